@@ -62,7 +62,7 @@ from redpacket.ports.packets import (
 from redpacket.ports.reconciliation import Runs, Table, Tables
 from redpacket.ports.runtime import InParallel
 from redpacket.ports.work_lists import WorkLists
-from testing.builders import a_campaign
+from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.fakes import (
     FakeAudiences,
     FakeClaimCache,
@@ -81,6 +81,7 @@ from testing.ledger_state import LedgerState, read_ledger_state, scan_rows
 
 GRACE_MS = 5_000
 LIFE_MS = 60_000
+DAY_MS = 24 * 3_600_000
 PART_SHARE_COUNT = 20_000
 OPEN_PACKETS_MAX = 1000
 ADMISSION_FACTOR = 2
@@ -335,6 +336,19 @@ class InMemorySystem:
             request,
             ports=self.prize_ports(),
         )
+
+    def lottery(self, *prizes: Prize, **changes: Any) -> Campaign:
+        """Put the campaign gala of four days with its prizes; the cache knows nothing of it."""
+        plan = {"campaign_id": "gala", "ends_at_ms": NOW_MS + 3 * DAY_MS, **changes}
+        campaign = a_campaign(**plan)
+        assert self.campaigns.create(campaign)
+        for prize in prizes or (a_prize("gala"),):
+            assert self.draws.put_prize(prize, None)
+        return campaign
+
+    def draw_each(self, count: int, name: str = "user") -> list[Draw]:
+        """Let *count* users draw once at gala, user-0 first."""
+        return [self.draw("gala", f"{name}-{number}", "key").draw for number in range(count)]
 
     def load_campaign(self, campaign_id: str) -> None:
         load_campaign(campaign_id, draws=self.draws, claim_cache=self.draw_cache, clock=self.clock)

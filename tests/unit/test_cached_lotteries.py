@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import CampaignNotFound, Unavailable
 from redpacket.domain.lottery import PageNote, PrizeKind, chain_commitment
 from redpacket.flows.campaigns.cached_lotteries import KEPT_MS, CachedLotteries
 from testing.builders import NOW_MS, a_campaign, a_prize
-from testing.in_memory_system import InMemorySystem
+from testing.fakes import Away
+from testing.in_memory_system import DAY_MS, InMemorySystem
 from testing.prizes import real_prizes
 from testing.units import MeteredDynamo
 
-DAY_MS = 24 * 3_600_000
 TODAY, TOMORROW = "20261118", "20261119"
-
-
-def a_lottery(system: InMemorySystem, *prize_ids: str, **changes: Any) -> Campaign:
-    campaign = a_campaign(campaign_id="gala", ends_at_ms=NOW_MS + 3 * DAY_MS)
-    assert system.campaigns.create(campaign)
-    for prize_id in prize_ids or ["cup"]:
-        assert system.draws.put_prize(a_prize("gala", prize_id, **changes), None)
-    return campaign
 
 
 def meter_of(system: InMemorySystem) -> MeteredDynamo:
@@ -37,7 +27,7 @@ def meter_of(system: InMemorySystem) -> MeteredDynamo:
 
 
 def test_a_page_shows_prizes_and_the_commitment_to_all_days(system: InMemorySystem) -> None:
-    a_lottery(system)
+    system.lottery()
 
     shown = system.lotteries().recall("gala")
 
@@ -61,7 +51,7 @@ def test_a_page_of_no_campaign_is_not_found(system: InMemorySystem) -> None:
 
 
 def test_a_new_process_reads_one_row_and_the_same_one_none(system: InMemorySystem) -> None:
-    a_lottery(system)
+    system.lottery()
     system.load_campaign("gala")
     system.lotteries().recall("gala")
     meter = meter_of(system)
@@ -78,12 +68,11 @@ def test_a_new_process_reads_one_row_and_the_same_one_none(system: InMemorySyste
 
 
 def test_a_hundred_prizes_and_many_wins_cost_one_unit(system: InMemorySystem) -> None:
-    a_lottery(system)
+    system.lottery()
     for prize in real_prizes("gala", 99):
         goods = replace(prize, kind=PrizeKind.GOODS, packets=(), version=1)
         assert system.draws.put_prize(goods, None)
-    for number in range(200):
-        system.draw("gala", f"user-{number}", "key")
+    system.draw_each(200)
     system.lotteries().recall("gala")
     meter = meter_of(system)
 
@@ -93,7 +82,7 @@ def test_a_hundred_prizes_and_many_wins_cost_one_unit(system: InMemorySystem) ->
 
 
 def test_an_edit_is_seen_some_seconds_later_and_whole(system: InMemorySystem) -> None:
-    campaign = a_lottery(system)
+    campaign = system.lottery()
     pages = system.lotteries()
     before = pages.recall("gala")
     system.draws.put_prize(a_prize("gala", "pen"), None)
@@ -109,7 +98,7 @@ def test_an_edit_is_seen_some_seconds_later_and_whole(system: InMemorySystem) ->
 
 
 def test_at_midnight_the_next_day_is_shown_with_the_same_commitment(system: InMemorySystem) -> None:
-    a_lottery(system)
+    system.lottery()
     pages = system.lotteries()
     before = pages.recall("gala")
     until_midnight_ms = DAY_MS - (NOW_MS + 8 * 3_600_000) % DAY_MS
@@ -128,32 +117,30 @@ def test_at_midnight_the_next_day_is_shown_with_the_same_commitment(system: InMe
 
 
 def test_a_prize_of_which_nothing_is_left_is_sold_out(system: InMemorySystem) -> None:
-    a_lottery(system, total=2)
+    system.lottery(a_prize("gala", total=2))
     pages = system.lotteries()
 
     for number, sold_out in enumerate([set(), set(), {"cup"}]):
         assert pages.recall("gala").sold_out == sold_out
         system.draw("gala", f"user-{number}", "key")
         system.pass_time(KEPT_MS)
+    (prize,) = system.draws.list_prizes("gala")
+    system.change_stock(prize, 1)
+    assert system.lotteries().recall("gala").sold_out == frozenset()
 
 
-def test_a_prize_without_units_is_sold_out(system: InMemorySystem) -> None:
-    a_lottery(system, total=0)
+def test_a_prize_without_units_is_sold_out_and_one_that_the_cache_missed_is_not(
+    system: InMemorySystem,
+) -> None:
+    system.lottery(a_prize("gala", total=0))
     system.load_campaign("gala")
+    system.draws.put_prize(a_prize("gala", "pen"), None)
 
     assert system.lotteries().recall("gala").sold_out == {"cup"}
 
 
-def test_a_prize_that_the_cache_missed_is_not_sold_out(system: InMemorySystem) -> None:
-    a_lottery(system)
-    system.load_campaign("gala")
-    system.draws.put_prize(a_prize("gala", "pen"), None)
-
-    assert system.lotteries().recall("gala").sold_out == frozenset()
-
-
 def test_what_was_sold_out_is_so_when_the_cache_has_lost_it(system: InMemorySystem) -> None:
-    a_lottery(system, total=1)
+    system.lottery(a_prize("gala", total=1))
     system.draw("gala", "ann", "key")
     assert system.lotteries().recall("gala").sold_out == {"cup"}
     system.lots.forget()
@@ -166,18 +153,8 @@ def test_what_was_sold_out_is_so_when_the_cache_has_lost_it(system: InMemorySyst
     assert [name for name, _ in system.journal.errors] == ["stock_not_read"]
 
 
-def test_stock_that_is_added_is_not_sold_out(system: InMemorySystem) -> None:
-    a_lottery(system, total=1)
-    system.draw("gala", "ann", "key")
-    assert system.lotteries().recall("gala").sold_out == {"cup"}
-    (prize,) = system.draws.list_prizes("gala")
-    system.change_stock(prize, 1)
-
-    assert system.lotteries().recall("gala").sold_out == frozenset()
-
-
 def test_a_note_is_written_where_it_changes_and_not_with_every_draw(system: InMemorySystem) -> None:
-    a_lottery(system, total=3)
+    system.lottery(a_prize("gala", total=3))
     noted: list[PageNote] = []
     keep = system.draws.note_page
 
@@ -197,25 +174,21 @@ def test_a_note_is_written_where_it_changes_and_not_with_every_draw(system: InMe
 # ---- trouble
 
 
-def away(*_: Any) -> Any:
-    raise Unavailable("the ledger does not answer")
-
-
 def test_a_page_that_can_not_be_noted_is_shown(system: InMemorySystem) -> None:
-    a_lottery(system, total=1)
+    system.lottery(a_prize("gala", total=1))
     system.draw("gala", "ann", "key")
-    system.draws.note_page = away  # type: ignore[method-assign, assignment]
+    system.draws.note_page = Away().note_page  # type: ignore[method-assign]
 
     assert system.lotteries().recall("gala").commitment
     assert [name for name, _ in system.journal.errors] == ["page_not_noted"]
 
 
 def test_while_the_ledger_is_away_the_last_page_holds(system: InMemorySystem) -> None:
-    a_lottery(system)
+    system.lottery()
     pages = system.lotteries()
     shown = pages.recall("gala")
     system.pass_time(KEPT_MS)
-    system.draws.find_page = away  # type: ignore[method-assign, assignment]
+    system.draws.find_page = Away().find_page  # type: ignore[method-assign]
 
     assert pages.recall("gala") == shown
     assert [name for name, _ in system.journal.errors] == ["campaign_not_read"]
@@ -224,7 +197,7 @@ def test_while_the_ledger_is_away_the_last_page_holds(system: InMemorySystem) ->
 
 
 def test_many_at_once_in_one_process_read_once(system: InMemorySystem) -> None:
-    a_lottery(system)
+    system.lottery()
     system.lotteries().recall("gala")
     meter = meter_of(system)
     pages = system.lotteries()

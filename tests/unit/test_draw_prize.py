@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -34,21 +33,16 @@ from redpacket.domain.lottery import (
     unit_share,
 )
 from redpacket.ports.campaigns import Draws
-from testing.builders import NOW_MS, a_campaign, a_prize
-from testing.fakes import FakeDrawCache
-from testing.in_memory_system import InMemorySystem
-
-DAY_MS = 24 * 3_600_000
+from testing.builders import NOW_MS, a_prize
+from testing.fakes import Away, FakeDrawCache
+from testing.in_memory_system import DAY_MS, InMemorySystem
 
 
-def a_lottery(system: InMemorySystem, *prizes: Prize, **changes: Any) -> Campaign:
-    """Put a campaign with its prizes into the ledger; the cache knows nothing of it."""
-    plan = {"campaign_id": "gala", "ends_at_ms": NOW_MS + 3 * DAY_MS, **changes}
-    campaign = a_campaign(**plan)
-    assert system.campaigns.create(campaign)
-    for prize in prizes or (a_prize("gala"),):
-        assert system.draws.put_prize(prize, None)
-    return campaign
+def loaded(system: InMemorySystem, *prizes: Prize, **changes: Any) -> dict[str, Any]:
+    """Put a lottery that the cache knows; return what a replica of the cache has of it."""
+    system.lottery(*prizes, **changes)
+    system.load_campaign("gala")
+    return system.lots.snapshot()
 
 
 def edit(system: InMemorySystem, campaign: Campaign, **changes: Any) -> Campaign:
@@ -103,7 +97,7 @@ ONE_IN = 1_000_000
 def test_no_key_wins_for_a_user_who_knows_the_seed(system: InMemorySystem) -> None:
     # A review tried keys offline until one won such a prize: the point was a hash of the seed and
     # of an id that the client's key went into.
-    a_lottery(system, a_prize("gala", "car", weight=1), miss_weight=ONE_IN - 1)
+    system.lottery(a_prize("gala", "car", weight=1), miss_weight=ONE_IN - 1)
     root = (40).to_bytes(SEED_BYTES, "big")  # with it the review's formula wins soon
     row = system.dynamo.tables["campaigns"]["campaign#gala", "seed"]
     del row["sealed"]
@@ -123,29 +117,24 @@ def test_no_key_wins_for_a_user_who_knows_the_seed(system: InMemorySystem) -> No
     assert system.draw("gala", "ann", "next").draw.point == draw_point(seed, "gala", "ann", 2)
 
 
-def test_a_win_is_durable_before_the_user_is_told(system: InMemorySystem) -> None:
-    a_lottery(system, a_prize("gala", "cup", title="金杯"))
+@pytest.mark.parametrize(("weight", "odds"), [(10, "cup:10|0"), (0, "|1")])
+def test_what_is_drawn_is_durable_before_the_user_is_told(
+    system: InMemorySystem, weight: int, odds: str
+) -> None:
+    system.lottery(a_prize("gala", title="金杯", weight=weight), miss_weight=int(not weight))
 
     drawn = system.draw("gala", "ann", "key")
 
-    assert drawn.draw.prize is not None
-    assert (drawn.draw.prize.title, drawn.draw.unit_no) == ("金杯", 1)
+    prize = drawn.draw.prize
+    assert (prize and prize.title, drawn.draw.odds) == ("金杯" if weight else None, odds)
+    assert drawn.draw.unit_no == bool(weight)
     assert system.draws.find_draw("gala", "ann", drawn.draw.draw_id) == drawn.draw
     assert system.draws.list_draws("gala", "ann") == [drawn.draw]
     assert drawn.attempts_left is None
 
 
-def test_a_miss_is_recorded_like_a_win(system: InMemorySystem) -> None:
-    a_lottery(system, a_prize("gala", weight=0), miss_weight=1)
-
-    drawn = system.draw("gala", "ann", "key")
-
-    assert (drawn.draw.prize, drawn.draw.odds) == (None, "|1")
-    assert system.draws.list_draws("gala", "ann") == [drawn.draw]
-
-
 def test_anybody_who_has_the_seed_can_compute_what_was_drawn(system: InMemorySystem) -> None:
-    a_lottery(system, a_prize("gala", "cup", weight=3), a_prize("gala", "pen"), miss_weight=20)
+    system.lottery(a_prize("gala", "cup", weight=3), a_prize("gala", "pen"), miss_weight=20)
 
     draws = [system.draw("gala", f"user-{number}", "key").draw for number in range(40)]
 
@@ -156,21 +145,30 @@ def test_anybody_who_has_the_seed_can_compute_what_was_drawn(system: InMemorySys
     assert len({draw.prize and draw.prize.prize_id for draw in draws}) == 3
 
 
-def test_the_same_key_always_gets_the_same_answer(system: InMemorySystem) -> None:
-    a_lottery(system, rules=DrawRules(attempts_per_user_per_day=2))
+def test_the_same_key_always_gets_the_same_answer_and_uses_no_attempt(
+    system: InMemorySystem,
+) -> None:
+    system.lottery(a_prize("gala", total=2), rules=DrawRules(attempts_per_user_per_day=1))
     first = system.draw("gala", "ann", "key")
 
     again = system.draw("gala", "ann", "key")
     system.lots.forget()
     cold = system.draw("gala", "ann", "key")
+    with pytest.raises(AttemptsExhausted):
+        system.draw("gala", "ann", "other")
 
-    assert again == cold == first
-    assert first.attempts_left == 1
+    assert system.draw("gala", "ann", "key") == again == cold == first
+    assert first.attempts_left == 0
     assert player(system, "ann") == Player(1, 1, 0)
+    system.pass_time(DAY_MS)
+    for _ in range(3):
+        on_another_day = system.draw("gala", "ann", "key")
+        assert (on_another_day.draw, on_another_day.attempts_left) == (first.draw, 1)
+    assert system.draw("gala", "bob", "key").draw.unit_no == 2
 
 
 def test_two_users_with_one_key_have_a_draw_each(system: InMemorySystem) -> None:
-    a_lottery(system)
+    system.lottery()
 
     ann, bob = (system.draw("gala", user, "key").draw for user in ("ann", "bob"))
 
@@ -179,28 +177,25 @@ def test_two_users_with_one_key_have_a_draw_each(system: InMemorySystem) -> None
 
 
 def test_no_more_is_won_than_there_is(system: InMemorySystem) -> None:
-    a_lottery(system, a_prize("gala", total=3))
+    system.lottery(a_prize("gala", total=3))
 
-    draws = [system.draw("gala", f"user-{number}", "key").draw for number in range(10)]
+    draws = system.draw_each(10)
 
     assert sorted(draw.unit_no for draw in draws if draw.prize) == [1, 2, 3]
 
 
 def test_no_more_is_won_on_one_day_than_its_stock(system: InMemorySystem) -> None:
-    a_lottery(system, a_prize("gala", per_day=2))
+    system.lottery(a_prize("gala", per_day=2))
 
-    won = Counter[str]()
-    for number in range(8):
-        draw = system.draw("gala", f"user-{number}", "key").draw
-        won[draw.day] += draw.prize is not None
-        if number == 3:
-            system.pass_time(DAY_MS)
+    today = system.draw_each(4)
+    system.pass_time(DAY_MS)
+    tomorrow = system.draw_each(4, "late")
 
-    assert list(won.values()) == [2, 2]
+    assert [sum(draw.prize is not None for draw in day) for day in (today, tomorrow)] == [2, 2]
 
 
 def test_attempts_are_refused_beyond_the_rules_until_the_next_day(system: InMemorySystem) -> None:
-    a_lottery(system, rules=DrawRules(attempts_per_user_per_day=2))
+    system.lottery(rules=DrawRules(attempts_per_user_per_day=2))
     assert system.draw("gala", "ann", "one").attempts_left == 1
     assert system.draw("gala", "ann", "two").attempts_left == 0
 
@@ -213,7 +208,7 @@ def test_attempts_are_refused_beyond_the_rules_until_the_next_day(system: InMemo
 
 
 def test_who_has_won_enough_can_only_miss(system: InMemorySystem) -> None:
-    a_lottery(system, rules=DrawRules(wins_per_user_per_day=1))
+    system.lottery(rules=DrawRules(wins_per_user_per_day=1))
 
     first, second = (system.draw("gala", "ann", key).draw for key in ("one", "two"))
 
@@ -232,7 +227,7 @@ def test_who_has_won_enough_can_only_miss(system: InMemorySystem) -> None:
 def test_a_campaign_that_does_not_give_refuses_and_uses_up_nothing(
     system: InMemorySystem, changes: dict[str, Any], refusal: type[Exception]
 ) -> None:
-    a_lottery(system, **changes)
+    system.lottery(**changes)
 
     with pytest.raises(refusal):
         system.draw("gala", "ann", "key")
@@ -249,22 +244,11 @@ def test_there_is_no_draw_of_no_campaign(system: InMemorySystem) -> None:
 def test_who_has_drawn_is_told_so_after_the_end_though_the_cache_forgot(
     system: InMemorySystem, changes: dict[str, Any]
 ) -> None:
-    campaign = a_lottery(system)
+    campaign = system.lottery()
     first = system.draw("gala", "ann", "key")
     system.lots.forget()
     edit(system, campaign, **changes)
     system.pass_time(1000)
-
-    assert system.draw("gala", "ann", "key") == first
-
-
-def test_who_has_drawn_is_told_so_though_they_have_no_attempts_left(system: InMemorySystem) -> None:
-    a_lottery(system, rules=DrawRules(attempts_per_user_per_day=1))
-    first = system.draw("gala", "ann", "key")
-    system.lots.forget()
-    system.load_campaign("gala")
-    with pytest.raises(AttemptsExhausted):
-        system.draw("gala", "ann", "other")
 
     assert system.draw("gala", "ann", "key") == first
 
@@ -277,7 +261,7 @@ def some_cash(**changes: Any) -> Prize:
 
 
 def a_cash_lottery(system: InMemorySystem, total: int = 3, **changes: Any) -> None:
-    a_lottery(system, a_prize("gala", weight=0), **changes)
+    system.lottery(a_prize("gala", weight=0), **changes)
     system.deposit("operator", 1000)
     system.put_prize(some_cash(total=total))
 
@@ -308,10 +292,6 @@ def test_one_user_may_win_cash_several_times(system: InMemorySystem) -> None:
 
 def test_cash_that_could_not_be_queued_is_queued_by_the_sweep(system: InMemorySystem) -> None:
     a_cash_lottery(system)
-
-    class Away:
-        def put(self, refs: object, *, delay_s: int = 0) -> None:
-            raise Unavailable(str(refs))
 
     system.payouts = Away()
     assert system.draw("gala", "ann", "key").draw.prize
@@ -388,7 +368,7 @@ def test_units_that_were_added_are_in_a_packet_of_their_own(system: InMemorySyst
 
 
 def test_a_cold_cache_is_loaded_by_one_and_the_others_wait(system: InMemorySystem) -> None:
-    a_lottery(system)
+    system.lottery()
     assert system.draw_cache.begin_load("gala", 1000)
 
     with pytest.raises(Unavailable):
@@ -399,36 +379,28 @@ def test_a_cold_cache_is_loaded_by_one_and_the_others_wait(system: InMemorySyste
     assert system.journal.events == ["campaign_loaded"]
 
 
-def test_a_flushed_cache_gives_nothing_twice(system: InMemorySystem) -> None:
-    a_lottery(system, a_prize("gala", total=4))
-    draws = [system.draw("gala", f"user-{number}", "key").draw for number in range(2)]
-    system.pass_time(5000)
-    system.lots.forget()
+@pytest.mark.parametrize("is_flushed", [True, False])
+def test_a_cache_that_was_flushed_or_lost_its_tail_gives_nothing_twice(
+    system: InMemorySystem, *, is_flushed: bool
+) -> None:
+    replica = loaded(system, a_prize("gala", total=4))
+    draws = system.draw_each(3)
+    if is_flushed:
+        system.pass_time(5000)
+        system.lots.forget()
+    else:
+        system.lots.fail_over(replica)
 
-    draws += [system.draw("gala", f"late-{number}", "key").draw for number in range(5)]
+    draws += system.draw_each(5, "late")
 
     assert sorted(draw.unit_no for draw in draws if draw.prize) == [1, 2, 3, 4]
+    assert system.journal.events == ["campaign_loaded" if is_flushed else "draw_corrected"]
     assert system.differences() == []
-
-
-def test_a_cache_that_lost_its_tail_is_corrected(system: InMemorySystem) -> None:
-    a_lottery(system, a_prize("gala", total=4))
-    system.load_campaign("gala")
-    replica = system.lots.snapshot()
-    draws = [system.draw("gala", f"user-{number}", "key").draw for number in range(3)]
-    system.lots.fail_over(replica)
-
-    draws += [system.draw("gala", f"late-{number}", "key").draw for number in range(5)]
-
-    assert sorted(draw.unit_no for draw in draws if draw.prize) == [1, 2, 3, 4]
-    assert system.journal.events == ["draw_corrected"]
 
 
 def test_a_cache_that_lost_its_tail_gives_no_second_attempt(system: InMemorySystem) -> None:
     rules = DrawRules(attempts_per_user_per_day=1)
-    a_lottery(system, a_prize("gala", total=3), rules=rules)
-    system.load_campaign("gala")
-    replica = system.lots.snapshot()
+    replica = loaded(system, a_prize("gala", total=3), rules=rules)
     assert system.draw("gala", "ann", "one").draw.unit_no == 1
     system.lots.fail_over(replica)
     assert system.draw("gala", "bob", "key").draw.unit_no == 2
@@ -441,9 +413,7 @@ def test_a_cache_that_lost_its_tail_gives_no_second_attempt(system: InMemorySyst
 
 
 def test_a_cache_that_lost_its_tail_gives_no_second_win(system: InMemorySystem) -> None:
-    a_lottery(system, a_prize("gala", total=2), rules=DrawRules(wins_per_user_per_day=1))
-    system.load_campaign("gala")
-    replica = system.lots.snapshot()
+    replica = loaded(system, a_prize("gala", total=2), rules=DrawRules(wins_per_user_per_day=1))
     system.draw("gala", "ann", "one")
     system.lots.fail_over(replica)
 
@@ -454,9 +424,7 @@ def test_a_cache_that_lost_its_tail_gives_no_second_win(system: InMemorySystem) 
 
 
 def test_a_once_per_user_prize_is_not_won_twice(system: InMemorySystem) -> None:
-    a_lottery(system, a_prize("gala", once_per_user=True), miss_weight=0)
-    system.load_campaign("gala")
-    replica = system.lots.snapshot()
+    replica = loaded(system, a_prize("gala", once_per_user=True), miss_weight=0)
     first = system.draw("gala", "ann", "one").draw
 
     second = system.draw("gala", "ann", "two").draw
@@ -468,7 +436,7 @@ def test_a_once_per_user_prize_is_not_won_twice(system: InMemorySystem) -> None:
 
 
 def test_a_guaranteed_win_comes_although_the_cache_lost_count(system: InMemorySystem) -> None:
-    campaign = a_lottery(system, a_prize("gala", status=CampaignStatus.OFF), miss_weight=1)
+    campaign = system.lottery(a_prize("gala", status=CampaignStatus.OFF), miss_weight=1)
     for key in ("one", "two"):
         assert system.draw("gala", "ann", key).draw.prize is None
     rules = DrawRules(guaranteed_after_misses=2)
@@ -486,14 +454,13 @@ def test_a_guaranteed_win_comes_although_the_cache_lost_count(system: InMemorySy
 
 def test_a_promised_prize_that_is_gone_is_a_miss(system: InMemorySystem) -> None:
     rules = DrawRules(guaranteed_after_misses=1)
-    a_lottery(system, a_prize("gala", total=0), miss_weight=1, rules=rules)
+    system.lottery(a_prize("gala", total=0), miss_weight=1, rules=rules)
 
     assert [system.draw("gala", "ann", key).draw.prize for key in ("one", "two")] == [None, None]
 
 
 def test_an_attempt_that_died_half_way_is_taken_up_by_its_repeat(system: InMemorySystem) -> None:
-    a_lottery(system)
-    system.load_campaign("gala")
+    loaded(system)
     decided = system.draw_cache.draw(an_ask(system, "ann", "key"))
 
     draw = system.draw("gala", "ann", "key").draw
@@ -502,19 +469,8 @@ def test_an_attempt_that_died_half_way_is_taken_up_by_its_repeat(system: InMemor
     assert player(system, "ann").attempt_count == 1
 
 
-def test_an_attempt_that_died_half_way_uses_up_nothing(system: InMemorySystem) -> None:
-    a_lottery(system, rules=DrawRules(attempts_per_user_per_day=1))
-    system.load_campaign("gala")
-    system.draw_cache.draw(an_ask(system, "ann", "died"))
-
-    assert system.draw("gala", "ann", "other").attempts_left == 0
-    with pytest.raises(AttemptsExhausted):
-        system.draw("gala", "ann", "third")
-
-
 def test_what_one_key_left_unfinished_another_one_completes(system: InMemorySystem) -> None:
-    a_lottery(system, rules=DrawRules(attempts_per_user_per_day=2))
-    system.load_campaign("gala")
+    loaded(system, rules=DrawRules(attempts_per_user_per_day=2))
     decided = system.draw_cache.draw(an_ask(system, "ann", "died"))
 
     first = system.draw("gala", "ann", "other")
@@ -526,9 +482,7 @@ def test_what_one_key_left_unfinished_another_one_completes(system: InMemorySyst
 
 
 def test_two_requests_at_once_are_two_draws_and_use_up_no_more(system: InMemorySystem) -> None:
-    a_lottery(system, a_prize("gala", total=4))
-    system.load_campaign("gala")
-    replica = system.lots.snapshot()
+    replica = loaded(system, a_prize("gala", total=4))
     others: list[int] = []
 
     def another_device() -> None:
@@ -552,7 +506,7 @@ def test_two_requests_at_once_are_two_draws_and_use_up_no_more(system: InMemoryS
 
 
 def test_helps_make_no_number_come_twice(system: InMemorySystem) -> None:
-    a_lottery(system, rules=DrawRules(attempts_per_user_per_day=1), passphrase="恭喜发财")
+    system.lottery(rules=DrawRules(attempts_per_user_per_day=1), passphrase="恭喜发财")
 
     numbers = [system.draw("gala", "ann", "one").draw.draw_no]
     for friend in ("bob", "cat"):
@@ -563,8 +517,7 @@ def test_helps_make_no_number_come_twice(system: InMemorySystem) -> None:
 
 
 def test_the_crowd_before_the_start_reads_nothing_of_the_ledger(system: InMemorySystem) -> None:
-    a_lottery(system, starts_at_ms=NOW_MS + 6_000)
-    system.load_campaign("gala")
+    loaded(system, starts_at_ms=NOW_MS + 6_000)
     tables = system.tables()
     tables.recall("gala")
     calls: list[str] = []
@@ -577,7 +530,7 @@ def test_the_crowd_before_the_start_reads_nothing_of_the_ledger(system: InMemory
 
 
 def test_a_start_that_is_moved_to_now_opens_in_every_process(system: InMemorySystem) -> None:
-    campaign = a_lottery(system, starts_at_ms=NOW_MS + DAY_MS)
+    campaign = system.lottery(starts_at_ms=NOW_MS + DAY_MS)
     system.load_campaign("gala")
     tables = system.tables()
     with pytest.raises(CampaignNotStarted):
@@ -590,7 +543,7 @@ def test_a_start_that_is_moved_to_now_opens_in_every_process(system: InMemorySys
 
 
 def test_a_repeat_gets_an_answer_that_was_lost(system: InMemorySystem) -> None:
-    a_lottery(system)
+    system.lottery()
     calls = []
 
     def die_after(operations: list[Any]) -> None:
@@ -607,21 +560,6 @@ def test_a_repeat_gets_an_answer_that_was_lost(system: InMemorySystem) -> None:
     assert len(calls) == 1
 
 
-def test_a_repeat_on_another_day_gets_the_same_answer_and_uses_no_attempt(
-    system: InMemorySystem,
-) -> None:
-    a_lottery(system, a_prize("gala", total=2), rules=DrawRules(attempts_per_user_per_day=1))
-    first = system.draw("gala", "ann", "key")
-    system.pass_time(DAY_MS)
-
-    for _ in range(3):
-        again = system.draw("gala", "ann", "key")
-        assert again.draw == first.draw
-        assert again.attempts_left == 1
-
-    assert system.draw("gala", "bob", "key").draw.unit_no == 2
-
-
 def _die_before_midnight(system: InMemorySystem, user_id: str) -> None:
     """Let the cache decide an attempt right before midnight, and nothing more; then it strikes."""
     table = system.tables().recall("gala")
@@ -632,8 +570,7 @@ def _die_before_midnight(system: InMemorySystem, user_id: str) -> None:
 
 
 def test_a_unit_whose_draw_died_before_midnight_is_offered_again(system: InMemorySystem) -> None:
-    a_lottery(system, a_prize("gala", total=2))
-    system.load_campaign("gala")
+    loaded(system, a_prize("gala", total=2))
     _die_before_midnight(system, "ann")
 
     # Her repeat is an attempt of the new day.
@@ -645,7 +582,7 @@ def test_a_unit_whose_draw_died_before_midnight_is_offered_again(system: InMemor
 
 
 def test_a_draw_that_was_durable_before_midnight_keeps_its_unit(system: InMemorySystem) -> None:
-    campaign = a_lottery(system, a_prize("gala", total=2))
+    campaign = system.lottery(a_prize("gala", total=2))
     system.load_campaign("gala")
     system.clock.at_ms = draw_day(campaign, system.clock.now_ms()).ends_at_ms - 1_000
     first = system.draw("gala", "ann", "key").draw
@@ -660,22 +597,17 @@ def test_a_draw_that_was_durable_before_midnight_keeps_its_unit(system: InMemory
 def test_a_cache_that_is_away_after_a_draw_of_a_new_day_does_not_hide_it(
     system: InMemorySystem,
 ) -> None:
-    a_lottery(system, a_prize("gala", total=2))
-    system.load_campaign("gala")
+    loaded(system, a_prize("gala", total=2))
     _die_before_midnight(system, "ann")
 
-    class Forgetful(Meddled):
-        def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
-            raise Unavailable(f"{ask.draw_id} {is_unit_free}")
-
-    system.draw_cache = Forgetful(system.lots, lambda: None)
+    system.draw_cache = Away(system.lots, "undo")
 
     assert system.draw("gala", "ann", "key").draw.prize
     assert [name for name, _ in system.journal.errors] == ["draw_not_forgotten"]
 
 
 def test_midnight_between_the_clock_and_the_cache_is_asked_again(system: InMemorySystem) -> None:
-    campaign = a_lottery(system)
+    campaign = system.lottery()
     system.load_campaign("gala")
     day = draw_day(campaign, system.clock.now_ms())
     system.clock.at_ms = day.ends_at_ms - 1
@@ -692,7 +624,7 @@ def test_midnight_between_the_clock_and_the_cache_is_asked_again(system: InMemor
 
 
 def test_a_clock_that_is_wrong_for_long_leaves_the_outcome_unknown(system: InMemorySystem) -> None:
-    campaign = a_lottery(system)
+    campaign = system.lottery()
     system.load_campaign("gala")
     day = draw_day(campaign, system.clock.now_ms())
     tables = system.tables()
@@ -708,7 +640,7 @@ def test_a_clock_that_is_wrong_for_long_leaves_the_outcome_unknown(system: InMem
 
 
 def test_a_draw_by_a_newer_table_reads_it_whatever_is_remembered(system: InMemorySystem) -> None:
-    a_lottery(system)
+    system.lottery()
     tables = system.tables()
     system.draw("gala", "ann", "key", tables)
     system.draws.put_prize(a_prize("gala", "pen", title="钢笔", total=1000, weight=10**9), None)
@@ -722,7 +654,7 @@ def test_a_draw_by_a_newer_table_reads_it_whatever_is_remembered(system: InMemor
 
 
 def test_a_cache_that_missed_an_edit_is_updated_and_decides_again(system: InMemorySystem) -> None:
-    a_lottery(system)
+    system.lottery()
     system.draw("gala", "ann", "key")
     (prize,) = system.draws.list_prizes("gala")
     system.draws.put_prize(replace(prize, status=CampaignStatus.OFF, version=2), prize)
@@ -736,7 +668,7 @@ def test_a_cache_that_missed_an_edit_is_updated_and_decides_again(system: InMemo
 
 
 def test_stock_that_was_taken_back_is_not_won_by_an_older_table(system: InMemorySystem) -> None:
-    a_lottery(system, a_prize("gala", total=2))
+    system.lottery(a_prize("gala", total=2))
     system.draw("gala", "ann", "key")
     (prize,) = system.draws.list_prizes("gala")
     system.change_stock(prize, -1)
@@ -747,8 +679,7 @@ def test_stock_that_was_taken_back_is_not_won_by_an_older_table(system: InMemory
 
 
 def test_while_somebody_brings_up_the_cache_the_others_wait(system: InMemorySystem) -> None:
-    a_lottery(system)
-    system.load_campaign("gala")
+    loaded(system)
     system.draws.put_prize(a_prize("gala", "pen"), None)
     assert system.draw_cache.begin_load("gala", 1000)
 
@@ -768,47 +699,29 @@ EDITS = {
 }
 
 
-def _use_up_attempts(system: InMemorySystem, rules: DrawRules) -> None:
-    for number in range(rules.attempts_per_user_per_day):
-        system.draw("gala", "ann", f"attempt {number}")
-
-
+@pytest.mark.parametrize("is_failover", [False, True], ids=["missed", "lost by a failover"])
 @pytest.mark.parametrize(("before", "after"), EDITS.values(), ids=EDITS)
-def test_a_cache_that_missed_an_edit_does_not_refuse_everybody_for_ever(
-    system: InMemorySystem, before: dict[str, Any], after: dict[str, Any]
+def test_a_cache_without_an_edit_does_not_refuse_everybody_for_ever(
+    system: InMemorySystem, before: dict[str, Any], after: dict[str, Any], *, is_failover: bool
 ) -> None:
-    campaign = a_lottery(system, **before)
+    campaign = system.lottery(**before)
     system.load_campaign("gala")
-    _use_up_attempts(system, campaign.rules)
-    system.pass_time(1_000)
-
-    # The load after the edit failed.
+    for number in range(campaign.rules.attempts_per_user_per_day):
+        system.draw("gala", "ann", f"attempt {number}")
+    replica = system.lots.snapshot()
     edit(system, campaign, **after)
+    if is_failover:
+        system.load_campaign("gala")
+    system.pass_time(1_000)
+    system.lots.fail_over(replica)
 
     assert system.draw("gala", "ann", "key").draw.prize
     assert system.draw("gala", "bob", "key").draw.prize
     assert system.journal.events.count("campaign_loaded") == 1
 
 
-@pytest.mark.parametrize(("before", "after"), EDITS.values(), ids=EDITS)
-def test_a_failover_that_loses_an_edit_does_not_refuse_everybody_for_ever(
-    system: InMemorySystem, before: dict[str, Any], after: dict[str, Any]
-) -> None:
-    campaign = a_lottery(system, **before)
-    system.load_campaign("gala")
-    _use_up_attempts(system, campaign.rules)
-    replica = system.lots.snapshot()
-    edit(system, campaign, **after)
-    system.load_campaign("gala")
-    system.pass_time(1_000)
-    system.lots.fail_over(replica)
-
-    assert system.draw("gala", "ann", "key").draw.prize
-    assert system.draw("gala", "bob", "key").draw.prize
-
-
 def test_a_refusal_by_a_newer_table_reads_it_whatever_is_remembered(system: InMemorySystem) -> None:
-    campaign = a_lottery(system, a_prize("gala", total=9), rules=DrawRules(9))
+    campaign = system.lottery(a_prize("gala", total=9), rules=DrawRules(9))
     tables = system.tables()
     system.draw("gala", "ann", "one", tables)
     edit(system, campaign, rules=DrawRules(1))
@@ -821,7 +734,7 @@ def test_a_refusal_by_a_newer_table_reads_it_whatever_is_remembered(system: InMe
 
 
 def test_a_table_that_refuses_too_late_gives_no_unit_back(system: InMemorySystem) -> None:
-    campaign = a_lottery(system, a_prize("gala", total=2))
+    campaign = system.lottery(a_prize("gala", total=2))
     first = system.draw("gala", "ann", "key")
     off = edit(system, campaign, status=CampaignStatus.OFF)
     system.load_campaign("gala")
@@ -837,7 +750,7 @@ def test_a_table_that_refuses_too_late_gives_no_unit_back(system: InMemorySystem
 def test_an_outcome_that_contradicts_its_own_odds_is_rejected(
     system: InMemorySystem,
 ) -> None:
-    a_lottery(system)
+    system.lottery()
 
     class Lying:
         def draw(self, ask: DrawAsk) -> DrawOutcome:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules
+from redpacket.domain.campaign import CampaignStatus, DrawRules
 from redpacket.domain.errors import (
     AttemptsExhausted,
     CampaignEnded,
@@ -19,111 +19,97 @@ from redpacket.domain.errors import (
 from redpacket.domain.limits import PASSPHRASE_TRIES
 from redpacket.domain.lottery import HelpStatus
 from redpacket.edge.lottery_views import campaign_view
-from testing.builders import NOW_MS, a_campaign, a_prize
-from testing.in_memory_system import InMemorySystem
+from testing.builders import NOW_MS, a_prize
+from testing.in_memory_system import DAY_MS, InMemorySystem
 
-DAY_MS = 24 * 3_600_000
-ONE_DRAW = DrawRules(attempts_per_user_per_day=1, helps_per_user_per_day=2)
-
-
-def a_lottery(system: InMemorySystem, **changes: Any) -> Campaign:
-    plan = {
-        "campaign_id": "gala",
-        "ends_at_ms": NOW_MS + 3 * DAY_MS,
-        "passphrase": "恭喜发财",
-        "rules": ONE_DRAW,
-        **changes,
-    }
-    campaign = a_campaign(**plan)
-    assert system.campaigns.create(campaign)
-    assert system.draws.put_prize(a_prize("gala", total=100), None)
-    return campaign
+PLAN: dict[str, Any] = {
+    "passphrase": "恭喜发财",
+    "rules": DrawRules(attempts_per_user_per_day=1, helps_per_user_per_day=2),
+}
 
 
-def test_a_help_gives_one_more_attempt(system: InMemorySystem) -> None:
-    a_lottery(system)
-    system.draw("gala", "ann", "one")
+@pytest.fixture
+def gala(system: InMemorySystem) -> InMemorySystem:
+    """A system with a lottery of one draw a day, and one more for each of two helps."""
+    system.lottery(a_prize("gala", total=100), **PLAN)
+    return system
+
+
+def test_a_help_gives_one_more_attempt(gala: InMemorySystem) -> None:
+    gala.draw("gala", "ann", "one")
     with pytest.raises(AttemptsExhausted):
-        system.draw("gala", "ann", "two")
+        gala.draw("gala", "ann", "two")
 
-    helped = system.help("gala", "bob", "ann")
+    helped = gala.help("gala", "bob", "ann")
 
     assert (helped.status, helped.attempts_left) == (HelpStatus.HELPED, 1)
-    assert system.draw("gala", "ann", "two").attempts_left == 0
+    assert gala.draw("gala", "ann", "two").attempts_left == 0
     with pytest.raises(AttemptsExhausted):
-        system.draw("gala", "ann", "three")
+        gala.draw("gala", "ann", "three")
 
 
-def test_a_help_before_the_first_draw_counts_too(system: InMemorySystem) -> None:
-    a_lottery(system)
+def test_a_help_before_the_first_draw_counts_too(gala: InMemorySystem) -> None:
+    assert gala.help("gala", "bob", "ann").attempts_left == 2
 
-    assert system.help("gala", "bob", "ann").attempts_left == 2
-
-    assert [system.draw("gala", "ann", key).attempts_left for key in ("one", "two")] == [1, 0]
+    assert [gala.draw("gala", "ann", key).attempts_left for key in ("one", "two")] == [1, 0]
 
 
-def test_a_pair_helps_once_for_ever(system: InMemorySystem) -> None:
-    a_lottery(system)
-    system.help("gala", "bob", "ann")
+def test_a_pair_helps_once_for_ever(gala: InMemorySystem) -> None:
+    gala.help("gala", "bob", "ann")
 
-    again = system.help("gala", "bob", "ann")
-    system.pass_time(DAY_MS)
-    tomorrow = system.help("gala", "bob", "ann")
+    again = gala.help("gala", "bob", "ann")
+    gala.pass_time(DAY_MS)
+    tomorrow = gala.help("gala", "bob", "ann")
 
     assert (again.status, again.attempts_left) == (HelpStatus.HELPED_BEFORE, 2)
     assert (tomorrow.status, tomorrow.attempts_left) == (HelpStatus.HELPED_BEFORE, 1)
-    assert system.help("gala", "ann", "bob").status is HelpStatus.HELPED
+    assert gala.help("gala", "ann", "bob").status is HelpStatus.HELPED
 
 
-def test_helps_are_capped_by_the_day(system: InMemorySystem) -> None:
-    a_lottery(system)
+def test_helps_are_capped_by_the_day(gala: InMemorySystem) -> None:
     for helper in ("bob", "cat"):
-        system.help("gala", helper, "ann")
+        gala.help("gala", helper, "ann")
 
     with pytest.raises(HelpQuotaExhausted):
-        system.help("gala", "dan", "ann")
+        gala.help("gala", "dan", "ann")
 
-    system.pass_time(DAY_MS)
-    assert system.help("gala", "dan", "ann").attempts_left == 2
+    gala.pass_time(DAY_MS)
+    assert gala.help("gala", "dan", "ann").attempts_left == 2
 
 
-def test_a_help_that_the_cache_missed_counts(system: InMemorySystem) -> None:
-    a_lottery(system)
-    system.draw("gala", "ann", "one")
-    system.lots.is_away = True
+def test_a_help_that_the_cache_missed_counts(gala: InMemorySystem) -> None:
+    gala.draw("gala", "ann", "one")
+    gala.lots.is_away = True
 
-    assert system.help("gala", "bob", "ann").attempts_left == 1
+    assert gala.help("gala", "bob", "ann").attempts_left == 1
 
-    assert [name for name, _ in system.journal.errors] == ["player_not_corrected"]
-    system.lots.is_away = False
-    assert system.draw("gala", "ann", "two").attempts_left == 0
+    assert [name for name, _ in gala.journal.errors] == ["player_not_corrected"]
+    gala.lots.is_away = False
+    assert gala.draw("gala", "ann", "two").attempts_left == 0
 
 
 def test_without_a_limit_nothing_is_left_to_count(system: InMemorySystem) -> None:
-    a_lottery(system, rules=DrawRules())
+    system.lottery(**{**PLAN, "rules": DrawRules()})
 
     assert system.help("gala", "bob", "ann").attempts_left is None
 
 
-def test_users_can_not_help_themselves(system: InMemorySystem) -> None:
-    a_lottery(system)
-
+def test_users_can_not_help_themselves(gala: InMemorySystem) -> None:
     with pytest.raises(SelfHelp):
-        system.help("gala", "ann", "ann")
+        gala.help("gala", "ann", "ann")
 
 
-@pytest.mark.parametrize("said", ["恭喜发菜", "恭喜發財!", " 恭喜发财"])
-def test_what_sounds_like_the_phrase_is_the_phrase(system: InMemorySystem, said: str) -> None:
-    a_lottery(system)
-
-    assert system.help("gala", "bob", "ann", said).status is HelpStatus.HELPED
+def test_what_sounds_like_the_phrase_is_the_phrase(gala: InMemorySystem) -> None:
+    for helper, said in (("bob", "恭喜发菜"), ("cat", "恭喜發財!")):
+        assert gala.help("gala", helper, "ann", said).status is HelpStatus.HELPED
+    assert gala.help("gala", "ann", "bob", " 恭喜发财").status is HelpStatus.HELPED
 
 
 @pytest.mark.parametrize(("phrase", "said"), [("恭喜发财", "新年快乐"), (None, "恭喜发财")])
 def test_another_phrase_is_refused_and_gives_nothing(
     system: InMemorySystem, phrase: str | None, said: str
 ) -> None:
-    a_lottery(system, passphrase=phrase)
+    system.lottery(**{**PLAN, "passphrase": phrase})
 
     with pytest.raises(PassphraseMismatch):
         system.help("gala", "bob", "ann", said)
@@ -131,16 +117,15 @@ def test_another_phrase_is_refused_and_gives_nothing(
     assert system.draw("gala", "ann", "one").attempts_left == 0
 
 
-def test_tries_at_the_phrase_are_limited(system: InMemorySystem) -> None:
-    a_lottery(system)
+def test_tries_at_the_phrase_are_limited(gala: InMemorySystem) -> None:
     for _ in range(PASSPHRASE_TRIES.burst):
         with pytest.raises(PassphraseMismatch):
-            system.help("gala", "bob", "ann", "新年快乐")
+            gala.help("gala", "bob", "ann", "新年快乐")
 
     with pytest.raises(RateLimited):
-        system.help("gala", "bob", "ann")
+        gala.help("gala", "bob", "ann")
 
-    assert system.help("gala", "cat", "ann").status is HelpStatus.HELPED
+    assert gala.help("gala", "cat", "ann").status is HelpStatus.HELPED
 
 
 @pytest.mark.parametrize(
@@ -154,7 +139,7 @@ def test_tries_at_the_phrase_are_limited(system: InMemorySystem) -> None:
 def test_a_campaign_that_does_not_give_takes_no_helps(
     system: InMemorySystem, changes: dict[str, Any], refusal: type[Exception]
 ) -> None:
-    a_lottery(system, **changes)
+    system.lottery(**{**PLAN, **changes})
 
     with pytest.raises(refusal):
         system.help("gala", "bob", "ann")
@@ -176,7 +161,7 @@ def test_there_is_no_help_in_no_campaign(system: InMemorySystem) -> None:
 def test_users_are_not_asked_for_a_help_that_can_not_be_given(
     system: InMemorySystem, changes: dict[str, Any], helps: int
 ) -> None:
-    a_lottery(system, **changes)
+    system.lottery(**{**PLAN, **changes})
 
     shown = campaign_view(system.lotteries().recall("gala"))
 

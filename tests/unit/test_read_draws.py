@@ -18,39 +18,32 @@ from redpacket.flows.campaigns.read_draws import (
     watch_lottery,
 )
 from testing.builders import NOW_MS, a_campaign, a_prize
-from testing.in_memory_system import InMemorySystem
+from testing.fakes import Away
+from testing.in_memory_system import DAY_MS, InMemorySystem
 
-DAY_MS = 24 * 3_600_000
 TODAY = "20261118"
 
 
-def a_lottery(system: InMemorySystem, **changes: Any) -> Campaign:
-    plan = {"campaign_id": "gala", "ends_at_ms": NOW_MS + 3 * DAY_MS, **changes}
-    campaign = a_campaign(**plan)
-    assert system.campaigns.create(campaign)
-    assert system.draws.put_prize(a_prize("gala", total=100, per_day=2), None)
-    return campaign
+@pytest.fixture
+def campaign(system: InMemorySystem) -> Campaign:
+    return system.lottery(a_prize("gala", total=100, per_day=2))
 
 
 def watch(system: InMemorySystem) -> WatchedLottery:
-    return watch_lottery(
-        "gala",
-        campaigns=system.campaigns,
-        draws=system.draws,
-        clock=system.clock,
-    )
+    ports = {"campaigns": system.campaigns, "draws": system.draws, "clock": system.clock}
+    return watch_lottery("gala", **ports)  # type: ignore[arg-type]
 
 
 def proof(system: InMemorySystem, day: str = TODAY) -> DrawProof:
     return system.process().read_draw_proof("gala", day)
 
 
-def test_operators_see_stock_and_money_as_they_are(system: InMemorySystem) -> None:
-    campaign = a_lottery(system)
+def test_operators_see_stock_and_money_as_they_are(
+    system: InMemorySystem, campaign: Campaign
+) -> None:
     pages = system.lotteries()
     pages.recall("gala")
-    for number in range(3):
-        system.draw("gala", f"user-{number}", "key")
+    system.draw_each(3)
     edited = replace(campaign, title="new", budget_fen=7, budget_left_fen=7, version=2)
     assert system.campaigns.edit(edited, campaign)
 
@@ -82,15 +75,17 @@ def test_operators_of_a_campaign_without_prizes_see_its_plan(system: InMemorySys
     assert (watched.campaign, watched.stock, watched.lottery.commitment) == (campaign, {}, None)
 
 
-def test_nothing_is_watched_of_no_campaign(system: InMemorySystem) -> None:
+def test_nothing_is_watched_or_listed_of_no_campaign(system: InMemorySystem) -> None:
     with pytest.raises(CampaignNotFound):
         watch(system)
+    with pytest.raises(CampaignNotFound):
+        list_draws("gala", "ann", None, draws=system.draws, tables=system.tables())
 
 
 def test_what_is_known_is_good_for_some_seconds_and_longer_while_the_ledger_is_away(
     system: InMemorySystem,
 ) -> None:
-    a_lottery(system)
+    system.lottery(a_prize("gala", total=100, per_day=2))
     tables = system.tables()
     shown = tables.recall("gala")
     system.draws.put_prize(a_prize("gala", "pen"), None)
@@ -99,11 +94,7 @@ def test_what_is_known_is_good_for_some_seconds_and_longer_while_the_ledger_is_a
     assert len(tables.recall("gala", version_min=shown.version + 1).prizes) == 2
     system.pass_time(KEPT_MS)
 
-    class Away:
-        def find_table(self, campaign_id: str) -> None:
-            raise Unavailable(campaign_id)
-
-    tables._draws = Away()  # type: ignore[assignment]
+    tables._draws = Away()
     assert len(tables.recall("gala").prizes) == 2
     assert [name for name, _ in system.journal.errors] == ["campaign_not_read"]
     with pytest.raises(Unavailable):
@@ -113,7 +104,7 @@ def test_what_is_known_is_good_for_some_seconds_and_longer_while_the_ledger_is_a
 
 
 def test_draws_come_in_pages_newest_first(system: InMemorySystem) -> None:
-    a_lottery(system)
+    system.lottery(a_prize("gala", total=100, per_day=2))
     drawn: list[Draw] = []
     for number in range(PAGE_SIZE + 2):
         system.pass_time(1)
@@ -132,15 +123,15 @@ def test_draws_come_in_pages_newest_first(system: InMemorySystem) -> None:
     assert page("unknown") == first
 
 
-def test_draws_of_no_campaign_are_not_found(system: InMemorySystem) -> None:
-    with pytest.raises(CampaignNotFound):
-        list_draws("gala", "ann", None, draws=system.draws, tables=system.tables())
-
-
-def test_a_days_seed_is_what_its_commitment_promised(system: InMemorySystem) -> None:
-    campaign = a_lottery(system)
+def test_a_days_seed_is_secret_today_and_then_what_its_commitment_promised(
+    system: InMemorySystem, campaign: Campaign
+) -> None:
     shown = system.lotteries().recall("gala")
-    system.clock.at_ms = draw_day(campaign, NOW_MS).ends_at_ms + REVEAL_AFTER_MS
+    # Until no clock says that it is today.
+    system.clock.at_ms = draw_day(campaign, NOW_MS).ends_at_ms + REVEAL_AFTER_MS - 1
+    with pytest.raises(ProofNotReady):
+        proof(system)
+    system.clock.at_ms += 1
 
     revealed = proof(system)
 
@@ -148,23 +139,13 @@ def test_a_days_seed_is_what_its_commitment_promised(system: InMemorySystem) -> 
     assert chain_commitment("gala", revealed.seed, TODAY) == shown.commitment
 
 
-def test_a_days_seed_is_secret_until_no_clock_says_that_it_is_today(system: InMemorySystem) -> None:
-    campaign = a_lottery(system)
-    system.clock.at_ms = draw_day(campaign, NOW_MS).ends_at_ms + REVEAL_AFTER_MS - 1
-
-    with pytest.raises(ProofNotReady):
-        proof(system)
-
-
-@pytest.mark.parametrize("day", ["20261117", "20261122", "2026111", "20261131", "", "today"])
-def test_a_day_that_the_campaign_does_not_have_is_not_found(
-    system: InMemorySystem, day: str
-) -> None:
-    a_lottery(system)
+@pytest.mark.usefixtures("campaign")
+def test_a_day_that_the_campaign_does_not_have_is_not_found(system: InMemorySystem) -> None:
     system.pass_time(10 * DAY_MS)
 
-    with pytest.raises(CampaignNotFound):
-        proof(system, day)
+    for day in ("20261117", "20261122", "2026111", "20261131", "", "today"):
+        with pytest.raises(CampaignNotFound):
+            proof(system, day)
 
 
 def test_a_campaign_without_prizes_reveals_nothing(system: InMemorySystem) -> None:
@@ -182,13 +163,9 @@ def test_the_campaigns_first_and_last_day_are_found() -> None:
     found = [find_day(campaign, day) for day in ("20261231", "20270101", "20270102", "20270103")]
 
     assert [day and day.name for day in found] == [None, "20270101", "20270102", None]
-
-
-def test_a_day_before_the_first_that_has_a_seed_is_not_found() -> None:
-    campaign = a_campaign(timezone="UTC", starts_at_ms=0)
-
-    assert find_day(campaign, "20251231") is None
-    assert find_day(campaign, "20260101")
+    # None before the first day that has a seed.
+    ever = a_campaign(timezone="UTC", starts_at_ms=0)
+    assert (find_day(ever, "20251231"), bool(find_day(ever, "20260101"))) == (None, True)
 
 
 @pytest.mark.parametrize(
