@@ -22,7 +22,7 @@ from testing.builders import a_prize
 from testing.fakes import FakeDynamo
 from testing.in_memory_system import InMemorySystem, an_operator, wiring_on
 
-_IO_MAX = 60
+IO_MAX = 60
 _numbers = itertools.count(1)
 
 AnOffice = TypeVar("AnOffice", bound="Office")
@@ -181,7 +181,7 @@ def each_cut(
 ) -> None:
     """Cut *act* off at each of its I/Os, in each way, in an office of its own; *check* what is."""
     for how in ("lost", "in doubt", "killed"):
-        for at in range(1, _IO_MAX):
+        for at in range(1, IO_MAX):
             office = an_office()
             if not office.cut(at, how, act):
                 assert at > 3
@@ -202,7 +202,7 @@ def each_meeting(
     check: Callable[[AnOffice], object],
 ) -> None:
     """Let *other* happen, whole, before each I/O of *act*; *check* what is then."""
-    for at in range(1, _IO_MAX):
+    for at in range(1, IO_MAX):
         office = an_office()
         if not office.cut(at, "between", act, other):
             assert at > 3

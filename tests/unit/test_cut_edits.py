@@ -17,11 +17,10 @@ from redpacket.domain.packet import PacketStatus
 from redpacket.flows.reconciliation.reconcile import ENDS_DIFFER
 from testing.builders import NOW_MS, a_campaign
 from testing.in_memory_system import InMemorySystem, an_order
-from testing.office import Office, each_cut, each_meeting
+from testing.office import IO_MAX, Office, each_cut, each_meeting
 
 HOUR_MS = 3_600_000
 FUNDS_FEN = 10_000
-IO_MAX = 60
 NOTHING_PAID = {"op-a": 0, "op-b": 0, "operator": 0}
 LATER, EARLIER = NOW_MS + 9 * HOUR_MS, NOW_MS + HOUR_MS
 NEW_ENDS = pytest.mark.parametrize("new_ms", [LATER, EARLIER], ids=["later", "earlier"])

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import pytest
 
 from redpacket.adapters.dynamo import keys
-from redpacket.domain.errors import InvalidRequest, Unavailable, VersionConflict, WebhookNotFound
+from redpacket.domain.errors import InvalidRequest, VersionConflict, WebhookNotFound
 from redpacket.domain.events import EventType
 from redpacket.domain.lottery import PrizeKind
 from redpacket.domain.webhooks import (
@@ -20,6 +19,7 @@ from redpacket.domain.webhooks import (
 )
 from testing.builders import a_campaign, a_prize
 from testing.event_system import FAILED, OK, EventSystem, FakeReceiver
+from testing.fakes import Away
 from testing.in_memory_system import LIFE_MS
 from testing.payment_system import PaymentSystem
 
@@ -29,8 +29,7 @@ def a_story(count: int = 3) -> tuple[EventSystem, FakeReceiver]:
     events = EventSystem()
     receiver = events.receiver("shop")
     packet = events.system.send("ann", count=count, total_fen=100 * count)
-    for number in range(count):
-        events.system.grab(packet, f"user-{number}")
+    events.system.crowd(packet, count)
     events.system.settle()
     return events, receiver
 
@@ -58,24 +57,16 @@ def test_a_packet_s_life_is_told_in_the_order_of_its_sequence() -> None:
     assert len({one["id"] for one in told}) == len(told)
     assert len({one["sequence"] for one in told}) == len(told)
     assert all(one["data"]["sender"] == "ann@host" for one in told)
+    # The form is that of CloudEvents.
+    sent = told[0]
+    assert (sent["specversion"], sent["source"]) == ("1.0", "https://api.example")
+    assert sent["subject"] == sent["data"]["packet_id"]
+    assert sent["datacontenttype"] == "application/json"
+    assert (sent["time"][-1], sent["sequence"]) == ("Z", "00000000")
     claimed = receiver.of(EventType.PACKET_CLAIMED)
     assert {one["data"]["user"] for one in claimed} == {"user-0@host", "user-1@host"}
     assert sum(one["data"]["amount_fen"] for one in claimed) == 200
     assert told[-1]["data"]["claimed_fen"] == 200
-
-
-def test_the_form_is_that_of_cloud_events() -> None:
-    events, receiver = a_story(count=1)
-
-    events.run()
-
-    sent = receiver.told[0]
-    assert sent["specversion"] == "1.0"
-    assert sent["source"] == "https://api.example"
-    assert sent["subject"] == sent["data"]["packet_id"]
-    assert sent["datacontenttype"] == "application/json"
-    assert sent["time"].endswith("Z")
-    assert sent["sequence"] == "00000000"
 
 
 def test_a_packet_that_ends_is_closed_and_not_emptied() -> None:
@@ -123,8 +114,7 @@ def test_a_webhook_gets_the_types_that_it_asked_for() -> None:
 
 def test_without_a_webhook_nothing_is_read_and_queued() -> None:
     events = EventSystem()
-    packet = events.system.send(count=1)
-    events.system.grab(packet, "bob")
+    events.system.grab(events.system.send(count=1), "bob")
 
     assert events.announce() == 0
     assert events.queue.messages == []
@@ -204,8 +194,7 @@ def test_a_packet_that_can_t_be_read_holds_up_no_events_of_others() -> None:
     other = events.system.send(count=1)
     events.system.grab(other, "bob")
     claims += [one for one in events.stream.take() if "fate" in one["dynamodb"]["NewImage"]]
-    key = keys.packet(other.packet_id)
-    row = events.system.dynamo.tables["packets"][key["pk"], key["sk"]]
+    row = events.system.row("packets", keys.packet(other.packet_id))
     terms = row.pop("terms")
 
     events.announce(claims)
@@ -257,8 +246,7 @@ def test_an_event_waits_until_it_is_known_what_the_host_calls_its_user() -> None
 def test_a_user_who_stays_unknown_is_null() -> None:
     events = EventSystem()
     receiver = events.receiver("shop", EventType.PACKET_CLAIMED)
-    packet = events.system.send(count=2)
-    events.system.grab(packet, "new")
+    events.system.grab(events.system.send(count=2), "new")
     events.announce()
     events.system.pass_time(PERSON_MS_MAX)
 
@@ -309,8 +297,7 @@ def test_a_receiver_that_fails_is_left_alone_and_others_do_not_notice() -> None:
     dead, live = events.receiver("dead"), events.receiver("live")
     dead.answers = lambda _: 0
     packet = events.system.send(count=100, total_fen=10_000)
-    for number in range(100):
-        events.system.grab(packet, f"user-{number}")
+    events.system.crowd(packet, 100)
     events.system.settle()
 
     events.run()
@@ -326,8 +313,7 @@ def test_one_delivery_shows_that_a_receiver_is_back_before_all_others_go() -> No
     events, receiver = a_story(count=20)
     receiver.answers = lambda _: FAILED
     packet = events.system.send(count=50, total_fen=5_000)
-    for number in range(50):
-        events.system.grab(packet, f"user-{number}")
+    events.system.crowd(packet, 50)
     events.system.settle()
     events.run()
     asked_before = receiver.asked_count
@@ -391,51 +377,52 @@ def test_after_a_day_a_delivery_is_a_dead_letter_and_a_replay_sends_it_under_its
     assert events.process().waiting_list.count("shop") == (0, 0)
 
 
-def test_what_waits_for_a_webhook_that_is_off_goes_on_when_it_is_on_again() -> None:
+@pytest.fixture
+def off() -> tuple[EventSystem, FakeReceiver]:
+    """A webhook that was turned off with five events on their way."""
     events, receiver = a_story(count=1)
     events.announce()
-    url = "https://shop.example/events"
-    process = events.process()
-    process.put_webhook("shop", url, list(EventType), is_on=False)
+    _turn(events, is_on=False)
     events.deliver()
+    return events, receiver
+
+
+def _turn(events: EventSystem, *, is_on: bool) -> None:
+    url = "https://shop.example/events"
+    events.process().put_webhook("shop", url, list(EventType), is_on=is_on)
+
+
+def test_what_waits_for_a_webhook_that_is_off_goes_on_when_it_is_on_again(
+    off: tuple[EventSystem, FakeReceiver],
+) -> None:
+    events, receiver = off
     events.system.send(count=1)
     events.run()
     assert receiver.asked_count == 0
-    assert process.waiting_list.count("shop") == (5, 0)
+    assert events.process().waiting_list.count("shop") == (5, 0)
 
-    process.put_webhook("shop", url, list(EventType), is_on=True)
+    _turn(events, is_on=True)
     events.retry()
 
     # What happened while it was off is not told.
     assert len(receiver.seen) == 5
 
 
-def test_what_waits_for_a_webhook_that_is_off_is_dead_after_a_day() -> None:
-    events, _ = a_story(count=1)
-    events.announce()
-    process = events.process()
-    process.put_webhook("shop", "https://shop.example/events", list(EventType), is_on=False)
-    events.deliver()
+def test_what_waits_for_a_webhook_that_is_off_is_dead_after_a_day(
+    off: tuple[EventSystem, FakeReceiver],
+) -> None:
+    events, _ = off
     events.system.pass_time(GIVEN_UP_AFTER_MS)
 
     assert events.retry().dead_count == 5
-    assert process.waiting_list.count("shop") == (0, 5)
+    assert events.process().waiting_list.count("shop") == (0, 5)
 
 
 def test_a_delivery_whose_row_can_t_be_written_comes_again() -> None:
     events, receiver = a_story(count=1)
     events.announce()
     client = events.system.dynamo
-
-    class Away:
-        exceptions = client.exceptions
-
-        def __getattr__(self, name: str) -> Any:
-            if name == "update_item":
-                raise Unavailable("the tables are away")
-            return getattr(client, name)
-
-    events.client = Away()
+    events.client = Away(client, "update_item")
     receiver.answers = lambda _: FAILED
     events.deliver(batches=1)
     events.client = client

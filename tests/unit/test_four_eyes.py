@@ -50,34 +50,40 @@ def system() -> InMemorySystem:
     return system
 
 
+def _waits(
+    system: InMemorySystem, do: Callable[[], object], asked: Callable[[Any], Any], **by: Any
+) -> Approval | None:
+    """Do something as the door does it: return the approval that it waits for."""
+    try:
+        do()
+    except ApprovalNeededError as needed:
+        approval: Approval = system.process().ask_approval(needed, by.pop("by", ANN), asked, **by)
+        return approval
+    return None
+
+
 def _deposit(
     system: InMemorySystem, amount_fen: int, key: str, user: str = "user", by: str = "ann"
 ) -> Approval | None:
-    """Deposit as the door does: None where it is done."""
-    process, request = system.process(), Request(by, key, f"body {amount_fen}")
-    try:
-        process.deposit(a_person(user), amount_fen, request)
-    except ApprovalNeededError as needed:
-        asked = DepositAsked(user, amount_fen, request.key_hash, request.body_hash)
-        approval: Approval = process.ask_approval(
-            needed, an_operator(by), lambda _: asked, payee=a_person(user)
-        )
-        return approval
-    return None
+    request, payee = Request(by, key, f"body {amount_fen}"), a_person(user)
+    asked = DepositAsked(user, amount_fen, request.key_hash, request.body_hash)
+    return _waits(
+        system,
+        lambda: system.process().deposit(payee, amount_fen, request),
+        lambda _: asked,
+        by=an_operator(by),
+        payee=payee,
+    )
 
 
 def _budget(system: InMemorySystem, budget_fen: int, version: int | None = None) -> Approval | None:
-    process = system.process()
     made = a_campaign(campaign_id="gala", title="new")
     plan = CampaignPlan(**{each.name: getattr(made, each.name) for each in fields(CampaignPlan)})
-    try:
-        process.edit_campaign(plan, budget_fen, version, ANN)
-    except ApprovalNeededError as needed:
-        approval: Approval = process.ask_approval(
-            needed, ANN, lambda shown: CampaignAsked(plan, budget_fen, shown)
-        )
-        return approval
-    return None
+    return _waits(
+        system,
+        lambda: system.process().edit_campaign(plan, budget_fen, version, ANN),
+        lambda shown: CampaignAsked(plan, budget_fen, shown),
+    )
 
 
 def _found_fen(system: InMemorySystem) -> int | None:
@@ -146,22 +152,33 @@ def test_the_kept_sums_never_count_less_than_what_was_moved(moves: list[tuple[in
         assert len(allowance.sums) <= 290
 
 
+def _both_at_once(
+    system: InMemorySystem, other: Callable[[], Approval | None], mine: Callable[[], Any]
+) -> list[bool]:
+    """Let *other* happen within *mine*; tell which was done at once."""
+    found: list[Approval | None] = []
+
+    def meanwhile(_operations: Any) -> None:
+        system.stand_on(system.dynamo)
+        found.append(other())
+
+    system.before_first_transaction(meanwhile)
+    found.append(mine())
+    return [approval is None for approval in found]
+
+
 @pytest.mark.parametrize("before_fen", [0, 100], ids=["the first ones", "later ones"])
 def test_deposits_at_once_can_not_both_be_within_the_sum(
     system: InMemorySystem, before_fen: int
 ) -> None:
     if before_fen:
         assert _deposit(system, before_fen, "before") is None
-    found: list[Approval | None] = []
 
-    def other(_operations: Any) -> None:
-        system.stand_on(system.dynamo)
-        found.append(_deposit(system, 600, "other"))
+    done = _both_at_once(
+        system, lambda: _deposit(system, 600, "other"), lambda: _deposit(system, 600, "mine")
+    )
 
-    system.before_first_transaction(other)
-    found.append(_deposit(system, 600, "mine"))
-
-    assert [approval is None for approval in found] == [True, False]
+    assert done == [True, False]
     assert system.balance_fen("user") == before_fen + 600
 
 
@@ -233,18 +250,15 @@ def test_two_who_approve_at_once_apply_it_once(system: InMemorySystem) -> None:
     assert sorted(kinds) == ["approval_asked", "approval_decided", "deposit"]
 
 
-@pytest.mark.parametrize("decide", ["approve", "reject"])
-@pytest.mark.parametrize("who", ["ann", "user"])
-def test_who_asked_and_who_is_paid_decides_nothing(
-    system: InMemorySystem, decide: str, who: str
-) -> None:
-    approval = _asked(_deposit(system, 2_000, "key"))
+def test_who_asked_and_who_is_paid_decides_nothing(system: InMemorySystem) -> None:
+    approval, process = _asked(_deposit(system, 2_000, "key")), system.process()
 
-    with pytest.raises(FourEyesNeeded):
-        getattr(system.process(), decide)(approval.approval_id, an_operator(who))
+    for decide in (process.approve, process.reject):
+        for who in ("ann", "user"):
+            with pytest.raises(FourEyesNeeded):
+                decide(approval.approval_id, an_operator(who))
 
-    found = system.process().approvals.find_approval(approval.approval_id)
-    assert _asked(found).status is AWAITING
+    assert _asked(process.approvals.find_approval(approval.approval_id)).status is AWAITING
     assert system.balance_fen("user") == 0
 
 
@@ -362,28 +376,21 @@ def test_budgets_by_small_steps_and_up_and_down_are_summed(system: InMemorySyste
 
 def _cash(system: InMemorySystem, total: int) -> Approval | None:
     plan = a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=100, total=total)
-    process = system.process()
-    try:
-        process.put_prize(plan, None, ANN)
-    except ApprovalNeededError as needed:
-        approval: Approval = process.ask_approval(
-            needed, ANN, lambda shown: PrizeAsked(plan, shown)
-        )
-        return approval
-    return None
+    return _waits(
+        system,
+        lambda: system.process().put_prize(plan, None, ANN),
+        lambda shown: PrizeAsked(plan, shown),
+    )
 
 
 def _stock(system: InMemorySystem, delta: int, key: str) -> Approval | None:
-    process, request = system.process(), Request("ann", key, str(delta))
-    try:
-        process.change_stock("gala", "cash", delta, None, ANN, request)
-    except ApprovalNeededError as needed:
-        hashes = request.key_hash, request.body_hash
-        approval: Approval = process.ask_approval(
-            needed, ANN, lambda shown: StockAsked("gala", "cash", delta, shown, *hashes)
-        )
-        return approval
-    return None
+    request = Request("ann", key, str(delta))
+    hashes = request.key_hash, request.body_hash
+    return _waits(
+        system,
+        lambda: system.process().change_stock("gala", "cash", delta, None, ANN, request),
+        lambda shown: StockAsked("gala", "cash", delta, shown, *hashes),
+    )
 
 
 @pytest.fixture
@@ -436,16 +443,12 @@ def test_stock_of_cash_is_summed_with_the_prize_and_applied_once(lottery: InMemo
 
 def test_stock_at_once_can_not_both_be_within_the_sum(lottery: InMemorySystem) -> None:
     assert _cash(lottery, 1) is None
-    found: list[Approval | None] = []
 
-    def other(_operations: Any) -> None:
-        lottery.stand_on(lottery.dynamo)
-        found.append(_stock(lottery, 6, "other"))
+    done = _both_at_once(
+        lottery, lambda: _stock(lottery, 6, "other"), lambda: _stock(lottery, 6, "mine")
+    )
 
-    lottery.before_first_transaction(other)
-    found.append(_stock(lottery, 6, "mine"))
-
-    assert sorted(approval is None for approval in found) == [False, True]
+    assert sorted(done) == [False, True]
     assert _total(lottery) == 7
 
 

@@ -41,7 +41,7 @@ from testing.builders import a_campaign, a_prize
 from testing.fakes.head_signer import FakeSigner
 from testing.fakes.tables import LateCopy, key_of, locate
 from testing.in_memory_system import InMemorySystem, an_operator, an_order
-from testing.office import CutDynamo, Killed
+from testing.office import IO_MAX, CutDynamo, Killed
 
 HOUR_MS = 3_600_000
 IO_MAX = 60
