@@ -44,7 +44,6 @@ from testing.in_memory_system import InMemorySystem, an_operator, an_order
 from testing.office import IO_MAX, CutDynamo, Killed
 
 HOUR_MS = 3_600_000
-IO_MAX = 60
 
 
 class LogSystem(InMemorySystem):
