@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Protocol
@@ -22,6 +21,7 @@ from redpacket.adapters.aws.signature import Keys
 from redpacket.domain.checks.facts import Told
 from redpacket.domain.user_id import UserIds
 from testing.ledger_state import LedgerState, lasting, read_ledger_state
+from testing.users import User as AnyUser
 from tests.integration.declared import assert_declared
 
 _numbers = itertools.count(1)
@@ -41,18 +41,12 @@ def user_ids(stack: Stack) -> UserIds:
     return UserIds(grab["Environment"]["Variables"]["USER_ID_KEY"])
 
 
-class User:
-    """Somebody with a token, who remembers what they were told.
-
-    *host_id* is the subject of their token, *user_id* what the ledger calls them.
-    """
+class User(AnyUser):
+    """A user of the deployed stack."""
 
     def __init__(self, stack: Stack, host_id: str, told: list[Told], **claims: Any) -> None:
-        self.host_id = host_id
-        self.user_id = user_ids(stack).id_of(host_id)
         self.token = stack.token(host_id, **claims)
-        self._told = told
-        self.http = httpx.Client(
+        http = httpx.Client(
             base_url=stack.api,
             headers={"Authorization": f"Bearer {self.token}"},
             timeout=30,
@@ -60,53 +54,7 @@ class User:
             verify=NO_TLS,
             event_hooks={"response": [assert_declared]},
         )
-
-    def approve(self, waiting: httpx.Response) -> httpx.Response:
-        """Approve what another operator was told to wait for."""
-        return self.post(f"/admin/approvals/{waiting.json()['approval_id']}/approve", {})
-
-    def grab(self, packet_id: str, said: str | None = None) -> httpx.Response:
-        body = {"passphrase": said} if said is not None else None
-        return self._remember(self.http.post(f"/packets/{packet_id}/grab", json=body))
-
-    def open(self, packet_id: str, grab_token: str) -> httpx.Response:
-        body = {"grab_token": grab_token}
-        return self._remember(self.http.post(f"/packets/{packet_id}/open", json=body))
-
-    def draw(self, campaign_id: str, key: str | None = None) -> httpx.Response:
-        headers = {"Idempotency-Key": key or uuid.uuid4().hex}
-        return self.http.post(f"/campaigns/{campaign_id}/draws", headers=headers)
-
-    def help(self, campaign_id: str, inviter_token: str, said: str) -> httpx.Response:
-        body = {"inviter_token": inviter_token, "transcript": said}
-        return self.http.post(f"/campaigns/{campaign_id}/helps", json=body)
-
-    def _remember(self, answer: httpx.Response) -> httpx.Response:
-        told = answer.json()
-        if answer.status_code == httpx.codes.OK and "amount_fen" in told:
-            share_no, amount_fen = told["share_no"], told["amount_fen"]
-            self._told.append(Told(told["packet_id"], self.user_id, share_no, amount_fen))
-        return answer
-
-    def send(self, key: str | None = None, **body: Any) -> httpx.Response:
-        body = {"kind": "lucky", "total_fen": 1000, "count": 5, **body}
-        return self.post("/packets", body, key=key)
-
-    def post(self, path: str, body: Any, key: str | None = None) -> httpx.Response:
-        headers = {"Idempotency-Key": key or uuid.uuid4().hex}
-        return self.http.post(path, json=body, headers=headers)
-
-    def record(self, packet_id: str) -> dict[str, Any]:
-        answer = self.http.get(f"/packets/{packet_id}")
-        assert answer.status_code == httpx.codes.OK, answer.text
-        record: dict[str, Any] = answer.json()
-        return record
-
-    def user_token(self) -> str:
-        return str(self.http.get("/me").json()["user_token"])
-
-    def balance_fen(self) -> int:
-        return int(self.http.get("/me").json()["balance_fen"])
+        super().__init__(http, host_id, user_ids(stack).id_of(host_id), told)
 
 
 def is_turned_away(answer: httpx.Response) -> bool:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
-from tests.integration.conftest import Eventually, Invoke, MakeUser, User
+from tests.integration.conftest import Eventually, MakeUser, User
 
 
 def _is_settled(user: User, packet_id: str) -> bool:
@@ -36,23 +36,21 @@ def test_thirty_users_race_for_ten_shares(a_user: MakeUser, eventually: Eventual
     assert record["luckiest"]["amount_fen"] == max(claim["amount_fen"] for claim in won)
 
 
-def test_leftovers_go_back(a_user: MakeUser, invoke: Invoke, eventually: Eventually) -> None:
-    sender, taker, late = a_user(funds_fen=1000), a_user(), a_user()
-    sent = sender.send(total_fen=1000, count=4, expires_in_s=2).json()
-    claim = taker.grab(sent["packet_id"]).json()
+def test_all_rules_together(a_user: MakeUser) -> None:
+    sender, invited, stranger = a_user(funds_fen=1000), a_user(), a_user()
+    sent = sender.send(
+        count=1,
+        opening="two_step",
+        recipients=[invited.user_token()],
+        passphrase="open sesame",
+    )
+    packet_id = sent.json()["packet_id"]
 
-    def is_closed() -> bool:
-        invoke("ExpireFunction", {"source": "aws.events"})
-        return bool(sender.record(sent["packet_id"])["status"] == "closed")
+    def code(answer: httpx.Response) -> str:
+        return str(answer.json()["code"])
 
-    eventually(is_closed)
-
-    record = sender.record(sent["packet_id"])
-    assert record["refunded_fen"] == 1000 - claim["amount_fen"]
-    assert sender.balance_fen() == 1000 - claim["amount_fen"]
-    assert taker.balance_fen() == claim["amount_fen"]
-    assert late.grab(sent["packet_id"]).json()["code"] == "packet_expired"
-    again = taker.grab(sent["packet_id"]).json()
-    assert again["outcome"] == "already_claimed"
-    assert again["amount_fen"] == claim["amount_fen"]
-    assert again["payout"] == "settled"
+    assert code(stranger.grab(packet_id, "open sesame")) == "not_invited"
+    assert code(invited.grab(packet_id, "close sesame!")) == "passphrase_mismatch"
+    token = invited.grab(packet_id, "Open, Sesame").json()["grab_token"]
+    assert code(stranger.open(packet_id, token)) == "grab_token_invalid"
+    assert invited.open(packet_id, token).json()["amount_fen"] == 1000

@@ -13,10 +13,10 @@ from typing import Any
 import httpx
 import pytest
 
+from local.packet_ids import PUBLISHED_IDS
 from local.stack import Stack
 from redpacket.domain.split import Split
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
-from tests.integration.refusals.answers import UNKNOWN_PACKET
 
 pytestmark = pytest.mark.usefixtures("invariants")
 
@@ -131,11 +131,15 @@ def test_a_packet_that_expired_is_proven_once_it_is_closed(
     ("path", "status", "code"),
     [
         ("/packets/" + "A" * 22 + "/proof", 404, "packet_not_found"),
-        ("/packets/" + UNKNOWN_PACKET + "/proof", 404, "packet_not_found"),
+        ("/packets/" + PUBLISHED_IDS.sign("A" * 22) + "/proof", 404, "packet_not_found"),
         ("/packets/nothing/proof", 404, "packet_not_found"),
-        ("/packets/" + UNKNOWN_PACKET + "/proof?limit=0", 422, "invalid_request"),
-        ("/packets/" + UNKNOWN_PACKET + "/proof?limit=100001", 422, "invalid_request"),
-        ("/packets/" + UNKNOWN_PACKET + "/proof?cursor=-1", 422, "invalid_request"),
+        ("/packets/" + PUBLISHED_IDS.sign("A" * 22) + "/proof?limit=0", 422, "invalid_request"),
+        (
+            "/packets/" + PUBLISHED_IDS.sign("A" * 22) + "/proof?limit=100001",
+            422,
+            "invalid_request",
+        ),
+        ("/packets/" + PUBLISHED_IDS.sign("A" * 22) + "/proof?cursor=-1", 422, "invalid_request"),
     ],
 )
 def test_a_proof_that_cannot_be_given_is_refused(

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
-import pytest
 
 from tests.integration.conftest import Eventually, MakeUser, User
 
@@ -24,47 +23,6 @@ def _race(ask: Callable[[], httpx.Response]) -> list[httpx.Response]:
             assert answer.json()["code"] == "idempotency_key_in_use"
             assert answer.headers["retry-after"] == "1"
     return [answer for answer in answers if answer.status_code == httpx.codes.CREATED]
-
-
-def test_a_repeated_send_gets_the_same_answer(a_user: MakeUser) -> None:
-    sender, taker = a_user(funds_fen=5000), a_user()
-    first = sender.send(key="k", greeting="恭喜")
-    taker.grab(first.json()["packet_id"])
-
-    again = sender.send(key="k", greeting="恭喜")
-
-    assert (first.status_code, again.status_code) == (201, 201)
-    assert again.json() == first.json()
-    assert sender.balance_fen() == 4000
-
-
-def test_a_repeat_may_write_its_body_another_way(a_user: MakeUser) -> None:
-    sender = a_user(funds_fen=5000)
-    first = sender.send(key="k", greeting="恭喜")
-    escaped = b'{ "greeting": "\\u606d\\u559c",\n "count": 5, "total_fen": 1000, "kind": "lucky" }'
-
-    again = sender.http.post("/packets", content=escaped, headers={"Idempotency-Key": "k"})
-
-    assert again.json() == first.json()
-    assert sender.balance_fen() == 4000
-
-
-def test_other_keys_send_other_packets(a_user: MakeUser) -> None:
-    sender = a_user(funds_fen=5000)
-
-    ids = {sender.send(key=key).json()["packet_id"] for key in ("k", "K", "k2", "k" * 255)}
-
-    assert len(ids) == 4
-    assert sender.balance_fen() == 1000
-
-
-def test_the_same_key_of_two_users_is_two_keys(a_user: MakeUser) -> None:
-    users = [a_user(funds_fen=1000), a_user(funds_fen=1000)]
-
-    sent = [user.send(key="k").json() for user in users]
-
-    assert sent[0]["packet_id"] != sent[1]["packet_id"]
-    assert [user.balance_fen() for user in users] == [0, 0]
 
 
 def test_twenty_sends_at_once_with_one_key_send_one_packet(
@@ -93,17 +51,6 @@ def test_twenty_sends_at_once_for_all_the_money_send_what_it_covers(a_user: Make
     assert sender.balance_fen() == 3000 - 1000 * codes.count("sent")
 
 
-def test_a_repeated_deposit_gets_the_same_answer(a_user: MakeUser, operator: User) -> None:
-    body = {"user": a_user().host_id, "amount_fen": 700}
-    key = uuid.uuid4().hex
-
-    first = operator.post("/admin/deposits", body, key=key)
-    again = operator.post("/admin/deposits", body, key=key)
-
-    assert (first.status_code, again.status_code) == (201, 201)
-    assert again.json() == first.json()
-
-
 def test_twenty_deposits_at_once_with_one_key_are_one(
     a_user: MakeUser, operator: User, eventually: Eventually
 ) -> None:
@@ -120,10 +67,9 @@ def test_twenty_deposits_at_once_with_one_key_are_one(
     assert len(user.http.get("/me/transfers").json()["items"]) == 1
 
 
-@pytest.mark.parametrize("key", ["k", "{}#:/\\", "клавиша", "0"])
-def test_sends_and_deposits_do_not_share_idempotency_keys(a_user: MakeUser, key: str) -> None:
+def test_sends_and_deposits_do_not_share_idempotency_keys(a_user: MakeUser) -> None:
     user = a_user(funds_fen=2000, scope="hongbao/admin")
-    header = {b"Idempotency-Key": key.encode()}
+    header = {b"Idempotency-Key": "клавиша {}#:/".encode()}
     send = {"kind": "lucky", "total_fen": 1000, "count": 5}
     payee = a_user()
     deposit = {"user": payee.host_id, "amount_fen": 5}

@@ -159,41 +159,6 @@ def test_a_cache_that_forgot_everything_is_filled_from_the_ledger(
     assert sum(user.balance_fen() for user in [*early, *late]) == 1000
 
 
-def test_a_cache_that_forgot_an_emptied_packet_still_refuses(
-    a_user: MakeUser, cache: redis.Redis
-) -> None:
-    taker, late = a_user(), a_user()
-    packet_id = a_user(funds_fen=100).send(total_fen=100, count=1).json()["packet_id"]
-    taker.grab(packet_id)
-
-    cache.flushall()
-
-    assert late.grab(packet_id).json()["code"] == "packet_emptied"
-    assert taker.grab(packet_id).json()["outcome"] == "already_claimed"
-
-
-def test_a_cache_that_lost_the_last_claims_gives_nothing_twice(
-    a_user: MakeUser, cache: redis.Redis, eventually: Eventually
-) -> None:
-    sender, early, late = a_user(funds_fen=1000), [a_user() for _ in range(3)], a_user()
-    packet_id = sender.send(count=4).json()["packet_id"]
-    early[0].grab(packet_id)
-    key = cache_keys.claim_cache(packet_id)
-    copy, ends_at_ms = cache.dump(key) or b"", cache.pexpiretime(key)
-    told = [user.grab(packet_id).json() for user in early]
-
-    # A replica takes over that missed the last two claims.
-    cache.restore(key, ends_at_ms, copy, replace=True, absttl=True)
-    last = _grab_until_known(late, packet_id)
-    again = [_grab_until_known(user, packet_id) for user in early]
-
-    assert last["outcome"] == "claimed"
-    assert [claim["share_no"] for claim in again] == [claim["share_no"] for claim in told]
-    assert sorted(claim["share_no"] for claim in [*told, last]) == [1, 2, 3, 4]
-    assert a_user().grab(packet_id).json()["code"] == "packet_emptied"
-    eventually(lambda: _is_settled(sender, packet_id))
-
-
 def test_scripts_that_the_cache_forgot_are_loaded_again(
     a_user: MakeUser, cache: redis.Redis
 ) -> None:
@@ -253,27 +218,6 @@ def test_a_packet_sent_while_the_cache_hangs_is_loaded_by_its_first_grab(
     assert rows.packet(packet_id)["is_loaded"] is False
     assert sender.balance_fen() == 0
     assert taker.grab(packet_id).json()["amount_fen"] == 1000
-
-
-def test_a_packet_sent_while_the_cache_hangs_is_loaded_by_the_sweep(
-    a_user: MakeUser,
-    frozen_cache: Interruption,
-    cache: redis.Redis,
-    rows: PacketRows,
-    invoke: Invoke,
-) -> None:
-    with frozen_cache():
-        packet_id = a_user(funds_fen=1000).send(count=1).json()["packet_id"]
-    # Whatever the load sent before it gave up may have arrived when the cache woke up.
-    cache.delete(cache_keys.claim_cache(packet_id))
-
-    rows.age_packet(packet_id, by_ms=61_000)
-    report = invoke("ExpireFunction", SCHEDULE)
-
-    assert report["loaded_count"] >= 1
-    assert cache.exists(cache_keys.claim_cache(packet_id))
-    assert rows.packet(packet_id)["is_loaded"] is True
-    assert a_user().grab(packet_id).json()["amount_fen"] == 1000
 
 
 # ---------------------------------------------------------------- the queue
@@ -407,28 +351,3 @@ def test_two_sweeps_at_once_refund_once(
     book = sender.http.get("/me/transfers").json()["items"]
     refunds = [item["amount_fen"] for item in book if item["kind"] == "refund"]
     assert sorted(refunds) == sorted([1000, 1000 - claim["amount_fen"]])
-
-
-def test_a_packet_that_expires_while_the_cache_hangs_is_refunded_all_the_same(
-    a_user: MakeUser, frozen_cache: Interruption, invoke: Invoke, eventually: Eventually
-) -> None:
-    sender, taker = a_user(funds_fen=1000), a_user()
-    sent = sender.send(count=2, expires_in_s=1).json()
-    eventually(lambda: time.time() * 1000 > sent["expires_at_ms"])
-
-    with frozen_cache():
-        invoke("ExpireFunction", SCHEDULE)
-        seen = sender.record(sent["packet_id"])
-        refunded_fen = sender.balance_fen()
-
-    # Closed it is once the cache knows, and then its page tells the final sums.
-    assert (seen["status"], seen["refunded_fen"], refunded_fen) == ("closing", 0, 1000)
-
-    def is_closed() -> bool:
-        invoke("ExpireFunction", SCHEDULE)
-        return bool(sender.record(sent["packet_id"])["status"] == "closed")
-
-    eventually(is_closed)
-    assert sender.record(sent["packet_id"])["refunded_fen"] == 1000
-    assert sender.balance_fen() == 1000
-    assert taker.grab(sent["packet_id"]).json()["code"] == "packet_expired"

@@ -10,16 +10,12 @@ from typing import Any
 
 import httpx
 import pytest
-import redis
 
-from local.ports import HOST
 from local.stack import Stack
 from redpacket.adapters.dynamo import keys
-from redpacket.adapters.redis import keys as cache_keys
 from redpacket.domain.checks.facts import Told
-from redpacket.domain.limits import send_limit
 from redpacket.flows.guards.cached_switches import KEPT_MS
-from tests.integration.conftest import Eventually, Invoke, MakeUser, User, is_turned_away
+from tests.integration.conftest import Eventually, Invoke, MakeUser, User
 
 # A test here counts what a sweep did.
 pytestmark = pytest.mark.usefixtures("only_own_sweeps", "_everything_on")
@@ -60,99 +56,6 @@ def _counts(stack: Stack, queue: str) -> dict[str, int]:
         QueueUrl=stack.outputs[queue], AttributeNames=list(names.values())
     )["Attributes"]
     return {kind: int(found[name]) for kind, name in names.items()}
-
-
-# ---------------------------------------------------------------- the routes
-
-
-def test_all_switches_are_shown_with_since_when_and_why(operator: User) -> None:
-    _turn(operator, "draw", is_on=False, reason="维护")
-
-    shown = {item["name"]: item for item in operator.http.get("/admin/switches").json()["items"]}
-
-    assert list(shown) == NAMES
-    assert (shown["draw"]["on"], shown["draw"]["reason"]) == (False, "维护")
-    assert abs(shown["draw"]["changed_at_ms"] - time.time() * 1000) < 60_000
-    assert all(item.keys() == shown["draw"].keys() for item in shown.values())
-
-
-def test_turning_a_switch_again_answers_the_same(operator: User) -> None:
-    first = _turn(operator, "draw", is_on=False, reason="a")
-
-    assert _turn(operator, "draw", is_on=False, reason="a") == first
-    assert _turn(operator, "draw", is_on=True)["on"] is True
-
-
-def test_switches_are_for_operators(a_user: MakeUser) -> None:
-    user = a_user()
-
-    answers = [
-        user.http.get("/admin/switches"),
-        user.http.put("/admin/switches/send", json={"on": False}),
-        user.http.put("/admin/switches/nothing", json={"on": False}),
-    ]
-
-    assert all(map(is_turned_away, answers))
-    assert user.send().json()["code"] == "insufficient_funds"
-
-
-@pytest.mark.parametrize("name", ["nothing", "SEND", "send%20", "switches"])
-def test_a_switch_that_is_not_there_is_not_found(operator: User, name: str) -> None:
-    answer = operator.http.put(f"/admin/switches/{name}", json={"on": False})
-
-    assert (answer.status_code, answer.json()["code"]) == (404, "switch_not_found")
-
-
-@pytest.mark.parametrize(
-    ("body", "wrong"),
-    [
-        ({}, "on"),
-        ({"on": 0}, "on"),
-        ({"on": "false"}, "on"),
-        ({"on": None}, "on"),
-        ({"on": False, "off": True}, "off"),
-        ({"on": False, "reason": 1}, "reason"),
-        ({"on": False, "reason": "a\nb"}, "reason"),
-        ({"on": False, "reason": "a" * 101}, "reason"),
-    ],
-    ids=str,
-)
-def test_a_body_that_is_not_of_the_form_is_refused(
-    operator: User, body: dict[str, Any], wrong: str
-) -> None:
-    answer = operator.http.put("/admin/switches/send", json=body)
-
-    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
-    assert wrong in {error["field"] for error in answer.json()["errors"]}
-
-
-# ---------------------------------------------------------------- the limit of sends
-
-
-def test_a_sender_who_is_too_fast_is_told_when_to_ask_again(stack: Stack, a_user: MakeUser) -> None:
-    hasty, other = a_user(), a_user(funds_fen=2000)
-    limit = send_limit(120, 300)
-    assert other.send().status_code == httpx.codes.CREATED  # and the function is warm
-    cache = redis.Redis(host=HOST, port=stack.redis_port)
-    # Has sent 290 packets a moment ago.
-    due_ms = int(time.time() * 1000) + 290 * limit.interval_ms
-    cache.set(cache_keys.limit(limit.name, hasty.user_id), due_ms, px=290 * limit.interval_ms)
-    cache.close()
-
-    # Counted before it is read: what is wrong with it costs no money.
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        answers = list(pool.map(lambda _: hasty.post("/packets", {}), range(60)))
-    refused = [answer for answer in answers if answer.status_code == 429]
-    passed = [answer for answer in answers if answer.status_code == 422]
-
-    assert len(passed) + len(refused) == 60
-    # Two more for each second that it took.
-    assert 10 <= len(passed) < 60
-    assert {answer.headers["content-type"] for answer in refused} == {"application/problem+json"}
-    assert {answer.json()["code"] for answer in refused} == {"rate_limited"}
-    assert other.send().status_code == httpx.codes.CREATED
-    time.sleep(int(refused[-1].headers["retry-after"]))
-    assert hasty.send().json()["code"] == "insufficient_funds"
 
 
 # ---------------------------------------------------------------- payouts that are off

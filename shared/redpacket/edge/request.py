@@ -48,7 +48,10 @@ class HttpRequest:
             return {}
         try:
             parsed = json.loads(
-                self.body, parse_constant=_refuse_constant, object_pairs_hook=_unique
+                # Decoded, because json.loads would also accept bytes in UTF-16.
+                self.body.decode(),
+                parse_constant=_refuse_constant,
+                object_pairs_hook=_unique,
             )
         except (ValueError, RecursionError) as error:
             raise InvalidRequest([{"field": "body", "message": "is not valid JSON"}]) from error

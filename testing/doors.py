@@ -1,0 +1,145 @@
+"""The API without a server: an HTTP client whose requests go to the doors, in memory."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import runpy
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+from unittest.mock import patch
+from urllib.parse import unquote
+
+import httpx
+
+from local.packet_ids import PUBLISHED_KEYS
+from local.places import ROOT
+from local.user_ids import PUBLISHED_KEY
+from redpacket.edge.api import Api
+from redpacket.edge.packet_ids import packet_ids
+from redpacket.edge.request import user_ids
+from redpacket.edge.settings import settings
+from redpacket.edge.wiring import wiring
+from redpacket.flows.guards.cached_switches import CachedSwitches
+from testing.fakes import FakeDeliveries, FakeSwitchStore
+from testing.in_memory_system import VARIABLES, InMemorySystem
+
+_VARIABLES = {
+    **VARIABLES,
+    "PACKET_ID_KEYS": PUBLISHED_KEYS,
+    "USER_ID_KEY": PUBLISHED_KEY,
+    "SHARE_BASE_URL": "https://share.example",
+    "SHARE_FEN_MAX": "20000",
+    "PACKET_COUNT_MAX": "100",
+    "CAMPAIGN_COUNT_MAX": "1000000",
+    "PART_SHARE_COUNT": "20000",
+    "SWITCHES_TABLE": "switches",
+    **{
+        f"{what}S_PER_MINUTE": str(per_minute)
+        for what, per_minute in (("SEND", 120), ("DRAW", 60), ("READ", 6000), ("GRAB", 600))
+    },
+    **{f"{what}_BURST": "300" for what in ("SEND", "READ", "GRAB")},
+    "DRAW_BURST": "20",
+    "SENDS_PER_DAY": "10000",
+    "AVATAR_HOSTS": "images.example,a.example",
+    "COVER_HOSTS": "images.example",
+}
+
+
+@cache
+def doors() -> dict[str, Any]:
+    """Return the handlers of all functions by the names of their folders."""
+    return {
+        path.parent.name: runpy.run_path(str(path))["handler"]
+        for path in sorted((ROOT / "functions").glob("*/app.py"))
+    }
+
+
+@cache
+def _routes() -> list[tuple[str, re.Pattern[str], Api]]:
+    return [
+        (key, re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", key)), door)
+        for door in doors().values()
+        if isinstance(door, Api)
+        for key in door.operations
+    ]
+
+
+class Context:
+    """The context of an invocation that has most of its time left."""
+
+    @staticmethod
+    def get_remaining_time_in_millis() -> int:
+        return 50_000
+
+
+@contextmanager
+def doors_of(system: InMemorySystem) -> Iterator[None]:
+    """Let all doors of this process stand on *system*."""
+    store = FakeSwitchStore()
+    switches = CachedSwitches(store=store, copy=None, clock=system.clock, journal=system.journal)
+    process = system.process(
+        settings=settings,
+        switches=switches,
+        stored_switches=switches,
+        switch_store=store,
+        deliveries=FakeDeliveries(),
+    )
+    with patch.object(settings, "variables", _VARIABLES):
+        vars(wiring).update(vars(process))
+        try:
+            yield
+        finally:
+            vars(wiring).clear()
+            packet_ids.cache_clear()
+            user_ids.cache_clear()
+
+
+class DoorTransport(httpx.BaseTransport):
+    """Calls the door of each request as API Gateway does for a token with *claims*."""
+
+    def __init__(self, claims: Mapping[str, str]) -> None:
+        self._claims = claims
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        raw_path, _, query = request.url.raw_path.decode().partition("?")
+        called = f"{request.method} {raw_path}"
+        fitting = (
+            (key, door, found)
+            for key, pattern, door in _routes()
+            if (found := pattern.fullmatch(called))
+        )
+        key, door, found = next(fitting)
+        event: dict[str, Any] = {
+            "routeKey": key,
+            "pathParameters": {name: unquote(text) for name, text in found.groupdict().items()},
+            "queryStringParameters": _query(query),
+            "headers": dict(request.headers),
+            "requestContext": {"requestId": "r", "authorizer": {"jwt": {"claims": self._claims}}},
+            **_body(request.read()),
+        }
+        answer = door(json.loads(json.dumps(event)), Context())
+        return httpx.Response(
+            answer["statusCode"], headers=answer["headers"], content=answer["body"].encode()
+        )
+
+
+def _query(text: str) -> dict[str, str]:
+    """Return the parameters as API Gateway gives them: repeats are joined by a comma."""
+    query: dict[str, str] = {}
+    for part in filter(None, text.split("&")):
+        name, _, value = (unquote(word.replace("+", " ")) for word in part.partition("="))
+        query[name] = f"{query[name]},{value}" if name in query else value
+    return query
+
+
+def _body(content: bytes) -> dict[str, Any]:
+    if not content:
+        return {}
+    try:
+        return {"body": content.decode()}
+    except UnicodeDecodeError:
+        return {"body": base64.b64encode(content).decode(), "isBase64Encoded": True}

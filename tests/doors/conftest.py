@@ -1,0 +1,90 @@
+"""The API over the system in memory, with the invariants after each test."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from local.user_ids import PUBLISHED_USER_IDS
+from testing.doors import Context, DoorTransport, doors, doors_of
+from testing.in_memory_system import InMemorySystem
+from testing.users import User
+from tests.integration.declared import assert_declared
+
+_numbers = itertools.count(1)
+
+MakeUser = Callable[..., User]
+Eventually = Callable[[Callable[[], Any]], Any]
+Invoke = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+
+@pytest.fixture
+def system() -> Iterator[InMemorySystem]:
+    system = InMemorySystem()
+    with doors_of(system):
+        yield system
+        assert system.differences() == []
+
+
+@pytest.fixture
+def a_user(system: InMemorySystem) -> MakeUser:
+    """Make users; `a_user(funds_fen=1000)` has money."""
+
+    def make(host_id: str | None = None, funds_fen: int = 0, **claims: Any) -> User:
+        host_id = host_id or f"guest-{next(_numbers)}"
+        http = httpx.Client(
+            base_url="https://api.example",
+            transport=DoorTransport({"sub": host_id, **claims}),
+            event_hooks={"response": [assert_declared]},
+        )
+        user = User(http, host_id, PUBLISHED_USER_IDS.id_of(host_id), system.told)
+        if funds_fen:
+            treasurer = make("treasurer", scope="hongbao/admin")
+            answer = treasurer.post("/admin/deposits", {"user": host_id, "amount_fen": funds_fen})
+            assert answer.is_success, answer.text
+        return user
+
+    return make
+
+
+@pytest.fixture
+def operator(a_user: MakeUser) -> User:
+    return a_user("operator", scope="hongbao/admin")
+
+
+@pytest.fixture
+def sender(a_user: MakeUser) -> User:
+    """Somebody with money to lose."""
+    return a_user("sender", funds_fen=1_000_000)
+
+
+@pytest.fixture
+def invoke(system: InMemorySystem) -> Invoke:  # noqa: ARG001 - the doors stand on it
+    """Invoke a function by its output's name."""
+
+    def call(function: str, event: dict[str, Any]) -> dict[str, Any]:
+        answer: dict[str, Any] = doors()[function.removesuffix("Function").lower()](
+            event, Context()
+        )
+        return answer
+
+    return call
+
+
+@pytest.fixture
+def eventually(system: InMemorySystem) -> Eventually:
+    """Settle what is queued and let time pass until the result is true; return it."""
+
+    def wait(ask: Callable[[], Any]) -> Any:
+        for _ in range(30):
+            system.settle()
+            if result := ask():
+                return result
+            system.pass_time(1_000)
+        pytest.fail("it never came true")
+
+    return wait

@@ -1,0 +1,426 @@
+"""Campaigns, their packets and their lotteries, over HTTP; tests/unit has the rules."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+
+from redpacket.domain.lottery import choose
+from testing.in_memory_system import InMemorySystem
+from testing.users import User
+from tests.doors.conftest import Eventually, Invoke, MakeUser
+
+_numbers = itertools.count(1)
+
+HOUR_MS = 3_600_000
+FUNDS_FEN = 1_000_000
+PHRASE = "恭喜发财"
+
+Put = Callable[..., httpx.Response]
+
+
+@pytest.fixture
+def sponsor(a_user: MakeUser) -> User:
+    """An operator with money of their own."""
+    return a_user("sponsor", funds_fen=FUNDS_FEN, scope="hongbao/admin")
+
+
+@pytest.fixture
+def put(system: InMemorySystem, sponsor: User) -> Put:
+    """Create or edit the campaign `gala`."""
+
+    def put(campaign_id: str = "gala", **changes: Any) -> httpx.Response:
+        now_ms = system.clock.now_ms()
+        plan = {
+            "title": "抽奖",
+            "starts_at_ms": now_ms,
+            "ends_at_ms": now_ms + HOUR_MS,
+            "miss_weight": 0,
+            "passphrase": PHRASE,
+            "draw_beacon": "none",
+            "status": "on",
+            **changes,
+        }
+        return sponsor.http.put(f"/admin/campaigns/{campaign_id}", json=plan)
+
+    return put
+
+
+def _put_prize(operator: User, prize_id: str, **changes: Any) -> httpx.Response:
+    prize = {"title": prize_id, "kind": "goods", "weight": 1, "total": 10, **changes}
+    return operator.http.put(f"/admin/campaigns/gala/prizes/{prize_id}", json=prize)
+
+
+def _add_stock(operator: User, prize_id: str, delta: int) -> httpx.Response:
+    path = f"/admin/campaigns/gala/prizes/{prize_id}/stock"
+    return operator.post(path, {"delta": delta})
+
+
+def _draw(user: User, key: str | None = None) -> dict[str, Any]:
+    answer = user.draw("gala", key)
+    assert answer.status_code == httpx.codes.OK, answer.text
+    drawn: dict[str, Any] = answer.json()
+    return drawn
+
+
+def _draws(user: User) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = user.http.get("/campaigns/gala/draws").json()["items"]
+    return items
+
+
+def _refusal(answer: httpx.Response) -> tuple[int, str]:
+    assert answer.headers["content-type"] == "application/problem+json", answer.text
+    return answer.status_code, answer.json()["code"]
+
+
+# ---------------------------------------------------------------- campaigns
+
+
+def test_users_see_neither_money_nor_passphrase_of_a_campaign(
+    put: Put, sponsor: User, a_user: MakeUser
+) -> None:
+    created = put(budget_fen=10_000, quota_per_user=9)
+    edited = put(budget_fen=10_000, title="新年", quota_per_user=3, status="off", version=1)
+
+    stale, early = put(version=1, title="too late"), put("other", version=1)
+    seen = a_user().http.get("/campaigns/gala").json()
+
+    assert (created.status_code, edited.status_code) == (201, 200)
+    assert (created.json()["version"], edited.json()["version"]) == (1, 2)
+    assert created.json()["passphrase"] == PHRASE
+    assert sponsor.http.get("/admin/campaigns/gala").json() == edited.json()
+    assert _refusal(stale) == _refusal(early) == (409, "version_conflict")
+    assert (seen["title"], seen["quota_per_user"], seen["status"]) == ("新年", 3, "off")
+    assert (seen["timezone"], seen["when_sold_out"]) == ("Asia/Shanghai", "redistribute")
+    hidden = {"passphrase", "budget_fen", "budget_left_fen", "version", "miss_weight"}
+    assert not hidden & set(seen)
+
+
+def test_what_does_not_exist_is_not_found(put: Put, sponsor: User) -> None:
+    answers = [
+        sponsor.http.get("/campaigns/nowhere"),
+        sponsor.http.get("/campaigns/NOWHERE"),
+        sponsor.http.get("/campaigns/nowhere/draws"),
+        sponsor.http.get("/admin/campaigns/nowhere"),
+        sponsor.http.post("/admin/campaigns/nowhere/preheat"),
+        put("{rain}"),
+        sponsor.send(campaign_id="nowhere"),
+        sponsor.draw("nowhere"),
+        sponsor.draw("{draw}"),
+        sponsor.help("nowhere", sponsor.user_token(), PHRASE),
+        _put_prize(sponsor, "pen"),
+        _put_prize(sponsor, "Pen"),
+        _add_stock(sponsor, "pen", 1),
+    ]
+
+    assert {_refusal(answer) for answer in answers} == {(404, "campaign_not_found")}
+
+
+def test_packets_are_sent_within_the_budget(put: Put, sponsor: User, a_user: MakeUser) -> None:
+    campaign = put(budget_fen=10_000).json()
+    poor = a_user(funds_fen=1_000)
+
+    first = sponsor.send("key", campaign_id="gala", total_fen=9_000)
+    over = sponsor.send(campaign_id="gala", total_fen=1_001)
+    rest = sponsor.send(campaign_id="gala", total_fen=1_000)
+    lowered = put(budget_fen=9_999)
+    raised = put(budget_fen=20_000)
+    put(status="off")
+    paused = sponsor.send(campaign_id="gala")
+    put(starts_at_ms=1, ends_at_ms=2)
+    ended = sponsor.send(campaign_id="gala")
+
+    assert first.status_code == rest.status_code == httpx.codes.CREATED
+    assert first.json()["expires_at_ms"] == campaign["ends_at_ms"]
+    assert _refusal(poor.send(campaign_id="gala")) == (403, "forbidden")
+    assert _refusal(over) == (402, "insufficient_funds")
+    assert "budget" in over.json()["detail"]
+    assert _refusal(lowered) == (422, "invalid_request")
+    assert lowered.json()["errors"][0]["field"] == "budget_fen"
+    assert raised.json()["budget_left_fen"] == 10_000
+    assert _refusal(paused) == (409, "campaign_paused")
+    assert _refusal(ended) == (409, "campaign_ended")
+    again = sponsor.send("key", campaign_id="gala", total_fen=9_000)
+    assert (again.status_code, again.json()) == (201, first.json())
+    assert _refusal(sponsor.send("key", campaign_id="gala")) == (422, "idempotency_key_reused")
+    assert sponsor.balance_fen() == FUNDS_FEN - 10_000
+
+
+def test_a_preheat_loads_before_the_start(
+    system: InMemorySystem, put: Put, sponsor: User, a_user: MakeUser
+) -> None:
+    starts_at_ms = system.clock.now_ms() + 3_000
+    put(budget_fen=10_000, starts_at_ms=starts_at_ms)
+    packets = [sponsor.send(campaign_id="gala").json() for _ in range(3)]
+    ids = [packet["packet_id"] for packet in packets]
+    path = "/admin/campaigns/gala/preheat"
+    system.memory.caches.clear()
+
+    first = sponsor.http.post(path)
+    rest = sponsor.http.post(path, params={"cursor": min(ids)})
+
+    assert first.status_code == httpx.codes.ACCEPTED
+    assert first.json() == {"packet_count": 3, "loaded_count": 3, "next": None}
+    assert rest.json() == {"packet_count": 2, "loaded_count": 2, "next": None}
+    assert set(ids) <= set(system.memory.caches)
+    assert _refusal(sponsor.http.post(path, params={"cursor": "~"})) == (422, "invalid_request")
+    taker = a_user()
+    assert packets[0]["starts_at_ms"] == starts_at_ms
+    assert _refusal(taker.grab(ids[0])) == (409, "packet_not_started")
+    system.pass_time(3_000)
+    assert taker.grab(ids[0]).status_code == httpx.codes.OK
+
+
+# ---------------------------------------------------------------- draws
+
+
+def test_a_draw_wins_by_its_odds_and_a_repeat_gets_the_same_answer(
+    system: InMemorySystem, put: Put, sponsor: User, a_user: MakeUser
+) -> None:
+    put(rules={"attempts_per_user_per_day": 3})
+    _put_prize(sponsor, "phone", total=2, image_url="https://a.example/1.png")
+    user, nobody = a_user(), a_user()
+
+    first, again = _draw(user, "key"), _draw(user, "key")
+    system.pass_time(1)
+    other = _draw(user, "another key")
+    system.pass_time(1)
+    empty = _draw(user)
+
+    assert first == again
+    assert (first["outcome"], empty["outcome"], empty["prize"]) == ("won", "missed", None)
+    assert first["prize"] == {
+        "prize_id": "phone",
+        "title": "phone",
+        "kind": "goods",
+        "amount_fen": None,
+        "image_url": "https://a.example/1.png",
+    }
+    assert [one["attempts_left"] for one in (first, other, empty)] == [2, 1, 0]
+    mine = _draws(user)
+    assert [item["draw_id"] for item in mine] == [one["draw_id"] for one in (empty, other, first)]
+    for item in mine:
+        won = item["prize"]["prize_id"] if item["prize"] else None
+        assert choose(item["odds"], item["point"]) == won
+    assert _draws(nobody) == []
+    assert _refusal(user.draw("gala")) == (403, "attempts_exhausted")
+    assert _refusal(user.http.post("/campaigns/gala/draws")) == (400, "idempotency_key_missing")
+    body = user.post("/campaigns/gala/draws", {"prize_id": "phone"})
+    assert _refusal(body) == (422, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    ("plan", "code"),
+    [
+        ({"status": "off"}, "campaign_paused"),
+        ({"starts_at_ms": 2 * 10**12, "ends_at_ms": 2 * 10**12 + 1}, "campaign_not_started"),
+        ({"starts_at_ms": 1, "ends_at_ms": 2}, "campaign_ended"),
+    ],
+)
+def test_a_draw_out_of_the_window_is_refused(
+    put: Put, sponsor: User, a_user: MakeUser, plan: dict[str, Any], code: str
+) -> None:
+    put(**plan)
+    _put_prize(sponsor, "phone")
+    user, friend = a_user(), a_user()
+
+    assert _refusal(user.draw("gala")) == (409, code)
+    assert _refusal(friend.help("gala", user.user_token(), PHRASE)) == (409, code)
+
+
+def test_who_draws_too_fast_waits(put: Put, sponsor: User, a_user: MakeUser) -> None:
+    put()
+    _put_prize(sponsor, "phone", total=100)
+    user = a_user()
+
+    answers = [user.draw("gala") for _ in range(25)]
+
+    limited = [answer for answer in answers if answer.status_code == 429]
+    assert {_refusal(answer) for answer in limited} == {(429, "rate_limited")}
+    assert {answer.headers["retry-after"] for answer in limited} == {"1"}
+    assert len(answers) - len(limited) == len(_draws(user)) == 20
+
+
+def test_while_draws_are_off_draws_are_refused_and_nothing_is_lost(
+    system: InMemorySystem, put: Put, sponsor: User, a_user: MakeUser
+) -> None:
+    put(rules={"attempts_per_user_per_day": 1})
+    _put_prize(sponsor, "phone")
+    user, friend = a_user(), a_user()
+
+    sponsor.http.put("/admin/switches/draw", json={"on": False, "reason": "drill"})
+    system.pass_time(10_000)
+    off, no_help = user.draw("gala", "key"), friend.help("gala", user.user_token(), PHRASE)
+    sponsor.http.put("/admin/switches/draw", json={"on": True})
+    system.pass_time(10_000)
+
+    assert _refusal(off) == _refusal(no_help) == (503, "switched_off")
+    assert off.headers["retry-after"] == "10"
+    assert _draw(user, "key")["attempts_left"] == 0
+
+
+def test_friends_give_attempts_once_each_and_so_many_a_day(
+    put: Put, sponsor: User, a_user: MakeUser
+) -> None:
+    put(rules={"attempts_per_user_per_day": 1, "helps_per_user_per_day": 2})
+    _put_prize(sponsor, "phone")
+    sharer, *friends = [a_user() for _ in range(5)]
+    token = sharer.user_token()
+    assert _draw(sharer)["attempts_left"] == 0
+
+    misheard = friends[0].help("gala", token, "恭喜发才！")
+    again = friends[0].help("gala", token, PHRASE)
+    second = friends[1].help("gala", token, PHRASE)
+
+    assert misheard.json() == {"outcome": "helped", "attempts_left_of_inviter": 1}
+    assert again.json() == {"outcome": "already_helped", "attempts_left_of_inviter": 1}
+    assert second.json() == {"outcome": "helped", "attempts_left_of_inviter": 2}
+    assert _refusal(friends[2].help("gala", token, PHRASE)) == (403, "help_quota_exhausted")
+    assert [_draw(sharer)["attempts_left"] for _ in range(2)] == [1, 0]
+    assert _refusal(sharer.help("gala", token, PHRASE)) == (403, "self_help")
+    nobody = friends[3].help("gala", token[:-4] + "AAAA", PHRASE)
+    assert _refusal(nobody) == (422, "invalid_request")
+    tries = [_refusal(friends[3].help("gala", token, "什么")) for _ in range(7)]
+    assert (tries[0], tries[-1]) == ((403, "passphrase_mismatch"), (429, "rate_limited"))
+
+
+# ---------------------------------------------------------------- prizes
+
+
+def test_users_see_prizes_but_no_stock_and_no_weight_of_what_is_off(
+    put: Put, sponsor: User, a_user: MakeUser
+) -> None:
+    put()
+    _put_prize(sponsor, "phone", attributes={"colour": "red", "gb": 256}, total=1)
+    _put_prize(sponsor, "secret", status="off", weight=9)
+    user = a_user()
+
+    before = user.http.get("/campaigns/gala").json()
+    _draw(user)
+
+    phone, secret = before["prizes"]
+    assert phone["attributes"] == {"colour": "red", "gb": 256}
+    assert (phone["weight"], secret["weight"], phone["is_sold_out"]) == (1, None, False)
+    assert not {"total", "issued", "version", "per_day"} & set(phone)
+    assert len(before["commitment"]) == 64
+    watched = sponsor.http.get("/admin/campaigns/gala").json()["prizes"]
+    assert (watched[1]["weight"], watched[1]["status"]) == (9, "off")
+    assert (watched[0]["issued"], watched[0]["is_sold_out"]) == (1, True)
+
+
+def test_what_is_wrong_with_a_prize_is_said(put: Put, sponsor: User) -> None:
+    put()
+    _put_prize(sponsor, "phone")
+    _put_prize(sponsor, "cash", kind="packet", amount_fen=100, total=2)
+
+    refused: list[tuple[str, dict[str, Any], str]] = [
+        ("phone", {"kind": "packet", "amount_fen": 1}, "kind"),
+        ("phone", {"total": 11}, "total"),
+        ("phone", {"amount_fen": 5}, "body"),
+        ("phone", {"weight": -1}, "weight"),
+        ("phone", {"issued": 0}, "issued"),
+        ("phone", {"title": " "}, "title"),
+        ("cash", {"kind": "packet", "total": 2, "amount_fen": 101}, "amount_fen"),
+        ("big", {"kind": "packet", "amount_fen": 20_001}, "amount_fen"),
+        ("none", {"kind": "packet"}, "body"),
+    ]
+    for prize_id, changes, field in refused:
+        answer = _put_prize(sponsor, prize_id, **changes)
+        assert _refusal(answer) == (422, "invalid_request"), (prize_id, changes)
+        assert field in [error["field"] for error in answer.json()["errors"]], answer.text
+    poor = _put_prize(sponsor, "rich", kind="packet", amount_fen=20_000, total=51)
+    assert _refusal(poor) == (402, "insufficient_funds")
+    stale = _put_prize(sponsor, "phone", version=7)
+    assert _refusal(stale) == (409, "version_conflict")
+    moved = put(timezone="UTC")
+    assert _refusal(moved) == (422, "invalid_request")
+    assert [error["field"] for error in moved.json()["errors"]] == ["timezone"]
+    assert sponsor.balance_fen() == FUNDS_FEN - 200
+
+
+def test_edits_while_people_draw_act_at_once_and_stock_moves_by_deltas(
+    put: Put, sponsor: User, a_user: MakeUser
+) -> None:
+    put()
+    _put_prize(sponsor, "phone", total=2)
+    _put_prize(sponsor, "pen", total=5, status="off")
+    user = a_user()
+    assert _draw(user)["prize"]["prize_id"] == "phone"
+
+    more = _add_stock(sponsor, "phone", 1)
+    assert (more.json()["total"], more.json()["issued"]) == (3, 1)
+    assert _put_prize(sponsor, "phone", total=3, weight=0).is_success
+    assert _put_prize(sponsor, "pen", total=5, title="笔").is_success
+    assert _draw(user)["prize"]["title"] == "笔"
+    assert _put_prize(sponsor, "phone", total=3).is_success
+    assert _put_prize(sponsor, "pen", total=5, status="off").is_success
+    assert [_draw(user)["prize"] is None for _ in range(3)] == [False, False, True]
+    assert _refusal(_add_stock(sponsor, "phone", -1)) == (422, "invalid_request")
+    less = _add_stock(sponsor, "pen", -4)
+    assert (less.json()["total"], less.json()["issued"]) == (1, 1)
+
+
+def test_cash_is_paid_and_leftover_cash_goes_back(
+    system: InMemorySystem,
+    put: Put,
+    sponsor: User,
+    a_user: MakeUser,
+    invoke: Invoke,
+    eventually: Eventually,
+) -> None:
+    put()
+    _put_prize(sponsor, "cash", kind="packet", amount_fen=88, total=10)
+    assert _add_stock(sponsor, "cash", 2).json()["total"] == 12
+    assert sponsor.balance_fen() == FUNDS_FEN - 1_056
+    ann, bob = a_user(), a_user()
+
+    drawn = [_draw(user) for user in (ann, bob, ann)]
+    system.settle()
+
+    assert [one["prize"]["amount_fen"] for one in drawn] == [88] * 3
+    assert (ann.balance_fen(), bob.balance_fen()) == (176, 88)
+    received = ann.http.get("/me/received").json()
+    assert (received["total_fen"], received["count"]) == (176, 2)
+    packet_id = received["items"][0]["packet_id"]
+    assert _refusal(bob.grab(packet_id)) == (404, "packet_not_found")
+
+    def is_back() -> bool:
+        invoke("ExpireFunction", {"source": "aws.events"})
+        return sponsor.balance_fen() == FUNDS_FEN - 3 * 88
+
+    assert put(ends_at_ms=system.clock.now_ms() + 1).is_success
+    system.pass_time(1)
+    assert _refusal(bob.draw("gala")) == (409, "campaign_ended")
+    eventually(is_back)
+    audit = sponsor.http.get(f"/admin/packets/{packet_id}/audit").json()
+    assert (audit["ok"], audit["differences"]) == (True, [])
+
+
+def test_the_seed_of_a_day_is_a_secret_until_the_day_is_over(
+    system: InMemorySystem, put: Put, sponsor: User, a_user: MakeUser
+) -> None:
+    now_ms = system.clock.now_ms()
+    put(starts_at_ms=now_ms - 72 * HOUR_MS, timezone="UTC")
+    _put_prize(sponsor, "phone")
+    user = a_user()
+    page = user.http.get("/campaigns/gala").json()
+
+    def proof(**query: str) -> httpx.Response:
+        return user.http.get("/campaigns/gala/proof", params=query)
+
+    def day(at_ms: int) -> str:
+        return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y%m%d")
+
+    assert page["day"] == day(now_ms)
+    assert _refusal(proof(day=page["day"])) == (409, "proof_not_ready")
+    past = proof(day=day(now_ms - 24 * HOUR_MS))
+    assert past.status_code == httpx.codes.OK
+    assert past.json()["secret_version"] == 1
+    assert _refusal(proof(day="20200101")) == (404, "campaign_not_found")
+    for wrong in ({}, {"day": ""}, {"day": "2026"}, {"day": "2026-11-21"}):
+        assert _refusal(proof(**wrong)) == (422, "invalid_request")

@@ -1,0 +1,183 @@
+"""Every event of events/ for packets and draws does to its door what its name says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+
+from local.packet_ids import PUBLISHED_IDS
+from local.places import ROOT
+from redpacket.adapters.aws.messages import settle_message
+from redpacket.domain.claim import ShareRef
+from redpacket.domain.packet import Packet, Person
+from redpacket.ports.accounts import Request
+from testing.builders import a_claim, a_funding, a_packet, some_terms
+from testing.in_memory_system import InMemorySystem
+from testing.users import User
+from tests.doors.conftest import Invoke, MakeUser
+
+EVENTS = ROOT / "events"
+SENDER = "event-sender"
+
+
+class Desk:
+    """Makes packets with the ids that the events name, by the ledger's own adapters."""
+
+    def __init__(self, system: InMemorySystem, sender: User) -> None:
+        self._system = system
+        self._sender_id = sender.user_id
+
+    def send(self, packet_id: str, count: int, age_ms: int = 0) -> Packet:
+        """Fund a packet as a send does that dies before it loads the cache."""
+        system = self._system
+        packet = a_packet(
+            packet_id=packet_id,
+            sender=Person(self._sender_id),
+            terms=some_terms(total_fen=1000, count=count),
+            created_at_ms=system.clock.now_ms() - age_ms,
+        )
+        request = Request(self._sender_id, packet_id, "hash")
+        system.funding.fund(packet, a_funding(packet), request)
+        return packet
+
+    def claim(self, packet: Packet, share_no: int, user_id: str) -> int:
+        """Make a claim durable as a grab does that dies before it queues the payout."""
+        at_ms = self._system.clock.now_ms()
+        claim = a_claim(packet, share_no, user_id, decided_at_ms=at_ms)
+        self._system.claims.record_claim(claim)
+        return claim.amount_fen
+
+
+@pytest.fixture
+def event_sender(a_user: MakeUser) -> User:
+    return a_user(SENDER, funds_fen=5_000)
+
+
+@pytest.fixture
+def desk(system: InMemorySystem, event_sender: User) -> Desk:
+    return Desk(system, event_sender)
+
+
+def _id(name: str) -> str:
+    """Return the id with that name, as the events have it: signed with the published key."""
+    return PUBLISHED_IDS.sign(name)
+
+
+def _event(name: str) -> dict[str, Any]:
+    event: dict[str, Any] = json.loads((EVENTS / f"{name}.json").read_text())
+    return event
+
+
+def _answer(result: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    return result["statusCode"], json.loads(result["body"])
+
+
+def test_send_sends_a_packet_once(event_sender: User, invoke: Invoke) -> None:
+    status, packet = _answer(invoke("SendFunction", _event("send")))
+    again = _answer(invoke("SendFunction", _event("send")))
+    equal_status, equal = _answer(invoke("SendFunction", _event("send_equal")))
+
+    assert (status, packet["kind"], packet["count"]) == (201, "lucky", 5)
+    assert again == (status, packet)
+    assert (equal_status, equal["kind"], equal["split"]) == (201, "equal", "equal")
+    assert event_sender.grab(equal["packet_id"]).json()["amount_fen"] == 200
+    assert event_sender.balance_fen() == 3_000
+    assert event_sender.record(packet["packet_id"])["status"] == "open"
+
+
+def test_grab_claims_a_share_and_a_repeat_gets_the_same(
+    system: InMemorySystem, desk: Desk, invoke: Invoke
+) -> None:
+    packet = desk.send(_id("event-win-000000000001"), count=2)
+    desk.send(_id("event-repeat-000000001"), count=2)
+
+    status, claim = _answer(invoke("GrabFunction", _event("grab_win")))
+    _, first = _answer(invoke("GrabFunction", _event("grab_repeat")))
+    again_status, again = _answer(invoke("GrabFunction", _event("grab_repeat")))
+
+    assert (status, claim["outcome"]) == (200, "claimed")
+    (share,) = system.packets.list_shares(packet.packet_id)
+    assert (share.share_no, share.amount_fen) == (claim["share_no"], claim["amount_fen"])
+    assert (again_status, again["outcome"]) == (200, "already_claimed")
+    assert (again["share_no"], again["amount_fen"]) == (first["share_no"], first["amount_fen"])
+
+
+def test_grab_of_an_emptied_or_expired_packet_gets_nothing(
+    desk: Desk, invoke: Invoke, a_user: MakeUser
+) -> None:
+    packet = desk.send(_id("event-sold-out-0000001"), count=1)
+    a_user().grab(packet.packet_id)
+    # The builder's packets live for a minute.
+    desk.send(_id("event-expired-00000001"), count=1, age_ms=61_000)
+
+    sold_out = _answer(invoke("GrabFunction", _event("grab_sold_out")))
+    expired = _answer(invoke("GrabFunction", _event("grab_expired")))
+
+    assert (sold_out[0], sold_out[1]["code"]) == (410, "packet_emptied")
+    assert (expired[0], expired[1]["code"]) == (410, "packet_expired")
+
+
+def test_draw_wins_a_prize_once(system: InMemorySystem, operator: User, invoke: Invoke) -> None:
+    now_ms = system.clock.now_ms()
+    plan = {"title": "抽奖", "starts_at_ms": now_ms, "ends_at_ms": now_ms + 60_000, "status": "on"}
+    plan["draw_beacon"] = "none"
+    prize = {"title": "手机", "kind": "goods", "weight": 1, "total": 1}
+    path = "/admin/campaigns/event-lottery"
+    assert operator.http.put(path, json=plan).is_success
+    assert operator.http.put(f"{path}/prizes/phone", json=prize).is_success
+
+    status, drawn = _answer(invoke("LotteryFunction", _event("draw")))
+    again = _answer(invoke("LotteryFunction", _event("draw")))
+
+    assert (status, drawn["outcome"], drawn["prize"]["prize_id"]) == (200, "won", "phone")
+    assert again == (status, drawn)
+
+
+def test_settle_batch_pays_two_claims_and_returns_the_poison(
+    desk: Desk, invoke: Invoke, a_user: MakeUser
+) -> None:
+    packet = desk.send(_id("event-settle-000000001"), count=3)
+    takers = [a_user(), a_user()]
+    amounts_fen = [
+        desk.claim(packet, share_no, taker.user_id) for share_no, taker in enumerate(takers, 1)
+    ]
+    event = _event("settle_batch")
+
+    answers = [invoke("PayoutFunction", event) for _ in range(2)]
+
+    poison = event["Records"][1]["messageId"]
+    assert answers == [{"batchItemFailures": [{"itemIdentifier": poison}]}] * 2
+    assert [taker.balance_fen() for taker in takers] == amounts_fen
+    # They are what a grab puts into the queue.
+    for share_no, record in enumerate((event["Records"][number] for number in (0, 2)), start=1):
+        body = json.loads(record["body"])
+        ref = ShareRef(_id("event-settle-000000001"), share_no)
+        assert body == settle_message(ref, body["occurred_at_ms"])
+        md5 = hashlib.md5(record["body"].encode(), usedforsecurity=False)
+        assert record["md5OfBody"] == md5.hexdigest()
+
+
+def test_sweep_refunds_what_is_due(desk: Desk, invoke: Invoke, event_sender: User) -> None:
+    packet = desk.send(_id("event-sweep-0000000001"), count=4, age_ms=121_000)
+
+    # It was never loaded: the first sweep does that, and then it is due.
+    reports = [invoke("ExpireFunction", _event("sweep")) for _ in range(2)]
+
+    assert reports[0]["loaded_count"] == 1
+    assert reports[1]["closed_count"] == 1
+    record = event_sender.record(packet.packet_id)
+    assert (record["status"], record["refunded_fen"]) == ("closed", 1000)
+    assert event_sender.balance_fen() == 5_000
+
+
+def test_every_event_is_described_and_nothing_else() -> None:
+    described = [
+        line.split("`")[1]
+        for line in (EVENTS / "README.md").read_text().splitlines()
+        if line.startswith("| `")
+    ]
+
+    assert sorted(described) == sorted(path.name for path in EVENTS.glob("*.json"))

@@ -1,0 +1,200 @@
+"""How packets are sent and taken over HTTP; tests/unit has the rules of each step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from testing.in_memory_system import InMemorySystem
+from testing.users import User
+from tests.doors.conftest import MakeUser
+
+ORDER: dict[str, Any] = {"kind": "lucky", "total_fen": 1000, "count": 5}
+
+
+def _sent(sender: User, **body: Any) -> str:
+    answer = sender.send(**body)
+    assert answer.status_code == httpx.codes.CREATED, answer.text
+    return str(answer.json()["packet_id"])
+
+
+def _refusal(answer: httpx.Response) -> tuple[int, str]:
+    assert answer.headers["content-type"] == "application/problem+json", answer.text
+    return answer.status_code, answer.json()["code"]
+
+
+# ---------------------------------------------------------------- idempotency
+
+
+def test_a_repeated_send_gets_the_same_answer_however_its_body_is_written(sender: User) -> None:
+    first = sender.send(key="k", greeting="恭喜")
+    escaped = b'{ "greeting": "\\u606d\\u559c",\n "count": 5, "total_fen": 1000, "kind": "lucky" }'
+
+    again = sender.send(key="k", greeting="恭喜")
+    other_way = sender.http.post("/packets", content=escaped, headers={"Idempotency-Key": "k"})
+
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert first.json() == again.json() == other_way.json()
+    assert _refusal(sender.send(key="k", count=4)) == (422, "idempotency_key_reused")
+    assert sender.balance_fen() == 999_000
+
+
+def test_keys_are_each_users_and_each_routes_own(a_user: MakeUser, sender: User) -> None:
+    other = a_user(funds_fen=1000, scope="hongbao/admin")
+    ids = {sender.send(key=key).json()["packet_id"] for key in ("k", "K", "k2", "k" * 255)}
+
+    theirs = other.send(key="k").json()["packet_id"]
+    deposit = {"user": sender.host_id, "amount_fen": 5}
+    first, again = (other.post("/admin/deposits", deposit, key="k") for _ in range(2))
+
+    assert len({*ids, theirs}) == 5
+    assert (first.status_code, again.json()) == (201, first.json())
+    for changes in ({"amount_fen": 6}, {"user": "somebody"}):
+        refused = other.post("/admin/deposits", {**deposit, **changes}, key="k")
+        assert _refusal(refused) == (422, "idempotency_key_reused")
+    assert (sender.balance_fen(), other.balance_fen()) == (996_005, 0)
+
+
+def test_a_refused_order_does_not_use_up_its_key(a_user: MakeUser, operator: User) -> None:
+    user = a_user()
+    assert _refusal(user.send(key="k")) == (402, "insufficient_funds")
+    operator.post("/admin/deposits", {"user": user.host_id, "amount_fen": 1000})
+
+    assert user.send(key="k").status_code == httpx.codes.CREATED
+    assert user.balance_fen() == 0
+
+
+# ---------------------------------------------------------------- what is admitted
+
+
+@pytest.mark.parametrize(
+    "text", ["恭" * 50, "👍" * 50, "👍🏽" * 50, "🇨🇳" * 50, "e\u0301\u0323" * 50, ""]
+)
+def test_a_greeting_of_fifty_graphemes_is_not_refused(sender: User, text: str) -> None:
+    sent = sender.send(greeting=text)
+
+    assert sent.status_code == httpx.codes.CREATED, sent.text
+    assert len(sent.json()["greeting"]) <= len(text)
+
+
+@pytest.mark.parametrize("body", ["", "{}", '{"passphrase": "芝麻开门"}', '{"passphrase": null}'])
+def test_a_passphrase_for_a_packet_without_one_is_ignored(
+    sender: User, a_user: MakeUser, body: str
+) -> None:
+    packet_id = _sent(sender)
+
+    answer = a_user().http.post(f"/packets/{packet_id}/grab", content=body.encode())
+
+    assert answer.status_code == httpx.codes.OK, answer.text
+
+
+# ---------------------------------------------------------------- who may take a share, and how
+
+
+def test_a_packet_in_two_steps_is_grabbed_and_opened(a_user: MakeUser, sender: User) -> None:
+    taker, slow, thief = a_user(), a_user(), a_user()
+    packet_id, other = (_sent(sender, opening="two_step", count=1) for _ in range(2))
+
+    admitted, of_slow = (user.grab(packet_id).json() for user in (taker, slow))
+    for user, path, token in (
+        (thief, packet_id, admitted["grab_token"]),
+        (taker, other, admitted["grab_token"]),
+        (taker, _sent(sender), admitted["grab_token"]),
+    ):
+        assert _refusal(user.open(path, token)) == (403, "grab_token_invalid")
+    opened = taker.open(packet_id, admitted["grab_token"])
+
+    assert set(admitted) == {"outcome", "grab_token", "expires_at_ms"}
+    assert (admitted["outcome"], opened.json()["outcome"]) == ("admitted", "claimed")
+    assert taker.open(packet_id, "whatever").json()["outcome"] == "already_claimed"
+    assert taker.grab(packet_id).json()["amount_fen"] == opened.json()["amount_fen"]
+    assert _refusal(slow.open(packet_id, of_slow["grab_token"])) == (410, "packet_emptied")
+    assert sender.record(packet_id)["opening"] == "two_step"
+
+
+def test_who_comes_when_the_places_are_taken_asks_again(a_user: MakeUser, sender: User) -> None:
+    packet_id = _sent(sender, opening="two_step", count=1)
+    admitted = [a_user().grab(packet_id) for _ in range(2)]  # ADMISSION_FACTOR
+
+    crowded = a_user().grab(packet_id)
+
+    assert [answer.json()["outcome"] for answer in admitted] == ["admitted"] * 2
+    assert _refusal(crowded) == (429, "rate_limited")
+    assert 1 <= int(crowded.headers["retry-after"]) <= 60
+
+
+@pytest.mark.parametrize("opening", ["one_step", "two_step"])
+def test_an_exclusive_packet_is_not_there_for_strangers(
+    a_user: MakeUser, sender: User, opening: str
+) -> None:
+    invited, stranger = a_user(), a_user()
+    token = invited.user_token()
+    tampered = token[:-2] + ("AA" if token[-2:] != "AA" else "BB")
+    assert _refusal(sender.send(recipients=[tampered])) == (422, "invalid_request")
+    packet_id = _sent(sender, count=1, opening=opening, recipients=[token])
+    assert _refusal(stranger.grab(packet_id)) == (403, "not_invited")
+    claim = invited.grab(packet_id).json()
+    if opening == "two_step":
+        claim = invited.open(packet_id, claim["grab_token"]).json()
+    assert claim["amount_fen"] == 1000
+
+    for path in ("", "/feed", "/proof"):
+        answer = stranger.http.get(f"/packets/{packet_id}{path}")
+        assert _refusal(answer) == (404, "packet_not_found")
+    for reader in (sender, invited):
+        assert reader.record(packet_id)["is_exclusive"] is True
+        assert reader.http.get(f"/packets/{packet_id}/proof").json()["amounts_fen"] == [1000]
+
+
+def test_a_passphrase_is_said_and_never_shown(a_user: MakeUser, sender: User) -> None:
+    types, speaks, guesser = a_user(), a_user(), a_user()
+    packet_id = _sent(sender, count=3, passphrase="恭喜发财")
+
+    assert types.grab(packet_id, "恭喜发财！").json()["share_no"] == 1
+    assert speaks.grab(packet_id, "恭禧发才").json()["share_no"] == 2
+    assert types.grab(packet_id).json()["outcome"] == "already_claimed"
+    tries = [guesser.grab(packet_id, said) for said in (None, "a", "b", "c", "d", "e")]
+    refused = guesser.grab(packet_id, "恭喜发财")
+
+    assert {_refusal(answer) for answer in tries} == {(403, "passphrase_mismatch")}
+    assert _refusal(refused) == (429, "rate_limited")
+    assert 1 <= int(refused.headers["retry-after"]) <= 60
+    record = sender.record(packet_id)
+    assert record["needs_passphrase"] is True
+    assert "恭喜发财" not in str({**record, "greeting": ""})
+
+
+def test_a_sender_who_is_too_fast_is_told_when_to_ask_again(sender: User) -> None:
+    # Counted before it is read: what is wrong with it costs no money.
+    answers = [sender.post("/packets", {}) for _ in range(310)]
+
+    refused = [answer for answer in answers if answer.status_code == 429]
+    assert {answer.status_code for answer in answers} == {422, 429}
+    assert {_refusal(answer) for answer in refused} == {(429, "rate_limited")}
+    assert {int(answer.headers["retry-after"]) for answer in refused} == {1}
+
+
+# ---------------------------------------------------------------- switches
+
+
+def test_switches_are_shown_with_since_when_and_why_and_act(
+    system: InMemorySystem, operator: User, sender: User
+) -> None:
+    def turn(*, is_on: bool) -> Any:
+        body = {"on": is_on, "reason": "" if is_on else "维护"}
+        return operator.http.put("/admin/switches/send", json=body).json()
+
+    first, again = turn(is_on=False), turn(is_on=False)
+    shown = {item["name"]: item for item in operator.http.get("/admin/switches").json()["items"]}
+    system.pass_time(10_000)
+    off = sender.send()
+
+    assert list(shown) == ["send", "grab", "payout", "refund", "draw", "pay", "withdraw"]
+    assert first == again == shown["send"]
+    assert (shown["send"]["on"], shown["send"]["reason"]) == (False, "维护")
+    assert all(item.keys() == shown["send"].keys() for item in shown.values())
+    assert _refusal(off) == (503, "switched_off")
+    assert off.headers["retry-after"] == "10"
+    assert turn(is_on=True)["on"] is True

@@ -1,0 +1,321 @@
+"""What everybody may read: record pages, their own lists and books; never who somebody is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from redpacket.adapters.dynamo import keys
+from redpacket.domain.ledger import send_id, user_account
+from testing.in_memory_system import InMemorySystem
+from testing.users import User
+from tests.doors.conftest import Eventually, Invoke, MakeUser
+
+
+def _grab_all(packet_id: str, takers: list[User]) -> list[dict[str, Any]]:
+    return [taker.grab(packet_id).json() for taker in takers]
+
+
+# ---------------------------------------------------------------- the record page
+
+
+def test_a_record_page_tells_everything_about_a_packet(
+    system: InMemorySystem, a_user: MakeUser
+) -> None:
+    sender = a_user(funds_fen=1000, nickname="Sender")
+    taker, reader = a_user(nickname="Taker"), a_user()
+    sent = sender.send(total_fen=1000, count=4, greeting=" 新年好 ").json()
+    claim = taker.grab(sent["packet_id"]).json()
+
+    record = reader.record(sent["packet_id"])
+
+    assert record["sender"]["nickname"] == "Sender"
+    assert record["sender"]["user_token"] == sender.user_token()
+    assert record["greeting"] == "新年好"
+    same = ["packet_id", "kind", "split", "opening", "total_fen", "count", "commitment"]
+    same += ["created_at_ms", "expires_at_ms"]
+    assert {name: record[name] for name in same} == {name: sent[name] for name in same}
+    assert record["status"] == "open"
+    assert (record["claimed_count"], record["remaining_count"]) == (1, 3)
+    assert (record["claimed_fen"], record["refunded_fen"]) == (claim["amount_fen"], 0)
+    absent = ["emptied_in_ms", "closed_at_ms", "luckiest", "mine", "next"]
+    assert [record[name] for name in absent] == [None] * 5
+    (shown,) = record["claims"]
+    same = ["share_no", "amount_fen", "claimed_at_ms"]
+    assert {name: shown[name] for name in same} == {name: claim[name] for name in same}
+    assert shown["is_luckiest"] is False
+    assert taker.record(sent["packet_id"])["mine"]["share_no"] == claim["share_no"]
+    # What only the token says is shown once the claim is settled.
+    system.settle()
+    assert reader.record(sent["packet_id"])["claims"][0]["nickname"] == "Taker"
+
+
+def test_a_record_page_comes_in_pages_of_claims(sender: User, a_user: MakeUser) -> None:
+    packet_id = sender.send(count=5).json()["packet_id"]
+    takers = [a_user() for _ in range(5)]
+    _grab_all(packet_id, takers)
+    pages = []
+    cursor: str | None = "0"
+
+    while cursor is not None:
+        query = {"limit": "2", "cursor": cursor}
+        pages.append(sender.http.get(f"/packets/{packet_id}", params=query).json())
+        cursor = pages[-1]["next"]
+
+    numbers = [[claim["share_no"] for claim in page["claims"]] for page in pages]
+    assert numbers == [[1, 2], [3, 4], [5]]
+    whole = sender.record(packet_id)
+    assert [claim for page in pages for claim in page["claims"]] == whole["claims"]
+    assert {page["claimed_fen"] for page in pages} == {1000}
+    assert all(page["luckiest"] == whole["luckiest"] for page in pages)
+    # A full last page is the last.
+    page = takers[0].http.get(f"/packets/{packet_id}", params={"limit": 5}).json()
+    beyond = takers[0].http.get(f"/packets/{packet_id}", params={"cursor": 5}).json()
+    assert (len(page["claims"]), page["next"]) == (5, None)
+    assert (beyond["claims"], beyond["next"]) == ([], None)
+    assert beyond["mine"] == takers[0].record(packet_id)["mine"]
+
+
+def test_a_record_page_that_did_not_change_is_not_sent_again(
+    sender: User, a_user: MakeUser
+) -> None:
+    reader, taker = a_user(), a_user()
+    path = "/packets/" + sender.send().json()["packet_id"]
+    first = reader.http.get(path)
+    etag = first.headers["etag"]
+
+    same = reader.http.get(path, headers={"If-None-Match": etag})
+    same_of_several = reader.http.get(path, headers={"If-None-Match": f'"other", {etag}'})
+    other = reader.http.get(path, headers={"If-None-Match": '"other"'})
+    taker.grab(path.rpartition("/")[2])
+    changed = reader.http.get(path, headers={"If-None-Match": etag})
+
+    assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", etag)
+    assert same_of_several.status_code == 304
+    assert (other.status_code, other.json()) == (200, first.json())
+    assert (changed.status_code, changed.headers["etag"] != etag) == (200, True)
+    assert taker.http.get(path).headers["etag"] != changed.headers["etag"]
+    assert "private" in first.headers["cache-control"]
+
+
+def test_the_luckiest_is_named_once_the_last_share_is_taken(
+    system: InMemorySystem, sender: User, a_user: MakeUser
+) -> None:
+    packet_id = sender.send(count=3).json()["packet_id"]
+    seen = []
+
+    for taker in (a_user() for _ in range(3)):
+        system.pass_time(1)
+        taker.grab(packet_id)
+        seen.append(sender.record(packet_id))
+
+    assert [record["luckiest"] for record in seen[:2]] == [None, None]
+    assert not any(claim["is_luckiest"] for record in seen[:2] for claim in record["claims"])
+    emptied = seen[-1]
+    best = max(emptied["claims"], key=lambda claim: claim["amount_fen"])
+    assert emptied["luckiest"] == best
+    assert [claim["is_luckiest"] for claim in emptied["claims"]].count(True) == 1
+    assert (best["is_luckiest"], emptied["status"]) == (True, "emptied")
+    assert emptied["emptied_in_ms"] > 0
+
+
+def test_a_packet_that_expired_has_a_luckiest_among_those_who_came(
+    a_user: MakeUser, sender: User, invoke: Invoke, eventually: Eventually
+) -> None:
+    taker, late = a_user(), a_user()
+    sent = sender.send(count=3, expires_in_s=3).json()
+    claim = taker.grab(sent["packet_id"]).json()
+
+    def closed() -> dict[str, Any] | None:
+        invoke("ExpireFunction", {"source": "aws.events"})
+        record = sender.record(sent["packet_id"])
+        return record if record["status"] == "closed" else None
+
+    record = eventually(closed)
+
+    assert record["luckiest"]["amount_fen"] == claim["amount_fen"]
+    assert record["closed_at_ms"] >= record["expires_at_ms"]
+    assert record["emptied_in_ms"] is None
+    assert record["refunded_fen"] == 1000 - claim["amount_fen"]
+    assert (record["claimed_count"], record["remaining_count"]) == (1, 2)
+    assert taker.http.get("/me/received").json()["luckiest_count"] == 1
+    assert late.grab(sent["packet_id"]).json()["code"] == "packet_expired"
+    assert taker.grab(sent["packet_id"]).json()["outcome"] == "already_claimed"
+
+
+@pytest.mark.parametrize("kind", ["equal", "lucky"])
+def test_a_packet_is_paid_out_to_the_fen(
+    system: InMemorySystem, a_user: MakeUser, sender: User, kind: str
+) -> None:
+    takers = [a_user() for _ in range(3)]
+    sent = sender.send(kind=kind, total_fen=999, count=3).json()
+
+    claims = _grab_all(sent["packet_id"], takers)
+    system.settle()
+
+    record = sender.record(sent["packet_id"])
+    amounts_fen = [claim["amount_fen"] for claim in claims]
+    assert sum(amounts_fen) == 999
+    assert [taker.balance_fen() for taker in takers] == amounts_fen
+    assert {claim["payout"] for claim in record["claims"]} == {"settled"}
+    if kind == "equal":
+        assert (sent["split"], amounts_fen, record["luckiest"]) == ("equal", [333] * 3, None)
+        assert takers[0].http.get("/me/received").json()["luckiest_count"] == 0
+    # A sender may take a share of their own, and one share is the whole total.
+    for total_fen in (1, 20_000):
+        own = sender.send(kind=kind, total_fen=total_fen, count=1).json()["packet_id"]
+        assert sender.grab(own).json()["amount_fen"] == total_fen
+    system.settle()
+    assert sender.balance_fen() == 1_000_000 - 999
+
+
+# ---------------------------------------------------------------- who I am
+
+
+def test_a_user_is_named_by_the_token_until_they_choose(a_user: MakeUser) -> None:
+    user, new = a_user(nickname="From the token"), a_user()
+    before, me = user.http.get("/me").json(), new.http.get("/me").json()
+
+    edited = user.http.put("/me/profile", json={"nickname": "Chosen"})
+
+    assert (me["balance_fen"], me["avatar_url"]) == (0, None)
+    assert me["nickname"] == f"用户{me['user_token'][:4]}"
+    assert before["nickname"] == "From the token"
+    assert edited.json() == user.http.get("/me").json() == {**before, "nickname": "Chosen"}
+
+
+def test_a_profile_shows_wherever_its_user_is_shown_and_is_replaced_as_a_whole(
+    a_user: MakeUser, sender: User
+) -> None:
+    taker = a_user(nickname="From the token")
+    packet_id = sender.send(total_fen=100, count=1).json()["packet_id"]
+    taker.grab(packet_id)
+    profiles: list[dict[str, str | None]] = [
+        {"nickname": "发红包的人", "avatar_url": "https://images.example/a.png?size=64"},
+        {"nickname": "👍🏽" * 32, "avatar_url": None},
+    ]
+
+    for user, profile in zip((sender, taker), profiles, strict=True):
+        assert user.http.put("/me/profile", json=profile).is_success
+
+    record = taker.record(packet_id)
+    assert record["sender"].items() >= profiles[0].items()
+    for shown in (record["claims"][0], record["luckiest"], record["mine"]):
+        assert shown.items() >= profiles[1].items()
+    sender.http.put("/me/profile", json={"nickname": "B"})
+    me = sender.http.get("/me").json()
+    assert (me["nickname"], me["avatar_url"]) == ("B", None)
+
+
+# ---------------------------------------------------------------- what I sent and received
+
+
+def test_the_lists_of_sent_and_received_have_the_years_totals(
+    system: InMemorySystem, a_user: MakeUser, sender: User
+) -> None:
+    year = datetime.fromtimestamp(system.clock.now_ms() / 1000, UTC).year
+    taker, other = a_user(), a_user()
+    first = sender.send(total_fen=1000, count=1).json()
+    system.pass_time(1)
+    second = sender.send(total_fen=2000, count=2).json()
+    _grab_all(first["packet_id"], [taker])
+    claims = _grab_all(second["packet_id"], [taker, other])
+    system.settle()
+
+    sent = sender.http.get("/me/sent", params={"year": year}).json()
+    received = taker.http.get("/me/received", params={"year": year}).json()
+    before = taker.http.get("/me/received", params={"year": year - 1}).json()
+
+    shown = [(item["packet_id"], item["total_fen"], item["at_ms"]) for item in sent["items"]]
+    assert shown == [
+        (packet["packet_id"], packet["total_fen"], packet["created_at_ms"])
+        for packet in (second, first)
+    ]
+    assert (sent["total_fen"], sent["count"], sent["next"]) == (3000, 2, None)
+    amounts = [item["amount_fen"] for item in received["items"]]
+    assert sorted(amounts) == sorted([claims[0]["amount_fen"], 1000])
+    assert (received["total_fen"], received["count"]) == (sum(amounts), 2)
+    is_luckiest = claims[0]["amount_fen"] >= claims[1]["amount_fen"]
+    assert received["luckiest_count"] == 1 + is_luckiest
+    assert before == {"items": [], "total_fen": 0, "count": 0, "luckiest_count": 0, "next": None}
+    assert sender.http.get("/me/sent").json() == sent
+
+
+def test_the_list_of_sent_comes_in_pages_of_twenty(sender: User) -> None:
+    ids = {sender.send(total_fen=1, count=1).json()["packet_id"] for _ in range(52)}
+
+    first = sender.http.get("/me/sent").json()
+    second = sender.http.get("/me/sent", params={"cursor": first["next"]}).json()
+    third = sender.http.get("/me/sent", params={"cursor": second["next"]}).json()
+    unknown = sender.http.get("/me/sent", params={"cursor": "A" * 22})
+
+    pages = (first, second, third)
+    assert [len(page["items"]) for page in pages] == [20, 20, 12]
+    assert third["next"] is None
+    assert {item["packet_id"] for page in pages for item in page["items"]} == ids
+    assert [page["total_fen"] for page in pages] == [52, 52, 52]
+    assert unknown.status_code == 422
+
+
+def test_a_book_shows_what_came_and_went_newest_first_in_pages(
+    system: InMemorySystem, a_user: MakeUser
+) -> None:
+    user, poor = a_user(funds_fen=1000), a_user(funds_fen=5)
+    system.pass_time(1)
+    packet_id = user.send(total_fen=300, count=1).json()["packet_id"]
+    system.pass_time(1)
+    user.grab(packet_id)
+    system.settle()
+
+    book = user.http.get("/me/transfers").json()
+
+    packet = f"packet:{packet_id}"
+    assert [(item["kind"], item["amount_fen"], item["counterparty"]) for item in book["items"]] == [
+        ("settle", 300, packet),
+        ("send", -300, packet),
+        ("deposit", 1000, "deposit"),
+    ]
+    times = [item["at_ms"] for item in book["items"]]
+    assert times == sorted(times, reverse=True)
+    assert len({item["transfer_id"] for item in book["items"]}) == 3
+    assert book["next"] is None
+    for limit in (1, 2, 3, 100):
+        pages: list[Any] = []
+        query: dict[str, Any] = {"limit": limit}
+        while not pages or query["cursor"]:
+            page = user.http.get("/me/transfers", params=query).json()
+            pages.append(page["items"])
+            query["cursor"] = page["next"]
+        assert [item for items in pages for item in items] == book["items"]
+        assert len(pages) == -(-3 // limit)
+    # A cursor of another user shows one's own book.
+    cursor = user.http.get("/me/transfers", params={"limit": 1}).json()["next"]
+    shown = poor.http.get("/me/transfers", params={"cursor": cursor}).json()["items"]
+    assert {item["amount_fen"] for item in shown} <= {5}
+
+
+# ---------------------------------------------------------------- operators
+
+
+def test_an_audit_finds_one_fen_too_much(
+    system: InMemorySystem, sender: User, operator: User
+) -> None:
+    packet = sender.send().json()
+    packet_id, account = packet["packet_id"], user_account(sender.user_id)
+    path = f"/admin/packets/{packet_id}/audit"
+    assert operator.http.get(path).json() == {"ok": True, "differences": []}
+    key = keys.entry(account, packet["created_at_ms"], send_id(packet_id))
+    row = system.dynamo.tables["accounts"][key["pk"], key["sk"]]
+
+    row["amount_fen"] = {"N": "-999"}
+    audit = operator.http.get(path).json()
+    row["amount_fen"] = {"N": "-1000"}
+
+    assert audit["ok"] is False
+    (found,) = audit["differences"]
+    assert found["rule"] == "I1"
+    assert found["expected"].startswith("-1000 fen")
+    assert found["actual"].startswith("-999 fen")
+    assert operator.http.get(path).json()["ok"] is True

@@ -1,0 +1,24 @@
+"""How a refusal looks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+
+def assert_refused(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
+    """Check the whole form of a problem; only what passes by itself names a time to ask again."""
+    assert (answer.status_code, answer.headers["content-type"]) == (
+        status,
+        "application/problem+json",
+    ), answer.text
+    problem: dict[str, Any] = answer.json()
+    assert problem["status"] == status
+    assert problem["code"] == code
+    assert problem["type"] == f"/problems/{code.replace('_', '-')}"
+    assert problem["title"] == code.replace("_", " ").capitalize()
+    assert problem["detail"]
+    assert problem["instance"]
+    assert "retry-after" not in answer.headers
+    return problem
