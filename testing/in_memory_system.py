@@ -22,7 +22,7 @@ from redpacket.domain.claim import Admission, Claim, ShareFate, ShareRef
 from redpacket.domain.limits import grab_limit
 from redpacket.domain.lottery import Draw, Prize, draw_id_of
 from redpacket.domain.operators import Duty, Operator
-from redpacket.domain.packet import Kind, Packet, Person, Rules, part_count
+from redpacket.domain.packet import Kind, Opening, Packet, Person, Rules, part_count
 from redpacket.domain.split import Split
 from redpacket.domain.switches import Switch, SwitchState
 from redpacket.edge.settings import Settings
@@ -336,6 +336,20 @@ class InMemorySystem:
             request,
             ports=self.prize_ports(),
         )
+
+    def rain(self, **changes: Any) -> Campaign:
+        """Put a campaign that begins now and lasts an hour."""
+        now_ms = self.clock.now_ms()
+        window = {"starts_at_ms": now_ms, "ends_at_ms": now_ms + 3_600_000}
+        campaign = a_campaign(**{**window, **changes})
+        assert self.campaigns.create(campaign)
+        return campaign
+
+    def send_of(self, campaign: Campaign, sender: str = "sender", **changes: Any) -> Packet:
+        """Send a packet of a campaign."""
+        opening = changes.pop("opening", Opening.ONE_STEP)
+        rules = Rules(campaign_id=campaign.campaign_id, opening=opening)
+        return self.send(sender, rules=rules, campaign=campaign, **changes)
 
     def lottery(self, *prizes: Prize, **changes: Any) -> Campaign:
         """Put the campaign gala of four days with its prizes; the cache knows nothing of it."""

@@ -11,16 +11,9 @@ import pytest
 from local.beacon.chain import LocalChain
 from redpacket.adapters.dynamo.rounds import DynamoRounds
 from redpacket.bls import PublicKey
+from redpacket.domain import errors
 from redpacket.domain.beacon import LATE_MS, MARGIN_MS, BeaconChain, BeaconRound, CampaignBeacon
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawBeacon, DrawRules
-from redpacket.domain.errors import (
-    CampaignEnded,
-    CampaignPaused,
-    DayNotStarted,
-    InvalidRequest,
-    ProofNotReady,
-    Unavailable,
-)
 from redpacket.domain.lottery import PrizeKind, day_at, draw_point
 from redpacket.edge.settings import Settings
 from redpacket.flows.beacon.fetch_rounds import LOOK_EVERY_MS, FetchReport, fetch_rounds
@@ -60,7 +53,7 @@ class Away(DynamoRounds):
 
     def find(self, chain_hash: str, round_no: int) -> BeaconRound | None:
         self.asked_count += 1
-        raise Unavailable("no answer")
+        raise errors.Unavailable("no answer")
 
 
 def a_new_beacon(system: InMemorySystem, timezone: str = "Asia/Shanghai") -> CampaignBeacon:
@@ -154,16 +147,16 @@ def test_a_draw_waits_for_its_round_and_costs_the_ledger_nothing(system: InMemor
     a_lottery(system)
     process = system.process()
     system.load_campaign("gala")
-    with pytest.raises(DayNotStarted):
+    with pytest.raises(errors.DayNotStarted):
         system.draw("gala", "ann", "key", process.snapshots)
 
     reads = count_reads(system)
-    with pytest.raises(DayNotStarted) as refusal:
+    with pytest.raises(errors.DayNotStarted) as refusal:
         process.draw_prize("gala", a_person("ann"), "key")
     first = len(reads)
     for number in range(20):
         system.pass_time(300)
-        with pytest.raises(DayNotStarted):
+        with pytest.raises(errors.DayNotStarted):
             process.draw_prize("gala", a_person(f"user-{number}"), "key")
 
     assert refusal.value.retry_after_s in range(10, 16)
@@ -193,7 +186,7 @@ def test_a_late_round_is_asked_for_once_a_second_whatever_crowd_waits(
     reads = count_reads(system)
 
     for number in range(30):
-        with pytest.raises(DayNotStarted) as refusal:
+        with pytest.raises(errors.DayNotStarted) as refusal:
             process.draw_prize("gala", a_person(f"user-{number}"), "key")
         system.pass_time(100)
 
@@ -207,16 +200,16 @@ def test_a_round_that_is_late_or_can_not_be_read_is_a_failure(system: InMemorySy
     assert campaign.beacon
     due_ms = CHAIN.time_ms(campaign.beacon.round_of(0))
     system.clock.at_ms = due_ms + LATE_MS - 1
-    with pytest.raises(DayNotStarted):
+    with pytest.raises(errors.DayNotStarted):
         process.draw_prize("gala", a_person("ann"), "key")
 
     system.pass_time(1_001)
-    with pytest.raises(Unavailable, match="not there yet"):
+    with pytest.raises(errors.Unavailable, match="not there yet"):
         process.draw_prize("gala", a_person("ann"), "key")
     away = Away()
     process = system.process(rounds=away)
     for _ in range(20):
-        with pytest.raises(Unavailable, match="can't be read"):
+        with pytest.raises(errors.Unavailable, match="can't be read"):
             process.draw_prize("gala", a_person("ann"), "key")
 
     assert away.asked_count == 1
@@ -256,7 +249,7 @@ def test_an_insider_with_all_rows_and_keys_knows_no_point_before_the_round(
     ground = next(user for user in users if draw_point(seed, "gala", user, 1, guess) < bound)
     assert campaign.beacon
 
-    with pytest.raises(DayNotStarted):
+    with pytest.raises(errors.DayNotStarted):
         system.draw("gala", ground, "key")
     fetch(system, Endpoint(system))
     drawn = system.draw("gala", ground, "key").draw
@@ -271,7 +264,7 @@ def test_a_new_day_waits_for_a_new_round(system: InMemorySystem) -> None:
     first = system.draw("gala", "ann", "key").draw
     system.clock.at_ms = day_at("Asia/Shanghai", NOW_MS).ends_at_ms
 
-    with pytest.raises(DayNotStarted):
+    with pytest.raises(errors.DayNotStarted):
         system.draw("gala", "ann", "next")
     fetch(system, endpoint)
     second = system.draw("gala", "ann", "next").draw
@@ -291,10 +284,10 @@ def test_a_campaign_that_does_not_give_says_so_also_without_a_round(
     off = replace(campaign, status=CampaignStatus.OFF, version=2)
     assert system.campaigns.edit(off, campaign)
 
-    with pytest.raises(CampaignPaused):
+    with pytest.raises(errors.CampaignPaused):
         system.draw("gala", "ann", "key")
     system.clock.at_ms = campaign.ends_at_ms
-    with pytest.raises(CampaignEnded):
+    with pytest.raises(errors.CampaignEnded):
         system.draw("gala", "ann", "key")
 
 
@@ -308,7 +301,7 @@ def test_who_has_drawn_is_told_it_again_also_where_no_round_comes_any_more(
     system.clock.at_ms = campaign.ends_at_ms + 1
 
     assert system.draw("gala", "ann", "key").draw == drawn
-    with pytest.raises(CampaignEnded):
+    with pytest.raises(errors.CampaignEnded):
         system.draw("gala", "ann", "another")
 
 
@@ -325,7 +318,7 @@ def test_a_round_that_never_comes_is_never_replaced_and_the_money_goes_back(
 
     for _ in range(5):
         fetch(system, silent)
-        with pytest.raises(Unavailable):
+        with pytest.raises(errors.Unavailable):
             system.draw("gala", "ann", "key")
     report = fetch(system, silent)
     system.clock.at_ms = campaign.ends_at_ms + 60_000
@@ -482,7 +475,7 @@ def test_a_choice_is_kept_whatever_the_deployment_says(system: InMemorySystem) -
 def test_a_beacon_that_is_not_there_is_refused_and_nothing_is_created(
     system: InMemorySystem,
 ) -> None:
-    with pytest.raises(InvalidRequest, match="draw_beacon"):
+    with pytest.raises(errors.InvalidRequest, match="draw_beacon"):
         put(system, DrawBeacon.DAY, has_beacon=False)
 
     assert system.campaigns.find_campaign("gala") is None
@@ -493,7 +486,7 @@ def test_no_edit_changes_whether_a_round_counts(first: DrawBeacon, system: InMem
     made = put(system, first)
 
     for other in set(DrawBeacon) - {first}:
-        with pytest.raises(InvalidRequest, match="draw_beacon"):
+        with pytest.raises(errors.InvalidRequest, match="draw_beacon"):
             put(system, other)
 
     assert made.draw_beacon is first
@@ -504,7 +497,7 @@ def test_no_edit_moves_the_days_of_a_campaign_with_a_beacon(system: InMemorySyst
     # Each zone has another round for its day: an operator would know them, and choose.
     put(system, DrawBeacon.DAY)
 
-    with pytest.raises(InvalidRequest, match="timezone"):
+    with pytest.raises(errors.InvalidRequest, match="timezone"):
         put(system, None, timezone="UTC")
 
 
@@ -515,7 +508,7 @@ def test_a_proof_has_the_round_of_its_day(system: InMemorySystem) -> None:
     campaign = a_lottery(system, rules=DrawRules())
     fetch(system, Endpoint(system))
     drawn = system.draw("gala", "ann", "key").draw
-    with pytest.raises(ProofNotReady):
+    with pytest.raises(errors.ProofNotReady):
         system.process().read_draw_proof("gala", drawn.day)
     system.pass_time(DAY_MS)
 

@@ -9,31 +9,21 @@ import pytest
 from redpacket.domain.campaign import Campaign, CampaignStatus
 from redpacket.domain.claim import EMPTIED_KEPT_MS, Admission, Quota
 from redpacket.domain.errors import CampaignPaused, PacketEmptied, QuotaExhausted, Unavailable
-from redpacket.domain.packet import Opening, Packet, Rules
+from redpacket.domain.packet import Opening, Packet
 from redpacket.flows.packets.cached_campaigns import KEPT_MS, CachedCampaigns
-from testing.builders import a_campaign
+from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem
 
 
 @pytest.fixture
 def campaign(system: InMemorySystem) -> Campaign:
-    return _made(system, quota_per_user=2)
-
-
-def _made(system: InMemorySystem, **changes: Any) -> Campaign:
-    now_ms = system.clock.now_ms()
-    campaign = a_campaign(starts_at_ms=now_ms, ends_at_ms=now_ms + 3_600_000, **changes)
-    assert system.campaigns.create(campaign)
-    return campaign
+    return system.rain(quota_per_user=2)
 
 
 def _packets(
     system: InMemorySystem, campaign: Campaign, number: int, **changes: Any
 ) -> list[Packet]:
-    rules = Rules(
-        campaign_id=campaign.campaign_id, opening=changes.pop("opening", Opening.ONE_STEP)
-    )
-    return [system.send(rules=rules, campaign=campaign, **changes) for _ in range(number)]
+    return [system.send_of(campaign, **changes) for _ in range(number)]
 
 
 @pytest.fixture(autouse=True)
@@ -170,38 +160,27 @@ def test_the_quota_counts_when_a_packet_is_opened(
         system.open(packets[2], "ann", tokens[2])
 
 
-def test_a_campaign_without_a_quota_has_no_limit(system: InMemorySystem) -> None:
-    for packet in _packets(system, _made(system, campaign_id="free", quota_per_user=0), 4):
+def test_a_campaign_without_a_quota_has_no_limit_and_one_that_is_set_later_counts_all(
+    system: InMemorySystem,
+) -> None:
+    free = system.rain(campaign_id="free", quota_per_user=0)
+    *taken, last = _packets(system, free, 5)
+    for packet in taken:
         assert system.grab(packet, "ann").is_new
-
-
-def test_a_quota_that_is_set_later_counts_what_was_taken_before(system: InMemorySystem) -> None:
-    before = _made(system, campaign_id="later", quota_per_user=0)
-    first, second = _packets(system, before, 2)
-    system.grab(first, "ann")
-    limited = replace(before, quota_per_user=1, version=before.version + 1)
-    assert system.campaigns.edit(limited, before)
+    limited = replace(free, quota_per_user=1, version=free.version + 1)
+    assert system.campaigns.edit(limited, free)
 
     with pytest.raises(QuotaExhausted):
-        system.grab(second, "ann")
+        system.grab(last, "ann")
 
 
 def test_a_campaign_that_is_off_gives_nothing_but_known_shares(system: InMemorySystem) -> None:
-    campaign = _made(system, campaign_id="paused")
+    campaign = system.rain(campaign_id="paused")
     first, second = _packets(system, campaign, 2)
     (in_two_steps,) = _packets(system, campaign, 1, opening=Opening.TWO_STEP)
     nobody_knows = system.memory.snapshot()
     claim = system.grab(first, "ann")
-    off = a_campaign(
-        campaign_id="paused",
-        starts_at_ms=campaign.starts_at_ms,
-        ends_at_ms=campaign.ends_at_ms,
-        status=CampaignStatus.OFF,
-        version=campaign.version + 1,
-    )
-    before = system.campaigns.find_campaign("paused")
-    assert before
-    assert system.campaigns.edit(off, before)
+    system.edit_campaign(replace(campaign.plan, status=CampaignStatus.OFF))
 
     for packet in (second, in_two_steps):
         with pytest.raises(CampaignPaused):
@@ -214,20 +193,11 @@ def test_a_campaign_that_is_off_gives_nothing_but_known_shares(system: InMemoryS
 def test_a_campaign_is_remembered_for_seconds_and_while_the_store_is_away(
     system: InMemorySystem,
 ) -> None:
-    campaign = _made(system, campaign_id="known")
+    campaign = system.rain(campaign_id="known")
 
-    class Away:
-        is_away = False
-
-        def find_campaign(self, campaign_id: str) -> Campaign | None:
-            if self.is_away:
-                raise Unavailable("away")
-            return system.campaigns.find_campaign(campaign_id)
-
-    store = Away()
-    recalled = CachedCampaigns(store, clock=system.clock, journal=system.journal)  # type: ignore[arg-type]
+    recalled = CachedCampaigns(system.campaigns, clock=system.clock, journal=system.journal)
     assert recalled.recall("known") == campaign
-    store.is_away = True
+    recalled._campaigns = Away()
 
     assert recalled.recall("known") == campaign
     system.pass_time(KEPT_MS)

@@ -7,16 +7,8 @@ from typing import Any
 
 import pytest
 
+from redpacket.domain import errors
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules
-from redpacket.domain.errors import (
-    AttemptsExhausted,
-    CampaignEnded,
-    CampaignNotFound,
-    CampaignNotStarted,
-    CampaignPaused,
-    InvariantViolated,
-    Unavailable,
-)
 from redpacket.domain.lottery import (
     SEED_BYTES,
     DrawAsk,
@@ -154,7 +146,7 @@ def test_the_same_key_always_gets_the_same_answer_and_uses_no_attempt(
     again = system.draw("gala", "ann", "key")
     system.lots.forget()
     cold = system.draw("gala", "ann", "key")
-    with pytest.raises(AttemptsExhausted):
+    with pytest.raises(errors.AttemptsExhausted):
         system.draw("gala", "ann", "other")
 
     assert system.draw("gala", "ann", "key") == again == cold == first
@@ -199,7 +191,7 @@ def test_attempts_are_refused_beyond_the_rules_until_the_next_day(system: InMemo
     assert system.draw("gala", "ann", "one").attempts_left == 1
     assert system.draw("gala", "ann", "two").attempts_left == 0
 
-    with pytest.raises(AttemptsExhausted):
+    with pytest.raises(errors.AttemptsExhausted):
         system.draw("gala", "ann", "three")
 
     assert player(system, "ann").attempt_count == 2
@@ -219,9 +211,9 @@ def test_who_has_won_enough_can_only_miss(system: InMemorySystem) -> None:
 @pytest.mark.parametrize(
     ("changes", "refusal"),
     [
-        ({"starts_at_ms": NOW_MS + 1}, CampaignNotStarted),
-        ({"ends_at_ms": NOW_MS}, CampaignEnded),
-        ({"status": CampaignStatus.OFF}, CampaignPaused),
+        ({"starts_at_ms": NOW_MS + 1}, errors.CampaignNotStarted),
+        ({"ends_at_ms": NOW_MS}, errors.CampaignEnded),
+        ({"status": CampaignStatus.OFF}, errors.CampaignPaused),
     ],
 )
 def test_a_campaign_that_does_not_give_refuses_and_uses_up_nothing(
@@ -236,7 +228,7 @@ def test_a_campaign_that_does_not_give_refuses_and_uses_up_nothing(
 
 
 def test_there_is_no_draw_of_no_campaign(system: InMemorySystem) -> None:
-    with pytest.raises(CampaignNotFound):
+    with pytest.raises(errors.CampaignNotFound):
         system.draw("gala", "ann", "key")
 
 
@@ -320,7 +312,7 @@ def test_leftover_cash_goes_back_at_the_end_and_can_not_be_won(
     # As if the cache had said so before the end, and the Lambda had slept since.
     system.clock.at_ms = NOW_MS
     system.before_first_transaction(lambda _: system.pass_time(20_000))
-    with pytest.raises(CampaignEnded):
+    with pytest.raises(errors.CampaignEnded):
         system.draw("gala", "bob", "key")
     assert system.differences() == []
 
@@ -360,7 +352,7 @@ def test_units_that_were_added_are_in_a_packet_of_their_own(system: InMemorySyst
     refs = [unit_share(second.prize, no) for no in (1, 2, 3)]
     assert [ref.share_no for ref in refs] == [1, 1, 2]
     assert system.queue.refs == refs[:2]
-    with pytest.raises(InvariantViolated):
+    with pytest.raises(errors.InvariantViolated):
         unit_share(second.prize, 4)
 
 
@@ -371,7 +363,7 @@ def test_a_cold_cache_is_loaded_by_one_and_the_others_wait(system: InMemorySyste
     system.lottery()
     assert system.draw_cache.begin_load("gala", 1000)
 
-    with pytest.raises(Unavailable):
+    with pytest.raises(errors.Unavailable):
         system.draw("gala", "ann", "key")
 
     system.pass_time(1000)
@@ -405,7 +397,7 @@ def test_a_cache_that_lost_its_tail_gives_no_second_attempt(system: InMemorySyst
     system.lots.fail_over(replica)
     assert system.draw("gala", "bob", "key").draw.unit_no == 2
 
-    with pytest.raises(AttemptsExhausted):
+    with pytest.raises(errors.AttemptsExhausted):
         system.draw("gala", "ann", "two")
 
     # The unit that she did not get is for others.
@@ -523,7 +515,7 @@ def test_the_crowd_before_the_start_reads_nothing_of_the_ledger(system: InMemory
     calls: list[str] = []
     system.draws = Counting(system.draws, calls)
 
-    with pytest.raises(CampaignNotStarted):
+    with pytest.raises(errors.CampaignNotStarted):
         system.draw("gala", "ann", "key", tables)
 
     assert calls == []
@@ -533,7 +525,7 @@ def test_a_start_that_is_moved_to_now_opens_in_every_process(system: InMemorySys
     campaign = system.lottery(starts_at_ms=NOW_MS + DAY_MS)
     system.load_campaign("gala")
     tables = system.tables()
-    with pytest.raises(CampaignNotStarted):
+    with pytest.raises(errors.CampaignNotStarted):
         system.draw("gala", "ann", "key", tables)
 
     edit(system, campaign, starts_at_ms=NOW_MS)
@@ -549,10 +541,10 @@ def test_a_repeat_gets_an_answer_that_was_lost(system: InMemorySystem) -> None:
     def die_after(operations: list[Any]) -> None:
         calls.append(operations)
         system.dynamo.transact_write_items(TransactItems=operations)
-        raise Unavailable("the answer was lost")
+        raise errors.Unavailable("the answer was lost")
 
     system.before_first_transaction(die_after)
-    with pytest.raises(Unavailable):
+    with pytest.raises(errors.Unavailable):
         system.draw("gala", "ann", "key")
 
     assert system.draw("gala", "ann", "key").draw.unit_no == 1
@@ -632,7 +624,7 @@ def test_a_clock_that_is_wrong_for_long_leaves_the_outcome_unknown(system: InMem
     ahead.clock.at_ms = day.ends_at_ms
     ahead.draws, ahead.draw_cache = system.draws, system.lots
 
-    with pytest.raises(Unavailable):
+    with pytest.raises(errors.Unavailable):
         ahead.draw("gala", "ann", "key", tables)
 
 
@@ -683,7 +675,7 @@ def test_while_somebody_brings_up_the_cache_the_others_wait(system: InMemorySyst
     system.draws.put_prize(a_prize("gala", "pen"), None)
     assert system.draw_cache.begin_load("gala", 1000)
 
-    with pytest.raises(Unavailable):
+    with pytest.raises(errors.Unavailable):
         system.draw("gala", "ann", "key")
 
     assert player(system, "ann") == Player()
@@ -727,7 +719,7 @@ def test_a_refusal_by_a_newer_table_reads_it_whatever_is_remembered(system: InMe
     edit(system, campaign, rules=DrawRules(1))
     system.load_campaign("gala")
 
-    with pytest.raises(AttemptsExhausted):
+    with pytest.raises(errors.AttemptsExhausted):
         system.draw("gala", "ann", "two", tables)
 
     assert player(system, "ann").attempt_count == 1
@@ -759,6 +751,6 @@ def test_an_outcome_that_contradicts_its_own_odds_is_rejected(
 
     system.draw_cache = Lying()  # type: ignore[assignment]
 
-    with pytest.raises(InvariantViolated):
+    with pytest.raises(errors.InvariantViolated):
         system.draw("gala", "ann", "key")
     assert system.draws.list_draws("gala", "ann") == []

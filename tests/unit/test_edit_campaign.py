@@ -5,21 +5,12 @@ from typing import Any
 
 import pytest
 
+from redpacket.domain import errors
 from redpacket.domain.campaign import (
     Campaign,
     CampaignStatus,
     check_campaign_id,
     is_timezone,
-)
-from redpacket.domain.errors import (
-    CampaignEnded,
-    CampaignNotFound,
-    CampaignPaused,
-    InsufficientFunds,
-    InvalidRequest,
-    InvariantViolated,
-    PacketNotStarted,
-    VersionConflict,
 )
 from redpacket.domain.split import Split
 from redpacket.flows.campaigns.preheat_campaign import Preheated
@@ -63,7 +54,7 @@ def test_a_campaigns_id_is_a_slug() -> None:
     for campaign_id in ("rain", "spring-2027", "1", "a_b", "a" * 63):
         assert check_campaign_id(campaign_id) == campaign_id
     for other in ("", "Rain", "-rain", "a" * 64, "{rain}", "ra#in", "rain\n", "雨"):
-        with pytest.raises(CampaignNotFound):
+        with pytest.raises(errors.CampaignNotFound):
             check_campaign_id(other)
 
 
@@ -95,12 +86,12 @@ def test_a_campaign_has_no_budget_unless_it_is_given_one(office: Desk) -> None:
 
 
 def test_an_edit_of_another_version_than_it_names_is_refused(office: Desk) -> None:
-    with pytest.raises(VersionConflict):
+    with pytest.raises(errors.VersionConflict):
         office.edit(a_campaign(), version=1)
     campaign = office.made(version=2)
 
     for version in (1, 3):
-        with pytest.raises(VersionConflict):
+        with pytest.raises(errors.VersionConflict):
             office.edit(replace(campaign, title="new"), version=version)
 
     assert office.found() == campaign
@@ -113,7 +104,7 @@ def test_an_edit_that_meets_another_is_applied_on_top_of_it_unless_it_names_a_ve
     campaign = office.made()
     other = Desk(office.system, campaign)
     office.meet(lambda: other.edit(replace(campaign, title="other")), "SET budget")
-    with pytest.raises(VersionConflict):
+    with pytest.raises(errors.VersionConflict):
         office.edit(replace(campaign, title="new"), version=1)
     office.meet(lambda: other.edit(replace(campaign, title="another")), "SET budget")
 
@@ -126,7 +117,7 @@ def test_a_budget_can_not_be_lowered_below_what_is_in_packets(office: Desk) -> N
     campaign = office.made()
     office.system.send("operator", total_fen=4_000, campaign=campaign)
 
-    with pytest.raises(InvalidRequest) as refused:
+    with pytest.raises(errors.InvalidRequest) as refused:
         office.edit(campaign, 3_999)
 
     assert refused.value.errors == [
@@ -165,7 +156,7 @@ def test_an_edit_that_was_made_already_is_told_to_its_repeat(
     assert (again, is_new) == (replace(first, version=version_after), False)
     # What differs is another edit, by a version that is gone.
     for plan_2, budget_fen in ((replace(plan, title="newer"), 9_000), (plan, 8_000)):
-        with pytest.raises(VersionConflict):
+        with pytest.raises(errors.VersionConflict):
             office.edit(plan_2, budget_fen, 1)
 
 
@@ -199,7 +190,7 @@ def test_claims_before_the_start_are_refused(office: Desk) -> None:
     campaign = office.made(starts_at_ms=NOW_MS + 1_000)
     packet = office.system.send("operator", campaign=campaign, life_ms=None)
 
-    with pytest.raises(PacketNotStarted):
+    with pytest.raises(errors.PacketNotStarted):
         office.system.grab(packet, "ann")
 
     office.system.pass_time(1_000)
@@ -209,9 +200,9 @@ def test_claims_before_the_start_are_refused(office: Desk) -> None:
 @pytest.mark.parametrize(
     ("changes", "refusal"),
     [
-        ({"status": CampaignStatus.OFF}, CampaignPaused),
-        ({"ends_at_ms": NOW_MS}, CampaignEnded),
-        ({"budget_left_fen": 999}, InsufficientFunds),
+        ({"status": CampaignStatus.OFF}, errors.CampaignPaused),
+        ({"ends_at_ms": NOW_MS}, errors.CampaignEnded),
+        ({"budget_left_fen": 999}, errors.InsufficientFunds),
     ],
     ids=str,
 )
@@ -347,14 +338,14 @@ def test_a_closed_packet_is_not_loaded_again(office: Desk) -> None:
 def test_a_preheat_of_no_campaign_is_refused_and_a_packet_that_vanished_stops_one(
     office: Desk,
 ) -> None:
-    with pytest.raises(CampaignNotFound):
+    with pytest.raises(errors.CampaignNotFound):
         office.preheat(a_campaign())
     campaign = office.made()
     packet = office.system.send("operator", campaign=campaign)
     key = f"packet#{packet.packet_id}", "packet"
     row = office.system.dynamo.tables["packets"].pop(key)
 
-    with pytest.raises(InvariantViolated):
+    with pytest.raises(errors.InvariantViolated):
         office.preheat(campaign)
 
     office.system.dynamo.tables["packets"][key] = row

@@ -7,18 +7,9 @@ from typing import Any
 
 import pytest
 
+from redpacket.domain import errors
 from redpacket.domain.campaign import CampaignStatus
 from redpacket.domain.claim import GrabStatus
-from redpacket.domain.errors import (
-    CampaignEnded,
-    CampaignNotFound,
-    IdempotencyKeyReused,
-    InsufficientFunds,
-    InvalidRequest,
-    PacketNotFound,
-    Unavailable,
-    VersionConflict,
-)
 from redpacket.domain.lottery import (
     PRIZES_MAX,
     UNITS_MAX,
@@ -72,10 +63,10 @@ class Shop(Office):
         """Put a prize, cut off between its money and its row."""
 
         def lose() -> None:
-            raise Unavailable("cut off")
+            raise errors.Unavailable("cut off")
 
         self.meet(lose)
-        with pytest.raises(Unavailable):
+        with pytest.raises(errors.Unavailable):
             self.put(plan)
 
 
@@ -105,22 +96,22 @@ def test_an_edit_of_another_version_than_it_names_is_refused(office: Shop) -> No
     office.put(office.plan(weight=2), 1)
 
     for version in (1, 3):
-        with pytest.raises(VersionConflict, match="version 2"):
+        with pytest.raises(errors.VersionConflict, match="version 2"):
             office.put(office.plan(weight=3), version)
 
-    with pytest.raises(VersionConflict, match="does not exist"):
+    with pytest.raises(errors.VersionConflict, match="does not exist"):
         office.put(office.plan("pen"), 1)
     assert [prize.weight for prize in office.prizes().values()] == [2]
 
 
 def test_there_are_no_prizes_of_no_campaign(office: Shop) -> None:
-    with pytest.raises(CampaignNotFound):
+    with pytest.raises(errors.CampaignNotFound):
         office.put(a_prize("never"))
 
 
 def test_a_prizes_id_is_a_slug(office: Shop) -> None:
     for prize_id in ("", "Cup", "cup#1", "a" * 64, "cup,1"):
-        with pytest.raises(CampaignNotFound):
+        with pytest.raises(errors.CampaignNotFound):
             office.put(office.plan(prize_id))
 
 
@@ -129,7 +120,7 @@ def test_a_put_that_meets_another_is_applied_on_top_of_it_unless_it_names_a_vers
 ) -> None:
     office.put(office.plan())
     office.meet(lambda: office.put(office.plan(weight=2)))
-    with pytest.raises(VersionConflict):
+    with pytest.raises(errors.VersionConflict):
         office.put(office.plan(weight=3), 1)
     assert office.prizes()["cup"].weight == 2
     office.meet(lambda: office.put(office.plan(weight=4)))
@@ -154,7 +145,7 @@ def test_what_units_are_worth_never_changes_and_stock_is_not_overwritten(
 ) -> None:
     prize, _ = office.put(office.plan())
 
-    with pytest.raises(InvalidRequest) as refused:
+    with pytest.raises(errors.InvalidRequest) as refused:
         office.put(office.plan(**changes))
 
     assert field in {error["field"] for error in refused.value.errors}
@@ -165,7 +156,7 @@ def test_a_campaign_has_so_many_prizes_and_no_more(office: Shop) -> None:
     for number in range(PRIZES_MAX):
         office.put(office.plan(f"prize-{number}"))
 
-    with pytest.raises(InvalidRequest):
+    with pytest.raises(errors.InvalidRequest):
         office.put(office.plan("one-more"))
 
     office.put(office.plan("prize-7", weight=1))
@@ -180,7 +171,7 @@ def test_stock_changes_by_deltas_which_add_up(office: Shop) -> None:
     more = office.stock(prize, 3)
     less = office.stock(prize, -6)
     # A repeat, whose first answer was lost, does not change it twice.
-    with pytest.raises(VersionConflict):
+    with pytest.raises(errors.VersionConflict):
         office.stock(prize, -6, 2)
 
     assert ((more.total, more.version), (less.total, less.version)) == ((8, 2), (2, 3))
@@ -192,19 +183,19 @@ def test_stock_changes_by_deltas_which_add_up(office: Shop) -> None:
 def test_stock_is_not_lowered_below_what_was_won_nor_raised_above_all(office: Shop) -> None:
     prize, _ = office.put(office.plan(total=5))
     for delta in (-6, UNITS_MAX):
-        with pytest.raises(InvalidRequest):
+        with pytest.raises(errors.InvalidRequest):
             office.stock(prize, delta)
     office.win(prize, 1)
     office.win(prize, 3)
 
-    with pytest.raises(InvalidRequest, match="3 of 5"):
+    with pytest.raises(errors.InvalidRequest, match="3 of 5"):
         office.stock(prize, -3)
 
     assert office.stock(prize, -2).total == 3
 
 
 def test_there_is_no_stock_of_what_does_not_exist(office: Shop) -> None:
-    with pytest.raises(CampaignNotFound, match="prize"):
+    with pytest.raises(errors.CampaignNotFound, match="prize"):
         office.stock(office.plan(), 1)
 
 
@@ -261,7 +252,7 @@ def test_editing_cash_moves_no_money(office: Shop) -> None:
 
 
 def test_a_cash_prize_that_the_operator_can_not_fund_is_refused(office: Shop) -> None:
-    with pytest.raises(InsufficientFunds):
+    with pytest.raises(errors.InsufficientFunds):
         office.put(office.cash(101))
 
     assert office.prizes() == {}
@@ -269,9 +260,9 @@ def test_a_cash_prize_that_the_operator_can_not_fund_is_refused(office: Shop) ->
 
 
 def test_cash_needs_an_amount_and_is_bounded(office: Shop) -> None:
-    with pytest.raises(InvalidRequest):
+    with pytest.raises(errors.InvalidRequest):
         office.put(office.cash(5, amount_fen=None))
-    with pytest.raises(InvalidRequest):
+    with pytest.raises(errors.InvalidRequest):
         office.put(office.cash(UNITS_MAX, amount_fen=10**9))
 
 
@@ -279,7 +270,7 @@ def test_a_campaign_that_is_over_funds_nothing(office: Shop) -> None:
     prize, _ = office.put(office.cash(5))
     office.system.clock.at_ms = office.campaign.ends_at_ms
 
-    with pytest.raises(CampaignEnded):
+    with pytest.raises(errors.CampaignEnded):
         office.stock(prize, 1)
 
     assert office.balance_fen() == 9_500
@@ -332,11 +323,11 @@ def test_cash_above_a_lowered_limit_is_turned_off_and_not_added_to(office: Shop)
     assert off.status is CampaignStatus.OFF
     assert office.stock(prize, -1).total == 4
     assert office.stock(prize, 1).total == 5
-    with pytest.raises(InvalidRequest, match="above 499"):
+    with pytest.raises(errors.InvalidRequest, match="above 499"):
         office.stock(prize, 1)
-    with pytest.raises(InvalidRequest, match="above 499"):
+    with pytest.raises(errors.InvalidRequest, match="above 499"):
         office.put(replace(office.cash(5, amount_fen=500), prize_id="new"))
-    with pytest.raises(InvalidRequest, match="above 499"):
+    with pytest.raises(errors.InvalidRequest, match="above 499"):
         office.put(replace(office.cash(0, amount_fen=500), prize_id="new"))
     assert office.balance_fen() == 7_500
 
@@ -346,9 +337,9 @@ def test_a_key_of_stock_that_comes_with_another_body_or_prize_is_refused(office:
     office.put(office.plan("pen"))
     first = office.stock(prize, 2, key="key")
 
-    with pytest.raises(IdempotencyKeyReused):
+    with pytest.raises(errors.IdempotencyKeyReused):
         office.stock(prize, 3, key="key")
-    with pytest.raises(IdempotencyKeyReused):
+    with pytest.raises(errors.IdempotencyKeyReused):
         office.stock(office.plan("pen"), 2, key="key")
 
     assert office.stock(prize, 2, key="key") == first
@@ -370,7 +361,7 @@ def test_a_repeated_stock_change_gets_the_first_answer_despite_later_changes(
 
 def test_a_change_of_stock_that_was_refused_may_be_asked_for_again(office: Shop) -> None:
     prize, _ = office.put(office.cash(5))
-    with pytest.raises(InsufficientFunds):
+    with pytest.raises(errors.InsufficientFunds):
         office.stock(prize, 1_000, key="key")
     office.system.deposit("operator", 100_000)
 
@@ -384,14 +375,14 @@ def test_a_prizes_packet_can_not_be_grabbed(office: Shop) -> None:
     prize, _ = office.put(office.cash(5))
     (packet,) = office.packets_of(prize)
 
-    with pytest.raises(PacketNotFound):
+    with pytest.raises(errors.PacketNotFound):
         office.system.grab(packet, "ann")
-    with pytest.raises(PacketNotFound):
+    with pytest.raises(errors.PacketNotFound):
         office.system.open(packet, "ann", "token")
     assert office.cached(packet) is GrabStatus.PACKET_NOT_LOADED
     # Not even where the cache should know it.
     office.system.claim_cache.load(packet, [])
-    with pytest.raises(PacketNotFound):
+    with pytest.raises(errors.PacketNotFound):
         office.system.grab(packet, "ann")
 
     assert office.system.packets.list_shares(packet.packet_id) == []
@@ -529,7 +520,7 @@ def test_the_days_of_a_lottery_do_not_move(office: Shop) -> None:
     office.edit(replace(office.campaign, timezone="UTC"))
     office.put(office.plan())
 
-    with pytest.raises(InvalidRequest, match="it is UTC"):
+    with pytest.raises(errors.InvalidRequest, match="it is UTC"):
         office.edit(replace(office.campaign, timezone="Asia/Shanghai"))
 
     office.edit(replace(office.campaign, timezone="UTC", title="again"))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redpacket.domain import errors
 from redpacket.domain.approvals import (
     LIFE_MS,
     WINDOW_MS,
@@ -23,14 +24,6 @@ from redpacket.domain.approvals import (
     StockAsked,
 )
 from redpacket.domain.campaign import CampaignPlan
-from redpacket.domain.errors import (
-    ApprovalNotFound,
-    FourEyesNeeded,
-    IdempotencyKeyReused,
-    InsufficientFunds,
-    Unavailable,
-    VersionConflict,
-)
 from redpacket.domain.lottery import PrizeKind
 from redpacket.domain.operators import ActionKind
 from redpacket.edge.approval_views import approval_view
@@ -194,10 +187,10 @@ def test_a_repeat_counts_once_and_needs_no_approval(system: InMemorySystem) -> N
 
 def test_a_deposit_that_fails_counts_nothing(system: InMemorySystem) -> None:
     def fail(_operations: Any) -> None:
-        raise Unavailable("away")
+        raise errors.Unavailable("away")
 
     system.before_first_transaction(fail)
-    with pytest.raises(Unavailable):
+    with pytest.raises(errors.Unavailable):
         _deposit(system, 600, "fails")
 
     assert _deposit(system, LIMIT_FEN, "works") is None
@@ -211,7 +204,7 @@ def test_a_repeat_of_a_question_is_the_same_one(system: InMemorySystem) -> None:
     system.clock.sleep_ms(5)
 
     assert _deposit(system, 2_000, "key") == first
-    with pytest.raises(IdempotencyKeyReused):
+    with pytest.raises(errors.IdempotencyKeyReused):
         _deposit(system, 3_000, "key")
     assert _asked(_deposit(system, 2_000, "other")).approval_id != first.approval_id
     page, _ = system.process().approvals.list_approvals(None, 10)
@@ -255,7 +248,7 @@ def test_who_asked_and_who_is_paid_decides_nothing(system: InMemorySystem) -> No
 
     for decide in (process.approve, process.reject):
         for who in ("ann", "user"):
-            with pytest.raises(FourEyesNeeded):
+            with pytest.raises(errors.FourEyesNeeded):
                 decide(approval.approval_id, an_operator(who))
 
     assert _asked(process.approvals.find_approval(approval.approval_id)).status is AWAITING
@@ -271,9 +264,9 @@ def test_what_is_rejected_or_too_old_is_not_applied(system: InMemorySystem) -> N
     system.clock.sleep_ms(LIFE_MS)
 
     for approval in (rejected, old):
-        with pytest.raises(VersionConflict):
+        with pytest.raises(errors.VersionConflict):
             process.approve(approval.approval_id, BOB)
-    with pytest.raises(ApprovalNotFound):
+    with pytest.raises(errors.ApprovalNotFound):
         process.approve("0" * 32, BOB)
 
     assert system.balance_fen("user") == 0
@@ -290,10 +283,10 @@ def test_an_approval_that_was_cut_off_is_applied_by_the_next_one(system: InMemor
     def second_fails(_operations: Any) -> None:
         calls.append(1)
         if len(calls) == 2:
-            raise Unavailable("killed")
+            raise errors.Unavailable("killed")
 
     system.before_each_transaction(second_fails)
-    with pytest.raises(Unavailable):
+    with pytest.raises(errors.Unavailable):
         system.process().approve(approval.approval_id, BOB)
     assert system.balance_fen("user") == 0
 
@@ -342,13 +335,13 @@ def test_a_version_that_is_gone_is_not_applied(system: InMemorySystem) -> None:
     approval = _asked(_budget(system, 5_000))
     assert _budget(system, 200) is None
 
-    with pytest.raises(VersionConflict):
+    with pytest.raises(errors.VersionConflict):
         system.process().approve(approval.approval_id, BOB)
 
     assert _found_fen(system) == 200
     found = _asked(system.process().approvals.find_approval(approval.approval_id))
     assert (found.status, found.refusal) == (ApprovalStatus.REJECTED, "version_conflict")
-    with pytest.raises(VersionConflict):
+    with pytest.raises(errors.VersionConflict):
         system.process().approve(approval.approval_id, CAT)
     # It can be asked for again, of the version that is there.
     assert _asked(_budget(system, 5_000)).approval_id != approval.approval_id
@@ -428,7 +421,7 @@ def test_stock_of_cash_is_summed_with_the_prize_and_applied_once(lottery: InMemo
     assert _stock(lottery, -1, "less") is None
     assert _stock(lottery, 1, "back") is None
     stale = approval.approval_id
-    with pytest.raises(VersionConflict):
+    with pytest.raises(errors.VersionConflict):
         lottery.process().approve(stale, BOB)
 
     fresh = _asked(_stock(lottery, 1, "again"))
@@ -455,7 +448,7 @@ def test_stock_at_once_can_not_both_be_within_the_sum(lottery: InMemorySystem) -
 def test_what_can_not_be_paid_for_is_rejected_with_its_reason(lottery: InMemorySystem) -> None:
     approval = _asked(_cash(lottery, 100_000))
 
-    with pytest.raises(InsufficientFunds):
+    with pytest.raises(errors.InsufficientFunds):
         lottery.process().approve(approval.approval_id, BOB)
 
     found = _asked(lottery.process().approvals.find_approval(approval.approval_id))

@@ -9,17 +9,9 @@ from unittest.mock import Mock
 
 import pytest
 
+from redpacket.domain import errors
 from redpacket.domain.campaign import Campaign, CampaignStatus
 from redpacket.domain.claim import Quota
-from redpacket.domain.errors import (
-    CampaignPaused,
-    PacketEmptied,
-    PacketExpired,
-    PacketNotFound,
-    QuotaExhausted,
-    RateLimited,
-    Rejected,
-)
 from redpacket.domain.limits import grab_limit
 from redpacket.domain.packet import Packet, Rules
 from testing.builders import a_campaign, a_packet
@@ -45,12 +37,12 @@ def reads(system: InMemorySystem, monkeypatch: pytest.MonkeyPatch) -> Mock:
 
 def _refusals(
     system: InMemorySystem, packet: Packet, user_id: str, times: int
-) -> list[type[Rejected]]:
+) -> list[type[errors.Rejected]]:
     refusals = []
     for _ in range(times):
         try:
             system.grab(packet, user_id)
-        except Rejected as refusal:
+        except errors.Rejected as refusal:
             refusals.append(type(refusal))
     return refusals
 
@@ -60,7 +52,7 @@ def test_repeats_of_a_winner_are_limited(system: InMemorySystem, reads: Mock) ->
     system.grab(packet, "ann")
     before = reads.call_count
 
-    assert _refusals(system, packet, "ann", BURST + 5) == [RateLimited] * 5
+    assert _refusals(system, packet, "ann", BURST + 5) == [errors.RateLimited] * 5
     per_repeat = (reads.call_count - before) / BURST
     assert per_repeat == int(per_repeat) <= 2
     assert system.grab(packet, "bob").is_new
@@ -75,7 +67,7 @@ def test_losers_of_an_emptied_packet_are_not_counted(system: InMemorySystem) -> 
     packet = system.send(count=1)
     system.grab(packet, "ann")
 
-    assert _refusals(system, packet, "bob", BURST + 5) == [PacketEmptied] * (BURST + 5)
+    assert _refusals(system, packet, "bob", BURST + 5) == [errors.PacketEmptied] * (BURST + 5)
 
 
 def test_loads_are_limited_and_a_refused_one_does_not_delay_others(
@@ -85,10 +77,10 @@ def test_loads_are_limited_and_a_refused_one_does_not_delay_others(
 
     refusals = _refusals(system, unknown, "ann", BURST + 5)
 
-    assert refusals == [PacketNotFound] * BURST + [RateLimited] * 5
+    assert refusals == [errors.PacketNotFound] * BURST + [errors.RateLimited] * 5
     assert reads.call_count == BURST
     began_at_ms = system.clock.now_ms()
-    assert _refusals(system, unknown, "bob", 1) == [PacketNotFound]
+    assert _refusals(system, unknown, "bob", 1) == [errors.PacketNotFound]
     assert system.clock.now_ms() == began_at_ms
 
 
@@ -99,7 +91,7 @@ def test_refusals_that_must_be_looked_up_are_limited(system: InMemorySystem) -> 
 
     refusals = _refusals(system, packet, "ann", BURST + 2)
 
-    assert refusals == [PacketExpired] * BURST + [RateLimited] * 2
+    assert refusals == [errors.PacketExpired] * BURST + [errors.RateLimited] * 2
 
 
 def test_counts_of_a_full_quota_are_limited(system: InMemorySystem) -> None:
@@ -112,7 +104,7 @@ def test_counts_of_a_full_quota_are_limited(system: InMemorySystem) -> None:
     for _ in range(BURST):
         system.limits.take(system.grab_limit, "ann")
 
-    assert _refusals(system, second, "ann", 2) == [RateLimited] * 2
+    assert _refusals(system, second, "ann", 2) == [errors.RateLimited] * 2
 
 
 def _of_campaign(system: InMemorySystem, **changes: Any) -> tuple[Campaign, Packet]:
@@ -137,7 +129,7 @@ def test_who_is_late_at_an_expired_packet_costs_no_read(
     before = reads.call_count
     system.pass_time(61_000)
 
-    assert _refusals(system, packet, "bob", BURST + 5) == [PacketExpired] * (BURST + 5)
+    assert _refusals(system, packet, "bob", BURST + 5) == [errors.PacketExpired] * (BURST + 5)
     assert reads.call_count == before
 
 
@@ -152,7 +144,7 @@ def test_who_is_late_at_a_packet_that_was_closed_costs_no_read_after_a_failover(
     before = reads.call_count
     system.memory.fail_over(system.memory.snapshot())
 
-    assert _refusals(system, packet, "bob", BURST + 5) == [PacketExpired] * (BURST + 5)
+    assert _refusals(system, packet, "bob", BURST + 5) == [errors.PacketExpired] * (BURST + 5)
     assert reads.call_count == before
 
 
@@ -167,7 +159,7 @@ def test_refusals_of_a_paused_campaign_are_looked_up_in_another_life_only(
     if is_over:
         system.memory.fail_over(system.memory.snapshot())
 
-    assert _refusals(system, packet, "bob", BURST) == [CampaignPaused] * BURST
+    assert _refusals(system, packet, "bob", BURST) == [errors.CampaignPaused] * BURST
     assert looks.call_count == (BURST if is_over else 0)
 
 
@@ -179,5 +171,5 @@ def test_refusals_of_an_exhausted_quota_are_not_looked_up(
     system.grab(first, "ann")
     looks = _looks(system, monkeypatch)
 
-    assert set(_refusals(system, second, "ann", BURST)) == {QuotaExhausted}
+    assert set(_refusals(system, second, "ann", BURST)) == {errors.QuotaExhausted}
     assert looks.call_count == 0

@@ -8,13 +8,8 @@ from botocore.exceptions import EndpointConnectionError
 
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.packets import DynamoPackets
+from redpacket.domain import errors
 from redpacket.domain.claim import Admission, GrabOutcome, ShareFate
-from redpacket.domain.errors import (
-    PacketEmptied,
-    PacketExpired,
-    PacketNotFound,
-    Unavailable,
-)
 from redpacket.domain.packet import Opening, Packet, Rules
 from redpacket.domain.split import amounts_fen
 from redpacket.flows.packets.load_packet import WAITS_MS, load_among_many
@@ -63,7 +58,7 @@ def test_losers_never_touch_the_ledger_or_the_queue(system: InMemorySystem) -> N
     system.grab(packet, "ann")
     system.stand_on(None)  # anything asked of it would fail
 
-    with pytest.raises(PacketEmptied):
+    with pytest.raises(errors.PacketEmptied):
         system.grab(packet, "bob")
 
     system.stand_on(system.dynamo)
@@ -73,7 +68,7 @@ def test_an_expired_packet_refuses(system: InMemorySystem) -> None:
     packet = system.send()
     system.pass_time(61_000)
 
-    with pytest.raises(PacketExpired):
+    with pytest.raises(errors.PacketExpired):
         system.grab(packet, "ann")
 
 
@@ -84,7 +79,7 @@ def test_a_packet_that_was_not_sent_is_not_found_and_delays_no_next_grab(
     began_at_ms = system.clock.now_ms()
 
     for _ in range(3):
-        with pytest.raises(PacketNotFound):
+        with pytest.raises(errors.PacketNotFound):
             system.grab(unknown, "ann")
 
     assert system.clock.now_ms() == began_at_ms
@@ -120,7 +115,7 @@ def test_a_large_packet_that_the_cache_lost_is_loaded_by_one_of_the_crowd(
     system.memory.caches.clear()
     assert system.claim_cache.begin_load(packet.packet_id, 0, 3_000)  # the first of them
 
-    with pytest.raises(Unavailable, match="being loaded"):
+    with pytest.raises(errors.Unavailable, match="being loaded"):
         system.grab(packet, "bob")
 
     assert system.memory.caches == {}
@@ -140,7 +135,7 @@ def test_a_crowd_that_waits_for_a_load_reads_nothing(
     monkeypatch.setattr(system.dynamo, "get_item", reads)
 
     for number in range(50):
-        with pytest.raises(Unavailable, match="being loaded"):
+        with pytest.raises(errors.Unavailable, match="being loaded"):
             system.grab(packet, f"user-{number}")
 
     assert reads.call_count == 0
@@ -181,7 +176,7 @@ def test_a_load_that_failed_keeps_its_turn_so_that_the_crowd_does_not_try_one_af
 ) -> None:
     system.stand_on(Away(error=lambda _: EndpointConnectionError(endpoint_url="dynamodb")))
 
-    with pytest.raises(Unavailable):
+    with pytest.raises(errors.Unavailable):
         system.grab(lost, "ann")
 
     assert not system.claim_cache.begin_load(lost.packet_id, 0, 300)
@@ -296,7 +291,7 @@ def test_after_a_failover_a_share_that_is_somebodys_is_not_given_twice(
     assert claim.share.share_no == 3
     assert system.journal.events == ["share_collision"]
     assert system.grab(packet, "ann").share.share_no == 1
-    with pytest.raises(PacketEmptied):
+    with pytest.raises(errors.PacketEmptied):
         system.grab(packet, "dan")
 
 
@@ -328,7 +323,7 @@ def test_an_owner_whom_a_failover_forgot_is_not_told_expired(system: InMemorySys
     again = system.grab(packet, "ann")
 
     assert (again.share, again.is_new) == (claim.share, False)
-    with pytest.raises(PacketExpired):
+    with pytest.raises(errors.PacketExpired):
         system.grab(packet, "bob")
 
 
@@ -337,7 +332,7 @@ def test_a_claim_in_flight_when_the_refund_came_is_told_expired(system: InMemory
     system.memory.grab(packet.packet_id, "ann")  # and her Lambda sleeps
     system.end()
 
-    with pytest.raises(PacketExpired):
+    with pytest.raises(errors.PacketExpired):
         system.grab(packet, "ann")
 
     assert system.balance_fen("sender") == 1000
@@ -428,7 +423,7 @@ def test_the_crowd_of_an_emptied_packet_reads_the_ledger_once_after_a_failover(
     system.packets = Counting(Dynamo(lambda: system.dynamo), "packets", "shares")
 
     for number in range(20):
-        with pytest.raises(PacketEmptied):
+        with pytest.raises(errors.PacketEmptied):
             system.grab(packet, f"late-{number}")
 
     assert reads == [packet.packet_id]

@@ -4,18 +4,8 @@ from typing import Any
 
 import pytest
 
+from redpacket.domain import errors
 from redpacket.domain.campaign import CampaignStatus, DrawRules
-from redpacket.domain.errors import (
-    AttemptsExhausted,
-    CampaignEnded,
-    CampaignNotFound,
-    CampaignNotStarted,
-    CampaignPaused,
-    HelpQuotaExhausted,
-    PassphraseMismatch,
-    RateLimited,
-    SelfHelp,
-)
 from redpacket.domain.limits import PASSPHRASE_TRIES
 from redpacket.domain.lottery import HelpStatus
 from redpacket.edge.lottery_views import campaign_view
@@ -37,14 +27,14 @@ def gala(system: InMemorySystem) -> InMemorySystem:
 
 def test_a_help_gives_one_more_attempt(gala: InMemorySystem) -> None:
     gala.draw("gala", "ann", "one")
-    with pytest.raises(AttemptsExhausted):
+    with pytest.raises(errors.AttemptsExhausted):
         gala.draw("gala", "ann", "two")
 
     helped = gala.help("gala", "bob", "ann")
 
     assert (helped.status, helped.attempts_left) == (HelpStatus.HELPED, 1)
     assert gala.draw("gala", "ann", "two").attempts_left == 0
-    with pytest.raises(AttemptsExhausted):
+    with pytest.raises(errors.AttemptsExhausted):
         gala.draw("gala", "ann", "three")
 
 
@@ -70,7 +60,7 @@ def test_helps_are_capped_by_the_day(gala: InMemorySystem) -> None:
     for helper in ("bob", "cat"):
         gala.help("gala", helper, "ann")
 
-    with pytest.raises(HelpQuotaExhausted):
+    with pytest.raises(errors.HelpQuotaExhausted):
         gala.help("gala", "dan", "ann")
 
     gala.pass_time(DAY_MS)
@@ -95,7 +85,7 @@ def test_without_a_limit_nothing_is_left_to_count(system: InMemorySystem) -> Non
 
 
 def test_users_can_not_help_themselves(gala: InMemorySystem) -> None:
-    with pytest.raises(SelfHelp):
+    with pytest.raises(errors.SelfHelp):
         gala.help("gala", "ann", "ann")
 
 
@@ -111,7 +101,7 @@ def test_another_phrase_is_refused_and_gives_nothing(
 ) -> None:
     system.lottery(**{**PLAN, "passphrase": phrase})
 
-    with pytest.raises(PassphraseMismatch):
+    with pytest.raises(errors.PassphraseMismatch):
         system.help("gala", "bob", "ann", said)
 
     assert system.draw("gala", "ann", "one").attempts_left == 0
@@ -119,10 +109,10 @@ def test_another_phrase_is_refused_and_gives_nothing(
 
 def test_tries_at_the_phrase_are_limited(gala: InMemorySystem) -> None:
     for _ in range(PASSPHRASE_TRIES.burst):
-        with pytest.raises(PassphraseMismatch):
+        with pytest.raises(errors.PassphraseMismatch):
             gala.help("gala", "bob", "ann", "新年快乐")
 
-    with pytest.raises(RateLimited):
+    with pytest.raises(errors.RateLimited):
         gala.help("gala", "bob", "ann")
 
     assert gala.help("gala", "cat", "ann").status is HelpStatus.HELPED
@@ -131,9 +121,9 @@ def test_tries_at_the_phrase_are_limited(gala: InMemorySystem) -> None:
 @pytest.mark.parametrize(
     ("changes", "refusal"),
     [
-        ({"starts_at_ms": NOW_MS + 1}, CampaignNotStarted),
-        ({"ends_at_ms": NOW_MS}, CampaignEnded),
-        ({"status": CampaignStatus.OFF}, CampaignPaused),
+        ({"starts_at_ms": NOW_MS + 1}, errors.CampaignNotStarted),
+        ({"ends_at_ms": NOW_MS}, errors.CampaignEnded),
+        ({"status": CampaignStatus.OFF}, errors.CampaignPaused),
     ],
 )
 def test_a_campaign_that_does_not_give_takes_no_helps(
@@ -146,7 +136,7 @@ def test_a_campaign_that_does_not_give_takes_no_helps(
 
 
 def test_there_is_no_help_in_no_campaign(system: InMemorySystem) -> None:
-    with pytest.raises(CampaignNotFound):
+    with pytest.raises(errors.CampaignNotFound):
         system.help("gala", "bob", "ann")
 
 

@@ -8,14 +8,8 @@ import pytest
 
 from redpacket.adapters.dynamo.actions import DynamoActions
 from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.domain import errors
 from redpacket.domain.campaign import AudienceMode
-from redpacket.domain.errors import (
-    IdempotencyKeyReused,
-    InsufficientFunds,
-    InvalidRequest,
-    Unavailable,
-    VersionConflict,
-)
 from redpacket.domain.lottery import PrizeKind
 from redpacket.domain.operators import Action, ActionKind, Change
 from redpacket.domain.packet import Rules
@@ -51,7 +45,7 @@ def test_a_deposit_is_noted_once_with_what_it_brought(system: InMemorySystem) ->
 
     for _ in range(2):
         transfer_id, _ = system.process().deposit(a_person("bob"), 500, request)
-    with pytest.raises(IdempotencyKeyReused):
+    with pytest.raises(errors.IdempotencyKeyReused):
         system.process().deposit(a_person("bob"), 600, replace(request, body_hash="other"))
 
     (action,) = _noted(system)
@@ -76,7 +70,7 @@ def test_an_edit_is_noted_by_the_fields_that_it_changes(system: InMemorySystem) 
     edit(replace(plan, title="new"), 300, 1, ANN)
     # The repeat of an edit, and one that comes too late.
     edit(replace(plan, title="new"), 300, 1, ANN)
-    with pytest.raises(VersionConflict):
+    with pytest.raises(errors.VersionConflict):
         edit(plan, 100, 1, ANN)
 
     last, first = _noted(system, "campaign:gala")
@@ -107,7 +101,7 @@ def test_an_edit_of_the_plan_does_not_say_that_the_audience_changed(system: InMe
 def test_money_in_prizes_is_noted_with_its_packet(system: InMemorySystem) -> None:
     assert system.campaigns.create(a_campaign(campaign_id="gala"))
     cash = a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=10, total=5)
-    with pytest.raises(InsufficientFunds):
+    with pytest.raises(errors.InsufficientFunds):
         system.process().put_prize(cash, None, ANN)
     assert _noted(system) == []
     system.deposit("ann", 1_000)
@@ -142,7 +136,7 @@ def test_an_operators_packet_is_noted_and_a_users_is_not(system: InMemorySystem)
     system.send()
     packet = system.send(rules=Rules(campaign_id=campaign.campaign_id), campaign=campaign)
     order = an_order(rules=Rules(campaign_id=campaign.campaign_id), campaign=campaign)
-    with pytest.raises(InsufficientFunds):
+    with pytest.raises(errors.InsufficientFunds):
         system.send_order(order)
 
     (sent,) = _noted(system, f"campaign:{campaign.campaign_id}")
@@ -158,12 +152,12 @@ def test_a_switch_is_noted_before_it_is_turned(system: InMemorySystem) -> None:
 
         def put(self, state: SwitchState) -> None:
             if self.is_away:
-                raise Unavailable("away")
+                raise errors.Unavailable("away")
             super().put(state)
 
     store = Failing()
     process = system.process(switch_store=store, deliveries=FakeDeliveries())
-    with pytest.raises(Unavailable):
+    with pytest.raises(errors.Unavailable):
         process.turn_switch(Switch.SEND, is_on=False, reason="why", operator_id="ann")
     store.is_away = False
 
@@ -177,11 +171,11 @@ def test_a_switch_is_noted_before_it_is_turned(system: InMemorySystem) -> None:
 
 def test_a_change_that_fails_is_not_noted(system: InMemorySystem) -> None:
     def fail(_operations: object) -> None:
-        raise Unavailable("away")
+        raise errors.Unavailable("away")
 
     system.before_first_transaction(fail)
 
-    with pytest.raises(Unavailable):
+    with pytest.raises(errors.Unavailable):
         system.process().deposit(a_person("bob"), 500, Request("ann", "key", "body"))
 
     assert _noted(system) == []
@@ -206,5 +200,5 @@ def test_the_journal_goes_on_where_a_page_ended(system: InMemorySystem) -> None:
     assert walk("user:bob") == ["op-4", "op-2", "op-0"]
     assert walk("ledger") == ["op-3", "op-1"]
     for cursor in ("", "x", "0000000000001#", "0000000000001#0123456789abcdef\n"):
-        with pytest.raises(InvalidRequest):
+        with pytest.raises(errors.InvalidRequest):
             actions.list_actions(None, cursor, 2)

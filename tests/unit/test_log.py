@@ -15,13 +15,8 @@ import pytest
 from redpacket.adapters.dynamo import keys, log_keys
 from redpacket.adapters.dynamo.client import Dynamo, Operation, to_wire
 from redpacket.adapters.dynamo.log import DynamoLog
+from redpacket.domain import errors
 from redpacket.domain.checks.facts import Difference
-from redpacket.domain.errors import (
-    InvariantViolated,
-    PacketNotFound,
-    RedPacketError,
-    Unavailable,
-)
 from redpacket.domain.log import Commitment, LogHead, SignedHead, id_hash_of
 from redpacket.domain.lottery import PrizeKind
 from redpacket.domain.merkle import Peaks
@@ -186,7 +181,7 @@ def _plan(system: LogSystem) -> Any:
 def test_a_send_that_is_refused_or_repeated_leaves_one_commitment_or_none(
     system: LogSystem,
 ) -> None:
-    with pytest.raises(RedPacketError):
+    with pytest.raises(errors.RedPacketError):
         system.send_order(an_order())
     assert system.extend().appended_count == 0
 
@@ -295,7 +290,7 @@ def test_a_log_that_is_rewritten_in_the_tables_is_not_signed_and_is_found(
 
     # Its rows agree with each other; the signature does not.
     assert len(system.entries()) == 5
-    with pytest.raises(InvariantViolated):
+    with pytest.raises(errors.InvariantViolated):
         system.extend()
     assert system.journal.events[-1] == "log_differs"
     assert old == []
@@ -313,7 +308,7 @@ def test_a_log_whose_head_was_left_as_it_was_signed_is_not_extended(system: LogS
     system.dynamo.tables["log"][_key(log_keys.LOG_HEAD)] = head
     system.send()
 
-    with pytest.raises(InvariantViolated):
+    with pytest.raises(errors.InvariantViolated):
         system.extend()
 
     assert system.book.find_head().size == 5
@@ -332,7 +327,7 @@ def test_no_entry_is_appended_to_nodes_that_do_not_make_the_root(
         table[node]["hash"] = {"S": "0" * 64}
     system.send()
 
-    with pytest.raises(InvariantViolated):
+    with pytest.raises(errors.InvariantViolated):
         system.extend()
 
     assert system.book.find_head().size == 4
@@ -343,7 +338,7 @@ def test_a_log_without_its_signed_head_is_not_signed(system: LogSystem) -> None:
     some_packets(system)
     del system.dynamo.tables["log"][_key(log_keys.LOG_HEAD)]
 
-    with pytest.raises(InvariantViolated):
+    with pytest.raises(errors.InvariantViolated):
         system.extend()
 
 
@@ -368,9 +363,9 @@ def test_an_entry_that_is_dropped_is_found(system: LogSystem, tmp_path: Path, in
     kept = system.page(log_pages.entries_page)
     del system.dynamo.tables["log"][_key(log_keys.log_entry(index))]
 
-    with pytest.raises(InvariantViolated):
+    with pytest.raises(errors.InvariantViolated):
         system.page(log_pages.entries_page, cursor=str(index))
-    with pytest.raises(InvariantViolated):
+    with pytest.raises(errors.InvariantViolated):
         system.page(log_pages.inclusion_page, id_hash=id_hash_of(ids[index]))
     told = [found.what for found in system.differences_of_log()]
     assert f"entry {index}" in told
@@ -461,7 +456,7 @@ def test_another_key_is_found(system: LogSystem, tmp_path: Path) -> None:
     row["public_key"] = {"S": forger.public_key().hex()}
     page = system.page(log_pages.entries_page)
 
-    with pytest.raises(InvariantViolated):
+    with pytest.raises(errors.InvariantViolated):
         system.extend()
     assert [found.what for found in system.differences_of_log()] == ["key of the head"]
     assert verified(tmp_path, page) == 0  # by itself it is a log
@@ -590,7 +585,7 @@ def test_a_log_of_several_partitions_is_paged_without_a_gap(
 
 
 def test_what_is_not_in_the_log_is_not_found(system: LogSystem) -> None:
-    with pytest.raises(Unavailable):
+    with pytest.raises(errors.Unavailable):
         system.page(log_pages.entries_page)
     ids = some_packets(system, 3)
     waiting = system.send().packet_id
@@ -600,7 +595,7 @@ def test_what_is_not_in_the_log_is_not_found(system: LogSystem) -> None:
         {"id_hash": id_hash_of(waiting)},
         {"id_hash": id_hash_of(ids[2]), "size": "2"},
     ):
-        with pytest.raises(PacketNotFound):
+        with pytest.raises(errors.PacketNotFound):
             system.page(log_pages.inclusion_page, **query)
     for page, query in (
         (log_pages.inclusion_page, {"id_hash": id_hash_of(ids[0]), "size": "4"}),
@@ -613,7 +608,7 @@ def test_what_is_not_in_the_log_is_not_found(system: LogSystem) -> None:
         (log_pages.consistency_page, {}),
         (log_pages.entries_page, {"cursor": "-1"}),
     ):
-        with pytest.raises(RedPacketError) as refused:
+        with pytest.raises(errors.RedPacketError) as refused:
             system.page(page, **query)
         assert refused.value.code == "invalid_request"
 
@@ -682,7 +677,7 @@ def _each_cut(do: Callable[[LogSystem, Any], object], how: str, between: Any = N
         client.cut_at, client.how = at, how
         if between:
             client.between = partial(between, system)
-        with suppress(RedPacketError, Killed):
+        with suppress(errors.RedPacketError, Killed):
             do(system, client)
         got_so_far = client.count >= at
         system.extend()
@@ -728,5 +723,5 @@ def test_a_send_between_any_two_steps_is_in_the_log_of_the_next_run() -> None:
 @pytest.mark.parametrize("how", ["killed", "between"])
 def test_a_naive_append_is_found_out(how: str) -> None:
     """The control: the same cuts break a log whose rows are written one by one."""
-    with pytest.raises((AssertionError, InvariantViolated)):
+    with pytest.raises((AssertionError, errors.InvariantViolated)):
         _each_cut(extend_naively, how, LogSystem.extend)

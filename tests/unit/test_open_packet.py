@@ -6,16 +6,8 @@ from contextlib import suppress
 import pytest
 
 from redpacket.adapters.pinyin import PinyinPhrases
+from redpacket.domain import errors
 from redpacket.domain.claim import Admission, Claim
-from redpacket.domain.errors import (
-    GrabTokenInvalid,
-    NotInvited,
-    PacketEmptied,
-    PacketExpired,
-    PassphraseMismatch,
-    RateLimited,
-    RedPacketError,
-)
 from redpacket.domain.grab_token import LIFE_MS
 from redpacket.domain.limits import PASSPHRASE_TRIES
 from redpacket.domain.packet import Opening, Packet, Rules
@@ -52,9 +44,9 @@ def test_a_packet_that_is_emptied_in_between_says_so(system: InMemorySystem) -> 
     tokens = {user: _admitted(system, packet, user).grab_token for user in ("ann", "bob")}
     system.open(packet, "ann", tokens["ann"])
 
-    with pytest.raises(PacketEmptied):
+    with pytest.raises(errors.PacketEmptied):
         system.open(packet, "bob", tokens["bob"])
-    with pytest.raises(PacketEmptied):
+    with pytest.raises(errors.PacketEmptied):
         system.grab_or_enter(packet, "cat")
 
 
@@ -63,12 +55,12 @@ def test_no_more_are_admitted_than_places(system: InMemorySystem) -> None:
     for number in range(2 * ADMISSION_FACTOR):
         _admitted(system, packet, f"user-{number}")
 
-    with pytest.raises(RateLimited) as refused:
+    with pytest.raises(errors.RateLimited) as refused:
         system.grab_or_enter(packet, "late")
 
     assert refused.value.retry_after_s == LIFE_MS // 1000
     system.pass_time(LIFE_MS)
-    with pytest.raises(PacketExpired):
+    with pytest.raises(errors.PacketExpired):
         system.grab_or_enter(packet, "late")
 
 
@@ -96,10 +88,10 @@ def test_a_token_opens_for_its_user_its_packet_and_its_time_only(system: InMemor
     one_step, token = system.send(), _admitted(system, packet, "ann").grab_token
 
     for of, user in ((packet, "bob"), (one_step, "ann")):
-        with pytest.raises(GrabTokenInvalid):
+        with pytest.raises(errors.GrabTokenInvalid):
             system.open(of, user, token)
     system.pass_time(LIFE_MS)
-    with pytest.raises(GrabTokenInvalid):
+    with pytest.raises(errors.GrabTokenInvalid):
         system.open(packet, "ann", token)
 
 
@@ -135,7 +127,7 @@ def test_a_cache_that_is_flushed_between_look_and_admission_gives_no_share_away(
 def test_an_exclusive_packet_is_for_its_recipients_only(system: InMemorySystem) -> None:
     packet = system.send(rules=Rules(recipients=frozenset({"ann", "bob"})), count=2)
 
-    with pytest.raises(NotInvited):
+    with pytest.raises(errors.NotInvited):
         system.grab(packet, "eve")
 
     assert system.grab(packet, "ann").share.share_no == 1
@@ -144,14 +136,14 @@ def test_an_exclusive_packet_is_for_its_recipients_only(system: InMemorySystem) 
 
 def test_the_uninvited_do_not_read_the_ledger_again_and_again(system: InMemorySystem) -> None:
     packet = system.send(rules=Rules(recipients=frozenset({"ann"})))
-    with pytest.raises(NotInvited):
+    with pytest.raises(errors.NotInvited):
         system.grab(packet, "eve")
     known = system.packets._known
     system.stand_on(None)  # anything asked of it would fail
     system.packets._known = known
 
     for user in ("eve", "mallory"):
-        with pytest.raises(NotInvited):
+        with pytest.raises(errors.NotInvited):
             system.grab(packet, user)
 
     system.stand_on(system.dynamo)
@@ -176,7 +168,7 @@ def test_a_user_who_says_something_else_gets_nothing(system: InMemorySystem) -> 
         *((packet, said) for said in (None, "", "新年快乐", "！")),
         (strict, "恭喜发菜了"),
     ):
-        with pytest.raises(PassphraseMismatch):
+        with pytest.raises(errors.PassphraseMismatch):
             system.grab(of, "ann", said)
         assert system.memory.holders(of.packet_id) == {}
 
@@ -184,10 +176,10 @@ def test_a_user_who_says_something_else_gets_nothing(system: InMemorySystem) -> 
 def test_tries_are_limited_per_user_and_packet(system: InMemorySystem) -> None:
     packet, other = (system.send(rules=Rules(passphrase="芝麻开门")) for _ in range(2))
     for _ in range(PASSPHRASE_TRIES.burst):
-        with pytest.raises(PassphraseMismatch):
+        with pytest.raises(errors.PassphraseMismatch):
             system.grab(packet, "eve", "猜")
 
-    with pytest.raises(RateLimited) as refused:
+    with pytest.raises(errors.RateLimited) as refused:
         system.grab(packet, "eve", "芝麻开门")
 
     assert refused.value.retry_after_s == 60
@@ -198,7 +190,7 @@ def test_tries_are_limited_per_user_and_packet(system: InMemorySystem) -> None:
 def _hears(system: InMemorySystem, packet: Packet, user_id: str, said: str) -> str:
     try:
         system.grab(packet, user_id, said)
-    except RedPacketError as error:
+    except errors.RedPacketError as error:
         return error.code
     return "claimed"
 
@@ -220,7 +212,7 @@ def test_a_thousand_accounts_guessed_a_code_of_four_digits(system: InMemorySyste
 def test_right_words_to_the_letter_use_up_no_tries_of_the_packet(system: InMemorySystem) -> None:
     packet = system.send(rules=Rules(Opening.TWO_STEP, passphrase="恭喜发财"), count=1)
     for number in range(30):  # most of them find all places to open taken
-        with suppress(RateLimited):
+        with suppress(errors.RateLimited):
             system.grab_or_enter(packet, f"user-{number}", "恭喜发财")
 
     judged = [_hears(system, packet, f"eve-{number}", "猜") for number in range(23)]
@@ -244,7 +236,7 @@ def test_right_and_wrong_guesses_get_the_same_answer_once_no_tries_are_left(
     for number in range(22):
         assert _hears(system, packet, f"eve-{number}", "1234") == "passphrase_mismatch"
 
-    with pytest.raises(RateLimited) as refused:
+    with pytest.raises(errors.RateLimited) as refused:
         system.grab(packet, "ann", said)
 
     assert refused.value.retry_after_s == 3600
@@ -272,7 +264,7 @@ def test_a_phrase_is_not_compared_before_it_is_counted(
 def test_an_empty_phrase_does_not_use_up_a_try(system: InMemorySystem) -> None:
     packet = system.send(rules=Rules(passphrase="芝麻开门"))
     for _ in range(2 * PASSPHRASE_TRIES.burst):
-        with pytest.raises(PassphraseMismatch):
+        with pytest.raises(errors.PassphraseMismatch):
             system.grab(packet, "ann")
 
     assert system.grab(packet, "ann", "芝麻开门").is_new

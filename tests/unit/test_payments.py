@@ -7,15 +7,7 @@ import pytest
 
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.funding import DynamoFunding
-from redpacket.domain.errors import (
-    InvariantViolated,
-    PacketExpired,
-    PacketNotStarted,
-    PayeeNotBound,
-    RateLimited,
-    SignatureInvalid,
-    Unavailable,
-)
+from redpacket.domain import errors
 from redpacket.domain.gateway import Channel, Merchant, Notice, NoticeKind, PayMethod
 from redpacket.domain.packet import PacketStatus
 from redpacket.domain.payments import (
@@ -81,7 +73,7 @@ def test_an_order_that_was_cut_off_is_made_by_the_next_who_asks(town: PaymentSys
 def test_a_client_inside_of_the_app_needs_an_account_there(town: PaymentSystem) -> None:
     ask = PaymentAsk("user", 100, WECHAT, PayMethod.JSAPI, None, Request("user", "k", "b"))
 
-    with pytest.raises(PayeeNotBound):
+    with pytest.raises(errors.PayeeNotBound):
         start_payment(ask, ports=town.payments)
 
     assert town.system.dynamo.tables.get("payments", {}) == {}
@@ -236,7 +228,7 @@ def test_a_payment_that_always_fails_holds_up_no_other(town: PaymentSystem) -> N
 
     def fails_for_the_first(number: str) -> object:
         if number != payment.number:
-            raise Unavailable("never")
+            raise errors.Unavailable("never")
         return query(number)
 
     gate.query = fails_for_the_first  # type: ignore[method-assign, assignment]
@@ -288,7 +280,7 @@ def test_a_refund_in_parts_is_taken_part_by_part_up_to_what_came_in(town: Paymen
     assert found.refunded_fen == 60
     assert found.shown_status is PaymentStatus.PAID
     assert town.differences() == []
-    with pytest.raises(InvariantViolated):
+    with pytest.raises(errors.InvariantViolated):
         town.refund(payment, 41)
     assert town.balance_fen() == 40
 
@@ -303,7 +295,7 @@ def _order_of(user_id: str, fen: int) -> SendOrder:
 def test_an_unpaid_packet_takes_no_money_and_hands_out_nothing(town: PaymentSystem) -> None:
     packet = town.send_unpaid()
 
-    with pytest.raises(PacketNotStarted):
+    with pytest.raises(errors.PacketNotStarted):
         town.system.grab(packet, "user-1")
 
     assert packet.status is PacketStatus.UNPAID
@@ -349,7 +341,7 @@ def test_an_unpaid_packet_is_cancelled_after_15_minutes(town: PaymentSystem) -> 
     packet = town.send_unpaid()
     town.start_packet(packet)
     town.sweep_after(PAYMENT_LIFE_MS)
-    with pytest.raises(PacketExpired):
+    with pytest.raises(errors.PacketExpired):
         town.system.grab(packet, "user-1")
 
     found = town.system.found(packet)
@@ -441,7 +433,7 @@ class _Callbacks:
 
     def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> Notice:
         if "signature" not in headers:
-            raise SignatureInvalid("not signed")
+            raise errors.SignatureInvalid("not signed")
         return Notice(NoticeKind.PAYMENT, f"notice-{body.decode()}", body.decode())
 
 
@@ -475,7 +467,7 @@ def test_a_callback_that_was_not_queued_is_taken_again_and_moves_no_money_by_its
 ) -> None:
     queue, payment = FakeNoticeQueue(), town.start()
     queue.is_away = True
-    with pytest.raises(Unavailable):
+    with pytest.raises(errors.Unavailable):
         _call_back(town, queue, payment.number, signature="right")
     queue.is_away = False
 
@@ -489,7 +481,7 @@ def test_a_callback_that_was_not_queued_is_taken_again_and_moves_no_money_by_its
 def test_a_callback_of_somebody_else_leaves_nothing_behind(town: PaymentSystem) -> None:
     queue, payment = FakeNoticeQueue(), town.start()
 
-    with pytest.raises(SignatureInvalid):
+    with pytest.raises(errors.SignatureInvalid):
         _call_back(town, queue, payment.number)
 
     assert queue.notices == []
@@ -537,7 +529,7 @@ def test_unpaid_packets_count_as_open(town: PaymentSystem) -> None:
     for _ in range(2):
         town.send_unpaid()
 
-    with pytest.raises(RateLimited):
+    with pytest.raises(errors.RateLimited):
         town.send_unpaid()
     town.sweep_after(PAYMENT_LIFE_MS)
 

@@ -8,13 +8,7 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain.errors import (
-    DayNotStarted,
-    InvariantViolated,
-    PacketEmptied,
-    SwitchedOff,
-    Unavailable,
-)
+from redpacket.domain import errors
 from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.request import HttpRequest
 from redpacket.edge.telemetry import REFUSALS_EVERY_S, Refusals
@@ -97,11 +91,11 @@ def test_a_single_refusal_is_written_at_once(capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (PacketEmptied("all gone"), "packet_emptied"),
-        (SwitchedOff("later"), "switched_off"),
-        (DayNotStarted("a round", 3), "campaign_not_started"),
-        (Unavailable("no answer"), "unavailable"),
-        (InvariantViolated("a bug"), "internal_error"),
+        (errors.PacketEmptied("all gone"), "packet_emptied"),
+        (errors.SwitchedOff("later"), "switched_off"),
+        (errors.DayNotStarted("a round", 3), "campaign_not_started"),
+        (errors.Unavailable("no answer"), "unavailable"),
+        (errors.InvariantViolated("a bug"), "internal_error"),
         (ZeroDivisionError(), "internal_error"),
     ],
 )
@@ -127,7 +121,7 @@ def test_a_crowd_that_waits_for_the_days_round_has_not_failed(
 ) -> None:
     for number in range(1_000):
         clock.at_s = 5.0 + number / 10
-        _ask(DayNotStarted("due in a moment", 3))
+        _ask(errors.DayNotStarted("due in a moment", 3))
 
     lines, failed_count = _written(capsys)
     assert {line["code"] for line in lines} == {"campaign_not_started"}
@@ -138,8 +132,8 @@ def test_an_outage_among_refusals_is_counted_failure_by_failure(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for _ in range(12):
-        _ask(DayNotStarted("due in a moment", 3))
-        _ask(Unavailable("no answer"))
+        _ask(errors.DayNotStarted("due in a moment", 3))
+        _ask(errors.Unavailable("no answer"))
 
     # Within the minute, though nothing follows by which a process would write what it counted.
     assert _written(capsys)[1] == 12

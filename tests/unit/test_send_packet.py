@@ -7,13 +7,7 @@ import pytest
 
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.funding import DynamoFunding
-from redpacket.domain.errors import (
-    IdempotencyKeyReused,
-    InsufficientFunds,
-    InvalidRequest,
-    RateLimited,
-    SplitImpossible,
-)
+from redpacket.domain import errors
 from redpacket.domain.packet import PARTS_MAX, part_count
 from redpacket.flows.packets.send_packet import SendOrder
 from redpacket.ports.accounts import Request
@@ -93,7 +87,7 @@ def test_the_same_key_with_another_body_sends_nothing(
     system.send_order(an_order())
     order = an_order(total_fen=2000, refused_fields=above)
 
-    with pytest.raises(IdempotencyKeyReused):
+    with pytest.raises(errors.IdempotencyKeyReused):
         system.send_order(replace(order, request=replace(order.request, body_hash="other")))
 
     assert system.balance_fen("sender") == 4000
@@ -104,7 +98,7 @@ def test_an_order_above_the_limits_is_refused_by_name_and_moves_nothing(
 ) -> None:
     system.deposit("sender", 5000)
 
-    with pytest.raises(InvalidRequest) as refused:
+    with pytest.raises(errors.InvalidRequest) as refused:
         system.send_order(an_order(refused_fields=(("count", "is above 3"),)))
 
     assert refused.value.errors == [{"field": "count", "message": "is above 3"}]
@@ -114,8 +108,8 @@ def test_an_order_above_the_limits_is_refused_by_name_and_moves_nothing(
 @pytest.mark.parametrize(
     ("order", "refusal"),
     [
-        (an_order(total_fen=1000), InsufficientFunds),
-        (an_order(total_fen=3, count=4), SplitImpossible),
+        (an_order(total_fen=1000), errors.InsufficientFunds),
+        (an_order(total_fen=3, count=4), errors.SplitImpossible),
     ],
     ids=["without money", "an impossible split"],
 )
@@ -212,7 +206,7 @@ def test_one_user_filled_the_cache_with_packets_of_a_fen(few: InMemorySystem) ->
     for _ in range(OPEN_MAX):
         few.send("eve", total_fen=1, count=1)
 
-    with pytest.raises(RateLimited) as refused:
+    with pytest.raises(errors.RateLimited) as refused:
         few.send("eve", total_fen=1, count=1)
 
     assert refused.value.retry_after_s == 60
@@ -229,7 +223,7 @@ def test_a_place_is_free_again_once_a_packet_is_emptied(few: InMemorySystem) -> 
         few.settle()
         sent.append(few.send("eve", total_fen=1, count=1))
 
-    with pytest.raises(RateLimited):
+    with pytest.raises(errors.RateLimited):
         few.send("eve", total_fen=1, count=1)
     assert few.differences() == []
 
@@ -255,7 +249,7 @@ def test_a_repeat_gets_its_first_answer_although_no_place_is_left(few: InMemoryS
         few.send("eve", total_fen=1, count=1)
 
     assert few.send_order(order).packet_id == first.packet_id
-    with pytest.raises(RateLimited):
+    with pytest.raises(errors.RateLimited):
         few.send_order(replace(order, request=Request("eve", "another", "body")))
 
 

@@ -5,19 +5,8 @@ from datetime import time
 
 import pytest
 
+from redpacket.domain import errors
 from redpacket.domain.clocks import CLOCKS_DIFFER_MS
-from redpacket.domain.errors import (
-    AmountTooLarge,
-    AmountTooSmall,
-    ChannelUnavailable,
-    InsufficientFunds,
-    InvariantViolated,
-    NotCancellable,
-    PayeeNotBound,
-    Unavailable,
-    WithdrawalLimitReached,
-    WithdrawalNotFound,
-)
 from redpacket.domain.gateway import (
     Channel,
     Notice,
@@ -75,7 +64,7 @@ def test_a_withdrawal_is_called_looked_at_and_posted(town: PaymentSystem) -> Non
 
     assert called.status is WithdrawalStatus.PROCESSING
     assert town.find(withdrawal).status is WithdrawalStatus.PAID
-    with pytest.raises(NotCancellable):
+    with pytest.raises(errors.NotCancellable):
         town.cancel(withdrawal)
     assert [line.amount_fen for line in town.gateway.book] == [300]
     assert town.balance_fen() == 700
@@ -92,7 +81,11 @@ def test_a_repeat_is_the_same_withdrawal_though_limits_were_lowered(town: Paymen
 
 @pytest.mark.parametrize(
     ("amount_fen", "refusal"),
-    [(9, AmountTooSmall), (FEN_MAX + 1, AmountTooLarge), (1001, InsufficientFunds)],
+    [
+        (9, errors.AmountTooSmall),
+        (FEN_MAX + 1, errors.AmountTooLarge),
+        (1001, errors.InsufficientFunds),
+    ],
 )
 def test_a_refusal_holds_nothing(
     town: PaymentSystem, amount_fen: int, refusal: type[Exception]
@@ -108,13 +101,13 @@ def test_a_refusal_holds_nothing(
 def test_a_user_withdraws_no_more_than_the_day_allows(town: PaymentSystem) -> None:
     town.settings = _limited(count_max=2, fen_max=500)
     town.withdraw("user", 300)
-    with pytest.raises(WithdrawalLimitReached):
+    with pytest.raises(errors.WithdrawalLimitReached):
         town.withdraw("user", 201)
     town.withdraw("user", 100)
 
-    with pytest.raises(WithdrawalLimitReached):
+    with pytest.raises(errors.WithdrawalLimitReached):
         town.withdraw("user", 50)
-    with pytest.raises(WithdrawalLimitReached):
+    with pytest.raises(errors.WithdrawalLimitReached):
         town.withdraw("user", 501)
 
     assert town.balance_fen() == 600
@@ -138,7 +131,7 @@ def test_an_account_that_took_anothers_place_waits_a_day(town: PaymentSystem) ->
     now_ms = town.clock.now_ms()
     town.payees.bound["user"] = Payee(an_account("user"), rebound_at_ms=now_ms - 1000)
 
-    with pytest.raises(PayeeNotBound):
+    with pytest.raises(errors.PayeeNotBound):
         town.withdraw("user", 100)
     town.system.pass_time(24 * 3_600_000)
 
@@ -148,7 +141,7 @@ def test_an_account_that_took_anothers_place_waits_a_day(town: PaymentSystem) ->
 def test_a_channel_that_is_not_set_up_is_refused(town: PaymentSystem) -> None:
     ask = WithdrawalAsk("user", 100, Channel.HOST, Request("user", "k", "b"))
 
-    with pytest.raises(ChannelUnavailable):
+    with pytest.raises(errors.ChannelUnavailable):
         withdraw(ask, payees=town.payees, ports=town.transfers, payments=town.payments)
 
 
@@ -158,7 +151,7 @@ def test_who_owes_money_pays_it_before_withdrawing(town: PaymentSystem) -> None:
     town.refund(payment, 100)
     town.system.deposit("debtor", 150)
 
-    with pytest.raises(InsufficientFunds):
+    with pytest.raises(errors.InsufficientFunds):
         town.withdraw("debtor", 60)
     withdrawal = town.withdraw("debtor", 50)
 
@@ -179,7 +172,7 @@ def test_a_call_that_times_out_after_paying_is_repeated_with_its_number(
 
     def pays_and_times_out(order: TransferOrder) -> TransferFound:
         transfer(order)
-        raise Unavailable("no answer")
+        raise errors.Unavailable("no answer")
 
     gate.transfer = pays_and_times_out  # type: ignore[method-assign]
     town.dispatch(1_000)
@@ -335,7 +328,7 @@ def test_a_lost_answer_is_asked_for_by_the_same_number_for_its_payee(
             found = super().transfer(order)
             if next(answers, True):
                 return found
-            raise Unavailable("it timed out")
+            raise errors.Unavailable("it timed out")
 
     waiting.gates_out = {WECHAT: Losing(waiting.gateway, "confirm")}
     withdrawal = waiting.called(300)
@@ -437,7 +430,7 @@ def test_a_bill_over_another_amount_is_neither_posted_nor_given_back(town: Payme
     stranger = TransferFound(TransferState.FAILED, payee_hash="hash-stranger")
 
     for other in (found, stranger):
-        with pytest.raises(InvariantViolated):
+        with pytest.raises(errors.InvariantViolated):
             judge(withdrawal, other, town.clock.now_ms(), SETTLING_MS)
 
 
@@ -446,7 +439,7 @@ def test_what_is_given_back_can_not_be_posted(town: PaymentSystem) -> None:
     seen = town.find(withdrawal)
     town.cancel(withdrawal)
 
-    with pytest.raises(InvariantViolated):
+    with pytest.raises(errors.InvariantViolated):
         town.withdrawals.post(seen, TransferFound(TransferState.SUCCEEDED, "b"), 1)
 
     assert town.balance_fen() == 1000
@@ -495,7 +488,7 @@ def test_a_gateway_that_never_ends_is_given_up_after_days(town: PaymentSystem) -
 def test_a_user_can_not_cancel_anothers_withdrawal(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 100)
 
-    with pytest.raises(WithdrawalNotFound):
+    with pytest.raises(errors.WithdrawalNotFound):
         cancel_withdrawal(withdrawal.withdrawal_id, "thief", ports=town.transfers)
 
 
@@ -578,7 +571,7 @@ def test_a_gateway_that_fails_rests_and_no_withdrawal_fails(town: PaymentSystem)
     town.dispatch(5_000)
     first_rest_ms = town.pace.rests_until_ms() - town.clock.now_ms()
     town.system.pass_time(LEASE_MS)
-    with pytest.raises(Unavailable):
+    with pytest.raises(errors.Unavailable):
         town.gates_out[WECHAT].query("bill")
     town.gateway.is_away = False
 
