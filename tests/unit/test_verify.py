@@ -26,6 +26,7 @@ from redpacket.flows.campaigns.read_draws import DrawPage
 from redpacket.flows.packets.read_proof import Proof
 from redpacket.flows.packets.read_records import Record, status_of
 from redpacket.verify.command import FALSE, TRUE, UNREADABLE, main
+from redpacket.verify.rounds import QUICKNET
 from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, a_prize, some_terms
 from testing.in_memory_system import InMemorySystem
 
@@ -357,6 +358,18 @@ def test_a_round_that_suits_the_operator_is_found_though_all_points_follow_from_
     said = capsys.readouterr().out
     assert f"WRONG       {wrong}" in said
     assert said.count("WRONG") == 1
+
+
+def test_a_known_chain_that_says_it_began_later_is_found(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rounds to come would be rounds of long ago, known to those who made the campaign."""
+    proof = copy.deepcopy(_day(with_round=True))["proof"]
+    proof["beacon"]["chain_hash"] = QUICKNET.chain_hash
+
+    assert main([write(proof)]) == FALSE
+
+    assert "WRONG       the beacon's genesis_s" in capsys.readouterr().out
 
 
 # ---------------------------------------------------------------- what can't be read
