@@ -178,7 +178,7 @@ cost: ## what a million grabs cost on AWS, by the prices in bench/prices.toml
 	@$(MAKE) bench ONLY=cost
 
 ##@ Keep it
-.PHONY: openapi docs lock audit clients clean help
+.PHONY: openapi reference docs lock audit clients clean help
 audit: $(UV) $(VENV)/node/bin/npm ## look for known vulnerabilities of what is deployed; needs the services of PyPI and npm
 	@for name in requirements passphrase payments beacon; do \
 		$(UV) tool run --quiet pip-audit==2.10.1 --no-deps --disable-pip --requirement shared/$$name.txt || exit 1; done
@@ -193,6 +193,9 @@ clients: $(UV) $(VENV)/app.ready web/src/api/schema.ts ## generate clients from 
 
 openapi: $(VENV)/app.ready ## write openapi.json from the code
 	@PYTHONPATH=shared $(APP)/python -m local.openapi
+
+reference: $(VENV)/app.ready web/node_modules/.ready ## render openapi.json as a page, .local/reference/index.html
+	@PYTHONPATH=shared $(APP)/python -m local.reference
 
 docs: $(VENV)/plots.ready $(VENV)/app.ready ## write the generated parts of docs/: parameters, and the pictures and figures of splits
 	@PYTHONPATH=shared $(APP)/python -m local.deployment_page

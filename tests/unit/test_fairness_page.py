@@ -44,4 +44,3 @@ def test_the_figures_are_of_every_split() -> None:
     table = page[page.index("<!-- gallery:begin -->") : page.index("<!-- gallery:end -->")]
 
     assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(Split) - {Split.EQUAL}
-    assert (ROOT / "docs" / "gallery.svg").stat().st_size < 300_000
