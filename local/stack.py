@@ -301,9 +301,9 @@ class Stack:
     def _start_counterparties(self) -> None:
         """Start the payment gateway, the host's wallet and its receiver of events."""
         results_url = f"{self.api}/gateway/host/callback"
-        gateway = self._start_counterparty("gateway", self.ports.gateway)
+        gateway = self._start_counterparty("gateway", "wechat", self.ports.gateway)
         wallet = self._start_counterparty(
-            "wallet", self.ports.wallet, "--callback-url", results_url
+            "wallet", "host", self.ports.wallet, "--callback-url", results_url
         )
         gateway.wait_until(lambda: is_open(self.ports.gateway), timeout_s=START_TIMEOUT_S)
         receiver = self._start_receiver()
@@ -329,11 +329,11 @@ class Stack:
             for parameter, file in keys.items()
         }
 
-    def _start_counterparty(self, name: str, port: int, *options: str) -> Process:
+    def _start_counterparty(self, name: str, provider: str, port: int, *options: str) -> Process:
         keys = self.state_dir / "payments"
         keys.mkdir(exist_ok=True)
         command = [
-            *(sys.executable, "-m", f"local.{name}"),
+            *(sys.executable, "-m", "local.gateways", provider),
             *("--port", str(port), "--keys", str(keys), *options),
         ]
         env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}

@@ -1,4 +1,4 @@
-"""The fake gateway and the fake wallet as processes, and the adapters that speak to them."""
+"""The simulator of gateways, as processes with the adapters that speak to them, and in process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ import httpx
 
 from local import places
 from local.client import NO_TLS
-from local.gateway.numbers import openid_of
+from local.gateways.core import Gateway, Made, Refund, Transaction, Transfer
+from local.gateways.people import People
+from local.gateways.policy import Policy
+from local.gateways.wechat import openid_of
 from local.ports import HOST, Ports, is_open
 from local.processes import Process
 from redpacket.adapters.payments.accounts import AccountKeys, Accounts
@@ -40,12 +43,15 @@ from redpacket.domain.errors import SignatureInvalid
 from redpacket.domain.gateway import (
     Channel,
     Notice,
+    NoticeKind,
     OutsideAccount,
     PaymentOrder,
     PayMethod,
     TransferOrder,
 )
 from redpacket.ports.gateways import Callbacks, PaymentsIn, PaymentsOut
+from testing.fakes.gateway import FakePaymentsIn, FakePaymentsOut, an_account
+from testing.fakes.services import FakeClock
 
 CALL_MS_MAX = 2_000
 SETTLING_MS = 1_000
@@ -173,6 +179,55 @@ class Side:
         return found
 
 
+class MemoryFake(Fake):
+    """The simulator in process, by the same controls."""
+
+    def __init__(self, people: People) -> None:
+        self._people = people
+
+    def do(self, name: str, **body: Any) -> Any:
+        return self._people.do(name, body)
+
+    def show(self, name: str) -> Any:
+        assert name == "book"
+        return self._people.book()
+
+
+class MemorySide(Side):
+    """The ports over the simulator in process, in virtual time."""
+
+    def __init__(self) -> None:
+        self.clock, self.told = FakeClock(), list[Notice]()
+        gateway = Gateway(self.clock, Policy(), self._note)
+        self.channel = Channel.WECHAT
+        self.fake = MemoryFake(People(gateway, lambda name: an_account(name).name_hash))
+        self.payments_in = FakePaymentsIn(gateway)
+        self.payments_out = FakePaymentsOut(gateway, details="confirm")
+        self.ahead_ms = 0
+
+    def account(self, name: str) -> OutsideAccount:
+        return an_account(name)
+
+    def now_ms(self) -> int:
+        return self.clock.now_ms()
+
+    def notices(self, count: int) -> list[Notice]:
+        assert len(self.told) >= count
+        return self.told[:count]
+
+    def _note(self, made: Made) -> None:
+        if isinstance(made, Transaction):
+            of = NoticeKind.PAYMENT, made.number, made.transaction_id
+        elif isinstance(made, Refund):
+            of = NoticeKind.REFUND, made.refund_no, made.outside_no
+        elif isinstance(made, Transfer):
+            of = NoticeKind.TRANSFER, made.number, made.outside_no
+        else:
+            of = NoticeKind.AUTHORIZATION, made.number, ""
+        kind, number, outside_no = of
+        self.told.append(Notice(kind, "/".join(of), number, outside_no))
+
+
 @dataclass(slots=True)
 class WeChatSide(Side):
     """The channel of WeChat Pay, with what only it has."""
@@ -229,14 +284,23 @@ def an_inbox() -> Iterator[Inbox]:
 
 
 @contextmanager
-def a_process(name: str, folder: Path, *options: str) -> Iterator[Fake]:
+def a_process(provider: str, folder: Path, *options: str) -> Iterator[Fake]:
     port = Ports.free().front
     command = [
-        *(sys.executable, "-m", f"local.{name}", "--port", str(port), "--keys", str(folder)),
+        *(
+            sys.executable,
+            "-m",
+            "local.gateways",
+            provider,
+            "--port",
+            str(port),
+            "--keys",
+            str(folder),
+        ),
         *("--retry-ms", RETRY_MS, *options),
     ]
     env = {n: os.environ[n] for n in ("PATH", "PYTHONPYCACHEPREFIX") if n in os.environ}
-    process = Process(name, command, log=folder / "log", env=env, cwd=places.ROOT)
+    process = Process(provider, command, log=folder / "log", env=env, cwd=places.ROOT)
     try:
         process.wait_until(lambda: is_open(port), timeout_s=START_TIMEOUT_S)
         yield Fake(f"http://{HOST}:{port}")
@@ -250,7 +314,7 @@ def account_keys() -> AccountKeys:
 
 @contextmanager
 def a_wechat_side(folder: Path) -> Iterator[WeChatSide]:
-    with an_inbox() as inbox, a_process("gateway", folder) as fake:
+    with an_inbox() as inbox, a_process("wechat", folder) as fake:
         secret = (folder / "merchant.json").read_text()
         merchant = WeChatMerchant.of(secret)
         client = WeChatClient(merchant, gateway_url=fake.url, call_ms_max=CALL_MS_MAX)
@@ -292,7 +356,7 @@ def a_wechat_side(folder: Path) -> Iterator[WeChatSide]:
 
 @contextmanager
 def a_host_side(folder: Path) -> Iterator[Side]:
-    with an_inbox() as inbox, a_process("wallet", folder, "--callback-url", inbox.url) as fake:
+    with an_inbox() as inbox, a_process("host", folder, "--callback-url", inbox.url) as fake:
         keys = HostKeys.of((folder / "wallet.json").read_text())
         outgoing = Outgoing(f"{fake.url}/wallet", call_ms_max=CALL_MS_MAX, allows_private=True)
         client, accounts = HostClient(keys, outgoing), Accounts(account_keys(), "host")

@@ -261,7 +261,7 @@ class PaymentSystem:
         """Run every check, and compare the gateway's own book with the ledger."""
         found = self.system.differences(bound_ms)
         facts = self.system.ledger_state().outside
-        found += check_outside(facts, self.gateway.book)
+        found += check_outside(facts, self.gateway.bill_lines())
         if bound_ms is not None:
             found += check_outside_in_time(facts, self.clock.now_ms(), bound_ms)
         return found

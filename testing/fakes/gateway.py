@@ -1,12 +1,14 @@
-"""A payment gateway in memory, both ways, with a book of its own that tests compare."""
+"""The payment gateways' ports over the simulator in process, and small fakes beside them."""
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import Any
 
+from local.gateways.core import Changed, Clock, Gateway, Line, Order, Refund, Refused, Transfer
+from local.gateways.core import Transaction as Paid
+from local.gateways.policy import Call, Meeting, Policy
 from redpacket.domain.authorization import AuthorizationFound, AuthorizationState
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.gateway import (
@@ -28,53 +30,49 @@ from redpacket.domain.gateway import (
     TransferFound,
     TransferOrder,
     TransferState,
-    bill_day,
 )
-from redpacket.ports.runtime import Clock
 from redpacket.ports.withdrawals import Payee
 
 MERCHANT = Merchant("app", "merchant")
 SETTLING_MS = 60_000
 CALL_MS_MAX = 10_000
+_REFUSALS = {
+    "FREQUENCY_LIMITED": Refusal.THROTTLED,
+    "NOT_ENOUGH": Refusal.OUT_OF_FUNDS,
+    "USER_NOT_AUTHORIZED": Refusal.NOT_AUTHORIZED,
+    "PARAM_ERROR": Refusal.OTHER,
+}
+_CODES = {refusal: code for code, refusal in _REFUSALS.items()}
+_FINAL = {"succeeded", "failed", "cancelled"}
 
 
-@dataclass
-class _Order:
-    order: PaymentOrder
-    is_closed: bool = False
-    transactions: list[Transaction] = field(default_factory=list)
+class FakeGateway(Gateway):
+    """The simulator with a policy that suites set, hook by hook, while they run.
 
-
-@dataclass
-class _Transfer:
-    order: TransferOrder
-    found: TransferFound
-    seen_from_ms: int = 0
-
-
-@dataclass
-class FakeGateway:
-    """What a gateway knows; *book* are all lines of all its bills.
-
-    What it does at any time happens where a suite sets it: *hides_for_ms* (NOT_FOUND, then found),
-    *next_state* (what becomes of a transfer between two looks), *refusal* (instead of a transfer).
+    *hides_for_ms*: NOT_FOUND, then found; *next_state*: what becomes of a transfer between two
+    looks; *refusal*: instead of a transfer; *is_away*: no call is answered; *ends_orders*: orders
+    that are overdue are closed before they are closed by a call.
     """
 
-    clock: Clock
-    orders: dict[str, _Order] = field(default_factory=dict)
-    refunds: dict[str, RefundFound] = field(default_factory=dict)
-    transfers: dict[str, _Transfer] = field(default_factory=dict)
-    book: list[BillLine] = field(default_factory=list)
-    called_at_ms: list[int] = field(default_factory=list)
-    hides_for_ms: Callable[[], int] = lambda: 0
-    next_state: Callable[[TransferState], TransferState] = lambda _: TransferState.SUCCEEDED
-    refusal: Callable[[TransferOrder], Refusal | None] = lambda _: None
-    is_away: bool = False
-    merchant: Merchant = MERCHANT
-    paid_in_advance: Counter[str] = field(default_factory=Counter)
-    _ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock, _Hooks(self))
+        self.merchant = MERCHANT
+        self.called_at_ms: list[int] = []
+        self.seen_from_ms: dict[str, int] = {}
+        self.is_away = False
+        self.ends_orders = False
+        self.hides_for_ms: Callable[[], int] = lambda: 0
+        self.next_state: Callable[[TransferState], TransferState] = lambda _: (
+            TransferState.SUCCEEDED
+        )
+        self.refusal: Callable[[TransferOrder], Refusal | None] = lambda _: None
 
-    # What people do
+    def lapse(self) -> None:
+        """Leave the end of transfers to *next_state*."""
+
+    def order(self, order: Order) -> Order:
+        never_ms = self.clock.now_ms() + 10**12
+        return super().order(order if self.ends_orders else replace(order, closes_at_ms=never_ms))
 
     def pay(
         self,
@@ -86,197 +84,163 @@ class FakeGateway:
     ) -> Transaction | None:
         """Let somebody pay an order; None where it is closed, or paid and not *is_forced*."""
         order = self.orders.get(number)
-        if order is None or (not is_forced and (order.is_closed or order.transactions)):
+        if order is None or (not is_forced and order.state(self.clock.now_ms()) != "unpaid"):
             return None
-        payer = payer_hash or (order.order.payer.name_hash if order.order.payer else "anybody")
-        transaction = Transaction(
-            transaction_id=f"transaction{next(self._ids)}",
-            number=number,
-            amount_fen=order.order.amount_fen if amount_fen is None else amount_fen,
-            currency=CURRENCY,
-            merchant=self.merchant,
-            payer_hash=payer,
-            paid_at_ms=self.clock.now_ms(),
-        )
-        order.transactions.append(transaction)
-        self._write(BillKind.PAYMENT, number, transaction.transaction_id, transaction.amount_fen)
-        return transaction
+        if payer_hash:
+            order = replace(order, user=payer_hash)
+        paid = self.take_payment(order, "anybody", amount_fen, is_forced=is_forced)
+        return _transaction(paid)
 
     def refund_outside(self, number: str, amount_fen: int) -> str:
         """Refund a payment by hand, in the gateway's own console."""
-        (transaction, *_) = self.orders[number].transactions
-        refund_no = f"console{next(self._ids)}"
-        self._give_back(refund_no, number, transaction.transaction_id, amount_fen)
-        return refund_no
+        return self.refund_by_hand(self.orders[number], amount_fen, is_forced=True).refund_no
 
-    def lines(self, kind: BillKind) -> list[BillLine]:
-        return [line for line in self.book if line.kind is kind]
+    def lines(self, kind: BillKind) -> list[Line]:
+        return [line for line in self.book if line.kind == kind]
 
-    # What the adapters call
-
-    def check(self) -> None:
-        if self.is_away:
-            raise Unavailable("the gateway does not answer")
-
-    def place(self, order: PaymentOrder) -> Mapping[str, str] | None:
-        self.check()
-        placed = self.orders.setdefault(order.number, _Order(order))
-        assert placed.order == order, "a repeat of an order is the same order"
-        if placed.is_closed or placed.transactions:
-            return None
-        return {"code_url": f"pay://{order.number}"}
-
-    def give_back(self, order: RefundOrder) -> RefundFound:
-        self.check()
-        if order.refund_no not in self.refunds:
-            taken = self.orders[order.number].transactions
-            assert any(one.transaction_id == order.transaction_id for one in taken)
-            self._give_back(order.refund_no, order.number, order.transaction_id, order.amount_fen)
-        return self.refunds[order.refund_no]
-
-    def _give_back(self, refund_no: str, number: str, transaction_id: str, fen: int) -> None:
-        now_ms = self.clock.now_ms()
-        self.refunds[refund_no] = RefundFound(
-            refund_no, RefundState.SUCCEEDED, number, transaction_id, fen, now_ms
-        )
-        self._write(BillKind.REFUND, refund_no, transaction_id, fen, number)
-
-    def transfer(self, order: TransferOrder) -> TransferFound:
-        self.check()
-        self.called_at_ms.append(self.clock.now_ms())
-        if order.bill_no in self.transfers:
-            before = self.transfers[order.bill_no]
-            assert before.order == order, "a repeat of a transfer is the same transfer"
-            return self._told(before)
-        if refusal := self.refusal(order):
-            return TransferFound(TransferState.REFUSED, refusal=refusal, reason=refusal.upper())
-        state = TransferState.PROCESSING
-        if order.authorization_no is None and "confirm" in order.details:
-            state = TransferState.AWAITING_CONFIRMATION
-        made = _Transfer(
-            order,
-            TransferFound(
-                state,
-                f"bill{next(self._ids)}",
-                order.amount_fen,
-                order.payee.name_hash,
-                confirmation="package" if state is TransferState.AWAITING_CONFIRMATION else "",
-            ),
-            self.clock.now_ms() + self.hides_for_ms(),
-        )
-        self.transfers[order.bill_no] = made
-        return self._told(made)
-
-    def find(self, bill_no: str) -> TransferFound:
-        self.check()
-        made = self.transfers.get(bill_no)
-        if made is None or self.clock.now_ms() < made.seen_from_ms:
-            return TransferFound(TransferState.NOT_FOUND)
-        self._move(made, self.next_state(made.found.state))
-        # As at WeChat: what the payee's client needs is in the answers of calls alone.
-        return replace(made.found, confirmation="")
-
-    def cancel(self, bill_no: str) -> None:
-        self.check()
-        made = self.transfers.get(bill_no)
-        if made and made.found.state is TransferState.AWAITING_CONFIRMATION:
-            self._move(made, TransferState.CANCELLING)
-
-    def _move(self, made: _Transfer, state: TransferState) -> None:
-        if made.found.state in _FINAL or made.found.state is state:
-            return
-        made.found = replace(made.found, state=state)
-        if state in _FINAL:
-            made.found = replace(
-                made.found, decided_at_ms=self.clock.now_ms(), reason=state.upper()
-            )
-        if state is TransferState.SUCCEEDED:
-            order = made.order
-            self._write(BillKind.TRANSFER, order.bill_no, made.found.outside_no, order.amount_fen)
-
-    @staticmethod
-    def _told(made: _Transfer) -> TransferFound:
-        return made.found
-
-    def _write(self, kind: BillKind, number: str, outside_no: str, fen: int, of: str = "") -> None:
-        self.book.append(BillLine(kind, number, outside_no, fen, self.clock.now_ms(), of))
+    def bill_lines(self) -> list[BillLine]:
+        return [_bill_line(line) for line in self.book]
 
 
-_FINAL = {TransferState.SUCCEEDED, TransferState.FAILED, TransferState.CANCELLED}
-
-
-class FakePaymentsIn:
-    """Implements PaymentsIn."""
-
-    channel = Channel.WECHAT
-    settling_ms = SETTLING_MS
-    call_ms_max = CALL_MS_MAX
+class _Hooks(Policy):
+    """Asks the hooks of a FakeGateway."""
 
     def __init__(self, gateway: FakeGateway) -> None:
-        self._gateway = gateway
-        self.merchant = MERCHANT
-        self.ready_days: set[str] | None = None
+        super().__init__()
+        self._of = gateway
 
-    def order(self, order: PaymentOrder) -> Mapping[str, str] | None:
-        return self._gateway.place(order)
+    def meet(self, gateway: Gateway, call: Call) -> Meeting:
+        of, transfer = self._of, self._of.transfers.get(call.number)
+        if of.is_away:
+            return _not_done(Refused(503, "SYSTEM_ERROR", "the gateway does not answer"))
+        if call.action == "transfer":
+            of.called_at_ms.append(of.clock.now_ms())
+            if transfer is None and (refusal := of.refusal(call.wanted)):
+                return _not_done(Refused(403, _CODES[refusal]))
+        if call.action == "find_transfer" and transfer:
+            if of.clock.now_ms() < of.seen_from_ms[call.number]:
+                return _not_done(Refused(404, "NOT_FOUND"))
+            state = of.next_state(TransferState(transfer.state))
+            if transfer.state not in _FINAL and transfer.state != state:
+                of.move(transfer, state, state.upper())
+        return Meeting()
 
-    def query(self, number: str) -> OrderFound:
-        self._gateway.check()
-        order = self._gateway.orders.get(number)
-        if order is None:
-            return OrderFound(OrderState.NOT_FOUND)
-        if order.transactions:
-            # Like WeChat Pay it names the first one alone.
-            return OrderFound(OrderState.PAID, (order.transactions[0],))
-        return OrderFound(OrderState.CLOSED if order.is_closed else OrderState.UNPAID)
-
-    def query_transaction(self, transaction_id: str) -> Transaction | None:
-        self._gateway.check()
-        taken = [one for order in self._gateway.orders.values() for one in order.transactions]
-        return next((one for one in taken if one.transaction_id == transaction_id), None)
-
-    def close(self, number: str) -> None:
-        self._gateway.check()
-        if number in self._gateway.orders:
-            self._gateway.orders[number].is_closed = True
-
-    def refund(self, order: RefundOrder) -> RefundFound:
-        return self._gateway.give_back(order)
-
-    def query_refund(self, refund_no: str) -> RefundFound:
-        self._gateway.check()
-        missing = RefundFound(refund_no, RefundState.NOT_FOUND)
-        return self._gateway.refunds.get(refund_no, missing)
-
-    def read_bill(self, day: str) -> list[BillLine] | None:
-        return _bill(self._gateway, day, {BillKind.PAYMENT, BillKind.REFUND})
+    def after_transfer(self, gateway: Gateway, transfer: Transfer, meeting: Meeting) -> None:
+        self._of.seen_from_ms[transfer.number] = transfer.created_at_ms + self._of.hides_for_ms()
 
 
-class FakePaymentsOut:
-    """Implements PaymentsOut."""
+class _Port:
+    """A port over a simulator: it carries a call out as the policy wants it, in virtual time."""
 
     channel = Channel.WECHAT
     settling_ms = SETTLING_MS
     call_ms_max = CALL_MS_MAX
 
-    def __init__(self, gateway: FakeGateway, details: str = "scene") -> None:
+    def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
+
+    def _call(self, call: Call, do: Callable[[Meeting], Any], *expected: str) -> Any:
+        """Return what *do* does; None for a refusal that is *expected*, or begins with that."""
+        self._gateway.lapse()
+        meeting = self._gateway.policy.meet(self._gateway, call)
+        self._gateway.clock.sleep_ms(meeting.wait_ms)
+        try:
+            done = do(meeting) if meeting.is_carried_out else None
+            self._gateway.clock.sleep_ms(meeting.hang_ms)
+            if meeting.refusal:
+                raise meeting.refusal
+        except Changed as error:
+            raise AssertionError("a repeat is the same request") from error
+        except Refused as refused:
+            if refused.code.startswith(expected):
+                return None
+            raise Unavailable(refused.code) from refused
+        return done
+
+    def _bill(self, day: str, *kinds: str) -> list[BillLine] | None:
+        found = self._call(Call("statement", ""), lambda _: self._gateway.statement(day, *kinds))
+        return found and [_bill_line(line) for line in found.lines]
+
+
+class FakePaymentsIn(_Port):
+    """Implements PaymentsIn."""
+
+    merchant = MERCHANT
+
+    def order(self, order: PaymentOrder) -> Mapping[str, str] | None:
+        user = order.payer.name_hash if order.payer else None
+        made = Order(order.number, order, order.amount_fen, user, order.expires_at_ms)
+        call = Call("order", order.number, order, creates=True)
+        placed = self._call(call, lambda _: self._gateway.order(made), "ORDER")
+        return placed and {"code_url": f"pay://{order.number}"}
+
+    def query(self, number: str) -> OrderFound:
+        order = self._find("find_order", self._gateway.orders, number)
+        if order is None:
+            return OrderFound(OrderState.NOT_FOUND)
+        # Like WeChat Pay it names the first one alone.
+        paid = tuple(_transaction(one) for one in order.transactions[:1])
+        return OrderFound(OrderState(order.state(self._gateway.clock.now_ms())), paid)
+
+    def query_transaction(self, transaction_id: str) -> Transaction | None:
+        call = Call("find_transaction", transaction_id)
+        paid = self._call(call, lambda _: self._gateway.find_transaction(transaction_id), "ORDER")
+        return paid and _transaction(paid)
+
+    def close(self, number: str) -> None:
+        self._call(Call("close", number), lambda _: self._gateway.close(number), "ORDER")
+
+    def refund(self, order: RefundOrder) -> RefundFound:
+        call = Call("refund", order.refund_no, order, creates=True)
+        of = order.refund_no, order.transaction_id, order.amount_fen, order
+        return _refund(self._call(call, lambda _: self._gateway.refund(*of)))
+
+    def query_refund(self, refund_no: str) -> RefundFound:
+        refund = self._find("find_refund", self._gateway.refunds, refund_no)
+        return _refund(refund) if refund else RefundFound(refund_no, RefundState.NOT_FOUND)
+
+    def read_bill(self, day: str) -> list[BillLine] | None:
+        return self._bill(day, "payment", "refund")
+
+    def _find(self, action: str, found: Mapping[str, Any], number: str) -> Any:
+        return self._call(Call(action, number), lambda _: found.get(number), "ORDER")
+
+
+class FakePaymentsOut(_Port):
+    """Implements PaymentsOut."""
+
+    def __init__(self, gateway: Gateway, details: str = "scene") -> None:
+        super().__init__(gateway)
         self._details = details
 
     def details(self) -> str:
         return self._details
 
     def transfer(self, order: TransferOrder) -> TransferFound:
-        return self._gateway.transfer(order)
+        asks = order.authorization_no is None and "confirm" in order.details
+        is_authorized = order.authorization_no is not None
+        call = Call("transfer", order.bill_no, order, creates=True, is_authorized=is_authorized)
+        of = order.bill_no, order, order.amount_fen, order.payee.name_hash
+        try:
+            made = self._call(call, lambda met: self._gateway.transfer(met, *of, asks=asks))
+        except Unavailable as error:
+            if refusal := _REFUSALS.get(str(error)):
+                return TransferFound(TransferState.REFUSED, refusal=refusal, reason=str(error))
+            raise
+        return _transfer(made)
 
     def query(self, bill_no: str) -> TransferFound:
-        return self._gateway.find(bill_no)
+        call = Call("find_transfer", bill_no)
+        made = self._call(call, lambda _: self._gateway.transfers.get(bill_no), "NOT_FOUND")
+        # As at WeChat: what the payee's client needs is in the answers of calls alone.
+        return replace(_transfer(made), confirmation="")
 
     def cancel(self, bill_no: str) -> None:
-        self._gateway.cancel(bill_no)
+        expected = "INVALID_REQUEST", "NOT_FOUND"
+        self._call(Call("cancel", bill_no), lambda _: self._gateway.cancel(bill_no), *expected)
 
     def read_bill(self, day: str) -> list[BillLine] | None:
-        return _bill(self._gateway, day, {BillKind.TRANSFER})
+        return self._bill(day, "transfer")
 
 
 class FakePayees:
@@ -295,42 +259,34 @@ class FakePayees:
         return bound
 
 
-class FakeAuthorizations:
-    """Implements Authorizations; *states* is where each consent stands."""
+class FakeAuthorizations(_Port):
+    """Implements Authorizations; *asked* is every number that was asked for."""
 
-    def __init__(self, gateway: FakeGateway) -> None:
-        self._gateway = gateway
-        self.states: dict[str, AuthorizationState] = {}
-        self.payee_hashes: dict[str, str] = {}
+    def __init__(self, gateway: Gateway) -> None:
+        super().__init__(gateway)
         self.asked: list[str] = []
 
     def ask(
         self, authorization_no: str, payee: OutsideAccount, display_name: str
     ) -> AuthorizationFound:
-        self._gateway.check()
+        of = authorization_no, display_name, payee.name_hash
+        self._call(Call("ask", authorization_no), lambda _: self._gateway.ask(*of))
         self.asked.append(authorization_no)
-        before = self.payee_hashes.setdefault(authorization_no, payee.name_hash)
-        assert before == payee.name_hash, "a repeat is the same request"
-        self.states.setdefault(authorization_no, AuthorizationState.AWAITING_CONFIRMATION)
-        return replace(self.query(authorization_no), confirmation=self._confirmation_of(payee))
+        confirmation = f"agree-{payee.name_hash}"
+        return replace(self.query(authorization_no), confirmation=confirmation)
 
     def query(self, authorization_no: str) -> AuthorizationFound:
-        self._gateway.check()
-        state = self.states.get(authorization_no, AuthorizationState.NOT_FOUND)
-        return AuthorizationFound(state, self.payee_hashes.get(authorization_no))
+        consents = self._gateway.consents
+        consent = self._call(
+            Call("find_consent", authorization_no), lambda _: consents.get(authorization_no)
+        )
+        if consent is None:
+            return AuthorizationFound(AuthorizationState.NOT_FOUND)
+        return AuthorizationFound(AuthorizationState(consent.state), consent.user)
 
     def close(self, authorization_no: str) -> None:
-        self._gateway.check()
-        if authorization_no in self.states:
-            self.states[authorization_no] = AuthorizationState.CLOSED
-
-    def agree(self, authorization_no: str) -> None:
-        assert self.states[authorization_no] is AuthorizationState.AWAITING_CONFIRMATION
-        self.states[authorization_no] = AuthorizationState.ACTIVE
-
-    @staticmethod
-    def _confirmation_of(payee: OutsideAccount) -> str:
-        return f"agree-{payee.name_hash}"
+        call = Call("end", authorization_no)
+        self._call(call, lambda _: self._gateway.end(authorization_no, "us"), "NOT_FOUND")
 
 
 class FakeLogins:
@@ -375,10 +331,34 @@ def an_account(user_id: str) -> OutsideAccount:
     return OutsideAccount(sealed=f"sealed-{user_id}", name_hash=f"hash-{user_id}")
 
 
-def _bill(gateway: FakeGateway, day: str, kinds: set[BillKind]) -> list[BillLine] | None:
-    gateway.check()
-    if bill_day(gateway.clock.now_ms()) <= day:
-        return None
-    return [
-        line for line in gateway.book if line.kind in kinds and bill_day(line.moved_at_ms) == day
-    ]
+def _not_done(refusal: Refused) -> Meeting:
+    return Meeting(is_carried_out=False, refusal=refusal)
+
+
+def _transaction(paid: Paid) -> Transaction:
+    return Transaction(
+        *(paid.transaction_id, paid.number, paid.amount_fen, CURRENCY),
+        *(paid.merchant or MERCHANT, paid.user, paid.paid_at_ms),
+    )
+
+
+def _refund(found: Refund) -> RefundFound:
+    of = found.number, found.transaction_id, found.amount_fen, found.refunded_at_ms
+    return RefundFound(found.refund_no, RefundState(found.state), *of)
+
+
+def _transfer(made: Transfer | None) -> TransferFound:
+    if made is None:
+        return TransferFound(TransferState.NOT_FOUND)
+    return TransferFound(
+        TransferState(made.state),
+        *(made.outside_no, made.amount_fen, made.user),
+        made.changed_at_ms if made.state in _FINAL else 0,
+        made.confirmation,
+        reason=made.reason,
+    )
+
+
+def _bill_line(line: Line) -> BillLine:
+    of = line.number, line.outside_no, line.amount_fen, line.moved_at_ms, line.of_number
+    return BillLine(BillKind(line.kind), *of)

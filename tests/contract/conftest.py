@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from testing.cloud import Cloud, a_cloud
-from testing.gateways import Side, WeChatSide, a_host_side, a_wechat_side
+from testing.gateways import MemorySide, Side, WeChatSide, a_host_side, a_wechat_side
 from tests.contract.tables import KINDS, Books, a_client, some_books
 
 
@@ -58,8 +58,21 @@ def host(running_host: Side) -> Side:
     return running_host
 
 
-@pytest.fixture(params=["wechat", "host"])
+@pytest.fixture
+def memory() -> Side:
+    """The simulator in process, as flows and simulations use it."""
+    return MemorySide()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a story that asks for a side with each; in memory as well where its module says so."""
+    if "side" in metafunc.fixturenames:
+        in_memory = ["memory"] if getattr(metafunc.module, "IN_MEMORY_TOO", False) else []
+        metafunc.parametrize("side", ["wechat", "host", *in_memory], indirect=True)
+
+
+@pytest.fixture
 def side(request: pytest.FixtureRequest) -> Side:
-    """Either of them: a story that asks for this runs once with each."""
+    """One side of `pytest_generate_tests`."""
     found: Side = request.getfixturevalue(request.param)
     return found

@@ -52,7 +52,6 @@ def town(request: pytest.FixtureRequest) -> Iterator[PaymentSystem]:
         system._ids = itertools.count(secrets.randbelow(10**12))
         town = PaymentSystem(system, dynamo=Dynamo(lambda: client))
         town.ids = itertools.count(secrets.randbelow(10**12) * 1000)
-        town.gateway._ids = itertools.count(secrets.randbelow(10**12))
         yield town
 
 
@@ -144,7 +143,7 @@ def test_what_is_listed_for_a_person_is_not_credited(town: PaymentSystem, user: 
 
 def test_what_was_credited_is_not_listed_either(town: PaymentSystem, user: str) -> None:
     payment = town.pay_in(user, 100)
-    (paid,) = town.gateway.orders[payment.number].transactions
+    (paid,) = town.gates_in[WECHAT].query(payment.number).transactions
     reason, status = ReturnReason.MISMATCHED, ReturnStatus.LISTED
     number, name = payment.number, paid.transaction_id
 
@@ -154,7 +153,7 @@ def test_what_was_credited_is_not_listed_either(town: PaymentSystem, user: str) 
 
 def test_what_was_credited_is_not_given_back(town: PaymentSystem, user: str) -> None:
     payment = town.pay_in(user, 100)
-    paid = town.gateway.orders[payment.number].transactions[0]
+    (paid,) = town.gates_in[WECHAT].query(payment.number).transactions
     back = PaymentReturn(payment.number, paid.transaction_id, 100, ReturnReason.SECOND, WECHAT, 1)
 
     with pytest.raises(InvariantViolated):
@@ -237,7 +236,7 @@ def test_two_refunds_that_saw_the_same_payment_are_not_both_taken(
     taken = []
     for _ in range(2):
         refund_no = town.gateway.refund_outside(payment.number, 40)
-        found = town.gateway.refunds[refund_no]
+        found = town.gates_in[WECHAT].query_refund(refund_no)
         refund = PaymentRefund(payment.number, refund_no, user, 40, 0, town.clock.now_ms())
         taken.append(town.returns.reverse(payment, refund, found))
 

@@ -10,6 +10,8 @@ from testing.gateways import DAY_MS, Side, WeChatSide, a_number
 
 HOUR_MS = 60 * 60 * 1_000
 
+IN_MEMORY_TOO = True
+
 
 def _at_noon(side: Side) -> str:
     """Put the clock to the next noon in Beijing, so that a story stays within one day."""

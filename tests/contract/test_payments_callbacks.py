@@ -8,8 +8,8 @@ from collections import Counter
 
 import pytest
 
-from local.gateway.keys import GatewayKeys
-from local.gateway.notices import Event
+from local.gateways.deliveries import Message
+from local.gateways.wechat_wire import GatewayKeys
 from redpacket.domain.errors import SignatureInvalid
 from redpacket.domain.gateway import NoticeKind, OrderState
 from testing.gateways import Received, Side, WeChatSide, a_number, wait_until
@@ -22,6 +22,11 @@ def _a_payment(side: Side) -> str:
     side.payments_in.order(order)
     side.fake.do("pay", payment_id=order.number)
     return order.number
+
+
+def _received(event: Message) -> Received:
+    signed = event.sign(int(time.time()))
+    return Received({name.lower(): value for name, value in signed.items()}, event.body)
 
 
 def _kinds(side: Side) -> Counter[str]:
@@ -219,9 +224,7 @@ def test_a_callback_for_another_merchant_is_refused(wechat: WeChatSide) -> None:
 
     def told_to(mch_id: str) -> Received:
         resource = {"mchid": mch_id, "out_trade_no": "order1", "transaction_id": "42"}
-        event = Event.of(keys, "", "TRANSACTION.SUCCESS", "transaction", "order1", resource)
-        posted = event.signed(time.time_ns() // 1_000_000_000)
-        return Received({n.lower(): v for n, v in posted.headers.items()}, posted.body)
+        return _received(keys.event("", "TRANSACTION.SUCCESS", "transaction", "order1", resource))
 
     assert wechat.read(told_to(wechat.merchant.mch_id)).number == "order1"
     assert _refused(wechat, told_to("1999999999"))
@@ -230,9 +233,6 @@ def test_a_callback_for_another_merchant_is_refused(wechat: WeChatSide) -> None:
 def test_a_kind_of_event_that_is_not_known_is_refused(wechat: WeChatSide) -> None:
     keys = GatewayKeys.of(wechat.keys_folder)
     resource = {"mchid": wechat.merchant.mch_id, "out_trade_no": "order1"}
-    event = Event.of(keys, "", "COUPON.USE", "coupon", "order1", resource)
-    posted = event.signed(time.time_ns() // 1_000_000_000)
+    event = keys.event("", "COUPON.USE", "coupon", "order1", resource)
 
-    assert _refused(
-        wechat, Received({n.lower(): v for n, v in posted.headers.items()}, posted.body)
-    )
+    assert _refused(wechat, _received(event))

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from local.gateway.keys import make_private_key, public_text
+from local.gateways.wechat_wire import make_private_key, public_text
 from redpacket.adapters.payments.wechat_client import WeChatClient
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.gateway import OrderState, RefundOrder, TransferOrder, TransferState

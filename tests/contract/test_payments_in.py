@@ -17,6 +17,8 @@ from redpacket.domain.gateway import (
 )
 from testing.gateways import Side, WeChatSide, a_number
 
+IN_MEMORY_TOO = True
+
 
 def _paid(side: Side, amount_fen: int = 2_000) -> Transaction:
     order = side.order(amount_fen=amount_fen)
@@ -80,7 +82,8 @@ def test_a_number_with_another_content_is_not_carried_out(side: Side) -> None:
     order = side.order(amount_fen=2_000)
     side.payments_in.order(order)
 
-    with pytest.raises(Unavailable):
+    # In process it is a mistake of the flows that no test may pass over.
+    with pytest.raises((Unavailable, AssertionError)):
         side.payments_in.order(side.order(number=order.number, amount_fen=3_000))
 
     assert side.fake.paid_in()[order.number]["amount_fen"] == 2_000

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from local.gateway.transfers import CANCELLING_MS
+from local.gateways.core import CANCELLING_MS
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.gateway import (
     Channel,
@@ -16,6 +16,8 @@ from redpacket.domain.gateway import (
     TransferState,
 )
 from testing.gateways import DAY_MS, Side, WeChatSide, a_number
+
+IN_MEMORY_TOO = True
 
 
 def _awaiting(side: Side) -> TransferOrder:
@@ -80,12 +82,13 @@ def test_a_number_with_another_content_is_not_paid_again(side: Side) -> None:
     order = side.transfer(authorization_no=_consent(side))
     side.payments_out.transfer(order)
 
-    # WeChat Pay says that the number exists; the host's wallet refuses to answer.
-    if side.channel is Channel.WECHAT:
+    # WeChat Pay says that the number exists; the host's wallet refuses to answer. In process it is
+    # a mistake of the flows that no test may pass over.
+    if isinstance(side, WeChatSide):
         again = side.payments_out.transfer(replace(order, amount_fen=900))
         assert again.state is TransferState.PROCESSING
     else:
-        with pytest.raises(Unavailable):
+        with pytest.raises((Unavailable, AssertionError)):
             side.payments_out.transfer(replace(order, amount_fen=900))
 
     assert side.fake.paid_out()[order.bill_no]["amount_fen"] == order.amount_fen

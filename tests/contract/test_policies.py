@@ -607,7 +607,7 @@ def _tell_of_a_payout(doors: Doors, packet_id: str) -> None:
     """Let a claim pay its taker's balance out by itself."""
     doors.ask("POST /me/wechat/authorization", "gil", {"display_name": "Gil"})
     number = doors.consents.asked[-1]
-    doors.consents.agree(number)
+    doors.gateway.agree(number)
     told = {"kind": "authorization", "number": number}
     doors.ask("POST /gateway/wechat/callback", body=told)
     doors.follow_notices()

@@ -175,6 +175,7 @@ class PaymentSchedule(Schedule):
             0 if chance() < 0.5 else self.random.randint(0, SETTLING_MS)
         )
         self.gateway.next_state = self._next_state
+        self.gateway.ends_orders = pick((False, True))
         self.refusals: dict[str, Refusal | None] = {}
         self.gateway.refusal = self._refuse
         self.details = pick(("scene", "confirm"))
@@ -379,7 +380,7 @@ class PaymentSchedule(Schedule):
         self.end_minute(town)
         self.reconcile(self.process())
         state = self.system.ledger_state()
-        facts, book = state.outside, self.gateway.book
+        facts, book = state.outside, self.gateway.bill_lines()
         self.seen["check_outside"] += min(len(book), len(facts.withdrawals), len(facts.payments))
         self.found += check_outside(facts, book)
         self.seen["check_outside_in_time"] += len(facts.withdrawals)

@@ -20,10 +20,11 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from local.gateways.core import Line
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.domain.checks.facts import Difference
 from redpacket.domain.errors import RedPacketError, Unavailable
-from redpacket.domain.gateway import BillKind, BillLine, TransferOrder, bill_day
+from redpacket.domain.gateway import BillKind, TransferOrder, bill_day
 from redpacket.domain.ledger import TransferKind
 from redpacket.domain.payments import PaymentStatus, ReturnStatus
 from redpacket.domain.withdrawals import withdrawal_of_bill
@@ -279,7 +280,7 @@ def _call_naively(flows: PaymentSystem, withdrawal_id: str, attempt: int) -> Non
     flows.withdrawals.post(seen, gate.query(number), flows.clock.now_ms())
 
 
-def _sum(lines: list[BillLine]) -> int:
+def _sum(lines: list[Line]) -> int:
     return sum(line.amount_fen for line in lines)
 
 

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from local.client import NO_TLS
-from local.gateway.numbers import openid_of
+from local.gateways.wechat import openid_of
 from local.stack import Stack
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
 

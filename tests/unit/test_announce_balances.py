@@ -40,7 +40,7 @@ def town() -> PaymentSystem:
 
 def _agree(town: PaymentSystem) -> None:
     asked = authorize("taker", WECHAT, "Taker", ports=town.authorizations)
-    town.consent_gate.agree(asked.number)
+    town.gateway.agree(asked.number)
     town.follow(Notice(NoticeKind.AUTHORIZATION, "notice", asked.number))
 
 

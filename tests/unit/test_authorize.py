@@ -8,7 +8,6 @@ from redpacket.domain.authorization import (
     ASKED_MS,
     CONSENT_MS,
     Authorization,
-    AuthorizationState,
     AuthorizationStatus,
 )
 from redpacket.domain.errors import ChannelUnavailable, PayeeNotBound, Unavailable
@@ -37,7 +36,7 @@ def _ask(town: PaymentSystem) -> Authorization:
 
 def _agree(town: PaymentSystem) -> Authorization:
     asked = _ask(town)
-    town.consent_gate.agree(asked.number)
+    town.gateway.agree(asked.number)
     _tell(town, asked.number)
     found = town.consents.find(asked.number)
     assert found
@@ -67,7 +66,7 @@ def _status(town: PaymentSystem, asked: Authorization) -> str:
 def test_a_consent_is_asked_for_and_used_once_the_user_agrees(town: PaymentSystem) -> None:
     asked = _ask(town)
     before = _used(town)
-    town.consent_gate.agree(asked.number)
+    town.gateway.agree(asked.number)
 
     _tell(town, asked.number)
 
@@ -122,7 +121,7 @@ def test_a_number_is_durable_before_the_gateway_is_asked(town: PaymentSystem) ->
 
 def test_a_consent_that_has_ended_gives_way_to_a_new_number(town: PaymentSystem) -> None:
     ended = _agree(town)
-    town.consent_gate.states[ended.number] = AuthorizationState.CLOSED
+    town.gateway.end(ended.number, "")
 
     again = _ask(town)
 
@@ -149,7 +148,7 @@ def test_a_user_ends_their_consent(town: PaymentSystem) -> None:
     assert ended
     assert (ended.number, ended.status) == (agreed.number, AuthorizationStatus.CLOSED)
     assert (_named(town), _used(town)) == (None, None)
-    assert town.consent_gate.states[agreed.number] is AuthorizationState.CLOSED
+    assert town.gateway.consents[agreed.number].state == "closed"
     assert end_authorization("alice", WECHAT, ports=town.authorizations) is None
 
 
@@ -165,7 +164,7 @@ def test_a_consent_is_used_no_more_although_the_gateway_is_away(town: PaymentSys
     assert ended
     assert ended.status is AuthorizationStatus.CLOSING
     assert used is None
-    assert town.consent_gate.states[agreed.number] is AuthorizationState.CLOSED
+    assert town.gateway.consents[agreed.number].state == "closed"
     assert _status(town, agreed) == "closed"
 
 
@@ -174,18 +173,18 @@ def test_a_consent_that_ends_while_it_is_agreed_to_is_not_used(town: PaymentSyst
     town.gateway.is_away = True
     end_authorization("alice", WECHAT, ports=town.authorizations)
     town.gateway.is_away = False
-    town.consent_gate.agree(asked.number)
+    town.gateway.agree(asked.number)
 
     assert not town.consents.activate(asked)
     _tell(town, asked.number)
 
     assert _used(town) is None
-    assert town.consent_gate.states[asked.number] is AuthorizationState.CLOSED
+    assert town.gateway.consents[asked.number].state == "closed"
 
 
 def test_the_sweep_needs_no_callback(town: PaymentSystem) -> None:
     asked = _ask(town)
-    town.consent_gate.agree(asked.number)
+    town.gateway.agree(asked.number)
     town.system.pass_time(60_000)
 
     report = town.sweep()
@@ -208,7 +207,7 @@ def test_a_consent_that_gets_no_answer_holds_up_no_other(town: PaymentSystem) ->
 
 def test_the_sweep_ends_a_consent_that_lapsed(town: PaymentSystem) -> None:
     asked = _ask(town)
-    town.consent_gate.states[asked.number] = AuthorizationState.CLOSED
+    town.gateway.end(asked.number, "")
     town.sweep_after(60_000)
 
     assert _status(town, asked) == "closed"
@@ -224,7 +223,7 @@ def test_a_consent_that_is_not_given_in_a_day_is_ended(town: PaymentSystem) -> N
 
     assert before == "awaiting_confirmation"
     assert _status(town, asked) == "closed"
-    assert town.consent_gate.states[asked.number] is AuthorizationState.CLOSED
+    assert town.gateway.consents[asked.number].state == "closed"
 
 
 def test_a_consent_that_never_reached_the_gateway_ends_after_a_day(town: PaymentSystem) -> None:
@@ -249,18 +248,18 @@ def test_a_consent_that_never_reached_the_gateway_ends_after_a_day(town: Payment
 def test_an_active_consent_that_the_gateway_misses_for_a_moment_stays(town: PaymentSystem) -> None:
     agreed = _agree(town)
     town.system.pass_time(2 * CONSENT_MS)
-    states, town.consent_gate.states = town.consent_gate.states, {}
+    consents, town.gateway.consents = town.gateway.consents, {}
 
     _tell(town, agreed.number)
-    town.consent_gate.states = states
+    town.gateway.consents = consents
 
     assert _used(town) == agreed.number
 
 
 def test_another_users_consent_is_never_used(town: PaymentSystem) -> None:
     asked = _ask(town)
-    town.consent_gate.agree(asked.number)
-    town.consent_gate.payee_hashes[asked.number] = "hash-mallory"
+    town.gateway.agree(asked.number)
+    town.gateway.consents[asked.number].user = "hash-mallory"
 
     for _ in range(2):
         _tell(town, asked.number)
@@ -281,7 +280,7 @@ def test_another_account_needs_another_consent(town: PaymentSystem) -> None:
     assert bound == (None, None)
     assert status == "closing"
     assert _status(town, agreed) == "closed"
-    assert town.consent_gate.states[agreed.number] is AuthorizationState.CLOSED
+    assert town.gateway.consents[agreed.number].state == "closed"
 
 
 # Transfers
@@ -296,7 +295,7 @@ def _withdraw(town: PaymentSystem) -> Withdrawal:
 def test_a_consent_that_was_withdrawn_is_used_no_more(town: PaymentSystem) -> None:
     town.system.deposit("alice", 500)
     agreed = _agree(town)
-    town.consent_gate.states[agreed.number] = AuthorizationState.CLOSED
+    town.gateway.end(agreed.number, "")
     town.gateway.refusal = lambda order: Refusal.NOT_AUTHORIZED if order.authorization_no else None
     first = _withdraw(town)
     town.dispatch()

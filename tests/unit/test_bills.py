@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from local.gateways.core import Line
 from redpacket.domain.checks.outside import check_outside
 from redpacket.domain.gateway import BillKind, BillLine, bill_day, bill_day_start_ms
 from redpacket.domain.withdrawals import LEASE_MS
@@ -55,28 +56,30 @@ def test_a_day_whose_bill_is_not_there_is_not_compared(town: PaymentSystem, day:
     assert town.compare_bill(day) is None
 
 
-STRAY = BillLine(BillKind.TRANSFER, "wdsomebodyelses", "bill", 33, 0)
+STRAY = Line("transfer", "wdsomebodyelses", "bill", 33, 0)
 
 Lines = list[tuple[str, int, int]]
 """Subjects of differences, with what the gateway says and what we know."""
 
 
-def _loses(book: list[BillLine], line: BillLine) -> Lines:
+def _loses(book: list[Line], line: Line) -> Lines:
     book.remove(line)
-    return [(f"{line.number} {line.outside_no}", 0, line.amount_fen)]
+    # Of a refund we know the transaction, not the gateway's number of the refund.
+    paid = [one.outside_no for one in book if one.number == line.of_number]
+    return [(f"{line.number} {[line.outside_no, *paid][-1]}", 0, line.amount_fen)]
 
 
-def _changes(book: list[BillLine], line: BillLine) -> Lines:
+def _changes(book: list[Line], line: Line) -> Lines:
     book[book.index(line)] = replace(line, amount_fen=line.amount_fen + 1)
     return [(f"{line.number} {line.outside_no}", line.amount_fen + 1, line.amount_fen)]
 
 
-def _doubles(book: list[BillLine], line: BillLine) -> Lines:
+def _doubles(book: list[Line], line: Line) -> Lines:
     book.append(line)
     return [(f"{line.number} {line.outside_no}", 2 * line.amount_fen, line.amount_fen)]
 
 
-def _invents(book: list[BillLine], line: BillLine) -> Lines:
+def _invents(book: list[Line], line: Line) -> Lines:
     book.append(replace(STRAY, moved_at_ms=line.moved_at_ms))
     return [("wdsomebodyelses bill", 33, 0)]
 
@@ -92,7 +95,7 @@ def _invents(book: list[BillLine], line: BillLine) -> Lines:
 def test_a_line_that_differs_is_told_with_both_amounts(
     town: PaymentSystem,
     day: str,
-    forge: Callable[[list[BillLine], BillLine], Lines],
+    forge: Callable[[list[Line], Line], Lines],
     kind: BillKind,
 ) -> None:
     _move(town)
@@ -184,8 +187,9 @@ def test_money_that_a_gateway_took_and_no_account_got_is_found(town: PaymentSyst
     payment = town.start("user", 100)
     town.gateway.pay(payment.number)
 
+    (line,) = town.gateway.book
     assert [found.what for found in town.differences()] == [
-        "what became of transaction transaction1"
+        f"what became of transaction {line.outside_no}"
     ]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.erasure import DynamoErasure
-from redpacket.domain.authorization import AuthorizationState, AuthorizationStatus
+from redpacket.domain.authorization import AuthorizationStatus
 from redpacket.domain.campaign import AudienceMode, audience_bucket
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import AccountNotEmpty, NotInAudience, Unavailable
@@ -112,7 +112,7 @@ def test_after_an_erasure_nothing_names_the_user(town: PaymentSystem) -> None:
     assert town.consents.list_waiting(WECHAT, town.clock.now_ms(), 10) == [consent.number]
     # The sweep ends it at the gateway, by its number alone.
     town.sweep()
-    assert town.consent_gate.states[consent.number] is AuthorizationState.CLOSED
+    assert town.gateway.consents[consent.number].state == "closed"
 
 
 def _sent_by(system: InMemorySystem, sender: str, total_fen: int, **changes: Any) -> Packet:

@@ -173,7 +173,7 @@ def test_a_callback_about_a_refund_of_ours_ends_it(town: PaymentSystem) -> None:
     assert second
     town.confirm(payment, second.transaction_id)
     (due,) = town.returns.list_returns(payment.number)
-    town.gateway.give_back(due.order)
+    town.gates_in[WECHAT].refund(due.order)
 
     for _ in range(2):
         note_refund(WECHAT, due.refund_no, ports=town.payments)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from local.beacon.chain import LocalChain
-from local.gateway.keys import GatewayKeys
+from local.gateways.wechat_wire import GatewayKeys
 from redpacket.adapters.dynamo.keys import WORK_SHARDS, work_shards
 from redpacket.adapters.payments.issuer import IssuerKeys
 from redpacket.domain.errors import RateLimited

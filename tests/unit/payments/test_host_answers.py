@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from local.wallet.signatures import signed_headers
+from local.gateways.host import signed_headers
 from redpacket.adapters.payments.accounts import AccountKeys, Accounts
 from redpacket.adapters.payments.host import HostIn, HostOut
 from redpacket.adapters.payments.host_client import HostClient, HostKeys

@@ -4,12 +4,11 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Protocol
 
 import httpx
 
-from local.gateway.clock import MS_PER_S, wall_ms
-from local.gateway.modes import NOTIFICATION, Mode, Modes
+from local.gateways.core import MS_PER_S, Gateway, wall_s
+from local.gateways.policy import Mode
 
 # The gateway's own go on for a day; these are over before a test gives up.
 RETRY_MS = (200, 400, 800, 1_600, 3_200, 6_400)
@@ -19,50 +18,30 @@ COPIES = 3
 STALE_S = 601
 # How long a notification waits for a later one that overtakes it.
 REORDER_MS = 5_000
+Posted = tuple[bytes, dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
-    """One HTTP request: what is sent, byte for byte."""
+class Message:
+    """A notification; its body is the same at each attempt, its signature is not."""
 
-    body: bytes
-    headers: dict[str, str]
-
-
-class Message(Protocol):
-    """A notification that its counterparty signs again for each attempt."""
-
-    @property
-    def url(self) -> str:
-        """Where it goes."""
-
-    @property
-    def subject(self) -> str:
-        """The number that it is about."""
-
-    def signed(self, at_s: int) -> Posted:
-        """Return it as it is sent, signed *at_s*."""
-
-    def forged(self) -> list[Posted]:
-        """Return what somebody might send who lacks the keys."""
-
-
-@dataclass(slots=True)
-class Attempt:
-    """What a receiver answered to one request, for `GET /_fake/notifications`."""
-
+    url: str
     subject: str
-    kind: str
-    status: int | None
+    body: bytes
+    sign: Callable[[int], dict[str, str]]
+    """Returns the headers that prove at a time, in seconds, who wrote the body."""
+    forge: Callable[[int], list[Posted]]
+    """Returns what somebody might send who lacks the keys."""
 
 
 @dataclass(slots=True)
 class Deliveries:
-    """All notifications of one counterparty."""
+    """All notifications of one counterparty; its policy decides what becomes of each."""
 
-    modes: Callable[[], Modes]
+    gateway: Gateway
     retry_ms: Sequence[int] = RETRY_MS
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: list[dict[str, object]] = field(default_factory=list)
+    """What receivers answered, for `GET /_fake/notifications`."""
     _held: list[Message] = field(default_factory=list)
     _under_way: set[asyncio.Task[None]] = field(default_factory=set)
     # One for all: each new one would read the certificates of this machine.
@@ -72,16 +51,14 @@ class Deliveries:
 
     def send(self, message: Message) -> None:
         """Send *message* in the background, the way that the mode wants."""
-        mode = self.modes().draw(NOTIFICATION, message.subject)
-        if mode is Mode.NO_NOTIFICATIONS:
-            return
+        mode = self.gateway.policy.delivery(message.subject)
         if mode is Mode.REORDERED_NOTIFICATIONS:
             self._held.append(message)
             # The first one waits for the second, for a while.
             is_first = len(self._held) == 1
             self._start(self._send_held_backwards(REORDER_MS if is_first else 0))
-            return
-        self._start(self._send(message, mode))
+        elif mode is not Mode.NO_NOTIFICATIONS:
+            self._start(self._send(message, mode))
 
     def forget(self) -> None:
         """Send nothing more of what is under way, and forget what came of the rest."""
@@ -103,20 +80,22 @@ class Deliveries:
         task.add_done_callback(self._under_way.discard)
 
     async def _send(self, message: Message, mode: Mode) -> None:
-        now_s = wall_ms() // MS_PER_S
+        def signed(at_s: int) -> Posted:
+            return message.body, message.sign(at_s)
+
         if mode is Mode.FORGED_NOTIFICATIONS:
-            for posted in message.forged():
+            for posted in message.forge(wall_s()):
                 await self._post(message, posted, "forged")
         if mode is Mode.STALE_NOTIFICATIONS:
             # Only what somebody recorded ten minutes ago: the true one never comes.
-            await self._post(message, message.signed(now_s - STALE_S), "stale")
+            await self._post(message, signed(wall_s() - STALE_S), "stale")
             return
         if mode is Mode.DUPLICATE_NOTIFICATIONS:
-            posted = message.signed(now_s)
+            posted = signed(wall_s())
             await asyncio.gather(*(self._post(message, posted, "duplicate") for _ in range(COPIES)))
             return
         for wait_ms in (*self.retry_ms, None):
-            if await self._post(message, message.signed(wall_ms() // MS_PER_S), "true"):
+            if await self._post(message, signed(wall_s()), "true"):
                 return
             if wait_ms is not None:
                 await asyncio.sleep(wait_ms / MS_PER_S)
@@ -129,13 +108,14 @@ class Deliveries:
 
     async def _post(self, message: Message, posted: Posted, kind: str) -> bool:
         """Post once and tell whether the receiver took it."""
+        body, headers = posted
         status: int | None = None
         try:
             answer = await self._client.post(
-                message.url, content=posted.body, headers=posted.headers
+                message.url, content=body, headers={**headers, "Content-Type": "application/json"}
             )
             status = answer.status_code
         except httpx.HTTPError:
             pass
-        self.attempts.append(Attempt(message.subject, kind, status))
+        self.attempts.append({"subject": message.subject, "kind": kind, "status": status})
         return status in {HTTPStatus.OK, HTTPStatus.NO_CONTENT}

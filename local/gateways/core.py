@@ -1,0 +1,426 @@
+"""The books of a simulated gateway: orders, refunds, transfers, consents, and what moved.
+
+Nothing here knows a wire format. A `Policy` decides how the gateway behaves, and *tell* hears of
+whatever the merchant is notified of.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, timezone
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from local.gateways.policy import Meeting, Policy, Statement
+
+MS_PER_S = 1_000
+BEIJING = timezone(timedelta(hours=8))
+CONFIRM_WITHIN_MS = 24 * 60 * 60 * MS_PER_S
+# How long a cancelled transfer stays "cancelling".
+CANCELLING_MS = 3 * MS_PER_S
+FINAL = frozenset({"succeeded", "failed", "cancelled"})
+Found = TypeVar("Found")
+
+
+class Clock(Protocol):
+    """The time of a gateway; a simulation's is virtual."""
+
+    def now_ms(self) -> int:
+        """Return the time in milliseconds."""
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        """Put the clock forward."""
+
+
+class WallClock:
+    """This machine's clock, which tests may put forward."""
+
+    def __init__(self) -> None:
+        self._ahead_ms = 0
+
+    def now_ms(self) -> int:
+        """Return the time of this counterparty."""
+        return time.time_ns() // 1_000_000 + self._ahead_ms
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        """Put the clock forward; it is never put back."""
+        if duration_ms < 0:
+            raise ValueError("a clock is never put back")
+        self._ahead_ms += duration_ms
+
+
+class Refused(Exception):
+    """An answer outside 2xx: a status, a stable code, and a message for people."""
+
+    def __init__(self, status: int, code: str, message: str = "") -> None:
+        super().__init__(message)
+        self.status, self.code, self.message = status, code, message or code
+
+
+class Changed(Refused):
+    """A number came again with another content."""
+
+
+@dataclass(slots=True)
+class Transaction:
+    """One payment that was taken for an order."""
+
+    transaction_id: str
+    number: str
+    amount_fen: int
+    user: str
+    paid_at_ms: int
+    merchant: Any = None
+
+
+@dataclass(slots=True)
+class Refund:
+    """Money that went back to a payer, or did not: then its state is "failed"."""
+
+    refund_no: str
+    number: str
+    transaction_id: str
+    amount_fen: int
+    refunded_at_ms: int
+    wanted: Any = None
+    state: str = "succeeded"
+
+    @property
+    def outside_no(self) -> str:
+        """The gateway's own number."""
+        return f"50{digest('refund', self.refund_no, digits=27)}"
+
+
+@dataclass(slots=True)
+class Order:
+    """An order that a user may pay once."""
+
+    number: str
+    wanted: Any
+    amount_fen: int
+    user: str | None
+    """The only one who can pay it, if any."""
+    closes_at_ms: int
+    is_closed: bool = False
+    transactions: list[Transaction] = field(default_factory=list)
+    refunds: list[Refund] = field(default_factory=list)
+
+    def state(self, now_ms: int) -> str:
+        """Return "paid", "closed" or "unpaid"."""
+        if self.transactions:
+            return "paid"
+        return "closed" if self.is_closed or now_ms >= self.closes_at_ms else "unpaid"
+
+
+@dataclass(slots=True)
+class Transfer:
+    """A payout to a user."""
+
+    number: str
+    wanted: Any
+    amount_fen: int
+    user: str
+    state: str
+    created_at_ms: int
+    changed_at_ms: int
+    reason: str = ""
+
+    @property
+    def outside_no(self) -> str:
+        """The gateway's own number."""
+        return f"13{digest('transfer', self.number, digits=35)}"
+
+    @property
+    def confirmation(self) -> str:
+        """What the user's client needs to confirm, while that is possible."""
+        return _package("transfer", self.number, self.state)
+
+
+@dataclass(slots=True)
+class Consent:
+    """A user's consent to transfers without a tap each time."""
+
+    number: str
+    wanted: Any
+    user: str
+    created_at_ms: int
+    state: str = "awaiting_confirmation"
+    authorized_at_ms: int = 0
+    closed_at_ms: int = 0
+    reason: str = ""
+
+    @property
+    def confirmation(self) -> str:
+        """What the user's client needs to agree, while that is possible."""
+        return _package("consent", self.number, self.state)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Money that moved, as a day's statement has it."""
+
+    kind: str
+    number: str
+    outside_no: str
+    amount_fen: int
+    moved_at_ms: int
+    of_number: str = ""
+
+
+Made = Transaction | Refund | Transfer | Consent
+
+
+class Gateway:
+    """A gateway's books of one merchant."""
+
+    def __init__(
+        self, clock: Clock, policy: Policy, tell: Callable[[Made], object] = lambda _: None
+    ) -> None:
+        self.clock, self.policy, self._tell = clock, policy, tell
+        self.merchant: Any = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin again with empty books."""
+        self.orders: dict[str, Order] = {}
+        self.refunds: dict[str, Refund] = {}
+        self.transfers: dict[str, Transfer] = {}
+        self.consents: dict[str, Consent] = {}
+        self.book: list[Line] = []
+
+    # -- money in
+
+    def order(self, order: Order) -> Order:
+        """Make an order, or return the one that this same request made before."""
+        known = self.orders.setdefault(order.number, order)
+        _check_same(known.wanted, order.wanted)
+        if (state := known.state(self.clock.now_ms())) != "unpaid":
+            raise Refused(400, "ORDERPAID" if state == "paid" else "ORDER_CLOSED")
+        return known
+
+    def find_transaction(self, transaction_id: str) -> Transaction:
+        """Return a payment by the gateway's own id."""
+        for order in self.orders.values():
+            for transaction in order.transactions:
+                if transaction.transaction_id == transaction_id:
+                    return transaction
+        raise Refused(404, "ORDER_NOT_EXIST")
+
+    def close(self, number: str) -> Order:
+        """Take no payment for an order from now on."""
+        order = get(self.orders, number, "ORDER_NOT_EXIST")
+        if order.transactions:
+            raise Refused(400, "ORDERPAID")
+        order.is_closed = True
+        return order
+
+    def take_payment(
+        self, order: Order, user: str, amount_fen: int | None = None, *, is_forced: bool = False
+    ) -> Transaction:
+        """Let a user pay; *is_forced*: even what is closed, or paid already."""
+        now_ms = self.clock.now_ms()
+        if not is_forced and order.state(now_ms) != "unpaid":
+            raise Refused(409, "NOT_PAYABLE", f"the order is {order.state(now_ms)}")
+        paid = Transaction(
+            f"42{digest('transaction', order.number, len(order.transactions), digits=26)}",
+            order.number,
+            order.amount_fen if amount_fen is None else amount_fen,
+            order.user or user,
+            now_ms,
+            self.merchant,
+        )
+        order.transactions.append(paid)
+        self._write("payment", order.number, paid.transaction_id, paid.amount_fen)
+        self._tell(paid)
+        return paid
+
+    def refund(
+        self, number: str, transaction_id: str, amount_fen: int, wanted: object = None
+    ) -> Refund:
+        """Pay back a part or all of a payment, once for each number."""
+        if known := self.refunds.get(number):
+            _check_same(
+                (known.transaction_id, known.amount_fen, known.wanted),
+                (transaction_id, amount_fen, wanted),
+            )
+            return known
+        paid = self.find_transaction(transaction_id)
+        order = self.orders[paid.number]
+        given = sum(r.amount_fen for r in order.refunds if r.transaction_id == transaction_id)
+        if given + amount_fen > paid.amount_fen:
+            raise Refused(400, "INVALID_REQUEST", "more than was paid")
+        return self._give_back(order, number, paid, amount_fen, wanted)
+
+    def refund_by_hand(self, order: Order, amount_fen: int, *, is_forced: bool = False) -> Refund:
+        """Pay back as people do in the merchant's console, by a number of no caller."""
+        left_fen = sum(t.amount_fen for t in order.transactions)
+        left_fen -= sum(refund.amount_fen for refund in order.refunds)
+        if not is_forced and amount_fen > left_fen:
+            raise Refused(409, "NOT_REFUNDABLE", "more than was paid")
+        number = f"console{digest('console', order.number, len(order.refunds), digits=20)}"
+        return self._give_back(order, number, order.transactions[0], amount_fen, order.wanted)
+
+    def _give_back(
+        self, order: Order, number: str, paid: Transaction, amount_fen: int, wanted: object
+    ) -> Refund:
+        now_ms = self.clock.now_ms()
+        refund = Refund(number, order.number, paid.transaction_id, amount_fen, now_ms, wanted)
+        order.refunds.append(refund)
+        self.refunds[number] = refund
+        self._write("refund", number, refund.outside_no, amount_fen, order.number)
+        self._tell(refund)
+        return refund
+
+    # -- money out
+
+    def transfer(
+        self,
+        meeting: Meeting,
+        number: str,
+        wanted: object,
+        amount_fen: int,
+        user: str,
+        *,
+        asks: bool,
+    ) -> Transfer:
+        """Pay a user, once for each number; *asks*: the user has to confirm it first."""
+        if known := self.transfers.get(number):
+            _check_same(known.wanted, wanted, "ALREADY_EXISTS")
+            return known
+        now_ms = self.clock.now_ms()
+        state = "awaiting_confirmation" if asks else "processing"
+        made = Transfer(number, wanted, amount_fen, user, state, now_ms, now_ms)
+        self.transfers[number] = made
+        self.policy.after_transfer(self, made, meeting)
+        return made
+
+    def move(self, transfer: Transfer, state: str, reason: str = "") -> None:
+        """Let a transfer enter another state; a final one is for ever."""
+        if transfer.state in FINAL:
+            raise Refused(409, "FINAL", f"the transfer is {transfer.state}")
+        transfer.state, transfer.reason = state, reason
+        transfer.changed_at_ms = self.clock.now_ms()
+        if state == "succeeded":
+            self._write("transfer", transfer.number, transfer.outside_no, transfer.amount_fen)
+        if state in FINAL:
+            self._tell(transfer)
+
+    def cancel(self, number: str) -> Transfer:
+        """Begin to take a transfer back that the user has not confirmed."""
+        transfer = get(self.transfers, number)
+        if transfer.state == "awaiting_confirmation":
+            self.move(transfer, "cancelling")
+        if transfer.state not in {"cancelling", "cancelled"}:
+            raise Refused(400, "INVALID_REQUEST", f"the transfer is {transfer.state}")
+        return transfer
+
+    def confirm(self, transfer: Transfer) -> None:
+        """Let the user take the money; it wins over a cancel that is under way."""
+        if transfer.state not in {"awaiting_confirmation", "cancelling"}:
+            raise Refused(409, "NOT_CONFIRMABLE", f"the transfer is {transfer.state}")
+        self.move(transfer, "succeeded")
+
+    # -- consents
+
+    def ask(self, number: str, wanted: object, user: str) -> Consent:
+        """Ask a user to agree to transfers without a tap, once for each number."""
+        made = Consent(number, wanted, user, self.clock.now_ms())
+        known = self.consents.setdefault(number, made)
+        _check_same(known.wanted, wanted)
+        return known
+
+    def agree(self, number: str) -> Consent:
+        """Let a user agree."""
+        consent = get(self.consents, number)
+        if consent.state != "awaiting_confirmation":
+            raise Refused(409, "NOT_CONFIRMABLE", f"the consent is {consent.state}")
+        consent.state, consent.authorized_at_ms = "active", self.clock.now_ms()
+        self._tell(consent)
+        return consent
+
+    def end(self, number: str, reason: str) -> Consent:
+        """End a consent; harmless when it has ended."""
+        consent = get(self.consents, number)
+        if consent.state != "closed":
+            consent.state, consent.reason = "closed", reason
+            consent.closed_at_ms = self.clock.now_ms()
+            self._tell(consent)
+        return consent
+
+    def end_consents(self) -> None:
+        """Let all users take their consent back."""
+        for number in self.consents:
+            self.end(number, "USER_CLOSE")
+
+    # -- time
+
+    def lapse(self) -> None:
+        """End what was cancelled, and what was not confirmed within a day."""
+        now_ms = self.clock.now_ms()
+        for transfer in self.transfers.values():
+            if transfer.state == "cancelling" and now_ms >= transfer.changed_at_ms + CANCELLING_MS:
+                self.move(transfer, "cancelled")
+            elif _is_overdue(transfer, now_ms):
+                self.move(transfer, "failed", "OVERDUE_CLOSE")
+        for consent in self.consents.values():
+            if _is_overdue(consent, now_ms):
+                self.end(consent.number, "USER_OVERDUE_UNCONFIRMED")
+
+    def statement(self, day: str, *kinds: str) -> Statement | None:
+        """Return a day's lines of *kinds* as the policy wants them; None before the day is over."""
+        if day_of(self.clock.now_ms()) <= day:
+            return None
+        of_day = [one for one in self.book if one.kind in kinds and day_of(one.moved_at_ms) == day]
+        return self.policy.statement(day, of_day)
+
+    def tell_again(self, number: str) -> None:
+        """Tell once more all that *number* came to."""
+        if order := self.orders.get(number):
+            for transaction in order.transactions:
+                self._tell(transaction)
+        else:
+            self._tell(self.consents.get(number) or get(self.transfers, number))
+
+    def _write(self, kind: str, number: str, outside_no: str, fen: int, of: str = "") -> None:
+        self.book.append(Line(kind, number, outside_no, fen, self.clock.now_ms(), of))
+
+
+def get(found: Mapping[str, Found], number: str, code: str = "NOT_FOUND") -> Found:
+    """Return what has a number."""
+    if number not in found:
+        raise Refused(404, code, "nothing has this number")
+    return found[number]
+
+
+def digest(*of: object, digits: int) -> str:
+    """Return *digits* digits that are always the same for the same words."""
+    value = int.from_bytes(sha256("/".join(map(str, of)).encode()).digest())
+    return str(value % 10**digits).zfill(digits)
+
+
+def wall_s() -> int:
+    """Return the time of this machine, which signatures carry."""
+    return int(time.time())
+
+
+def day_of(at_ms: int) -> str:
+    """Return the day in Beijing whose statement has what happened *at_ms*."""
+    return datetime.fromtimestamp(at_ms // MS_PER_S, UTC).astimezone(BEIJING).isoformat()[:10]
+
+
+def _check_same(known: object, wanted: object, code: str = "INVALID_REQUEST") -> None:
+    if known != wanted:
+        raise Changed(400, code, "the number was used with other parameters")
+
+
+def _is_overdue(asked: Transfer | Consent, now_ms: int) -> bool:
+    is_waiting = asked.state == "awaiting_confirmation"
+    return is_waiting and now_ms >= asked.created_at_ms + CONFIRM_WITHIN_MS
+
+
+def _package(kind: str, number: str, state: str) -> str:
+    is_waiting = state == "awaiting_confirmation"
+    return f"package-{digest(kind, number, digits=20)}" if is_waiting else ""

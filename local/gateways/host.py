@@ -1,0 +1,274 @@
+"""The wallet of an embedding app: what `docs/host-wallet.md` asks of a host."""
+
+import hmac
+import json
+import secrets
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Self
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from local.gateways.core import (
+    FINAL,
+    Changed,
+    Consent,
+    Made,
+    Order,
+    Refund,
+    Refused,
+    Transaction,
+    Transfer,
+    get,
+    wall_s,
+)
+from local.gateways.deliveries import RETRY_MS, Message, Posted
+from local.gateways.people import Body
+from local.gateways.policy import Call, Meeting, Mode
+from local.gateways.server import Provider, write_secret
+
+AGE_S_MAX = 300
+PREFIX = "whsec_"
+OTHERS_SECRET = f"{PREFIX}b3RoZXI="
+REFUSALS = {"NOT_ENOUGH": "out_of_funds", "USER_NOT_AUTHORIZED": "not_authorized"}
+
+
+@dataclass(frozen=True, slots=True)
+class WalletSecrets:
+    """One secret for each direction: what one side signs is never taken for the other's word."""
+
+    call_secret: str
+    result_secret: str
+
+    @classmethod
+    def of(cls, folder: Path) -> Self:
+        """Return the secrets in *folder*, as `wallet.json`; made when they are missing."""
+        file = folder / "wallet.json"
+        if not file.exists():
+            made = cls(*(PREFIX + b64encode(secrets.token_bytes(32)).decode() for _ in range(2)))
+            write_secret(file, json.dumps(asdict(made)))
+        return cls(**json.loads(file.read_text()))
+
+
+class Host(Provider):
+    """A host's wallet: one signed route, `POST /wallet`, and results to *callback_url*."""
+
+    def __init__(
+        self, keys: WalletSecrets, callback_url: str, retry_ms: Sequence[int] = RETRY_MS
+    ) -> None:
+        super().__init__(retry_ms)
+        self.keys, self.callback_url = keys, callback_url
+        self._do: dict[str, tuple[str, Callable[[Body, Meeting], Body]]] = {
+            "payment.order": ("order", self._order),
+            "payment.query": ("find_order", self._find_order),
+            "payment.find": ("find_transaction", self._find_transaction),
+            "payment.close": ("close", self._close),
+            "refund.order": ("refund", self._refund),
+            "refund.query": ("find_refund", self._find_refund),
+            "transfer.order": ("transfer", self._transfer),
+            "transfer.query": ("find_transfer", self._find_transfer),
+            "transfer.cancel": ("cancel", self._cancel),
+            "bill.read": ("statement", self._read_statement),
+        }
+
+    def forget(self, body: Body) -> None:
+        """Begin again with empty books; tell a new `callback_url`, where one is given."""
+        self.callback_url = body.get("callback_url", self.callback_url)
+        super().forget(body)
+
+    def routes(self) -> list[Route]:
+        """Return the one route."""
+        return [Route("/wallet", self._call, methods=["POST"])]
+
+    def message(self, made: Made) -> Message | None:
+        """Return a result as Standard Webhooks have it; its id is the same at each attempt."""
+        match made:
+            case Transaction():
+                kind, number, outside_no = "payment.paid", made.number, made.transaction_id
+            case Refund():
+                kind, number, outside_no = "refund.succeeded", made.refund_no, made.outside_no
+            case Transfer():
+                kind, number, outside_no = f"transfer.{made.state}", made.number, made.outside_no
+            case Consent():
+                return None
+        told = {"type": kind, "data": {"number": number, "outside_no": outside_no}}
+        message_id, body = f"msg_{kind}_{number}_{outside_no}", json.dumps(told).encode()
+
+        def signed(secret: str, at_s: int) -> dict[str, str]:
+            return signed_headers(secret, message_id, body, at_s)
+
+        def forge(now_s: int) -> list[Posted]:
+            wrong, true = signed(OTHERS_SECRET, now_s), signed(self.keys.result_secret, now_s)
+            return [
+                (body, wrong),
+                # What we sign ourselves must not come back as the host's word.
+                (body, signed(self.keys.call_secret, now_s)),
+                (body.replace(b'"number": "', b'"number": "9'), true),
+                (body, wrong | {"webhook-signature": "v1"}),
+                (body, {}),
+            ]
+
+        return Message(
+            *(self.callback_url, number, body),
+            lambda at_s: signed(self.keys.result_secret, at_s),
+            forge,
+        )
+
+    async def _call(self, request: Request) -> Response:
+        body, kind = await request.body(), ""
+        try:
+            message_id = check(self.keys.call_secret, request.headers, body)
+            told = json.loads(body)
+            kind = told["type"]
+            answer = await self._answer(request, kind, told["data"])
+        except Refused as refused:
+            self.calls.append(f"{kind} {refused.status}")
+            return JSONResponse({"code": refused.code}, refused.status)
+        content = json.dumps({"type": f"{kind}.answer", "data": answer}).encode()
+        headers = signed_headers(self.keys.result_secret, message_id, content)
+        self.calls.append(f"{kind} 200")
+        return Response(content, 200, headers, "application/json")
+
+    async def _answer(self, request: Request, kind: str, data: Body) -> Body:
+        """Answer a call; NOT_FOUND and a refused transfer are answers of 200, and signed."""
+        action, do = get(self._do, kind, "UNKNOWN_TYPE")
+        name = next((n for n in ("refund_no", "bill_no", "number") if n in data), "")
+        call = Call(
+            *(action, str(data.get(name, "")), data),
+            creates=kind.endswith(".order"),
+            is_authorized=bool(data.get("authorization_no")),
+        )
+        try:
+            return await self.answer(request, call, lambda meeting: do(data, meeting))
+        except Refused as refused:
+            if action == "transfer" and (refusal := REFUSALS.get(refused.code)):
+                said = {"state": "refused", "refusal": refusal, "reason": refusal}
+                return {name: data[name]} | said
+            if refused.status != HTTPStatus.NOT_FOUND or not name:
+                raise
+            return {name: data[name], "state": "not_found", "transactions": []}
+
+    def _order(self, wanted: Body, _: Meeting) -> Body:
+        names = ("number", "amount_fen", "user", "expires_at_ms")
+        number, amount_fen, user, expires_at_ms = (wanted[name] for name in names)
+        try:
+            self.gateway.order(Order(number, wanted, amount_fen, user, expires_at_ms))
+        except Refused as refused:
+            if not refused.code.startswith("ORDER"):
+                raise
+        return self._find_order(wanted, _) | {"client": {"pay_url": f"wallet://pay/{number}"}}
+
+    def _find_order(self, wanted: Body, _: Meeting) -> Body:
+        order = get(self.gateway.orders, wanted["number"])
+        return {
+            "number": order.number,
+            "state": order.state(self.gateway.clock.now_ms()),
+            "transactions": [_transaction(one) for one in order.transactions],
+        }
+
+    def _find_transaction(self, wanted: Body, _: Meeting) -> Body:
+        try:
+            found = self.gateway.find_transaction(wanted["transaction_id"])
+        except Refused:
+            return {"transaction": None}
+        return {"transaction": _transaction(found)}
+
+    def _close(self, wanted: Body, _: Meeting) -> Body:
+        with suppress(Refused):
+            self.gateway.close(wanted["number"])
+        return self._find_order(wanted, _)
+
+    def _refund(self, wanted: Body, _: Meeting) -> Body:
+        names = ("refund_no", "transaction_id", "amount_fen")
+        number, transaction_id, amount_fen = (wanted[name] for name in names)
+        try:
+            return _refund(self.gateway.refund(number, transaction_id, amount_fen, wanted))
+        except Changed:
+            raise
+        except Refused:
+            failed = Refund(number, wanted["number"], transaction_id, amount_fen, 0, wanted)
+            failed.state = "failed"
+            self.gateway.refunds[number] = failed
+            return _refund(failed)
+
+    def _find_refund(self, wanted: Body, _: Meeting) -> Body:
+        return _refund(get(self.gateway.refunds, wanted["refund_no"]))
+
+    def _transfer(self, wanted: Body, meeting: Meeting) -> Body:
+        asks = meeting.mode is Mode.ASKS_CONFIRMATION and not wanted["authorization_no"]
+        number, amount_fen, user = (wanted[name] for name in ("bill_no", "amount_fen", "user"))
+        return _transfer(
+            self.gateway.transfer(meeting, number, wanted, amount_fen, user, asks=asks)
+        )
+
+    def _find_transfer(self, wanted: Body, _: Meeting) -> Body:
+        return _transfer(get(self.gateway.transfers, wanted["bill_no"]))
+
+    def _cancel(self, wanted: Body, _: Meeting) -> Body:
+        with suppress(Refused):
+            self.gateway.cancel(wanted["bill_no"])
+        return self._find_transfer(wanted, _)
+
+    def _read_statement(self, wanted: Body, _: Meeting) -> Body:
+        kinds = ("payment", "refund") if wanted["kind"] == "in" else ("transfer",)
+        statement = self.gateway.statement(wanted["day"], *kinds)
+        return {"lines": statement and [asdict(line) for line in statement.lines]}
+
+
+def signed_headers(
+    secret: str, message_id: str, body: bytes, at_s: int | None = None
+) -> dict[str, str]:
+    """Return the headers that prove who wrote *body*."""
+    timestamp = str(wall_s() if at_s is None else at_s)
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": _signature(secret, message_id, timestamp, body),
+    }
+
+
+def check(secret: str, headers: Mapping[str, str], body: bytes) -> str:
+    """Return the id of a message; refuse one that is not signed within the last five minutes."""
+    message_id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
+    if not timestamp.isdecimal() or abs(wall_s() - int(timestamp)) > AGE_S_MAX:
+        raise Refused(401, "UNSIGNED", "the timestamp is more than five minutes off")
+    wanted = _signature(secret, message_id, timestamp, body)
+    given = headers.get("webhook-signature", "").split(" ")
+    if not message_id or not any(hmac.compare_digest(wanted, one) for one in given):
+        raise Refused(401, "UNSIGNED", "the signature does not fit")
+    return message_id
+
+
+def _signature(secret: str, message_id: str, timestamp: str, body: bytes) -> str:
+    """Return `v1,` and the HMAC-SHA256 of id, timestamp and body, as Standard Webhooks do."""
+    key = b64decode(secret.removeprefix(PREFIX))
+    told = f"{message_id}.{timestamp}.".encode() + body
+    return f"v1,{b64encode(hmac.digest(key, told, 'sha256')).decode()}"
+
+
+def _transaction(found: Transaction) -> Body:
+    return asdict(found) | {"currency": "CNY"}
+
+
+def _refund(found: Refund) -> Body:
+    names = ("refund_no", "number", "transaction_id", "amount_fen", "state", "refunded_at_ms")
+    return {name: getattr(found, name) for name in names}
+
+
+def _transfer(found: Transfer) -> Body:
+    return {
+        "bill_no": found.number,
+        "state": found.state,
+        "outside_no": found.outside_no,
+        "amount_fen": found.amount_fen,
+        "user": found.user,
+        "decided_at_ms": found.changed_at_ms if found.state in FINAL else 0,
+        "confirmation": found.confirmation,
+        "reason": found.reason,
+    }

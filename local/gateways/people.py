@@ -1,0 +1,125 @@
+"""What people do at a gateway: users who pay and confirm, operators at the merchant's console."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from local.gateways.core import Gateway, Refused, Transfer
+from local.gateways.policy import Mode, Policy
+
+Body = dict[str, Any]
+Found = TypeVar("Found")
+
+
+class People:
+    """The controls of one gateway: each public method takes the body of `POST /_fake/<name>`."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        user_of: Callable[[str], str] = str,
+        words: Mapping[str, str] | None = None,
+    ) -> None:
+        self._gateway, self._user_of, self._words = gateway, user_of, words or {}
+
+    def do(self, name: str, body: Body) -> Body:
+        """Do what a control names."""
+        if name.startswith("_") or name in {"do", "book"} or not hasattr(self, name):
+            raise Refused(404, "NOT_FOUND", "no such control")
+        done: Body = getattr(self, name)(body)
+        return done
+
+    def mode(self, body: Body) -> Body:
+        """Behave as `mode` says, or as `shares` say, drawn by `seed`."""
+        self._gateway.policy = policy = Policy.of(body)
+        if Mode.AUTHORIZATION_WITHDRAWN in policy.shares:
+            self._gateway.end_consents()
+        return {"mode": sorted(policy.shares)}
+
+    def pay(self, body: Body) -> Body:
+        """Let a user pay `payment_id`; `late` also what is closed, or paid already."""
+        paid = self._gateway.take_payment(
+            find(self._gateway.orders, body["payment_id"]),
+            self._user_of(body.get("payer", "somebody")),
+            body.get("amount_fen"),
+            is_forced=bool(body.get("late")),
+        )
+        return {"number": paid.number, "transaction_id": paid.transaction_id}
+
+    def confirm(self, body: Body) -> Body:
+        """Let a user confirm `withdrawal_id`, or agree to `authorization_no`."""
+        if "authorization_no" in body:
+            consent = self._gateway.agree(body["authorization_no"])
+            return {"number": consent.number, "state": consent.state}
+        transfer = find(self._gateway.transfers, body["withdrawal_id"])
+        self._gateway.confirm(transfer)
+        return self._shown(transfer)
+
+    def fail(self, body: Body) -> Body:
+        """Let `withdrawal_id` fail, for a `reason`."""
+        transfer = find(self._gateway.transfers, body["withdrawal_id"])
+        self._gateway.move(transfer, "failed", body.get("reason", "ACCOUNT_FROZEN"))
+        return self._shown(transfer)
+
+    def refund(self, body: Body) -> Body:
+        """Give back `amount_fen` of `payment_id` by hand, as an operator at the console."""
+        order = find(self._gateway.orders, body["payment_id"])
+        return {"number": self._gateway.refund_by_hand(order, body["amount_fen"]).refund_no}
+
+    def withdraw_authorization(self, body: Body) -> Body:
+        """Let a user end their consent `authorization_no`."""
+        consent = self._gateway.end(body["authorization_no"], "USER_CLOSE")
+        return {"number": consent.number, "state": consent.state}
+
+    def notify(self, body: Body) -> Body:
+        """Notify once more of all that `number` came to."""
+        self._gateway.tell_again(body["number"])
+        return {"number": body["number"]}
+
+    def advance(self, body: Body) -> Body:
+        """Put the gateway's clock forward by `ms`."""
+        self._gateway.clock.sleep_ms(body["ms"])
+        self._gateway.lapse()
+        return {"now_ms": self._gateway.clock.now_ms()}
+
+    def book(self) -> dict[str, list[Body]]:
+        """Return the books, which tests compare with the ledger."""
+        gateway = self._gateway
+        gateway.lapse()
+        orders, now_ms = gateway.orders.values(), gateway.clock.now_ms()
+        return {
+            "in": [
+                {
+                    "number": order.number,
+                    "amount_fen": order.amount_fen,
+                    "state": self._words.get(order.state(now_ms), order.state(now_ms)),
+                    "paid_fen": sum(paid.amount_fen for paid in order.transactions),
+                    "refunded_fen": sum(refund.amount_fen for refund in order.refunds),
+                    "transaction_ids": [paid.transaction_id for paid in order.transactions],
+                }
+                for order in orders
+            ],
+            "out": [
+                self._shown(transfer)
+                | {"amount_fen": transfer.amount_fen, "fail_reason": transfer.reason}
+                for transfer in gateway.transfers.values()
+            ],
+            "authorizations": [
+                {"number": one.number, "state": self._words.get(one.state, one.state)}
+                for one in gateway.consents.values()
+            ],
+        }
+
+    def _shown(self, transfer: Transfer) -> Body:
+        state = self._words.get(transfer.state, transfer.state)
+        return {"number": transfer.number, "state": state}
+
+
+def find(by_number: Mapping[str, Found], wanted: str) -> Found:
+    """Return what has the number *wanted*, or the last one of those that begin with it.
+
+    A withdrawal's transfers begin with its id, and a number for each attempt follows.
+    """
+    numbers = [number for number in by_number if wanted and number.startswith(wanted)]
+    if not numbers:
+        raise Refused(404, "NOT_FOUND", "nothing has this number")
+    return by_number[numbers[-1]]

@@ -1,0 +1,191 @@
+"""How a gateway behaves: what a call meets, and what becomes of notices and statements."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from random import Random
+from typing import Any
+
+from local.gateways.core import Gateway, Line, Refused, Transfer
+
+
+class Mode(StrEnum):
+    """One way to behave, as `POST /_fake/mode` names it."""
+
+    OK = "ok"
+    # What a call that creates something gets.
+    PAYS_AND_TIMES_OUT = "pays_and_times_out"
+    TIMES_OUT = "times_out"
+    PAYS_AND_FAILS = "pays_and_fails"
+    REFUSES = "refuses"
+    REFUSES_CALLS = "refuses_calls"
+    NOT_FOUND_THEN_FOUND = "not_found_then_found"
+    AUTHORIZATION_WITHDRAWN = "authorization_withdrawn"
+    # WeChat Pay always asks; a host's wallet does in this mode alone.
+    ASKS_CONFIRMATION = "asks_confirmation"
+    # What any call gets.
+    SLOW = "slow"
+    THROTTLES = "throttles"
+    FAILS = "fails"
+    # What becomes of notifications.
+    DUPLICATE_NOTIFICATIONS = "duplicate_notifications"
+    NO_NOTIFICATIONS = "no_notifications"
+    FORGED_NOTIFICATIONS = "forged_notifications"
+    STALE_NOTIFICATIONS = "stale_notifications"
+    REORDERED_NOTIFICATIONS = "reordered_notifications"
+    # What becomes of statements.
+    BILL_LINE_MISSING = "bill_line_missing"
+    BILL_LINE_CHANGED = "bill_line_changed"
+    BILL_DAMAGED = "bill_damaged"
+
+
+ANY_CALL = frozenset({Mode.SLOW, Mode.THROTTLES, Mode.FAILS})
+CREATING_CALL = ANY_CALL | {
+    *(Mode.PAYS_AND_TIMES_OUT, Mode.TIMES_OUT, Mode.PAYS_AND_FAILS, Mode.REFUSES),
+    *(Mode.REFUSES_CALLS, Mode.NOT_FOUND_THEN_FOUND, Mode.AUTHORIZATION_WITHDRAWN),
+    Mode.ASKS_CONFIRMATION,
+}
+NOTIFICATION = frozenset(mode for mode in Mode if mode.endswith("_notifications"))
+BILL = frozenset(mode for mode in Mode if mode.startswith("bill_"))
+BUSY = Refused(500, "SYSTEM_ERROR", "the gateway is busy")
+REFUSALS = {
+    Mode.THROTTLES: Refused(429, "FREQUENCY_LIMITED", "too many calls"),
+    Mode.FAILS: BUSY,
+    Mode.TIMES_OUT: BUSY,
+    Mode.REFUSES_CALLS: Refused(403, "NOT_ENOUGH", "the merchant lacks the money"),
+}
+DONE_ALL_THE_SAME = {Mode.PAYS_AND_TIMES_OUT, Mode.PAYS_AND_FAILS, Mode.NOT_FOUND_THEN_FOUND}
+
+# Longer than any caller waits for an answer.
+HANG_MS = 30_000
+SLOW_MS = 1_500
+# How many queries get NOT_FOUND for what is there already.
+HIDDEN_QUERIES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request whose signature is right: an *action* of the core, the number it is about."""
+
+    action: str
+    number: str
+    wanted: Any = None
+    creates: bool = False
+    is_authorized: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """What one call meets: before it is carried out, whether it is, and after that."""
+
+    mode: Mode = Mode.OK
+    wait_ms: int = 0
+    is_carried_out: bool = True
+    hang_ms: int = 0
+    refusal: Refused | None = None
+    """What the caller gets in place of the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A day's lines as the gateway tells them; *is_damaged*: in a file that ends too early."""
+
+    lines: list[Line]
+    is_damaged: bool = False
+
+
+@dataclass(slots=True)
+class Policy:
+    """The modes of a gateway, drawn for each call, notification and statement.
+
+    Each method is the one place where a gateway may behave badly in its way; simulations override
+    them. A draw depends on the seed, the subject, and how often that was asked for before; not on
+    the order in which callers come.
+    """
+
+    shares: Mapping[Mode, float] = field(default_factory=dict)
+    seed: int = 0
+    hang_ms: int = HANG_MS
+    slow_ms: int = SLOW_MS
+    _drawn: Counter[str] = field(default_factory=Counter)
+    _hidden: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, wanted: Any) -> Policy:  # noqa: ANN401 - JSON
+        """Read the body of `POST /_fake/mode`; a ValueError says what is wrong with it.
+
+        Either `mode` for everything, or `shares` for a part each: `{"times_out": 0.05}`.
+        """
+        names = {"mode", "shares", "seed", "hang_ms", "slow_ms"}
+        if not isinstance(wanted, dict) or set(wanted) - names:
+            raise ValueError(f"the body must be an object of {sorted(names)}")
+        if ("mode" in wanted) == ("shares" in wanted):
+            raise ValueError('give either "mode" or "shares"')
+        shares = wanted.get("shares", {wanted.get("mode"): 1.0})
+        return cls(
+            {Mode(name): float(share) for name, share in shares.items()},
+            int(wanted.get("seed", 0)),
+            int(wanted.get("hang_ms", HANG_MS)),
+            int(wanted.get("slow_ms", SLOW_MS)),
+        )
+
+    def draw(self, among: frozenset[Mode], subject: str) -> Mode:
+        """Return the mode that *subject* gets this time, of those *among*."""
+        kind = min(among)
+        self._drawn[f"{kind}/{subject}"] += 1
+        count = self._drawn[f"{kind}/{subject}"]
+        left = Random(f"{self.seed}/{kind}/{subject}/{count}").random()  # noqa: S311 - no secret
+        for mode, share in self.shares.items():
+            if mode not in among:
+                continue
+            if left < share:
+                return mode
+            left -= share
+        return Mode.OK
+
+    def meet(self, gateway: Gateway, call: Call) -> Meeting:
+        """Draw what a call meets."""
+        if call.action.startswith("find") and self._hidden[call.number]:
+            self._hidden[call.number] -= 1
+            code = "ORDER_NOT_EXIST" if call.action == "find_order" else "NOT_FOUND"
+            return Meeting(is_carried_out=False, refusal=Refused(404, code))
+        among = CREATING_CALL if call.creates else ANY_CALL
+        mode = self.draw(among, f"{call.action} {call.number}")
+        refusal = REFUSALS.get(mode)
+        if mode is Mode.REFUSES and call.action != "transfer":
+            refusal = Refused(403, "NO_AUTH", "the merchant may not do this")
+        if mode is Mode.AUTHORIZATION_WITHDRAWN and call.is_authorized:
+            gateway.end_consents()
+            refusal = Refused(403, "USER_NOT_AUTHORIZED", "the user has not agreed")
+        if mode is Mode.NOT_FOUND_THEN_FOUND and call.action in {"order", "transfer"}:
+            self._hidden.setdefault(call.number, HIDDEN_QUERIES)
+        return Meeting(
+            mode,
+            wait_ms=self.slow_ms if mode is Mode.SLOW else 0,
+            is_carried_out=refusal is None,
+            hang_ms=self.hang_ms if mode in {Mode.TIMES_OUT, Mode.PAYS_AND_TIMES_OUT} else 0,
+            refusal=BUSY if mode in DONE_ALL_THE_SAME else refusal,
+        )
+
+    def after_transfer(self, gateway: Gateway, transfer: Transfer, meeting: Meeting) -> None:
+        """Pay what nobody has to confirm; let it fail in the mode that refuses."""
+        if meeting.mode is Mode.REFUSES:
+            gateway.move(transfer, "failed", "ACCOUNT_FROZEN")
+        elif transfer.state == "processing":
+            gateway.move(transfer, "succeeded")
+
+    def delivery(self, subject: str) -> Mode:
+        """Draw what becomes of a notification."""
+        return self.draw(NOTIFICATION, subject)
+
+    def statement(self, day: str, lines: list[Line]) -> Statement | None:
+        """Return a day's statement, with what is drawn to be wrong with it; None: not yet."""
+        mode = self.draw(BILL, day)
+        if lines and mode is Mode.BILL_LINE_MISSING:
+            lines = lines[1:]
+        if lines and mode is Mode.BILL_LINE_CHANGED:
+            lines = [replace(lines[0], amount_fen=lines[0].amount_fen + 1), *lines[1:]]
+        return Statement(lines, is_damaged=mode is Mode.BILL_DAMAGED)

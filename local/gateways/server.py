@@ -1,0 +1,130 @@
+"""A provider over HTTP: its own routes for the merchant, `/_fake` for tests and people."""
+
+import asyncio
+import contextlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from local.gateways.core import MS_PER_S, Gateway, Made, Refused, WallClock
+from local.gateways.deliveries import RETRY_MS, Deliveries, Message
+from local.gateways.people import Body, People
+from local.gateways.policy import Call, Meeting, Policy
+
+TICK_S = 0.05
+Done = TypeVar("Done")
+
+
+class Provider(ABC):
+    """One gateway's protocol over the core: its routes, its notices, its words for states."""
+
+    words: Mapping[str, str] = {}
+
+    def __init__(self, retry_ms: Sequence[int] = RETRY_MS) -> None:
+        self.calls: list[str] = []
+        self.gateway = Gateway(WallClock(), Policy(), self._tell)
+        self.deliveries = Deliveries(self.gateway, retry_ms)
+
+    @abstractmethod
+    def routes(self) -> list[Route]:
+        """Return the routes of the merchant and its clients."""
+
+    @abstractmethod
+    def message(self, made: Made) -> Message | None:
+        """Return what tells the merchant of something, if it is told."""
+
+    def user_of(self, name: str) -> str:
+        """Return how the provider names the user *name*."""
+        return name
+
+    def forget(self, _: Body) -> None:
+        """Begin again with empty books."""
+        self.gateway.policy = Policy()
+        self.gateway.forget()
+        self.calls.clear()
+        self.deliveries.forget()
+
+    async def answer(self, request: Request, call: Call, do: Callable[[Meeting], Done]) -> Done:
+        """Carry out *call* as the policy wants it; Refused where it gets no answer."""
+        self.gateway.lapse()
+        meeting = self.gateway.policy.meet(self.gateway, call)
+        if meeting.wait_ms:
+            await asyncio.sleep(meeting.wait_ms / MS_PER_S)
+        done = do(meeting) if meeting.is_carried_out else None
+        if meeting.hang_ms:
+            await _hang(request, meeting.hang_ms)
+        if meeting.refusal or done is None:
+            raise meeting.refusal or Refused(500, "SYSTEM_ERROR")
+        return done
+
+    def _tell(self, made: Made) -> None:
+        if message := self.message(made):
+            self.deliveries.send(message)
+
+
+def application(provider: Provider) -> Starlette:
+    """Return a provider as a web application."""
+    people = People(provider.gateway, provider.user_of, provider.words)
+    shown: dict[str, Callable[[], Any]] = {
+        "book": people.book,
+        "calls": lambda: provider.calls,
+        "notifications": lambda: provider.deliveries.attempts,
+    }
+
+    async def control(request: Request) -> Response:
+        name = request.path_params["name"]
+        try:
+            body = json.loads(await request.body() or "{}")
+            if name == "forget":
+                provider.forget(body)
+                return Response(status_code=204)
+            return JSONResponse(people.do(name, body))
+        except Refused as refused:
+            return JSONResponse({"code": refused.code, "message": refused.message}, refused.status)
+        except (KeyError, ValueError, TypeError) as error:
+            return JSONResponse({"code": "PARAM_ERROR", "message": repr(error)}, 422)
+
+    async def show(request: Request) -> Response:
+        name = request.path_params["name"]
+        return JSONResponse(shown[name]()) if name in shown else Response(status_code=404)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        ticking = asyncio.get_running_loop().create_task(_tick(provider.gateway))
+        yield
+        ticking.cancel()
+        await provider.deliveries.stop()
+
+    controls = [Route("/_fake/{name}", control, methods=["POST"]), Route("/_fake/{name}", show)]
+    return Starlette(lifespan=lifespan, routes=[*provider.routes(), *controls])
+
+
+def write_secret(file: Path, text: str) -> None:
+    """Write a file that its owner alone can read."""
+    file.touch(mode=0o600)
+    file.write_text(text)
+
+
+async def _hang(request: Request, for_ms: int) -> None:
+    """Keep a caller waiting until they give up, or so long."""
+
+    async def gone() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(gone(), for_ms / MS_PER_S)
+
+
+async def _tick(gateway: Gateway) -> None:
+    """End what is overdue, also while no call comes."""
+    while True:
+        gateway.lapse()
+        await asyncio.sleep(TICK_S)

@@ -1,0 +1,494 @@
+"""WeChat Pay: API v3 for the merchant, and what tells who the merchant's clients are."""
+
+import asyncio
+import gzip
+import json
+import re
+import secrets
+from base64 import urlsafe_b64encode
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timedelta
+from hashlib import sha1, sha256
+from http import HTTPStatus
+from typing import Any, NoReturn
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from local.gateways.core import (
+    BEIJING,
+    MS_PER_S,
+    Consent,
+    Made,
+    Order,
+    Refund,
+    Refused,
+    Transaction,
+    Transfer,
+    digest,
+    get,
+)
+from local.gateways.deliveries import RETRY_MS, Message
+from local.gateways.people import Body
+from local.gateways.policy import Call, Meeting
+from local.gateways.server import Provider
+from local.gateways.wechat_statements import flow_file, trade_file
+from local.gateways.wechat_wire import GatewayKeys, rfc3339
+
+PAY = "/v3/pay/transactions"
+REFUNDS = "/v3/refund/domestic/refunds"
+TRANSFERS = "/v3/fund-app/mch-transfer/transfer-bills"
+CONSENTS = "/v3/fund-app/mch-transfer/user-confirm-authorization"
+CODE_PREFIX = "code-"
+ACCOUNT_COOKIE = "account"
+STATEMENT_READY_AFTER = timedelta(days=1, hours=10)
+# What the gateway gives an order that names no end.
+ORDER_LIFE_MS = 2 * 60 * 60 * MS_PER_S
+ORDER_NUMBER = re.compile(r"[0-9A-Za-z_*-]{6,32}")
+TRANSFER_NUMBER = re.compile(r"[0-9A-Za-z]{1,32}")
+# From here on the payee's name has to be given.
+NAMELESS_FEN_MAX = 199_999
+TRANSFER_FEN_MIN = 10
+REMARK_LENGTH_MAX = 32
+STATES = {
+    "unpaid": "NOTPAY",
+    "paid": "SUCCESS",
+    "closed": "CLOSED",
+    "awaiting_confirmation": "WAIT_USER_CONFIRM",
+    "processing": "PROCESSING",
+    "cancelling": "CANCELING",
+    "cancelled": "CANCELLED",
+    "succeeded": "SUCCESS",
+    "failed": "FAIL",
+    "active": "TAKING_EFFECT",
+}
+Handler = Callable[[Call, Meeting], Body | None]
+
+
+class WeChat(Provider):
+    """The gateway of one merchant."""
+
+    words = STATES
+
+    def __init__(
+        self, keys: GatewayKeys, base_url: str, retry_ms: Sequence[int] = RETRY_MS
+    ) -> None:
+        super().__init__(retry_ms)
+        self.keys, self.base_url = keys, base_url
+        self.files: dict[str, bytes] = {}
+
+    def user_of(self, name: str) -> str:
+        """Return the openid of the user *name*."""
+        return openid_of(self.keys.merchant.app_id, name)
+
+    def routes(self) -> list[Route]:
+        """Return the routes of API v3, and those that tell who a client is."""
+        order, transfer = f"{PAY}/out-trade-no/{{number}}", f"{TRANSFERS}/out-bill-no/{{number}}"
+        consent = f"{CONSENTS}/out-authorization-no/{{number}}"
+        return [
+            self._served("POST", f"{PAY}/jsapi", "order", self._order),
+            self._served("POST", f"{PAY}/native", "order", self._order),
+            self._served("GET", order, "find_order", self._find_order),
+            self._served("GET", f"{PAY}/id/{{number}}", "find_transaction", self._find_paid),
+            self._served("POST", f"{order}/close", "close", self._close),
+            self._served("POST", REFUNDS, "refund", self._refund),
+            self._served("GET", f"{REFUNDS}/{{number}}", "find_refund", self._find_refund),
+            self._served("POST", TRANSFERS, "transfer", self._transfer),
+            self._served("POST", f"{TRANSFERS}/transfer", "transfer", self._authorized_transfer),
+            self._served("GET", transfer, "find_transfer", self._find_transfer),
+            self._served("POST", f"{transfer}/cancel", "cancel", self._cancel),
+            self._served("POST", CONSENTS, "ask", self._ask),
+            self._served("GET", consent, "find_consent", self._find_consent),
+            self._served("POST", f"{consent}/close", "end", self._end),
+            self._served("GET", "/v3/bill/tradebill", "statement", self._trades),
+            self._served("GET", "/v3/bill/fundflowbill", "statement", self._flows),
+            Route("/v3/billdownload/file", self._download),
+            # Also for certificates: merchants with a public key have none to fetch.
+            self._served("GET", "/v3/{path:path}", "unknown", _unknown),
+            Route("/connect/oauth2/authorize", self._authorize),
+            Route("/sns/oauth2/access_token", self._login("code")),
+            Route("/sns/jscode2session", self._login("js_code")),
+        ]
+
+    def message(self, made: Made) -> Message | None:
+        """Return an event of API v3, where the merchant named an address for it."""
+        mch_id = self.keys.merchant.mch_id
+        match made:
+            case Transaction():
+                order = self.gateway.orders[made.number]
+                return self.keys.event(
+                    *(order.wanted["notify_url"], "TRANSACTION.SUCCESS", "transaction"),
+                    *(order.number, self._order_shown(order, made) | {"trade_state": "SUCCESS"}),
+                )
+            case Refund():
+                shown = self._refund_shown(made, "SUCCESS") | {"mchid": mch_id}
+                told = shown | {"refund_status": shown.pop("status")}
+                url, kind, type_ = made.wanted.get("notify_url"), "REFUND.SUCCESS", "refund"
+                number = made.refund_no
+            case Transfer():
+                url, number = made.wanted.get("notify_url"), made.number
+                kind, type_ = "MCHTRANSFER.BILL.FINISHED", "mch_payment"
+                told = self._transfer_described(made)
+            case Consent():
+                url, number = made.wanted["authorization_notify_url"], made.number
+                what = "CLOSED" if made.state == "closed" else "CONFIRMED"
+                kind, type_ = f"MCHTRANSFER.AUTHORIZATION.{what}", "mch_payment"
+                told = _consent_shown(made) | {"mchid": mch_id}
+        return self.keys.event(url, kind, type_, number, told) if url else None
+
+    # -- the protocol around each call
+
+    def _served(self, method: str, path: str, action: str, handler: Handler) -> Route:
+        async def endpoint(request: Request) -> Response:
+            status, answer = 200, None
+            try:
+                call = await self._read(request, action)
+                answer = await self.answer(
+                    request, call, lambda meeting: handler(call, meeting) or {}
+                )
+                status = 200 if answer else 204
+            except Refused as refused:
+                status = refused.status
+                answer = {"code": refused.code, "message": refused.message}
+            self.calls.append(f"{method} {request.url.path} {status}")
+            content = json.dumps(answer, ensure_ascii=False).encode() if answer else b""
+            media_type = "application/json" if content else None
+            return Response(content, status, self.keys.signed(content), media_type)
+
+        return Route(path, endpoint, methods=[method])
+
+    async def _read(self, request: Request, action: str) -> Call:
+        """Return a request of the merchant; Refused where it is not signed by it."""
+        body, query = await request.body(), request.scope["query_string"]
+        target = (request.scope["raw_path"] + (b"?" + query if query else b"")).decode("latin-1")
+        self.keys.check(request.method, target, request.headers, body)
+        try:
+            wanted = json.loads(body) if body else {}
+        except ValueError:
+            raise _wrong("the body is not JSON") from None
+        if not isinstance(wanted, dict):
+            raise _wrong("the body is not an object")
+        merchant = self.keys.merchant
+        if action in {"order", "transfer", "ask"} and wanted.get("appid") != merchant.app_id:
+            raise Refused(400, "APPID_MCHID_NOT_MATCH", "the merchant has no such appid")
+        wanted |= dict(request.query_params)
+        is_named = "mchid" in wanted or action not in {"order", "find_order", "close"}
+        if not is_named or wanted.get("mchid", merchant.mch_id) != merchant.mch_id:
+            raise _wrong("mchid")
+        names = ("out_trade_no", "out_refund_no", "out_bill_no", "out_authorization_no")
+        of_body = next((str(wanted[name]) for name in names if name in wanted), "")
+        is_authorized = request.url.path == f"{TRANSFERS}/transfer"
+        return Call(
+            *(action, request.path_params.get("number", of_body)),
+            wanted | ({"kind": request.url.path.rpartition("/")[2]} if action == "order" else {}),
+            creates=action in {"order", "refund", "transfer"},
+            is_authorized=is_authorized,
+        )
+
+    # -- money in
+
+    def _order(self, call: Call, _: Meeting) -> Body:
+        wanted, number = call.wanted, str(call.wanted.get("out_trade_no", ""))
+        amount, kind, payer = wanted.get("amount", {}), wanted["kind"], wanted.get("payer", {})
+        if not ORDER_NUMBER.fullmatch(number):
+            raise _wrong("out_trade_no: 6 to 32 of 0-9A-Za-z_-*")
+        if not _is_amount(amount.get("total")) or amount.get("currency", "CNY") != "CNY":
+            raise _wrong("amount.total: a whole number of fen, at least 1, in CNY")
+        if kind == "jsapi" and not payer.get("openid"):
+            raise _wrong("payer.openid is missing")
+        if not wanted.get("description") or "?" in str(wanted.get("notify_url", "?")):
+            raise _wrong("description, or a notify_url without parameters, is missing")
+        closes_at_ms = self.gateway.clock.now_ms() + ORDER_LIFE_MS
+        if until := wanted.get("time_expire"):
+            closes_at_ms = int(datetime.fromisoformat(until).timestamp() * MS_PER_S)
+        self.gateway.order(
+            Order(number, wanted, amount["total"], payer.get("openid"), closes_at_ms)
+        )
+        token = digest("prepay", number, digits=30)
+        if kind == "native":
+            return {"code_url": f"weixin://wxpay/bizpayurl?pr={token}"}
+        return {"prepay_id": f"wx{token}"}
+
+    def _find_order(self, call: Call, _: Meeting) -> Body:
+        order = get(self.gateway.orders, call.number, "ORDER_NOT_EXIST")
+        # It names the first payment alone.
+        return self._order_shown(order, next(iter(order.transactions), None))
+
+    def _find_paid(self, call: Call, _: Meeting) -> Body:
+        paid = self.gateway.find_transaction(call.number)
+        return self._order_shown(self.gateway.orders[paid.number], paid)
+
+    def _close(self, call: Call, _: Meeting) -> None:
+        self.gateway.close(call.number)
+
+    def _refund(self, call: Call, _: Meeting) -> Body:
+        wanted, amount = call.wanted, call.wanted.get("amount", {})
+        if not ORDER_NUMBER.fullmatch(call.number) or not _is_amount(amount.get("refund")):
+            raise _wrong("out_refund_no or amount.refund")
+        try:
+            paid = self.gateway.find_transaction(str(wanted.get("transaction_id")))
+        except Refused:
+            raise Refused(404, "RESOURCE_NOT_EXISTS", "no such payment") from None
+        if amount.get("total") != paid.amount_fen:
+            raise Refused(400, "INVALID_REQUEST", "amount.total is not what was paid")
+        refund = self.gateway.refund(call.number, paid.transaction_id, amount["refund"], wanted)
+        return self._refund_shown(refund, "PROCESSING")
+
+    def _find_refund(self, call: Call, _: Meeting) -> Body:
+        refund = get(self.gateway.refunds, call.number, "RESOURCE_NOT_EXISTS")
+        return self._refund_shown(refund, "SUCCESS")
+
+    def _order_shown(self, order: Order, paid: Transaction | None) -> Body:
+        """Return an order as queries and notifications show it."""
+        state = STATES[order.state(self.gateway.clock.now_ms())]
+        shown = {
+            **{name: order.wanted[name] for name in ("appid", "mchid")},
+            "out_trade_no": order.number,
+            "attach": order.wanted.get("attach", ""),
+            "trade_state": "REFUND" if order.refunds else state,
+            "trade_state_desc": state,
+            "trade_type": order.wanted["kind"].upper(),
+        }
+        if paid is None:
+            return shown | {"amount": {"total": order.amount_fen, "currency": "CNY"}}
+        amounts = dict.fromkeys(("total", "payer_total"), paid.amount_fen)
+        return shown | {
+            "transaction_id": paid.transaction_id,
+            "bank_type": "OTHERS",
+            "success_time": rfc3339(paid.paid_at_ms),
+            "payer": {"openid": paid.user},
+            "amount": amounts | dict.fromkeys(("currency", "payer_currency"), "CNY"),
+        }
+
+    def _refund_shown(self, refund: Refund, status: str) -> Body:
+        """Return a refund as calls, queries and notifications show it."""
+        paid_fen = self.gateway.find_transaction(refund.transaction_id).amount_fen
+        refunded = dict.fromkeys(("refund", "payer_refund", "settlement_refund"), refund.amount_fen)
+        totals = dict.fromkeys(("total", "payer_total", "settlement_total"), paid_fen)
+        at = rfc3339(refund.refunded_at_ms)
+        return {
+            "refund_id": refund.outside_no,
+            "out_refund_no": refund.refund_no,
+            "transaction_id": refund.transaction_id,
+            "out_trade_no": refund.number,
+            "channel": "ORIGINAL",
+            "user_received_account": "支付用户零钱",
+            **dict.fromkeys(("create_time", "success_time"), at),
+            "status": status,
+            "amount": refunded | totals | {"discount_refund": 0, "currency": "CNY"},
+        }
+
+    # -- money out
+
+    def _transfer(self, call: Call, meeting: Meeting) -> Body:
+        _check_transfer(call.wanted)
+        if not call.wanted.get("openid"):
+            raise _wrong("openid is missing")
+        return self._made(call, meeting, call.wanted["openid"], asks=True)
+
+    def _authorized_transfer(self, call: Call, meeting: Meeting) -> Body:
+        _check_transfer(call.wanted)
+        if {"openid", "notify_url"} & set(call.wanted):
+            raise _wrong("openid and notify_url have no place here")
+        consent = self.gateway.consents.get(call.wanted.get("out_authorization_no", ""))
+        is_known = call.wanted["out_bill_no"] in self.gateway.transfers
+        if consent is None or not (is_known or consent.state == "active"):
+            raise Refused(403, "USER_NOT_AUTHORIZED", "the user has not agreed, or not any more")
+        return self._made(call, meeting, consent.user, asks=False)
+
+    def _made(self, call: Call, meeting: Meeting, openid: str, *, asks: bool) -> Body:
+        number, fen = call.wanted["out_bill_no"], call.wanted["transfer_amount"]
+        made = self.gateway.transfer(meeting, number, call.wanted, fen, openid, asks=asks)
+        return _transfer_shown(made) | ({"package_info": p} if (p := made.confirmation) else {})
+
+    def _find_transfer(self, call: Call, _: Meeting) -> Body:
+        return self._transfer_described(get(self.gateway.transfers, call.number))
+
+    def _cancel(self, call: Call, _: Meeting) -> Body:
+        return _transfer_shown(self.gateway.cancel(call.number))
+
+    def _transfer_described(self, transfer: Transfer) -> Body:
+        """Return what queries and notifications show of a transfer."""
+        return _transfer_shown(transfer) | {
+            "mch_id": self.keys.merchant.mch_id,
+            "openid": transfer.user,
+            **{n: transfer.wanted[n] for n in ("appid", "transfer_amount", "transfer_remark")},
+            "update_time": rfc3339(transfer.changed_at_ms),
+        }
+
+    # -- consents
+
+    def _ask(self, call: Call, _: Meeting) -> Body:
+        needed = {"appid", "openid", "transfer_scene_id", "user_display_name"}
+        if not TRANSFER_NUMBER.fullmatch(call.number) or not all(map(call.wanted.get, needed)):
+            raise _wrong("out_authorization_no, or one of " + ", ".join(sorted(needed)))
+        if "?" in str(call.wanted.get("authorization_notify_url", "?")):
+            raise _wrong("authorization_notify_url")
+        consent = self.gateway.ask(call.number, call.wanted, call.wanted["openid"])
+        shown = _consent_shown(consent) | {"package_info": consent.confirmation}
+        names = ("out_authorization_no", "state", "create_time", "package_info")
+        return {name: shown[name] for name in names if shown[name]}
+
+    def _find_consent(self, call: Call, _: Meeting) -> Body:
+        consent = get(self.gateway.consents, call.number)
+        is_asked = call.wanted.get("is_display_authorization") == "true"
+        package = {"package_info": consent.confirmation} if consent.confirmation else {}
+        return _consent_shown(consent) | (package if is_asked else {})
+
+    def _end(self, call: Call, _: Meeting) -> Body:
+        return _consent_shown(self.gateway.end(call.number, "CLOSE_VIA_MCH_API"))
+
+    # -- statements
+
+    def _trades(self, call: Call, _: Meeting) -> Body:
+        merchant = self.keys.merchant
+        names = {"公众账号ID": merchant.app_id, "商户号": merchant.mch_id, "货币种类": "CNY"}
+        return self._file(call, lambda lines: trade_file(lines, names), "payment", "refund")
+
+    def _flows(self, call: Call, _: Meeting) -> Body:
+        if call.wanted.get("account_type") != "OPERATION":
+            raise _wrong("account_type: transfers are paid by OPERATION")
+        return self._file(call, flow_file, "transfer")
+
+    def _file(self, call: Call, write: Callable[[list[Any]], str], *kinds: str) -> Body:
+        day = call.wanted.get("bill_date", "")
+        try:
+            begins_at = datetime.fromisoformat(day).replace(tzinfo=BEIJING)
+        except ValueError:
+            raise _wrong("bill_date") from None
+        statement = self.gateway.statement(day, *kinds)
+        if statement is None:
+            raise Refused(400, "NO_STATEMENT_EXIST", "the day is not over")
+        ready_at_s = (begins_at + STATEMENT_READY_AFTER).timestamp()
+        if self.gateway.clock.now_ms() < ready_at_s * MS_PER_S:
+            raise Refused(400, "STATEMENT_CREATING", "the statement is made at ten")
+        if not statement.lines:
+            raise Refused(400, "NO_STATEMENT_EXIST", "nothing happened on this day")
+        content = write(statement.lines).encode()
+        # The hash is of what the file should be; a damaged one differs from it.
+        hash_value = sha1(content, usedforsecurity=False).hexdigest()
+        if statement.is_damaged:
+            content = content[: len(content) // 2]
+        if call.wanted.get("tar_type") == "GZIP":
+            content = gzip.compress(content, mtime=0)
+        token = secrets.token_hex(16)
+        self.files[token] = content
+        url = f"{self.base_url}/v3/billdownload/file?token={token}"
+        return {"hash_type": "SHA1", "hash_value": hash_value, "download_url": url}
+
+    async def _download(self, request: Request) -> Response:
+        try:
+            call = await self._read(request, "download")
+            content = get(self.files, call.wanted.get("token", ""))
+        except Refused as refused:
+            said = json.dumps({"code": refused.code}).encode()
+            return Response(said, refused.status, self.keys.signed(said), "application/json")
+        # As on the real one: the file itself is not signed, its hash was told before.
+        return Response(content, media_type="application/octet-stream")
+
+    # -- who a client is
+
+    async def _authorize(self, request: Request) -> Response:
+        """Lead back with a code, without a question: a browser is one account."""
+        given = request.query_params
+        back = given.get("redirect_uri", "")
+        is_known = given.get("appid") == self.keys.merchant.app_id
+        if not is_known or given.get("scope") != "snsapi_base" or not back.startswith("http"):
+            return Response("redirect_uri, scope or appid is wrong", HTTPStatus.BAD_REQUEST)
+        name = request.cookies.get(ACCOUNT_COOKIE) or secrets.token_hex(8)
+        said = urlencode({"code": f"{CODE_PREFIX}{name}", "state": given.get("state", "")})
+        answer = RedirectResponse(f"{back}?{said}", HTTPStatus.FOUND)
+        answer.set_cookie(ACCOUNT_COOKIE, name, httponly=True)
+        return answer
+
+    def _login(self, code_name: str) -> Callable[[Request], Awaitable[Response]]:
+        """Return the route that tells whose a code is; its errors are answers of 200."""
+
+        async def endpoint(request: Request) -> Response:
+            given, merchant = request.query_params, self.keys.merchant
+            code = given.get(code_name, "")
+            meeting = self.gateway.policy.meet(self.gateway, Call("login", code))
+            await asyncio.sleep(meeting.wait_ms / MS_PER_S)
+            busy = {429: (45011, "api minute-quota reach limit"), 500: (-1, "system error")}
+            refused = {
+                busy.get(meeting.refusal.status if meeting.refusal else 0): bool(meeting.refusal),
+                (40013, "invalid appid"): given.get("appid") != merchant.app_id,
+                (40125, "invalid appsecret"): given.get("secret") != merchant.app_secret,
+                (40002, "invalid grant_type"): given.get("grant_type") != "authorization_code",
+                (40029, "invalid code"): not code.startswith(CODE_PREFIX),
+            }
+            for error, applies in refused.items():
+                if applies:
+                    number, message = error or (-1, "system error")
+                    return JSONResponse({"errcode": number, "errmsg": message})
+            found = {"openid": self.user_of(code.removeprefix(CODE_PREFIX))}
+            if code_name == "js_code":
+                # A mini program's answer calls itself text, though it is JSON.
+                found |= {"session_key": secrets.token_urlsafe(16)}
+                return Response(json.dumps(found), media_type="text/plain")
+            tokens = {"access_token": secrets.token_urlsafe(32), "expires_in": 7200}
+            return JSONResponse(found | tokens | {"scope": "snsapi_base"})
+
+        return endpoint
+
+
+def openid_of(app_id: str, name: str) -> str:
+    """Return the openid of the user *name* under an app id: 28 characters, as real ones."""
+    hashed = sha256(f"openid/{app_id}/{name}".encode()).digest()
+    return "o" + urlsafe_b64encode(hashed).decode()[:27]
+
+
+def _transfer_shown(transfer: Transfer) -> Body:
+    return {
+        "out_bill_no": transfer.number,
+        "transfer_bill_no": transfer.outside_no,
+        "create_time": rfc3339(transfer.created_at_ms),
+        "state": STATES[transfer.state],
+        **({"fail_reason": transfer.reason} if transfer.reason else {}),
+    }
+
+
+def _consent_shown(consent: Consent) -> Body:
+    names = ("appid", "openid", "user_display_name", "transfer_scene_id")
+    shown: Body = {
+        "out_authorization_no": consent.number,
+        "state": STATES.get(consent.state, "CLOSED"),
+        "create_time": rfc3339(consent.created_at_ms),
+        **{name: consent.wanted[name] for name in names},
+    }
+    if consent.authorized_at_ms:
+        shown["authorization_id"] = digest("authorization", consent.number, digits=27)
+        shown["authorize_time"] = rfc3339(consent.authorized_at_ms)
+    if consent.closed_at_ms:
+        closed_at = rfc3339(consent.closed_at_ms)
+        shown["close_info"] = {"close_time": closed_at, "close_reason": consent.reason}
+    return shown
+
+
+def _check_transfer(wanted: Body) -> None:
+    amount: Any = wanted.get("transfer_amount")
+    needed = ("transfer_scene_id", "transfer_remark", "transfer_scene_report_infos")
+    if not TRANSFER_NUMBER.fullmatch(str(wanted.get("out_bill_no", ""))):
+        raise _wrong("out_bill_no: at most 32 letters and digits")
+    if not all(map(wanted.get, needed)):
+        raise _wrong("one of " + ", ".join(needed))
+    if not _is_amount(amount) or amount < TRANSFER_FEN_MIN:
+        raise _wrong(f"transfer_amount: at least {TRANSFER_FEN_MIN} fen")
+    if amount > NAMELESS_FEN_MAX and not wanted.get("user_name"):
+        raise _wrong("user_name is missing")
+    if len(wanted["transfer_remark"]) > REMARK_LENGTH_MAX:
+        raise _wrong("transfer_remark")
+
+
+def _unknown(_: Call, __: Meeting) -> NoReturn:
+    raise Refused(404, "RESOURCE_NOT_EXISTS", "there is no such page")
+
+
+def _is_amount(value: Any) -> bool:  # noqa: ANN401 - JSON
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _wrong(message: str) -> Refused:
+    return Refused(400, "PARAM_ERROR", message)

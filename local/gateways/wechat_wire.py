@@ -1,0 +1,198 @@
+"""The keys of WeChat Pay's API v3, its `WECHATPAY2-SHA256-RSA2048` signatures, and its events."""
+
+import json
+import re
+import secrets
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, Self
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+
+from local.gateways.core import BEIJING, MS_PER_S, Refused, digest, wall_s
+from local.gateways.deliveries import Message, Posted
+from local.gateways.server import write_secret
+
+SCHEME = "WECHATPAY2-SHA256-RSA2048"
+AGE_S_MAX = 300
+FIELD = re.compile(r'(\w+)="([^"]*)"')
+FIELDS = {"mchid", "nonce_str", "signature", "timestamp", "serial_no"}
+
+
+@dataclass(frozen=True, slots=True)
+class Merchant:
+    """Names and keys that a merchant of the gateway is given and keeps secret."""
+
+    mch_id: str
+    app_id: str
+    app_secret: str
+    cert_serial: str
+    private_key: str
+    api_v3_key: str
+    public_key_id: str
+    public_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayKeys:
+    """The gateway's own key pair, and what it has of its merchant's."""
+
+    private_key: rsa.RSAPrivateKey
+    merchants_key: rsa.RSAPublicKey
+    merchant: Merchant
+
+    @classmethod
+    def of(cls, folder: Path) -> Self:
+        """Return the keys in *folder*; made when they are missing.
+
+        `merchant.json` there is what the merchant gets, `gateway.pem` the gateway's own.
+        """
+        own_file, merchant_file = folder / "gateway.pem", folder / "merchant.json"
+        if not merchant_file.exists():
+            own = make_private_key()
+            write_secret(own_file, private_text(own))
+            # The last one: a start that was interrupted makes all of them again.
+            write_secret(merchant_file, json.dumps(asdict(_make_merchant(own))))
+        merchant = Merchant(**json.loads(merchant_file.read_text()))
+        merchants_key = _load(merchant.private_key).public_key()
+        return cls(_load(own_file.read_text()), merchants_key, merchant)
+
+    def check(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> None:
+        """Refuse a request that the merchant did not sign within the last five minutes."""
+        scheme, _, rest = headers.get("authorization", "").partition(" ")
+        given, merchant = dict(FIELD.findall(rest)), self.merchant
+        if scheme != SCHEME or not set(given) >= FIELDS:
+            raise _sign_error("the Authorization header is not complete")
+        if (given["mchid"], given["serial_no"]) != (merchant.mch_id, merchant.cert_serial):
+            raise _sign_error("no such merchant or certificate")
+        at_s = given["timestamp"]
+        if not at_s.isdecimal() or abs(wall_s() - int(at_s)) > AGE_S_MAX:
+            raise _sign_error("the timestamp is more than five minutes off")
+        signed = f"{method}\n{target}\n{at_s}\n{given['nonce_str']}\n".encode() + body + b"\n"
+        try:
+            self.merchants_key.verify(b64decode(given["signature"]), signed, PKCS1v15(), SHA256())
+        except (InvalidSignature, ValueError):
+            raise _sign_error("the signature does not fit") from None
+        # Without it the gateway would have to sign with a certificate, which new merchants lack.
+        if headers.get("wechatpay-serial", merchant.public_key_id) != merchant.public_key_id:
+            raise _sign_error("Wechatpay-Serial names no key of this gateway")
+
+    def signed(
+        self, body: bytes, at_s: int | None = None, key: rsa.RSAPrivateKey | None = None
+    ) -> dict[str, str]:
+        """Return the headers that prove who wrote *body*, an answer or a notification."""
+        timestamp, nonce = str(wall_s() if at_s is None else at_s), secrets.token_hex(16)
+        signed = f"{timestamp}\n{nonce}\n".encode() + body + b"\n"
+        signature = (key or self.private_key).sign(signed, PKCS1v15(), SHA256())
+        return {
+            "Wechatpay-Timestamp": timestamp,
+            "Wechatpay-Nonce": nonce,
+            "Wechatpay-Serial": self.merchant.public_key_id,
+            "Wechatpay-Signature": b64encode(signature).decode(),
+            "Wechatpay-Signature-Type": SCHEME,
+        }
+
+    def event(
+        self, url: str, kind: str, original_type: str, subject: str, resource: Mapping[str, Any]
+    ) -> Message:
+        """Return the event *kind* about what has the number *subject*, sealed."""
+        told = json.dumps(resource, sort_keys=True)
+        nonce = secrets.token_hex(6)
+        key = AESGCM(self.merchant.api_v3_key.encode())
+        sealed = key.encrypt(nonce.encode(), told.encode(), original_type.encode())
+        event = {
+            "id": f"EV-{digest(kind, subject, told, digits=30)}",
+            "create_time": rfc3339(wall_s() * MS_PER_S),
+            "resource_type": "encrypt-resource",
+            "event_type": kind,
+            "summary": kind,
+            "resource": {
+                "original_type": original_type,
+                "algorithm": "AEAD_AES_256_GCM",
+                "ciphertext": b64encode(sealed).decode(),
+                "associated_data": original_type,
+                "nonce": nonce,
+            },
+        }
+        body = json.dumps(event).encode()
+        return Message(
+            *(url, subject, body),
+            lambda at_s: self.signed(body, at_s),
+            lambda now_s: self._forge(body, now_s),
+        )
+
+    def _forge(self, body: bytes, now_s: int) -> list[Posted]:
+        wrong_key = self.signed(body, now_s, _others_key())
+        return [
+            (body, wrong_key),
+            # A true signature, of another body.
+            (body.replace(b'"EV-', b'"EV-9'), self.signed(body, now_s)),
+            # Serials that a library might go and fetch, or stumble over.
+            (body, wrong_key | {"Wechatpay-Serial": "5157F09EFDC096DE15EBE81A47057A7232F1B8E1"}),
+            (body, wrong_key | {"Wechatpay-Serial": "PUB_KEY_ID_" + "0" * 28}),
+            (body, wrong_key | {"Wechatpay-Signature": "not base64"}),
+            (body, {}),
+        ]
+
+
+def rfc3339(at_ms: int) -> str:
+    """Return *at_ms* as the gateway writes it: to the second, in Beijing's zone."""
+    return datetime.fromtimestamp(at_ms // MS_PER_S, UTC).astimezone(BEIJING).isoformat()
+
+
+def make_private_key() -> rsa.RSAPrivateKey:
+    """Return a new key pair."""
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+def private_text(key: rsa.RSAPrivateKey) -> str:
+    """Return the text of a key pair."""
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    return key.private_bytes(encoding, form, serialization.NoEncryption()).decode()
+
+
+def public_text(key: rsa.RSAPublicKey) -> str:
+    """Return the text of a public key."""
+    form = serialization.PublicFormat.SubjectPublicKeyInfo
+    return key.public_bytes(serialization.Encoding.PEM, form).decode()
+
+
+def _load(text: str) -> rsa.RSAPrivateKey:
+    key = serialization.load_pem_private_key(text.encode(), password=None)
+    assert isinstance(key, rsa.RSAPrivateKey)
+    return key
+
+
+def _make_merchant(own: rsa.RSAPrivateKey) -> Merchant:
+    return Merchant(
+        mch_id="1" + _digits(9),
+        app_id="wx" + secrets.token_hex(8),
+        app_secret=secrets.token_hex(16),
+        cert_serial=secrets.token_hex(20).upper(),
+        private_key=private_text(make_private_key()),
+        api_v3_key=secrets.token_hex(16),
+        public_key_id="PUB_KEY_ID_" + _digits(28),
+        public_key=public_text(own.public_key()),
+    )
+
+
+def _digits(count: int) -> str:
+    return "".join(str(secrets.randbelow(10)) for _ in range(count))
+
+
+def _sign_error(message: str) -> Refused:
+    return Refused(401, "SIGN_ERROR", message)
+
+
+@cache
+def _others_key() -> rsa.RSAPrivateKey:
+    return make_private_key()
