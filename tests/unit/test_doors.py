@@ -9,8 +9,6 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
-
 from local.packet_ids import PUBLISHED_IDS
 from local.places import ROOT
 from redpacket.edge.api import Api
@@ -38,20 +36,20 @@ def _answer(key: str, **claims: str) -> Mapping[str, Any]:
     return ROUTES[key](event, None)
 
 
-@pytest.mark.parametrize("key", ADMIN_ROUTES)
-@pytest.mark.parametrize("scope", ["", "hongbao", "hongbao/administrator", "HONGBAO/ADMIN"])
-def test_an_operators_route_refuses_a_token_without_the_scope(key: str, scope: str) -> None:
-    answer = _answer(key, sub="ann", scope=scope)
+def test_an_operators_route_refuses_a_token_without_the_scope() -> None:
+    for key in ADMIN_ROUTES:
+        for scope in ("", "hongbao", "hongbao/administrator", "HONGBAO/ADMIN"):
+            answer = _answer(key, sub="ann", scope=scope)
+            found = answer["statusCode"], json.loads(answer["body"])["code"]
+            assert (key, *found) == (key, 403, "forbidden")
 
-    assert (answer["statusCode"], json.loads(answer["body"])["code"]) == (403, "forbidden")
 
-
-@pytest.mark.parametrize("key", [key for key in ROUTES if not key.endswith("/feed")])
-def test_no_answer_is_stored_on_the_way_unless_it_says_so(key: str) -> None:
-    answer = _answer(key, sub="-no user id")
-
-    assert answer["headers"]["cache-control"] == "no-store"
-    assert answer["headers"]["x-request-id"] == "r"
+def test_no_answer_is_stored_on_the_way_unless_it_says_so() -> None:
+    for key in ROUTES:
+        if not key.endswith("/feed"):
+            headers = _answer(key, sub="-no user id")["headers"]
+            found = headers["cache-control"], headers["x-request-id"]
+            assert (key, *found) == (key, "no-store", "r")
 
 
 _COLD = """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -26,6 +28,7 @@ from redpacket.domain.lottery import (
     PrizeKind,
     PrizeStock,
 )
+from redpacket.domain.operators import Duty
 from redpacket.domain.packet import AmountsShown, PacketEnd, PacketStatus, Person
 from redpacket.domain.payments import PaymentRefund, PaymentReturn, ReturnReason
 from redpacket.domain.split import Split, amounts_fen
@@ -54,7 +57,6 @@ from redpacket.flows.reconciliation.reconcile import Reconciliation
 from redpacket.ports.accounts import Profile
 from testing.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet
 from testing.event_system import FAILED, EventSystem
-from tests.unit.test_roles import ROLES
 
 CONTRACT = json.loads(openapi.OPENAPI.read_text(encoding="utf-8"))
 SCHEMAS = CONTRACT["components"]["schemas"]
@@ -179,13 +181,18 @@ FIXED_CODES = {
 """What clients have relied on since 0.1.0."""
 
 
-@pytest.mark.parametrize("key", FIXED_CODES)
-def test_no_code_that_clients_know_has_gone(key: str) -> None:
-    assert set(FIXED_CODES[key].split()) <= openapi.codes_of(openapi.operations()[key])
+def test_no_code_that_clients_know_has_gone() -> None:
+    operations = openapi.operations()
+    gone = {
+        key: missing
+        for key, codes in FIXED_CODES.items()
+        if (missing := set(codes.split()) - openapi.codes_of(operations[key]))
+    }
+
+    assert gone == {}
 
 
-@pytest.mark.parametrize(("key", "operation"), ROUTES, ids=[key for key, _ in ROUTES])
-def test_a_route_takes_a_body_where_its_method_writes(key: str, operation: dict[str, Any]) -> None:
+def test_a_route_takes_a_body_where_its_method_writes() -> None:
     without_body = {
         "POST /admin/reconcile",
         "POST /admin/approvals/{approval_id}/approve",
@@ -202,7 +209,9 @@ def test_a_route_takes_a_body_where_its_method_writes(key: str, operation: dict[
         "POST /gateway/host/callback",
     }
 
-    assert ("requestBody" in operation) == (not key.startswith("GET ") and key not in without_body)
+    bare = {key for key, operation in ROUTES if "requestBody" not in operation}
+
+    assert bare == without_body | {key for key, _ in ROUTES if key.startswith("GET ")}
 
 
 def test_every_object_is_strict() -> None:
@@ -227,32 +236,32 @@ def test_every_object_is_strict() -> None:
     assert loose == [("CampaignAdmin", lists), ("HostPrompt", texts)]
 
 
-@pytest.mark.parametrize(("key", "operation"), ROUTES, ids=[key for key, _ in ROUTES])
-def test_a_route_says_who_may_ask(key: str, operation: dict[str, Any]) -> None:
-    expected: Any = None
-    if key in OPEN_ROUTES:
-        expected = []
-    elif "/admin/" in key:
-        roles = ROLES[key].split()
-        expected = [{"user": [f"hongbao/{role}"]} for role in ["admin", *roles]]
+def test_a_route_says_who_may_ask() -> None:
+    """Users by default; whom of the operators tests/unit/test_roles.py holds the doors to."""
+    admin = [{"user": ["hongbao/admin"]}]
+    for key, operation in ROUTES:
+        security = operation.get("security")
+        if "/admin/" in key:
+            assert security[:1] == admin, key
+            roles = {f"hongbao/{duty}" for duty in Duty}
+            assert all(len(one["user"]) == 1 for one in security), key
+            assert {one["user"][0] for one in security[1:]} <= roles, key
+        else:
+            assert security == ([] if key in OPEN_ROUTES else None), key
+        # A callback is refused for its signature.
+        assert ("401" in operation["responses"]) == (security != [] or "/gateway/" in key), key
 
-    assert operation.get("security") == expected
-    # A callback is refused for its signature.
-    assert ("401" in operation["responses"]) == (expected != [] or "/gateway/" in key)
 
+def test_a_route_names_the_parameters_of_its_path() -> None:
+    for key, operation in ROUTES:
+        shared = CONTRACT["components"]["parameters"]
+        parameters = [
+            shared[each["$ref"].rpartition("/")[2]] if "$ref" in each else each
+            for each in operation.get("parameters", [])
+        ]
+        named = [parameter["name"] for parameter in parameters if parameter["in"] == "path"]
 
-@pytest.mark.parametrize(("key", "operation"), ROUTES, ids=[key for key, _ in ROUTES])
-def test_a_route_names_the_parameters_of_its_path(key: str, operation: dict[str, Any]) -> None:
-    parameters = [
-        CONTRACT["components"]["parameters"][each["$ref"].rpartition("/")[2]]
-        if "$ref" in each
-        else each
-        for each in operation.get("parameters", [])
-    ]
-
-    named = [parameter["name"] for parameter in parameters if parameter["in"] == "path"]
-
-    assert named == [part[1:-1] for part in key.split("/") if part.startswith("{")]
+        assert named == [part[1:-1] for part in key.split("/") if part.startswith("{")], key
 
 
 # ---------------------------------------------------------------- what the views show
@@ -278,88 +287,73 @@ def _record(*, is_closed: bool, is_mine: bool) -> Record:
     )
 
 
-@pytest.mark.parametrize("is_closed", [False, True])
-@pytest.mark.parametrize("is_mine", [False, True])
-@pytest.mark.parametrize("amounts_shown", list(AmountsShown))
-def test_a_record_page_is_of_its_form(
-    amounts_shown: AmountsShown, *, is_closed: bool, is_mine: bool
-) -> None:
-    record = _record(is_closed=is_closed, is_mine=is_mine)
-    packet = replace(record.packet, amounts_shown=amounts_shown)
-    shown = views.record_view(replace(record, packet=packet), PEOPLE)
+def test_a_record_page_and_a_feed_are_of_their_form() -> None:
+    flags = (False, True)
+    for is_closed, is_mine, amounts_shown in itertools.product(flags, flags, AmountsShown):
+        record = _record(is_closed=is_closed, is_mine=is_mine)
+        changes: dict[str, Any] = {"amounts_shown": amounts_shown, "cover_url": "https://a.example"}
+        record = replace(record, packet=replace(record.packet, **changes))
+        feed = views.feed_view(record, PEOPLE)
 
-    assert errors_in("Record", shown) == []
-
-
-@pytest.mark.parametrize("is_closed", [False, True])
-@pytest.mark.parametrize("amounts_shown", list(AmountsShown))
-def test_a_feed_is_of_its_form(amounts_shown: AmountsShown, *, is_closed: bool) -> None:
-    record = _record(is_closed=is_closed, is_mine=True)
-    packet = replace(record.packet, amounts_shown=amounts_shown, cover_url="https://a.example/1")
-    shown = views.feed_view(replace(record, packet=packet), PEOPLE)
-
-    assert errors_in("Feed", shown) == []
-    assert "user_token" not in str(shown)
+        assert errors_in("Record", views.record_view(record, PEOPLE)) == []
+        assert errors_in("Feed", feed) == []
+        assert "user_token" not in str(feed)
 
 
-@pytest.mark.parametrize("is_new", [False, True])
-def test_a_claim_is_of_its_form(*, is_new: bool) -> None:
-    share = a_claim(a_packet(), 1, "me")
-    shown = views.claim_view(Claim(share, is_new=is_new))
-
-    assert errors_in("Claim", shown) == []
-
-
-def test_a_sent_packet_is_of_its_form() -> None:
-    assert errors_in("SentPacket", views.sent_view(a_packet(), "https://api.example")) == []
-
-
-@pytest.mark.parametrize("person", [ME, HER], ids=str)
-def test_a_users_own_page_is_of_its_form(person: Person) -> None:
-    assert errors_in("Me", {**PEOPLE.view(person), "balance_fen": 0}) == []
-
-
-@pytest.mark.parametrize("status", list(PacketStatus))
-def test_a_list_is_of_its_form(status: PacketStatus) -> None:
-    page = PacketList([(a_packet().packet_id, 100, NOW_MS, status)], 100, 1, 1, "a cursor")
-
-    for shown in (page, PacketList([], 0, 0, 0, None)):
-        assert errors_in("Sent", views.sent_list_view(shown)) == []
-        assert errors_in("Received", views.received_list_view(shown)) == []
-
-
-def test_a_book_is_of_its_form() -> None:
-    funding = entries(a_funding(a_packet()))
+def _shown() -> Iterator[tuple[str, Any]]:
+    """Yield the names of forms with what views show as them."""
+    for is_new in (False, True):
+        yield "Claim", views.claim_view(Claim(a_claim(a_packet(), 1, "me"), is_new=is_new))
+    yield "SentPacket", views.sent_view(a_packet(), "https://api.example")
+    for person in (ME, HER):
+        yield "Me", {**PEOPLE.view(person), "balance_fen": 0}
+    pages = [PacketList([], 0, 0, 0, None)]
+    for status in PacketStatus:
+        rows = [(a_packet().packet_id, 100, NOW_MS, status)]
+        pages.append(PacketList(rows, 100, 1, 1, "a cursor"))
+    for page in pages:
+        yield "Sent", views.sent_list_view(page)
+        yield "Received", views.received_list_view(page)
     deposit = Entry(user_account("me"), "deposit:1", TransferKind.DEPOSIT, 5, DEPOSITS, NOW_MS)
-
-    shown = views.transfers_view([*funding, deposit], "entry#1795000000000#deposit:1")
-
-    assert errors_in("Transfers", shown) == []
-
-
-def test_a_proof_is_of_its_form() -> None:
+    book = [*entries(a_funding(a_packet())), deposit]
+    yield "Transfers", views.transfers_view(book, "entry#1795000000000#deposit:1")
     terms = a_packet(count=3).terms
-    whole = views.proof_view(Proof(terms, 1, list(amounts_fen(terms)), None))
-    page = views.proof_view(Proof(terms, 1, list(amounts_fen(terms))[:2], "2"))
-
-    assert errors_in("Proof", whole) == errors_in("Proof", page) == []
-
-
-@pytest.mark.parametrize("differences", [[], DIFFERENCES], ids=["none", "some"])
-def test_what_operators_see_is_of_its_form(differences: list[Difference]) -> None:
-    reconciled = views.reconciliation_view(Reconciliation(differences))
-
-    assert errors_in("Audit", views.audit_view(differences)) == []
-    assert errors_in("Reconciliation", reconciled) == []
-    assert errors_in("Deposit", {"transfer_id": "deposit:1", "balance_fen": 1}) == []
-
-
-def test_switches_are_of_their_form() -> None:
+    yield "Proof", views.proof_view(Proof(terms, 1, list(amounts_fen(terms)), None))
+    yield "Proof", views.proof_view(Proof(terms, 1, list(amounts_fen(terms))[:2], "2"))
+    for differences in ([], DIFFERENCES):
+        yield "Audit", views.audit_view(differences)
+        yield "Reconciliation", views.reconciliation_view(Reconciliation(differences))
+    yield "Deposit", {"transfer_id": "deposit:1", "balance_fen": 1}
     turned = SwitchState(Switch.SEND, is_on=False, reason="维护", changed_at_ms=NOW_MS)
-    states = [turned, SwitchState(Switch.GRAB)]
+    yield "Switches", views.switches_view([turned, SwitchState(Switch.GRAB)])
+    yield "Switch", views.switch_view(turned)
+    for prize, attempts_left in itertools.product((None, PHONE, CASH), (None, 0, 3)):
+        draw = replace(A_DRAW, prize=prize, unit_no=1 if prize else 0)
+        yield "Drawn", lottery_views.drawn_view(Drawn(draw, attempts_left))
+        for drawn in (DrawPage("A" * 24, [draw], draw.draw_id), DrawPage("A" * 24, [], None)):
+            yield "Draws", lottery_views.draws_view(drawn)
+    seed = b"a seed of 32 b.." * 2
+    yield (
+        "DrawProof",
+        lottery_views.draw_proof_view(DrawProof("spring", "20270129", seed, "0" * 64)),
+    )
+    helped = HelpStatus.HELPED, HelpStatus.HELPED_BEFORE
+    for help_status, attempts_left in itertools.product(helped, (None, 3)):
+        yield "Helped", lottery_views.helped_view(Helped(help_status, attempts_left))
+    for cursor in (None, a_packet().packet_id):
+        yield "Preheated", views.preheated_view(Preheated(3, 2, cursor))
+    number = "0" * 32
+    returned = PaymentReturn(number, "tx", 99, ReturnReason.MISMATCHED, Channel.HOST, NOW_MS)
+    refund = PaymentRefund(number, "console-1", "u" * 24, 40, 60, NOW_MS)
+    yield "ListedReturns", {"items": [payment_views.listed_return_view(returned)], "next": None}
+    yield "Debts", {"items": [payment_views.debt_view(refund, 10)], "next": "0000000000000#x"}
+    yield "Health", health(HttpRequest({}, {}, {}, {}, b"")).body
 
-    assert errors_in("Switches", views.switches_view(states)) == []
-    assert errors_in("Switch", views.switch_view(turned)) == []
+
+def test_what_views_show_is_of_its_form() -> None:
+    wrong = [(name, found) for name, shown in _shown() if (found := errors_in(name, shown))]
+
+    assert wrong == []
 
 
 @pytest.mark.parametrize("changes", [{}, {"passphrase": "恭喜发财", "budget_left_fen": 0}], ids=str)
@@ -393,45 +387,6 @@ def test_users_see_no_weight_of_a_prize_that_is_off_and_no_stock() -> None:
     assert not {"total", "per_day", "per_hour", "issued", "version"} & {*phone, *cash}
     assert [prize["weight"] for prize in seen] == [3, 5]
     assert [prize["issued"] for prize in seen] == [2, 0]
-
-
-@pytest.mark.parametrize("prize", [None, PHONE, CASH], ids=["missed", "goods", "cash"])
-@pytest.mark.parametrize("attempts_left", [None, 0, 3])
-def test_a_draw_is_of_its_form(prize: Prize | None, attempts_left: int | None) -> None:
-    draw = replace(A_DRAW, prize=prize, unit_no=1 if prize else 0)
-
-    assert errors_in("Drawn", lottery_views.drawn_view(Drawn(draw, attempts_left))) == []
-    for page in (DrawPage("A" * 24, [draw], draw.draw_id), DrawPage("A" * 24, [], None)):
-        assert errors_in("Draws", lottery_views.draws_view(page)) == []
-
-
-def test_a_proof_of_a_day_is_of_its_form() -> None:
-    proof = DrawProof("spring", "20270129", b"a seed of 32 b.." * 2, "0" * 64)
-
-    assert errors_in("DrawProof", lottery_views.draw_proof_view(proof)) == []
-
-
-@pytest.mark.parametrize("attempts_left", [None, 3])
-@pytest.mark.parametrize("status", [HelpStatus.HELPED, HelpStatus.HELPED_BEFORE])
-def test_a_help_is_of_its_form(status: HelpStatus, attempts_left: int | None) -> None:
-    assert errors_in("Helped", lottery_views.helped_view(Helped(status, attempts_left))) == []
-
-
-@pytest.mark.parametrize("cursor", [None, a_packet().packet_id])
-def test_a_preheat_is_of_its_form(cursor: str | None) -> None:
-    assert errors_in("Preheated", views.preheated_view(Preheated(3, 2, cursor))) == []
-
-
-def test_what_waits_for_a_person_is_of_its_form() -> None:
-    number = "0" * 32
-    returned = PaymentReturn(number, "tx", 99, ReturnReason.MISMATCHED, Channel.HOST, NOW_MS)
-    refund = PaymentRefund(number, "console-1", "u" * 24, 40, 60, NOW_MS)
-
-    returns = {"items": [payment_views.listed_return_view(returned)], "next": None}
-    debts = {"items": [payment_views.debt_view(refund, 10)], "next": "0000000000000#x"}
-
-    assert errors_in("ListedReturns", returns) == []
-    assert errors_in("Debts", debts) == []
 
 
 def test_webhooks_are_of_their_form() -> None:
@@ -480,12 +435,6 @@ def test_events_are_of_the_form_that_receivers_are_promised() -> None:
     assert set(get_args(EventName)) == set(SUBSCRIBED)
 
 
-def test_the_health_page_is_of_its_form() -> None:
-    shown = health(HttpRequest({}, {}, {}, {}, b"")).body
-
-    assert errors_in("Health", shown) == []
-
-
 def _errors() -> list[RedPacketError]:
     kinds = [*Rejected.__subclasses__(), *RedPacketError.__subclasses__()]
     # The simulation has a refusal of its own, which no door answers.
@@ -495,15 +444,12 @@ def _errors() -> list[RedPacketError]:
     return [invalid, *(kind("no") for kind in refused)]
 
 
-@pytest.mark.parametrize("error", _errors(), ids=lambda error: error.code)
-def test_a_problem_is_of_its_form(error: RedPacketError) -> None:
-    status, _, body = problem_of(error, "a request's id")
+def test_each_problem_is_of_its_form() -> None:
+    for error in _errors():
+        status, _, body = problem_of(error, "a request's id")
 
-    assert body["status"] == status
-    assert errors_in(openapi.problem_name(error.code), body) == []
-
-
-def test_all_problems_are_tried() -> None:
+        assert body["status"] == status
+        assert errors_in(openapi.problem_name(error.code), body) == []
     assert {error.code for error in _errors()} == set(STATUS_BY_CODE)
 
 
@@ -518,124 +464,105 @@ CASH_PRIZE = {"title": "红包", "kind": "packet", "weight": 3, "total": 2, "amo
 A_TOKEN = PUBLISHED_USER_IDS.id_of("bob")
 A_CAMPAIGN = {"title": "雨", "starts_at_ms": 1, "ends_at_ms": 2, "status": "on"}
 
-BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
-    ("SendBody", SendBody, {"kind": "lucky", "total_fen": 100, "count": 3}),
-    ("WebhookBody", WebhookBody, {"url": "https://a.example/x", "events": [SUBSCRIBED[0]]}),
-    ("SendBody", SendBody, {"kind": "lucky", "total_fen": 1, "count": 1, "greeting": ""}),
-    ("SendBody", SendBody, {"kind": "lucky", "total_fen": 1, "count": 1, "split": None}),
-    *(
-        (
-            "SendBody",
-            SendBody,
-            {"kind": "lucky", "total_fen": 1, "count": 1, "split": split.value},
-        )
-        for split in Split
-        if split is not Split.EQUAL
-    ),
-    (
-        "SendBody",
-        SendBody,
+A_PACKET = {"kind": "lucky", "total_fen": 1, "count": 1}
+WHOLE_CAMPAIGN = {
+    **A_CAMPAIGN,
+    "description": "a",
+    "timezone": "UTC",
+    "miss_weight": 5,
+    "rules": {"attempts_per_user_per_day": 3, "wins_per_user_per_day": 1},
+    "when_sold_out": "miss",
+    "passphrase": "恭喜发财",
+    "budget_fen": 0,
+    "quota_per_user": 9,
+    "amounts_shown": "live",
+    "version": 1,
+}
+WHOLE_PRIZE = {
+    **A_PRIZE,
+    "per_day": 1,
+    "per_hour": 1,
+    "image_url": "https://a.example/1.png",
+    "description": "256 GB",
+    "attributes": {"colour": "red", "gb": 256, "new": True},
+    "once_per_user": True,
+    "status": "off",
+    "version": 1,
+}
+
+BODIES: dict[type[Any], list[dict[str, Any]]] = {
+    SendBody: [
+        {"kind": "lucky", "total_fen": 100, "count": 3},
+        {**A_PACKET, "greeting": ""},
+        {**A_PACKET, "split": None},
+        *({**A_PACKET, "split": split.value} for split in Split if split is not Split.EQUAL),
         {"kind": "equal", "total_fen": 10**6, "count": 10**6, "campaign_id": "rain-1"},
-    ),
-    ("CampaignBody", CampaignBody, A_CAMPAIGN),
-    (
-        "CampaignBody",
-        CampaignBody,
-        {
-            **A_CAMPAIGN,
-            "description": "a",
-            "timezone": "UTC",
-            "miss_weight": 5,
-            "rules": {"attempts_per_user_per_day": 3, "wins_per_user_per_day": 1},
-            "when_sold_out": "miss",
-            "passphrase": "恭喜发财",
-            "budget_fen": 0,
-            "quota_per_user": 9,
-            "amounts_shown": "live",
-            "version": 1,
-        },
-    ),
-    ("PrizeBody", PrizeBody, A_PRIZE),
-    ("PrizeBody", PrizeBody, CASH_PRIZE),
-    (
-        "PrizeBody",
-        PrizeBody,
-        {
-            **A_PRIZE,
-            "per_day": 1,
-            "per_hour": 1,
-            "image_url": "https://a.example/1.png",
-            "description": "256 GB",
-            "attributes": {"colour": "red", "gb": 256, "new": True},
-            "once_per_user": True,
-            "status": "off",
-            "version": 1,
-        },
-    ),
-    ("StockBody", StockBody, {"delta": -5}),
-    ("DrawBody", DrawBody, {}),
-    ("HelpBody", HelpBody, {"inviter_token": A_TOKEN, "transcript": "恭喜发财"}),
-    ("GrabBody", GrabBody, {}),
-    ("GrabBody", GrabBody, {"passphrase": None}),
-    ("DepositBody", DepositBody, {"user": "a@b.example|1", "amount_fen": 1}),
-    ("SwitchBody", SwitchBody, {"on": False, "reason": "维护"}),
-    ("SwitchBody", SwitchBody, {"on": True}),
-    ("ProfileBody", ProfileBody, {"nickname": " 名 ", "avatar_url": "https://a.example"}),
+    ],
+    WebhookBody: [{"url": "https://a.example/x", "events": [SUBSCRIBED[0]]}],
+    CampaignBody: [A_CAMPAIGN, WHOLE_CAMPAIGN],
+    PrizeBody: [A_PRIZE, CASH_PRIZE, WHOLE_PRIZE],
+    StockBody: [{"delta": -5}],
+    DrawBody: [{}],
+    HelpBody: [{"inviter_token": A_TOKEN, "transcript": "恭喜发财"}],
+    GrabBody: [{}, {"passphrase": None}],
+    DepositBody: [{"user": "a@b.example|1", "amount_fen": 1}],
+    SwitchBody: [{"on": False, "reason": "维护"}, {"on": True}],
+    ProfileBody: [{"nickname": " 名 ", "avatar_url": "https://a.example"}],
+}
+
+NO_CAMPAIGNS: list[dict[str, Any]] = [
+    {"title": " "},
+    {"timezone": "localtime"},
+    {"ends_at_ms": 10**13},
+    {"rules": {"more": 1}},
+    {"budget_fen": 1.5},
+    {"prizes": []},
+]
+NO_PRIZES: list[dict[str, Any]] = [
+    {"weight": 1.5},
+    {"total": -1},
+    {"issued": 0},
+    {"kind": "coupon"},
+    {"image_url": "http://a.example"},
+    {"attributes": {"a": [1]}},
+    {"attributes": {"a b": 1}},
 ]
 
-NO_BODIES: list[tuple[str, type[Any], dict[str, Any]]] = [
-    ("SendBody", SendBody, {"kind": "lucky", "total_fen": 100}),
-    ("SendBody", SendBody, {"kind": "lucky", "total_fen": 0, "count": 1}),
-    ("SendBody", SendBody, {"kind": "lucky", "total_fen": 1, "count": True}),
-    ("SendBody", SendBody, {"kind": "l", "total_fen": 1, "count": 1, "more": 1}),
-    (
-        "SendBody",
-        SendBody,
-        {"kind": "lucky", "total_fen": 1, "count": 1, "greeting": " " * 401},
-    ),
-    (
-        "SendBody",
-        SendBody,
-        {"kind": "lucky", "total_fen": 1, "count": 1, "campaign_id": "{rain}"},
-    ),
-    ("CampaignBody", CampaignBody, {**A_CAMPAIGN, "title": " "}),
-    ("CampaignBody", CampaignBody, {**A_CAMPAIGN, "timezone": "localtime"}),
-    ("CampaignBody", CampaignBody, {**A_CAMPAIGN, "ends_at_ms": 10**13}),
-    ("CampaignBody", CampaignBody, {**A_CAMPAIGN, "rules": {"more": 1}}),
-    ("CampaignBody", CampaignBody, {**A_CAMPAIGN, "budget_fen": 1.5}),
-    ("CampaignBody", CampaignBody, {**A_CAMPAIGN, "prizes": []}),
-    ("PrizeBody", PrizeBody, {**A_PRIZE, "weight": 1.5}),
-    ("PrizeBody", PrizeBody, {**A_PRIZE, "total": -1}),
-    ("PrizeBody", PrizeBody, {**A_PRIZE, "issued": 0}),
-    ("PrizeBody", PrizeBody, {**A_PRIZE, "kind": "coupon"}),
-    ("PrizeBody", PrizeBody, {**A_PRIZE, "image_url": "http://a.example"}),
-    ("PrizeBody", PrizeBody, {**A_PRIZE, "attributes": {"a": [1]}}),
-    ("PrizeBody", PrizeBody, {**A_PRIZE, "attributes": {"a b": 1}}),
-    ("PrizeBody", PrizeBody, {**CASH_PRIZE, "amount_fen": 0}),
-    ("StockBody", StockBody, {"delta": "1"}),
-    ("StockBody", StockBody, {"total": 5}),
-    ("DrawBody", DrawBody, {"prize_id": "phone"}),
-    ("HelpBody", HelpBody, {"inviter_token": "short", "transcript": ""}),
-    ("HelpBody", HelpBody, {"inviter_token": A_TOKEN}),
-    ("GrabBody", GrabBody, {"passphrase": "a" * 201}),
-    ("DepositBody", DepositBody, {"user": "-", "amount_fen": 1}),
-    ("DepositBody", DepositBody, {"user": "a\n", "amount_fen": 1}),
-    ("SwitchBody", SwitchBody, {}),
-    ("SwitchBody", SwitchBody, {"on": 1}),
-    ("SwitchBody", SwitchBody, {"on": True, "off": False}),
-    ("ProfileBody", ProfileBody, {"nickname": " \u3000"}),
-    ("ProfileBody", ProfileBody, {"nickname": "n", "avatar_url": "http://a.example"}),
-]
+NO_BODIES: dict[type[Any], list[dict[str, Any]]] = {
+    SendBody: [
+        {"kind": "lucky", "total_fen": 100},
+        {**A_PACKET, "total_fen": 0},
+        {**A_PACKET, "count": True},
+        {**A_PACKET, "kind": "l"},
+        {**A_PACKET, "more": 1},
+        {**A_PACKET, "greeting": " " * 401},
+        {**A_PACKET, "campaign_id": "{rain}"},
+    ],
+    CampaignBody: [{**A_CAMPAIGN, **change} for change in NO_CAMPAIGNS],
+    PrizeBody: [
+        {**CASH_PRIZE, "amount_fen": 0},
+        *({**A_PRIZE, **change} for change in NO_PRIZES),
+    ],
+    StockBody: [{"delta": "1"}, {"total": 5}],
+    DrawBody: [{"prize_id": "phone"}],
+    HelpBody: [{"inviter_token": "short", "transcript": ""}, {"inviter_token": A_TOKEN}],
+    GrabBody: [{"passphrase": "a" * 201}],
+    DepositBody: [{"user": "-", "amount_fen": 1}, {"user": "a\n", "amount_fen": 1}],
+    SwitchBody: [{}, {"on": 1}, {"on": True, "off": False}],
+    ProfileBody: [{"nickname": " \u3000"}, {"nickname": "n", "avatar_url": "http://a.example"}],
+}
 
 
-@pytest.mark.parametrize(("name", "model", "body"), BODIES, ids=str)
-def test_the_contract_admits_what_the_door_takes(name: str, model: Any, body: Any) -> None:
-    assert errors_in(name, body) == []
-    parse(model, body)
+def test_the_contract_admits_what_the_door_takes() -> None:
+    for model, bodies in BODIES.items():
+        for body in bodies:
+            assert errors_in(model.__name__, body) == [], body
+            parse(model, body)
 
 
-@pytest.mark.parametrize(("name", "model", "body"), NO_BODIES, ids=str)
-def test_the_contract_refuses_what_the_door_refuses(name: str, model: Any, body: Any) -> None:
-    assert errors_in(name, body)
-    with pytest.raises(InvalidRequest):
-        parse(model, body)
+def test_the_contract_refuses_what_the_door_refuses() -> None:
+    for model, bodies in NO_BODIES.items():
+        for body in bodies:
+            assert errors_in(model.__name__, body), body
+            with pytest.raises(InvalidRequest):
+                parse(model, body)
