@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Route, expect
 
-from tests.browser.conftest import MakePerson, Operator, Person
-
-WAIT_S = 50
-"""Longer than a busy machine takes for all that is looked at meanwhile."""
+from tests.browser.conftest import MakePerson, Operator
 
 
 def plan(operator: Operator, *, starts_in_ms: int = 0, **rules: Any) -> str:
@@ -52,15 +49,6 @@ def lottery(operator: Operator) -> str:
         operator, campaign_id, "cash", title="现金红包", kind="packet", amount_fen=888, total=10
     )
     return campaign_id
-
-
-@pytest.fixture(scope="module", autouse=True)
-def rain_by_a_round(operator: Operator) -> tuple[str, str]:
-    """A campaign and its packet, whose round of the beacon comes while other tests here run."""
-    operator.fund("operator")
-    campaign_id = plan(operator, title="新春红包雨", budget_fen=1_000, draw_beacon="day")
-    rain = {"total_fen": 1_000, "count": 5, "campaign_id": campaign_id}
-    return campaign_id, operator.send(operator.http, **rain, amounts_beacon="round")
 
 
 def test_a_wheel_turns_to_what_was_drawn_and_the_attempts_count(
@@ -173,57 +161,6 @@ def test_a_rain_gives_what_was_tapped_within_the_quota(
     zoe.shoot("rain-over")
     balance_fen = operator.as_user(zoe.name).get("/me").json()["balance_fen"]
     assert 0 <= balance_fen < 2_000
-
-
-def test_a_rain_by_a_round_counts_down_to_it_and_then_gives(
-    a_person: MakePerson, operator: Operator, rain_by_a_round: tuple[str, str]
-) -> None:
-    campaign_id, packet_id = rain_by_a_round
-    path = f"/campaigns/{campaign_id}#packets={packet_id}"
-    while operator.grab("first", packet_id).get("code") == "beacon_pending":
-        time.sleep(0.5)  # where this test runs alone
-    sol, sue = a_person(f"sol-{campaign_id}", None), a_person("Sue", path, locale="en-US")
-    sol.page.clock.install()
-    sol.go(path)
-    _be_early(sol, packet_id)
-    _be_early(sue, packet_id)
-
-    sol.page.get_by_role("button", name="抢一个").click()
-    expect(sol.page.get_by_role("timer")).to_contain_text("秒 后开始")
-    expect(sol.page.locator(".catch")).to_have_text("正在等待公开随机数，请稍等几秒")
-    sol.shoot("rain-by-a-round")
-    assert sol.audit() == []
-    sue.page.get_by_role("button", name="Grab one").click()
-    expect(sue.page.get_by_role("timer")).to_contain_text("Starts in")
-    sue.shoot("rain-by-a-round-en")
-    sue.go(f"/packets/{packet_id}")
-    expect(sue.page.locator("red-packet").get_by_text("Starts in")).to_be_visible()
-    sue.shoot("packet-by-a-round-en", full=False)
-
-    sol.page.unroute("**/grab")
-    sol.page.clock.fast_forward(WAIT_S * 1_000)
-    expect(sol.page.get_by_role("timer")).to_have_count(0)
-    sol.page.get_by_role("button", name="抢一个").click()
-    expect(sol.page.get_by_text(re.compile("你抢到 1 个")).first).to_be_visible()
-    assert operator.as_user(sol.name).get("/me").json()["balance_fen"] > 0
-
-
-def _be_early(person: Person, packet_id: str) -> None:
-    """Let a person meet a packet as it was before its round."""
-
-    def refuse(route: Route) -> None:
-        body = {"code": "beacon_pending", "status": 503, "title": "Beacon pending"}
-        route.fulfill(status=503, headers={"retry-after": str(WAIT_S)}, json=body)
-
-    def show(route: Route) -> None:
-        if route.request.is_navigation_request():
-            route.continue_()
-            return
-        record = route.fetch().json()
-        route.fulfill(json={**record, "beacon_at_ms": int(time.time() + WAIT_S) * 1000})
-
-    person.page.route("**/grab", refuse)
-    person.page.route(f"**/packets/{packet_id}", show)
 
 
 def test_before_its_start_a_campaign_counts_down(a_person: MakePerson, operator: Operator) -> None:

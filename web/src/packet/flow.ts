@@ -138,15 +138,7 @@ export class PacketFlow {
     if (this.#grabToken) {
       const token = this.#grabToken;
       this.#grabToken = undefined;
-      const opened = client.ask<Schemas["Claim"]>("POST", `/packets/${packetId}/open`, {
-        body: { grab_token: token },
-        ...repeats,
-      });
-      return opened.catch((error: unknown) => {
-        // Its round is late: the admission holds.
-        if (problemOf(error).code === "beacon_pending") this.#grabToken = token;
-        throw error;
-      });
+      return client.ask("POST", `/packets/${packetId}/open`, { body: { grab_token: token }, ...repeats });
     }
     const body = passphrase === undefined ? {} : { passphrase };
     return client.ask("POST", `/packets/${packetId}/grab`, { body, ...repeats });

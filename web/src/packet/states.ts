@@ -34,9 +34,6 @@ export type State =
   | "refused" // not for this viewer, or not now
   | "missing";
 
-/** So long after its time a round is usually there: signed, fetched and verified. */
-const ROUND_READ_MS = 2000;
-
 /** States in which the viewer's claim can still be made. */
 export const BEFORE: readonly State[] = ["ready", "waiting", "admitted"];
 
@@ -48,7 +45,7 @@ export function coverOf(packet: Packet): Cover {
     is_exclusive: packet.is_exclusive,
     needs_passphrase: packet.needs_passphrase,
     is_two_step: packet.opening === "two_step",
-    starts_at_ms: takenFromMs(packet),
+    starts_at_ms: packet.starts_at_ms,
     cover_url: packet.cover_url,
   };
 }
@@ -73,12 +70,7 @@ export function stateOf(packet: Packet, nowMs: number): State {
   if (packet.status === "emptied") return "gone";
   if (packet.status !== "open") return packet.remaining_count > 0 ? "expired" : "gone";
   if (packet.expires_at_ms <= nowMs) return "expired";
-  return takenFromMs(packet) > nowMs ? "waiting" : "ready";
-}
-
-/** When the first share can be taken: also the round of the beacon must be there. */
-function takenFromMs({ starts_at_ms, beacon_at_ms }: Packet): number {
-  return Math.max(starts_at_ms, beacon_at_ms ? beacon_at_ms + ROUND_READ_MS : 0);
+  return packet.starts_at_ms > nowMs ? "waiting" : "ready";
 }
 
 /** Where a viewer without a token stands. */

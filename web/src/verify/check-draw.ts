@@ -2,8 +2,7 @@
 
 import type { Client, Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";
-import { chainCommitment, choose, drawPoint, roundOfDraw } from "./draws.ts";
-import { isChainTrue, randomnessOf } from "./terms.ts";
+import { chainCommitment, choose, drawPoint, isChainTrue, randomnessOf } from "./draws.ts";
 
 type Draw = Schemas["Draws"]["items"][number];
 
@@ -24,17 +23,13 @@ export async function checkDraw(
     if (problemOf(error).code === "proof_not_ready") return "later";
     throw error;
   }
-  // A draw with a round of its own brings it along, and may say that its prize was gone.
-  const own = proof.beacon?.is_per_draw ? draw : undefined;
-  const roundNo = own ? roundOfDraw(proof.beacon!, draw.attempted_at_ms ?? 0) : proof.beacon_round;
-  const { signature } = own ?? proof;
-  const randomness = signature ? randomnessOf(signature) : undefined;
+  const randomness = proof.signature ? randomnessOf(proof.signature) : undefined;
   const point = drawPoint(proof.seed, campaignId, userToken, draw.n, randomness);
   const isTrue =
     chainCommitment(proof.seed, campaignId, draw.day, proof.beacon) === proof.commitment &&
-    draw.beacon_round === roundNo &&
+    draw.beacon_round === proof.beacon_round &&
     (!proof.beacon || isChainTrue(proof.beacon)) &&
     point === draw.point &&
-    choose(draw.odds, point) === (draw.prize?.prize_id ?? own?.gone_prize_id ?? null);
+    choose(draw.odds, point) === (draw.prize?.prize_id ?? null);
   return isTrue ? "true" : "false";
 }

@@ -16,12 +16,19 @@ export interface Beacon {
   period_s: number;
   committed_at_ms: number;
   timezone: string;
-  /** Whether each draw takes a round of its own. */
-  is_per_draw?: boolean;
 }
 
-/** A draw's round is later than its beginning by so much. */
-const WAIT_MS = 6000;
+const QUICKNET = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971";
+
+/** Drand's chain has one beginning: by another one a known round would pass for a later one. */
+export function isChainTrue({ chain_hash, genesis_s, period_s }: Beacon): boolean {
+  return chain_hash !== QUICKNET || (genesis_s === 1692803367 && period_s === 3);
+}
+
+/** What a round of the beacon contributes: the SHA-256 of its signature, both in hex. */
+export function randomnessOf(signature: string): string {
+  return hex(sha256(bytesOf(signature)));
+}
 
 /** What the campaign has shown since its creation; *seed* in hex, *day* like 20270129. */
 export function chainCommitment(seed: string, campaignId: string, day: string, beacon?: Beacon | null): string {
@@ -32,8 +39,7 @@ export function chainCommitment(seed: string, campaignId: string, day: string, b
   for (let count = 0; count < days; count++) head = sha256(head);
   if (!beacon) return hashText(`rpc1,${campaignId},${hex(head)}`);
   const { chain_hash, genesis_s, period_s, committed_at_ms, timezone } = beacon;
-  const ends = beacon.is_per_draw ? ",draw" : "";
-  const terms = `${chain_hash},${genesis_s},${period_s},${committed_at_ms},${timezone}${ends}`;
+  const terms = `${chain_hash},${genesis_s},${period_s},${committed_at_ms},${timezone}`;
   return hashText(`rpc2,${campaignId},${hex(head)},${terms}`);
 }
 
@@ -58,12 +64,6 @@ export function drawPoint(
 ): number {
   const digest = hashText(pointText(seed, campaignId, userToken, n, randomness));
   return parseInt(digest.slice(0, POINT_BITS / 4), 16);
-}
-
-/** The round of a draw that began at a time: it was unknown then. */
-export function roundOfDraw(beacon: Beacon, attemptedAtMs: number): number {
-  const afterMs = Math.max(attemptedAtMs, beacon.committed_at_ms) + WAIT_MS;
-  return Math.max(1, Math.ceil((afterMs / 1000 - beacon.genesis_s) / beacon.period_s) + 1);
 }
 
 /** The prize that *point* means by *odds*; null for a miss, undefined for odds that can't be read. */

@@ -2,7 +2,7 @@
 
 import type { Schemas } from "../api/client.ts";
 import { amountsFen } from "./splits.ts";
-import { commitmentOf, Impossible, isChainTrue, roundOf, type Terms } from "./terms.ts";
+import { commitmentOf, Impossible, type Terms } from "./terms.ts";
 
 export interface Difference {
   share_no: number;
@@ -28,9 +28,9 @@ export function verifyPacket(
   claims: readonly Pick<Schemas["ShownClaim"], "share_no" | "amount_fen">[],
   noted?: string,
 ): Verdict {
-  const { algorithm, total_fen, count, share_fen_min, share_fen_max, unit_fen, seed, beacon, signature } = proof;
+  const { algorithm, total_fen, count, share_fen_min, share_fen_max, unit_fen, seed } = proof;
   const bounds = { share_fen_min, share_fen_max, unit_fen };
-  const terms: Terms = { split: algorithm, total_fen, count, ...bounds, seed, beacon, signature };
+  const terms: Terms = { split: algorithm, total_fen, count, ...bounds, seed };
   const commitment = commitmentOf(terms);
   let amounts: number[] = [];
   try {
@@ -54,15 +54,7 @@ export function verifyPacket(
     isCommitmentTrue &&
     isNotedTrue !== false &&
     isSumTrue &&
-    isRoundTrue(proof, claims.length) &&
     differences.length === 0;
   const claimCount = claims.length;
   return { isTrue, commitment, isCommitmentTrue, isNotedTrue, amounts, isSumTrue, claimCount, differences };
-}
-
-/** Its signature is taken as the proof has it: `python3 -m redpacket.verify` checks that. */
-function isRoundTrue({ beacon, beacon_round, signature }: Schemas["Proof"], claimCount: number): boolean {
-  if (!beacon) return true;
-  if (!signature) return claimCount === 0;
-  return isChainTrue(beacon) && beacon_round === roundOf(beacon);
 }

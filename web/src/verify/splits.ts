@@ -1,6 +1,6 @@
 /** Every split, as docs/fairness.md has it; integers of any size, so nothing is rounded. */
 
-import { splitSeed, unitsOf, type Split, type Terms, type Units } from "./terms.ts";
+import { seedBytes, unitsOf, type Split, type Terms, type Units } from "./terms.ts";
 import { seedWords, wordBlock, WORD_BITS, WORD_MAX, WORDS_PER_BLOCK } from "./words.ts";
 
 type Words = Iterator<bigint, unknown>;
@@ -8,7 +8,7 @@ type Words = Iterator<bigint, unknown>;
 /** All amounts of a packet in fen, by share number. Throws Impossible. */
 export function amountsFen(terms: Terms): number[] {
   const units = unitsOf(terms);
-  const amounts = inUnits(terms.split, units, splitSeed(terms));
+  const amounts = inUnits(terms.split, units, seedBytes(terms.seed));
   return amounts.map((amount) => Number(amount) * terms.unit_fen);
 }
 

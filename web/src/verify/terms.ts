@@ -21,19 +21,6 @@ export interface Terms {
   unit_fen: number;
   /** 16 bytes in base64url without padding. */
   seed: string;
-  /** Which round of a public beacon decides the amounts together with the seed. */
-  beacon?: PacketBeacon | null;
-  /** That round's, in hex; null where it never came. */
-  signature?: string | null;
-}
-
-/** As the API shows it. */
-export interface PacketBeacon {
-  chain_hash: string;
-  genesis_s: number;
-  period_s: number;
-  committed_at_ms: number;
-  starts_at_ms: number;
 }
 
 /** Terms in units of `unit_fen`: what the algorithms read. */
@@ -49,11 +36,8 @@ export class Impossible extends Error {}
 
 /** The text that the commitment hashes. */
 export function canonical(terms: Terms): string {
-  const { split, total_fen, count, share_fen_min, share_fen_max, unit_fen, seed, beacon } = terms;
-  const text = [split, total_fen, count, share_fen_min, share_fen_max, unit_fen, seed].join(",");
-  if (!beacon) return `rp1,${text}`;
-  const { chain_hash, genesis_s, period_s, committed_at_ms, starts_at_ms } = beacon;
-  return `rp2,${text},${[chain_hash, genesis_s, period_s, committed_at_ms, starts_at_ms].join(",")}`;
+  const { split, total_fen, count, share_fen_min, share_fen_max, unit_fen, seed } = terms;
+  return ["rp1", split, total_fen, count, share_fen_min, share_fen_max, unit_fen, seed].join(",");
 }
 
 /** SHA-256 of a text, in hex. */
@@ -63,33 +47,6 @@ export function hashText(text: string): string {
 
 export function commitmentOf(terms: Terms): string {
   return hashText(canonical(terms));
-}
-
-/** What the amounts are made of. Throws Impossible for a malformed seed. */
-export function splitSeed(terms: Terms): Uint8Array {
-  const seed = seedBytes(terms.seed);
-  if (!terms.beacon) return seed;
-  const randomness = terms.signature ? randomnessOf(terms.signature) : "none";
-  return bytesOf(hashText(`rpb1,${terms.seed},${randomness}`)).slice(0, seed.length);
-}
-
-/** What a round of the beacon contributes: the SHA-256 of its signature, both in hex. */
-export function randomnessOf(signature: string): string {
-  return hex(sha256(bytesOf(signature)));
-}
-
-const QUICKNET = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971";
-const MARGIN_MS = 10_000;
-
-/** Drand's chain has one beginning: by another one a known round would pass for a later one. */
-export function isChainTrue({ chain_hash, genesis_s, period_s }: Omit<PacketBeacon, "starts_at_ms">): boolean {
-  return chain_hash !== QUICKNET || (genesis_s === 1692803367 && period_s === 3);
-}
-
-/** The round that the commitment names. */
-export function roundOf({ genesis_s, period_s, committed_at_ms, starts_at_ms }: PacketBeacon): number {
-  const sinceMs = Math.max(starts_at_ms, committed_at_ms) + MARGIN_MS - genesis_s * 1000;
-  return Math.max(1, Math.ceil(sinceMs / (period_s * 1000)) + 1);
 }
 
 /** The bytes of a seed in base64url; throws Impossible for any other text. */

@@ -42,7 +42,6 @@ export class Lottery extends View {
   declare checked: Record<string, Checked>;
   declare helped: Schemas["Helped"]["outcome"] | undefined;
   declare myToken: string;
-  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     super();
@@ -135,9 +134,6 @@ export class Lottery extends View {
   }
 
   async #play(): Promise<void> {
-    // Or a tap meanwhile would draw twice.
-    clearTimeout(this.#timer);
-    if (!this.isConnected) return;
     await (this.game === "wheel" ? this.#spin() : this.attempt(() => this.#draw()));
   }
 
@@ -164,10 +160,7 @@ export class Lottery extends View {
       });
       session.writes.end(this.#slot);
     } catch (error) {
-      const { code, passesByItself, retryAfterS } = problemOf(error);
-      if (!passesByItself) session.writes.end(this.#slot);
-      // Any key asks for the draw that was begun; its round is a few seconds away.
-      if (code === "beacon_pending") this.#timer = setTimeout(() => void this.#play(), 1000 * (retryAfterS ?? 1));
+      if (!problemOf(error).passesByItself) session.writes.end(this.#slot);
       throw error;
     } finally {
       this.isDrawing = false;

@@ -4,7 +4,7 @@ import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";
-import { duration, problemText } from "../i18n/packet.ts";
+import { problemText } from "../i18n/packet.ts";
 import { t } from "../i18n/page.ts";
 import { yuan } from "../money.ts";
 import { session } from "../session.ts";
@@ -42,8 +42,6 @@ export class Rain extends View {
   #sumFen = 0;
   #wins = 0;
   #freeAtMs = 0;
-  /** When the round is there that decides amounts, as far as the last answer knew. */
-  #roundAtMs = 0;
   #sky: Sky | undefined;
 
   constructor() {
@@ -70,7 +68,6 @@ export class Rain extends View {
   override render() {
     if (this.packetIds.length === 0) return html`<p class="empty">${t("rain_missing")}</p>`;
     const last = this.catches.at(-1);
-    const leftMs = this.#roundAtMs - Date.now();
     return html`
       <div class="rain">
         <canvas aria-hidden="true"></canvas>
@@ -84,15 +81,13 @@ export class Rain extends View {
         ? nothing
         : html`
             <button
-              class="primary ${leftMs > 0 ? "is-waiting" : ""}"
-              aria-disabled=${this.isAsking || leftMs > 0 ? "true" : "false"}
+              class="primary"
+              aria-disabled=${this.isAsking ? "true" : "false"}
               @click=${() => void this.#grab()}
             >
               ${t("rain_tap")}
             </button>
-            ${leftMs > 0
-              ? html`<p class="countdown" role="timer">${t("starts_in", { time: duration(leftMs) })}</p>`
-              : html`<p class="hint center">${t("rain_hint")}</p>`}
+            <p class="hint center">${t("rain_hint")}</p>
           `}
       ${this.#wins
         ? html`<p class="caught">
@@ -127,18 +122,12 @@ export class Rain extends View {
       if (OVER.includes(code)) this.#drop(packetId);
       if (ALL_OVER.includes(code)) this.#left = [];
       if (retryAfterS) this.#freeAtMs = Date.now() + 1000 * retryAfterS;
-      if (code === "beacon_pending") this.#countDown((this.#roundAtMs = this.#freeAtMs));
       const text = code === "packet_emptied" ? t("rain_late") : problemText(code);
       this.catches = [...this.catches, { text, isWin: false }];
     } finally {
       this.isAsking = false;
       if (this.#left.length === 0 || Date.now() >= this.endsAtMs) this.#stop();
     }
-  }
-
-  #countDown(toMs: number): void {
-    this.requestUpdate();
-    if (Date.now() < toMs && this.isConnected) setTimeout(() => this.#countDown(toMs), 500);
   }
 
   #win(fen: number): void {
