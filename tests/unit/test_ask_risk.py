@@ -16,7 +16,7 @@ from redpacket.domain.claim import EMPTIED_KEPT_MS
 from redpacket.domain.errors import NotInAudience, PacketEmptied, Unavailable
 from redpacket.domain.packet import Packet, Person
 from redpacket.flows.guards.ask_risk import RiskCheck
-from testing.builders import a_campaign, a_prize
+from testing.builders import a_prize
 from testing.in_memory_system import InMemorySystem
 
 SECRET = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
@@ -132,9 +132,8 @@ def test_a_memory_that_is_away_costs_a_question_and_no_share(asking: Asking) -> 
 
 
 def test_only_a_draw_that_would_win_is_asked_about(asking: Asking) -> None:
-    system, now_ms = asking.system, asking.system.clock.now_ms()
-    campaign = a_campaign(starts_at_ms=now_ms, ends_at_ms=now_ms + 3_600_000, miss_weight=0)
-    assert system.campaigns.create(campaign)
+    system = asking.system
+    campaign = system.rain(miss_weight=0)
     eve, ann = (Person(name, None, name) for name in ("eve", "ann"))
     system.load_campaign(campaign.campaign_id)
     process = system.process(risk=asking.check)

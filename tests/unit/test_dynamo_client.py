@@ -74,6 +74,8 @@ def test_a_transaction_that_meets_another_one_tries_again(code: str) -> None:
 
     assert set(client.tables["table"]) == {("one", "row"), ("two", "row")}
     assert len(pauses_s) == 2
+    # Canceled, it is another one the next time.
+    assert len(set(client.tokens)) == 3
 
 
 def test_a_transaction_of_the_same_token_in_progress_is_tried_again() -> None:
@@ -84,26 +86,18 @@ def test_a_transaction_of_the_same_token_in_progress_is_tried_again() -> None:
     assert len(client.tables["table"]) == 2
 
 
-def test_each_wait_may_be_twice_as_long_and_all_of_them_are_short() -> None:
-    pauses_s: list[float] = []
-    client = _Contended([_canceled(["TransactionConflict", "None"])] * TRIES)
-
-    with pytest.raises(ConflictPersists):
-        _dynamo(client, pauses_s).transact(ROWS)
-
-    assert client.transaction_count == TRIES
-    assert all(0 <= pause <= 0.02 * 2**number for number, pause in enumerate(pauses_s))
-
-
 def test_a_conflict_that_persists_names_the_rows_that_others_held() -> None:
+    pauses_s: list[float] = []
     client = _Contended([_canceled(["None", "TransactionConflict"])] * TRIES)
 
     with pytest.raises(ConflictPersists) as conflict:
-        _dynamo(client).transact(ROWS)
+        _dynamo(client, pauses_s).transact(ROWS)
 
     assert conflict.value.positions == {1}
     assert isinstance(conflict.value, Unavailable)
-    assert client.tables == {}
+    assert (client.tables, client.transaction_count) == ({}, TRIES)
+    # Each wait may be twice as long, and all of them are short.
+    assert all(0 <= pause <= 0.02 * 2**number for number, pause in enumerate(pauses_s))
 
 
 def test_a_failed_condition_with_a_conflict_is_tried_again() -> None:
@@ -171,14 +165,6 @@ def test_a_transaction_that_is_under_way_is_asked_for_by_its_token() -> None:
     assert len(set(client.tokens)) == 1
 
 
-def test_a_transaction_that_was_canceled_is_another_one_the_next_time() -> None:
-    client = _Contended([_canceled(["TransactionConflict", "None"])])
-
-    _dynamo(client).transact(ROWS)
-
-    assert len(set(client.tokens)) == 2
-
-
 def test_a_reason_that_does_not_pass_is_not_tried_again() -> None:
     client = _Contended([_canceled(["ValidationError", "None"])])
 
@@ -201,17 +187,14 @@ def _deposit(client: FakeDynamo, key: str = "key", body_hash: str = "body") -> N
     deposits.deposit(transfer, Request("operator", key, body_hash))
 
 
-def test_a_request_whose_own_row_is_held_is_busy() -> None:
-    held = ["TransactionConflict", "None", "None", "None", "None"]
+@pytest.mark.parametrize(("place", "error"), [(0, Busy), (1, ConflictPersists)])
+def test_a_request_whose_own_row_is_held_is_busy_and_one_whose_account_is_is_unavailable(
+    place: int, error: type[Exception]
+) -> None:
+    held = ["None"] * 5
+    held[place] = "TransactionConflict"
 
-    with pytest.raises(Busy):
-        _deposit(_Contended([_canceled(held)] * TRIES))
-
-
-def test_a_request_whose_account_is_held_is_unavailable_and_not_busy() -> None:
-    held = ["None", "TransactionConflict", "None", "None", "None"]
-
-    with pytest.raises(ConflictPersists):
+    with pytest.raises(error):
         _deposit(_Contended([_canceled(held)] * TRIES))
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
 from redpacket.domain import errors
-from redpacket.domain.campaign import Campaign, CampaignStatus
+from redpacket.domain.campaign import CampaignStatus
 from redpacket.domain.claim import Quota
 from redpacket.domain.limits import grab_limit
-from redpacket.domain.packet import Packet, Rules
-from testing.builders import a_campaign, a_packet
+from redpacket.domain.packet import Packet
+from testing.builders import a_packet
 from testing.in_memory_system import InMemorySystem
 
 BURST = 3
@@ -95,23 +94,14 @@ def test_refusals_that_must_be_looked_up_are_limited(system: InMemorySystem) -> 
 
 
 def test_counts_of_a_full_quota_are_limited(system: InMemorySystem) -> None:
-    campaign = a_campaign(quota_per_user=1)
-    assert system.campaigns.create(campaign)
-    rules = Rules(campaign_id=campaign.campaign_id)
-    first, second = (system.send(rules=rules, campaign=campaign) for _ in range(2))
+    campaign = system.rain(quota_per_user=1)
+    first, second = (system.send_of(campaign) for _ in range(2))
     # A grab of the first is under way: it has reserved, and is not durable yet.
     system.quotas.reserve(Quota(campaign.campaign_id, 1), "ann", first.packet_id)
     for _ in range(BURST):
         system.limits.take(system.grab_limit, "ann")
 
     assert _refusals(system, second, "ann", 2) == [errors.RateLimited] * 2
-
-
-def _of_campaign(system: InMemorySystem, **changes: Any) -> tuple[Campaign, Packet]:
-    campaign = a_campaign(**changes)
-    assert system.campaigns.create(campaign)
-    rules = Rules(campaign_id=campaign.campaign_id)
-    return campaign, system.send(rules=rules, campaign=campaign)
 
 
 def _looks(system: InMemorySystem, monkeypatch: pytest.MonkeyPatch) -> Mock:
@@ -152,7 +142,8 @@ def test_who_is_late_at_a_packet_that_was_closed_costs_no_read_after_a_failover(
 def test_refusals_of_a_paused_campaign_are_looked_up_in_another_life_only(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch, *, is_over: bool
 ) -> None:
-    campaign, packet = _of_campaign(system)
+    campaign = system.rain()
+    packet = system.send_of(campaign)
     paused = replace(campaign, status=CampaignStatus.OFF)
     monkeypatch.setattr(type(system.campaigns), "find_campaign", lambda *_: paused)
     looks = _looks(system, monkeypatch)
@@ -166,8 +157,8 @@ def test_refusals_of_a_paused_campaign_are_looked_up_in_another_life_only(
 def test_refusals_of_an_exhausted_quota_are_not_looked_up(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    campaign, first = _of_campaign(system, quota_per_user=1)
-    second = system.send(rules=first.rules, campaign=campaign)
+    campaign = system.rain(quota_per_user=1)
+    first, second = (system.send_of(campaign) for _ in range(2))
     system.grab(first, "ann")
     looks = _looks(system, monkeypatch)
 

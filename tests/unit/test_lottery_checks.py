@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from redpacket.domain.checks.facts import Difference, LotteryFacts, PacketFacts, PlayerDay, Unit
 from redpacket.domain.checks.lottery import check_lottery, check_outcomes, check_told_draws
 from redpacket.domain.checks.packets import check_claim_counts, check_once_per_user, check_takers
@@ -66,19 +64,14 @@ def test_a_lottery_in_order_has_no_differences() -> None:
     assert check_told_draws(FACTS.draws, FACTS.draws) == []
 
 
-@pytest.mark.parametrize("unit_no", [0, 4])
-def test_a_unit_outside_the_stock_is_found(unit_no: int) -> None:
-    (found,) = _found(_with_win(unit_no=unit_no))
-    assert found.what == "unit within"
-
-
-def test_a_unit_above_lowered_stock_is_not_a_difference() -> None:
-    assert check_lottery(replace(FACTS, prizes=[replace(CUP, total=1), CASH])) == []
-
-
-def test_a_unit_above_the_days_stock_is_found() -> None:
+def test_a_unit_outside_the_stock_is_found() -> None:
+    for unit_no in (0, 4):
+        (found,) = _found(_with_win(unit_no=unit_no))
+        assert found.what == "unit within"
     (found,) = _found(_with_win(day_no=3))
     assert (found.expected, found.actual) == (2, 3)
+    # Above stock that was lowered since is no difference.
+    assert check_lottery(replace(FACTS, prizes=[replace(CUP, total=1), CASH])) == []
 
 
 def test_a_unit_that_was_won_twice_is_found() -> None:
@@ -108,47 +101,25 @@ def test_a_second_win_of_a_once_per_user_prize_is_found() -> None:
     assert (found.what, found.actual) == ("wins of ann", 2)
 
 
-@pytest.mark.parametrize(
-    "shares",
-    [
-        [],
-        [replace(FACTS.shares[0], taker=Person("cat"))],
-        [replace(FACTS.shares[0], amount_fen=89)],
-        [replace(FACTS.shares[0], share_no=2, packet_id="packet-1")],
-        [FACTS.shares[0], replace(FACTS.shares[0], share_no=2, packet_id="packet-1")],
-    ],
-    ids=["none", "another's", "another amount", "another share", "one more"],
-)
-def test_cash_that_is_not_its_winners_is_found(shares: list[ShareFate]) -> None:
-    assert _found(replace(FACTS, shares=shares))
+def test_cash_that_is_not_its_winners_is_found() -> None:
+    share = FACTS.shares[0]
+    another = replace(share, share_no=2, packet_id="packet-1")
+    changed = replace(share, taker=Person("cat")), replace(share, amount_fen=89), another
+    for shares in ([], *([one] for one in changed), [share, another]):
+        assert _found(replace(FACTS, shares=shares))
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"attempt_count": 2},
-        {"attempt_count": 0},
-        {"help_count": 0},
-        {"win_count": 0},
-        {"attempts_max": 0},
-        {"wins_max": 0},
-    ],
-    ids=str,
-)
-def test_a_count_that_is_not_that_of_the_draws_or_above_its_limit_is_found(
-    changes: dict[str, Any],
-) -> None:
+def test_counts_and_numbers_that_are_not_those_of_the_draws_are_found() -> None:
     anns, *others = FACTS.players
-    assert _found(replace(FACTS, players=[replace(anns, **changes), *others]))
-
-
-@pytest.mark.parametrize("draw_no", [1, 3])
-def test_a_number_that_is_missing_or_there_twice_is_found(draw_no: int) -> None:
-    assert _found(replace(FACTS, draws=[MISSED, replace(WON_CUP, draw_no=draw_no), WON_CASH]))
-
-
-def test_a_player_without_a_row_is_found() -> None:
-    assert _found(replace(FACTS, players=FACTS.players[1:]))
+    counts: list[dict[str, Any]] = [
+        *({"attempt_count": count} for count in (0, 2)),
+        *({name: 0} for name in ("help_count", "win_count", "attempts_max", "wins_max")),
+    ]
+    for changes in counts:
+        assert _found(replace(FACTS, players=[replace(anns, **changes), *others])), changes
+    assert _found(replace(FACTS, players=others))
+    for draw_no in (1, 3):
+        assert _found(replace(FACTS, draws=[MISSED, replace(WON_CUP, draw_no=draw_no), WON_CASH]))
 
 
 def test_an_outcome_that_its_point_does_not_mean_is_found() -> None:

@@ -39,11 +39,11 @@ def test_an_id_is_its_random_part_its_keys_version_and_six_bytes_of_an_hmac() ->
         assert len(signed) == 31 + len(cut)
 
 
-@pytest.mark.parametrize("parts", [1, 2, 10, PARTS_MAX])
-def test_an_id_says_how_many_parts_its_packet_has(parts: int) -> None:
-    signed = PUBLISHED_IDS.sign(RANDOM, parts)
-
-    assert part_count(PUBLISHED_IDS.check(signed)) == parts
+def test_an_id_says_how_many_parts_its_packet_has() -> None:
+    for parts in (1, 2, 10, PARTS_MAX):
+        assert part_count(PUBLISHED_IDS.check(PUBLISHED_IDS.sign(RANDOM, parts))) == parts
+    cut = {1: 1, 100: 1, 101: 2, 1_000: 10, 1_000_000: PARTS_MAX}
+    assert {count: parts_for(count, 100) for count in cut} == cut
 
 
 @pytest.mark.parametrize("place", range(31))
@@ -52,22 +52,17 @@ def test_an_id_with_one_other_character_is_not_found(place: int) -> None:
         assert not PUBLISHED_IDS.has_signed(ID[:place] + letter + ID[place + 1 :])
 
 
-@pytest.mark.parametrize(
-    "cut", ["~", "~0", "~1", "~01", "~02", "~2", "~64", "~65", "~100", "~2~2", "~x", "~2\n", ".1"]
-)
-def test_the_tag_covers_the_number_of_parts(cut: str) -> None:
-    with pytest.raises(PacketNotFound):
-        PUBLISHED_IDS.check(ID + cut)
-    with pytest.raises(PacketNotFound):
-        PUBLISHED_IDS.check(PUBLISHED_IDS.sign(RANDOM, 3).removesuffix("~3") + cut)
+CUTS = "~ ~0 ~1 ~01 ~02 ~2 ~64 ~65 ~100 ~2~2 ~x ~2\n .1"
 
 
-@pytest.mark.parametrize(
-    "text", ["", RANDOM, ID[:-1], ID + "A", ID + "\n", "{" + ID[1:], "好" * 31]
-)
-def test_another_form_is_not_found(text: str) -> None:
-    with pytest.raises(PacketNotFound):
-        PUBLISHED_IDS.check(text)
+def test_another_form_or_number_of_parts_is_not_found() -> None:
+    forms = ["", RANDOM, ID[:-1], ID + "A", ID + "\n", "{" + ID[1:], "好" * 31]
+    of_three = PUBLISHED_IDS.sign(RANDOM, 3).removesuffix("~3")
+    forms += [start + cut for cut in CUTS.split(" ") for start in (ID, of_three)]
+
+    for text in forms:
+        with pytest.raises(PacketNotFound):
+            PUBLISHED_IDS.check(text)
 
 
 def test_the_first_key_signs_and_all_are_accepted() -> None:
@@ -85,13 +80,12 @@ def test_no_previous_keys_leave_an_empty_piece() -> None:
     assert PacketIds.parse(f"1:{KEY},").sign(RANDOM) == PacketIds.parse(f"1:{KEY}").sign(RANDOM)
 
 
-@pytest.mark.parametrize(
-    "keys", ["", ",", KEY, f":{KEY}", f"12:{KEY}", f"~:{KEY}", "1:short", f"1:{KEY},1:{OTHER_KEY}"]
-)
-def test_keys_of_another_form_are_refused_and_not_repeated(keys: str) -> None:
-    with pytest.raises(ValueError, match="key") as refused:
-        PacketIds.parse(keys)
-    assert KEY not in str(refused.value)
+def test_keys_of_another_form_are_refused_and_not_repeated() -> None:
+    wrong = ["", ",", KEY, f":{KEY}", f"12:{KEY}", f"~:{KEY}", "1:short"]
+    for keys in (*wrong, f"1:{KEY},1:{OTHER_KEY}"):
+        with pytest.raises(ValueError, match="key") as refused:
+            PacketIds.parse(keys)
+        assert KEY not in str(refused.value)
 
 
 @pytest.mark.parametrize("keys", ["", "1:{{resolve:secretsmanager:arn:aws:secretsmanager:x}},"])
@@ -155,13 +149,6 @@ def test_a_preheats_cursor_names_a_packet_of_ours() -> None:
         _cursor(f"{ID}~9.8")
     with pytest.raises(InvalidRequest):
         _cursor("22")
-
-
-@pytest.mark.parametrize(
-    ("count", "parts"), [(1, 1), (100, 1), (101, 2), (1_000, 10), (1_000_000, PARTS_MAX)]
-)
-def test_a_packet_is_cut_into_as_few_parts_as_will_do(count: int, parts: int) -> None:
-    assert parts_for(count, 100) == parts
 
 
 def test_shares_and_users_are_spread_evenly() -> None:

@@ -54,20 +54,14 @@ def test_a_value_is_found_until_it_is_too_old(
     assert cache.find_old("a") == 1
 
 
-def test_a_value_of_a_clock_that_was_put_back_is_not_found(
-    cache: ProcessCache[str, int], clock: FakeClock
-) -> None:
-    cache.keep("a", 1)
-
-    clock.at_ms -= 1
-
-    assert cache.find("a") is None
-
-
-def test_a_value_is_as_old_as_it_is_said_to_be(
+def test_a_value_of_a_clock_that_was_put_back_or_of_before_is_not_found(
     cache: ProcessCache[str, int], clock: FakeClock
 ) -> None:
     cache.keep("a", 1, clock.at_ms - KEPT_MS)
+    assert cache.find("a") is None
+    cache.keep("a", 1)
+
+    clock.at_ms -= 1
 
     assert cache.find("a") is None
 

@@ -8,7 +8,7 @@ from redpacket.domain.claim import EMPTIED_KEPT_MS
 from redpacket.domain.errors import InvalidRequest, NotInAudience, PacketEmptied
 from redpacket.domain.risk import Verdict, VerdictKind
 from redpacket.edge.settings import Settings
-from testing.builders import a_campaign, a_prize
+from testing.builders import a_prize
 from testing.in_memory_system import VARIABLES, InMemorySystem
 
 DAY_MS = 86_400_000
@@ -72,9 +72,7 @@ def test_who_has_a_share_is_told_so_whatever_the_host_says_since(system: InMemor
 
 
 def test_who_is_denied_does_not_draw(system: InMemorySystem) -> None:
-    now_ms = system.clock.now_ms()
-    campaign = a_campaign(starts_at_ms=now_ms, ends_at_ms=now_ms + 3_600_000, miss_weight=1)
-    assert system.campaigns.create(campaign)
+    campaign = system.rain(miss_weight=1)
     system.put_prize(a_prize(campaign.campaign_id))
     system.load_campaign(campaign.campaign_id)
     drawn = system.draw(campaign.campaign_id, "ann", "one")

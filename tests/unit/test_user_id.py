@@ -80,21 +80,18 @@ def test_an_id_with_one_other_character_is_nobodys(host_id: str, place: int, oth
     assert PUBLISHED_USER_IDS.has_made(changed) == (changed == user_id)
 
 
-@pytest.mark.parametrize("made_up", ["", "A" * 24, "A" * 23, "A" * 25, "阿" * 24, "A" * 23 + "\n"])
-def test_what_was_made_up_is_nobodys(made_up: str) -> None:
-    assert not PUBLISHED_USER_IDS.has_made(made_up)
+def test_what_was_made_up_is_nobodys() -> None:
+    made_up = ("", "A" * 24, "A" * 23, "A" * 25, "阿" * 24, "A" * 23 + "\n")
+    longer = (PUBLISHED_USER_IDS.id_of("ann") + tail for tail in ("\n", " ", "=", "A"))
+
+    assert not any(map(PUBLISHED_USER_IDS.has_made, (*made_up, *longer)))
 
 
-@pytest.mark.parametrize("tail", ["\n", " ", "=", "A"])
-def test_nothing_follows_an_id(tail: str) -> None:
-    assert not PUBLISHED_USER_IDS.has_made(PUBLISHED_USER_IDS.id_of("ann") + tail)
-
-
-@pytest.mark.parametrize("key", ["", "short", "k" * 31, "钥" * 40])
-def test_a_malformed_key_is_refused_and_not_repeated(key: str) -> None:
-    with pytest.raises(ValueError, match="at least 32 ASCII") as refused:
-        UserIds(key)
-    assert not key or key not in str(refused.value)
+def test_a_malformed_key_is_refused_and_not_repeated() -> None:
+    for key in ("", "short", "k" * 31, "钥" * 40):
+        with pytest.raises(ValueError, match="at least 32 ASCII") as refused:
+            UserIds(key)
+        assert not key or key not in str(refused.value)
 
 
 @pytest.mark.parametrize("key", ["", "{{resolve:secretsmanager:arn:aws:secretsmanager:x}}"])
@@ -114,10 +111,10 @@ def test_a_request_names_its_user_by_the_id_and_not_by_the_subject() -> None:
     assert request.user.user_id == PUBLISHED_USER_IDS.id_of("ann@example.com")
 
 
-@pytest.mark.parametrize("host_id", ["", " ", "a b", "a,b", "-a", "a" * 129, "阿明", "a\n"])
-def test_a_subject_of_another_form_is_not_a_user(host_id: str) -> None:
-    with pytest.raises(Forbidden):
-        check_host_id(host_id)
+def test_a_subject_of_another_form_is_not_a_user() -> None:
+    for host_id in ("", " ", "a b", "a,b", "-a", "a" * 129, "阿明", "a\n"):
+        with pytest.raises(Forbidden):
+            check_host_id(host_id)
 
 
 def test_an_operator_finds_the_id_of_a_user_by_the_commands_of_the_runbook() -> None:

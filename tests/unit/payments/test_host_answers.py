@@ -99,42 +99,39 @@ def test_a_call_that_comes_back_is_not_an_answer() -> None:
         _query(client)
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
+def test_what_can_not_be_read_is_unknown() -> None:
+    orders: list[Any] = [
         None,
         [],
         ORDER | {"number": "order2"},
         ORDER | {"state": "done"},
-        ORDER | {"transactions": None},
-        ORDER | {"transactions": [None]},
-        ORDER | {"transactions": [PAID | {"number": "order2"}]},
-        ORDER | {"transactions": [PAID | {"amount_fen": "100"}]},
-        ORDER | {"transactions": [PAID | {"amount_fen": True}]},
-        ORDER | {"transactions": [PAID | {"amount_fen": -1}]},
-        ORDER | {"transactions": [PAID | {"transaction_id": ""}]},
-        ORDER | {"transactions": [PAID | {"paid_at_ms": None}]},
-    ],
-)
-def test_an_order_that_can_not_be_read_is_unknown(data: Any) -> None:
-    with pytest.raises(Unavailable):
-        _query(_saying(data))
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
+        *(ORDER | {"transactions": transactions} for transactions in (None, [None])),
+        *(
+            ORDER | {"transactions": [PAID | {name: value}]}
+            for name, value in (
+                ("number", "order2"),
+                ("amount_fen", "100"),
+                ("amount_fen", True),
+                ("amount_fen", -1),
+                ("transaction_id", ""),
+                ("paid_at_ms", None),
+            )
+        ),
+    ]
+    transfers: list[dict[str, Any]] = [
         {"bill_no": "bill2"},
         {"state": "done"},
         {"state": "refused", "refusal": "other"},
         {"outside_no": None},
         {"amount_fen": 1.0},
         {"decided_at_ms": "now"},
-    ],
-)
-def test_a_transfer_that_can_not_be_read_is_unknown(changes: dict[str, Any]) -> None:
-    with pytest.raises(Unavailable):
-        _query_transfer(_saying(TRANSFER | changes))
+    ]
+    for order in orders:
+        with pytest.raises(Unavailable):
+            pytest.fail(f"{order}: {_query(_saying(order))}")
+    for changes in transfers:
+        with pytest.raises(Unavailable):
+            pytest.fail(f"{changes}: {_query_transfer(_saying(TRANSFER | changes))}")
 
 
 @pytest.mark.parametrize("lines", ["", {}, [None], [{"kind": "gift"}]])
