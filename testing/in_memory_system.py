@@ -403,7 +403,9 @@ class InMemorySystem:
         refs = self.queue.take_all() if refs is None else refs
         return self.process().settle_claims(refs)
 
-    def expire(self, stop_in_ms: int = 50_000) -> ExpireReport:
+    def expire(
+        self, stop_in_ms: int = 50_000, may_go_on: Callable[[], bool] = lambda: True
+    ) -> ExpireReport:
         return expire_packets(
             work=self.work,
             packets=self.packets,
@@ -415,6 +417,7 @@ class InMemorySystem:
             grace_ms=GRACE_MS,
             stop_at_ms=self.clock.now_ms() + stop_in_ms,
             in_parallel=self.in_parallel,
+            may_go_on=may_go_on,
         )
 
     def repair(self, stop_in_ms: int = 50_000) -> tuple[int, int]:

@@ -8,19 +8,13 @@ from typing import Any
 import pytest
 
 from redpacket.domain.campaign import Campaign
-from redpacket.domain.errors import InvalidRequest, Unavailable
+from redpacket.domain.errors import InvalidRequest
 from redpacket.ports.accounts import Request
 from testing.builders import a_campaign, a_prize
+from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem, an_operator
 
 OPERATOR = an_operator()
-
-
-class CacheAway:
-    """A draw cache that can't be loaded."""
-
-    def load(self, *what: object) -> None:
-        raise Unavailable("the cache does not answer")
 
 
 @pytest.fixture
@@ -51,7 +45,7 @@ def test_a_new_prize_is_drawn_at_once(system: InMemorySystem) -> None:
 
 @pytest.mark.usefixtures("campaign")
 def test_an_edit_is_made_although_the_cache_is_away(system: InMemorySystem) -> None:
-    system.draw_cache = CacheAway()  # type: ignore[assignment]
+    system.draw_cache = Away()
 
     prize, _, is_new = put(system, total=1)
 
@@ -105,7 +99,7 @@ def test_a_campaign_with_prizes_is_loaded_after_an_edit(
 def test_a_campaign_without_prizes_needs_no_cache(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
-    system.draw_cache = CacheAway()  # type: ignore[assignment]
+    system.draw_cache = Away()
 
     system.process().edit_campaign(campaign, 20_000, None, OPERATOR)
 

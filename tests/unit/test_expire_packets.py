@@ -17,7 +17,6 @@ from redpacket.adapters.threads import in_threads
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.packet import Packet
-from redpacket.flows.packets.expire_packets import expire_packets
 from redpacket.flows.packets.refund_packet import (
     OPERATIONS_PER_TRANSACTION,
     SHARES_PER_TRANSACTION,
@@ -562,19 +561,8 @@ def test_one_at_a_time_asks_the_cache_or_the_switches(system: InMemorySystem) ->
         one_asks()
         return True
 
-    report = expire_packets(
-        work=system.work,
-        packets=system.packets,
-        pages=system.pages,
-        claim_cache=system.claim_cache,
-        ledger=system.ledger,
-        clock=system.clock,
-        journal=system.journal,
-        grace_ms=GRACE_MS,
-        stop_at_ms=system.clock.now_ms() + 50_000,
-        in_parallel=in_threads,
-        may_go_on=is_on,
-    )
+    system.in_parallel = in_threads
+    report = system.expire(may_go_on=is_on)
 
     assert report.closed_count == 30
     assert overlaps == []

@@ -55,11 +55,8 @@ def _ids(packets: list[Packet]) -> list[str]:
 def test_packets_are_listed_by_campaign_by_sender_and_while_they_wait(
     system: InMemorySystem,
 ) -> None:
-    now_ms = system.clock.now_ms()
-    campaign = a_campaign(starts_at_ms=now_ms, ends_at_ms=now_ms + LIFE_MS)
-    assert system.campaigns.create(campaign)
-    rules = Rules(campaign_id=campaign.campaign_id)
-    rain = [system.send("ann", rules=rules, campaign=campaign) for _ in range(5)]
+    campaign = system.rain()
+    rain = [system.send_of(campaign, "ann") for _ in range(5)]
     own = [system.send("ann") for _ in range(3)]
     others = [system.send(f"sender-{n}") for n in range(40)]
     listed = system.process().list_packets

@@ -39,17 +39,23 @@ class Pages(DynamoTables):
         return super().read(table, place)
 
 
-def _town() -> tuple[InMemorySystem, Pages]:
-    system = InMemorySystem()
+@pytest.fixture
+def pages() -> Pages:
+    return Pages(InMemorySystem())
+
+
+@pytest.fixture
+def system(pages: Pages) -> InMemorySystem:
+    """A system of four packets that are settled, whose tables are read page by page."""
+    system = pages.system
     for number in range(4):
         packet = system.send(f"sender-{number}", count=3, life_ms=LIFE_MS)
         for user in ("ann", "bob", "cat"):
             system.grab(packet, user)
     system.settle()
     system.pass_time(MOVING_MS + 1)
-    pages = Pages(system)
     system.scans = pages
-    return system, pages
+    return system
 
 
 def _until_over(system: InMemorySystem, stop_in_ms: int = 4_000) -> list[Reconciliation]:
@@ -60,9 +66,9 @@ def _until_over(system: InMemorySystem, stop_in_ms: int = 4_000) -> list[Reconci
     return found
 
 
-def test_a_run_reads_each_page_once_over_many_invocations() -> None:
-    system, pages = _town()
-
+def test_a_run_reads_each_page_once_over_many_invocations(
+    system: InMemorySystem, pages: Pages
+) -> None:
     found = _until_over(system)
 
     assert len(found) > 3
@@ -74,9 +80,7 @@ def test_a_run_reads_each_page_once_over_many_invocations() -> None:
     assert system.journal.events == ["reconcile_advanced"] * len(found) + ["reconcile_complete"]
 
 
-def test_a_run_that_is_not_over_says_how_far_it_is() -> None:
-    system, _ = _town()
-
+def test_a_run_that_is_not_over_says_how_far_it_is(system: InMemorySystem) -> None:
     found = system.reconcile(stop_in_ms=4_000)
 
     assert (found.is_over, found.is_complete, found.differences) == (False, False, [])
@@ -84,8 +88,7 @@ def test_a_run_that_is_not_over_says_how_far_it_is() -> None:
     assert found.row_count > 0
 
 
-def test_what_an_earlier_invocation_found_is_told_at_the_end() -> None:
-    system, _ = _town()
+def test_what_an_earlier_invocation_found_is_told_at_the_end(system: InMemorySystem) -> None:
     system.dynamo.tables["accounts"]["user:ann", "balance"]["balance_fen"] = {"N": "1"}
 
     found = _until_over(system)
@@ -94,11 +97,10 @@ def test_what_an_earlier_invocation_found_is_told_at_the_end() -> None:
     assert system.journal.events.count("difference_found") == 1
 
 
-def test_a_forgery_that_two_invocations_saw_a_half_of_is_found() -> None:
-    system, _ = _town()
+def test_a_forgery_that_two_invocations_saw_a_half_of_is_found(system: InMemorySystem) -> None:
     (share, *_) = system.ledger_state().shares
-    key = keys.receipt(share.packet_id, share.share_no)
-    system.dynamo.tables["accounts"][key["pk"], key["sk"]]["amount_fen"] = {"N": "1"}
+    receipt = system.row("accounts", keys.receipt(share.packet_id, share.share_no))
+    receipt["amount_fen"] = {"N": "1"}
 
     found = _until_over(system)
 
@@ -109,9 +111,9 @@ class Killed(BaseException):
     """As a Lambda that is cut off: nothing of ours runs any more."""
 
 
-def test_a_run_that_is_killed_is_taken_up_at_its_place() -> None:
-    system, pages = _town()
-
+def test_a_run_that_is_killed_is_taken_up_at_its_place(
+    system: InMemorySystem, pages: Pages
+) -> None:
     def kill(_: Table) -> None:
         if len(pages.read_from) == 25:
             raise Killed
@@ -139,8 +141,7 @@ def test_a_run_that_is_killed_is_taken_up_at_its_place() -> None:
     assert 0 < len(again) <= 20
 
 
-def test_a_run_that_failed_is_taken_up_at_once() -> None:
-    system, pages = _town()
+def test_a_run_that_failed_is_taken_up_at_once(system: InMemorySystem, pages: Pages) -> None:
     failures = [Unavailable("throttled")]
 
     def fail(table: Table) -> None:
@@ -156,8 +157,7 @@ def test_a_run_that_failed_is_taken_up_at_once() -> None:
     assert len(set(pages.read_from)) == len(pages.read_from)
 
 
-def test_one_run_goes_on_at_a_time() -> None:
-    system, pages = _town()
+def test_one_run_goes_on_at_a_time(system: InMemorySystem, pages: Pages) -> None:
     others: list[Reconciliation] = []
 
     def meanwhile(table: Table) -> None:
@@ -173,8 +173,9 @@ def test_one_run_goes_on_at_a_time() -> None:
     assert not other.is_complete
 
 
-def test_a_run_that_another_invocation_has_taken_is_left_to_it() -> None:
-    system, pages = _town()
+def test_a_run_that_another_invocation_has_taken_is_left_to_it(
+    system: InMemorySystem, pages: Pages
+) -> None:
     taken: list[SavedRun | None] = []
 
     def steal(table: Table) -> None:
@@ -190,9 +191,7 @@ def test_a_run_that_another_invocation_has_taken_is_left_to_it() -> None:
     assert system.journal.events == []
 
 
-def test_the_schedule_that_goes_on_begins_nothing() -> None:
-    system, pages = _town()
-
+def test_the_schedule_that_goes_on_begins_nothing(system: InMemorySystem, pages: Pages) -> None:
     assert system.reconcile(may_begin=False).is_idle
     assert system.reconcile().is_complete
     assert system.reconcile(may_begin=False).is_idle
@@ -200,8 +199,7 @@ def test_the_schedule_that_goes_on_begins_nothing() -> None:
     assert len(set(pages.read_from)) == len(pages.read_from)
 
 
-def test_a_run_that_takes_days_raises_an_alarm() -> None:
-    system, _ = _town()
+def test_a_run_that_takes_days_raises_an_alarm(system: InMemorySystem) -> None:
     system.reconcile(stop_in_ms=4_000)
     system.pass_time(RUN_MAX_MS)
 
@@ -210,8 +208,9 @@ def test_a_run_that_takes_days_raises_an_alarm() -> None:
     assert system.journal.events == ["reconcile_advanced", "reconcile_incomplete"]
 
 
-def test_money_that_moves_while_pages_are_read_is_not_a_difference() -> None:
-    system, pages = _town()
+def test_money_that_moves_while_pages_are_read_is_not_a_difference(
+    system: InMemorySystem, pages: Pages
+) -> None:
     numbers = iter(range(60))
 
     def move(_: Table) -> None:
@@ -232,8 +231,9 @@ def test_money_that_moves_while_pages_are_read_is_not_a_difference() -> None:
     assert system.differences() == []
 
 
-def test_an_account_that_moves_with_each_look_is_counted_and_not_told() -> None:
-    system, _ = _town()
+def test_an_account_that_moves_with_each_look_is_counted_and_not_told(
+    system: InMemorySystem,
+) -> None:
     partition = system.scans.partition
 
     def moving(table: Table, owner: tuple[str, ...]) -> Any:
@@ -265,8 +265,7 @@ def _rewritten(system: InMemorySystem, change: Callable[[str], str]) -> None:
             table[text["pk"]["S"], text["sk"]["S"]] = text
 
 
-def test_a_history_that_was_rewritten_so_that_all_agrees_is_found() -> None:
-    system, _ = _town()
+def test_a_history_that_was_rewritten_so_that_all_agrees_is_found(system: InMemorySystem) -> None:
     assert system.reconcile().is_complete
     system.pass_time(3_600_000)
 
@@ -287,8 +286,7 @@ def test_a_history_that_was_rewritten_so_that_all_agrees_is_found() -> None:
     assert {one.rule for one in system.reconcile().differences} == {"history"}
 
 
-def test_a_history_that_goes_on_is_not_a_difference() -> None:
-    system, _ = _town()
+def test_a_history_that_goes_on_is_not_a_difference(system: InMemorySystem) -> None:
     for number in range(3):
         assert system.reconcile().differences == []
         packet = system.send("sender-0", count=3, life_ms=LIFE_MS)
@@ -299,9 +297,8 @@ def test_a_history_that_goes_on_is_not_a_difference() -> None:
     assert system.reconcile().differences == []
 
 
-def test_a_row_too_many_that_its_own_name_hides_is_found() -> None:
+def test_a_row_too_many_that_its_own_name_hides_is_found(system: InMemorySystem) -> None:
     """A copy of an entry under another key, with the balance to match."""
-    system, _ = _town()
     accounts = system.dynamo.tables["accounts"]
     key = next(key for key in accounts if key[0] == "user:ann" and key[1].startswith("claim#"))
     copy = {**accounts[key], "sk": {"S": f"entry#{key[1].removeprefix('claim#')}"}}
@@ -317,8 +314,7 @@ def test_a_row_too_many_that_its_own_name_hides_is_found() -> None:
     assert ("I1", "all accounts") in {(one.rule, one.subject) for one in found.differences}
 
 
-def test_a_run_keeps_its_state_below_the_size_of_a_row() -> None:
-    system, _ = _town()
+def test_a_run_keeps_its_state_below_the_size_of_a_row(system: InMemorySystem) -> None:
     for number in range(300):
         account = f"user:forged-{number:030d}"
         row = {"pk": {"S": account}, "sk": {"S": "balance"}, "balance_fen": {"N": "1"}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -14,10 +15,10 @@ from redpacket.domain.switches import Switch, SwitchState, switch_named
 from redpacket.flows.guards.cached_switches import KEPT_MS, CachedSwitches
 from redpacket.flows.guards.turn_switch import turn_switch
 from redpacket.flows.packets.delay_claims import delay_claims
-from redpacket.flows.packets.expire_packets import expire_packets
 from redpacket.flows.packets.repair import requeue_claims
 from testing.builders import NOW_MS
 from testing.fakes import (
+    Away,
     FakeClock,
     FakeDeliveries,
     FakeDynamo,
@@ -26,7 +27,7 @@ from testing.fakes import (
     FakeSwitchCopy,
     FakeSwitchStore,
 )
-from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, one_by_one
+from testing.in_memory_system import LIFE_MS, InMemorySystem, one_by_one
 
 
 @dataclass
@@ -101,14 +102,18 @@ def test_a_switch_takes_effect_within_ten_seconds_for_every_process(
     assert late.is_on(Switch.GRAB) is is_on
 
 
-def test_a_crowd_asks_the_store_once_in_a_while(ports: ClaimPorts) -> None:
-    crowd = [ports.process() for _ in range(100)]
+def test_a_crowd_asks_the_store_once_in_a_while_also_one_that_is_away(ports: ClaimPorts) -> None:
+    for error in (None, Unavailable("away")):
+        ports.store.error = error
+        crowd = [ports.process() for _ in range(100)]
+        before = ports.store.read_count
 
-    for _ in range(50):
-        for process in crowd:
-            process.is_on(Switch.GRAB)
+        for _ in range(50):
+            for process in crowd:
+                process.is_on(Switch.GRAB)
 
-    assert ports.store.read_count == 1
+        assert ports.store.read_count == before + 1
+        ports.clock.sleep_ms(2 * KEPT_MS)
 
 
 def test_a_slow_answer_is_not_kept_longer_for_it(ports: ClaimPorts) -> None:
@@ -150,16 +155,6 @@ def test_the_last_that_was_known_holds_and_it_is_told_once_in_a_while(
 
     assert answers == {False}
     assert ports.journal.errors == [("switches_not_read", error)]
-
-
-def test_a_store_that_is_away_is_not_asked_by_every_process(ports: ClaimPorts) -> None:
-    ports.store.error = Unavailable("away")
-    crowd = [ports.process() for _ in range(100)]
-
-    for process in crowd:
-        process.is_on(Switch.GRAB)
-
-    assert ports.store.read_count == 1
 
 
 def test_without_the_copy_the_store_is_asked(ports: ClaimPorts) -> None:
@@ -204,12 +199,9 @@ def test_turning_again_changes_nothing(ports: ClaimPorts) -> None:
     ports.clock.sleep_ms(1000)
 
     assert ports.turn(Switch.SEND, is_on=False) == first
-    assert ports.journal.events == ["switch_changed"]
-
-
-def test_turning_on_what_was_never_off_changes_nothing(ports: ClaimPorts) -> None:
+    # Nor does turning on what was never off.
     assert ports.turn(Switch.GRAB, is_on=True).changed_at_ms is None
-    assert ports.journal.events == []
+    assert ports.journal.events == ["switch_changed"]
 
 
 def test_the_payout_switch_stops_the_deliveries(ports: ClaimPorts) -> None:
@@ -270,12 +262,8 @@ def test_claims_that_arrive_while_payouts_are_off_are_queued_again_once_each() -
 
 
 def test_claims_that_can_not_be_queued_again_are_not_acknowledged() -> None:
-    class Broken:
-        def put(self, refs: object, *, delay_s: int = 0) -> None:
-            raise Unavailable("the payout queue does not answer")
-
     with pytest.raises(Unavailable):
-        delay_claims([ShareRef("p" * 22, 1)], payouts=Broken(), journal=FakeJournal())
+        delay_claims([ShareRef("p" * 22, 1)], payouts=Away(), journal=FakeJournal())
 
 
 def test_while_payouts_are_off_the_sweep_queues_nothing_again(system: InMemorySystem) -> None:
@@ -283,18 +271,12 @@ def test_while_payouts_are_off_the_sweep_queues_nothing_again(system: InMemorySy
     system.grab(packet, "ann")
     system.queue.take_all()
     system.pass_time(61_000)
+    ports: Any = {name: getattr(system, name) for name in ("work", "packets", "clock", "journal")}
+    ports |= {"payouts": system.queue, "in_parallel": one_by_one}
 
     def requeue(*, is_on: bool) -> list[ShareRef]:
-        return requeue_claims(
-            work=system.work,
-            packets=system.packets,
-            payouts=system.queue,
-            clock=system.clock,
-            journal=system.journal,
-            stop_at_ms=system.clock.now_ms() + 50_000,
-            in_parallel=one_by_one,
-            may_go_on=lambda: is_on,
-        ).results
+        stop_at_ms = system.clock.now_ms() + 50_000
+        return requeue_claims(**ports, stop_at_ms=stop_at_ms, may_go_on=lambda: is_on).results
 
     assert requeue(is_on=False) == []
     assert system.queue.refs == []
@@ -303,19 +285,7 @@ def test_while_payouts_are_off_the_sweep_queues_nothing_again(system: InMemorySy
 
 
 def _sweep(system: InMemorySystem, answers: list[bool]) -> int:
-    return expire_packets(
-        work=system.work,
-        packets=system.packets,
-        pages=system.pages,
-        claim_cache=system.claim_cache,
-        ledger=system.ledger,
-        clock=system.clock,
-        journal=system.journal,
-        grace_ms=GRACE_MS,
-        stop_at_ms=system.clock.now_ms() + 50_000,
-        in_parallel=system.in_parallel,
-        may_go_on=lambda: answers.pop(0) if answers else False,
-    ).refunded_fen
+    return system.expire(may_go_on=lambda: answers.pop(0) if answers else False).refunded_fen
 
 
 def test_while_refunds_are_off_due_packets_stay_open_and_wait(system: InMemorySystem) -> None:
@@ -323,10 +293,8 @@ def test_while_refunds_are_off_due_packets_stay_open_and_wait(system: InMemorySy
     system.pass_time(LIFE_MS + 1)
 
     assert _sweep(system, [False]) == 0
-    found = system.packets.find_packet(packet.packet_id)
 
-    assert found
-    assert found.status == "open"
+    assert system.found(packet).status == "open"
     assert system.expire().closed_count == 1
     assert system.balance_fen("sender") == 1000
 
