@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from local.beacon.chain import LocalChain
-from redpacket.adapters.dynamo.rounds import DynamoRounds
 from redpacket.bls import PublicKey
 from redpacket.domain import errors
 from redpacket.domain.beacon import LATE_MS, MARGIN_MS, BeaconChain, BeaconRound, CampaignBeacon
@@ -19,9 +18,9 @@ from redpacket.edge.settings import Settings
 from redpacket.flows.beacon.fetch_rounds import LOOK_EVERY_MS, FetchReport, fetch_rounds
 from redpacket.flows.beacon.new_beacon import new_beacon
 from testing.builders import NOW_MS, a_campaign, a_prize
-from testing.in_memory_system import VARIABLES, InMemorySystem, a_person, an_operator
+from testing.fakes import Away
+from testing.in_memory_system import DAY_MS, VARIABLES, InMemorySystem, a_person, an_operator
 
-DAY_MS = 24 * 3_600_000
 SIGNER = LocalChain(secret=20_260_101, genesis_s=NOW_MS // 1000 - 1_000, period_s=3)
 CHAIN = SIGNER.chain
 QUICKNET = BeaconChain(
@@ -45,30 +44,14 @@ class Endpoint:
         return BeaconRound(round_no, SIGNER.signature(round_no))
 
 
-class Away(DynamoRounds):
-    """Rounds whose table does not answer."""
-
-    def __init__(self) -> None:
-        self.asked_count = 0
-
-    def find(self, chain_hash: str, round_no: int) -> BeaconRound | None:
-        self.asked_count += 1
-        raise errors.Unavailable("no answer")
-
-
 def a_new_beacon(system: InMemorySystem, timezone: str = "Asia/Shanghai") -> CampaignBeacon:
     return new_beacon(timezone, chain=CHAIN, rounds=system.rounds, clock=system.clock)
 
 
 def a_lottery(system: InMemorySystem, **changes: Any) -> Campaign:
     """Put a lottery that draws by the beacon from now on."""
-    beacon = a_new_beacon(system)
-    plan = {"campaign_id": "gala", "ends_at_ms": NOW_MS + 3 * DAY_MS, "beacon": beacon, **changes}
-    campaign = a_campaign(**plan)
-    assert system.campaigns.create(campaign)
-    prize = a_prize(campaign.campaign_id, total=1000)
-    assert system.draws.put_prize(prize, None)
-    return campaign
+    prize = a_prize(changes.get("campaign_id", "gala"), total=1000)
+    return system.lottery(prize, **{"beacon": a_new_beacon(system), **changes})
 
 
 def fetch(system: InMemorySystem, endpoint: Endpoint, for_ms: int = 55_000) -> FetchReport:
@@ -85,19 +68,11 @@ def fetch(system: InMemorySystem, endpoint: Endpoint, for_ms: int = 55_000) -> F
 # ---------------------------------------------------------------- which round
 
 
-@pytest.mark.parametrize(
-    ("at_ms", "round_no"),
-    [
-        (QUICKNET.genesis_s * 1000 - 5_000, 1),
-        (QUICKNET.genesis_s * 1000, 1),
-        (QUICKNET.genesis_s * 1000 + 1, 2),
-        (QUICKNET.genesis_s * 1000 + 3_000, 2),
-        (QUICKNET.genesis_s * 1000 + 3_001, 3),
-    ],
-)
-def test_a_round_is_the_first_one_that_is_not_before_its_time(at_ms: int, round_no: int) -> None:
-    assert QUICKNET.first_round(at_ms) == round_no
-    assert QUICKNET.time_ms(round_no) >= at_ms
+def test_a_round_is_the_first_one_that_is_not_before_its_time() -> None:
+    for after_ms, round_no in {-5_000: 1, 0: 1, 1: 2, 3_000: 2, 3_001: 3}.items():
+        at_ms = QUICKNET.genesis_s * 1000 + after_ms
+        assert QUICKNET.first_round(at_ms) == round_no
+        assert QUICKNET.time_ms(round_no) >= at_ms
 
 
 def test_a_day_takes_a_round_that_comes_after_its_midnight_and_after_the_seeds() -> None:
@@ -119,11 +94,8 @@ def test_what_a_campaign_draws_by_is_read_as_it_was_written() -> None:
     for text in ("", "a,b,c", f"{QUICKNET},1", f"00,1,3,{NOW_MS},UTC", f"{'0' * 64},1,0,1,UTC"):
         with pytest.raises(ValueError):  # noqa: PT011 - whatever part of it is wrong
             CampaignBeacon.parse(text)
-
-
-def test_a_round_for_each_draw_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="a round for each draw is not known any more"):
-        CampaignBeacon.parse(f"{CampaignBeacon(QUICKNET, NOW_MS, 'UTC')},draw")
+        CampaignBeacon.parse(f"{beacon},draw")
 
 
 def test_the_seeds_of_a_clock_that_is_behind_come_after_the_newest_known_round(
@@ -206,13 +178,13 @@ def test_a_round_that_is_late_or_can_not_be_read_is_a_failure(system: InMemorySy
     system.pass_time(1_001)
     with pytest.raises(errors.Unavailable, match="not there yet"):
         process.draw_prize("gala", a_person("ann"), "key")
-    away = Away()
+    away = Away(system.rounds, "find", error=errors.Unavailable)
     process = system.process(rounds=away)
     for _ in range(20):
         with pytest.raises(errors.Unavailable, match="can't be read"):
             process.draw_prize("gala", a_person("ann"), "key")
 
-    assert away.asked_count == 1
+    assert len(away.asked) == 1
 
 
 def test_a_point_is_of_the_seed_and_of_the_round(system: InMemorySystem) -> None:

@@ -159,33 +159,6 @@ def test_the_same_key_always_gets_the_same_answer_and_uses_no_attempt(
     assert system.draw("gala", "bob", "key").draw.unit_no == 2
 
 
-def test_two_users_with_one_key_have_a_draw_each(system: InMemorySystem) -> None:
-    system.lottery()
-
-    ann, bob = (system.draw("gala", user, "key").draw for user in ("ann", "bob"))
-
-    assert ann.draw_id != bob.draw_id
-    assert {ann.unit_no, bob.unit_no} == {1, 2}
-
-
-def test_no_more_is_won_than_there_is(system: InMemorySystem) -> None:
-    system.lottery(a_prize("gala", total=3))
-
-    draws = system.draw_each(10)
-
-    assert sorted(draw.unit_no for draw in draws if draw.prize) == [1, 2, 3]
-
-
-def test_no_more_is_won_on_one_day_than_its_stock(system: InMemorySystem) -> None:
-    system.lottery(a_prize("gala", per_day=2))
-
-    today = system.draw_each(4)
-    system.pass_time(DAY_MS)
-    tomorrow = system.draw_each(4, "late")
-
-    assert [sum(draw.prize is not None for draw in day) for day in (today, tomorrow)] == [2, 2]
-
-
 def test_attempts_are_refused_beyond_the_rules_until_the_next_day(system: InMemorySystem) -> None:
     system.lottery(rules=DrawRules(attempts_per_user_per_day=2))
     assert system.draw("gala", "ann", "one").attempts_left == 1
@@ -197,15 +170,6 @@ def test_attempts_are_refused_beyond_the_rules_until_the_next_day(system: InMemo
     assert player(system, "ann").attempt_count == 2
     system.pass_time(DAY_MS)
     assert system.draw("gala", "ann", "three").attempts_left == 1
-
-
-def test_who_has_won_enough_can_only_miss(system: InMemorySystem) -> None:
-    system.lottery(rules=DrawRules(wins_per_user_per_day=1))
-
-    first, second = (system.draw("gala", "ann", key).draw for key in ("one", "two"))
-
-    assert first.prize
-    assert (second.prize, second.odds) == (None, "|0")
 
 
 @pytest.mark.parametrize(

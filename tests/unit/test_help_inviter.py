@@ -38,12 +38,6 @@ def test_a_help_gives_one_more_attempt(gala: InMemorySystem) -> None:
         gala.draw("gala", "ann", "three")
 
 
-def test_a_help_before_the_first_draw_counts_too(gala: InMemorySystem) -> None:
-    assert gala.help("gala", "bob", "ann").attempts_left == 2
-
-    assert [gala.draw("gala", "ann", key).attempts_left for key in ("one", "two")] == [1, 0]
-
-
 def test_a_pair_helps_once_for_ever(gala: InMemorySystem) -> None:
     gala.help("gala", "bob", "ann")
 

@@ -53,16 +53,6 @@ def test_a_message_that_names_no_claim_fails_alone(system: InMemorySystem) -> No
     assert system.balance_fen("ann") == claim.share.amount_fen
 
 
-def test_a_refunded_share_is_never_settled(system: InMemorySystem) -> None:
-    packet = system.send()
-    system.end()
-    ref = ShareRef(packet.packet_id, 1)
-
-    assert system.settle([ref]) == {ref}
-
-    assert system.balance_fen("sender") == 1000
-
-
 def test_an_amount_that_differs_from_the_terms_is_not_paid() -> None:
     system = InMemorySystem()
     packet = system.send()

@@ -210,18 +210,6 @@ def test_a_worker_that_stalled_past_its_lease_does_not_call(town: PaymentSystem)
     assert town.gateway.transfers == {}
 
 
-def test_two_workers_call_one_after_the_other(town: PaymentSystem) -> None:
-    withdrawal = town.withdraw("user", 300)
-    seen, now_ms = town.find(withdrawal), town.clock.now_ms()
-
-    first = town.withdrawals.lease(seen, now_ms + LEASE_MS, now_ms)
-    second = town.withdrawals.lease(seen, now_ms + LEASE_MS + 1, now_ms)
-    assert first
-    third = town.withdrawals.lease(first, now_ms + 2 * LEASE_MS, now_ms + 1)
-
-    assert (second, third) == (None, None)
-
-
 def test_not_found_gives_nothing_back_before_every_call_is_over(town: PaymentSystem) -> None:
     withdrawal = town.called(300, is_away=True)
     called_at_ms = town.find(withdrawal).lease_until_ms - LEASE_MS
