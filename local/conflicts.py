@@ -65,11 +65,7 @@ class Conflicts:
         await self._emulator(scope, receive, send)
 
     async def _meet(
-        self,
-        verb: str,
-        asked: dict[str, Any],
-        keys: list[Key],
-        call: tuple[Scope, Receive, Send],
+        self, verb: str, asked: dict[str, Any], keys: list[Key], call: tuple[Scope, Receive, Send]
     ) -> None:
         token = asked.get("ClientRequestToken", "")
         if refusal := self._refusal(verb, keys, token):

@@ -52,12 +52,7 @@ class Proxy:
     """
 
     def __init__(
-        self,
-        port: int,
-        prefix: str,
-        in_flight_max: int = IN_FLIGHT_MAX,
-        *,
-        is_gateway: bool = True,
+        self, port: int, prefix: str, in_flight_max: int = IN_FLIGHT_MAX, *, is_gateway: bool = True
     ) -> None:
         self._port = port
         self._prefix = prefix.encode()

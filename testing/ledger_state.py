@@ -13,12 +13,7 @@ from redpacket.adapters.dynamo import campaign_keys, draw_keys, items, keys, pay
 from redpacket.adapters.dynamo.books import entry_of, receipt_of, sums_of
 from redpacket.adapters.dynamo.client import from_wire
 from redpacket.adapters.dynamo.draw_items import draw_of
-from redpacket.adapters.dynamo.payment_items import (
-    payment_of,
-    refund_of,
-    return_of,
-    withdrawal_of,
-)
+from redpacket.adapters.dynamo.payment_items import payment_of, refund_of, return_of, withdrawal_of
 from redpacket.adapters.dynamo.shown_items import table_of
 from redpacket.domain.checks.facts import (
     Difference,

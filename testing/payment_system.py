@@ -30,11 +30,7 @@ from redpacket.flows.payments.dispatch import DispatchReport, dispatch
 from redpacket.flows.payments.pace import NightWindow, Pace
 from redpacket.flows.payments.payment_ports import PaymentPorts
 from redpacket.flows.payments.return_payment import note_refund
-from redpacket.flows.payments.start_payment import (
-    PaymentAsk,
-    start_packet_payment,
-    start_payment,
-)
+from redpacket.flows.payments.start_payment import PaymentAsk, start_packet_payment, start_payment
 from redpacket.flows.payments.sweep_payments import PaymentSweepReport, sweep_payments
 from redpacket.flows.payments.take_callback import follow_notice
 from redpacket.flows.payments.transfer import cancel_withdrawal

@@ -176,11 +176,7 @@ def watch(
 
 
 def _observed(
-    api: Api,
-    packet_id: str,
-    every_s: float,
-    looks: int,
-    course: Course,
+    api: Api, packet_id: str, every_s: float, looks: int, course: Course
 ) -> Iterator[tuple[dict[str, Any], dict[str, float | None]]]:
     """Look at a packet again and again; a look that fails is left out."""
     number = 0
@@ -241,8 +237,7 @@ def find(
         str, typer.Argument(help="`instance` of a problem, or the header apigw-requestid.")
     ],
     user_token: Annotated[
-        str,
-        typer.Option("--user", help="The user's token, as GET /me shows it; with --packet."),
+        str, typer.Option("--user", help="The user's token, as GET /me shows it; with --packet.")
     ] = "",
     packet: Annotated[str, typer.Option(help="The packet, where no line names it.")] = "",
 ) -> None:

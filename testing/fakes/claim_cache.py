@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import (
-    Collection,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from redpacket.domain.campaign import AudienceMode, audience_bucket

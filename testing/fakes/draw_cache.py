@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import (
-    Sequence,
-)
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
-from collections.abc import (
-    Callable,
-    Iterator,
-    MutableMapping,
-)
+from collections.abc import Callable, Iterator, MutableMapping
 from decimal import Decimal
 from functools import cache
 from typing import Any, TypeAlias

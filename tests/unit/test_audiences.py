@@ -8,13 +8,7 @@ from typing import Any
 import pytest
 
 from redpacket.domain import errors
-from redpacket.domain.campaign import (
-    AudienceMode,
-    Campaign,
-    CampaignStatus,
-    audience_bucket,
-    meets,
-)
+from redpacket.domain.campaign import AudienceMode, Campaign, CampaignStatus, audience_bucket, meets
 from redpacket.domain.claim import Admission
 from redpacket.domain.packet import Opening, Person
 from redpacket.flows.campaigns.edit_audience import Audience

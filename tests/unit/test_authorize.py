@@ -4,12 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from redpacket.domain.authorization import (
-    ASKED_MS,
-    CONSENT_MS,
-    Authorization,
-    AuthorizationStatus,
-)
+from redpacket.domain.authorization import ASKED_MS, CONSENT_MS, Authorization, AuthorizationStatus
 from redpacket.domain.errors import ChannelUnavailable, PayeeNotBound, Unavailable
 from redpacket.domain.gateway import Channel, Notice, NoticeKind, Refusal
 from redpacket.domain.withdrawals import Withdrawal, WithdrawalStatus

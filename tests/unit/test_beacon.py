@@ -249,9 +249,7 @@ def test_a_new_day_waits_for_a_new_round(system: InMemorySystem) -> None:
     assert first.beacon_round != second.beacon_round
 
 
-def test_a_campaign_that_does_not_give_says_so_also_without_a_round(
-    system: InMemorySystem,
-) -> None:
+def test_a_campaign_that_does_not_give_says_so_also_without_a_round(system: InMemorySystem) -> None:
     campaign = a_lottery(system)
     off = replace(campaign, status=CampaignStatus.OFF, version=2)
     assert system.campaigns.edit(off, campaign)

@@ -93,10 +93,7 @@ def _invents(book: list[Line], line: Line) -> Lines:
     ],
 )
 def test_a_line_that_differs_is_told_with_both_amounts(
-    town: PaymentSystem,
-    day: str,
-    forge: Callable[[list[Line], Line], Lines],
-    kind: BillKind,
+    town: PaymentSystem, day: str, forge: Callable[[list[Line], Line], Lines], kind: BillKind
 ) -> None:
     _move(town)
     expected = forge(town.gateway.book, town.gateway.lines(kind)[0])

@@ -27,10 +27,7 @@ from redpacket.domain.packet import PacketStatus, Rules
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_refund
 
 PACKET = a_packet(1000, 4)
-SHARES = [
-    a_claim(PACKET, 1, "ann", settled_at_ms=NOW_MS + 900),
-    a_claim(PACKET, 2, "bob"),
-]
+SHARES = [a_claim(PACKET, 1, "ann", settled_at_ms=NOW_MS + 900), a_claim(PACKET, 2, "bob")]
 FACTS = PacketFacts(PACKET, SHARES)
 
 

@@ -445,10 +445,7 @@ def test_units_are_not_put_with_money_that_goes_back_while_they_are_put() -> Non
         office.check_money()
 
     each_meeting(
-        a_gala,
-        lambda office: office.add(4),
-        lambda office: office.sweep_at(GALA.ends_at_ms),
-        check,
+        a_gala, lambda office: office.add(4), lambda office: office.sweep_at(GALA.ends_at_ms), check
     )
 
 

@@ -294,9 +294,7 @@ def test_every_check_of_an_invariant_is_in_the_table() -> None:
         found
         for path in sorted((PACKAGE / "domain" / "checks").glob("*.py"))
         for found in re.findall(
-            r'^def (check_\w+)\(.*?"""(I\d+):',
-            _text(path),
-            re.DOTALL | re.MULTILINE,
+            r'^def (check_\w+)\(.*?"""(I\d+):', _text(path), re.DOTALL | re.MULTILINE
         )
     ]
 

@@ -259,9 +259,7 @@ def test_cash_that_could_not_be_queued_is_queued_by_the_sweep(system: InMemorySy
     assert system.balance_fen("ann") == 66
 
 
-def test_leftover_cash_goes_back_at_the_end_and_can_not_be_won(
-    system: InMemorySystem,
-) -> None:
+def test_leftover_cash_goes_back_at_the_end_and_can_not_be_won(system: InMemorySystem) -> None:
     a_cash_lottery(system, ends_at_ms=NOW_MS + 1000)
     system.draw("gala", "ann", "key")
     late = an_ask(system, "bob", "key")
@@ -703,9 +701,7 @@ def test_a_table_that_refuses_too_late_gives_no_unit_back(system: InMemorySystem
     assert system.journal.events.count("draw_corrected") == 0
 
 
-def test_an_outcome_that_contradicts_its_own_odds_is_rejected(
-    system: InMemorySystem,
-) -> None:
+def test_an_outcome_that_contradicts_its_own_odds_is_rejected(system: InMemorySystem) -> None:
     system.lottery()
 
     class Lying:

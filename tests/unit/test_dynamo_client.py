@@ -63,8 +63,7 @@ def _dynamo(client: FakeDynamo, pauses_s: list[float] | None = None) -> Dynamo:
 
 
 @pytest.mark.parametrize(
-    "code",
-    ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"],
+    "code", ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"]
 )
 def test_a_transaction_that_meets_another_one_tries_again(code: str) -> None:
     client = _Contended([_canceled(["None", code])] * 2)

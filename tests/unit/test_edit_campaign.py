@@ -6,12 +6,7 @@ from typing import Any
 import pytest
 
 from redpacket.domain import errors
-from redpacket.domain.campaign import (
-    Campaign,
-    CampaignStatus,
-    check_campaign_id,
-    is_timezone,
-)
+from redpacket.domain.campaign import Campaign, CampaignStatus, check_campaign_id, is_timezone
 from redpacket.domain.split import Split
 from redpacket.flows.campaigns.preheat_campaign import Preheated
 from testing.builders import NOW_MS, a_campaign

@@ -10,14 +10,7 @@ import pytest
 from redpacket.domain import errors
 from redpacket.domain.campaign import CampaignStatus
 from redpacket.domain.claim import GrabStatus
-from redpacket.domain.lottery import (
-    PRIZES_MAX,
-    UNITS_MAX,
-    Draw,
-    Prize,
-    PrizeKind,
-    RecordDrawStatus,
-)
+from redpacket.domain.lottery import PRIZES_MAX, UNITS_MAX, Draw, Prize, PrizeKind, RecordDrawStatus
 from redpacket.domain.packet import Kind, Packet, PacketStatus, Rules
 from redpacket.edge.answers.campaigns import PrizeAdmin
 from redpacket.edge.lottery_views import prize_admin_view
@@ -202,9 +195,7 @@ def test_there_is_no_stock_of_what_does_not_exist(office: Shop) -> None:
 # ---- cash
 
 
-def test_cash_is_funded_with_the_operators_money_and_not_the_campaigns_budget(
-    office: Shop,
-) -> None:
+def test_cash_is_funded_with_the_operators_money_and_not_the_campaigns_budget(office: Shop) -> None:
     prize, _ = office.put(office.cash(5))
 
     (packet,) = office.packets_of(prize)
@@ -287,9 +278,7 @@ def test_who_is_cut_off_between_money_and_prize_pays_once(office: Shop) -> None:
     assert office.balance_fen() == 9_500
 
 
-def test_who_is_cut_off_and_thinks_again_gets_the_first_money_back_at_the_end(
-    office: Shop,
-) -> None:
+def test_who_is_cut_off_and_thinks_again_gets_the_first_money_back_at_the_end(office: Shop) -> None:
     office.cut_off(office.cash(5))
     prize, _ = office.put(office.cash(3))
     assert office.balance_fen() == 9_200
@@ -346,9 +335,7 @@ def test_a_key_of_stock_that_comes_with_another_body_or_prize_is_refused(office:
     assert office.balance_fen() == 9_300
 
 
-def test_a_repeated_stock_change_gets_the_first_answer_despite_later_changes(
-    office: Shop,
-) -> None:
+def test_a_repeated_stock_change_gets_the_first_answer_despite_later_changes(office: Shop) -> None:
     prize, _ = office.put(office.cash(5))
     first = office.stock(prize, 2, key="key", version=1)
     office.stock(prize, 4)
@@ -437,9 +424,7 @@ def test_units_that_went_back_to_the_operator_are_not_shown_as_won(office: Shop)
     assert office.shown(prize)["is_sold_out"]
 
 
-def test_a_win_that_comes_with_the_refund_is_paid_or_refused_and_never_both(
-    office: Shop,
-) -> None:
+def test_a_win_that_comes_with_the_refund_is_paid_or_refused_and_never_both(office: Shop) -> None:
     prize, _ = office.put(office.cash(3))
     office.system.clock.at_ms = office.campaign.ends_at_ms
     told: list[RecordDrawStatus] = []
@@ -493,9 +478,7 @@ def test_cash_lasts_until_the_campaigns_end_wherever_it_is_moved(office: Shop) -
     assert office.balance_fen() == 10_000
 
 
-def test_cash_that_is_funded_while_the_end_is_moved_lasts_until_the_new_one(
-    office: Shop,
-) -> None:
+def test_cash_that_is_funded_while_the_end_is_moved_lasts_until_the_new_one(office: Shop) -> None:
     later_ms = office.campaign.ends_at_ms + 1_000
     office.meet(lambda: office.edit(replace(office.campaign, ends_at_ms=later_ms)))
 
@@ -504,9 +487,7 @@ def test_cash_that_is_funded_while_the_end_is_moved_lasts_until_the_new_one(
     assert [packet.expires_at_ms for packet in office.packets_of(prize)] == [later_ms]
 
 
-def test_money_of_a_prize_that_was_cut_off_lasts_until_the_campaigns_new_end(
-    office: Shop,
-) -> None:
+def test_money_of_a_prize_that_was_cut_off_lasts_until_the_campaigns_new_end(office: Shop) -> None:
     office.cut_off(office.cash(5))
     later_ms = office.campaign.ends_at_ms + 1_000
     office.edit(replace(office.campaign, ends_at_ms=later_ms))

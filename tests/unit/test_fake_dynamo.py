@@ -47,11 +47,7 @@ def client() -> FakeDynamo:
 
 @pytest.mark.parametrize(
     "operation",
-    [
-        put(TABLE, HELD),
-        update(TABLE, HELD, "SET n = :n", n=3),
-        check(TABLE, HELD, "n = :n", n=1),
-    ],
+    [put(TABLE, HELD), update(TABLE, HELD, "SET n = :n", n=3), check(TABLE, HELD, "n = :n", n=1)],
 )
 def test_a_transaction_on_a_held_item_is_canceled_and_each_item_has_its_reason(
     client: FakeDynamo, operation: Any
@@ -159,10 +155,7 @@ def test_other_transactions_meet_one_while_it_is_carried_out() -> None:
 
 def test_the_real_client_knows_the_same_errors() -> None:
     real: Any = boto3.client(
-        "dynamodb",
-        region_name="us-east-1",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
+        "dynamodb", region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test"
     )
 
     for name in vars(FakeDynamo.exceptions):

@@ -136,11 +136,7 @@ def test_there_is_no_help_in_no_campaign(system: InMemorySystem) -> None:
 
 @pytest.mark.parametrize(
     ("changes", "helps"),
-    [
-        ({}, 2),
-        ({"passphrase": None}, 0),
-        ({"rules": DrawRules(helps_per_user_per_day=2)}, 0),
-    ],
+    [({}, 2), ({"passphrase": None}, 0), ({"rules": DrawRules(helps_per_user_per_day=2)}, 0)],
 )
 def test_users_are_not_asked_for_a_help_that_can_not_be_given(
     system: InMemorySystem, changes: dict[str, Any], helps: int

@@ -52,9 +52,7 @@ def test_a_page_of_debts_goes_on_where_the_last_one_ended(town: PaymentSystem) -
     assert end is None
 
 
-def test_a_transaction_that_is_not_what_was_ordered_waits_for_a_person(
-    town: PaymentSystem,
-) -> None:
+def test_a_transaction_that_is_not_what_was_ordered_waits_for_a_person(town: PaymentSystem) -> None:
     payment = town.start("user", 100)
     town.gateway.pay(payment.number, amount_fen=99)
     town.confirm(payment)
@@ -65,9 +63,7 @@ def test_a_transaction_that_is_not_what_was_ordered_waits_for_a_person(
     assert (listed.status, listed.reason) == (ReturnStatus.LISTED, ReturnReason.MISMATCHED)
 
 
-def test_a_return_that_the_gateway_never_gives_back_waits_for_a_person(
-    town: PaymentSystem,
-) -> None:
+def test_a_return_that_the_gateway_never_gives_back_waits_for_a_person(town: PaymentSystem) -> None:
     payment = town.pay_in("user", 100)
     second = town.gateway.pay(payment.number, is_forced=True)
     assert second

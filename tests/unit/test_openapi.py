@@ -20,14 +20,7 @@ from redpacket.domain.errors import InvalidRequest, RedPacketError, Rejected
 from redpacket.domain.events import SUBSCRIBED, EventType
 from redpacket.domain.gateway import Channel
 from redpacket.domain.ledger import DEPOSITS, Entry, TransferKind, entries, user_account
-from redpacket.domain.lottery import (
-    Draw,
-    HelpStatus,
-    LotterySnapshot,
-    Prize,
-    PrizeKind,
-    PrizeStock,
-)
+from redpacket.domain.lottery import Draw, HelpStatus, LotterySnapshot, Prize, PrizeKind, PrizeStock
 from redpacket.domain.operators import Duty
 from redpacket.domain.packet import AmountsShown, PacketEnd, PacketStatus, Person
 from redpacket.domain.payments import PaymentRefund, PaymentReturn, ReturnReason
@@ -539,10 +532,7 @@ NO_BODIES: dict[type[Any], list[dict[str, Any]]] = {
         {**A_PACKET, "campaign_id": "{rain}"},
     ],
     CampaignBody: [{**A_CAMPAIGN, **change} for change in NO_CAMPAIGNS],
-    PrizeBody: [
-        {**CASH_PRIZE, "amount_fen": 0},
-        *({**A_PRIZE, **change} for change in NO_PRIZES),
-    ],
+    PrizeBody: [{**CASH_PRIZE, "amount_fen": 0}, *({**A_PRIZE, **change} for change in NO_PRIZES)],
     StockBody: [{"delta": "1"}, {"total": 5}],
     DrawBody: [{"prize_id": "phone"}],
     HelpBody: [{"inviter_token": "short", "transcript": ""}, {"inviter_token": A_TOKEN}],

@@ -10,13 +10,7 @@ import pytest
 
 from local.packet_ids import PUBLISHED_IDS, PUBLISHED_KEYS
 from redpacket.domain.errors import InvalidRequest, PacketNotFound
-from redpacket.domain.packet import (
-    PARTS_MAX,
-    part_count,
-    part_of_share,
-    part_of_user,
-    parts_for,
-)
+from redpacket.domain.packet import PARTS_MAX, part_count, part_of_share, part_of_user, parts_for
 from redpacket.domain.packet_id import PacketIds
 from redpacket.edge import packet_ids as edge_ids
 from redpacket.edge.api import Api, HttpAnswer

@@ -89,9 +89,7 @@ def test_losers_ask_the_ledger_only_where_a_part_lost_its_notes(system: InMemory
     assert asked == [first]
 
 
-def test_an_owner_who_comes_as_the_last_shares_go_gets_their_own(
-    system: InMemorySystem,
-) -> None:
+def test_an_owner_who_comes_as_the_last_shares_go_gets_their_own(system: InMemorySystem) -> None:
     packet = _sent(system)
     first, second, owner, third, fourth = _users_of(packet, 0, 5)
     for user in (first, second):

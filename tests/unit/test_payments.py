@@ -238,9 +238,7 @@ def test_a_payment_that_always_fails_holds_up_no_other(town: PaymentSystem) -> N
     assert town.book.list_waiting(WECHAT, town.clock.now_ms(), 10) == []
 
 
-def test_a_refund_outside_takes_what_the_user_has_and_the_rest_is_owed(
-    town: PaymentSystem,
-) -> None:
+def test_a_refund_outside_takes_what_the_user_has_and_the_rest_is_owed(town: PaymentSystem) -> None:
     payment = town.pay_in("user", 100)
     town.pay_in("friend", 1)
     packet = town.system.send_order(_order_of("user", 60))

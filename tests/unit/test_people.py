@@ -43,9 +43,7 @@ def _claim(system: InMemorySystem, taker: Person) -> ShareRef:
     return share.ref
 
 
-def test_users_who_were_credited_sent_or_claimed_can_be_found_again(
-    system: InMemorySystem,
-) -> None:
+def test_users_who_were_credited_sent_or_claimed_can_be_found_again(system: InMemorySystem) -> None:
     system.deposit("payee", 100)
     packet = system.send("sender", count=2)
     system.grab(packet, "taker")
@@ -77,9 +75,7 @@ def test_a_loser_leaves_nothing(system: InMemorySystem) -> None:
     assert system.host_ids().keys() == {"sender", "taker"}
 
 
-def test_a_winner_can_be_found_again_and_a_loser_is_not_kept(
-    system: InMemorySystem,
-) -> None:
+def test_a_winner_can_be_found_again_and_a_loser_is_not_kept(system: InMemorySystem) -> None:
     assert system.campaigns.create(a_campaign(campaign_id="gala"))
     assert system.draws.put_prize(a_prize("gala", total=1), None)
 

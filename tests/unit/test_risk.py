@@ -31,9 +31,7 @@ def test_who_is_denied_gets_no_share(system: InMemorySystem) -> None:
     assert set(system.memory.holders(packet.packet_id)) == {"bob"}
 
 
-def test_the_last_share_of_who_is_denied_is_there_for_somebody_else(
-    system: InMemorySystem,
-) -> None:
+def test_the_last_share_of_who_is_denied_is_there_for_somebody_else(system: InMemorySystem) -> None:
     packet = system.send(count=1)
     _judge(system, "ann", "deny")
     with pytest.raises(NotInAudience):

@@ -37,13 +37,7 @@ from redpacket.ports.packets import ClaimCache, Packets, Pages
 from redpacket.ports.work_lists import WorkLists
 from testing.builders import a_campaign, a_packet, a_packet_id, a_prize
 from testing.fakes import Away, FakeClock, FakeJournal
-from testing.in_memory_system import (
-    GRACE_MS,
-    LIFE_MS,
-    InMemorySystem,
-    an_order,
-    one_by_one,
-)
+from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order, one_by_one
 
 EQUAL: dict[str, Any] = {"kind": Kind.EQUAL, "split": Split.EQUAL}
 MINUTE_MS = 60_000

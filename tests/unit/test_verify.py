@@ -404,7 +404,7 @@ MALFORMED: dict[str, dict[str, list[dict[str, Any]]]] = {
         "proof": [
             *({"seed": seed} for seed in ("", "00" * 31, "AB" * 32, "zz" * 32, 7)),
             *({"day": day} for day in ("20251231", "21000102", "2027012", "20271301", "today")),
-        ],
+        ]
     },
     "day with a round": {
         "proof": [
@@ -412,7 +412,7 @@ MALFORMED: dict[str, dict[str, list[dict[str, Any]]]] = {
             {"beacon_round": "7"},
             {"signature": "zz"},
             {"signature": None},
-        ],
+        ]
     },
 }
 

@@ -543,9 +543,7 @@ def test_a_preheat_goes_on_to_its_end(stack: Stack) -> None:
     assert [each.url.params.get("cursor") for each in asked] == [None, "one"]
 
 
-def test_an_audience_is_imported_by_five_hundred_and_says_last_what_it_is_for(
-    stack: Stack,
-) -> None:
+def test_an_audience_is_imported_by_five_hundred_and_says_last_what_it_is_for(stack: Stack) -> None:
     refusals = iter([_problem(503, "unavailable")])
 
     def put(request: httpx.Request) -> httpx.Response:

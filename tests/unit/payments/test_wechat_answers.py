@@ -9,12 +9,7 @@ from typing import Any, cast
 import pytest
 
 from redpacket.adapters.payments.accounts import AccountKeys, Accounts
-from redpacket.adapters.payments.wechat import (
-    OrderSettings,
-    TransferSettings,
-    WeChatIn,
-    WeChatOut,
-)
+from redpacket.adapters.payments.wechat import OrderSettings, TransferSettings, WeChatIn, WeChatOut
 from redpacket.adapters.payments.wechat_bills import BillReader
 from redpacket.adapters.payments.wechat_client import Answer, WeChatClient, WeChatMerchant
 from redpacket.domain.errors import Unavailable
