@@ -109,7 +109,7 @@ def test_one_attempt_in_a_hundred_threads_is_decided_once(cache: OperatorCache) 
 
 # Critical values of chi-square for p = 0.01, by degrees of freedom.
 CRITICAL = {1: 6.635, 3: 11.345, 10: 23.209}
-DRAWS = 100_000
+DRAWS = 25_000
 
 
 def _drawn(cache: OperatorCache, day: DrawDay) -> Iterator[str]:

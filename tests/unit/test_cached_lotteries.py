@@ -9,6 +9,7 @@ import pytest
 
 from redpacket.domain.errors import CampaignNotFound, Unavailable
 from redpacket.domain.lottery import PageNote, PrizeKind, chain_commitment
+from redpacket.flows.campaigns import cached_lotteries
 from redpacket.flows.campaigns.cached_lotteries import KEPT_MS, CachedLotteries
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.fakes import Away
@@ -209,10 +210,13 @@ def test_many_at_once_in_one_process_read_once(system: InMemorySystem) -> None:
     assert len(meter.reads) == 1
 
 
-def test_a_process_does_not_remember_campaigns_without_end(system: InMemorySystem) -> None:
+def test_a_process_does_not_remember_campaigns_without_end(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cached_lotteries, "_SIZE_MAX", 5)
     pages: CachedLotteries = system.lotteries()
-    for number in range(101):
+    for number in range(6):
         system.campaigns.create(a_campaign(campaign_id=f"gala-{number}"))
         pages.recall(f"gala-{number}")
 
-    assert len(pages._cache._entries) == 100
+    assert len(pages._cache._entries) == 5

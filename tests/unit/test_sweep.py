@@ -44,7 +44,7 @@ MINUTE_MS = 60_000
 WINDOW_MS = 47_000
 """What a sweep of 55 s has, less what its last chunk needs."""
 
-UNITS = int(os.environ.get("SWEPT_UNITS", "200000"))
+UNITS = int(os.environ.get("SWEPT_UNITS", "100000"))
 """Of the largest prize here; 1,000,000 take a quarter of a minute."""
 
 
@@ -206,7 +206,7 @@ def test_leftover_units_of_cash_go_back_over_many_sweeps() -> None:
         assert len(reports) < 50
 
     # 45 shares take 30 ms, and a sweep has 42 s; a part is read twice, by pages of 60 ms.
-    assert len(reports) <= 2 + units * (30 / 45 + 2 * 60 / 1_000) / 42_000
+    assert 2 <= len(reports) <= 2 + units * (30 / 45 + 2 * 60 / 1_000) / 42_000
     assert sum(report.refunded_fen for report in reports) == 100 * units
     assert all(report.failed_count == 0 for report in reports)
     assert longest_ms < WINDOW_MS + 100

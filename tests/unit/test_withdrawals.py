@@ -496,20 +496,19 @@ def test_withdrawals_of_a_user_come_newest_first_page_by_page(town: PaymentSyste
 # Pace
 
 
-def test_ten_thousand_withdrawals_take_the_time_that_arithmetic_says(town: PaymentSystem) -> None:
-    """10,000 bills at 1,800 a minute: 333 seconds, and never more than 31 in a second."""
-    town.settings = _limited(count_max=100_000, fen_max=10**9)
-    town.system.deposit("user", 100_000)
-    expected = [town.withdraw("user", 10).expected_at_ms for _ in range(10_000)]
+def test_a_thousand_withdrawals_take_the_time_that_arithmetic_says(town: PaymentSystem) -> None:
+    """1,000 bills at 1,800 a minute: 33 seconds, and never more than 31 in a second."""
+    town.settings = _limited(count_max=10_000, fen_max=10**8)
+    town.system.deposit("user", 10_000)
+    expected = [town.withdraw("user", 10).expected_at_ms for _ in range(1_000)]
     began_at_ms = town.clock.now_ms()
 
-    for _ in range(6):
-        town.dispatch(60_000)
+    town.dispatch(60_000)
 
     calls = [at_ms - began_at_ms for at_ms in town.gateway.called_at_ms]
-    assert len(calls) == 10_000
-    assert len(town.gateway.transfers) == 10_000
-    assert 333_000 <= calls[-1] - calls[0] <= 334_000
+    assert len(calls) == 1_000
+    assert len(town.gateway.transfers) == 1_000
+    assert 33_000 <= calls[-1] - calls[0] <= 34_000
     assert max(calls) <= expected[-1] - began_at_ms + 1_000
     seconds = [at_ms // 1000 for at_ms in calls]
     assert max(seconds.count(second) for second in set(seconds)) <= 31
