@@ -178,7 +178,7 @@ def settled_after_ms(withdrawal: Withdrawal, settling_ms: int) -> int:
 
 
 def _judge_refusal(withdrawal: Withdrawal, found: TransferFound) -> Verdict:
-    """A refusal is a hint: it ends the calls, and a query has the last word."""
+    """Return what a refusal means: it ends the calls, and a query has the last word."""
     if found.refusal is Refusal.NOT_AUTHORIZED and withdrawal.authorization_no:
         return Verdict.STOP_NOT_AUTHORIZED
     if found.refusal in {Refusal.THROTTLED, Refusal.OUT_OF_FUNDS}:
@@ -199,7 +199,7 @@ def _judge_missing(withdrawal: Withdrawal, now_ms: int, settling_ms: int) -> Ver
 
 
 def _check_same(withdrawal: Withdrawal, found: TransferFound) -> None:
-    """The bill must be over the same amount, to the same payee, where the gateway names them."""
+    """Check that the bill has the amount and the payee, if the gateway names them."""
     pairs = (
         ("amount", withdrawal.amount_fen, found.amount_fen),
         ("payee", withdrawal.payee.name_hash, found.payee_hash),

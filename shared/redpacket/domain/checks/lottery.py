@@ -130,7 +130,7 @@ def _check_cash(facts: LotteryFacts) -> list[Difference]:
 
 
 def _check_players(facts: LotteryFacts) -> list[Difference]:
-    """What is counted of a user and a day are the draws that there are, within the limits."""
+    """Compare the counts of each user and day with the draws, and with the limits."""
     drawn = Counter((draw.user_id, draw.day) for draw in facts.draws)
     numbers: Counter[tuple[str, str]] = Counter()
     for draw in facts.draws:
