@@ -154,7 +154,7 @@ check: side-by-side test ## exactly what CI runs
 	@$(MAKE) bench ONLY=cold
 
 ##@ Prove it
-.PHONY: faults faults-payments faults-real fuzz
+.PHONY: faults faults-payments faults-real mutants fuzz
 faults: $(VENV)/app.ready ## simulate heavy faults: make faults N=5000 SEED=1 OF=packets|draws|payments; OF=webhooks delivers N events
 	@PYTHONPATH=shared $(APP)/python -m $(if $(filter webhooks,$(OF)),tests.faults.thousand_events --count $(or $(N),1000) --seed $(or $(SEED),7),\
 		tests.faults.simulation --schedules $(or $(N),2500) --seed $(or $(SEED),1) $(if $(OF),--of $(OF)))
@@ -164,6 +164,9 @@ faults-payments: $(VENV)/app.ready ## 1,000 payments in and out through a gatewa
 
 faults-real: setup ## kill, freeze and flush real servers under load; figures into docs/evidence.md
 	@PYTHONPATH=shared $(APP)/python -m tests.faults.real --write
+
+mutants: $(VENV)/app.ready ## change the code that decides about money; a test must fail each time: make mutants N=300 SEED=1; the last line is JSON
+	@PYTHONPATH=shared $(APP)/python -m tests.mutants --count $(or $(N),300) --seed $(or $(SEED),1) --processes $(PROCESSES) $(if $(ONLY),--only $(ONLY))
 
 fuzz: setup ## fuzz the deployed API from openapi.json: make fuzz N=10000 SEED=1
 	@PYTHONPATH=shared $(APP)/python -m tests.fuzz --cases $(or $(N),10000) --seed $(or $(SEED),1)

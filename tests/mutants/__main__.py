@@ -1,0 +1,180 @@
+"""Shows that tests notice a random sample of changes to the code that decides about money.
+
+    python -m tests.mutants --count 300 --seed 1
+
+The last line is one JSON object. The command fails if an unchanged test fails, if more than one
+mutant in twenty survives, or if the list of equivalent mutants names one that does not exist.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import re
+import sys
+import tomllib
+from collections import defaultdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from local import places
+from tests.mutants.children import CACHE, Job, first_failure, prepare, record, run_all
+from tests.mutants.generate import TEMPLATE, Mutant, list_mutants, read
+
+EQUIVALENT = Path(__file__).parent / "equivalent.toml"
+SURVIVING_MAX = 0.05
+FIRST_FILES, FIRST_OF_FILE = 6, 10
+"""How many tests run at first: most mutants are caught there."""
+SECONDS_MAX = 60
+"""The processor's time of a mutant's tests, the slowest left out: a survivor takes all of it."""
+RECORD_S, SPARE_S, SLOWER = 3600, 30, 10
+"""A child is killed after ten times what its tests took unchanged, and half a minute."""
+OF_TEMPLATE = ("tests/template/test_template.py", "tests/contract/test_policies.py")
+TOO_SLOW = "too slow"
+_SOURCES = ("shared", "testing", "local")
+
+
+class Covered:
+    """The tests that run each line, and their seconds."""
+
+    def __init__(self) -> None:
+        self.tests: dict[tuple[str, int], list[str]] = defaultdict(list)
+        self.seconds: dict[str, float] = {}
+
+    def add(self, found: dict[str, Any]) -> None:
+        """Add what was recorded of one file of tests."""
+        self.seconds |= found["tests"]
+        names = list(found["tests"])
+        for path, lines in found["lines"].items():
+            for line, numbers in lines.items():
+                self.tests[path, int(line)] += [names[number] for number in numbers]
+
+    def tests_of(self, mutant: Mutant) -> list[str]:
+        """Return the tests of a mutant, the fastest first."""
+        if mutant.path == TEMPLATE:
+            chosen = {test for test in self.seconds if test.startswith(OF_TEMPLATE)}
+        elif mutant.function == "(module)":
+            chosen = self._naming(mutant)
+        else:
+            chosen = {test for line in mutant.lines for test in self.tests[mutant.path, line]}
+            for line in range(mutant.lines.start, mutant.lines.start - 9, -1):
+                # A line of a statement is counted where the statement begins.
+                chosen = chosen or set(self.tests[mutant.path, line])
+        total, tests = 0.0, []
+        for test in sorted(chosen, key=lambda test: self.seconds[test]):
+            total += self.seconds[test]
+            tests += [test] if total < SECONDS_MAX else []
+        return tests
+
+    def _naming(self, mutant: Mutant) -> set[str]:
+        """Return the tests of the lines that name a constant: it decides there."""
+        lines = read(mutant.path).decode().splitlines()[: mutant.lines.start]
+        (name,) = next(
+            found.groups() for line in lines[::-1] if (found := re.match(r"(\w+) = ", line))
+        )
+        return {
+            test
+            for (path, number), tests in self.tests.items()
+            if "adapters/dynamo" in path and name in read(path).decode().splitlines()[number - 1]
+            for test in tests
+        }
+
+
+def read_records(files: list[str], processes: int) -> Covered:
+    """Return which tests run which lines; only what changed is run again."""
+    code = hashlib.sha256()
+    for path in sorted(path for name in _SOURCES for path in (places.ROOT / name).rglob("*.py")):
+        code.update(path.read_bytes())
+    records = {}
+    for file in files:
+        own = code.copy()
+        own.update((places.ROOT / file).read_bytes())
+        records[file] = CACHE / f"{own.hexdigest()[:32]}.record"
+    missing = [file for file, path in records.items() if not path.exists()]
+    jobs: list[Job] = [(partial(record, file), RECORD_S) for file in missing]
+    for done, (number, found) in enumerate(run_all(jobs, processes), 1):
+        (of_file,) = found or [{"failed": f"{missing[number]} takes too long"}]
+        if "failed" in of_file:
+            sys.exit(f"an unchanged test fails: {of_file['failed']}")
+        records[missing[number]].write_text(json.dumps(of_file))
+        _tell(f"{done} of {len(jobs)} files of tests are recorded")
+    covered = Covered()
+    for path in records.values():
+        covered.add(json.loads(path.read_text()))
+    return covered
+
+
+def run_mutants(mutants: list[Mutant], covered: Covered, processes: int) -> dict[str, str | None]:
+    """Return by each mutant's name the test that catches it, or TOO_SLOW."""
+    told: dict[str, str | None] = {mutant.name: None for mutant in mutants}
+    for is_first in (True, False):
+        jobs: dict[str, Job] = {}
+        for mutant in mutants:
+            tests = covered.tests_of(mutant) if told[mutant.name] is None else []
+            tests = [test for test in tests if (test in _first_of(tests)) == is_first]
+            limit_s = SPARE_S + SLOWER * sum(covered.seconds[test] for test in tests)
+            if tests:
+                jobs[mutant.name] = partial(first_failure, tests, mutant), limit_s
+        for done, (number, found) in enumerate(run_all(list(jobs.values()), processes), 1):
+            name = list(jobs)[number]
+            (told[name],) = found or [TOO_SLOW]
+            _tell(f"{done} of {len(jobs)}: {told[name]} <- {name}")
+    return told
+
+
+def _first_of(tests: list[str]) -> set[str]:
+    """Return the fastest tests of the files that have most of them."""
+    by_file = defaultdict(list)
+    for test in tests:
+        by_file[test.partition("::")[0]].append(test)
+    most = sorted(by_file.values(), key=len, reverse=True)[:FIRST_FILES]
+    return {test for found in most for test in found[:FIRST_OF_FILE]}
+
+
+def main() -> int:
+    """Draw a sample, run it, and tell what survived."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--only", default="", help="a regular expression for the names")
+    asked = parser.parse_args()
+
+    listed = tomllib.loads(EQUIVALENT.read_text())["equivalent"]
+    known = {one["mutant"] for one in listed if one["reason"]}
+    mutants = list_mutants()
+    if gone := known - {mutant.name for mutant in mutants}:
+        sys.exit(f"{EQUIVALENT.name} names what is no mutant: {sorted(gone)}")
+    mutants = [mutant for mutant in mutants if re.search(asked.only, mutant.name)]
+    sample = random.Random(asked.seed).sample(mutants, min(asked.count, len(mutants)))
+    real = [mutant for mutant in sample if mutant.name not in known]
+
+    covered = read_records(prepare(), asked.processes)
+    told = run_mutants(real, covered, asked.processes)
+    catchers = sorted({by for by in told.values() if by in covered.seconds})
+    ((_, control),) = run_all([(partial(first_failure, catchers, None), RECORD_S)], 1)
+    if control != [None]:
+        sys.exit(f"an unchanged test fails: {control}")
+
+    survived = [name for name, by in told.items() if by is None]
+    slow = [name for name, by in told.items() if by == TOO_SLOW]
+    figures = {
+        "mutants": len(sample),
+        "caught": len(real) - len(survived) - len(slow),
+        "equivalent": len(sample) - len(real),
+        "timed_out": slow,
+        "survived": survived,
+    }
+    print(json.dumps(figures, ensure_ascii=False))
+    return int(len(survived) + len(slow) > len(sample) * SURVIVING_MAX)
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
