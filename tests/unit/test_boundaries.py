@@ -1,0 +1,357 @@
+"""Boundaries of rules about money that mutants crossed unnoticed (tests/mutants/)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, time, timedelta, timezone
+
+import pytest
+
+from redpacket.domain.approvals import (
+    WINDOW_MS,
+    Allowance,
+    Approval,
+    ApprovalNeededError,
+    ApprovalStatus,
+    DepositAsked,
+)
+from redpacket.domain.clocks import CLOCKS_DIFFER_MS
+from redpacket.domain.errors import InvariantViolated, Unavailable, VersionConflict
+from redpacket.domain.gateway import (
+    BillKind,
+    Channel,
+    Refusal,
+    TransferFound,
+    TransferState,
+    bill_day,
+)
+from redpacket.domain.merkle import EMPTY_ROOT, is_consistent, leaf_hash
+from redpacket.domain.packet import Person
+from redpacket.domain.passphrase import is_alike
+from redpacket.domain.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnStatus
+from redpacket.domain.webhooks import FAILURES_MAX
+from redpacket.domain.withdrawals import FUNCTION_MS, Stop, Verdict, Withdrawal, judge
+from redpacket.flows.approvals.decide_approval import DecidePorts, approve
+from redpacket.flows.packets.read_records import read_record
+from redpacket.flows.payments.confirm_payment import _funding
+from redpacket.flows.payments.pace import NightWindow
+from redpacket.flows.payments.return_payment import note_refund
+from redpacket.flows.payments.start_payment import find_payment
+from redpacket.flows.payments.withdraw import withdraw_above
+from redpacket.flows.reconciliation.run_state import next_state
+from redpacket.ports.accounts import Request
+from testing.builders import NOW_MS
+from testing.event_system import FAILED, EventSystem
+from testing.fakes.gateway import CALL_MS_MAX, SETTLING_MS, FakePaymentsIn, an_account
+from testing.in_memory_system import InMemorySystem, a_person, an_operator
+from testing.payment_system import FEN_MAX, PaymentSystem
+
+WECHAT = Channel.WECHAT
+CHINA = timezone(timedelta(hours=8))
+
+
+@pytest.fixture
+def town() -> PaymentSystem:
+    town = PaymentSystem()
+    town.system.deposit("user", 1000)
+    return town
+
+
+# ---- withdrawals
+
+
+def _withdrawal(**changes: object) -> Withdrawal:
+    made = Withdrawal(
+        "withdrawal", "user", 100, WECHAT, an_account("user"), None, "scene", "2027-01-01", NOW_MS
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("stop", [Stop.CANCELLED, Stop.EXPIRED])
+@pytest.mark.parametrize("state", [TransferState.AWAITING_CONFIRMATION, TransferState.PROCESSING])
+def test_a_stopped_bill_is_cancelled_at_the_gateway(stop: Stop, state: TransferState) -> None:
+    found = TransferFound(state)
+
+    assert judge(_withdrawal(stop=stop), found, NOW_MS, 0) is Verdict.ASK_TO_CANCEL
+
+
+def test_a_bill_that_is_being_cancelled_is_looked_at() -> None:
+    found = TransferFound(TransferState.CANCELLING)
+
+    assert judge(_withdrawal(stop=Stop.EXPIRED), found, NOW_MS, 0) is Verdict.LOOK
+
+
+@pytest.mark.parametrize(
+    ("authorization_no", "verdict"),
+    [(None, Verdict.STOP_REFUSED), ("consent", Verdict.STOP_NOT_AUTHORIZED)],
+)
+def test_a_consent_can_be_missing_only_where_one_was_named(
+    authorization_no: str | None, verdict: Verdict
+) -> None:
+    found = TransferFound(TransferState.REFUSED, refusal=Refusal.NOT_AUTHORIZED)
+
+    assert judge(_withdrawal(authorization_no=authorization_no), found, NOW_MS, 0) is verdict
+
+
+@pytest.mark.parametrize(
+    ("stop", "verdict"),
+    [
+        (Stop.CANCELLED, Verdict.RETURN_CANCELLED),
+        (Stop.EXPIRED, Verdict.RETURN_FAILED),
+        (Stop.REFUSED, Verdict.RETURN_FAILED),
+        (Stop.NOT_AUTHORIZED, Verdict.NEW_NUMBER),
+    ],
+)
+def test_a_missing_bill_is_over_to_the_millisecond(stop: Stop, verdict: Verdict) -> None:
+    seen = _withdrawal(stop=stop, lease_until_ms=NOW_MS)
+    over_ms = NOW_MS + FUNCTION_MS + CLOCKS_DIFFER_MS + SETTLING_MS
+    missing = TransferFound(TransferState.NOT_FOUND)
+
+    assert judge(seen, missing, over_ms - 1, SETTLING_MS) is Verdict.LOOK
+    assert judge(seen, missing, over_ms, SETTLING_MS) is verdict
+    assert judge(replace(seen, stop=None), missing, over_ms, SETTLING_MS) is Verdict.CALL
+
+
+def test_a_transfer_stands_in_the_books_on_the_day_that_it_was_paid(town: PaymentSystem) -> None:
+    late = datetime(2027, 2, 6, 23, 59, 30, tzinfo=CHINA)
+    town.clock.at_ms = int(late.timestamp() * 1000)
+    withdrawal = town.withdraw("user", 100)
+    town.dispatch()
+    town.gates_out[WECHAT].query(withdrawal.bill_no)  # it is paid now
+    town.system.pass_time(60_000)
+
+    town.sweep()
+
+    assert bill_day(town.clock.now_ms()) == "2027-02-07"
+    lines = [town.book.list_lines(WECHAT, day) for day in ("2027-02-06", "2027-02-07")]
+    assert [[line.kind for line in of_day] for of_day in lines] == [[BillKind.TRANSFER], []]
+
+
+def test_a_balance_above_the_largest_transfer_is_paid_out_in_parts(town: PaymentSystem) -> None:
+    town.settings = replace(town.settings, above_fen=500)
+    town.payees.authorization_no = "consent"
+    town.system.deposit("user", FEN_MAX)
+
+    withdrawal = withdraw_above(
+        "user",
+        WECHAT,
+        "claim",
+        payees=town.payees,
+        ports=town.transfers,
+        payments=town.payments,
+    )
+
+    assert withdrawal
+    assert withdrawal.amount_fen == FEN_MAX
+    assert town.balance_fen() == 1000
+
+
+# ---- the pace of calls
+
+
+def test_no_slot_of_a_batch_is_within_the_night(town: PaymentSystem) -> None:
+    town.bills_per_minute = 60
+    town.night = NightWindow(time(23, 0), time(7, 0))
+    town.clock.at_ms = int(datetime(2027, 2, 6, 22, 59, 58, tzinfo=CHINA).timestamp() * 1000)
+    morning_ms = int(datetime(2027, 2, 7, 7, 0, tzinfo=CHINA).timestamp() * 1000)
+
+    first, second = town.pace.take(5), town.pace.take(1)
+
+    assert first == [town.clock.at_ms, town.clock.at_ms + 1_000]
+    assert second == [morning_ms]
+
+
+def test_the_rest_after_a_recovery_is_a_short_one_again(town: PaymentSystem) -> None:
+    for _ in range(3):
+        town.pace.rest()
+        town.clock.at_ms = town.pace.rests_until_ms()
+
+    town.pace.recover()
+
+    assert town.pace.rests_until_ms() == 0
+    assert town.pace.rest() - town.clock.now_ms() == 30_000
+
+
+# ---- payments
+
+
+def test_a_refund_of_another_amount_ends_no_return(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 100)
+    second = town.gateway.pay(payment.number, is_forced=True)
+    assert second
+    town.confirm(payment, second.transaction_id)
+    (due,) = town.returns.list_returns(payment.number)
+    town.gates_in[WECHAT].refund(due.order)
+    town.gateway.refunds[due.refund_no] = replace(town.gateway.refunds[due.refund_no], amount_fen=1)
+
+    with pytest.raises(InvariantViolated, match="1 fen"):
+        note_refund(WECHAT, due.refund_no, ports=town.payments)
+
+    assert town.returns.list_returns(payment.number)[0].status is ReturnStatus.DUE
+
+
+def test_a_gateway_refunds_no_payment_of_another_one(town: PaymentSystem) -> None:
+    town.gates_in = {
+        WECHAT: FakePaymentsIn(town.gateway),
+        Channel.HOST: FakePaymentsIn(town.gateway),
+    }
+    payment = town.pay_in("user", 100)
+    refund_no = town.gateway.refund_outside(payment.number, 100)
+
+    note_refund(Channel.HOST, refund_no, ports=town.payments)
+
+    assert town.balance_fen() == 1100
+    assert [name for name, _ in town.system.journal.errors] == ["refund_unknown"]
+
+
+def test_an_order_is_missing_for_good_only_after_its_call_and_the_gateways_delay(
+    town: PaymentSystem,
+) -> None:
+    town.gateway.is_away = True
+    payment = town.start()
+    town.gateway.is_away = False
+    town.system.pass_time(PAYMENT_LIFE_MS + SETTLING_MS + CALL_MS_MAX - 1)
+
+    early = town.confirm(payment)
+    town.system.pass_time(1)
+    late = town.confirm(payment)
+
+    assert (early.status, late.status) == (PaymentStatus.PENDING, PaymentStatus.CLOSED)
+
+
+def test_no_order_is_placed_after_the_end_of_its_payment(town: PaymentSystem) -> None:
+    town.gateway.is_away = True
+    payment = town.start()
+    town.gateway.is_away = False
+    town.system.pass_time(PAYMENT_LIFE_MS)
+
+    found = find_payment(payment.number, "user", ports=town.payments, payees=town.payees)
+
+    assert not found.prompt
+    assert town.gateway.orders == {}
+
+
+def test_a_payment_of_another_amount_opens_no_packet(town: PaymentSystem) -> None:
+    packet = town.send_unpaid()
+    payment = town.start_packet(packet)
+
+    assert _funding(payment, NOW_MS, town.payments)
+    with pytest.raises(InvariantViolated, match="costs"):
+        _funding(replace(payment, amount_fen=payment.amount_fen - 1), NOW_MS, town.payments)
+
+
+# ---- operators
+
+
+def test_who_comes_second_rejects_no_approval(system: InMemorySystem) -> None:
+    system.approval_fen = 1000
+    process = system.process()
+    with pytest.raises(ApprovalNeededError) as needed:
+        process.deposit(a_person("user"), 2000, Request("ann", "key", "body"))
+    asked = DepositAsked("user", 2000, "key", "body")
+    approval_id = process.ask_approval(
+        needed.value, an_operator("ann"), lambda _: asked, payee=a_person("user")
+    ).approval_id
+
+    def approve_by(name: str, error: Exception) -> None:
+        def apply(_: Approval) -> None:
+            raise error
+
+        ports = DecidePorts(approvals=process.approvals, clock=system.clock, apply=apply)
+        with pytest.raises(type(error)):
+            approve(approval_id, an_operator(name), ports=ports)
+
+    approve_by("bob", Unavailable("the ledger does not answer"))
+    approve_by("cat", VersionConflict("it was applied meanwhile"))
+
+    found = process.approvals.find_approval(approval_id)
+    assert found
+    assert found.status is ApprovalStatus.APPROVED
+
+
+def test_sums_of_five_minutes_are_kept_as_long_as_their_newest_one() -> None:
+    begin_ms = NOW_MS // 300_000 * 300_000
+    allowance = Allowance("ann", "user:bob").spent(600, begin_ms).spent(400, begin_ms + 299_999)
+
+    assert len(allowance.sums) == 1
+    assert allowance.sum_fen(begin_ms + 299_998 + WINDOW_MS) == 1000
+    assert allowance.sum_fen(begin_ms + 299_999 + WINDOW_MS) == 0
+
+
+# ---- packets and proofs
+
+
+def test_a_page_that_ends_with_the_last_claim_names_no_next_one(system: InMemorySystem) -> None:
+    packet = system.send(count=3)
+    for user in ("ann", "bob"):
+        system.grab(packet, user)
+
+    def next_no(limit: int) -> int | None:
+        return read_record(
+            packet.packet_id,
+            Person("ann"),
+            after_no=0,
+            limit=limit,
+            packets=system.packets,
+            pages=system.pages,
+        ).next_no
+
+    assert [next_no(limit) for limit in (1, 2, 3)] == [1, None, None]
+
+
+def test_the_cache_learns_which_share_an_owner_has(
+    system: InMemorySystem,
+) -> None:
+    packet = system.send(count=3)
+    for user in ("ann", "bob"):
+        system.grab(packet, user)
+    system.memory.caches.clear()
+    system.memory.load(packet, [])
+
+    system.grab(packet, "bob")  # is handed ann's number 1, and gives it back
+
+    assert system.memory.grab(packet.packet_id, "bob").share_no == 2
+
+
+def test_a_log_of_nothing_has_one_root() -> None:
+    root = leaf_hash(b"a")
+
+    assert is_consistent(0, 1, [], EMPTY_ROOT, root)
+    assert not is_consistent(0, 1, [], leaf_hash(b"another"), root)
+    assert not is_consistent(0, 1, [root], EMPTY_ROOT, root)
+
+
+def test_a_phrase_that_is_half_numerals_is_said_to_the_letter() -> None:
+    assert is_alike("一恭禧发", "一恭喜发", 80, lambda *_: 80)
+    assert not is_alike("一二恭禧", "一二恭喜", 80, lambda *_: 80)
+
+
+# ---- reconciliation
+
+
+def test_a_run_whose_clock_went_back_compares_no_less_than_the_one_before() -> None:
+    before = next_state(None, NOW_MS, 1_000, "key")
+
+    assert before.progress.until_ms == NOW_MS - 1_000
+    assert next_state(before, NOW_MS - 500, 1_000, "key").progress.until_ms == NOW_MS - 1_000
+    assert next_state(before, NOW_MS + 500, 1_000, "key").progress.until_ms == NOW_MS - 500
+
+
+# ---- events
+
+
+def test_a_receiver_that_stays_away_is_told_to_be_paused_once() -> None:
+    events = EventSystem()
+    receiver = events.receiver("host")
+    receiver.answers = lambda _: FAILED
+    packet = events.system.send(count=10)
+    for number in range(10):
+        events.system.grab(packet, f"user-{number}")
+    events.run()
+
+    for _ in range(20):
+        events.clock.sleep_ms(60_000)
+        events.retry()
+
+    assert events.process().find_webhook("host").failure_count > FAILURES_MAX
+    assert events.system.journal.events.count("webhook_paused") == 1
