@@ -234,7 +234,7 @@ class Gateway:
         )
         order.transactions.append(paid)
         self._write("payment", order.number, paid.transaction_id, paid.amount_fen)
-        self._tell(paid)
+        self._happened(paid)
         return paid
 
     def refund(
@@ -271,7 +271,7 @@ class Gateway:
         order.refunds.append(refund)
         self.refunds[number] = refund
         self._write("refund", number, refund.outside_no, amount_fen, order.number)
-        self._tell(refund)
+        self._happened(refund)
         return refund
 
     # -- money out
@@ -306,7 +306,7 @@ class Gateway:
         if state == "succeeded":
             self._write("transfer", transfer.number, transfer.outside_no, transfer.amount_fen)
         if state in FINAL:
-            self._tell(transfer)
+            self._happened(transfer)
 
     def cancel(self, number: str) -> Transfer:
         """Begin to take a transfer back that the user has not confirmed."""
@@ -338,7 +338,7 @@ class Gateway:
         if consent.state != "awaiting_confirmation":
             raise Refused(409, "NOT_CONFIRMABLE", f"the consent is {consent.state}")
         consent.state, consent.authorized_at_ms = "active", self.clock.now_ms()
-        self._tell(consent)
+        self._happened(consent)
         return consent
 
     def end(self, number: str, reason: str) -> Consent:
@@ -347,7 +347,7 @@ class Gateway:
         if consent.state != "closed":
             consent.state, consent.reason = "closed", reason
             consent.closed_at_ms = self.clock.now_ms()
-            self._tell(consent)
+            self._happened(consent)
         return consent
 
     def end_consents(self) -> None:
@@ -383,6 +383,10 @@ class Gateway:
                 self._tell(transaction)
         else:
             self._tell(self.consents.get(number) or get(self.transfers, number))
+
+    def _happened(self, made: Made) -> None:
+        """Tell the merchant of what was paid, refunded, confirmed or ended."""
+        self._tell(made)
 
     def _write(self, kind: str, number: str, outside_no: str, fen: int, of: str = "") -> None:
         self.book.append(Line(kind, number, outside_no, fen, self.clock.now_ms(), of))

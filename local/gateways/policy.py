@@ -50,12 +50,12 @@ CREATING_CALL = ANY_CALL | {
 }
 NOTIFICATION = frozenset(mode for mode in Mode if mode.endswith("_notifications"))
 BILL = frozenset(mode for mode in Mode if mode.startswith("bill_"))
-BUSY = Refused(500, "SYSTEM_ERROR", "the gateway is busy")
+BUSY = (500, "SYSTEM_ERROR", "the gateway is busy")
 REFUSALS = {
-    Mode.THROTTLES: Refused(429, "FREQUENCY_LIMITED", "too many calls"),
+    Mode.THROTTLES: (429, "FREQUENCY_LIMITED", "too many calls"),
     Mode.FAILS: BUSY,
     Mode.TIMES_OUT: BUSY,
-    Mode.REFUSES_CALLS: Refused(403, "NOT_ENOUGH", "the merchant lacks the money"),
+    Mode.REFUSES_CALLS: (403, "NOT_ENOUGH", "the merchant lacks the money"),
 }
 DONE_ALL_THE_SAME = {Mode.PAYS_AND_TIMES_OUT, Mode.PAYS_AND_FAILS, Mode.NOT_FOUND_THEN_FOUND}
 
@@ -156,18 +156,19 @@ class Policy:
         mode = self.draw(among, f"{call.action} {call.number}")
         refusal = REFUSALS.get(mode)
         if mode is Mode.REFUSES and call.action != "transfer":
-            refusal = Refused(403, "NO_AUTH", "the merchant may not do this")
+            refusal = (403, "NO_AUTH", "the merchant may not do this")
         if mode is Mode.AUTHORIZATION_WITHDRAWN and call.is_authorized:
             gateway.end_consents()
-            refusal = Refused(403, "USER_NOT_AUTHORIZED", "the user has not agreed")
+            refusal = (403, "USER_NOT_AUTHORIZED", "the user has not agreed")
         if mode is Mode.NOT_FOUND_THEN_FOUND and call.action in {"order", "transfer"}:
             self._hidden.setdefault(call.number, HIDDEN_QUERIES)
+        said = BUSY if mode in DONE_ALL_THE_SAME else refusal
         return Meeting(
             mode,
             wait_ms=self.slow_ms if mode is Mode.SLOW else 0,
             is_carried_out=refusal is None,
             hang_ms=self.hang_ms if mode in {Mode.TIMES_OUT, Mode.PAYS_AND_TIMES_OUT} else 0,
-            refusal=BUSY if mode in DONE_ALL_THE_SAME else refusal,
+            refusal=Refused(*said) if said else None,
         )
 
     def after_transfer(self, gateway: Gateway, transfer: Transfer, meeting: Meeting) -> None:

@@ -411,17 +411,18 @@ class WeChat(Provider):
             code = given.get(code_name, "")
             meeting = self.gateway.policy.meet(self.gateway, Call("login", code))
             await asyncio.sleep(meeting.wait_ms / MS_PER_S)
-            busy = {429: (45011, "api minute-quota reach limit"), 500: (-1, "system error")}
+            busy = meeting.refusal
+            is_throttled = busy is not None and busy.status == HTTPStatus.TOO_MANY_REQUESTS
             refused = {
-                busy.get(meeting.refusal.status if meeting.refusal else 0): bool(meeting.refusal),
+                (45011, "api minute-quota reach limit"): is_throttled,
+                (-1, "system error"): busy is not None,
                 (40013, "invalid appid"): given.get("appid") != merchant.app_id,
                 (40125, "invalid appsecret"): given.get("secret") != merchant.app_secret,
                 (40002, "invalid grant_type"): given.get("grant_type") != "authorization_code",
                 (40029, "invalid code"): not code.startswith(CODE_PREFIX),
             }
-            for error, applies in refused.items():
+            for (number, message), applies in refused.items():
                 if applies:
-                    number, message = error or (-1, "system error")
                     return JSONResponse({"errcode": number, "errmsg": message})
             found = {"openid": self.user_of(code.removeprefix(CODE_PREFIX))}
             if code_name == "js_code":

@@ -132,12 +132,11 @@ class _Hooks(Policy):
 class _Port:
     """A port over a simulator: it carries a call out as the policy wants it, in virtual time."""
 
-    channel = Channel.WECHAT
     settling_ms = SETTLING_MS
     call_ms_max = CALL_MS_MAX
 
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
+    def __init__(self, gateway: Gateway, channel: Channel = Channel.WECHAT) -> None:
+        self._gateway, self.channel = gateway, channel
 
     def _call(self, call: Call, do: Callable[[Meeting], Any], *expected: str) -> Any:
         """Return what *do* does; None for a refusal that is *expected*, or begins with that."""
@@ -209,8 +208,10 @@ class FakePaymentsIn(_Port):
 class FakePaymentsOut(_Port):
     """Implements PaymentsOut."""
 
-    def __init__(self, gateway: Gateway, details: str = "scene") -> None:
-        super().__init__(gateway)
+    def __init__(
+        self, gateway: Gateway, details: str = "scene", channel: Channel = Channel.WECHAT
+    ) -> None:
+        super().__init__(gateway, channel)
         self._details = details
 
     def details(self) -> str:

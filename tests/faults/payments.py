@@ -9,7 +9,7 @@ gets no answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,15 +19,7 @@ from redpacket.domain.checks.facts import Difference
 from redpacket.domain.checks.outside import check_outside, check_outside_in_time
 from redpacket.domain.errors import InvariantViolated, RedPacketError, Rejected, Unavailable
 from redpacket.domain.gateway import (
-    BillLine,
-    Channel,
-    OrderFound,
-    PaymentOrder,
-    RefundFound,
-    RefundOrder,
     Refusal,
-    Transaction,
-    TransferFound,
     TransferOrder,
     TransferState,
     bill_day,
@@ -59,82 +51,27 @@ _DAY_MS = 24 * 3_600_000
 
 
 class FaultyGate:
-    """A gateway behind a wire; a call may still arrive when its caller has given up."""
+    """A gateway's port behind a wire; a call may still arrive when its caller has given up."""
 
-    channel = Channel.WECHAT
-    settling_ms = FakePaymentsIn.settling_ms
-    call_ms_max = FakePaymentsIn.call_ms_max
+    def __init__(self, gate: Any, wire: Wire, stall: Callable[[], None]) -> None:
+        self._gate, self._wire, self._stall = gate, wire, stall
 
-    def __init__(self, wire: Wire, stall: Callable[[], None]) -> None:
-        self._wire = wire
-        self._stall = stall
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._gate, name)
+        if not callable(found) or name == "details":
+            return found
 
-    def _call(self, do: Callable[[], Any]) -> Any:
-        return self._wire.call(do, lost=_no_answer, in_doubt=_no_answer, begin=lambda: do)
+        def call(*arguments: Any) -> Any:
+            if name in {"refund", "transfer"}:
+                self._stall()
+            return self._wire.call(
+                lambda: found(*arguments),
+                lost=_no_answer,
+                in_doubt=_no_answer,
+                begin=lambda: lambda: found(*arguments),
+            )
 
-
-class FaultyIn(FaultyGate):
-    """FakePaymentsIn behind a wire."""
-
-    def __init__(self, gate: FakePaymentsIn, wire: Wire, stall: Callable[[], None]) -> None:
-        super().__init__(wire, stall)
-        self._gate = gate
-        self.merchant = gate.merchant
-
-    def order(self, order: PaymentOrder) -> Mapping[str, str] | None:
-        found: Mapping[str, str] | None = self._call(lambda: self._gate.order(order))
-        return found
-
-    def query(self, number: str) -> OrderFound:
-        found: OrderFound = self._call(lambda: self._gate.query(number))
-        return found
-
-    def query_transaction(self, transaction_id: str) -> Transaction | None:
-        found: Transaction | None = self._call(lambda: self._gate.query_transaction(transaction_id))
-        return found
-
-    def close(self, number: str) -> None:
-        self._call(lambda: self._gate.close(number))
-
-    def refund(self, order: RefundOrder) -> RefundFound:
-        self._stall()
-        found: RefundFound = self._call(lambda: self._gate.refund(order))
-        return found
-
-    def query_refund(self, refund_no: str) -> RefundFound:
-        found: RefundFound = self._call(lambda: self._gate.query_refund(refund_no))
-        return found
-
-    def read_bill(self, day: str) -> list[BillLine] | None:
-        found: list[BillLine] | None = self._call(lambda: self._gate.read_bill(day))
-        return found
-
-
-class FaultyOut(FaultyGate):
-    """FakePaymentsOut behind a wire."""
-
-    def __init__(self, gate: FakePaymentsOut, wire: Wire, stall: Callable[[], None]) -> None:
-        super().__init__(wire, stall)
-        self._gate = gate
-
-    def details(self) -> str:
-        return self._gate.details()
-
-    def transfer(self, order: TransferOrder) -> TransferFound:
-        self._stall()
-        found: TransferFound = self._call(lambda: self._gate.transfer(order))
-        return found
-
-    def query(self, bill_no: str) -> TransferFound:
-        found: TransferFound = self._call(lambda: self._gate.query(bill_no))
-        return found
-
-    def cancel(self, bill_no: str) -> None:
-        self._call(lambda: self._gate.cancel(bill_no))
-
-    def read_bill(self, day: str) -> list[BillLine] | None:
-        found: list[BillLine] | None = self._call(lambda: self._gate.read_bill(day))
-        return found
+        return call
 
 
 @dataclass
@@ -226,8 +163,8 @@ class PaymentSchedule(Schedule):
             process,
             dynamo=dynamo,
             gateway=self.gateway,
-            gates_in={WECHAT: FaultyIn(gate_in, self.wire, stall)},
-            gates_out={WECHAT: FaultyOut(gate_out, self.wire, stall)},
+            gates_in={WECHAT: FaultyGate(gate_in, self.wire, stall)},
+            gates_out={WECHAT: FaultyGate(gate_out, self.wire, stall)},
         )
         town.ids, town.payees, town.when_late = self.ids, self.payees, self.when_late
         return town

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,10 +89,6 @@ def _withdrawal(user: User, withdrawal_id: str) -> dict[str, Any]:
 
 def _refused(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["code"]
-
-
-def _is_off(user: User, path: str, body: dict[str, Any]) -> bool:
-    return user.post(path, body).status_code == httpx.codes.SERVICE_UNAVAILABLE
 
 
 def _kinds(user: User) -> list[tuple[str, int]]:
@@ -227,61 +222,6 @@ def test_withdrawals_are_confirmed_cancelled_and_paid_by_the_host(
     )
 
 
-def test_every_refusal_has_its_code_and_no_effect(a_user: MakeUser) -> None:
-    user = a_user(funds_fen=300_000)
-    withdrawals = [
-        ({"amount_fen": 29, "channel": "wechat"}, (422, "amount_too_small")),
-        ({"amount_fen": 200_000, "channel": "wechat"}, (422, "amount_too_large")),
-        ({"amount_fen": 100, "channel": "wechat"}, (409, "payee_not_bound")),
-        ({"amount_fen": 100, "channel": "cash"}, (422, "invalid_request")),
-        ({"amount_fen": 0, "channel": "host"}, (422, "invalid_request")),
-        ({"amount_fen": 1.5, "channel": "host"}, (422, "invalid_request")),
-        ({"channel": "host"}, (422, "invalid_request")),
-    ]
-    payments = [
-        (
-            {"amount_fen": 100, "channel": "wechat", "method": "jsapi"},
-            (409, "payee_not_bound"),
-        ),
-        (
-            {"amount_fen": 100, "channel": "wechat", "method": "card"},
-            (422, "invalid_request"),
-        ),
-        ({"amount_fen": -1, "channel": "host", "method": "native"}, (422, "invalid_request")),
-    ]
-
-    found = [
-        (_refused(user.post(path, body)), wanted)
-        for path, bodies in (("/me/withdrawals", withdrawals), ("/me/payments", payments))
-        for body, wanted in bodies
-    ]
-
-    assert [got for got, _ in found] == [wanted for _, wanted in found]
-    poor = a_user().post("/me/withdrawals", {"amount_fen": 100, "channel": "host"})
-    assert _refused(poor) == (402, "insufficient_funds")
-    for path, code in (
-        ("/me/payments/nonsense", "payment_not_found"),
-        (f"/me/payments/{'0' * 32}", "payment_not_found"),
-        ("/me/withdrawals/nonsense", "withdrawal_not_found"),
-        (f"/me/withdrawals/{'0' * 30}", "withdrawal_not_found"),
-    ):
-        assert _refused(user.http.get(path)) == (404, code)
-    another = _start(a_user(), 100)
-    assert _refused(user.http.get(f"/me/payments/{another['payment_id']}")) == (
-        404,
-        "payment_not_found",
-    )
-    without_key = user.http.post("/me/withdrawals", json={"amount_fen": 100, "channel": "host"})
-    assert _refused(without_key) == (400, "idempotency_key_missing")
-    user.post("/me/payments", {**payments[0][0], "method": "native"}, key="mine")
-    reused = user.post(
-        "/me/payments", {**payments[0][0], "method": "native", "amount_fen": 9}, "mine"
-    )
-    assert _refused(reused) == (422, "idempotency_key_reused")
-    assert user.balance_fen() == 300_000
-    assert user.http.get("/me/withdrawals").json() == {"items": [], "next": None}
-
-
 def test_an_account_belongs_to_one_user_and_signs_in(stack: Stack, a_user: MakeUser) -> None:
     ben, cat = a_user(), a_user()
     bound = [ben.http.post("/me/wechat", json={"code": code}) for code in ("code-ben", "code-ben")]
@@ -337,33 +277,6 @@ def test_who_agrees_once_is_paid_without_a_tap(
     assert (paid["status"], paid["wechat"]) == ("paid", None)
     assert ended.json()["status"] in {"closing", "closed"}
     assert user.balance_fen() == 300
-
-
-def test_switches_stop_what_begins_and_nothing_else(
-    a_user: MakeUser, operator: User, gateway: Counterparty, eventually: Eventually
-) -> None:
-    user = a_user(funds_fen=500)
-    started = _start(user, 100)
-    try:
-        for name in ("pay", "withdraw"):
-            answer = operator.http.put(f"/admin/switches/{name}", json={"on": False})
-            assert answer.status_code == httpx.codes.OK
-        asks = {
-            "/me/payments": {"amount_fen": 100, "channel": "host", "method": "native"},
-            "/me/withdrawals": {"amount_fen": 100_000, "channel": "host"},
-            "/packets": {"kind": "equal", "total_fen": 100, "count": 1, "pay_with": "host"},
-        }
-        for path, body in asks.items():
-            # A process sees a switch after four seconds, or eight with the copy.
-            eventually(partial(_is_off, user, path, body))
-            assert _refused(user.post(path, body)) == (503, "switched_off")
-        gateway.do("pay", payment_id=started["payment_id"])
-        eventually(lambda: _payment(user, started["payment_id"])["status"] == "paid")
-    finally:
-        for name in ("pay", "withdraw"):
-            operator.http.put(f"/admin/switches/{name}", json={"on": True})
-
-    assert user.balance_fen() == 600
 
 
 def test_what_is_under_way_is_compared_with_the_books_outside(

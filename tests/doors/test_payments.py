@@ -1,0 +1,129 @@
+"""Money in and out over the doors, by the simulator of both gateways in memory."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from redpacket.adapters.payments.accounts import Accounts
+from redpacket.domain.gateway import Channel
+from redpacket.edge.settings import settings
+from redpacket.edge.wiring import wiring
+from testing.fakes.gateway import FakeGateway, FakePaymentsIn, FakePaymentsOut
+from testing.gateways import account_keys
+from testing.in_memory_system import InMemorySystem
+from testing.users import User
+from tests.doors.conftest import Invoke, MakeUser
+
+VARIABLES = {
+    "PAYMENTS_TABLE": "payments",
+    "PAYMENTS_PER_DAY": "50",
+    "WITHDRAWAL_FEN_MIN": "30",
+    "WITHDRAWAL_FEN_MAX": "199999",
+    "WITHDRAWALS_PER_DAY": "10",
+    "WITHDRAWAL_FEN_PER_DAY": "2000000",
+    "WITHDRAW_ABOVE_FEN": "0",
+    "BILLS_PER_MINUTE": "1800",
+    "PAYMENT_CHANNELS": "host,wechat",
+    "LATE_PAYMENTS": "credit",
+}
+BY_CODE = {"amount_fen": 100, "channel": "wechat", "method": "native"}
+
+
+@pytest.fixture(autouse=True)
+def gateways(system: InMemorySystem, monkeypatch: pytest.MonkeyPatch) -> dict[Channel, FakeGateway]:
+    for name, value in VARIABLES.items():
+        monkeypatch.setitem(settings.variables, name, value)
+    made = {channel: FakeGateway(system.clock) for channel in Channel}
+    vars(wiring).update(
+        gateways_in={channel: FakePaymentsIn(one, channel) for channel, one in made.items()},
+        gateways_out={
+            channel: FakePaymentsOut(one, channel=channel) for channel, one in made.items()
+        },
+        host_accounts=Accounts(account_keys(), "host"),
+    )
+    return made
+
+
+def _refused(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["code"]
+
+
+def test_every_refusal_has_its_code_and_no_effect(a_user: MakeUser) -> None:
+    user = a_user(funds_fen=300_000)
+    withdrawals = [
+        ({"amount_fen": 29, "channel": "wechat"}, (422, "amount_too_small")),
+        ({"amount_fen": 200_000, "channel": "wechat"}, (422, "amount_too_large")),
+        ({"amount_fen": 100, "channel": "wechat"}, (409, "payee_not_bound")),
+        ({"amount_fen": 100, "channel": "cash"}, (422, "invalid_request")),
+        ({"amount_fen": 0, "channel": "host"}, (422, "invalid_request")),
+        ({"amount_fen": 1.5, "channel": "host"}, (422, "invalid_request")),
+        ({"channel": "host"}, (422, "invalid_request")),
+    ]
+    payments = [
+        (
+            {"amount_fen": 100, "channel": "wechat", "method": "jsapi"},
+            (409, "payee_not_bound"),
+        ),
+        (
+            {"amount_fen": 100, "channel": "wechat", "method": "card"},
+            (422, "invalid_request"),
+        ),
+        ({"amount_fen": -1, "channel": "host", "method": "native"}, (422, "invalid_request")),
+    ]
+
+    found = [
+        (_refused(user.post(path, body)), wanted)
+        for path, bodies in (("/me/withdrawals", withdrawals), ("/me/payments", payments))
+        for body, wanted in bodies
+    ]
+
+    assert [got for got, _ in found] == [wanted for _, wanted in found]
+    poor = a_user().post("/me/withdrawals", {"amount_fen": 100, "channel": "host"})
+    assert _refused(poor) == (402, "insufficient_funds")
+    for path, code in (
+        ("/me/payments/nonsense", "payment_not_found"),
+        (f"/me/payments/{'0' * 32}", "payment_not_found"),
+        ("/me/withdrawals/nonsense", "withdrawal_not_found"),
+        (f"/me/withdrawals/{'0' * 30}", "withdrawal_not_found"),
+    ):
+        assert _refused(user.http.get(path)) == (404, code)
+    another = a_user().post("/me/payments", BY_CODE).json()
+    assert _refused(user.http.get(f"/me/payments/{another['payment_id']}")) == (
+        404,
+        "payment_not_found",
+    )
+    without_key = user.http.post("/me/withdrawals", json={"amount_fen": 100, "channel": "host"})
+    assert _refused(without_key) == (400, "idempotency_key_missing")
+    user.post("/me/payments", {**payments[0][0], "method": "native"}, key="mine")
+    reused = user.post(
+        "/me/payments", {**payments[0][0], "method": "native", "amount_fen": 9}, "mine"
+    )
+    assert _refused(reused) == (422, "idempotency_key_reused")
+    assert user.balance_fen() == 300_000
+    assert user.http.get("/me/withdrawals").json() == {"items": [], "next": None}
+
+
+def test_switches_stop_what_begins_and_nothing_else(
+    system: InMemorySystem,
+    a_user: MakeUser,
+    operator: User,
+    invoke: Invoke,
+    gateways: dict[Channel, FakeGateway],
+) -> None:
+    user = a_user(funds_fen=500)
+    started = user.post("/me/payments", BY_CODE).json()
+    for name in ("pay", "withdraw"):
+        assert operator.http.put(f"/admin/switches/{name}", json={"on": False}).is_success
+    system.pass_time(10_000)
+
+    for path, body in {
+        "/me/payments": {"amount_fen": 100, "channel": "host", "method": "native"},
+        "/me/withdrawals": {"amount_fen": 100_000, "channel": "host"},
+        "/packets": {"kind": "equal", "total_fen": 100, "count": 1, "pay_with": "host"},
+    }.items():
+        assert _refused(user.post(path, body)) == (503, "switched_off")
+    gateways[Channel.WECHAT].pay(started["payment_id"])
+    invoke("TransferFunction", {"task": "sweep"})
+
+    assert user.balance_fen() == 600
