@@ -13,13 +13,13 @@ from local.packet_ids import PUBLISHED_IDS
 from local.places import ROOT
 from redpacket.edge.api import Api
 
-_DOORS = {
+DOORS = {
     path.parent.name: runpy.run_path(str(path))["handler"]
     for path in sorted((ROOT / "functions").glob("*/app.py"))
 }
 ROUTES = {
     key: handler
-    for handler in _DOORS.values()
+    for handler in DOORS.values()
     if isinstance(handler, Api)
     for key in handler.operations
 }
@@ -65,7 +65,7 @@ for path in sys.argv[1:]:
 
 def test_a_cold_door_imports_no_answer_no_look_alikes_and_a_crowds_door_no_pydantic() -> None:
     unwanted = "redpacket.edge.answers", "confusable", "pydantic"
-    paths = [str(ROOT / "functions" / door / "app.py") for door in _DOORS]
+    paths = [str(ROOT / "functions" / door / "app.py") for door in DOORS]
 
     done = subprocess.run(
         [sys.executable, "-c", _COLD.replace("UNWANTED", repr(unwanted)), *paths],
@@ -77,7 +77,7 @@ def test_a_cold_door_imports_no_answer_no_look_alikes_and_a_crowds_door_no_pydan
 
     imported = {path: set(names) for path, *names in map(str.split, done.stdout.splitlines())}
     assert list(imported) == paths
-    for door, path in zip(_DOORS, paths, strict=True):
+    for door, path in zip(DOORS, paths, strict=True):
         roots = {name for name in imported[path] if not name.startswith("pydantic")}
         assert roots == set(), door
         assert door not in CROWDED or imported[path] == set(), door

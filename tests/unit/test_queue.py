@@ -42,39 +42,30 @@ def test_a_message_names_a_claim_whatever_a_later_version_adds_to_its_envelope()
     assert _settle(MESSAGE, later) == ([ShareRef(PACKET_ID, 7)] * 2, [])
 
 
-@pytest.mark.parametrize(
-    "poison",
-    [
-        "poison",
-        "[" * 100_000,
-        [],
-        {},
-        {**MESSAGE, "kind": "pay_me"},
-        {**MESSAGE, "version": 2},
-        {**MESSAGE, "body": {}},
-        {**MESSAGE, "body": {**CLAIM, "amount_fen": 1_000_000}},
-        {**MESSAGE, "body": {**CLAIM, "packet_id": "A" * 22}},
-        {**MESSAGE, "body": {**CLAIM, "packet_id": "A" * 31}},
-        {**MESSAGE, "body": {**CLAIM, "packet_id": 22}},
-        {**MESSAGE, "body": {**CLAIM, "share_no": "7"}},
-        {**MESSAGE, "body": {**CLAIM, "share_no": 7.0}},
-        {**MESSAGE, "body": {**CLAIM, "share_no": 0}},
-        {**MESSAGE, "body": {**CLAIM, "share_no": -1}},
-        {**MESSAGE, "body": {**CLAIM, "share_no": 10**4000}},
-    ],
-)
-def test_a_message_that_names_no_claim_fails_alone(poison: Any) -> None:
-    assert _settle(poison, MESSAGE) == ([ShareRef(PACKET_ID, 7)], ["0"])
+WRONG_CLAIMS: list[dict[str, Any]] = [
+    {"amount_fen": 1_000_000},
+    *({"packet_id": packet_id} for packet_id in ("A" * 22, "A" * 31, 22)),
+    *({"share_no": number} for number in ("7", 7.0, 0, -1, 10**4000)),
+]
+WRONG_MESSAGES: list[dict[str, Any]] = [
+    {"kind": "pay_me"},
+    {"version": 2},
+    {"body": {}},
+    *({"body": {**CLAIM, **wrong}} for wrong in WRONG_CLAIMS),
+]
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [(1_795_000_000_000, 1_795_000_000_000), ("1", 0), (-1, 0), (10**400, 0), (None, 0)],
-)
-def test_a_message_says_when_its_taker_was_named(said: Any, expected: int) -> None:
-    ((ref,), failed) = _settle({**MESSAGE, "occurred_at_ms": said})
+def test_a_message_that_names_no_claim_fails_alone() -> None:
+    wrong = ({**MESSAGE, **changes} for changes in WRONG_MESSAGES)
+    for poison in ("poison", "[" * 100_000, [], {}, *wrong):
+        assert _settle(poison, MESSAGE) == ([ShareRef(PACKET_ID, 7)], ["0"])
 
-    assert (ref.said_at_ms, failed) == (expected, [])
+
+def test_a_message_says_when_its_taker_was_named() -> None:
+    at_ms = 1_795_000_000_000
+    for said, expected in ((at_ms, at_ms), ("1", 0), (-1, 0), (10**400, 0), (None, 0)):
+        ((ref,), failed) = _settle({**MESSAGE, "occurred_at_ms": said})
+        assert (ref.said_at_ms, failed) == (expected, [])
 
 
 def test_a_batch_says_by_which_requests_its_shares_were_claimed(

@@ -64,13 +64,11 @@ def test_the_payment_of_a_packet_whose_sender_was_cut_off_begins_when_it_is_aske
     town.gateway.pay(found.number)
     town.confirm(found)
 
-    opened = town.system.packets.find_packet(packet.packet_id)
     assert (found.packet_id, found.amount_fen) == (packet.packet_id, 1000)
     assert (found.channel, found.method) == (Channel.WECHAT, PayMethod.JSAPI)
     assert found.prompt
     assert again == found
-    assert opened
-    assert opened.status is PacketStatus.OPEN
+    assert town.system.found(packet).status is PacketStatus.OPEN
     assert town.differences() == []
 
 

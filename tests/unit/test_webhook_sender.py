@@ -116,37 +116,3 @@ def test_no_answer_is_a_failure_and_no_error(clock: FakeClock) -> None:
 def test_an_address_that_can_t_be_a_target_is_refused(url: str, clock: FakeClock) -> None:
     with pytest.raises(InvalidRequest):
         a_sender(clock, _Line(None)).check(url)
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "127.0.0.1",
-        "10.0.0.1",
-        "169.254.169.254",
-        "100.64.0.1",
-        "0.0.0.0",  # noqa: S104 - no socket is bound
-        "224.0.0.1",
-        "::1",
-        "fd00::1",
-        "fe80::1%eth0",
-        "::ffff:169.254.169.254",
-        "64:ff9b::a9fe:a9fe",
-        "2002:a9fe:a9fe::1",
-        "2001:0:1::1",
-    ],
-)
-def test_a_name_that_leads_inside_is_not_connected_to(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    connected: list[object] = []
-    monkeypatch.setattr("socket.create_connection", lambda *a, **_: connected.append(a))
-    # Also where only one of the addresses of a name is inside.
-    outgoing = Outgoing(
-        "https://shop.example", call_ms_max=50, resolve=lambda *_: ["93.184.216.34", address]
-    )
-
-    with pytest.raises(Unavailable):
-        outgoing.post(b"", {})
-
-    assert not connected

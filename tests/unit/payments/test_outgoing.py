@@ -82,25 +82,29 @@ def test_an_answer_that_drips_is_given_up_in_time(kind: str) -> None:
     assert took_s < 3
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        *("127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0"),  # noqa: S104 - not listened to
-        *("::1", "fe80::1%eth0", "fd00::1", "::ffff:10.0.0.1", "224.0.0.1", "100.64.0.1"),
-    ],
+INSIDE = (
+    *("127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0"),  # noqa: S104 - not listened to
+    *("::1", "fe80::1%eth0", "fd00::1", "::ffff:10.0.0.1", "224.0.0.1", "100.64.0.1"),
+    *("::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1", "2001:0:1::1"),
 )
+
+
 def test_an_address_that_is_not_global_is_not_connected_to(
-    address: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     connected: list[object] = []
     monkeypatch.setattr("socket.create_connection", lambda *a, **_: connected.append(a))
 
-    def resolve(_: str, __: int) -> list[str]:
+    for address in INSIDE:
         # A global one beside it makes it no better.
-        return ["8.8.8.8", address]
-
-    with pytest.raises(Unavailable):
-        Outgoing("https://wallet.example/", call_ms_max=500, resolve=resolve).get("a=1")
+        addresses = ["8.8.8.8", address]
+        outgoing = Outgoing(
+            "https://wallet.example/", call_ms_max=500, resolve=lambda *_, found=addresses: found
+        )
+        with pytest.raises(Unavailable):
+            pytest.fail(f"{address}: {outgoing.get('a=1')}")
+        with pytest.raises(Unavailable):
+            pytest.fail(f"{address}: {outgoing.post(b'', {})}")
 
     assert not connected
 
@@ -126,17 +130,12 @@ def test_the_address_that_was_looked_at_is_the_one_that_is_connected_to(
     assert connected == [("8.8.8.8", 443)]
 
 
-@pytest.mark.parametrize(
-    "url", ["ftp://a.example", "https://", "https://me@a.example", "a.example"]
-)
-def test_only_plain_addresses_are_configured(url: str) -> None:
-    with pytest.raises(ValueError, match="https"):
-        Outgoing(url, call_ms_max=500)
-
-
-def test_plain_http_is_for_private_addresses_alone() -> None:
-    with pytest.raises(ValueError, match="http"):
-        Outgoing("http://wallet.example/", call_ms_max=500)
+def test_only_plain_addresses_are_configured() -> None:
+    # Plain http is for private addresses alone.
+    wrong = "ftp://a.example", "https://", "https://me@a.example", "a.example"
+    for url in (*wrong, "http://wallet.example/"):
+        with pytest.raises(ValueError, match="http"):
+            Outgoing(url, call_ms_max=500)
 
 
 def test_an_error_tells_nothing_of_the_query() -> None:
