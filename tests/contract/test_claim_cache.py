@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.parted_claims import PartedClaims
-from redpacket.domain.claim import EMPTIED_KEPT_MS, GrabStatus
+from redpacket.domain.claim import EMPTIED_KEPT_MS, GrabOutcome
 from redpacket.domain.packet import Opening, Packet, PacketStatus, Rules
 from redpacket.ports.packets import ClaimCache
 from testing.builders import a_claim, a_packet, a_refund
@@ -73,10 +75,6 @@ def _grab(claim_cache: ClaimCache, packet: Packet, user_id: str) -> tuple[str, i
     return outcome.status, outcome.share_no
 
 
-def test_a_packet_that_was_never_loaded_says_so(claim_cache: ClaimCache) -> None:
-    assert _grab(claim_cache, _packet(), "ann") == ("packet_not_loaded", None)
-
-
 def test_numbers_are_handed_out_in_order_and_once_per_user(claim_cache: ClaimCache) -> None:
     packet = _loaded(claim_cache)
 
@@ -111,23 +109,6 @@ def test_a_turn_can_be_lengthened_and_ended(claim_cache: ClaimCache) -> None:
     assert claim_cache.begin_load(packet_id, 0, 100)
 
 
-def test_ending_a_turn_that_is_over_changes_nothing(claim_cache: ClaimCache) -> None:
-    packet_id = _packet().packet_id
-
-    claim_cache.hold_load(packet_id, 0, 5_000)
-
-    assert claim_cache.begin_load(packet_id, 0, 100)
-
-
-def test_a_board_tells_whether_a_packet_is_loaded(claim_cache: ClaimCache) -> None:
-    packet = _packet()
-    assert not claim_cache.is_loaded(packet.packet_id, 0)
-
-    claim_cache.load(packet, [])
-
-    assert claim_cache.is_loaded(packet.packet_id, 0)
-
-
 def test_winners_are_told_the_terms(claim_cache: ClaimCache) -> None:
     packet = _loaded(claim_cache)
 
@@ -158,42 +139,6 @@ def test_closing_ends_a_packet_but_not_what_was_claimed(claim_cache: ClaimCache)
     assert _grab(claim_cache, packet, "bob") == ("packet_expired", None)
 
 
-def test_an_emptied_packet_stays_emptied_when_it_is_closed(claim_cache: ClaimCache) -> None:
-    packet = _loaded(claim_cache, count=1)
-    claim_cache.grab(packet.packet_id, "ann")
-
-    claim_cache.close(packet.packet_id)
-
-    assert _grab(claim_cache, packet, "bob") == ("packet_emptied", None)
-
-
-def test_closing_what_was_never_loaded_does_nothing(claim_cache: ClaimCache) -> None:
-    packet = _packet()
-
-    claim_cache.close(packet.packet_id)
-
-    assert _grab(claim_cache, packet, "ann") == ("packet_not_loaded", None)
-
-
-def test_loading_again_takes_nothing_back(claim_cache: ClaimCache) -> None:
-    packet = _loaded(claim_cache)
-    claim_cache.grab(packet.packet_id, "ann")
-
-    claim_cache.load(packet, [])
-
-    assert _grab(claim_cache, packet, "ann") == ("already_claimed", 1)
-    assert _grab(claim_cache, packet, "bob") == ("claimed", 2)
-
-
-def test_loading_again_does_not_open_what_is_closed(claim_cache: ClaimCache) -> None:
-    packet = _loaded(claim_cache)
-    claim_cache.close(packet.packet_id)
-
-    claim_cache.load(packet, [])
-
-    assert _grab(claim_cache, packet, "ann") == ("packet_expired", None)
-
-
 def test_a_lost_packet_comes_back_with_its_claims_and_its_gaps(claim_cache: ClaimCache) -> None:
     packet = _packet(4)
     claim_cache.load(packet, [a_claim(packet, 3, "cat"), a_claim(packet, 1, "ann")])
@@ -203,18 +148,6 @@ def test_a_lost_packet_comes_back_with_its_claims_and_its_gaps(claim_cache: Clai
     assert _grab(claim_cache, packet, "dan") == ("claimed", 4)
     assert _grab(claim_cache, packet, "bob") == ("claimed", 2)
     assert _grab(claim_cache, packet, "eve") == ("packet_emptied", None)
-
-
-def test_a_lost_tail_is_brought_back_by_a_load(claim_cache: ClaimCache) -> None:
-    packet = _loaded(claim_cache, count=5)
-    claim_cache.grab(packet.packet_id, "new")  # 1 again: the failover forgot ann
-
-    claim_cache.load(packet, [a_claim(packet, 1, "ann"), a_claim(packet, 3, "cat")])
-
-    assert _grab(claim_cache, packet, "ann") == ("already_claimed", 1)
-    assert _grab(claim_cache, packet, "cat") == ("already_claimed", 3)
-    assert [_grab(claim_cache, packet, user)[1] for user in ("d", "e", "f")] == [4, 5, 2]
-    assert _grab(claim_cache, packet, "g") == ("packet_emptied", None)
 
 
 def test_a_user_who_does_not_own_a_number_gets_the_next_one(claim_cache: ClaimCache) -> None:
@@ -227,31 +160,6 @@ def test_a_user_who_does_not_own_a_number_gets_the_next_one(claim_cache: ClaimCa
     assert _grab(claim_cache, packet, "bob") == ("claimed", 2)
     assert _grab(claim_cache, packet, "cat") == ("claimed", 3)
     assert _grab(claim_cache, packet, "dan") == ("packet_emptied", None)
-
-
-def test_disowning_names_the_number_so_that_a_repeat_is_harmless(claim_cache: ClaimCache) -> None:
-    packet = _loaded(claim_cache)
-    claim_cache.grab(packet.packet_id, "bob")
-
-    claim_cache.revoke(packet.packet_id, "bob", 2)
-
-    assert _grab(claim_cache, packet, "bob") == ("already_claimed", 1)
-
-
-def test_a_number_that_is_given_back_is_handed_out_again(claim_cache: ClaimCache) -> None:
-    packet = _loaded(claim_cache)
-    claim_cache.grab(packet.packet_id, "new")
-    claim_cache.grab(packet.packet_id, "ann")  # durably owns 1
-
-    for _ in range(2):
-        claim_cache.reassign(packet.packet_id, "ann", 2, owned_no=1)
-
-    assert _grab(claim_cache, packet, "ann") == ("already_claimed", 1)
-    assert [_grab(claim_cache, packet, user) for user in ("bob", "cat", "dan")] == [
-        ("claimed", 3),
-        ("claimed", 2),
-        ("packet_emptied", None),
-    ]
 
 
 def test_giving_back_the_last_number_reopens_an_emptied_packet(claim_cache: ClaimCache) -> None:
@@ -269,40 +177,6 @@ def test_giving_back_the_last_number_reopens_an_emptied_packet(claim_cache: Clai
     assert _grab(claim_cache, packet, "cat") == ("packet_emptied", None)
 
 
-def test_a_packet_in_two_steps_reopens_after_a_second_too(claim_cache: ClaimCache) -> None:
-    packet = _gated(claim_cache, count=1)
-    claim_cache.take(packet.packet_id, "ann", str(packet.terms))
-
-    claim_cache.release(packet.packet_id, "ann", 1)
-
-    assert _admit(claim_cache, packet, "bob") == ("packet_emptied", 0)
-    _pass_time(claim_cache, EMPTIED_KEPT_MS)
-    assert _admit(claim_cache, packet, "bob")[0] == "admitted"
-
-
-def test_who_emptied_a_packet_is_known_once_it_is(claim_cache: ClaimCache) -> None:
-    packet = _loaded(claim_cache, count=2)
-    claim_cache.grab(packet.packet_id, "ann")
-    assert claim_cache.emptied_by(packet.packet_id) is None
-
-    claim_cache.grab(packet.packet_id, "bob")
-
-    assert claim_cache.emptied_by(packet.packet_id) == frozenset({"ann", "bob"})
-    assert claim_cache.grab(packet.packet_id, "cat").terms == str(packet.terms)
-    assert claim_cache.emptied_by(_packet().packet_id) is None
-
-
-def test_giving_back_does_not_reopen_a_closed_packet(claim_cache: ClaimCache) -> None:
-    packet = _loaded(claim_cache)
-    claim_cache.grab(packet.packet_id, "ann")
-    claim_cache.close(packet.packet_id)
-
-    claim_cache.reassign(packet.packet_id, "ann", 1, owned_no=3)
-
-    assert _grab(claim_cache, packet, "ann") == ("already_claimed", 3)
-    assert _grab(claim_cache, packet, "bob") == ("packet_expired", None)
-
-
 def test_a_closing_packet_is_loaded_as_closed(claim_cache: ClaimCache) -> None:
     packet = replace(_packet(), status=PacketStatus.CLOSING)
 
@@ -310,16 +184,6 @@ def test_a_closing_packet_is_loaded_as_closed(claim_cache: ClaimCache) -> None:
 
     assert _grab(claim_cache, packet, "ann") == ("already_claimed", 1)
     assert _grab(claim_cache, packet, "bob") == ("packet_expired", None)
-
-
-def test_a_packet_whose_shares_are_all_claimed_is_loaded_as_emptied(
-    claim_cache: ClaimCache,
-) -> None:
-    packet = replace(_packet(2), status=PacketStatus.CLOSED)
-
-    claim_cache.load(packet, [a_claim(packet, 1, "ann"), a_claim(packet, 2, "bob")])
-
-    assert _grab(claim_cache, packet, "cat") == ("packet_emptied", None)
 
 
 def test_a_packet_with_rules_hands_out_nothing_until_somebody_says_they_are_met(
@@ -339,17 +203,6 @@ def test_a_packet_with_rules_hands_out_nothing_until_somebody_says_they_are_met(
     assert again.is_gated
 
 
-def test_a_packet_with_rules_that_is_emptied_or_closed_asks_for_nothing(
-    claim_cache: ClaimCache,
-) -> None:
-    emptied, closed = _gated(claim_cache, count=1), _gated(claim_cache)
-    claim_cache.take(emptied.packet_id, "ann", str(emptied.terms))
-    claim_cache.close(closed.packet_id)
-
-    assert _grab(claim_cache, emptied, "bob") == ("packet_emptied", None)
-    assert _grab(claim_cache, closed, "bob") == ("packet_expired", None)
-
-
 def test_the_window_of_a_packet_with_rules_is_checked_when_a_share_is_taken(
     claim_cache: ClaimCache,
 ) -> None:
@@ -358,12 +211,6 @@ def test_the_window_of_a_packet_with_rules_is_checked_when_a_share_is_taken(
 
     assert claim_cache.take(early.packet_id, "ann", "").status == "packet_not_started"
     assert claim_cache.take(late.packet_id, "ann", "").status == "packet_expired"
-
-
-def test_a_plain_packet_needs_no_rules_met(claim_cache: ClaimCache) -> None:
-    packet = _loaded(claim_cache)
-
-    assert not claim_cache.grab(packet.packet_id, "ann").is_gated
 
 
 def test_as_many_are_admitted_as_may_be_at_one_time(claim_cache: ClaimCache) -> None:
@@ -375,13 +222,6 @@ def test_as_many_are_admitted_as_may_be_at_one_time(claim_cache: ClaimCache) -> 
     assert [ann[0], bob[0], cat[0]] == ["admitted", "admitted", "crowded"]
     assert cat[1] == ann[1]
     assert abs(ann[1] - _now_ms() - 60_000) < 2_000
-
-
-def test_who_is_admitted_already_keeps_their_place_and_its_end(claim_cache: ClaimCache) -> None:
-    packet = _gated(claim_cache)
-    first = _admit(claim_cache, packet, "ann", admitted_max=1)
-
-    assert _admit(claim_cache, packet, "ann", admitted_max=1) == first
 
 
 def test_an_admission_that_ends_makes_room(claim_cache: ClaimCache) -> None:
@@ -406,81 +246,108 @@ def test_no_user_is_admitted_where_there_is_nothing_to_open(claim_cache: ClaimCa
     assert _admit(claim_cache, unknown, "bob") == ("packet_not_loaded", 0)
 
 
-def test_a_number_that_is_freed_is_handed_out_again(claim_cache: ClaimCache) -> None:
-    packet = _loaded(claim_cache, count=2)
-    claim_cache.grab(packet.packet_id, "ann")
-
-    for _ in range(2):
-        claim_cache.release(packet.packet_id, "ann", 1)
-
-    assert [_grab(claim_cache, packet, user) for user in ("bob", "cat", "dan")] == [
-        ("claimed", 2),
-        ("claimed", 1),
-        ("packet_emptied", None),
-    ]
+# ---------------------------------------------------------------- the scripts and the fake
 
 
-def test_freeing_the_last_number_reopens_an_emptied_packet(claim_cache: ClaimCache) -> None:
-    packet = _loaded(claim_cache, count=1)
-    claim_cache.grab(packet.packet_id, "ann")
+class _Story:
+    """Random moves on the fake and on a real server, which must answer alike."""
 
-    claim_cache.release(packet.packet_id, "ann", 1)
+    def __init__(self, seed: int, cache: OperatorCache) -> None:
+        self.random = random.Random(seed)
+        self.clock = FakeClock(_now_ms())
+        self.fake = FakeClaimCache(self.clock)
+        self.sides = [self.fake, RedisClaims(cache)]
+        self.packets = [self._packet() for _ in range(12)]
+        # What the ledger would know: the taker of each number that is durable.
+        self.fates: dict[str, dict[int, str]] = {one.packet_id: {} for one in self.packets}
 
-    _pass_time(claim_cache, EMPTIED_KEPT_MS)
-    assert _grab(claim_cache, packet, "ann") == ("claimed", 1)
+    def _packet(self) -> Packet:
+        pick = self.random.choice
+        return replace(
+            _packet(pick((1, 2, 3, 5)), **pick(({}, {}, {}, {"expires_at_ms": _now_ms() - 500}))),
+            status=pick((PacketStatus.OPEN, PacketStatus.OPEN, PacketStatus.CLOSING)),
+            rules=pick((Rules(), Rules(), Rules(opening=Opening.TWO_STEP))),
+        )
+
+    def move(self) -> None:
+        self.clock.at_ms = _now_ms()
+        packet = self.random.choice(self.packets)
+        reopens_at_ms = self.fake.caches.get(packet.packet_id, {}).get("reopens_at_ms", 0)
+        if abs(reopens_at_ms - self.clock.at_ms) < 300:
+            return  # the server's clock may be on the other side
+        user = self.random.choice("abcdefg")
+        moves: list[Callable[[Packet, str], Callable[[ClaimCache], Any]]] = [
+            *(self._load, self._close, self._admit, self._take, self._ask, self._fate),
+            *(self._grab, self._grab, self._grab, self._correct, self._correct),
+        ]
+        do = self.random.choice(moves)(packet, user)
+        expected, found = (do(side) for side in self.sides)
+        assert found == expected, (do, packet, user)
+
+    def _grab(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
+        return lambda side: _told(side.grab(packet.packet_id, user))
+
+    def _take(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
+        if packet.rules.is_plain or not self.fake.is_loaded(packet.packet_id, 0):
+            return self._grab(packet, user)
+        return lambda side: _told(side.take(packet.packet_id, user, packet.terms.stored))
+
+    def _admit(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
+        return lambda side: _admit(side, packet, user)[0]
+
+    def _load(self, packet: Packet, _: str) -> Callable[[ClaimCache], Any]:
+        if self.random.random() < 0.3:
+            return lambda side: side.load_sent(packet)
+        fates = self.fates[packet.packet_id].items()
+        shares = [a_claim(packet, share_no, user) for share_no, user in fates]
+        return lambda side: side.load(packet, shares)
+
+    def _fate(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
+        """Make a claim durable, of which the cache may not know."""
+        fates = self.fates[packet.packet_id]
+        free = {*range(1, packet.terms.count + 1)} - fates.keys()
+        held = self.fake.holders(packet.packet_id)
+        share_no = held.get(user, self.random.randint(1, packet.terms.count))
+        if share_no in free and user not in fates.values():
+            fates[share_no] = user
+        return self._ask(packet, user)
+
+    def _close(self, packet: Packet, _: str) -> Callable[[ClaimCache], Any]:
+        return lambda side: side.close(packet.packet_id)
+
+    def _correct(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
+        """Do what a flow does that learns from the ledger whose the number is."""
+        packet_id = packet.packet_id
+        share_no = self.fake.holders(packet_id).get(user, self.random.randint(1, 3))
+        owner = self.fates[packet_id].get(share_no)
+        owned = [no for no, name in self.fates[packet_id].items() if name == user]
+        if owner and owner != user:
+            return lambda side: side.revoke(packet_id, user, share_no)
+        if owned and owner is None:
+            return lambda side: side.reassign(packet_id, user, share_no, owned_no=owned[0])
+        if owner is None:
+            return lambda side: side.release(packet_id, user, share_no)
+        return self._ask(packet, user)
+
+    def _ask(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
+        packet_id = packet.packet_id
+        return lambda side: (
+            side.is_loaded(packet_id, 0),
+            side.emptied_by(packet_id),
+            side.held_numbers(packet_id, {user: 1}),
+        )
 
 
-def _is_last(claim_cache: ClaimCache, packet: Packet, user_id: str) -> bool:
-    return claim_cache.grab(packet.packet_id, user_id).is_last
+def _told(outcome: GrabOutcome) -> tuple[Any, ...]:
+    return outcome.status, outcome.share_no, outcome.is_last, outcome.is_gated
 
 
-def test_who_has_a_share_of_an_emptied_packet_is_known_to(claim_cache: ClaimCache) -> None:
-    packet = _loaded(claim_cache)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_scripts_and_the_fake_tell_one_story(cache: OperatorCache, seed: int) -> None:
+    story = _Story(seed, cache)
 
-    assert [_is_last(claim_cache, packet, user) for user in ("ann", "bob", "ann", "cat")] == [
-        *(False, False, False),
-        True,
-    ]
-    assert [_is_last(claim_cache, packet, user) for user in ("ann", "cat", "dan")] == [
-        True,
-        True,
-        False,
-    ]
-
-
-def test_a_closed_packet_is_not_taken_for_an_emptied_one(claim_cache: ClaimCache) -> None:
-    packet = _loaded(claim_cache)
-    claim_cache.grab(packet.packet_id, "ann")
-    claim_cache.close(packet.packet_id)
-
-    assert not _is_last(claim_cache, packet, "ann")
-
-
-def test_a_number_that_came_back_is_the_last_one_again(claim_cache: ClaimCache) -> None:
-    packet = _loaded(claim_cache, count=1)
-    assert _is_last(claim_cache, packet, "ann")
-
-    claim_cache.release(packet.packet_id, "ann", 1)
-
-    _pass_time(claim_cache, EMPTIED_KEPT_MS)
-    assert _is_last(claim_cache, packet, "bob")
-
-
-def test_the_last_share_of_a_packet_with_rules_says_so(claim_cache: ClaimCache) -> None:
-    packet = _gated(claim_cache, count=2)
-
-    taken = [claim_cache.take(packet.packet_id, user, "") for user in ("ann", "bob", "bob", "ann")]
-
-    assert [outcome.is_last for outcome in taken] == [False, True, True, True]
-    assert [outcome.share_no for outcome in taken] == [1, 2, 2, 1]
-    assert _is_last(claim_cache, packet, "ann")
-
-
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_every_number_is_handed_out_exactly_once(claim_cache: ClaimCache, count: int) -> None:
-    packet = _loaded(claim_cache, count)
-
-    outcomes = [_grab(claim_cache, packet, f"user-{number}") for number in range(count + 2)]
-
-    numbers = [share_no for status, share_no in outcomes if status == GrabStatus.CLAIMED]
-    assert numbers == list(range(1, count + 1))
+    for _ in range(800):
+        story.move()
+    time.sleep(EMPTIED_KEPT_MS / 1000 + 0.4)
+    for _ in range(400):
+        story.move()
