@@ -92,10 +92,6 @@ def lottery(request: pytest.FixtureRequest) -> Lottery:
     return Lottery(claim_cache, a_lottery(), a_day(), count(1))
 
 
-def test_a_lottery_that_was_never_loaded_says_so(lottery: Lottery) -> None:
-    assert lottery.draw() == DrawOutcome(DrawStatus.CAMPAIGN_NOT_LOADED)
-
-
 def test_a_winner_is_told_the_prize_its_unit_and_the_odds(lottery: Lottery) -> None:
     lottery.campaign = replace(lottery.campaign, miss_weight=20)
     lottery.load(a_prize("cup", weight=70, per_day=2), a_prize("pen", weight=30), version=7)
@@ -166,19 +162,6 @@ def test_attempts_are_limited_per_user_and_day(lottery: Lottery) -> None:
     assert lottery.draw().unit_no == 4
 
 
-def test_a_refused_draw_uses_up_nothing(lottery: Lottery) -> None:
-    lottery.rule(attempts_per_user_per_day=1)
-    lottery.load(a_prize(total=2))
-    ask = lottery.ask()
-    lottery.draw()
-
-    assert lottery.claim_cache.draw(ask).status is DrawStatus.ATTEMPTS_EXHAUSTED
-
-    lottery.rule(attempts_per_user_per_day=2)
-    lottery.load(a_prize(total=2), version=2)
-    assert lottery.claim_cache.draw(ask) == DrawOutcome(DrawStatus.WON, "cup", 2, 0, 2, "cup:1|0")
-
-
 @pytest.mark.parametrize(
     ("when_sold_out", "odds"), [(WhenSoldOut.REDISTRIBUTE, "|5"), (WhenSoldOut.MISS, "|15")]
 )
@@ -212,13 +195,6 @@ def test_a_prize_that_is_sold_out_leaves_its_weight_to_the_miss(lottery: Lottery
     odds = [lottery.draw(point=0).odds for _ in range(5)]
 
     assert odds == ["cup:10,pen:20|5", "pen:20|15", "pen:20|15", "pen:20|15", "|35"]
-
-
-def test_nothing_left_and_no_miss_weight_is_a_miss(lottery: Lottery) -> None:
-    lottery.load(a_prize(total=1))
-
-    assert lottery.units(3) == [1, 0, 0]
-    assert lottery.draw().odds == "|0"
 
 
 def test_daily_stock_is_of_one_day(lottery: Lottery) -> None:
@@ -278,27 +254,6 @@ def test_a_prize_may_be_won_once_by_a_user(lottery: Lottery) -> None:
     assert lottery.draw("bob", point=0).odds == "cup:8,cup-2:4,pen:1|0"
 
 
-def test_the_weight_of_what_a_user_has_won_goes_where_that_of_sold_out_goes(
-    lottery: Lottery,
-) -> None:
-    lottery.campaign = replace(lottery.campaign, when_sold_out=WhenSoldOut.MISS, miss_weight=2)
-    lottery.load(a_prize("cup", weight=8, once_per_user=True), a_prize("pen", weight=4))
-
-    lottery.draw(point=0)
-
-    assert lottery.draw(point=0).odds == "pen:4|10"
-
-
-def test_a_winner_that_the_ledger_knows_is_remembered(lottery: Lottery) -> None:
-    lottery.load(a_prize("cup", weight=8, once_per_user=True), a_prize("pen"))
-
-    for _ in range(2):
-        lottery.claim_cache.mark_winner(lottery.ask(), "cup")
-
-    assert lottery.draw(point=0).prize_id == "pen"
-    assert lottery.draw("bob", point=0).prize_id == "cup"
-
-
 def test_after_some_misses_in_a_row_a_draw_wins(lottery: Lottery) -> None:
     lottery.campaign = replace(lottery.campaign, miss_weight=1_000_000)
     lottery.rule(guaranteed_after_misses=2)
@@ -312,38 +267,6 @@ def test_after_some_misses_in_a_row_a_draw_wins(lottery: Lottery) -> None:
     assert outcomes[-1].odds == "|1000000"
 
 
-def test_the_guarantee_holds_where_misses_take_the_weight_of_what_is_out(lottery: Lottery) -> None:
-    lottery.campaign = replace(lottery.campaign, when_sold_out=WhenSoldOut.MISS)
-    lottery.rule(guaranteed_after_misses=1)
-    lottery.load(a_prize("cup", weight=999, total=0), a_prize("pen", weight=1))
-
-    outcomes = [lottery.draw() for _ in range(2)]
-
-    assert [outcome.odds for outcome in outcomes] == ["pen:1|999", "pen:1|0"]
-    assert outcomes[1].prize_id == "pen"
-
-
-def test_what_is_off_or_weighs_nothing_is_not_in_the_odds(lottery: Lottery) -> None:
-    lottery.campaign = replace(lottery.campaign, when_sold_out=WhenSoldOut.MISS)
-    lottery.load(
-        a_prize("cup", status=CampaignStatus.OFF), a_prize("pen"), a_prize("tea", weight=0)
-    )
-
-    assert lottery.draw().odds == "pen:1|0"
-
-
-def test_prizes_come_by_id_whatever_their_order(lottery: Lottery) -> None:
-    lottery.load(a_prize("pen", weight=2), a_prize("cup"))
-
-    assert lottery.draw().odds == "cup:1,pen:2|0"
-
-
-def test_a_lottery_without_prizes_misses(lottery: Lottery) -> None:
-    lottery.load()
-
-    assert lottery.draw() == DrawOutcome(DrawStatus.MISSED, None, 0, 0, 1, "|0")
-
-
 def test_an_edit_takes_effect_whole_and_keeps_what_is_issued(lottery: Lottery) -> None:
     lottery.load(a_prize("cup", total=2), a_prize("pen"))
     lottery.draw(point=0)
@@ -354,28 +277,6 @@ def test_an_edit_takes_effect_whole_and_keeps_what_is_issued(lottery: Lottery) -
     assert (outcome.odds, outcome.unit_no, outcome.table_version) == ("cup:5,tea:1|0", 2, 2)
 
 
-def test_an_older_table_changes_nothing_but_what_is_issued(lottery: Lottery) -> None:
-    lottery.load(a_prize("cup", weight=5, total=9), version=2)
-
-    campaign = lottery.campaign
-    lottery.campaign = replace(campaign, status=CampaignStatus.OFF)
-    lottery.load(a_prize("cup", total=1), version=1, stock=(PrizeStock("cup", 4, (2,)),))
-
-    outcome = lottery.draw()
-    assert (outcome.odds, outcome.unit_no, outcome.table_version) == ("cup:5|0", 5, 2)
-
-
-def test_a_prize_that_comes_on_again_goes_on_with_its_numbers(lottery: Lottery) -> None:
-    lottery.load(a_prize("cup", total=2))
-    lottery.draw()
-    lottery.load(a_prize("cup", total=2, status=CampaignStatus.OFF), version=2)
-    assert lottery.draw().status is DrawStatus.MISSED
-
-    lottery.load(a_prize("cup", total=2), version=3)
-
-    assert lottery.units(2) == [2, 0]
-
-
 def test_a_lost_lottery_comes_back_with_its_stock_and_its_gaps(lottery: Lottery) -> None:
     prize = a_prize(total=5, per_day=3)
     lottery.load(prize, stock=(PrizeStock("cup", 4, (1, 3), 2, (1,)),))
@@ -383,39 +284,6 @@ def test_a_lost_lottery_comes_back_with_its_stock_and_its_gaps(lottery: Lottery)
     outcomes = [lottery.draw() for _ in range(3)]
 
     assert [(one.unit_no, one.day_no) for one in outcomes] == [(5, 3), (1, 1), (0, 0)]
-
-
-def test_loading_again_takes_nothing_back(lottery: Lottery) -> None:
-    lottery.load(a_prize(total=5))
-    lottery.units(3)
-
-    # Only 2 is durable by now; 1 and 3 are on their way.
-    lottery.load(a_prize(total=5), stock=(PrizeStock("cup", 2, (1,)),))
-
-    assert lottery.units(3) == [4, 5, 0]
-
-
-def test_a_load_raises_what_is_issued_and_updates_the_odds(lottery: Lottery) -> None:
-    lottery.load(a_prize("cup", weight=5, total=3), a_prize("pen", per_day=2, total=9))
-    lottery.draw(point=0)
-
-    lottery.load(
-        a_prize("cup", weight=5, total=3),
-        a_prize("pen", per_day=2, total=9),
-        stock=(PrizeStock("cup", 3), PrizeStock("pen", 2, (), 2)),
-    )
-
-    assert lottery.draw().odds == "|0"
-
-
-def test_a_total_that_is_lowered_and_raised_gives_no_number_twice(lottery: Lottery) -> None:
-    lottery.load(a_prize(total=9), stock=(PrizeStock("cup", 6, (2, 5, 6)),))
-    lottery.load(a_prize(total=5), version=2)
-
-    # Three are issued: 1, 3 and 4.
-    assert lottery.units(3) == [2, 5, 0]
-    lottery.load(a_prize(total=7), version=3)
-    assert lottery.units(3) == [7, 6, 0]
 
 
 def test_an_undone_attempt_can_be_decided_again(lottery: Lottery) -> None:
@@ -448,32 +316,6 @@ def test_a_free_unit_is_offered_again(lottery: Lottery) -> None:
     assert [(one.unit_no, one.day_no) for one in outcomes] == [(1, 1), (0, 0)]
 
 
-def test_undoing_a_miss_gives_the_attempt_and_the_streak_back(lottery: Lottery) -> None:
-    lottery.campaign = replace(lottery.campaign, miss_weight=1_000_000)
-    lottery.rule(attempts_per_user_per_day=3, guaranteed_after_misses=2)
-    lottery.load(a_prize())
-    lottery.draw()
-    ask = lottery.ask()
-    lottery.claim_cache.draw(ask)
-
-    lottery.claim_cache.undo(ask, is_unit_free=True)
-
-    assert [lottery.draw().unit_no for _ in range(2)] == [0, 1]
-    assert lottery.draw().status is DrawStatus.ATTEMPTS_EXHAUSTED
-
-
-def test_undoing_a_guaranteed_win_keeps_the_guarantee(lottery: Lottery) -> None:
-    lottery.campaign = replace(lottery.campaign, miss_weight=1_000_000)
-    lottery.rule(guaranteed_after_misses=1)
-    lottery.load(a_prize())
-    lottery.draw()
-    ask = lottery.ask()
-
-    assert lottery.claim_cache.draw(ask).unit_no == 1
-    lottery.claim_cache.undo(ask, is_unit_free=False)
-    assert lottery.claim_cache.draw(ask).unit_no == 2
-
-
 def test_a_players_counts_are_the_ledgers(lottery: Lottery) -> None:
     lottery.campaign = replace(lottery.campaign, miss_weight=1_000_000)
     lottery.rule(attempts_per_user_per_day=2, wins_per_user_per_day=2, guaranteed_after_misses=3)
@@ -487,17 +329,6 @@ def test_a_players_counts_are_the_ledgers(lottery: Lottery) -> None:
 
     lottery.claim_cache.set_player(lottery.ask(), Player(0, 2, 9))
     assert lottery.draw().odds == "|1000000"
-
-
-def test_what_a_player_did_may_be_known_before_the_lottery(lottery: Lottery) -> None:
-    lottery.rule(attempts_per_user_per_day=2)
-    lottery.claim_cache.set_player(lottery.ask(), Player(2))
-    lottery.claim_cache.undo(lottery.ask(), is_unit_free=True)
-    lottery.claim_cache.mark_winner(lottery.ask(), "cup")
-
-    lottery.load(a_prize())
-
-    assert lottery.draw().status is DrawStatus.ATTEMPTS_EXHAUSTED
 
 
 def test_units_are_counted_where_the_lottery_is_loaded(lottery: Lottery) -> None:
