@@ -98,8 +98,8 @@ def some_workers(cloud: Cloud, queue_url: str) -> Iterator[Workers]:
 def kill(figures: Figures, *, is_quick: bool) -> None:
     """Kill workers that grab, settle, close and refund; one truth must be left."""
     with a_cloud(HOLD_MS) as cloud:
-        _run(cloud, figures, 20 if is_quick else 150, is_naive=False)
-        _run(cloud, figures, 25, is_naive=True)
+        _run(cloud, figures, 12 if is_quick else 150, is_naive=False)
+        _run(cloud, figures, 20, is_naive=True)
 
 
 def _run(cloud: Cloud, figures: Figures, users: int, *, is_naive: bool) -> None:

@@ -100,7 +100,7 @@ class Delivery:
 def queue(figures: Figures, *, is_quick: bool) -> None:
     """Deliver claims with duplicates, disorder, lost deletes and poison; then redrive the DLQ."""
     with _quiet_journal(), a_cloud(HOLD_MS) as cloud:
-        _run(cloud, figures, 300 if is_quick else 10_000, is_quick=is_quick)
+        _run(cloud, figures, 120 if is_quick else 10_000, is_quick=is_quick)
         _run(cloud, figures, 100, is_naive=True)
 
 

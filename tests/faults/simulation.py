@@ -15,6 +15,7 @@ import argparse
 import json
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -63,12 +64,14 @@ def run_schedules(
     of: str = PACKETS,
     is_naive: bool = False,
     until_violation: bool = False,
+    look: Callable[[Schedule], object] = bool,
 ) -> Result:
-    """Run *count* schedules from consecutive seeds, or fewer *until_violation*."""
+    """Run *count* schedules from consecutive seeds, or fewer *until_violation*; *look* at each."""
     result = Result()
     for number in range(seed, seed + count):
         schedule = KINDS[of](number, is_naive)
         differences = schedule.run()
+        look(schedule)
         result.schedules += 1
         result.steps += schedule.steps
         result.faults += schedule.faults.count

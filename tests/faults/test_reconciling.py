@@ -16,8 +16,8 @@ from tests.faults.reconciling import (
     ReconciledPackets,
 )
 
-SEEDS = range(1, 41)
-FORGED = SEEDS[:10]
+SEEDS = range(1, 21)
+FORGED = SEEDS[:5]
 
 _Kind: TypeAlias = Callable[[int], ReconciledPackets | ReconciledDraws]
 
@@ -40,8 +40,8 @@ def test_money_that_moves_under_a_reconciliation_raises_no_false_alarm(
         assert schedule.false_alarms() == [], schedule.seed
 
     # Runs were cut off and taken up under fire, and some came to their end there.
-    assert sum(schedule.cut_off_count for schedule in schedules) > 100
-    assert sum(schedule.finished_count for schedule in schedules) > 5
+    assert sum(schedule.cut_off_count for schedule in schedules) > 50
+    assert sum(schedule.finished_count for schedule in schedules) > 2
 
 
 def _names(forgeries: dict[Forgery, set[str]]) -> list[Forgery]:

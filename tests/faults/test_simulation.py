@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -21,13 +22,36 @@ from tests.faults.schedule import Schedule
 from tests.faults.simulation import DRAWS, MANY, PACKETS, PAYMENTS, blind_checks, run_schedules
 
 
-@pytest.mark.parametrize(("of", "count"), [(PACKETS, MANY), (DRAWS, MANY), (PAYMENTS, MANY)])
-def test_no_fault_makes_or_loses_a_fen_or_a_prize(of: str, count: int) -> None:
-    result = run_schedules(count, seed=1, of=of)
+def _much_happens_to_users(schedules: list[Schedule]) -> None:
+    assert any("was told share" in line for schedule in schedules for line in schedule.story)
+
+
+def _much_happens_in_lotteries(schedules: list[DrawSchedule]) -> None:
+    told = [draw for schedule in schedules for draw in schedule.told_to.values()]
+    stories = "\n".join(line for schedule in schedules for line in schedule.story)
+    assert {draw.prize and draw.prize.kind for draw in told} == {None, *PrizeKind}
+    assert any(len({draw.day for draw in one.told_to.values()}) > 1 for one in schedules)
+    for line in ("is told attempts_exhausted", " helped user-", "a day passes", "is flushed"):
+        assert line in stories
+
+
+@pytest.mark.parametrize("of", [PACKETS, DRAWS, PAYMENTS])
+def test_no_fault_makes_or_loses_a_fen_or_a_prize(of: str) -> None:
+    some: list[Any] = []
+
+    result = run_schedules(
+        MANY, seed=1, of=of, look=lambda one: some.append(one) if len(some) < 40 else None
+    )
 
     assert result.first_differences == []
-    assert result.faults > count * 20
+    assert result.faults > MANY * 20
     assert blind_checks(of, result.seen) == []
+    # Transactions met others that hold their rows.
+    assert sum(schedule.system.dynamo.conflict_count for schedule in some) > 40
+    if of == PACKETS:
+        _much_happens_to_users(some)
+    if of == DRAWS:
+        _much_happens_in_lotteries(some)
 
 
 _CHECK = ("check_", "_check_")
@@ -69,19 +93,9 @@ def test_a_check_that_sees_nothing_is_told() -> None:
     assert blind_checks(DRAWS, seen) == ["check_lottery"]
 
 
-@pytest.mark.parametrize("kind", [PacketSchedule, DrawSchedule, PaymentSchedule])
-def test_transactions_meet_others_that_hold_their_rows(kind: type[Schedule]) -> None:
-    schedules = [kind(seed) for seed in range(1, 21)]
-
-    for schedule in schedules:
-        schedule.run()
-
-    assert sum(schedule.system.dynamo.conflict_count for schedule in schedules) > 20
-
-
 @pytest.mark.parametrize("of", [PACKETS, DRAWS, PAYMENTS])
 def test_the_usual_design_does_not_survive(of: str) -> None:
-    assert run_schedules(40, seed=1, of=of, is_naive=True).violations > 20
+    assert run_schedules(20, seed=1, of=of, is_naive=True).violations > 10
 
 
 @pytest.mark.parametrize("kind", [PacketSchedule, DrawSchedule, PaymentSchedule])
@@ -103,26 +117,3 @@ def test_a_seed_is_one_story_whatever_the_hash_seed(kind: type[Schedule]) -> Non
     }
 
     assert len(told) == 1
-
-
-def test_the_story_of_a_schedule_can_be_read() -> None:
-    schedules = [PacketSchedule(seed) for seed in range(1, 6)]
-
-    for schedule in schedules:
-        schedule.run()
-
-    stories = "\n".join(line for schedule in schedules for line in schedule.story)
-    assert "was told share" in stories
-
-
-def test_much_happens_in_schedules_of_draws() -> None:
-    schedules = [DrawSchedule(seed) for seed in range(1, 41)]
-    for schedule in schedules:
-        schedule.run()
-
-    told = [draw for schedule in schedules for draw in schedule.told_to.values()]
-    stories = "\n".join(line for schedule in schedules for line in schedule.story)
-    assert {draw.prize and draw.prize.kind for draw in told} == {None, *PrizeKind}
-    assert any(len({draw.day for draw in one.told_to.values()}) > 1 for one in schedules)
-    for line in ("is told attempts_exhausted", " helped user-", "a day passes", "is flushed"):
-        assert line in stories
