@@ -18,7 +18,6 @@ class Accounts(Guards):
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The ledger of AccountsTable."""
         from redpacket.adapters.dynamo.ledger import DynamoLedger
 
         return DynamoLedger(
@@ -70,7 +69,6 @@ class Accounts(Guards):
 
     @cached_property
     def profiles(self) -> Profiles:
-        """The profiles of ProfilesTable."""
         from redpacket.adapters.dynamo.profiles import DynamoProfiles
 
         return DynamoProfiles(self.dynamo, self.settings.profiles_table)
@@ -90,7 +88,6 @@ class Accounts(Guards):
 
     @cached_property
     def deposit(self) -> partial[tuple[str, int]]:
-        """Puts money into a user's account."""
         from redpacket.flows.accounts.deposit import deposit
 
         return partial(
@@ -104,7 +101,6 @@ class Accounts(Guards):
 
     @cached_property
     def edit_profile(self) -> partial[Profile]:
-        """Changes what others see of a user."""
         from redpacket.adapters.skeletons import skeleton_of
         from redpacket.flows.accounts.edit_profile import edit_profile
 

@@ -26,21 +26,18 @@ class BeaconRoom(LogRoom):
 
     @cached_property
     def rounds(self) -> Rounds:
-        """The rounds of TransparencyTable."""
         from redpacket.adapters.dynamo.rounds import DynamoRounds
 
         return DynamoRounds(self.dynamo, self.settings.transparency_table)
 
     @cached_property
     def cached_rounds(self) -> CachedRounds:
-        """The rounds as this process remembers them."""
         from redpacket.flows.beacon.cached_rounds import CachedRounds
 
         return CachedRounds(lambda: self.rounds, clock=self.clock)
 
     @cached_property
     def beacon_chain(self) -> BeaconChain:
-        """The chain that takes part from now on."""
         from redpacket.domain.beacon import BeaconChain
 
         return BeaconChain.parse(self.settings.beacon_chain)
@@ -57,7 +54,6 @@ class BeaconRoom(LogRoom):
 
     @cached_property
     def beacon(self) -> Beacon:
-        """The endpoints of the beacon."""
         from redpacket.adapters.drand import DrandBeacon
 
         return DrandBeacon(

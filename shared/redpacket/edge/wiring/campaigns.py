@@ -83,35 +83,30 @@ class CampaignRoom(BeaconRoom):
 
     @cached_property
     def draw_cache(self) -> DrawCache:
-        """The lotteries on the cache."""
         from redpacket.adapters.redis.draws import RedisDraws
 
         return RedisDraws(self.cache_client)
 
     @cached_property
     def snapshots(self) -> CachedSnapshots:
-        """The lotteries' tables as this process remembers them."""
         from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
 
         return CachedSnapshots(self.draws, clock=self.clock, journal=self.journal)
 
     @cached_property
     def lotteries(self) -> CachedLotteries:
-        """The lotteries as users see them."""
         from redpacket.flows.campaigns.cached_lotteries import CachedLotteries
 
         return CachedLotteries(self.draws, self.draw_cache, clock=self.clock, journal=self.journal)
 
     @cached_property
     def get_campaign(self) -> partial[Campaign]:
-        """Finds the campaign that a packet is sent for."""
         from redpacket.flows.campaigns.edit_campaign import get_campaign
 
         return partial(get_campaign, campaigns=self.campaigns)
 
     @cached_property
     def draw_prize(self) -> partial[Drawn]:
-        """Draws once."""
         from redpacket.flows.campaigns.draw_ports import DrawPorts
         from redpacket.flows.campaigns.draw_prize import draw_prize
 
@@ -129,7 +124,6 @@ class CampaignRoom(BeaconRoom):
 
     @cached_property
     def help_inviter(self) -> partial[Helped]:
-        """Helps a friend to a draw."""
         from redpacket.flows.campaigns.help_inviter import HelpPorts, help_inviter
 
         ports = HelpPorts(
@@ -145,14 +139,12 @@ class CampaignRoom(BeaconRoom):
 
     @cached_property
     def list_draws(self) -> partial[DrawPage]:
-        """Lists a user's own draws."""
         from redpacket.flows.campaigns.read_draws import list_draws
 
         return partial(list_draws, draws=self.draws, tables=self.snapshots)
 
     @cached_property
     def read_draw_proof(self) -> partial[DrawProof]:
-        """Reveals the seed of a day."""
         from redpacket.flows.campaigns.read_draws import read_draw_proof
 
         return partial(
@@ -172,7 +164,6 @@ class CampaignRoom(BeaconRoom):
 
     @cached_property
     def prize_ports(self) -> PrizePorts:
-        """What an edit of a prize passes."""
         from redpacket.flows.campaigns.edit_prize import PrizePorts
 
         return PrizePorts(
@@ -204,7 +195,6 @@ class CampaignRoom(BeaconRoom):
 
     @cached_property
     def edit_ports(self) -> EditPorts:
-        """What every edit of a campaign passes."""
         from redpacket.domain.campaign import DrawBeacon
 
         ports = self._edit_ports(self.edited_campaigns, self.draws, self.packets)
@@ -231,28 +221,24 @@ class CampaignRoom(BeaconRoom):
 
     @cached_property
     def edit_campaign(self) -> partial[tuple[WatchedLottery, bool]]:
-        """Creates or edits a campaign."""
         from redpacket.flows.campaigns.apply_edit import apply_campaign
 
         return partial(apply_campaign, ports=self.edit_ports)
 
     @cached_property
     def put_prize(self) -> partial[tuple[Prize, PrizeStock, bool]]:
-        """Creates or edits a prize."""
         from redpacket.flows.campaigns.apply_edit import apply_prize
 
         return partial(apply_prize, prize_ports=self.prize_ports, ports=self.prize_edit_ports)
 
     @cached_property
     def change_stock(self) -> partial[tuple[Prize, PrizeStock]]:
-        """Changes a prize's stock."""
         from redpacket.flows.campaigns.apply_edit import apply_stock
 
         return partial(apply_stock, prize_ports=self.prize_ports, ports=self.prize_edit_ports)
 
     @cached_property
     def edit_audience(self) -> partial[Audience]:
-        """Edits a campaign's list of users."""
         from redpacket.flows.campaigns.edit_audience import edit_audience
 
         return partial(
@@ -265,7 +251,6 @@ class CampaignRoom(BeaconRoom):
 
     @cached_property
     def decide_winner(self) -> partial[Winner]:
-        """Says what becomes of goods that were won."""
         from redpacket.adapters.dynamo.winners import DynamoWinners
         from redpacket.flows.campaigns.apply_edit import apply_decision
         from redpacket.flows.campaigns.decide_winner import WinnerPorts
@@ -281,7 +266,6 @@ class CampaignRoom(BeaconRoom):
 
     @cached_property
     def load_lottery(self) -> partial[None]:
-        """Brings a lottery into the cache."""
         from redpacket.flows.campaigns.apply_edit import load_edited
 
         return partial(load_edited, ports=self.edit_ports)

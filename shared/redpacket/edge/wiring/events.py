@@ -40,14 +40,12 @@ class Events(GatewayWork):
 
     @cached_property
     def webhook_book(self) -> WebhookBook:
-        """The webhooks of WebhooksTable."""
         from redpacket.adapters.dynamo.webhooks import DynamoWebhooks
 
         return DynamoWebhooks(self.dynamo, self.settings.webhooks_table)
 
     @cached_property
     def waiting_list(self) -> WaitingList:
-        """The deliveries of WebhooksTable that wait."""
         from redpacket.adapters.dynamo.webhooks import DynamoWaitingList
 
         return DynamoWaitingList(self.dynamo, self.settings.webhooks_table)
@@ -61,35 +59,30 @@ class Events(GatewayWork):
 
     @cached_property
     def delivery_queue(self) -> DeliveryQueue:
-        """The queue of deliveries."""
         from redpacket.adapters.aws.sqs_deliveries import SqsDeliveries
 
         return SqsDeliveries(lambda: self.aws("sqs"), self.settings.delivery_queue_url)
 
     @cached_property
     def put_aside(self) -> Callable[[Mapping[str, Any]], None]:
-        """Keeps records of streams that can't be read."""
         from redpacket.adapters.aws.sqs_deliveries import SqsPutAside
 
         return SqsPutAside(lambda: self.aws("sqs"), self.settings.unread_records_url)
 
     @cached_property
     def host_ids(self) -> HostIds:
-        """What the host calls users."""
         from redpacket.adapters.dynamo.host_ids import DynamoHostIds
 
         return DynamoHostIds(self.dynamo, self.settings.profiles_table)
 
     @cached_property
     def webhook_keys(self) -> AccountKeys:
-        """What seals the secrets of webhooks."""
         from redpacket.adapters.payments.accounts import AccountKeys
 
         return AccountKeys.of(self.secret(self.settings.webhook_keys_secret_arn))
 
     @cached_property
     def event_sender(self) -> Sender:
-        """What posts to receivers."""
         from redpacket.adapters.webhooks.sender import WebhookSender
 
         return WebhookSender(
@@ -131,14 +124,12 @@ class Events(GatewayWork):
 
     @cached_property
     def many_receivers(self) -> InParallel:
-        """Waits for receivers side by side."""
         from redpacket.adapters.threads import in_threads
 
         return partial(in_threads, threads=_THREADS)
 
     @cached_property
     def delivery_ports(self) -> DeliveryPorts:
-        """What deliveries ask."""
         from redpacket.flows.events.deliver import DeliveryPorts
 
         return DeliveryPorts(
@@ -174,7 +165,6 @@ class Events(GatewayWork):
 
     @cached_property
     def webhook_ports(self) -> EditPorts:
-        """What edits of webhooks ask."""
         from redpacket.flows.events.edit_webhook import EditPorts
 
         return EditPorts(

@@ -40,14 +40,12 @@ class Gateways(Operations):
 
     @cached_property
     def payee_keys(self) -> AccountKeys:
-        """What seals users' accounts at gateways."""
         from redpacket.adapters.payments.accounts import AccountKeys
 
         return AccountKeys.of(self.secret(self.settings.payee_keys_secret_arn))
 
     @cached_property
     def host_accounts(self) -> Accounts:
-        """What seals the ids by which the host's wallet calls users."""
         from redpacket.adapters.payments.accounts import Accounts
 
         return Accounts(self.payee_keys, "host")
@@ -71,7 +69,6 @@ class Gateways(Operations):
 
     @cached_property
     def host_client(self) -> HostClient:
-        """What calls the host's wallet."""
         from redpacket.adapters.payments.host_client import HostClient, HostKeys
 
         keys = HostKeys.of(self.secret(self.settings.host_wallet_secret_arn))
@@ -79,7 +76,6 @@ class Gateways(Operations):
 
     @cached_property
     def wechat_client(self) -> WeChatClient:
-        """What calls WeChat Pay."""
         from redpacket.adapters.payments.wechat_client import WeChatClient, WeChatMerchant
 
         merchant = WeChatMerchant.of(self.secret(self.settings.wechat_secret_arn))
@@ -154,7 +150,6 @@ class Gateways(Operations):
 
     @cached_property
     def callbacks(self) -> Mapping[Channel, Callbacks]:
-        """What checks the callbacks of the gateways that are set up."""
         from redpacket.domain.gateway import Channel
 
         found: dict[Channel, Callbacks] = {}

@@ -30,7 +30,6 @@ class Guards(Outside):
 
     @cached_property
     def switch_store(self) -> SwitchStore:
-        """The switches of SwitchesTable."""
         from redpacket.adapters.dynamo.switches import DynamoSwitches
 
         return DynamoSwitches(self.dynamo, self.settings.switches_table)
@@ -59,7 +58,6 @@ class Guards(Outside):
 
     @cached_property
     def deliveries(self) -> Deliveries:
-        """What hands the payout queue's messages to the payout function."""
         from redpacket.adapters.aws.lambda_deliveries import LambdaDeliveries
 
         return LambdaDeliveries(lambda: self.aws("lambda"), self.settings.payout_mapping_id)
@@ -73,7 +71,6 @@ class Guards(Outside):
 
     @cached_property
     def four_eyes(self) -> FourEyes:
-        """Counts what operators move alone."""
         from redpacket.adapters.dynamo.approvals import DynamoApprovals
         from redpacket.flows.guards.four_eyes import FourEyes
 
@@ -85,7 +82,6 @@ class Guards(Outside):
 
     @cached_property
     def ask_approval(self) -> partial[Approval]:
-        """Lets what is above that wait for another operator."""
         from redpacket.adapters.dynamo.approvals import DynamoApprovals
         from redpacket.flows.approvals.ask_approval import AskPorts, ask_approval
 
@@ -111,7 +107,6 @@ class Guards(Outside):
 
     @cached_property
     def turn_switch(self) -> partial[SwitchState]:
-        """Turns a switch."""
         from redpacket.flows.guards.turn_switch import turn_switch
 
         return partial(
@@ -149,7 +144,6 @@ class Guards(Outside):
 
     @cached_property
     def read_costs(self) -> UserLimit:
-        """Each user's limit of reads."""
         from redpacket.domain.limits import read_limit
         from redpacket.flows.guards.limit_rate import UserLimit
 
@@ -158,7 +152,6 @@ class Guards(Outside):
 
     @cached_property
     def grab_costs(self) -> UserLimit:
-        """Each user's limit of grabs that make the ledger read."""
         from redpacket.domain.limits import grab_limit
         from redpacket.flows.guards.limit_rate import UserLimit
 

@@ -30,14 +30,12 @@ class LogRoom(PacketRoom):
 
     @cached_property
     def noted_commitments(self) -> Commitments:
-        """The commitments of CommitmentsTable."""
         from redpacket.adapters.dynamo.commitments import DynamoCommitments
 
         return DynamoCommitments(self.dynamo, self.settings.commitments_table)
 
     @cached_property
     def head_signer(self) -> HeadSigner:
-        """The key of KMS."""
         from redpacket.adapters.aws.kms_signer import KmsSigner
 
         return KmsSigner(lambda: self.aws("kms"), self.settings.log_key_id)
@@ -65,14 +63,12 @@ class LogRoom(PacketRoom):
 
     @cached_property
     def prove_inclusion(self) -> partial[InclusionProof]:
-        """Proves that an entry is in the log."""
         from redpacket.flows.log.read_log import prove_inclusion
 
         return partial(prove_inclusion, book=self.log_book, commitments=self.noted_commitments)
 
     @cached_property
     def prove_consistency(self) -> partial[tuple[int, Sequence[bytes]]]:
-        """Proves that the log has only grown."""
         from redpacket.flows.log.read_log import prove_consistency
 
         return partial(prove_consistency, book=self.log_book)

@@ -27,7 +27,6 @@ class Operations(CampaignRoom):
 
     @cached_property
     def dead_letters(self) -> DeadLetters:
-        """The payout queue's dead letters."""
         from redpacket.adapters.aws.sqs_payouts import SqsDeadLetters
 
         return SqsDeadLetters(lambda: self.aws("sqs"), self.settings.payout_dlq_url)
@@ -41,7 +40,6 @@ class Operations(CampaignRoom):
 
     @cached_property
     def judge_user(self) -> partial[None]:
-        """Keeps a verdict."""
         from redpacket.flows.guards.judge_user import judge_user
 
         return partial(judge_user, verdicts=self.verdicts, is_asked=self.settings.has_verdicts)
@@ -76,7 +74,6 @@ class Operations(CampaignRoom):
 
     @cached_property
     def tables(self) -> Tables:
-        """The rows of all tables that are compared."""
         from redpacket.adapters.dynamo.tables import DynamoTables
         from redpacket.ports.reconciliation import Table
 
@@ -94,7 +91,6 @@ class Operations(CampaignRoom):
 
     @cached_property
     def operator_lists(self) -> OperatorLists:
-        """What operators list."""
         from redpacket.adapters.dynamo.operator_lists import DynamoOperatorLists
 
         return DynamoOperatorLists(
@@ -103,14 +99,12 @@ class Operations(CampaignRoom):
 
     @cached_property
     def known_people(self) -> KnownPeople:
-        """Whom the host means by users of ProfilesTable."""
         from redpacket.adapters.dynamo.profiles import DynamoProfiles
 
         return DynamoProfiles(self.dynamo, self.settings.profiles_table)
 
     @cached_property
     def list_packets(self) -> partial[tuple[list[Packet], str | None]]:
-        """Lists packets for operators."""
         from redpacket.flows.packets.list_packets import list_packets
 
         return partial(
@@ -123,14 +117,12 @@ class Operations(CampaignRoom):
 
     @cached_property
     def list_claims(self) -> partial[tuple[list[ShareFate], int | None]]:
-        """Lists the claims of a packet for operators."""
         from redpacket.flows.packets.list_packets import list_claims
 
         return partial(list_claims, packets=self.packets, pages=self.pages)
 
     @cached_property
     def list_winners(self) -> partial[tuple[list[tuple[Winner, int]], tuple[str, int] | None]]:
-        """Lists who won goods."""
         from redpacket.adapters.dynamo.winners import DynamoWinners
         from redpacket.flows.campaigns.list_winners import list_winners
 
@@ -142,7 +134,6 @@ class Operations(CampaignRoom):
 
     @cached_property
     def approvals(self) -> Approvals:
-        """What waits for another operator."""
         from redpacket.adapters.dynamo.approvals import DynamoApprovals
 
         return DynamoApprovals(
@@ -168,35 +159,30 @@ class Operations(CampaignRoom):
 
     @cached_property
     def approve(self) -> partial[Approval]:
-        """Approves and applies what another operator asked for."""
         from redpacket.flows.approvals.decide_approval import approve
 
         return partial(approve, ports=self._decide_ports)
 
     @cached_property
     def reject(self) -> partial[Approval]:
-        """Rejects what another operator asked for."""
         from redpacket.flows.approvals.decide_approval import reject
 
         return partial(reject, ports=self._decide_ports)
 
     @cached_property
     def runs(self) -> Runs:
-        """The runs of ReconciliationTable."""
         from redpacket.adapters.dynamo.runs import DynamoRuns
 
         return DynamoRuns(self.dynamo, self.settings.reconciliation_table)
 
     @cached_property
     def audit_packet(self) -> partial[list[Difference]]:
-        """Checks the invariants of one packet."""
         from redpacket.flows.reconciliation.audit_packet import audit_packet
 
         return partial(audit_packet, packets=self.packets, ledger=self.ledger, clock=self.clock)
 
     @cached_property
     def reconcile_ports(self) -> ReconcilePorts:
-        """What is compared."""
         from redpacket.flows.reconciliation.compare_rows import ReconcilePorts
 
         return ReconcilePorts(

@@ -57,32 +57,26 @@ class Outside:
 
     @cached_property
     def settings(self) -> Settings:
-        """The variables of this function."""
         return settings
 
     @cached_property
     def clock(self) -> Clock:
-        """The time."""
         return SystemClock()
 
     @cached_property
     def journal(self) -> Journal:
-        """What operators read."""
         return journal
 
     @cached_property
     def new_packet_id(self) -> Callable[[int], str]:
-        """Makes the id of a packet of so many parts."""
         return new_packet_id
 
     @cached_property
     def new_seed(self) -> Callable[[int], bytes]:
-        """Makes so many secret bytes."""
         return secrets.token_bytes
 
     @cached_property
     def seed_keys(self) -> SeedKeys:
-        """The keys that seal seeds."""
         from redpacket.domain.seed_keys import SeedKeys
 
         return SeedKeys.parse(self.settings.seed_keys)
@@ -94,7 +88,6 @@ class Outside:
 
     @cached_property
     def in_parallel(self) -> InParallel:
-        """Does things side by side."""
         from redpacket.adapters.threads import in_threads
 
         return in_threads

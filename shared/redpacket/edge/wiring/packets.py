@@ -41,7 +41,6 @@ class PacketRoom(Accounts):
 
     @cached_property
     def packets(self) -> Packets:
-        """The packets of PacketsTable and the shares of SharesTable."""
         from redpacket.adapters.dynamo.packets import DynamoPackets
 
         return DynamoPackets(
@@ -92,7 +91,6 @@ class PacketRoom(Accounts):
 
     @cached_property
     def campaigns(self) -> Campaigns:
-        """The campaigns of CampaignsTable."""
         from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 
         return DynamoCampaigns(
@@ -108,7 +106,6 @@ class PacketRoom(Accounts):
 
     @cached_property
     def claim_cache(self) -> ClaimCache:
-        """The claims on the cache."""
         from redpacket.adapters.redis.claims import RedisClaims
         from redpacket.adapters.redis.parted_claims import PartedClaims
 
@@ -116,7 +113,6 @@ class PacketRoom(Accounts):
 
     @cached_property
     def payouts(self) -> PayoutQueue:
-        """The payout queue."""
         from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 
         return SqsPayouts(
@@ -151,7 +147,6 @@ class PacketRoom(Accounts):
 
     @cached_property
     def audience_cache(self) -> AudienceCache:
-        """The lists of users on the cache."""
         from redpacket.adapters.redis.audiences import RedisAudiences
 
         return RedisAudiences(self.cache_client)
@@ -187,21 +182,18 @@ class PacketRoom(Accounts):
 
     @cached_property
     def emptied(self) -> CachedEmptied:
-        """What this process knows to be emptied."""
         from redpacket.flows.packets.cached_emptied import CachedEmptied
 
         return CachedEmptied(self.claim_cache, clock=self.clock)
 
     @cached_property
     def cached_campaigns(self) -> CachedCampaigns:
-        """The campaigns as this process remembers them."""
         from redpacket.flows.packets.cached_campaigns import CachedCampaigns
 
         return CachedCampaigns(self.campaigns, clock=self.clock, journal=self.journal)
 
     @cached_property
     def claim_ports(self) -> ClaimPorts:
-        """What a grab and an open pass."""
         from redpacket.flows.packets.claim_ports import ClaimPorts
 
         return ClaimPorts(
@@ -225,7 +217,6 @@ class PacketRoom(Accounts):
 
     @cached_property
     def send_packet(self) -> partial[Packet]:
-        """Funds a packet."""
         from redpacket.flows.packets.send_packet import send_packet
 
         return partial(
@@ -261,7 +252,6 @@ class PacketRoom(Accounts):
 
     @cached_property
     def open_packet(self) -> partial[Claim]:
-        """Claims a share of a packet that takes two steps."""
         from redpacket.flows.packets.open_packet import open_packet
 
         return partial(open_packet, ports=self.claim_ports)

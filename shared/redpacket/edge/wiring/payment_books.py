@@ -22,7 +22,6 @@ class PaymentBooks(Gateways):
 
     @cached_property
     def payment_book(self) -> PaymentBook:
-        """The payments of PaymentsTable."""
         from redpacket.adapters.dynamo.payments import DynamoPayments
 
         return DynamoPayments(
@@ -43,7 +42,6 @@ class PaymentBooks(Gateways):
 
     @cached_property
     def withdrawal_book(self) -> WithdrawalBook:
-        """The withdrawals of PaymentsTable."""
         from redpacket.adapters.dynamo.withdrawals import DynamoWithdrawals
 
         return DynamoWithdrawals(
@@ -52,7 +50,6 @@ class PaymentBooks(Gateways):
 
     @cached_property
     def gateway_pace(self) -> GatewayPace:
-        """The slots and breakers of PaymentsTable."""
         from redpacket.adapters.dynamo.gateway_pace import DynamoGatewayPace
 
         return DynamoGatewayPace(self.dynamo, self.settings.payments_table)
@@ -79,14 +76,12 @@ class PaymentBooks(Gateways):
 
     @cached_property
     def payment_lists(self) -> PaymentLists:
-        """What of PaymentsTable operators look through."""
         from redpacket.adapters.dynamo.payment_lists import DynamoPaymentLists
 
         return DynamoPaymentLists(self.dynamo, self.settings.payments_table)
 
     @cached_property
     def notice_queue(self) -> NoticeQueue:
-        """The queue of what gateways told."""
         from redpacket.adapters.aws.sqs_notices import SqsNotices
 
         return SqsNotices(lambda: self.aws("sqs"), self.settings.notice_queue_url)

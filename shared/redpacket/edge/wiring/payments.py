@@ -25,7 +25,6 @@ class Payments(PaymentBooks):
 
     @cached_property
     def payment_ports(self) -> PaymentPorts:
-        """What flows of payments ask."""
         from redpacket.domain.payments import WhenLate
         from redpacket.edge.payment_parameters import new_payment_id
         from redpacket.flows.payments.payment_ports import PaymentPorts

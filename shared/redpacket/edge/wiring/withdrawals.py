@@ -33,7 +33,6 @@ class Withdrawals(Payments):
 
     @cached_property
     def withdrawal_ports(self) -> WithdrawalPorts:
-        """What flows of withdrawals ask."""
         from redpacket.flows.payments.pace import Pace
         from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
         from redpacket.ports.withdrawals import WithdrawalLimits
@@ -85,14 +84,12 @@ class Withdrawals(Payments):
 
     @cached_property
     def find_withdrawal(self) -> partial[Withdrawal]:
-        """Finds a user's own withdrawal."""
         from redpacket.flows.payments.withdraw import find_withdrawal
 
         return partial(find_withdrawal, ports=self.withdrawal_ports)
 
     @cached_property
     def cancel_withdrawal(self) -> partial[Withdrawal]:
-        """Asks that a withdrawal is not made."""
         from redpacket.flows.payments.transfer import cancel_withdrawal
 
         return partial(cancel_withdrawal, ports=self.withdrawal_ports)
@@ -105,7 +102,6 @@ class Withdrawals(Payments):
 
     @cached_property
     def authorization_ports(self) -> AuthorizationPorts:
-        """What flows of consent ask."""
         from redpacket.edge.payment_parameters import new_payment_id
         from redpacket.flows.payments.authorization_ports import AuthorizationPorts
 
