@@ -43,7 +43,7 @@ export class App extends View {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    onNavigate(() => this.#arrive());
+    onNavigate((scrollTop) => this.#arrive(scrollTop));
     session.onChange(() => {
       this.wantsSignIn = false;
       this.requestUpdate();
@@ -75,14 +75,14 @@ export class App extends View {
     }
   }
 
-  #arrive(): void {
+  #arrive(scrollTop: number): void {
     this.wantsSignIn = false;
     if (this.isReady) session.notice = undefined;
     void this.attempt(async () => {
       await this.#load();
       this.requestUpdate();
       await this.updateComplete;
-      scrollTo(0, 0);
+      scrollDown(scrollTop);
       // As a page load would: readers start at the heading.
       setTimeout(() => this.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true }));
     });
@@ -164,6 +164,21 @@ export class App extends View {
     event.preventDefault();
     this.querySelector<HTMLElement>("main")?.focus();
   };
+}
+
+/** Long lists load after their view: waits for them, but not for long. */
+const LIST_TIMEOUT_MS = 3000;
+
+/** Scrolls to *top* as soon as the page is long enough. */
+function scrollDown(top: number): void {
+  scrollTo(0, top);
+  if (scrollY >= top) return;
+  const observer = new ResizeObserver(() => {
+    scrollTo(0, top);
+    if (scrollY >= top) observer.disconnect();
+  });
+  observer.observe(document.body);
+  setTimeout(() => observer.disconnect(), LIST_TIMEOUT_MS);
 }
 
 customElements.define("rp-app", App);

@@ -1,19 +1,32 @@
 /** The route of the page, and navigation without a reload. */
 
-const listeners = new Set<() => void>();
+/** Is told how far down the reader was at the new place: 0 unless they come back to it. */
+type Listener = (scrollTop: number) => void;
 
-export function onNavigate(listener: () => void): void {
+const listeners = new Set<Listener>();
+
+export function onNavigate(listener: Listener): void {
   listeners.add(listener);
 }
 
 export function navigate(path: string, isReplaced = false): void {
   if (isReplaced) history.replaceState(null, "", path);
-  else history.pushState(null, "", path);
-  for (const tell of listeners) tell();
+  else {
+    history.replaceState({ scrollTop: scrollY }, "");
+    history.pushState(null, "", path);
+  }
+  tell(0);
 }
 
-addEventListener("popstate", () => {
-  for (const tell of listeners) tell();
+function tell(scrollTop: number): void {
+  for (const listener of listeners) listener(scrollTop);
+}
+
+// The browser would restore the place before the view is there.
+history.scrollRestoration = "manual";
+
+addEventListener("popstate", ({ state }: { state: { scrollTop?: number } | null }) => {
+  tell(state?.scrollTop ?? 0);
 });
 
 document.addEventListener("click", (event) => {

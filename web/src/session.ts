@@ -2,6 +2,7 @@
 
 import { Client } from "./api/client.ts";
 import { PendingWrites } from "./api/keys.ts";
+import { claimsOf } from "./claims.ts";
 import { readConfig, type Config } from "./config.ts";
 import { arrive, BACK, depart, HOME, refresh, type Tokens } from "./oidc.ts";
 
@@ -38,6 +39,7 @@ export class Session {
   #tokens: Tokens | undefined;
   #devUser: DevUser | undefined;
   #client: Client | undefined;
+  #renewing: Promise<string | undefined> | undefined;
 
   get client(): Client {
     this.#client ??= new Client({
@@ -99,7 +101,13 @@ export class Session {
     for (const listener of this.#listeners) listener();
   }
 
-  async #renew(): Promise<string | undefined> {
+  /** Renews once for all requests that wait: a provider may revoke a refresh token that is used twice. */
+  #renew(): Promise<string | undefined> {
+    this.#renewing ??= this.#renewNow().finally(() => (this.#renewing = undefined));
+    return this.#renewing;
+  }
+
+  async #renewNow(): Promise<string | undefined> {
     const auth = this.config?.auth;
     if (auth?.kind === "dev") await this.#renewDev();
     else if (auth && this.#tokens) {
@@ -134,21 +142,6 @@ export class Session {
     const claims = { ...claimsOf(idToken), ...claimsOf(token) };
     const { sub = "", nickname = claims.name ?? sub, scope = "" } = claims;
     this.person = { sub, nickname, scope };
-  }
-}
-
-type Claims = Partial<Record<"sub" | "nickname" | "name" | "scope", string>>;
-
-/** The texts in the payload of a token, unverified: it decides what is shown, never what is allowed. */
-function claimsOf(token: string): Claims {
-  try {
-    const [, payload = ""] = token.split(".");
-    const text = atob(payload.replaceAll("-", "+").replaceAll("_", "/"));
-    const bytes = Uint8Array.from(text, (one) => one.charCodeAt(0));
-    const said = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
-    return Object.fromEntries(Object.entries(said).filter(([, value]) => typeof value === "string"));
-  } catch {
-    return {};
   }
 }
 

@@ -1,5 +1,6 @@
 /** The user's WeChat account: WeChat leads back to the wallet with a code that names it. */
 
+import { newKey } from "./api/keys.ts";
 import type { WeChat } from "./config.ts";
 import { navigate } from "./router.ts";
 import { session } from "./session.ts";
@@ -9,7 +10,7 @@ const BACK = "/wallet";
 
 /** Leaves for WeChat, which asks nothing and comes back at once. */
 export function askWeChat({ app_id, authorize_url }: WeChat): void {
-  const state = crypto.randomUUID();
+  const state = newKey();
   sessionStorage.setItem(SLOT, state);
   const question = new URLSearchParams({
     appid: app_id,

@@ -5,8 +5,9 @@ import { html, nothing } from "lit";
 import type { Schemas } from "../api/client.ts";
 import { newKey } from "../api/keys.ts";
 import { problemOf, type Problem } from "../api/problems.ts";
+import { Poll } from "../poll.ts";
 import { session } from "../session.ts";
-import { loadingView, problemView, typed } from "../views/view.ts";
+import { checked, loadingView, problemView, typed } from "../views/view.ts";
 import { look, Meter, packetsOf, warnings, type Look, type Warning } from "./live.ts";
 import { address } from "./pages.ts";
 import { awaitingView, awaits, type Awaiting, ConsoleView, duties, money, when, write } from "./view.ts";
@@ -36,32 +37,26 @@ export class OperatorCampaign extends ConsoleView {
   #switches: readonly Schemas["Switch"][] = [];
   #packets: Schemas["ListedPacket"][] = [];
   #looks = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #poll = new Poll({
+    ask: async () => {
+      await this.#look();
+      this.trouble = undefined;
+      return EVERY_MS;
+    },
+    failed: (error) => {
+      this.trouble = problemOf(error);
+      return this.trouble.retryAfterS === undefined ? undefined : EVERY_MS;
+    },
+  });
 
   override connectedCallback(): void {
     super.connectedCallback();
-    void this.#watch();
+    this.#poll.start();
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    clearTimeout(this.#timer);
-  }
-
-  /** Looks again and again while the tab is seen; a look that fails is told, and tried again. */
-  async #watch(): Promise<void> {
-    clearTimeout(this.#timer);
-    if (!document.hidden) {
-      try {
-        await this.#look();
-        this.trouble = undefined;
-      } catch (error) {
-        this.trouble = problemOf(error);
-      }
-    }
-    if (this.isConnected && (!this.trouble || this.trouble.retryAfterS !== undefined)) {
-      this.#timer = setTimeout(() => void this.#watch(), EVERY_MS);
-    }
+    this.#poll.stop();
   }
 
   async #look(): Promise<void> {
@@ -82,7 +77,7 @@ export class OperatorCampaign extends ConsoleView {
 
   override render() {
     const { campaign, seen } = this;
-    const trouble = this.trouble ? problemView(this.trouble, () => void this.#watch()) : nothing;
+    const trouble = this.trouble ? problemView(this.trouble, () => this.#poll.start()) : nothing;
     if (!campaign || !seen) return this.trouble ? trouble : loadingView();
     const id = campaign.campaign_id;
     return html`
@@ -153,7 +148,8 @@ export class OperatorCampaign extends ConsoleView {
     const change = (event: SubmitEvent) => {
       event.preventDefault();
       const delta = Number(typed(event.target, "delta"));
-      if (delta) void this.#changeStock(prize, delta);
+      const isChange = Number.isSafeInteger(delta) && delta !== 0;
+      if (checked(event.target, "delta", isChange ? "" : o("delta_invalid"))) void this.#changeStock(prize, delta);
     };
     return html`<form class="row" @submit=${change}>
       <input class="delta" name="delta" type="number" step="1" value="1" aria-label="${prize.title}: ${o("delta")}" />

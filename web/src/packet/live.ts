@@ -1,6 +1,7 @@
 /** The packet as everybody sees it, asked again while it changes and somebody looks. */
 
 import type { Client } from "../api/client.ts";
+import { Poll } from "../poll.ts";
 import type { Feed, Packet } from "./states.ts";
 
 /** As long as a cache at the edge keeps the feed of an open packet. */
@@ -13,9 +14,12 @@ export class Live {
   readonly #packetId: string;
   readonly #changed: () => void;
   #usesRecord = false;
-  #isRunning = false;
   #delayMs = FAST_MS;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #poll = new Poll({
+    ask: () => this.#look(),
+    failed: () => SLOW_MS * jitter(),
+    resumed: () => (this.#delayMs = FAST_MS),
+  });
   /** Pages after the first, as the reader asked for them. */
   #more: Feed["claims"] = [];
   #next: string | null | undefined;
@@ -58,44 +62,27 @@ export class Live {
   }
 
   start(): void {
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    document.addEventListener("visibilitychange", this.#seen);
-    void this.#poll();
+    this.#poll.start();
   }
 
   stop(): void {
-    this.#isRunning = false;
-    clearTimeout(this.#timer);
-    document.removeEventListener("visibilitychange", this.#seen);
+    this.#poll.stop();
   }
 
-  readonly #seen = () => {
-    if (document.hidden || !this.#isRunning) return;
-    this.#delayMs = FAST_MS;
-    clearTimeout(this.#timer);
-    void this.#poll();
-  };
-
-  async #poll(): Promise<void> {
+  async #look(): Promise<number | undefined> {
     const before = JSON.stringify(this.feed);
-    try {
-      const feed = await this.ask();
-      if (!this.#isRunning) return;
-      const isSame = JSON.stringify(feed) === before;
-      this.#delayMs = isSame ? Math.min(this.#delayMs * 1.6, SLOW_MS) : FAST_MS;
-      if (!isSame) this.#changed();
-      // Names may still come to the list of an emptied packet, until its claims are settled.
-      const isOver = feed.status === "emptied" && isSame && this.#delayMs === SLOW_MS;
-      if (isOver || feed.status === "closed") {
-        this.stop();
-        return;
-      }
-    } catch {
-      this.#delayMs = SLOW_MS;
-    }
-    if (!this.#isRunning || document.hidden) return;
-    // Spread, so that a crowd's questions don't come at the same moment each second.
-    this.#timer = setTimeout(() => void this.#poll(), this.#delayMs * (1 + Math.random() / 4));
+    const feed = await this.ask();
+    const isSame = JSON.stringify(feed) === before;
+    this.#delayMs = isSame ? Math.min(this.#delayMs * 1.6, SLOW_MS) : FAST_MS;
+    if (!isSame) this.#changed();
+    // Names may still be added to the list of an emptied packet, until its claims are settled.
+    const isOver = feed.status === "emptied" && isSame && this.#delayMs === SLOW_MS;
+    if (isOver || feed.status === "closed") return undefined;
+    return this.#delayMs * jitter();
   }
+}
+
+/** Spreads the calls of a crowd. */
+function jitter(): number {
+  return 1 + Math.random() / 4;
 }

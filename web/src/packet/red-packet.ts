@@ -3,6 +3,7 @@
 import { html, LitElement, nothing, unsafeCSS, type PropertyValues } from "lit";
 
 import { Client } from "../api/client.ts";
+import { claimsOf } from "../claims.ts";
 import { Speaks, setLanguage, languageOf } from "../i18n/language.ts";
 import { p } from "../i18n/packet.ts";
 import { announcement, coverView } from "./cover.ts";
@@ -74,8 +75,10 @@ export class RedPacket extends LitElement {
 
   override willUpdate(changed: PropertyValues): void {
     if (changed.has("language") && this.language) setLanguage(languageOf(this.language));
-    const sources = ["packetId", "token", "client", "api"];
-    if (sources.some((name) => changed.has(name))) this.#restart();
+    const isOther = ["packetId", "client", "api"].some((name) => changed.has(name));
+    if (isOther || (changed.has("token") && holder(changed.get("token")) !== holder(this.token))) {
+      this.#restart();
+    }
   }
 
   override render() {
@@ -179,6 +182,11 @@ export class RedPacket extends LitElement {
       this.token = data.token;
     }
   };
+}
+
+/** Whose token it is: a host that renews the token of the same user interrupts nothing. */
+function holder(token: unknown): string | undefined {
+  return typeof token === "string" ? (claimsOf(token).sub ?? token) : undefined;
 }
 
 if (!customElements.get("red-packet")) customElements.define("red-packet", RedPacket);

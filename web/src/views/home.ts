@@ -7,7 +7,7 @@ import { clock } from "../i18n/language.ts";
 import { t, type Word } from "../i18n/page.ts";
 import { yuan, yuanGrouped } from "../money.ts";
 import { session } from "../session.ts";
-import { copy, loadingView, problemView, View } from "./view.ts";
+import { loadingView, problemView, View } from "./view.ts";
 
 type Tab = "received" | "sent" | "transfers";
 type Packets = Schemas["Sent"] | Schemas["Received"];
@@ -170,14 +170,13 @@ export class Home extends View {
   }
 
   #code(token: string) {
-    const onCopy = (event: Event) => void copy(event.currentTarget as HTMLButtonElement, token);
     return html`
       <section class="card code">
         <h2>${t("my_code")}</h2>
         <p class="hint">${t("my_code_hint")}</p>
         <div class="row">
           <code>${token}</code>
-          <button class="secondary" @click=${onCopy}>${t("copy")}</button>
+          <rp-copy .text=${token}></rp-copy>
         </div>
       </section>
     `;

@@ -8,7 +8,7 @@ import { clock } from "../i18n/language.ts";
 import { t } from "../i18n/page.ts";
 import { yuan } from "../money.ts";
 import { session } from "../session.ts";
-import { copy, problemView, typed, View } from "./view.ts";
+import { problemView, typed, View } from "./view.ts";
 import "./scratch.ts";
 import "./wheel.ts";
 import type { Wheel } from "./wheel.ts";
@@ -214,14 +214,13 @@ export class Lottery extends View {
 
   #askForHelp() {
     const link = `${location.origin}${this.#path}?inviter=${this.myToken}`;
-    const onCopy = (event: Event) => void copy(event.currentTarget as HTMLButtonElement, link);
     return html`
       <section class="card">
         <h2>${t("help")}</h2>
         <p class="hint">${t("help_hint")}</p>
         <div class="row link">
           <input readonly aria-label=${t("help_link")} .value=${link} />
-          <button class="secondary" @click=${onCopy}>${t("copy")}</button>
+          <rp-copy .text=${link}></rp-copy>
         </div>
       </section>
     `;

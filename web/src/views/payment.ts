@@ -5,6 +5,8 @@ import { html, nothing } from "lit";
 import type { Schemas } from "../api/client.ts";
 import { t } from "../i18n/page.ts";
 import { yuan } from "../money.ts";
+import { problemOf } from "../api/problems.ts";
+import { Poll } from "../poll.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
 import { qrView } from "./qr.ts";
@@ -22,21 +24,29 @@ export class PaymentView extends View {
   declare paymentId: string;
   declare payment: Schemas["Payment"] | undefined;
   declare modules: boolean[][] | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #poll = new Poll({
+    ask: () => this.#look(),
+    failed: (error) => {
+      this.problem = problemOf(error);
+      const { retryAfterS } = this.problem;
+      return retryAfterS === undefined ? undefined : Math.max(ASK_MS, 1000 * retryAfterS);
+    },
+  });
 
   override connectedCallback(): void {
     super.connectedCallback();
-    void this.attempt(() => this.#look());
+    this.#poll.start();
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    clearTimeout(this.#timer);
+    this.#poll.stop();
   }
 
-  async #look(): Promise<void> {
+  async #look(): Promise<number | undefined> {
     const payment = await session.client.get<Schemas["Payment"]>(`/me/payments/${this.paymentId}`);
-    if (!this.isConnected) return;
+    if (!this.isConnected) return undefined;
+    this.problem = undefined;
     const code = payment.wechat?.code_url;
     if (code && !this.modules) {
       const { encode } = await import("uqr");
@@ -45,19 +55,20 @@ export class PaymentView extends View {
     this.payment = payment;
     if (payment.status === "paid" && payment.packet_id) {
       navigate(`/packets/${payment.packet_id}/share`, true);
-    } else if (payment.status === "pending") {
-      this.#timer = setTimeout(() => void this.attempt(() => this.#look()), ASK_MS);
     }
+    return payment.status === "pending" ? ASK_MS : undefined;
   }
 
   override render() {
     const { payment, problem } = this;
-    if (!payment) return problem ? problemView(problem, () => void this.#look()) : loadingView();
+    const trouble = problem ? problemView(problem, () => this.#poll.start()) : nothing;
+    if (!payment) return problem ? trouble : loadingView();
     const isPending = payment.status === "pending";
     return html`
       <section class="share">
         <h1 tabindex="-1">${t("pay_title")}</h1>
         <p class="lead" role="status">${t(`payment_${payment.status}`)}</p>
+        ${trouble}
         <div class="ticket">
           <p class="greeting"><small>¥</small>${yuan(payment.amount_fen)}</p>
           ${isPending && this.modules ? html`<div class="qr">${qrView(this.modules, t("pay_scan"))}</div>` : nothing}

@@ -6,7 +6,7 @@ import { t } from "../i18n/page.ts";
 import type { Packet } from "../packet/states.ts";
 import { session } from "../session.ts";
 import { qrView } from "./qr.ts";
-import { copy, View } from "./view.ts";
+import { View } from "./view.ts";
 
 export class ShareView extends View {
   static override properties = {
@@ -36,7 +36,6 @@ export class ShareView extends View {
 
   override render() {
     const link = this.#link;
-    const onCopy = (event: Event) => void copy(event.currentTarget as HTMLButtonElement, link);
     const onShare = () => void navigator.share({ url: link, text: this.#greeting() }).catch(() => undefined);
     return html`
       <section class="share">
@@ -50,7 +49,7 @@ export class ShareView extends View {
         <div class="row link">
           <label class="unseen" for="link">${t("link")}</label>
           <input id="link" readonly .value=${link} />
-          <button class="secondary" @click=${onCopy}>${t("copy")}</button>
+          <rp-copy .text=${link}></rp-copy>
         </div>
         ${"share" in navigator
           ? html`<button class="primary" @click=${onShare}>${t("share_now")}</button>`

@@ -50,9 +50,38 @@ export function typed(form: EventTarget | null, name: string): string {
   return typeof value === "string" ? value.trim() : "";
 }
 
-/** Copies *text* and says so on the button for a moment. */
-export async function copy(button: HTMLButtonElement, text: string): Promise<void> {
-  await navigator.clipboard.writeText(text);
-  button.textContent = t("copied");
-  setTimeout(() => (button.textContent = t("copy")), 1500);
+/** Shows *problem* at the field *name* of a form, "" for none; returns whether there is none. */
+export function checked(form: EventTarget | null, name: string, problem: string): boolean {
+  const field = (form as HTMLFormElement).elements.namedItem(name) as HTMLInputElement;
+  field.setCustomValidity(problem);
+  field.addEventListener("input", () => field.setCustomValidity(""), { once: true });
+  return field.reportValidity();
 }
+
+const SHOWN_MS = 1500;
+
+/** A button that copies a text, and says whether that worked. */
+class CopyButton extends View {
+  static override properties = { ...View.properties, text: { attribute: false }, outcome: { state: true } };
+  declare text: string;
+  declare outcome: "copied" | "copy_failed" | undefined;
+
+  override render() {
+    return html`<button type="button" class="secondary" @click=${() => this.#copy()}>
+      <span role="status">${t(this.outcome ?? "copy")}</span>
+    </button>`;
+  }
+
+  async #copy(): Promise<void> {
+    try {
+      // Pages without TLS have no clipboard.
+      await navigator.clipboard.writeText(this.text);
+      this.outcome = "copied";
+    } catch {
+      this.outcome = "copy_failed";
+    }
+    setTimeout(() => (this.outcome = undefined), SHOWN_MS);
+  }
+}
+
+customElements.define("rp-copy", CopyButton);

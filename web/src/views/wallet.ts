@@ -6,10 +6,11 @@ import type { Schemas } from "../api/client.ts";
 import { clock } from "../i18n/language.ts";
 import { t, type Word } from "../i18n/page.ts";
 import { parseYuan, yuan, yuanGrouped } from "../money.ts";
+import { Poll } from "../poll.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
 import { askWeChat, bindWeChat } from "../wechat.ts";
-import { problemView, typed, View } from "./view.ts";
+import { checked, problemView, typed, View } from "./view.ts";
 
 type Withdrawal = Schemas["Withdrawal"];
 type Deed = "payment" | "withdrawal";
@@ -38,7 +39,13 @@ export class Wallet extends View {
   declare isBusy: boolean;
   declare waitUntilMs: number;
   declare isBound: boolean;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #poll = new Poll({
+    ask: async () => {
+      await this.#look();
+      return this.#delayMs;
+    },
+    failed: () => ASK_MS,
+  });
 
   constructor() {
     super();
@@ -62,19 +69,22 @@ export class Wallet extends View {
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    clearTimeout(this.#timer);
+    this.#poll.stop();
+  }
+
+  /** Until the next look; undefined if nothing changes by itself. */
+  get #delayMs(): number | undefined {
+    return this.page?.items.some((one) => MOVING.includes(one.status)) ? ASK_MS : undefined;
   }
 
   async #look(): Promise<void> {
-    clearTimeout(this.#timer);
     const [me, page] = await Promise.all([
       session.client.get<Schemas["Me"]>("/me"),
       session.client.get<Schemas["Withdrawals"]>("/me/withdrawals"),
     ]);
     this.balanceFen = me.balance_fen;
     this.page = page;
-    if (!this.isConnected || !page.items.some((one) => MOVING.includes(one.status))) return;
-    this.#timer = setTimeout(() => void this.#look().catch(() => undefined), ASK_MS);
+    if (this.isConnected && this.#delayMs) this.#poll.start(this.#delayMs);
   }
 
   override render() {
@@ -102,9 +112,9 @@ export class Wallet extends View {
     const submit = (event: SubmitEvent) => {
       event.preventDefault();
       const amountFen = parseYuan(typed(event.target, "amount"));
-      if (isOff || !amountFen) return;
+      if (isOff || !checked(event.target, "amount", amountFen ? "" : t("amount_invalid"))) return;
       const channel = typed(event.target, "channel") as "host" | "wechat";
-      const body = { amount_fen: amountFen, channel };
+      const body = { amount_fen: amountFen!, channel };
       const method = { method: "native" as const };
       void this.attempt(() => this.#start(deed, deed === "payment" ? { ...body, ...method } : body));
     };

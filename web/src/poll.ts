@@ -1,0 +1,60 @@
+/** Calls a function again and again while the page is visible: one loop, and one call at a time. */
+
+export interface PollOptions {
+  /** Calls the API; returns the delay in ms until the next call, or undefined to stop. */
+  ask: () => Promise<number | undefined>;
+  /** Returns the delay in ms after a call that failed, or undefined to stop. */
+  failed: (error: unknown) => number | undefined;
+  /** Runs before the first call after the page was hidden. */
+  resumed?: () => void;
+}
+
+export class Poll {
+  readonly #options: PollOptions;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isRunning = false;
+  #asking: Promise<void> | undefined;
+
+  constructor(options: PollOptions) {
+    this.#options = options;
+  }
+
+  /** Calls after *delayMs*, at once by default. */
+  start(delayMs = 0): void {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    document.addEventListener("visibilitychange", this.#onVisible);
+    if (delayMs === 0) void this.now();
+    else this.#wait(delayMs);
+  }
+
+  stop(): void {
+    this.#isRunning = false;
+    clearTimeout(this.#timer);
+    document.removeEventListener("visibilitychange", this.#onVisible);
+  }
+
+  /** Calls now instead of at the end of the delay; joins a call that is under way. */
+  now(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
+    return this.#asking;
+  }
+
+  async #ask(): Promise<void> {
+    const delayMs = await this.#options.ask().catch(this.#options.failed);
+    if (delayMs === undefined) this.stop();
+    else if (this.#isRunning && !document.hidden) this.#wait(delayMs);
+  }
+
+  #wait(delayMs: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.now(), delayMs);
+  }
+
+  readonly #onVisible = () => {
+    if (document.hidden || !this.#isRunning) return;
+    this.#options.resumed?.();
+    void this.now();
+  };
+}

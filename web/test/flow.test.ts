@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import type { Ask, Client } from "../src/api/client.ts";
+import { Problem, type Code } from "../src/api/problems.ts";
+import { PacketFlow } from "../src/packet/flow.ts";
+
+const NOW_MS = 1_000_000;
+const RECORD = {
+  status: "open",
+  remaining_count: 3,
+  starts_at_ms: 0,
+  expires_at_ms: NOW_MS + 60_000,
+  mine: null,
+  is_exclusive: false,
+  sender: { nickname: "Ann" },
+};
+const CLAIM = { outcome: "claimed", amount_fen: 888, share_no: 2, claimed_at_ms: NOW_MS, payout: "settled" };
+const FEED = { status: "open", remaining_count: 3, sender: { nickname: "Ann" }, claims: [], next: null };
+
+type Answer = object | ((ask: Ask) => unknown);
+
+/** A viewer of one packet; *answers* are those of the routes, each in turn, the last one for ever. */
+function viewer(answers: Record<string, Answer[]>, { isSignedIn = true } = {}) {
+  Object.assign(globalThis, {
+    document: { hidden: false, addEventListener: () => undefined, removeEventListener: () => undefined },
+  });
+  const asked: { path: string; body: unknown }[] = [];
+  const clock = { nowMs: NOW_MS };
+  const ask = (method: string, path: string, options: Ask = {}) => {
+    const route = `${method} ${path.replace("/packets/p", "").replace(/\?.*/, "")}`;
+    asked.push({ path: route, body: options.body });
+    const left = answers[route] ?? [];
+    const answer = left.length > 1 ? left.shift() : left[0];
+    if (answer instanceof Error) return Promise.reject(answer);
+    return Promise.resolve(typeof answer === "function" ? (answer as (ask: Ask) => unknown)(options) : answer);
+  };
+  const client = { isSignedIn, ask, get: (path: string, options?: Ask) => ask("GET", path, options) };
+  const states: string[] = [];
+  const flow: PacketFlow = new PacketFlow({
+    client: client as unknown as Client,
+    packetId: "p",
+    changed: () => states.push(flow.state),
+    now: () => clock.nowMs,
+    random: () => 0,
+    sleep: (ms) => {
+      clock.nowMs += ms;
+      return Promise.resolve();
+    },
+    isCalm: true,
+  });
+  return { flow, asked, states, clock };
+}
+
+const refused = (code: Code, retryAfterS?: number) => new Problem(code, 400, retryAfterS);
+const turns = async () => {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+};
+
+test("a tap claims a share", async () => {
+  const { flow, states } = viewer({ "GET ": [RECORD], "POST /grab": [CLAIM] });
+  await flow.load();
+  await flow.take();
+  flow.end();
+
+  assert.equal(flow.claim?.amount_fen, 888);
+  assert.equal(flow.isRepeat, false);
+  assert.deepEqual([...new Set(states)], ["ready", "opening", "opened"]);
+});
+
+test("two taps are one request", async () => {
+  const { flow, asked } = viewer({ "GET ": [RECORD], "POST /grab": [CLAIM] });
+  await flow.load();
+  await Promise.all([flow.take(), flow.take()]);
+  flow.end();
+
+  assert.equal(asked.filter(({ path }) => path === "POST /grab").length, 1);
+});
+
+test("two steps: the first admits, and the second opens with its token", async () => {
+  const admission = { outcome: "admitted", grab_token: "g", expires_at_ms: NOW_MS + 5000 };
+  const { flow, asked } = viewer({ "GET ": [RECORD], "POST /grab": [admission], "POST /open": [CLAIM] });
+  await flow.load();
+  await flow.take();
+  assert.equal(flow.state, "admitted");
+
+  await flow.take();
+  flow.end();
+
+  assert.deepEqual(asked.find(({ path }) => path === "POST /open")?.body, { grab_token: "g" });
+  assert.equal(flow.state, "opened");
+});
+
+test("an admission that has ended leads back to the first step", async () => {
+  const admission = { outcome: "admitted", grab_token: "g", expires_at_ms: NOW_MS + 5000 };
+  const answers = { "GET ": [RECORD], "POST /grab": [admission], "POST /open": [refused("grab_token_invalid")] };
+  const { flow, asked } = viewer(answers);
+  await flow.load();
+  for (let tap = 0; tap < 3; tap++) await flow.take();
+
+  assert.deepEqual(asked.map(({ path }) => path), ["GET ", "POST /grab", "POST /open", "POST /grab"]);
+});
+
+test("an unknown outcome is shown as such, and asked for again", async () => {
+  const answer = (ask: Ask) => {
+    ask.onRepeat?.(refused("unavailable", 1));
+    return CLAIM;
+  };
+  const { flow, states } = viewer({ "GET ": [RECORD], "POST /grab": [answer] });
+  await flow.load();
+  await flow.take();
+  flow.end();
+
+  assert.ok(states.includes("confirming"));
+  assert.equal(flow.state, "opened");
+});
+
+test("refusals lead where their codes say", async () => {
+  const ends = {
+    packet_emptied: "gone",
+    packet_expired: "expired",
+    not_invited: "refused",
+    quota_exhausted: "refused",
+    passphrase_mismatch: "ready",
+    packet_not_found: "missing",
+  } as const;
+  for (const [code, state] of Object.entries(ends)) {
+    const { flow } = viewer({ "GET ": [RECORD], "GET /feed": [FEED], "POST /grab": [refused(code as Code)] });
+    await flow.load();
+    await flow.take("word");
+    flow.end();
+
+    assert.deepEqual([flow.state, flow.problem], [state, code]);
+  }
+});
+
+test("a refusal with a time turns the button off until then", async () => {
+  const { flow, clock } = viewer({ "GET ": [RECORD], "POST /grab": [refused("rate_limited", 7)] });
+  await flow.load();
+  await flow.take();
+  const until = flow.waitUntilMs;
+  clock.nowMs = until - 1;
+  assert.equal(flow.canTap, false);
+
+  clock.nowMs = until;
+  assert.equal(flow.canTap, true);
+  flow.end();
+});
+
+test("a packet that has not started waits, and is ready at its time", async () => {
+  const { flow, states, clock } = viewer({ "GET ": [{ ...RECORD, starts_at_ms: NOW_MS + 3500 }] });
+  await flow.load();
+  assert.equal(flow.state, "waiting");
+
+  await turns();
+
+  assert.equal(flow.state, "ready");
+  assert.ok(clock.nowMs >= NOW_MS + 3500);
+  assert.ok(states.length > 3, "the countdown is shown");
+});
+
+test("a viewer who has a share sees it without a tap", async () => {
+  const { flow } = viewer({ "GET ": [{ ...RECORD, mine: CLAIM }] });
+  await flow.load();
+  flow.end();
+
+  assert.equal(flow.state, "opened");
+  assert.equal(flow.isRepeat, true);
+});
+
+test("a visitor without a token sees the cover, and signs in to open", async () => {
+  const { flow, asked } = viewer({ "GET /feed": [FEED] }, { isSignedIn: false });
+  await flow.load();
+
+  assert.deepEqual([flow.state, flow.cover?.nickname], ["signed_out", "Ann"]);
+  assert.deepEqual(asked.map(({ path }) => path), ["GET /feed"]);
+});
+
+test("without a token, an exclusive packet can't be told from none", async () => {
+  const { flow } = viewer({ "GET /feed": [refused("packet_not_found")] }, { isSignedIn: false });
+  await flow.load();
+
+  assert.deepEqual([flow.state, flow.problem], ["signed_out", undefined]);
+});
+
+test("a share that is paid a moment later is shown as settled", async () => {
+  const queued = { ...CLAIM, payout: "queued" };
+  const answers = { "GET ": [RECORD, { ...RECORD, mine: queued }, { ...RECORD, mine: CLAIM }], "POST /grab": [queued] };
+  const { flow } = viewer(answers);
+  await flow.load();
+  await flow.take();
+  await turns();
+  flow.end();
+
+  assert.equal(flow.claim?.payout, "settled");
+});
