@@ -272,6 +272,18 @@ def test_the_page_speaks_the_readers_language(
     expect(coin(nia.page)).to_be_visible()
 
 
+def test_a_copied_code_says_so_and_survives_a_change_of_language(a_person: MakePerson) -> None:
+    kim = a_person("Kim", "/")
+    kim.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    kim.page.get_by_role("button", name="复制").click()
+    expect(kim.page.get_by_role("button", name="已复制")).to_be_visible()
+    kim.page.get_by_role("button", name="English").click()
+
+    expect(kim.page.get_by_role("button", name="Copy", exact=True)).to_be_visible()
+    copied = kim.page.evaluate("navigator.clipboard.readText()")
+    assert copied == kim.page.locator(".code code").inner_text()
+
+
 def test_a_keyboard_is_enough(a_person: MakePerson, operator: Operator) -> None:
     packet_id = operator.send()
     oli = a_person("Oli", f"/packets/{packet_id}")

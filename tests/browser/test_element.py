@@ -102,6 +102,13 @@ def test_a_token_comes_by_message_from_the_named_origin_only(
     guest.page.evaluate(tell, [token, "https://host.example"])
 
     expect(shown).to_be_visible()
+    guest.page.evaluate("window.flow = document.querySelector('red-packet').flow")
+    renewed = operator.token("by-message") + "="  # of the same user
+    guest.page.evaluate(tell, [renewed, "https://host.example"])
+    guest.page.wait_for_timeout(300)
+    kept = "document.querySelector('red-packet').token.endsWith('=') && "
+    kept += "window.flow === document.querySelector('red-packet').flow"
+    assert guest.page.evaluate(kept), "a renewed token interrupts nothing"
 
 
 def test_the_element_is_one_small_file() -> None:

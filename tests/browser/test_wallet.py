@@ -74,7 +74,11 @@ def test_a_packet_is_paid_by_a_gateway_and_shared_then(
     xu.page.get_by_label("付款方式").select_option("wechat")
     xu.page.get_by_role("button", name="塞钱进红包").click()
 
+    expect(xu.page.locator(".qr svg")).to_be_visible()
+    xu.context.set_offline(True)  # as a phone is while it changes to WeChat
+    expect(xu.page.get_by_role("alert")).to_be_visible()
     _pay(stack, xu.page)
+    xu.context.set_offline(False)
 
     xu.page.wait_for_url("**/share")
     packet_id = xu.page.url.split("/")[-2]

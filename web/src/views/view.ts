@@ -68,8 +68,8 @@ class CopyButton extends View {
 
   override render() {
     return html`<button type="button" class="secondary" @click=${() => this.#copy()}>
-      <span role="status">${t(this.outcome ?? "copy")}</span>
-    </button>`;
+        ${t(this.outcome ?? "copy")}</button
+      ><span class="unseen" role="status">${this.outcome ? t(this.outcome) : ""}</span>`;
   }
 
   async #copy(): Promise<void> {
