@@ -245,7 +245,7 @@ def _with_words(form: Any, words: Schema) -> Any:  # noqa: ANN401 - any JSON sch
 def _shared(found: Schema) -> Schema:
     """Return the forms, with each longer value that edge/answers names as a component."""
     named: Schema = {}
-    for module in (values, payments, campaigns, packets, lists, log, webhooks, approvals):
+    for module in (values, payments, campaigns, packets, lists, log, webhooks, approvals, events):
         for name, kind in vars(module).items():
             if get_origin(kind) is Annotated:
                 form = TypeAdapter(kind).json_schema(schema_generator=_Generator, ref_template=_REF)
@@ -407,6 +407,9 @@ def _written(value: Any, indent: str = "", key: str = "") -> str:  # noqa: ANN40
     line = key + json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or len(indent) + len(line) < COLUMNS_MAX:
         return line
+    if isinstance(value, dict) and len(value) == 1:
+        ((name, part),) = value.items()
+        return _written(part, indent, f"{key}{{{json.dumps(name)}: ") + "}"
     inner = indent + "  "
     named = value.items() if isinstance(value, dict) else (("", part) for part in value)
     lines: list[str] = []

@@ -26,7 +26,7 @@ from redpacket.edge.answers.values import (
     Word,
 )
 
-HostId = Annotated[
+HostUserId = Annotated[
     Word | None,
     Field(
         description="What the host calls this user: the subject of their tokens. Null for a user "
@@ -40,7 +40,7 @@ MaybeCampaign = Annotated[CampaignId | None, Field(description="The campaign tha
 class _OfSender(TypedDict):
     packet_id: PacketId
     campaign_id: MaybeCampaign
-    sender: HostId
+    sender: HostUserId
     sender_token: UserToken
 
 
@@ -77,7 +77,7 @@ class ShareClaimed(_OfSender):
     ]
     share_no: ShareNo
     amount_fen: ShareFen
-    user: HostId
+    user: HostUserId
     user_token: UserToken
 
 
@@ -91,7 +91,7 @@ class DrawWon(TypedDict):
     kind: PrizeKind
     amount_fen: Annotated[ShareFen | None, Field(description="Of cash.")]
     unit_no: Annotated[int, Field(ge=1, description="Which unit of the prize.")]
-    user: HostId
+    user: HostUserId
     user_token: UserToken
 
 
@@ -101,7 +101,7 @@ class WithdrawalEnded(TypedDict):
     withdrawal_id: Word
     amount_fen: ShareFen
     channel: Channel
-    user: HostId
+    user: HostUserId
     user_token: UserToken
 
 
@@ -112,7 +112,7 @@ class PaymentPaid(TypedDict):
     amount_fen: ShareFen
     channel: Channel
     packet_id: Annotated[PacketId | None, Field(description="The packet that it funds.")]
-    user: HostId
+    user: HostUserId
     user_token: UserToken
 
 

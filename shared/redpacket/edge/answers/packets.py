@@ -48,18 +48,20 @@ from redpacket.edge.answers.values import (
 from redpacket.edge.page_sizes import CURSOR_MAX, LIMIT_MAX, PROOF_LIMIT_MAX
 from redpacket.edge.schemas.sending import COUNT_MAX
 
+AvatarUrl = Annotated[
+    HttpsUrl | None,
+    Field(
+        description="An https address on one of the deployment's `AvatarHosts`.",
+        examples=[None],
+    ),
+]
+
 
 class PublicPerson(TypedDict):
     """A user as everybody may see them."""
 
     nickname: Annotated[Word, Field(description="At most 32 characters.", examples=["Alice"])]
-    avatar_url: Annotated[
-        HttpsUrl | None,
-        Field(
-            description="An https address on one of the deployment's `AvatarHosts`.",
-            examples=[None],
-        ),
-    ]
+    avatar_url: AvatarUrl
 
 
 class ShownPerson(PublicPerson):
