@@ -307,9 +307,13 @@ class InMemorySystem:
         answer = self.process().grab_packet(packet.packet_id, a_person(user_id), said)
         return self._remember(answer, user_id) if isinstance(answer, Claim) else answer
 
+    def grab_all(self, packet: Packet, *users: str) -> list[ShareFate]:
+        """Let *users* grab one after the other; return their shares."""
+        return [self.grab(packet, user).share for user in users]
+
     def crowd(self, packet: Packet, count: int) -> list[ShareFate]:
         """Let *count* users grab, user-0 first; return their shares."""
-        return [self.grab(packet, f"user-{number}").share for number in range(count)]
+        return self.grab_all(packet, *(f"user-{number}" for number in range(count)))
 
     def open(self, packet: Packet, user_id: str, grab_token: str) -> Claim:
         claim = self.process().open_packet(packet.packet_id, a_person(user_id), grab_token)

@@ -226,6 +226,12 @@ class PaymentSystem:
         self.gateway.is_away = False
         return withdrawal
 
+    def pay_again(self, payment: Payment) -> None:
+        """Pay a second transaction of a number, and confirm it."""
+        second = self.gateway.pay(payment.number, is_forced=True)
+        assert second
+        self.confirm(payment, second.transaction_id)
+
     def pay_packet(self, packet: Packet) -> Payment:
         """Pay for an unpaid packet, and confirm it."""
         payment = self.start_packet(packet)

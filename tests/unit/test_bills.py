@@ -33,9 +33,7 @@ def _move(town: PaymentSystem) -> None:
     """Move money by each kind of line."""
     town.pay_in("user", 500)
     second = town.pay_in("other", 70)
-    again = town.gateway.pay(second.number, is_forced=True)
-    assert again
-    town.confirm(second, again.transaction_id)
+    town.pay_again(second)
     town.withdraw("user", 100)
     town.dispatch(1_000)
     town.sweep_after(LEASE_MS)

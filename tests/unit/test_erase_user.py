@@ -235,9 +235,7 @@ def test_a_payment_that_is_pending_keeps_its_payer(town: PaymentSystem) -> None:
 
 def test_a_payment_that_is_given_back_keeps_its_payer(town: PaymentSystem) -> None:
     payment = town.pay_in("ann", 100)
-    second = town.gateway.pay(payment.number, is_forced=True)
-    assert second
-    town.confirm(payment, second.transaction_id)
+    town.pay_again(payment)
     _spend(town.system, "ann")
 
     assert _refusal(town.system) == "a payment of theirs is under way"

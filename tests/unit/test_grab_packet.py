@@ -219,8 +219,7 @@ def test_who_gets_a_turn_after_the_load_was_done_does_not_load_again(
 def test_a_collision_loads_after_a_loader_that_died(system: InMemorySystem) -> None:
     packet = system.send(count=3)
     snapshot = system.memory.snapshot()
-    for user in ("ann", "bob"):
-        system.grab(packet, user)
+    system.grab_all(packet, "ann", "bob")
     system.memory.fail_over(snapshot)
     assert system.claim_cache.begin_load(packet.packet_id, 0, 300)
 
@@ -280,8 +279,7 @@ def test_after_a_failover_a_share_that_is_somebodys_is_not_given_twice(
     system: InMemorySystem,
 ) -> None:
     packet = system.send(count=3)
-    for user in ("ann", "bob"):
-        system.grab(packet, user)
+    system.grab_all(packet, "ann", "bob")
     # The replica that took over had seen nothing of it.
     system.memory.caches.clear()
     system.memory.load(packet, [])
@@ -299,8 +297,7 @@ def test_after_a_failover_an_owner_keeps_their_share_and_the_new_one_is_given_on
     system: InMemorySystem,
 ) -> None:
     packet = system.send(count=3)
-    for user in ("ann", "bob"):
-        system.grab(packet, user)
+    system.grab_all(packet, "ann", "bob")
     system.memory.caches.clear()
     system.memory.load(packet, [])
 

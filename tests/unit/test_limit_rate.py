@@ -49,9 +49,7 @@ def gate() -> Gate:
 
 
 @pytest.mark.parametrize(
-    "limit",
-    [send_limit(120, 300), send_limit(7, 2), send_limit(1000, 1), PASSPHRASE_TRIES],
-    ids=str,
+    "limit", [send_limit(120, 300), send_limit(7, 2), send_limit(1000, 1), PASSPHRASE_TRIES]
 )
 def test_a_user_who_waits_for_retry_after_is_let_through(gate: Gate, limit: Limit) -> None:
     assert gate.passes(limit) == limit.burst

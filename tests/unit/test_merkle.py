@@ -94,12 +94,11 @@ TREE = Tree(LEAVES)
 sizes = st.integers(1, SIZE_MAX)
 
 
-@pytest.mark.parametrize("size", range(9))
-def test_roots_are_those_of_other_logs(size: int) -> None:
-    leaves = [bytes.fromhex(each) for each in VECTORS["leaves_hex"][:size]]
-
-    assert root_of(map(leaf_hash, leaves)).hex() == VECTORS["roots"][size]
-    assert reference(leaves).hex() == VECTORS["roots"][size]
+def test_roots_are_those_of_other_logs() -> None:
+    leaves = [bytes.fromhex(each) for each in VECTORS["leaves_hex"]]
+    for size in range(9):
+        assert root_of(map(leaf_hash, leaves[:size])).hex() == VECTORS["roots"][size]
+        assert reference(leaves[:size]).hex() == VECTORS["roots"][size]
 
 
 @settings(deadline=None)
@@ -177,13 +176,13 @@ def test_a_proof_reads_few_rows_of_a_large_log() -> None:
     assert len([node for each in ranges for node in nodes_of(each)]) <= 4 * 31
 
 
-@pytest.mark.parametrize("size", [0, 1, 7, 2**31 - BATCH_MAX, 2**31 - BATCH_MAX - 1, 2**30 - 5])
-def test_a_batch_fits_into_one_transaction(size: int) -> None:
-    peaks = Peaks(size, [bytes(32)] * size.bit_count())
-    nodes = [node for _ in range(BATCH_MAX) for node in peaks.append(bytes(32))]
+def test_a_batch_fits_into_one_transaction() -> None:
+    for size in (0, 1, 7, 2**31 - BATCH_MAX, 2**31 - BATCH_MAX - 1, 2**30 - 5):
+        peaks = Peaks(size, [bytes(32)] * size.bit_count())
+        nodes = [node for _ in range(BATCH_MAX) for node in peaks.append(bytes(32))]
 
-    # Each entry with its commitment's row, the nodes, and the end of the log.
-    assert 2 * BATCH_MAX + len(nodes) + 1 <= 100
+        # Each entry with its commitment's row, the nodes, and the end of the log.
+        assert 2 * BATCH_MAX + len(nodes) + 1 <= 100
 
 
 # ---- signatures
@@ -204,22 +203,15 @@ def test_a_signature_of_a_library_is_verified_and_no_other(message: bytes, secre
         assert not has_signed(key, message, encode_dss_signature(*forged))
 
 
-@pytest.mark.parametrize(
-    "forged",
-    [
-        b"",
-        b"\x30",
-        b"\x30\x00",
-        bytes.fromhex("3006020101020101") + b"\0",
-        bytes.fromhex("300702020001020101"),
-        bytes.fromhex("3006020181020101"),
-        bytes.fromhex("3006020101030101"),
-        bytes.fromhex("3006020101020201"),
-        bytes.fromhex("30080201010201010000"),
-    ],
+NO_DER = (
+    *("", "30", "3000", "300602010102010100", "300702020001020101", "3006020181020101"),
+    *("3006020101030101", "3006020101020201", "30080201010201010000"),
 )
-def test_what_is_not_der_is_refused(forged: bytes) -> None:
-    assert not has_signed(FakeSigner().public_key(), b"message", forged)
+
+
+def test_what_is_not_der_is_refused() -> None:
+    for forged in map(bytes.fromhex, NO_DER):
+        assert not has_signed(FakeSigner().public_key(), b"message", forged)
 
 
 def test_a_key_off_the_curve_is_refused() -> None:

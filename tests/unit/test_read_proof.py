@@ -23,8 +23,7 @@ def _read(
 
 def test_there_is_no_proof_while_a_share_is_free(system: InMemorySystem) -> None:
     packet = system.send(count=3)
-    for user in ("ann", "bob"):
-        system.grab(packet, user)
+    system.grab_all(packet, "ann", "bob")
 
     with pytest.raises(ProofNotReady):
         prove(system, packet)
@@ -32,8 +31,7 @@ def test_there_is_no_proof_while_a_share_is_free(system: InMemorySystem) -> None
 
 def test_the_last_claim_reveals_the_seed_before_it_is_settled(system: InMemorySystem) -> None:
     packet = system.send(count=3)
-    for user in ("ann", "bob", "cid"):
-        system.grab(packet, user)
+    system.grab_all(packet, "ann", "bob", "cid")
 
     proof = prove(system, packet)
 
@@ -55,8 +53,7 @@ def test_the_last_number_alone_does_not_empty_a_packet(system: InMemorySystem) -
     packet = system.send(count=3)
     # A failover made the cache forget a number that never became durable.
     system.claim_cache.grab(packet.packet_id, "lost")
-    for user in ("ann", "bob"):
-        system.grab(packet, user)
+    system.grab_all(packet, "ann", "bob")
 
     with pytest.raises(ProofNotReady):
         prove(system, packet)

@@ -81,7 +81,7 @@ def test_a_record_of_a_packet_that_is_closed_has_its_totals_and_the_luckiest(
     system: InMemorySystem, parts: int
 ) -> None:
     packet = system.send_in_parts(parts, count=30)
-    claims = [system.grab(packet, user).share for user in ("ann", "bob", "cat")]
+    claims = system.grab_all(packet, "ann", "bob", "cat")
     system.settle()
     assert _read(system, packet).luckiest is None
     system.pass_time(61_000)
@@ -131,8 +131,7 @@ def test_an_emptied_packet_stays_emptied_to_users_whatever_its_row_says(
     system: InMemorySystem,
 ) -> None:
     packet = system.send(count=2)
-    for user in ("ann", "bob"):
-        system.grab(packet, user)
+    system.grab_all(packet, "ann", "bob")
     assert _read(system, packet).status == "emptied"
     system.settle()
     assert _read(system, packet).status == "emptied"

@@ -278,8 +278,7 @@ def test_a_count_of_open_packets_that_is_off_was_found_by_no_night(change: int) 
 def test_a_sum_of_a_year_that_is_not_that_of_the_entries_is_found(name: str) -> None:
     system = InMemorySystem()
     packet: Packet = system.send("sue", count=2)
-    for user in ("ann", "bob"):
-        system.grab(packet, user)
+    system.grab_all(packet, "ann", "bob")
     system.settle()
     (end,) = [facts.packet.end for facts in system.ledger_state().packets]
     assert end

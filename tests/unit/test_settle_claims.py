@@ -119,7 +119,7 @@ def test_a_last_claim_waits_in_the_work_list_for_a_claim_that_settles_much_later
     system: InMemorySystem,
 ) -> None:
     packet = system.send(count=2, life_ms=3_600_000)
-    late, last = [system.grab(packet, user).share for user in ("ann", "bob")]
+    late, last = system.grab_all(packet, "ann", "bob")
     system.queue.take_all()
     system.settle([last.ref])
     system.pass_time(ASKED_AGAIN_MS)
@@ -136,8 +136,7 @@ def test_a_last_claim_waits_in_the_work_list_for_a_claim_that_settles_much_later
 
 def test_a_packet_whose_end_was_cut_off_is_closed_by_the_sweep(system: InMemorySystem) -> None:
     packet = system.send(count=2, life_ms=3_600_000)
-    for user in ("ann", "bob"):
-        system.grab(packet, user)
+    system.grab_all(packet, "ann", "bob")
     refs = system.queue.take_all()
 
     def dies(operations: list[dict[str, object]]) -> None:
@@ -294,8 +293,7 @@ def test_a_packet_that_cannot_be_read_to_its_end_does_not_bring_paid_claims_agai
 
 def test_a_packet_of_equal_shares_has_no_luckiest(system: InMemorySystem) -> None:
     packet = system.send(kind=Kind.EQUAL, split=Split.EQUAL, count=2)
-    for user in ("ann", "bob"):
-        system.grab(packet, user)
+    system.grab_all(packet, "ann", "bob")
     system.settle()
 
     assert system.ledger.year_sums("ann", None).luckiest_count == 0
@@ -305,7 +303,7 @@ def test_a_packet_of_equal_shares_has_no_luckiest(system: InMemorySystem) -> Non
 
 def test_a_claim_that_is_paid_meanwhile_does_not_hold_up_its_batch(system: InMemorySystem) -> None:
     packet = system.send(count=3)
-    shares = [system.grab(packet, user).share for user in ("ann", "bob", "cat")]
+    shares = system.grab_all(packet, "ann", "bob", "cat")
     other = copy(system)
 
     def pay_bob_first(_operations: list[dict[str, object]]) -> None:

@@ -539,7 +539,7 @@ def test_a_number_that_is_not_an_integer_keeps_no_other_claim_waiting(
     system: InMemorySystem,
 ) -> None:
     packet = system.send()
-    claims = [system.grab(packet, user).share for user in ("ann", "bob")]
+    claims = system.grab_all(packet, "ann", "bob")
     system.queue.take_all()
     row = system.row("shares", keys.share(packet.packet_id, claims[0].share_no))
     row["work_at_ms"] = {"N": "0.5"}
