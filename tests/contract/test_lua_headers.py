@@ -78,3 +78,25 @@ def test_a_script_is_short(name: str) -> None:
     body = (LUA_FOLDER / f"{name}.lua").read_text().partition("]]")[2]
 
     assert len(body.splitlines()) <= 60
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_no_user_id_is_among_keys(name: str) -> None:
+    header = (LUA_FOLDER / f"{name}.lua").read_text().partition("]]")[0]
+
+    for line in re.findall(r"^KEYS\[\d+\].*$", header, re.MULTILINE):
+        # A key of ours by name and type; a user is an argument.
+        assert re.search(r"  (HASH|ZSET|STRING)  .* rp:\S*\{.+\}", line), line
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_no_key_is_built_inside_a_script(name: str) -> None:
+    script = read_script(name)
+    declared = set(re.findall(r"^local (\w+_key) = KEYS\[\d+\]$", script, re.MULTILINE))
+
+    called = re.findall(r"redis\.call\('(\w+)'(?:, ([^,)]+))?", script)
+
+    assert declared
+    assert {key for command, key in called if command != "TIME"} <= declared
+    # Whether a server tells of its life is up to the server; nothing else may fail quietly.
+    assert set(re.findall(r"redis\.pcall\('(\w+)'", script)) <= {"INFO"}
