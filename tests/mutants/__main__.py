@@ -16,7 +16,7 @@ import re
 import sys
 import tomllib
 from collections import defaultdict
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ FIRST_FILES, FIRST_OF_FILE = 6, 10
 """How many tests run at first: most mutants are caught there."""
 SECONDS_MAX = 60
 """The processor's time of a mutant's tests, the slowest left out: a survivor takes all of it."""
+AT_ONCE = 8
+"""How many files of tests are recorded together: each start imports much."""
 RECORD_S, SPARE_S, SLOWER = 3600, 30, 10
 """A child is killed after ten times what its tests took unchanged, and half a minute."""
 OF_TEMPLATE = ("tests/template/test_template.py", "tests/contract/test_policies.py")
@@ -71,16 +73,19 @@ class Covered:
 
     def _naming(self, mutant: Mutant) -> set[str]:
         """Return the tests of the lines that name a constant: it decides there."""
-        lines = read(mutant.path).decode().splitlines()[: mutant.lines.start]
-        (name,) = next(
-            found.groups() for line in lines[::-1] if (found := re.match(r"(\w+) = ", line))
-        )
+        lines = _lines_of(mutant.path)[: mutant.lines.start]
+        found = [match[1] for line in lines if (match := re.match(r"(\w+) = ", line))]
         return {
             test
             for (path, number), tests in self.tests.items()
-            if "adapters/dynamo" in path and name in read(path).decode().splitlines()[number - 1]
+            if "adapters/dynamo" in path and found[-1] in _lines_of(path)[number - 1]
             for test in tests
         }
+
+
+@cache
+def _lines_of(path: str) -> list[str]:
+    return read(path).decode().splitlines()
 
 
 def read_records(files: list[str], processes: int) -> Covered:
@@ -88,21 +93,24 @@ def read_records(files: list[str], processes: int) -> Covered:
     code = hashlib.sha256()
     for path in sorted(path for name in _SOURCES for path in (places.ROOT / name).rglob("*.py")):
         code.update(path.read_bytes())
-    records = {}
-    for file in files:
-        own = code.copy()
-        own.update((places.ROOT / file).read_bytes())
-        records[file] = CACHE / f"{own.hexdigest()[:32]}.record"
-    missing = [file for file, path in records.items() if not path.exists()]
-    jobs: list[Job] = [(partial(record, file), RECORD_S) for file in missing]
+    missing: dict[Path, list[str]] = {}
+    for at in range(0, len(files), AT_ONCE):
+        own, some = code.copy(), files[at : at + AT_ONCE]
+        for file in some:
+            own.update((places.ROOT / file).read_bytes())
+        missing[CACHE / f"{own.hexdigest()[:32]}.record"] = some
+    records = list(missing)
+    missing = {path: some for path, some in missing.items() if not path.exists()}
+    jobs: list[Job] = [(partial(record, some), RECORD_S) for some in missing.values()]
     for done, (number, found) in enumerate(run_all(jobs, processes), 1):
-        (of_file,) = found or [{"failed": f"{missing[number]} takes too long"}]
-        if "failed" in of_file:
-            sys.exit(f"an unchanged test fails: {of_file['failed']}")
-        records[missing[number]].write_text(json.dumps(of_file))
-        _tell(f"{done} of {len(jobs)} files of tests are recorded")
+        path, some = list(missing.items())[number]
+        (told,) = found or [{"failed": f"{some} take too long"}]
+        if "failed" in told:
+            sys.exit(f"an unchanged test fails: {told['failed']}")
+        path.write_text(json.dumps(told))
+        _tell(f"{done} of {len(jobs)} groups of tests are recorded")
     covered = Covered()
-    for path in records.values():
+    for path in records:
         covered.add(json.loads(path.read_text()))
     return covered
 
@@ -114,7 +122,8 @@ def run_mutants(mutants: list[Mutant], covered: Covered, processes: int) -> dict
         jobs: dict[str, Job] = {}
         for mutant in mutants:
             tests = covered.tests_of(mutant) if told[mutant.name] is None else []
-            tests = [test for test in tests if (test in _first_of(tests)) == is_first]
+            first = _first_of(tests)
+            tests = [test for test in tests if (test in first) == is_first]
             limit_s = SPARE_S + SLOWER * sum(covered.seconds[test] for test in tests)
             if tests:
                 jobs[mutant.name] = partial(first_failure, tests, mutant), limit_s

@@ -91,16 +91,17 @@ def prepare() -> list[str]:
         status = pytest.main(["--collect-only", *_OPTIONS, *FOLDERS], plugins=[chosen])
     if status:
         sys.exit(f"the unchanged tests can't be collected:\n{told.getvalue()}")
-    for name, module in list(sys.modules.items()):
-        homes = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
-        is_ours = any(
-            home.startswith(f"{places.ROOT}/") and "/.local/" not in home for home in homes
-        )
-        if is_ours and not name.startswith(("tests.mutants", "__main__")):
-            del sys.modules[name]
+    for name in [name for name, module in sys.modules.items() if _is_ours(name, module)]:
+        del sys.modules[name]
     gc.collect()
     gc.freeze()
     return sorted({test.partition("::")[0] for test in chosen.place})
+
+
+def _is_ours(name: str, module: Any) -> bool:
+    homes = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
+    is_here = any(home.startswith(f"{places.ROOT}/") and "/.local/" not in home for home in homes)
+    return is_here and not name.startswith(("tests.mutants", "__main__"))
 
 
 def run_all(jobs: list[Job], processes: int) -> Iterator[tuple[int, list[Any] | None]]:
@@ -175,16 +176,16 @@ def _put(mutant: Mutant) -> None:
         SourceFileLoader.get_code = mutated_code  # type: ignore[assignment, method-assign]
 
 
-def record(file: str) -> dict[str, Any]:
-    """Run a file's tests; return their seconds, and the numbers of the tests that run each line."""
+def record(files: list[str]) -> dict[str, Any]:
+    """Return the seconds of the tests of some files, and the numbers of those that run a line."""
     os.environ["COVERAGE_CORE"] = "ctrace"  # the only one that tells tests apart
     modules = [str(places.ROOT / pattern) for pattern in MODULES]
     chosen = _Chosen()
     chosen.coverage = coverage = Coverage(data_file=None, include=modules, config_file=False)
-    status = pytest.main([*_OPTIONS, file], plugins=[chosen])
+    status = pytest.main([*_OPTIONS, *files], plugins=[chosen])
     coverage.stop()
     if status not in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}:
-        return {"failed": chosen.failed or f"{file}: pytest ends with {status}"}
+        return {"failed": chosen.failed or f"{files}: pytest ends with {status}"}
     numbers = {test: number for number, test in enumerate(chosen.seconds)}
     data = coverage.get_data()
     lines = {
