@@ -2,27 +2,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from redpacket.domain.closing import RecoveryPoint, add_up, find_end, recovery_point
 from redpacket.domain.packet import PacketEnd, Person
 from testing.builders import NOW_MS, a_claim, a_packet, a_packet_id, a_refund
 
 
-def test_a_part_has_no_end_while_a_share_of_it_has_no_fate() -> None:
+def test_a_part_has_no_end_while_a_share_of_it_has_no_fate_or_a_claim_is_not_settled() -> None:
     packet = a_packet(count=3)
-    shares = [a_claim(packet, number, "ann", settled_at_ms=NOW_MS) for number in (1, 3)]
+    claims = [a_claim(packet, number, "ann", settled_at_ms=NOW_MS) for number in (1, 3)]
+    unsettled = a_claim(packet, 2, "bob")
 
-    assert find_end(shares, 3) is None
-    assert find_end([*shares, a_refund(packet, 2)], 3)
-
-
-def test_a_part_has_no_end_while_a_claim_of_it_is_not_settled() -> None:
-    packet = a_packet(count=2)
-    settled = a_claim(packet, 1, "ann", settled_at_ms=NOW_MS)
-
-    assert find_end([settled, a_claim(packet, 2, "bob")], 2) is None
-    assert find_end([settled, a_claim(packet, 2, "bob", settled_at_ms=NOW_MS)], 2)
+    assert find_end(claims, 3) is None
+    assert find_end([*claims, unsettled], 3) is None
+    assert find_end([*claims, a_refund(packet, 2)], 3)
+    assert find_end([*claims, replace(unsettled, settled_at_ms=NOW_MS)], 3)
 
 
 def test_the_end_of_a_part_sums_what_became_of_its_shares() -> None:
@@ -58,19 +51,10 @@ def test_the_end_of_a_packet_is_that_of_its_parts_together() -> None:
     assert add_up([third]) == third
 
 
-@pytest.mark.parametrize(
-    ("step", "point", "part"),
-    [
-        (0, RecoveryPoint.PART_TO_REFUND, 0),
-        (2, RecoveryPoint.PART_TO_REFUND, 2),
-        (3, RecoveryPoint.PART_TO_TELL, 0),
-        (5, RecoveryPoint.PART_TO_TELL, 2),
-        (6, RecoveryPoint.PACKET_TO_CLOSE, 0),
-    ],
-)
-def test_all_parts_are_refunded_before_the_first_is_told(
-    step: int, point: RecoveryPoint, part: int
-) -> None:
-    packet = a_packet(count=3, packet_id=a_packet_id(3), closing_step=step)
+def test_all_parts_are_refunded_before_the_first_is_told() -> None:
+    packet = a_packet(count=3, packet_id=a_packet_id(3))
+    refund, tell = RecoveryPoint.PART_TO_REFUND, RecoveryPoint.PART_TO_TELL
+    steps = {0: (refund, 0), 2: (refund, 2), 3: (tell, 0), 5: (tell, 2)}
 
-    assert recovery_point(packet) == (point, part)
+    for step, place in {**steps, 6: (RecoveryPoint.PACKET_TO_CLOSE, 0)}.items():
+        assert recovery_point(replace(packet, closing_step=step)) == place

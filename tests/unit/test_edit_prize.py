@@ -97,15 +97,14 @@ def test_an_edit_of_another_version_than_it_names_is_refused(office: Shop) -> No
     assert [prize.weight for prize in office.prizes().values()] == [2]
 
 
-def test_there_are_no_prizes_of_no_campaign(office: Shop) -> None:
+def test_there_is_no_prize_of_no_campaign_nor_by_another_id_than_a_slug(office: Shop) -> None:
     with pytest.raises(errors.CampaignNotFound):
         office.put(a_prize("never"))
-
-
-def test_a_prizes_id_is_a_slug(office: Shop) -> None:
     for prize_id in ("", "Cup", "cup#1", "a" * 64, "cup,1"):
         with pytest.raises(errors.CampaignNotFound):
             office.put(office.plan(prize_id))
+    with pytest.raises(errors.CampaignNotFound, match="prize"):
+        office.stock(office.plan(), 1)
 
 
 def test_a_put_that_meets_another_is_applied_on_top_of_it_unless_it_names_a_version(
@@ -123,25 +122,19 @@ def test_a_put_that_meets_another_is_applied_on_top_of_it_unless_it_names_a_vers
     assert (edited.weight, edited.version) == (3, 4)
 
 
-@pytest.mark.parametrize(
-    ("field", "changes"),
-    [
+def test_what_units_are_worth_never_changes_and_stock_is_not_overwritten(office: Shop) -> None:
+    prize, _ = office.put(office.plan())
+    changed: list[tuple[str, dict[str, Any]]] = [
         ("kind", {"kind": PrizeKind.PACKET, "amount_fen": 100}),
         ("amount_fen", {"amount_fen": 1}),
         ("total", {"total": 4}),
         ("total", {"total": 6}),
-    ],
-    ids=str,
-)
-def test_what_units_are_worth_never_changes_and_stock_is_not_overwritten(
-    office: Shop, field: str, changes: dict[str, Any]
-) -> None:
-    prize, _ = office.put(office.plan())
+    ]
+    for field, changes in changed:
+        with pytest.raises(errors.InvalidRequest) as refused:
+            office.put(office.plan(**changes))
+        assert field in {error["field"] for error in refused.value.errors}
 
-    with pytest.raises(errors.InvalidRequest) as refused:
-        office.put(office.plan(**changes))
-
-    assert field in {error["field"] for error in refused.value.errors}
     assert office.prizes() == {"cup": prize}
 
 
@@ -187,11 +180,6 @@ def test_stock_is_not_lowered_below_what_was_won_nor_raised_above_all(office: Sh
     assert office.stock(prize, -2).total == 3
 
 
-def test_there_is_no_stock_of_what_does_not_exist(office: Shop) -> None:
-    with pytest.raises(errors.CampaignNotFound, match="prize"):
-        office.stock(office.plan(), 1)
-
-
 # ---- cash
 
 
@@ -225,36 +213,27 @@ def test_more_cash_is_one_packet_more_for_each_delta(office: Shop) -> None:
 def test_less_cash_keeps_its_packet_which_pays_for_units_added_later(office: Shop) -> None:
     prize, _ = office.put(office.cash(5))
 
+    edited, _ = office.put(office.cash(5, weight=1, title="other"))
     less = office.stock(prize, -3)
     again = office.stock(less, 4)
 
+    # An edit of its words and odds moves no money.
+    assert edited.packets == prize.packets
     assert (less.packets, less.total) == (prize.packets, 2)
     assert [count for _, count in again.packets] == [5, 1]
     assert office.balance_fen() == 9_400
 
 
-def test_editing_cash_moves_no_money(office: Shop) -> None:
-    prize, _ = office.put(office.cash(5))
-
-    edited, _ = office.put(office.cash(5, weight=1, title="other"))
-
-    assert edited.packets == prize.packets
-    assert office.balance_fen() == 9_500
-
-
-def test_a_cash_prize_that_the_operator_can_not_fund_is_refused(office: Shop) -> None:
+def test_cash_that_is_not_to_be_funded_is_refused(office: Shop) -> None:
+    """It costs more than there is, has no amount, or is worth too much."""
     with pytest.raises(errors.InsufficientFunds):
         office.put(office.cash(101))
+    for cash in (office.cash(5, amount_fen=None), office.cash(UNITS_MAX, amount_fen=10**9)):
+        with pytest.raises(errors.InvalidRequest):
+            office.put(cash)
 
     assert office.prizes() == {}
     assert office.balance_fen() == 10_000
-
-
-def test_cash_needs_an_amount_and_is_bounded(office: Shop) -> None:
-    with pytest.raises(errors.InvalidRequest):
-        office.put(office.cash(5, amount_fen=None))
-    with pytest.raises(errors.InvalidRequest):
-        office.put(office.cash(UNITS_MAX, amount_fen=10**9))
 
 
 def test_a_campaign_that_is_over_funds_nothing(office: Shop) -> None:

@@ -19,6 +19,7 @@ from redpacket.edge.queue import settle_batch
 from redpacket.flows.packets.delay_claims import delay_claims
 from redpacket.ports.accounts import Profile
 from testing.builders import a_campaign, a_claim, a_packet_id, a_prize
+from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem, an_order
 from testing.units import MeteredDynamo
 
@@ -43,10 +44,16 @@ def _claim(system: InMemorySystem, taker: Person) -> ShareRef:
     return share.ref
 
 
-def test_users_who_were_credited_sent_or_claimed_can_be_found_again(system: InMemorySystem) -> None:
+def test_users_who_were_credited_sent_or_claimed_can_be_found_again_and_losers_leave_nothing(
+    system: InMemorySystem,
+) -> None:
     system.deposit("payee", 100)
-    packet = system.send("sender", count=2)
+    packet = system.send("sender", count=1)
     system.grab(packet, "taker")
+    with pytest.raises(PacketEmptied):
+        system.grab(packet, "loser")
+    with pytest.raises(InsufficientFunds):
+        system.send_order(an_order("poor"))
     system.settle()
 
     assert system.host_ids() == {name: f"{name}@host" for name in ("payee", "sender", "taker")}
@@ -60,19 +67,6 @@ def test_a_forgotten_user_is_known_again_once_they_send(system: InMemorySystem) 
     system.send_order(order)
 
     assert system.host_ids() == {"sender": "sender@host"}
-
-
-def test_a_loser_leaves_nothing(system: InMemorySystem) -> None:
-    packet = system.send("sender", count=1)
-    system.grab(packet, "taker")
-
-    with pytest.raises(PacketEmptied):
-        system.grab(packet, "loser")
-    with pytest.raises(InsufficientFunds):
-        system.send_order(an_order("poor"))
-    system.settle()
-
-    assert system.host_ids().keys() == {"sender", "taker"}
 
 
 def test_a_winner_can_be_found_again_and_a_loser_is_not_kept(system: InMemorySystem) -> None:
@@ -118,21 +112,15 @@ def test_a_chosen_name_goes_before_the_tokens_and_keeps_the_way_back(
     assert _row(system, "ann")["host_id"] == "ann@host.example"
 
 
-def test_a_token_without_a_name_leaves_the_one_that_is_there(
+def test_a_token_without_a_name_leaves_the_one_that_is_there_until_the_row_is_erased(
     system: InMemorySystem, profiles: DynamoProfiles
 ) -> None:
     _claim(system, ANN)
     _claim(system, Person("ann", host_id="ann@host.example"))
-
     assert profiles.list_profiles(["ann"])["ann"].nickname == "安"
-
-
-def test_once_a_row_is_erased_a_page_shows_a_name_made_of_the_id(
-    system: InMemorySystem, profiles: DynamoProfiles
-) -> None:
-    _claim(system, ANN)
     system.dynamo.delete_item(TableName="profiles", Key={"pk": {"S": "ann"}})
 
+    # A page shows a name made of the id then.
     assert profiles.list_profiles(["ann"]) == {}
     assert system.host_ids().keys() == {"sender"}
 
@@ -150,11 +138,7 @@ def test_a_row_that_could_not_be_written_comes_again_and_the_claim_is_paid_once(
     (ref,) = system.queue.take_all()
 
     with monkeypatch.context() as patch:
-
-        def away(_person: object, _said_at_ms: int) -> None:
-            raise Unavailable("the ledger does not answer")
-
-        patch.setattr(system.profiles, "note", away)
+        patch.setattr(system.profiles, "note", Away(error=Unavailable).note)
         first = system.settle([ref])
     second = system.settle([ref])
 

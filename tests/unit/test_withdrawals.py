@@ -610,14 +610,12 @@ def test_a_balance_above_the_threshold_is_paid_out_once_for_a_cause(town: Paymen
     assert town.differences() == []
 
 
-def test_nothing_is_paid_out_by_itself_unless_it_is_asked_for(town: PaymentSystem) -> None:
+def test_nothing_is_paid_out_by_itself_unless_it_is_asked_for_and_needs_no_confirmation(
+    town: PaymentSystem,
+) -> None:
     town.payees.authorization_no = "consent"
-
-    assert _pay_out(town, "claim") is None
-    assert town.balance_fen() == 1000
-
-
-def test_a_balance_that_its_owner_would_have_to_confirm_stays(town: PaymentSystem) -> None:
+    assert _pay_out(town, "claim-1") is None
+    town.payees.authorization_no = None
     town.settings = replace(town.settings, above_fen=500)
 
     assert _pay_out(town, "claim-1") is None
