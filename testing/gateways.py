@@ -19,7 +19,7 @@ import httpx
 
 from local import places
 from local.client import NO_TLS
-from local.gateways.core import Gateway, Made, Refund, Transaction, Transfer
+from local.gateways.core import Gateway, Made
 from local.gateways.people import People
 from local.gateways.policy import Policy
 from local.gateways.wechat import openid_of
@@ -216,16 +216,8 @@ class MemorySide(Side):
         return self.told[:count]
 
     def _note(self, made: Made) -> None:
-        if isinstance(made, Transaction):
-            of = NoticeKind.PAYMENT, made.number, made.transaction_id
-        elif isinstance(made, Refund):
-            of = NoticeKind.REFUND, made.refund_no, made.outside_no
-        elif isinstance(made, Transfer):
-            of = NoticeKind.TRANSFER, made.number, made.outside_no
-        else:
-            of = NoticeKind.AUTHORIZATION, made.number, ""
-        kind, number, outside_no = of
-        self.told.append(Notice(kind, "/".join(of), number, outside_no))
+        of = NoticeKind(made.kind), f"{made.kind}/{made.number}", made.number, made.outside_no
+        self.told.append(Notice(*of))
 
 
 @dataclass(slots=True)
@@ -287,17 +279,8 @@ def an_inbox() -> Iterator[Inbox]:
 def a_process(provider: str, folder: Path, *options: str) -> Iterator[Fake]:
     port = Ports.free().front
     command = [
-        *(
-            sys.executable,
-            "-m",
-            "local.gateways",
-            provider,
-            "--port",
-            str(port),
-            "--keys",
-            str(folder),
-        ),
-        *("--retry-ms", RETRY_MS, *options),
+        *(sys.executable, "-m", "local.gateways", provider, "--retry-ms", RETRY_MS),
+        *("--port", str(port), "--keys", str(folder), *options),
     ]
     env = {n: os.environ[n] for n in ("PATH", "PYTHONPYCACHEPREFIX") if n in os.environ}
     process = Process(provider, command, log=folder / "log", env=env, cwd=places.ROOT)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from local.gateways.policy import Meeting, Policy, Statement
@@ -68,8 +68,10 @@ class Changed(Refused):
 class Transaction:
     """One payment that was taken for an order."""
 
-    transaction_id: str
+    kind: ClassVar = "payment"
+    state: ClassVar = "paid"
     number: str
+    outside_no: str
     amount_fen: int
     user: str
     paid_at_ms: int
@@ -80,18 +82,15 @@ class Transaction:
 class Refund:
     """Money that went back to a payer, or did not: then its state is "failed"."""
 
-    refund_no: str
+    kind: ClassVar = "refund"
     number: str
+    of_number: str
     transaction_id: str
     amount_fen: int
     refunded_at_ms: int
-    wanted: Any = None
+    outside_no: str
+    wanted: Any
     state: str = "succeeded"
-
-    @property
-    def outside_no(self) -> str:
-        """The gateway's own number."""
-        return f"50{digest('refund', self.refund_no, digits=27)}"
 
 
 @dataclass(slots=True)
@@ -119,7 +118,9 @@ class Order:
 class Transfer:
     """A payout to a user."""
 
+    kind: ClassVar = "transfer"
     number: str
+    outside_no: str
     wanted: Any
     amount_fen: int
     user: str
@@ -128,22 +129,14 @@ class Transfer:
     changed_at_ms: int
     reason: str = ""
 
-    @property
-    def outside_no(self) -> str:
-        """The gateway's own number."""
-        return f"13{digest('transfer', self.number, digits=35)}"
-
-    @property
-    def confirmation(self) -> str:
-        """What the user's client needs to confirm, while that is possible."""
-        return _package("transfer", self.number, self.state)
-
 
 @dataclass(slots=True)
 class Consent:
     """A user's consent to transfers without a tap each time."""
 
+    kind: ClassVar = "authorization"
     number: str
+    outside_no: str
     wanted: Any
     user: str
     created_at_ms: int
@@ -151,11 +144,6 @@ class Consent:
     authorized_at_ms: int = 0
     closed_at_ms: int = 0
     reason: str = ""
-
-    @property
-    def confirmation(self) -> str:
-        """What the user's client needs to agree, while that is possible."""
-        return _package("consent", self.number, self.state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +193,7 @@ class Gateway:
         """Return a payment by the gateway's own id."""
         for order in self.orders.values():
             for transaction in order.transactions:
-                if transaction.transaction_id == transaction_id:
+                if transaction.outside_no == transaction_id:
                     return transaction
         raise Refused(404, "ORDER_NOT_EXIST")
 
@@ -225,15 +213,15 @@ class Gateway:
         if not is_forced and order.state(now_ms) != "unpaid":
             raise Refused(409, "NOT_PAYABLE", f"the order is {order.state(now_ms)}")
         paid = Transaction(
-            f"42{digest('transaction', order.number, len(order.transactions), digits=26)}",
             order.number,
+            f"42{digest('transaction', order.number, len(order.transactions), digits=26)}",
             order.amount_fen if amount_fen is None else amount_fen,
             order.user or user,
             now_ms,
             self.merchant,
         )
         order.transactions.append(paid)
-        self._write("payment", order.number, paid.transaction_id, paid.amount_fen)
+        self._write(paid)
         self._happened(paid)
         return paid
 
@@ -266,11 +254,11 @@ class Gateway:
     def _give_back(
         self, order: Order, number: str, paid: Transaction, amount_fen: int, wanted: object
     ) -> Refund:
-        now_ms = self.clock.now_ms()
-        refund = Refund(number, order.number, paid.transaction_id, amount_fen, now_ms, wanted)
+        outside_no, now_ms = f"50{digest('refund', number, digits=27)}", self.clock.now_ms()
+        of = order.number, paid.outside_no, amount_fen, now_ms, outside_no, wanted
+        refund = self.refunds[number] = Refund(number, *of)
         order.refunds.append(refund)
-        self.refunds[number] = refund
-        self._write("refund", number, refund.outside_no, amount_fen, order.number)
+        self._write(refund, order.number)
         self._happened(refund)
         return refund
 
@@ -292,8 +280,9 @@ class Gateway:
             return known
         now_ms = self.clock.now_ms()
         state = "awaiting_confirmation" if asks else "processing"
-        made = Transfer(number, wanted, amount_fen, user, state, now_ms, now_ms)
-        self.transfers[number] = made
+        outside_no = f"13{digest('transfer', number, digits=35)}"
+        of = outside_no, wanted, amount_fen, user, state, now_ms, now_ms
+        made = self.transfers[number] = Transfer(number, *of)
         self.policy.after_transfer(self, made, meeting)
         return made
 
@@ -304,7 +293,7 @@ class Gateway:
         transfer.state, transfer.reason = state, reason
         transfer.changed_at_ms = self.clock.now_ms()
         if state == "succeeded":
-            self._write("transfer", transfer.number, transfer.outside_no, transfer.amount_fen)
+            self._write(transfer)
         if state in FINAL:
             self._happened(transfer)
 
@@ -327,7 +316,8 @@ class Gateway:
 
     def ask(self, number: str, wanted: object, user: str) -> Consent:
         """Ask a user to agree to transfers without a tap, once for each number."""
-        made = Consent(number, wanted, user, self.clock.now_ms())
+        outside_no = digest("authorization", number, digits=27)
+        made = Consent(number, outside_no, wanted, user, self.clock.now_ms())
         known = self.consents.setdefault(number, made)
         _check_same(known.wanted, wanted)
         return known
@@ -388,8 +378,9 @@ class Gateway:
         """Tell the merchant of what was paid, refunded, confirmed or ended."""
         self._tell(made)
 
-    def _write(self, kind: str, number: str, outside_no: str, fen: int, of: str = "") -> None:
-        self.book.append(Line(kind, number, outside_no, fen, self.clock.now_ms(), of))
+    def _write(self, made: Transaction | Refund | Transfer, of_number: str = "") -> None:
+        of = made.number, made.outside_no, made.amount_fen, self.clock.now_ms(), of_number
+        self.book.append(Line(made.kind, *of))
 
 
 def get(found: Mapping[str, Found], number: str, code: str = "NOT_FOUND") -> Found:
@@ -397,6 +388,12 @@ def get(found: Mapping[str, Found], number: str, code: str = "NOT_FOUND") -> Fou
     if number not in found:
         raise Refused(404, code, "nothing has this number")
     return found[number]
+
+
+def confirmation_of(asked: Transfer | Consent) -> str:
+    """Return what the user's client needs to confirm, while that is possible."""
+    is_waiting = asked.state == "awaiting_confirmation"
+    return f"package-{digest(asked.kind, asked.number, digits=20)}" if is_waiting else ""
 
 
 def digest(*of: object, digits: int) -> str:
@@ -423,8 +420,3 @@ def _check_same(known: object, wanted: object, code: str = "INVALID_REQUEST") ->
 def _is_overdue(asked: Transfer | Consent, now_ms: int) -> bool:
     is_waiting = asked.state == "awaiting_confirmation"
     return is_waiting and now_ms >= asked.created_at_ms + CONFIRM_WITHIN_MS
-
-
-def _package(kind: str, number: str, state: str) -> str:
-    is_waiting = state == "awaiting_confirmation"
-    return f"package-{digest(kind, number, digits=20)}" if is_waiting else ""

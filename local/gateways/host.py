@@ -25,6 +25,7 @@ from local.gateways.core import (
     Refused,
     Transaction,
     Transfer,
+    confirmation_of,
     get,
     wall_s,
 )
@@ -88,15 +89,9 @@ class Host(Provider):
 
     def message(self, made: Made) -> Message | None:
         """Return a result as Standard Webhooks have it; its id is the same at each attempt."""
-        match made:
-            case Transaction():
-                kind, number, outside_no = "payment.paid", made.number, made.transaction_id
-            case Refund():
-                kind, number, outside_no = "refund.succeeded", made.refund_no, made.outside_no
-            case Transfer():
-                kind, number, outside_no = f"transfer.{made.state}", made.number, made.outside_no
-            case Consent():
-                return None
+        if isinstance(made, Consent):
+            return None
+        kind, number, outside_no = f"{made.kind}.{made.state}", made.number, made.outside_no
         told = {"type": kind, "data": {"number": number, "outside_no": outside_no}}
         message_id, body = f"msg_{kind}_{number}_{outside_no}", json.dumps(told).encode()
 
@@ -192,9 +187,8 @@ class Host(Provider):
         except Changed:
             raise
         except Refused:
-            failed = Refund(number, wanted["number"], transaction_id, amount_fen, 0, wanted)
-            failed.state = "failed"
-            self.gateway.refunds[number] = failed
+            of = wanted["number"], transaction_id, amount_fen, 0, "", wanted, "failed"
+            failed = self.gateway.refunds[number] = Refund(number, *of)
             return _refund(failed)
 
     def _find_refund(self, wanted: Body, _: Meeting) -> Body:
@@ -252,23 +246,23 @@ def _signature(secret: str, message_id: str, timestamp: str, body: bytes) -> str
     return f"v1,{b64encode(hmac.digest(key, told, 'sha256')).decode()}"
 
 
-def _transaction(found: Transaction) -> Body:
-    return asdict(found) | {"currency": "CNY"}
-
-
-def _refund(found: Refund) -> Body:
-    names = ("refund_no", "number", "transaction_id", "amount_fen", "state", "refunded_at_ms")
+def _shown(found: object, *names: str) -> Body:
     return {name: getattr(found, name) for name in names}
 
 
+def _transaction(found: Transaction) -> Body:
+    shown = _shown(found, "number", "amount_fen", "user", "paid_at_ms")
+    return shown | {"transaction_id": found.outside_no, "currency": "CNY"}
+
+
+def _refund(found: Refund) -> Body:
+    shown = _shown(found, "transaction_id", "amount_fen", "state", "refunded_at_ms")
+    return shown | {"refund_no": found.number, "number": found.of_number}
+
+
 def _transfer(found: Transfer) -> Body:
-    return {
+    return _shown(found, "state", "outside_no", "amount_fen", "user", "reason") | {
         "bill_no": found.number,
-        "state": found.state,
-        "outside_no": found.outside_no,
-        "amount_fen": found.amount_fen,
-        "user": found.user,
         "decided_at_ms": found.changed_at_ms if found.state in FINAL else 0,
-        "confirmation": found.confirmation,
-        "reason": found.reason,
+        "confirmation": confirmation_of(found),
     }

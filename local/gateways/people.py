@@ -43,7 +43,7 @@ class People:
             body.get("amount_fen"),
             is_forced=bool(body.get("late")),
         )
-        return {"number": paid.number, "transaction_id": paid.transaction_id}
+        return {"number": paid.number, "transaction_id": paid.outside_no}
 
     def confirm(self, body: Body) -> Body:
         """Let a user confirm `withdrawal_id`, or agree to `authorization_no`."""
@@ -63,7 +63,7 @@ class People:
     def refund(self, body: Body) -> Body:
         """Give back `amount_fen` of `payment_id` by hand, as an operator at the console."""
         order = find(self._gateway.orders, body["payment_id"])
-        return {"number": self._gateway.refund_by_hand(order, body["amount_fen"]).refund_no}
+        return {"number": self._gateway.refund_by_hand(order, body["amount_fen"]).number}
 
     def withdraw_authorization(self, body: Body) -> Body:
         """Let a user end their consent `authorization_no`."""
@@ -94,7 +94,7 @@ class People:
                     "state": self._words.get(order.state(now_ms), order.state(now_ms)),
                     "paid_fen": sum(paid.amount_fen for paid in order.transactions),
                     "refunded_fen": sum(refund.amount_fen for refund in order.refunds),
-                    "transaction_ids": [paid.transaction_id for paid in order.transactions],
+                    "transaction_ids": [paid.outside_no for paid in order.transactions],
                 }
                 for order in orders
             ],

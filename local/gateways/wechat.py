@@ -27,6 +27,7 @@ from local.gateways.core import (
     Refused,
     Transaction,
     Transfer,
+    confirmation_of,
     digest,
     get,
 )
@@ -126,7 +127,7 @@ class WeChat(Provider):
                 shown = self._refund_shown(made, "SUCCESS") | {"mchid": mch_id}
                 told = shown | {"refund_status": shown.pop("status")}
                 url, kind, type_ = made.wanted.get("notify_url"), "REFUND.SUCCESS", "refund"
-                number = made.refund_no
+                number = made.number
             case Transfer():
                 url, number = made.wanted.get("notify_url"), made.number
                 kind, type_ = "MCHTRANSFER.BILL.FINISHED", "mch_payment"
@@ -233,7 +234,7 @@ class WeChat(Provider):
             raise Refused(404, "RESOURCE_NOT_EXISTS", "no such payment") from None
         if amount.get("total") != paid.amount_fen:
             raise Refused(400, "INVALID_REQUEST", "amount.total is not what was paid")
-        refund = self.gateway.refund(call.number, paid.transaction_id, amount["refund"], wanted)
+        refund = self.gateway.refund(call.number, paid.outside_no, amount["refund"], wanted)
         return self._refund_shown(refund, "PROCESSING")
 
     def _find_refund(self, call: Call, _: Meeting) -> Body:
@@ -255,7 +256,7 @@ class WeChat(Provider):
             return shown | {"amount": {"total": order.amount_fen, "currency": "CNY"}}
         amounts = dict.fromkeys(("total", "payer_total"), paid.amount_fen)
         return shown | {
-            "transaction_id": paid.transaction_id,
+            "transaction_id": paid.outside_no,
             "bank_type": "OTHERS",
             "success_time": rfc3339(paid.paid_at_ms),
             "payer": {"openid": paid.user},
@@ -270,9 +271,9 @@ class WeChat(Provider):
         at = rfc3339(refund.refunded_at_ms)
         return {
             "refund_id": refund.outside_no,
-            "out_refund_no": refund.refund_no,
+            "out_refund_no": refund.number,
             "transaction_id": refund.transaction_id,
-            "out_trade_no": refund.number,
+            "out_trade_no": refund.of_number,
             "channel": "ORIGINAL",
             "user_received_account": "支付用户零钱",
             **dict.fromkeys(("create_time", "success_time"), at),
@@ -301,7 +302,7 @@ class WeChat(Provider):
     def _made(self, call: Call, meeting: Meeting, openid: str, *, asks: bool) -> Body:
         number, fen = call.wanted["out_bill_no"], call.wanted["transfer_amount"]
         made = self.gateway.transfer(meeting, number, call.wanted, fen, openid, asks=asks)
-        return _transfer_shown(made) | ({"package_info": p} if (p := made.confirmation) else {})
+        return _transfer_shown(made) | ({"package_info": p} if (p := confirmation_of(made)) else {})
 
     def _find_transfer(self, call: Call, _: Meeting) -> Body:
         return self._transfer_described(get(self.gateway.transfers, call.number))
@@ -327,14 +328,14 @@ class WeChat(Provider):
         if "?" in str(call.wanted.get("authorization_notify_url", "?")):
             raise _wrong("authorization_notify_url")
         consent = self.gateway.ask(call.number, call.wanted, call.wanted["openid"])
-        shown = _consent_shown(consent) | {"package_info": consent.confirmation}
+        shown = _consent_shown(consent) | {"package_info": confirmation_of(consent)}
         names = ("out_authorization_no", "state", "create_time", "package_info")
         return {name: shown[name] for name in names if shown[name]}
 
     def _find_consent(self, call: Call, _: Meeting) -> Body:
         consent = get(self.gateway.consents, call.number)
         is_asked = call.wanted.get("is_display_authorization") == "true"
-        package = {"package_info": consent.confirmation} if consent.confirmation else {}
+        package = {"package_info": p} if (p := confirmation_of(consent)) else {}
         return _consent_shown(consent) | (package if is_asked else {})
 
     def _end(self, call: Call, _: Meeting) -> Body:
@@ -460,7 +461,7 @@ def _consent_shown(consent: Consent) -> Body:
         **{name: consent.wanted[name] for name in names},
     }
     if consent.authorized_at_ms:
-        shown["authorization_id"] = digest("authorization", consent.number, digits=27)
+        shown["authorization_id"] = consent.outside_no
         shown["authorize_time"] = rfc3339(consent.authorized_at_ms)
     if consent.closed_at_ms:
         closed_at = rfc3339(consent.closed_at_ms)

@@ -6,7 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from local.gateways.core import Changed, Clock, Gateway, Line, Order, Refund, Refused, Transfer
+from local.gateways.core import (
+    Changed,
+    Clock,
+    Gateway,
+    Line,
+    Order,
+    Refund,
+    Refused,
+    Transfer,
+    confirmation_of,
+)
 from local.gateways.core import Transaction as Paid
 from local.gateways.policy import Call, Meeting, Policy
 from redpacket.domain.authorization import AuthorizationFound, AuthorizationState
@@ -93,7 +103,7 @@ class FakeGateway(Gateway):
 
     def refund_outside(self, number: str, amount_fen: int) -> str:
         """Refund a payment by hand, in the gateway's own console."""
-        return self.refund_by_hand(self.orders[number], amount_fen, is_forced=True).refund_no
+        return self.refund_by_hand(self.orders[number], amount_fen, is_forced=True).number
 
     def lines(self, kind: BillKind) -> list[Line]:
         return [line for line in self.book if line.kind == kind]
@@ -338,14 +348,14 @@ def _not_done(refusal: Refused) -> Meeting:
 
 def _transaction(paid: Paid) -> Transaction:
     return Transaction(
-        *(paid.transaction_id, paid.number, paid.amount_fen, CURRENCY),
+        *(paid.outside_no, paid.number, paid.amount_fen, CURRENCY),
         *(paid.merchant or MERCHANT, paid.user, paid.paid_at_ms),
     )
 
 
 def _refund(found: Refund) -> RefundFound:
-    of = found.number, found.transaction_id, found.amount_fen, found.refunded_at_ms
-    return RefundFound(found.refund_no, RefundState(found.state), *of)
+    of = found.of_number, found.transaction_id, found.amount_fen, found.refunded_at_ms
+    return RefundFound(found.number, RefundState(found.state), *of)
 
 
 def _transfer(made: Transfer | None) -> TransferFound:
@@ -355,7 +365,7 @@ def _transfer(made: Transfer | None) -> TransferFound:
         TransferState(made.state),
         *(made.outside_no, made.amount_fen, made.user),
         made.changed_at_ms if made.state in _FINAL else 0,
-        made.confirmation,
+        confirmation_of(made),
         reason=made.reason,
     )
 

@@ -277,7 +277,7 @@ class PaymentSchedule(Schedule):
 
     def _refunded_fen(self, number: str) -> int:
         refunds = self.gateway.refunds.values()
-        return sum(refund.amount_fen for refund in refunds if refund.number == number)
+        return sum(refund.amount_fen for refund in refunds if refund.of_number == number)
 
     def _next_state(self, state: TransferState) -> TransferState:
         pick = self.random.choice
