@@ -230,6 +230,20 @@ def test_a_callback_for_another_merchant_is_refused(wechat: WeChatSide) -> None:
     assert _refused(wechat, told_to("1999999999"))
 
 
+@pytest.mark.parametrize("name", ["mch_id", "mchid"])
+def test_a_transfer_names_its_merchant_in_either_way(wechat: WeChatSide, name: str) -> None:
+    """Public clients of the same page disagree about the name."""
+    keys = GatewayKeys.of(wechat.keys_folder)
+
+    def told_to(mch_id: str) -> Received:
+        resource = {name: mch_id, "out_bill_no": "bill1", "transfer_bill_no": "13"}
+        kind = "MCHTRANSFER.BILL.FINISHED"
+        return _received(keys.event("", kind, "mch_payment", "bill1", resource))
+
+    assert wechat.read(told_to(wechat.merchant.mch_id)).number == "bill1"
+    assert _refused(wechat, told_to("1999999999"))
+
+
 def test_a_kind_of_event_that_is_not_known_is_refused(wechat: WeChatSide) -> None:
     keys = GatewayKeys.of(wechat.keys_folder)
     resource = {"mchid": wechat.merchant.mch_id, "out_trade_no": "order1"}

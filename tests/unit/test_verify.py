@@ -136,6 +136,17 @@ def hides_a_win(draws: dict[str, Any]) -> None:
     won.update(prize=None, outcome="missed")
 
 
+def shares_twice(**changes: Any) -> Callable[[dict[str, Any]], None]:
+    """Let the record list share 1 again, with the amount that is true."""
+
+    def lie(record: dict[str, Any]) -> None:
+        claim = {**record["claims"][0], **changes}
+        true = amounts_fen(some_terms(1000, 5))[claim["share_no"] - 1]
+        record["claims"].insert(0, {**claim, "amount_fen": true})
+
+    return lie
+
+
 def ask(write: Write, kind: str, name: str = "", change: Callable[[Any], Any] = print) -> int:
     """Verify the answers of a *kind*, of which one is changed."""
     answers = copy.deepcopy(ANSWERS[kind]())
@@ -254,6 +265,8 @@ LIES: dict[str, list[Lie]] = {
         ("record", sets(total_fen=1001), "total_fen: says 1001, is 1000"),
         ("record", sets(count=6), "count: says 6, is 5"),
         ("record", sets(split="bell"), "split: says bell"),
+        ("record", shares_twice(user_token="other"), "share 1: belongs to other and to user-1"),
+        ("record", shares_twice(share_no=2), "user-1 has shares 1 and 2"),
     ],
     "day": [
         ("draws", lies(lambda draw: {"point": draw["point"] + 1}), "draw 4: point"),

@@ -26,12 +26,13 @@ export function askWeChat({ app_id, authorize_url }: WeChat): void {
 export async function bindWeChat(): Promise<boolean> {
   const said = new URLSearchParams(location.search);
   const code = said.get("code");
-  if (!code) return false;
+  if (!code || !session.config?.wechat) return false;
   // A code is good once: a reload must not send it again.
   navigate(BACK, true);
-  // Another state is an answer to somebody else's question.
-  if (said.get("state") !== sessionStorage.getItem(SLOT)) return false;
+  // Without this tab's own state, the code may be somebody else's, who would get this user's money.
+  const state = sessionStorage.getItem(SLOT);
   sessionStorage.removeItem(SLOT);
+  if (!state || said.get("state") !== state) return false;
   await session.client.ask("POST", "/me/wechat", { body: { code } });
   return true;
 }

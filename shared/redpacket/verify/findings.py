@@ -17,8 +17,20 @@ class Findings:
     draw_count: int = 0
     other_day_count: int = 0
     differences: list[str] = field(default_factory=list)
+    _owners: dict[int, str] = field(default_factory=dict)
+    _shares: dict[str, int] = field(default_factory=dict)
 
     def compare(self, what: str, *, said: object, true: object) -> None:
         """Note a difference between what a file says and what is true."""
         if said != true:
             self.differences.append(f"{what}: says {said}, is {true}")
+
+    def note_owner(self, user: str, share_no: int) -> None:
+        """Note a difference if a share has two owners, or a user two shares."""
+        owner = self._owners.setdefault(share_no, user)
+        if owner != user:
+            self.differences.append(f"share {share_no}: belongs to {owner} and to {user}")
+        first_no = self._shares.setdefault(user, share_no)
+        if first_no != share_no:
+            shares = " and ".join(map(str, sorted((first_no, share_no))))
+            self.differences.append(f"{user} has shares {shares}")

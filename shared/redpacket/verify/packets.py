@@ -64,6 +64,7 @@ def _compare_claims(
             continue  # hidden when the record was read
         share_no, amount_fen = get(claim, "share_no", int), get(claim, "amount_fen", int)
         _compare_share(name, share_no, amount_fen, amounts, findings)
+        findings.note_owner(get(claim, "user_token", str), share_no)
         findings.claim_count += 1
 
 

@@ -666,7 +666,11 @@ def test_the_command_is_installed_with_what_its_tests_use() -> None:
 
 def test_the_command_is_installed_with_all_that_it_imports_of_the_rules() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    wheel = tomllib.loads(text)["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    target = tomllib.loads(text)["tool"]["hatch"]["build"]["targets"]["wheel"]
+    # Without this, the wheel holds the whole server as a package "shared".
+    assert target["only-include"] == ["cli/redpacket_cli"]
+    assert target["sources"] == ["cli"]
+    wheel = {"cli/redpacket_cli": "redpacket_cli"} | target["force-include"]
     files = [
         file
         for place in wheel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -10,10 +11,10 @@ import pytest
 
 from local.gateways.host import signed_headers
 from redpacket.adapters.payments.accounts import AccountKeys, Accounts
-from redpacket.adapters.payments.host import HostIn, HostOut
+from redpacket.adapters.payments.host import HostCallbacks, HostIn, HostOut
 from redpacket.adapters.payments.host_client import HostClient, HostKeys
 from redpacket.adapters.payments.outgoing import HttpAnswer, Outgoing
-from redpacket.domain.errors import Unavailable
+from redpacket.domain.errors import SignatureInvalid, Unavailable
 from redpacket.domain.gateway import TransferState
 
 CALLS, RESULTS = "whsec_Y2FsbHM=", "whsec_cmVzdWx0cw=="
@@ -132,6 +133,21 @@ def test_what_can_not_be_read_is_unknown() -> None:
     for changes in transfers:
         with pytest.raises(Unavailable):
             pytest.fail(f"{changes}: {_query_transfer(_saying(TRANSFER | changes))}")
+
+
+@pytest.mark.parametrize("kind", ["payment", "refund", "transfer", "balance", "authorization"])
+def test_a_wallet_reports_payments_refunds_and_transfers_alone(kind: str) -> None:
+    """What raises a balance, and who consents, is decided here."""
+    now_ms = int(time.time() * 1000)
+    body = json.dumps({"type": f"{kind}.done", "data": {"number": "1"}}).encode()
+    headers = signed_headers(RESULTS, "msg_1", body)
+    callbacks = HostCallbacks(_saying(ORDER))
+
+    if kind in {"payment", "refund", "transfer"}:
+        assert callbacks.read(headers, body, now_ms).kind == kind
+    else:
+        with pytest.raises(SignatureInvalid):
+            callbacks.read(headers, body, now_ms)
 
 
 @pytest.mark.parametrize("lines", ["", {}, [None], [{"kind": "gift"}]])

@@ -10,8 +10,10 @@ import pytest
 
 from redpacket.adapters.payments.accounts import AccountKeys, Accounts
 from redpacket.adapters.payments.wechat import OrderSettings, TransferSettings, WeChatIn, WeChatOut
+from redpacket.adapters.payments.wechat_authorizations import WeChatAuthorizations
 from redpacket.adapters.payments.wechat_bills import BillReader
 from redpacket.adapters.payments.wechat_client import Answer, WeChatClient, WeChatMerchant
+from redpacket.domain.authorization import AuthorizationState
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.gateway import (
     OrderState,
@@ -273,3 +275,21 @@ def test_a_file_that_can_not_be_read_whole_is_not_read(lines: list[str]) -> None
 
 def test_another_movement_of_the_account_is_not_a_transfer() -> None:
     assert _read_file([HEADER, LINE.replace("商家转账", "充值"), *SUMMARY]) == []
+
+
+def test_a_consent_that_can_not_be_displayed_is_queried_without_its_display() -> None:
+    """Integrators disagree whether WeChat answers the display of a consent that waits."""
+    asked: list[str] = []
+    waiting = {"out_authorization_no": "consent1", "state": "WAIT_USER_CONFIRM"}
+
+    class RefusesDisplay(AnswersOnce):
+        def get(self, path: str) -> Answer:
+            asked.append(path)
+            is_refused = "is_display_authorization" in path
+            return Answer(400, {"code": "INVALID_REQUEST"}) if is_refused else Answer(200, waiting)
+
+    client = cast("WeChatClient", RefusesDisplay(200, {}))
+    consents = WeChatAuthorizations(client, ACCOUNTS, notify_url="", scene_id="1000")
+
+    assert consents.query("consent1").state is AuthorizationState.AWAITING_CONFIRMATION
+    assert [path.partition("?")[2] for path in asked] == ["is_display_authorization=true", ""]

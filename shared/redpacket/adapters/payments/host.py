@@ -191,6 +191,10 @@ class HostOut:
         )
 
 
+_NOTICE_KINDS = {NoticeKind.PAYMENT, NoticeKind.REFUND, NoticeKind.TRANSFER}
+"""The kinds that docs/host-wallet.md allows."""
+
+
 class HostCallbacks:
     """Implements Callbacks."""
 
@@ -205,7 +209,7 @@ class HostCallbacks:
             raise SignatureInvalid("a callback is not signed by the host")
         kind, data = str(told.get("type", "")).partition("."), told.get("data")
         # An answer to a call is signed by the same secret: `payment.query.answer` is not a result.
-        is_result = kind[0] in set(NoticeKind) and kind[2] and "." not in kind[2]
+        is_result = kind[0] in _NOTICE_KINDS and kind[2] and "." not in kind[2]
         if not is_result or not isinstance(data, dict) or not isinstance(data.get("number"), str):
             raise SignatureInvalid("a callback is of a kind that is not known here")
         return Notice(

@@ -47,6 +47,9 @@ class WeChatAuthorizations:
 
     def query(self, authorization_no: str) -> AuthorizationFound:
         answer = self._client.get(f"{_by(authorization_no)}?is_display_authorization=true")
+        if answer.code in {"INVALID_REQUEST", "PARAM_ERROR"}:
+            # The display may be for active consents only; the state is known without it.
+            answer = self._client.get(_by(authorization_no))
         if answer.code == "NOT_FOUND":
             return AuthorizationFound(AuthorizationState.NOT_FOUND)
         return self._found(answer, authorization_no)

@@ -15,14 +15,14 @@ _HEADERS = tuple(
 )
 _TIMESTAMP_DIGITS_MAX = 12
 _KINDS = {
-    "TRANSACTION": (NoticeKind.PAYMENT, "out_trade_no", "transaction_id", "mchid"),
-    "REFUND": (NoticeKind.REFUND, "out_refund_no", "refund_id", "mchid"),
-    "MCHTRANSFER.BILL": (NoticeKind.TRANSFER, "out_bill_no", "transfer_bill_no", "mch_id"),
+    "TRANSACTION": (NoticeKind.PAYMENT, "out_trade_no", "transaction_id"),
+    "REFUND": (NoticeKind.REFUND, "out_refund_no", "refund_id"),
+    "MCHTRANSFER.BILL": (NoticeKind.TRANSFER, "out_bill_no", "transfer_bill_no"),
     "MCHTRANSFER.AUTHORIZATION": (
-        *(NoticeKind.AUTHORIZATION, "out_authorization_no", "authorization_id", "mchid"),
+        *(NoticeKind.AUTHORIZATION, "out_authorization_no", "authorization_id"),
     ),
 }
-"""By what an event begins with: its kind, and the fields of both numbers and the merchant."""
+"""By the prefix of an event's type: its kind, and the fields of both numbers."""
 
 
 class WeChatCallbacks:
@@ -50,9 +50,11 @@ class WeChatCallbacks:
         resource, notice_id = event.get("resource"), event.get("id")
         if kind not in _KINDS or not isinstance(resource, dict) or not isinstance(notice_id, str):
             raise SignatureInvalid("a callback is of a kind that is not known here")
-        notice_kind, number_name, outside_name, merchant_name = _KINDS[kind]
+        notice_kind, number_name, outside_name = _KINDS[kind]
         number = resource.get(number_name)
-        if resource.get(merchant_name) != self._client.merchant.mch_id or not number:
+        # Public clients of WeChat Pay disagree about the name.
+        mch_id = resource.get("mchid", resource.get("mch_id"))
+        if mch_id != self._client.merchant.mch_id or not number:
             raise SignatureInvalid("a callback is for another merchant")
         return Notice(notice_kind, notice_id, str(number), str(resource.get(outside_name, "")))
 

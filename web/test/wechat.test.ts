@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+const slots = new Map<string, string>();
+const at = { origin: "https://page.example", pathname: "/wallet", search: "", assign: () => undefined };
+Object.assign(globalThis, {
+  location: at,
+  scrollY: 0,
+  history: { pushState: () => undefined, replaceState: () => undefined },
+  document: { addEventListener: () => undefined },
+  addEventListener: () => undefined,
+  sessionStorage: {
+    getItem: (name: string) => slots.get(name) ?? null,
+    setItem: (name: string, text: string) => void slots.set(name, text),
+    removeItem: (name: string) => void slots.delete(name),
+  },
+});
+const { askWeChat, bindWeChat } = await import("../src/wechat.ts");
+const { session } = await import("../src/session.ts");
+const wechat = { app_id: "wx1", authorize_url: "https://open.example/authorize" };
+
+/** Opens the wallet with *search*; returns whether an account was bound, and what was sent. */
+async function open(context: test.TestContext, search: string): Promise<[boolean, unknown[]]> {
+  const sent: unknown[] = [];
+  context.mock.method(session.client, "ask", (...said: unknown[]) => Promise.resolve(sent.push(said)));
+  at.search = search;
+  return [await bindWeChat(), sent];
+}
+
+test("a link with somebody else's code binds nothing", async (context) => {
+  session.config = { api: "/api", auth: { kind: "dev", tokens_url: "" }, wechat };
+
+  assert.deepEqual(await open(context, "?code=attackers"), [false, []]);
+  assert.deepEqual(await open(context, "?code=attackers&state="), [false, []]);
+  assert.deepEqual(await open(context, "?code=attackers&state=null"), [false, []]);
+});
+
+test("a code that comes back with the state of this tab binds once", async (context) => {
+  session.config = { api: "/api", auth: { kind: "dev", tokens_url: "" }, wechat };
+  askWeChat(wechat);
+  const [state] = slots.values();
+
+  const [isBound, sent] = await open(context, `?code=mine&state=${state}`);
+
+  assert.ok(isBound);
+  assert.deepEqual(sent, [["POST", "/me/wechat", { body: { code: "mine" } }]]);
+  assert.deepEqual(await open(context, `?code=mine&state=${state}`), [false, []]);
+});
+
+test("a deployment without WeChat binds nothing", async (context) => {
+  askWeChat(wechat);
+  const [state] = slots.values();
+  session.config = { api: "/api", auth: { kind: "dev", tokens_url: "" } };
+
+  assert.deepEqual(await open(context, `?code=mine&state=${state}`), [false, []]);
+});
