@@ -13,10 +13,10 @@ from redpacket.domain.campaign import AudienceMode
 from redpacket.domain.lottery import PrizeKind
 from redpacket.domain.operators import Action, ActionKind, Change
 from redpacket.domain.packet import Rules
-from redpacket.domain.switches import Switch, SwitchState
+from redpacket.domain.switches import Switch
 from redpacket.ports.accounts import Request
 from testing.builders import a_campaign, a_prize
-from testing.fakes import FakeDeliveries, FakeSwitchStore
+from testing.fakes import Away, FakeDeliveries, FakeSwitchStore
 from testing.in_memory_system import InMemorySystem, a_person, an_operator, an_order
 
 ANN = an_operator("ann")
@@ -49,11 +49,8 @@ def test_a_deposit_is_noted_once_with_what_it_brought(system: InMemorySystem) ->
         system.process().deposit(a_person("bob"), 600, replace(request, body_hash="other"))
 
     (action,) = _noted(system)
-    assert (action.operator_id, action.kind, action.subject) == (
-        "ann",
-        ActionKind.DEPOSIT,
-        "user:bob",
-    )
+    by_ann = ("ann", ActionKind.DEPOSIT, "user:bob")
+    assert (action.operator_id, action.kind, action.subject) == by_ann
     assert action.at_ms == system.clock.now_ms()
     assert action.changes == (
         Change("transfer_id", None, transfer_id),
@@ -112,13 +109,8 @@ def test_money_in_prizes_is_noted_with_its_packet(system: InMemorySystem) -> Non
         system.process().change_stock("gala", "cash", 1, None, ANN, request)
 
     found = {action.kind: action for action in _noted(system, "campaign:gala")}
-    assert sorted(_kinds(system)) == [
-        "deposit",
-        "prize_edited",
-        "prize_funded",
-        "prize_funded",
-        "stock_changed",
-    ]
+    kinds = ["deposit", "prize_edited", "prize_funded", "prize_funded", "stock_changed"]
+    assert sorted(_kinds(system)) == kinds
     (funded,) = prize.packets
     assert Change("total", "5", "6") in found[ActionKind.STOCK_CHANGED].changes
     assert Change("prize_id", "cash", "cash") in found[ActionKind.STOCK_CHANGED].changes
@@ -131,10 +123,9 @@ def test_money_in_prizes_is_noted_with_its_packet(system: InMemorySystem) -> Non
 
 
 def test_an_operators_packet_is_noted_and_a_users_is_not(system: InMemorySystem) -> None:
-    campaign = a_campaign(starts_at_ms=system.clock.now_ms())
-    assert system.campaigns.create(campaign)
+    campaign = system.rain()
     system.send()
-    packet = system.send(rules=Rules(campaign_id=campaign.campaign_id), campaign=campaign)
+    packet = system.send_of(campaign)
     order = an_order(rules=Rules(campaign_id=campaign.campaign_id), campaign=campaign)
     with pytest.raises(errors.InsufficientFunds):
         system.send_order(order)
@@ -147,19 +138,12 @@ def test_an_operators_packet_is_noted_and_a_users_is_not(system: InMemorySystem)
 
 
 def test_a_switch_is_noted_before_it_is_turned(system: InMemorySystem) -> None:
-    class Failing(FakeSwitchStore):
-        is_away = True
-
-        def put(self, state: SwitchState) -> None:
-            if self.is_away:
-                raise errors.Unavailable("away")
-            super().put(state)
-
-    store = Failing()
+    store = FakeSwitchStore()
+    store.put = Away(error=errors.Unavailable).put  # type: ignore[method-assign]
     process = system.process(switch_store=store, deliveries=FakeDeliveries())
     with pytest.raises(errors.Unavailable):
         process.turn_switch(Switch.SEND, is_on=False, reason="why", operator_id="ann")
-    store.is_away = False
+    del store.put
 
     for _ in range(2):
         process.turn_switch(Switch.SEND, is_on=False, reason="why", operator_id="ann")

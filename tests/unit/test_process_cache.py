@@ -92,22 +92,15 @@ def test_a_forgotten_value_is_not_found(cache: ProcessCache[str, int]) -> None:
     assert cache.find_old("a") is None
 
 
-def test_a_value_is_loaded_once_until_it_is_too_old(
+def test_a_value_is_loaded_once_until_it_is_too_old_or_not_good_any_more(
     cache: ProcessCache[str, int], clock: FakeClock, store: Store
 ) -> None:
     read = [cache.read("a", store.load, store.failures.append) for _ in range(2)]
     clock.at_ms += KEPT_MS
     read.append(cache.read("a", store.load, store.failures.append))
+    read.append(cache.read("a", store.load, store.failures.append, lambda value: value > 2))
 
-    assert read == [1, 1, 2]
-
-
-def test_a_value_that_is_not_good_any_more_is_loaded_again(
-    cache: ProcessCache[str, int], store: Store
-) -> None:
-    cache.read("a", store.load, store.failures.append)
-
-    assert cache.read("a", store.load, store.failures.append, lambda value: value > 1) == 2
+    assert read == [1, 1, 2, 3]
 
 
 def test_the_last_value_holds_where_the_store_is_away(
@@ -122,13 +115,8 @@ def test_the_last_value_holds_where_the_store_is_away(
     # The failure is kept like an answer, or each request would wait for the next one.
     assert read == [1, 1]
     assert len(store.failures) == 1
-
-
-def test_what_was_never_loaded_is_unavailable(cache: ProcessCache[str, int], store: Store) -> None:
-    store.is_away = True
-
     with pytest.raises(Unavailable):
-        cache.read("a", store.load, store.failures.append)
+        cache.read("never loaded", store.load, store.failures.append)
 
 
 def test_of_many_threads_one_loads_and_the_others_wait(

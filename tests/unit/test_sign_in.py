@@ -5,6 +5,7 @@ import pytest
 from redpacket.domain.errors import CodeInvalid, Unavailable
 from redpacket.domain.gateway import Channel
 from redpacket.flows.payments.sign_in import sign_in
+from testing.fakes import Away
 from testing.fakes.gateway import FakeIssuer, FakeLogins, an_account
 from testing.payment_system import PaymentSystem
 
@@ -64,20 +65,9 @@ def test_signing_in_does_not_undo_a_users_own_choice(town: PaymentSystem) -> Non
 
 
 def test_a_token_is_given_although_the_binding_has_to_wait(town: PaymentSystem) -> None:
-    class Away:
-        def __getattr__(self, name: str) -> object:
-            raise Unavailable("no table")
+    town.accounts = Away(error=Unavailable)  # type: ignore[assignment]
 
-    token, _ = sign_in(
-        "code-alice",
-        WECHAT,
-        logins=FakeLogins(),
-        issuer=FakeIssuer(),
-        payees=Away(),  # type: ignore[arg-type]
-        user_id_of=str,
-        clock=town.clock,
-        journal=town.system.journal,
-    )
+    token, _ = _sign_in(town)
 
     assert token
     assert [name for name, _ in town.system.journal.errors] == ["sign_in_not_bound"]

@@ -2,50 +2,36 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from redpacket.adapters.dynamo import keys
-from redpacket.domain.claim import Fate, ShareFate, ShareRef
+from redpacket.domain.claim import ShareFate, ShareRef
 from redpacket.domain.errors import Rejected
-from redpacket.domain.ledger import Transfer
-from redpacket.domain.lottery import UNITS_PER_PART, PrizeKind
+from redpacket.domain.lottery import PrizeKind
 from redpacket.domain.packet import (
     Kind,
     Packet,
-    PacketEnd,
-    PacketStatus,
-    Rules,
     part_count,
     part_of_share,
-    parts_for,
-    share_numbers,
 )
-from redpacket.domain.split import Split, Terms
+from redpacket.domain.split import Split
 from redpacket.domain.switches import Switch
 from redpacket.flows.campaigns import edit_prize
 from redpacket.flows.packets import expire_packets, refund_packet, repair
-from redpacket.flows.packets.expire_packets import ExpireReport
 from redpacket.flows.packets.repair import REPAIR_AFTER_MS, REQUEUE_PAUSE_MS_MAX
 from redpacket.flows.packets.sweep import RESERVE_MS
-from redpacket.ports.accounts import Ledger
-from redpacket.ports.packets import ClaimCache, Packets, Pages
-from redpacket.ports.work_lists import WorkLists
-from testing.builders import a_campaign, a_packet, a_packet_id, a_prize
-from testing.fakes import Away, FakeClock, FakeJournal
-from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order, one_by_one
+from testing.builders import a_campaign, a_packet_id, a_prize
+from testing.fakes import Away
+from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order
 
 EQUAL: dict[str, Any] = {"kind": Kind.EQUAL, "split": Split.EQUAL}
 MINUTE_MS = 60_000
 WINDOW_MS = 47_000
 """What a sweep of 55 s has, less what its last chunk needs."""
-
-UNITS = int(os.environ.get("SWEPT_UNITS", "100000"))
-"""Of the largest prize here; 1,000,000 take a quarter of a minute."""
 
 
 class _Slow:
@@ -111,108 +97,6 @@ def _cash(
 
 
 # ---- large prizes
-
-
-class _HugeBooks:
-    """A ledger of one packet with a byte for each fate: time passes, and memory is not used up."""
-
-    def __init__(self, packet: Packet, clock: FakeClock) -> None:
-        self.packet = packet
-        self.refunded = bytearray(packet.terms.count + 1)
-        self.longest_read = 0
-        self._clock = clock
-        self._ends: dict[int, PacketEnd] = {}
-
-    def list_due(self, until_ms: int, limit: int) -> list[str]:
-        is_due = self.packet.status is not PacketStatus.CLOSED
-        return [self.packet.packet_id] if is_due else []
-
-    def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
-        return [self.packet]
-
-    def begin_close(self, packet: Packet, now_ms: int) -> Packet:
-        self.packet = replace(self.packet, status=PacketStatus.CLOSING)
-        return self.packet
-
-    def mark_step(self, packet: Packet) -> None:
-        self._clock.sleep_ms(10)
-        self.packet = packet
-
-    def scan_part_shares(self, packet_id: str, part: int, after_no: int = 0) -> Iterator[ShareFate]:
-        read = 0
-        for share_no in share_numbers(self.packet, part):
-            if share_no > after_no and self.refunded[share_no]:
-                read += 1
-                if read % 1_000 == 1:
-                    self._clock.sleep_ms(60)  # a page
-                yield ShareFate(packet_id, share_no, Fate.REFUNDED, 100, self._clock.now_ms())
-        self.longest_read = max(self.longest_read, read)
-
-    def refund(self, refunds: Sequence[tuple[Sequence[ShareFate], Transfer]], now_ms: int) -> bool:
-        self._clock.sleep_ms(30)
-        ((shares, transfer),) = refunds
-        assert sum(share.amount_fen for share in shares) == transfer.amount_fen
-        for share in shares:
-            assert not self.refunded[share.share_no], "refunded twice"
-            self.refunded[share.share_no] = 1
-        return True
-
-    def put_part_end(self, packet_id: str, part: int, end: PacketEnd) -> None:
-        self._ends[part] = end
-
-    def list_part_ends(self, packet_id: str) -> list[PacketEnd]:
-        return list(self._ends.values())
-
-    def put_final(self, packet_id: str, shares: Sequence[ShareFate]) -> None:
-        self._clock.sleep_ms(5)
-
-    def close(self, packet: Packet, end: PacketEnd, now_ms: int) -> bool:
-        self.packet = replace(packet, status=PacketStatus.CLOSED, end=end)
-        return True
-
-
-def test_leftover_units_of_cash_go_back_over_many_sweeps() -> None:
-    units, clock = UNITS, FakeClock()
-    terms = Terms(Split.EQUAL, 100 * units, units, 100, 100, 1, b"a seed of 16 b..")
-    packet = a_packet(
-        packet_id=a_packet_id(parts_for(units, UNITS_PER_PART)),
-        kind=Kind.EQUAL,
-        rules=Rules(campaign_id="gala", prize_id="cash"),
-        terms=terms,
-    )
-    books = _HugeBooks(packet, clock)
-    clock.at_ms = packet.expires_at_ms
-    reports: list[ExpireReport] = []
-    longest_ms = 0
-
-    while books.packet.status is not PacketStatus.CLOSED:
-        began_ms = clock.now_ms()
-        reports.append(
-            expire_packets.expire_packets(
-                work=cast("WorkLists", books),
-                packets=cast("Packets", books),
-                pages=cast("Pages", books),
-                claim_cache=cast("ClaimCache", None),
-                ledger=cast("Ledger", books),
-                clock=clock,
-                journal=FakeJournal(),
-                grace_ms=GRACE_MS,
-                stop_at_ms=began_ms + WINDOW_MS,
-                in_parallel=one_by_one,
-            )
-        )
-        longest_ms = max(longest_ms, clock.now_ms() - began_ms)
-        clock.at_ms = began_ms + MINUTE_MS
-        assert len(reports) < 50
-
-    # 45 shares take 30 ms, and a sweep has 42 s; a part is read twice, by pages of 60 ms.
-    assert 2 <= len(reports) <= 2 + units * (30 / 45 + 2 * 60 / 1_000) / 42_000
-    assert sum(report.refunded_fen for report in reports) == 100 * units
-    assert all(report.failed_count == 0 for report in reports)
-    assert longest_ms < WINDOW_MS + 100
-    assert books.longest_read <= 20_000
-    assert books.packet.end
-    assert books.packet.end.refunded_fen == 100 * units
 
 
 def test_a_huge_prize_does_not_delay_other_packets_or_lost_claims(
