@@ -184,7 +184,7 @@ def test_the_sweep_needs_no_callback(town: PaymentSystem) -> None:
 
     report = town.sweep()
 
-    assert report.consent_count == 1
+    assert report.done_count == 1
     assert _used(town) == asked.number
 
 

@@ -138,7 +138,6 @@ class PaymentReturn:
     channel: Channel
     noted_at_ms: int
     status: ReturnStatus = ReturnStatus.DUE
-    done_at_ms: int | None = None
 
     @property
     def refund_no(self) -> str:

@@ -15,8 +15,6 @@ from base64 import urlsafe_b64encode
 
 from redpacket.domain.errors import Forbidden
 
-USER_ID_LENGTH = 24
-
 # Subjects of the issuers we know (UUIDs, e-mail addresses, employee numbers, provider|id).
 HOST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@:|+=-]{0,127}")
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from redpacket.domain.gateway import BillLine, Channel, RefundFound, Transaction
     from redpacket.domain.ledger import Transfer
     from redpacket.domain.packet import Packet
@@ -43,9 +41,6 @@ class PaymentBook(Protocol):
 
     def find(self, number: str) -> Payment | None:
         """Return a payment."""
-
-    def list_payments(self, numbers: Sequence[str]) -> list[Payment]:
-        """Return those that exist, in no order."""
 
     def keep_prompt(self, number: str, prompt: str) -> None:
         """Keep what the payer's client needs, unless the payment has ended."""

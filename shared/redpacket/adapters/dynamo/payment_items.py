@@ -119,7 +119,6 @@ def return_of(row: dict[str, Any]) -> PaymentReturn:
         channel=Channel(row["channel"]),
         noted_at_ms=row["noted_at_ms"],
         status=ReturnStatus(row["return_status"]),
-        done_at_ms=row.get("done_at_ms"),
     )
 
 

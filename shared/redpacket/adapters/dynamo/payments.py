@@ -5,7 +5,7 @@ The table has few writers: the payment functions alone (docs/adr/0030).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from redpacket.adapters.dynamo import keys, payment_keys
 from redpacket.adapters.dynamo.client import (
@@ -26,7 +26,7 @@ from redpacket.adapters.dynamo.payment_items import (
     payment_of,
     payment_row,
 )
-from redpacket.adapters.dynamo.payment_reads import get_all, oldest
+from redpacket.adapters.dynamo.payment_reads import oldest
 from redpacket.adapters.dynamo.posting import exists, post_operations
 from redpacket.adapters.dynamo.requests import transact_once
 from redpacket.domain.errors import InvariantViolated, RateLimited, RedPacketError
@@ -119,10 +119,6 @@ class DynamoPayments:
     def find(self, number: str) -> Payment | None:
         row = self._dynamo.get(self._payments, payment_keys.payment(number))
         return payment_of(row) if row else None
-
-    def list_payments(self, numbers: Sequence[str]) -> list[Payment]:
-        row_keys = [payment_keys.payment(number) for number in dict.fromkeys(numbers)]
-        return [payment_of(row) for row in get_all(self._dynamo, self._payments, row_keys)]
 
     def keep_prompt(self, number: str, prompt: str) -> None:
         self._dynamo.write(

@@ -95,7 +95,6 @@ class Tally:
     """What the fates of a packet add up to, taken page by page."""
 
     fate_count: int = 0
-    settled_count: int = 0
     settled_fen: int = 0
     refunded_fen: int = 0
     unsettled_count: int = 0
@@ -109,6 +108,5 @@ class Tally:
             elif share.settled_at_ms is None:
                 self.unsettled_count += 1
             else:
-                self.settled_count += 1
                 self.settled_fen += share.amount_fen
         return self

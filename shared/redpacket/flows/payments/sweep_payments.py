@@ -34,11 +34,7 @@ AGAIN_MS = 60_000
 class PaymentSweepReport:
     """How much was looked at; what failed is found again."""
 
-    confirmed_count: int = 0
-    returned_count: int = 0
-    looked_count: int = 0
-    cancelled_count: int = 0
-    consent_count: int = 0
+    done_count: int = 0
     failed_count: int = 0
 
 
@@ -52,8 +48,10 @@ def sweep_payments(
 ) -> PaymentSweepReport:
     """Look at every work list once, until *stop_at_ms*."""
     clock, journal = payments.clock, payments.journal
+    done_count = failed_count = 0
 
-    def attempt(name: str, items: Sequence[Any], do: Callable[[Any], Any]) -> tuple[int, int]:
+    def attempt(name: str, items: Sequence[Any], do: Callable[[Any], Any]) -> None:
+        nonlocal done_count, failed_count
         tried = attempt_lanes(
             [[item] for item in items],
             do,
@@ -64,7 +62,8 @@ def sweep_payments(
             may_go_on=lambda: True,
             in_parallel=in_parallel,
         )
-        return len(tried.results), tried.failed_count
+        done_count += len(tried.results)
+        failed_count += tried.failed_count
 
     now_ms = clock.now_ms()
     found = [
@@ -72,39 +71,28 @@ def sweep_payments(
         for channel in payments.gateways
         for number in payments.book.list_waiting(channel, now_ms, ROWS_PER_SWEEP)
     ]
-    confirmed = attempt("confirm_failed", found, lambda one: _confirm(one, payments))
+    attempt("confirm_failed", found, lambda one: _confirm(one, payments))
     due = [
         pair
         for channel in payments.gateways
         for pair in payments.returns.list_returns_due(channel, now_ms, ROWS_PER_SWEEP)
     ]
-    returned = attempt("return_failed", due, lambda one: return_payment(*one, ports=payments))
+    attempt("return_failed", due, lambda one: return_payment(*one, ports=payments))
     waiting = [
         one
         for channel in withdrawals.gateways
         for one in withdrawals.book.list_to_look(channel, now_ms, ROWS_PER_SWEEP)
     ]
-    looked = attempt("look_failed", waiting, lambda one: look_at_transfer(one, ports=withdrawals))
+    attempt("look_failed", waiting, lambda one: look_at_transfer(one, ports=withdrawals))
     unpaid = payments.work.list_unpaid(now_ms - PAYMENT_LIFE_MS, ROWS_PER_SWEEP)
-    cancelled = attempt("cancel_failed", unpaid, lambda one: cancel_unpaid(one, ports=payments))
+    attempt("cancel_failed", unpaid, lambda one: cancel_unpaid(one, ports=payments))
     asked = [
         one
         for channel in authorizations.gateways
         for one in authorizations.book.list_waiting(channel, now_ms, ROWS_PER_SWEEP)
     ]
-    consents = attempt(
-        "consent_failed", asked, lambda one: look_at_authorization(one, ports=authorizations)
-    )
-    return PaymentSweepReport(
-        confirmed_count=confirmed[0],
-        returned_count=returned[0],
-        looked_count=looked[0],
-        cancelled_count=cancelled[0],
-        consent_count=consents[0],
-        failed_count=sum(
-            failed for _, failed in (confirmed, returned, looked, cancelled, consents)
-        ),
-    )
+    attempt("consent_failed", asked, lambda one: look_at_authorization(one, ports=authorizations))
+    return PaymentSweepReport(done_count, failed_count)
 
 
 def cancel_unpaid(packet_id: str, *, ports: PaymentPorts) -> bool:
