@@ -20,7 +20,7 @@ from redpacket.domain.packet import Person
 from redpacket.flows.reconciliation.reconcile import MOVING_MS
 from redpacket.ports.accounts import Request
 from testing.builders import a_claim, a_funding, a_packet
-from tests.integration.conftest import MakeUser, User, is_turned_away
+from tests.integration.conftest import MakeUser, User
 
 Eventually = Callable[[Callable[[], Any]], Any]
 Invoke = Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -146,7 +146,3 @@ def test_the_nightly_schedule_reports_the_same(a_user: MakeUser, invoke: Invoke)
     assert report["is_complete"]
     assert report["account_count"] >= 3
     assert [one for one in report["differences"] if one["rule"].startswith("I")] == []
-
-
-def test_only_operators_reconcile(a_user: MakeUser) -> None:
-    assert is_turned_away(a_user().http.post("/admin/reconcile"))

@@ -13,7 +13,7 @@ import pytest
 
 from local.stack import Stack
 from redpacket.domain.checks.facts import Told
-from tests.integration.conftest import Eventually, MakeUser, User, is_turned_away
+from tests.integration.conftest import MakeUser, User
 
 CONTRACT = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())
 ROUTES = {f"{method.upper()} {path}" for path, item in CONTRACT["paths"].items() for method in item}
@@ -208,100 +208,3 @@ def walk_payments(walk: Walk, ann: User, bob: User) -> None:
         call(reader, "POST /me/withdrawals/{withdrawal_id}/cancel", **named)
         for route in OF_GATEWAYS:
             call(reader, route, {"user_id": ANN})
-
-
-def test_a_stranger_reads_nothing_of_anothers_but_what_a_packet_shows(
-    a_user: MakeUser, eventually: Eventually
-) -> None:
-    owner, stranger = a_user(funds_fen=5_000), a_user()
-    packet_id = owner.send(total_fen=1_000, count=2).json()["packet_id"]
-    claim = owner.grab(packet_id).json()
-    eventually(lambda: owner.http.get("/me/received").json()["count"])
-    pretending = f"?user={owner.host_id}&sub={owner.host_id}&user_id={owner.host_id}"
-    headers = {"X-User": owner.host_id, "X-User-Id": owner.host_id, "X-Forwarded-User": "root"}
-
-    for path in ("/me", "/me/sent", "/me/received", "/me/transfers"):
-        own, hers = stranger.http.get(path), owner.http.get(path)
-        assert stranger.http.get(path + pretending, headers=headers).text == own.text
-        assert own.text != hers.text
-    cursor = owner.http.get("/me/transfers?limit=1").json()["next"]
-    leafed = stranger.http.get("/me/transfers", params={"cursor": cursor}).json()
-    assert leafed == {"items": [], "next": None}
-    record = stranger.record(packet_id)
-    assert record["mine"] is None
-    assert owner.record(packet_id)["mine"]["share_no"] == claim["share_no"]
-
-
-def test_a_stranger_does_nothing_in_anothers_name(a_user: MakeUser) -> None:
-    owner, stranger = a_user(funds_fen=5_000), a_user(funds_fen=100)
-    before_fen = owner.balance_fen()
-    body: dict[str, Any] = {"kind": "lucky", "total_fen": 1_000, "count": 2}
-    for field in ("sender", "sender_id", "user", "user_id", "sub", "account"):
-        answer = stranger.post("/packets", {**body, field: owner.host_id})
-        assert answer.json()["code"] == "invalid_request"
-    assert stranger.post("/packets", body).json()["code"] == "insufficient_funds"
-    named = stranger.http.put("/me/profile", json={"nickname": "x", "user": owner.host_id})
-    assert named.json()["code"] == "invalid_request"
-
-    # A key that another has used is a key of one's own.
-    sent = owner.send(key="the same key", total_fen=50, count=1).json()
-    again = stranger.send(key="the same key", total_fen=50, count=1).json()
-    assert again["packet_id"] != sent["packet_id"]
-    assert owner.balance_fen() == before_fen - 50
-    assert stranger.balance_fen() == 50
-
-
-def test_a_stranger_takes_no_share_that_was_meant_for_another(a_user: MakeUser) -> None:
-    owner, friend, stranger = a_user(funds_fen=5_000), a_user(), a_user()
-    exclusive = owner.send(recipients=[friend.user_token()]).json()["packet_id"]
-    in_two_steps = owner.send(opening="two_step").json()["packet_id"]
-    ticket = friend.grab(in_two_steps).json()["grab_token"]
-
-    assert stranger.grab(exclusive).json()["code"] == "not_invited"
-    assert stranger.open(in_two_steps, ticket).json()["code"] == "grab_token_invalid"
-    for name in ("user", "user_id", "sub", "taker"):
-        answer = stranger.http.post(f"/packets/{exclusive}/grab", json={name: friend.host_id})
-        assert answer.json()["code"] == "invalid_request"
-    assert friend.open(in_two_steps, ticket).json()["outcome"] == "claimed"
-
-
-def test_a_stranger_draws_and_reads_for_themselves_alone(a_user: MakeUser, boss: User) -> None:
-    owner, stranger = a_user(), a_user()
-    now_ms = int(time.time() * 1000)
-    plan = {"title": "own", "starts_at_ms": now_ms, "ends_at_ms": now_ms + 60_000, "status": "on"}
-    plan["draw_beacon"] = "none"
-    assert boss.http.put("/admin/campaigns/own-draws", json=plan).is_success
-    boss.http.put("/admin/switches/draw", json={"on": True})
-    path = "/campaigns/own-draws/draws"
-
-    def draw(user: User) -> Any:
-        for _ in range(60):
-            answer = user.draw("own-draws", "the same key")
-            if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
-                break
-            time.sleep(0.25)  # the switch was off in the walk
-        return answer.json()
-
-    first, second = draw(owner), draw(stranger)
-
-    # A key that another has used is a key of one's own.
-    assert first["draw_id"] != second["draw_id"]
-    for query in (
-        "",
-        f"?user={owner.host_id}&user_id={owner.host_id}",
-        f"?cursor={first['draw_id']}",
-    ):
-        mine = stranger.http.get(path + query).json()["items"]
-        assert [item["draw_id"] for item in mine] == [second["draw_id"]]
-    for name in ("user", "user_id", "draw_id", "prize_id"):
-        assert stranger.post(path, {name: owner.host_id}).json()["code"] == "invalid_request"
-
-
-@pytest.mark.parametrize("route", sorted(route for route in ROUTES if "/admin/" in route))
-def test_an_operators_route_is_for_operators(a_user: MakeUser, route: str) -> None:
-    names = {"packet_id": "A" * 22, "campaign_id": "party", "prize_id": "cash", "name": "send"}
-    names |= {"unit": "cash.1", "approval_id": "0" * 32, "user": "somebody"}
-
-    answer = Walk().call(a_user(), route, {}, **names)
-
-    assert is_turned_away(answer)
