@@ -13,9 +13,18 @@ import pytest
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.claim import EMPTIED_KEPT_MS, GrabOutcome
-from redpacket.domain.packet import Opening, Packet, PacketStatus, Rules
-from redpacket.ports.packets import ClaimCache
-from testing.builders import a_claim, a_packet, a_refund
+from redpacket.domain.packet import (
+    Opening,
+    Packet,
+    PacketStatus,
+    Rules,
+    is_cut,
+    part_count,
+    part_id,
+    part_of_share,
+)
+from redpacket.ports.packets import ClaimCache, PartCache
+from testing.builders import a_claim, a_packet, a_packet_id, a_refund
 from testing.fakes import FakeClaimCache, FakeClock
 from testing.servers import OperatorCache
 
@@ -45,7 +54,7 @@ def _pass_time(claim_cache: ClaimCache, ms: int) -> None:
         time.sleep(ms / 1000)
 
 
-def _packet(count: int = 3, **changes: int) -> Packet:
+def _packet(count: int = 3, **changes: Any) -> Packet:
     return a_packet(100 * count, count, created_at_ms=_now_ms() - 1000, **changes)
 
 
@@ -256,15 +265,18 @@ class _Story:
         self.random = random.Random(seed)
         self.clock = FakeClock(_now_ms())
         self.fake = FakeClaimCache(self.clock)
-        self.sides = [self.fake, RedisClaims(cache)]
+        inner: list[PartCache] = [self.fake, RedisClaims(cache)]
+        self.sides = [PartedClaims(one, clock=self.clock) for one in inner]
         self.packets = [self._packet() for _ in range(12)]
         # What the ledger would know: the taker of each number that is durable.
         self.fates: dict[str, dict[int, str]] = {one.packet_id: {} for one in self.packets}
 
     def _packet(self) -> Packet:
         pick = self.random.choice
+        ended = pick(({}, {}, {}, {"expires_at_ms": _now_ms() - 500}))
+        parts = pick((1, 1, 1, 3))
         return replace(
-            _packet(pick((1, 2, 3, 5)), **pick(({}, {}, {}, {"expires_at_ms": _now_ms() - 500}))),
+            _packet(parts * pick((1, 2, 3)), packet_id=a_packet_id(parts), **ended),
             status=pick((PacketStatus.OPEN, PacketStatus.OPEN, PacketStatus.CLOSING)),
             rules=pick((Rules(), Rules(), Rules(opening=Opening.TWO_STEP))),
         )
@@ -272,9 +284,10 @@ class _Story:
     def move(self) -> None:
         self.clock.at_ms = _now_ms()
         packet = self.random.choice(self.packets)
-        reopens_at_ms = self.fake.caches.get(packet.packet_id, {}).get("reopens_at_ms", 0)
-        if abs(reopens_at_ms - self.clock.at_ms) < 300:
-            return  # the server's clock may be on the other side
+        for cache_id in self._caches_of(packet):
+            reopens_at_ms = self.fake.caches.get(cache_id, {}).get("reopens_at_ms", 0)
+            if abs(reopens_at_ms - self.clock.at_ms) < 300:
+                return  # the server's clock may be on the other side
         user = self.random.choice("abcdefg")
         moves: list[Callable[[Packet, str], Callable[[ClaimCache], Any]]] = [
             *(self._load, self._close, self._admit, self._take, self._ask, self._fate),
@@ -284,11 +297,24 @@ class _Story:
         expected, found = (do(side) for side in self.sides)
         assert found == expected, (do, packet, user)
 
+    @staticmethod
+    def _caches_of(packet: Packet) -> list[str]:
+        parts = range(part_count(packet.packet_id))
+        is_whole = not is_cut(packet.packet_id)
+        return [packet.packet_id] if is_whole else [part_id(packet.packet_id, one) for one in parts]
+
+    def _held(self, packet: Packet, user: str) -> int:
+        """Return the user's number, or else any."""
+        held = self.sides[0].held_numbers(packet.packet_id, {user: 1}) or {}
+        return held.get(user, self.random.randint(1, packet.terms.count))
+
     def _grab(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
         return lambda side: _told(side.grab(packet.packet_id, user))
 
     def _take(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
-        if packet.rules.is_plain or not self.fake.is_loaded(packet.packet_id, 0):
+        if packet.rules.is_plain or not all(
+            self.fake.is_loaded(cache_id, 0) for cache_id in self._caches_of(packet)
+        ):
             return self._grab(packet, user)
         return lambda side: _told(side.take(packet.packet_id, user, packet.terms.stored))
 
@@ -300,14 +326,17 @@ class _Story:
             return lambda side: side.load_sent(packet)
         fates = self.fates[packet.packet_id].items()
         shares = [a_claim(packet, share_no, user) for share_no, user in fates]
+        if is_cut(packet.packet_id) and self.random.random() < 0.7:
+            part = self.random.randrange(part_count(packet.packet_id))
+            own = [one for one in shares if part_of_share(packet.packet_id, one.share_no) == part]
+            return lambda side: side.load(packet, own, part)
         return lambda side: side.load(packet, shares)
 
     def _fate(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
         """Make a claim durable, of which the cache may not know."""
         fates = self.fates[packet.packet_id]
         free = {*range(1, packet.terms.count + 1)} - fates.keys()
-        held = self.fake.holders(packet.packet_id)
-        share_no = held.get(user, self.random.randint(1, packet.terms.count))
+        share_no = self._held(packet, user)
         if share_no in free and user not in fates.values():
             fates[share_no] = user
         return self._ask(packet, user)
@@ -318,7 +347,7 @@ class _Story:
     def _correct(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
         """Do what a flow does that learns from the ledger whose the number is."""
         packet_id = packet.packet_id
-        share_no = self.fake.holders(packet_id).get(user, self.random.randint(1, 3))
+        share_no = self._held(packet, user)
         owner = self.fates[packet_id].get(share_no)
         owned = [no for no, name in self.fates[packet_id].items() if name == user]
         if owner and owner != user:

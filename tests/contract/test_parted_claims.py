@@ -1,4 +1,4 @@
-"""A packet in parts, on the claim cache in memory and on a real server."""
+"""A packet in parts, on the claim cache in memory."""
 
 from __future__ import annotations
 
@@ -69,21 +69,13 @@ class Boards:
         for part in parts:
             self.forget(part_id(packet.packet_id, part))
 
-    def pass_time(self, duration_ms: int) -> None:
-        self.clock.sleep_ms(duration_ms)
-        if isinstance(self.inner, RedisClaims):
-            time.sleep(duration_ms / 1000)
 
-
-@pytest.fixture(params=["fake", "redis"])
-def caches(request: pytest.FixtureRequest) -> Iterator[Boards]:
-    if request.param == "fake":
-        clock = FakeClock(_now_ms())
-        memory = FakeClaimCache(clock)
-        yield Boards(memory, lambda cache_id: memory.caches.pop(cache_id, None), clock)
-    else:
-        cache: OperatorCache = request.getfixturevalue("cache")
-        yield Boards(RedisClaims(cache), lambda cache_id: cache.delete(keys.claim_cache(cache_id)))
+@pytest.fixture
+def caches() -> Boards:
+    """Caches in memory: test_claim_cache.py compares packets in parts with a real server."""
+    clock = FakeClock(_now_ms())
+    memory = FakeClaimCache(clock)
+    return Boards(memory, lambda cache_id: memory.caches.pop(cache_id, None), clock)
 
 
 def _now_ms() -> int:
@@ -217,7 +209,7 @@ def test_a_number_that_comes_back_to_any_part_is_handed_out_again(
         caches.claim_cache.release(packet.packet_id, user_id, share_no)
 
     assert caches.grab(packet, "late")[0] == "packet_emptied"
-    caches.pass_time(EMPTIED_KEPT_MS)
+    caches.clock.sleep_ms(EMPTIED_KEPT_MS)
     assert caches.grab(packet, "late") == ("claimed", share_no)
     assert caches.grab(packet, user_id) == ("packet_emptied", None)
 
@@ -249,7 +241,7 @@ def test_a_number_is_swapped_for_the_one_that_the_user_owns(
         claim_cache.reassign(packet.packet_id, user_id, share_no, owned_no=owned_no)
 
     assert caches.grab(packet, user_id) == ("already_claimed", owned_no)
-    caches.pass_time(EMPTIED_KEPT_MS)
+    caches.clock.sleep_ms(EMPTIED_KEPT_MS)
     assert caches.grab(packet, "late") == ("claimed", share_no)
     assert caches.grab(packet, "later") == ("packet_emptied", None)
 
