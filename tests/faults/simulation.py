@@ -87,13 +87,13 @@ def run_schedules(
     return result
 
 
-def run_on_all_cores(count: int, seed: int, *, of: str, **options: bool) -> Result:
+def run_on_all_cores(count: int, seed: int, *, of: str, is_naive: bool = False) -> Result:
     """Run *count* schedules in as many processes as there are cores; the result is the same."""
     total = Result()
     starts = range(seed, seed + count, _CHUNK)
     sizes = [min(_CHUNK, seed + count - start) for start in starts]
     with ProcessPoolExecutor() as pool:
-        run = partial(run_schedules, of=of, **options)
+        run = partial(run_schedules, of=of, is_naive=is_naive)
         for part in pool.map(run, sizes, starts):
             total.schedules += part.schedules
             total.steps += part.steps
