@@ -98,11 +98,7 @@ def turn_switch(request: RequestOf[SwitchBody]) -> HttpAnswer[Switch]:
     return HttpAnswer(views.switch_view(state))
 
 
-@handler.route(
-    "POST /admin/risk",
-    scopes=ADMINS,
-    refusals=(InvalidRequest, Unavailable),
-)
+@handler.route("POST /admin/risk", scopes=ADMINS, refusals=(InvalidRequest, Unavailable))
 def judge_user(request: RequestOf[RiskBody]) -> HttpAnswer[Risk]:
     """Keep the host's verdict on a user; their next claim or draw sees it."""
     body = body_of(RiskBody, request)
@@ -209,8 +205,6 @@ def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
 def read_journal(request: HttpRequest) -> HttpAnswer[Journal]:
     """List what operators did, newest first."""
     page, cursor = wiring.actions.list_actions(
-        listed.subject_of(request),
-        listed.action_cursor_of(request),
-        listed.list_limit_of(request),
+        listed.subject_of(request), listed.action_cursor_of(request), listed.list_limit_of(request)
     )
     return HttpAnswer({"items": [listed.action_view(noted) for noted in page], "next": cursor})

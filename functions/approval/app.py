@@ -57,14 +57,7 @@ def read_approvals(request: HttpRequest) -> HttpAnswer[ApprovalPage]:
     "POST /admin/approvals/{approval_id}/approve",
     parameters=(approval_id_of,),
     scopes=TREASURERS,
-    refusals=(
-        *_DECIDING,
-        CampaignNotFound,
-        CampaignEnded,
-        InsufficientFunds,
-        InvalidRequest,
-        Busy,
-    ),
+    refusals=(*_DECIDING, CampaignNotFound, CampaignEnded, InsufficientFunds, InvalidRequest, Busy),
 )
 def approve(request: HttpRequest) -> HttpAnswer[ListedApproval]:
     """Approve what another operator asked for; it is applied at once, and once."""

@@ -63,9 +63,7 @@ def watch_campaign(request: HttpRequest) -> HttpAnswer[CampaignAdmin]:
     statuses=(200, 201, 202),
     refusals=(CampaignNotFound, VersionConflict, InvalidRequest, Unavailable),
 )
-def edit_campaign(
-    request: RequestOf[CampaignBody],
-) -> HttpAnswer[CampaignAdmin | AwaitingApproval]:
+def edit_campaign(request: RequestOf[CampaignBody]) -> HttpAnswer[CampaignAdmin | AwaitingApproval]:
     """Create a campaign (201), edit it (200), or ask for approval of its budget (202)."""
     campaign_id = campaign_id_of(request)
     body = body_of(CampaignBody, request)

@@ -27,11 +27,7 @@ from redpacket.domain.errors import (
 from redpacket.edge import guards
 from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.parameters import key_hash_of
-from redpacket.edge.payment_parameters import (
-    payment_id_of,
-    withdrawal_id_of,
-    withdrawals_cursor_of,
-)
+from redpacket.edge.payment_parameters import payment_id_of, withdrawal_id_of, withdrawals_cursor_of
 from redpacket.edge.payment_views import (
     consent_view,
     debt_view,

@@ -106,11 +106,6 @@ def decide_winner(request: RequestOf[WinnerBody]) -> HttpAnswer[DecidedWinner]:
     campaign_id, (prize_id, unit_no) = campaign_id_of(request), unit_of(request)
     body = body_of(WinnerBody, request)
     winner = wiring.decide_winner(
-        campaign_id,
-        prize_id,
-        unit_no,
-        body.decision,
-        body.note,
-        operator_of(request),
+        campaign_id, prize_id, unit_no, body.decision, body.note, operator_of(request)
     )
     return HttpAnswer(winner_view(winner))

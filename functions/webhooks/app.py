@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.errors import (
-    InvalidRequest,
-    Unavailable,
-    VersionConflict,
-    WebhookNotFound,
-)
+from redpacket.domain.errors import InvalidRequest, Unavailable, VersionConflict, WebhookNotFound
 from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.asking import note_replay, note_rotation, note_webhook
 from redpacket.edge.request import HttpRequest, RequestOf
 from redpacket.edge.schemas.bodies import body_of
 from redpacket.edge.schemas.webhooks import WebhookBody
 from redpacket.edge.scopes import ADMINS
-from redpacket.edge.webhook_views import (
-    attempt_view,
-    details_view,
-    webhook_name_of,
-    webhook_view,
-)
+from redpacket.edge.webhook_views import attempt_view, details_view, webhook_name_of, webhook_view
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:

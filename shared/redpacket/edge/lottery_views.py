@@ -171,10 +171,7 @@ def _won_prize(prize: Prize) -> campaigns.WonPrize:
 def drawn_view(drawn: Drawn) -> campaigns.Drawn:
     """Show a user what they drew."""
     draw = drawn.draw
-    return {
-        **_one_draw(draw),
-        "attempts_left": drawn.attempts_left,
-    }
+    return {**_one_draw(draw), "attempts_left": drawn.attempts_left}
 
 
 def draws_view(page: DrawPage) -> campaigns.Draws:

@@ -107,8 +107,7 @@ def _people(record: Record, viewer: Person | None = None) -> views.People:
     shares = [*record.claims, record.luckiest, record.mine]
     people = [record.packet.sender, *(share.taker for share in shares if share)]
     return views.People(
-        wiring.shown_profiles.list_profiles([person.user_id for person in people if person]),
-        viewer,
+        wiring.shown_profiles.list_profiles([person.user_id for person in people if person]), viewer
     )
 
 

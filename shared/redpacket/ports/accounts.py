@@ -10,10 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from redpacket.domain.approvals import Allowance
-    from redpacket.domain.claim import (
-        ShareFate,
-        ShareRef,
-    )
+    from redpacket.domain.claim import ShareFate, ShareRef
     from redpacket.domain.ledger import Entry, Receipt, Transfer, YearSums
     from redpacket.domain.operators import Action
     from redpacket.domain.packet import Packet, PacketEnd, Person
@@ -36,11 +33,7 @@ class Funding(Protocol):
     """Takes the money of packets from their senders, once per request."""
 
     def fund(
-        self,
-        packet: Packet,
-        transfer: Transfer,
-        request: Request,
-        action: Action | None = None,
+        self, packet: Packet, transfer: Transfer, request: Request, action: Action | None = None
     ) -> str:
         """Take the total from the sender and put the packet, once per request; note *action*.
 

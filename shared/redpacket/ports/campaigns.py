@@ -37,10 +37,7 @@ class Campaigns(Protocol):
         """Return the campaign, read strongly."""
 
     def create(
-        self,
-        campaign: Campaign,
-        action: Action | None = None,
-        spent: Allowance | None = None,
+        self, campaign: Campaign, action: Action | None = None, spent: Allowance | None = None
     ) -> bool:
         """Put a campaign, note *action* and count *spent*.
 

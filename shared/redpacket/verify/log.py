@@ -18,13 +18,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from redpacket.domain.log import (
-    Commitment,
-    CommitmentKind,
-    LogHead,
-    SignedHead,
-    id_hash_of,
-)
+from redpacket.domain.log import Commitment, CommitmentKind, LogHead, SignedHead, id_hash_of
 from redpacket.domain.merkle import Peaks, is_consistent, is_included
 from redpacket.verify.files import Document, Unreadable, get, shown_time
 

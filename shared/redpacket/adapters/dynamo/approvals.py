@@ -59,11 +59,7 @@ class DynamoApprovals:
     def ask(self, approval: Approval, people: Sequence[Person], action: Action) -> bool:
         noted = [row for person in people for row in items.note_person(self._profiles, person)]
         return self._dynamo.try_transact(
-            [
-                put(self._approvals, _row(approval)),
-                *noted,
-                *note_action(self._journal, action),
-            ]
+            [put(self._approvals, _row(approval)), *noted, *note_action(self._journal, action)]
         )
 
     def find_approval(self, approval_id: str) -> Approval | None:

@@ -75,10 +75,7 @@ class DynamoCampaigns:
         return campaign_of(row) if row else None
 
     def create(
-        self,
-        campaign: Campaign,
-        action: Action | None = None,
-        spent: Allowance | None = None,
+        self, campaign: Campaign, action: Action | None = None, spent: Allowance | None = None
     ) -> bool:
         # Grabs find campaigns, and have no use for prizes.
         from redpacket.adapters.dynamo.actions import note_action

@@ -9,14 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from redpacket.adapters.dynamo import keys, log_keys
-from redpacket.adapters.dynamo.client import (
-    KEYS_PER_READ,
-    Dynamo,
-    Operation,
-    put,
-    update,
-    values,
-)
+from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Operation, put, update, values
 from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.log import Commitment, CommitmentKind
 from redpacket.ports.log import NotedCommitment

@@ -10,13 +10,7 @@ from collections.abc import Sequence
 from redpacket.adapters.dynamo import campaign_keys, payment_keys
 from redpacket.adapters.dynamo.audiences import DynamoAudiences
 from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Operation, update, values
-from redpacket.adapters.dynamo.payees import (
-    IS_THEIRS,
-    DynamoPayees,
-    as_seen,
-    closing,
-    seen_in,
-)
+from redpacket.adapters.dynamo.payees import IS_THEIRS, DynamoPayees, as_seen, closing, seen_in
 from redpacket.domain.authorization import AuthorizationStatus
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.gateway import Channel

@@ -64,11 +64,7 @@ class DynamoFunding:
         self._open_packets_max = open_packets_max
 
     def fund(
-        self,
-        packet: Packet,
-        transfer: Transfer,
-        request: Request,
-        action: Action | None = None,
+        self, packet: Packet, transfer: Transfer, request: Request, action: Action | None = None
     ) -> str:
         marker = _sent_by(request)
         rows: list[Guarded[RedPacketError]] = []

@@ -6,12 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from redpacket.adapters.dynamo import items, keys
-from redpacket.adapters.dynamo.books import (
-    BookPages,
-    entry_row,
-    receipt_row,
-    sums_of,
-)
+from redpacket.adapters.dynamo.books import BookPages, entry_row, receipt_row, sums_of
 from redpacket.adapters.dynamo.client import (
     ConflictPersists,
     Dynamo,
@@ -23,10 +18,7 @@ from redpacket.adapters.dynamo.client import (
     refusals,
     update,
 )
-from redpacket.adapters.dynamo.posting import (
-    change_balance,
-    post_operations,
-)
+from redpacket.adapters.dynamo.posting import change_balance, post_operations
 from redpacket.domain.claim import ShareFate, ShareRef
 from redpacket.domain.ledger import (
     Entry,

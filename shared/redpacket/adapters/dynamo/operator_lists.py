@@ -73,11 +73,7 @@ class DynamoOperatorLists:
 def _due_row(shard: int, at_ms: int, packet_id: str) -> WireItem:
     """Return the place of a packet in the index: packets of one moment have no other order."""
     return to_wire(
-        {
-            **keys.packet(packet_id),
-            "work_pk": keys.work("due", shard),
-            "work_at_ms": at_ms,
-        }
+        {**keys.packet(packet_id), "work_pk": keys.work("due", shard), "work_at_ms": at_ms}
     )
 
 

@@ -38,11 +38,7 @@ class DynamoPackets(DynamoShares):
     """Implements Packets."""
 
     def __init__(
-        self,
-        dynamo: Dynamo,
-        packets_table: str,
-        shares_table: str,
-        seeds: SeedKeys | None = None,
+        self, dynamo: Dynamo, packets_table: str, shares_table: str, seeds: SeedKeys | None = None
     ) -> None:
         super().__init__(dynamo, shares_table)
         self._packets = packets_table

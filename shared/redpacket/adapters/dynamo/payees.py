@@ -9,15 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from redpacket.adapters.dynamo import payment_keys
-from redpacket.adapters.dynamo.client import (
-    Dynamo,
-    Guarded,
-    Operation,
-    Row,
-    Value,
-    put,
-    update,
-)
+from redpacket.adapters.dynamo.client import Dynamo, Guarded, Operation, Row, Value, put, update
 from redpacket.adapters.dynamo.payment_items import account_of, account_row, work_list
 from redpacket.domain.authorization import AuthorizationStatus
 from redpacket.domain.errors import InvariantViolated, OpenidInUse, RedPacketError, Unavailable

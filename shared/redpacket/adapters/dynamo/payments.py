@@ -38,15 +38,9 @@ from redpacket.domain.gateway import (
     bill_day,
     bill_day_start_ms,
 )
-from redpacket.domain.ledger import (
-    Transfer,
-)
+from redpacket.domain.ledger import Transfer
 from redpacket.domain.packet import Packet, PacketStatus
-from redpacket.domain.payments import (
-    Payment,
-    PaymentStatus,
-    credit_transfer,
-)
+from redpacket.domain.payments import Payment, PaymentStatus, credit_transfer
 from redpacket.ports.accounts import Request
 from redpacket.ports.payments import PaymentLimits
 

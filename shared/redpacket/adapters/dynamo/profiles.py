@@ -53,9 +53,7 @@ class DynamoProfiles:
         for user_id, row in self._rows(user_ids, KNOWN).items():
             nickname, host_id = row.get("nickname") or row.get("token_nickname"), row.get("host_id")
             people[user_id] = Person(
-                user_id,
-                str(nickname) if nickname else None,
-                str(host_id) if host_id else None,
+                user_id, str(nickname) if nickname else None, str(host_id) if host_id else None
             )
         return people
 

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redpacket.adapters.dynamo.client import (
-    ConflictPersists,
-    Dynamo,
-    Guarded,
-    Refusal,
-    Row,
-    put,
-)
+from redpacket.adapters.dynamo.client import ConflictPersists, Dynamo, Guarded, Refusal, Row, put
 from redpacket.domain.errors import Busy, IdempotencyKeyReused, RedPacketError
 from redpacket.ports.accounts import Request
 

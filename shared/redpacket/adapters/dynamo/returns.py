@@ -7,13 +7,7 @@ from typing import Any
 
 from redpacket.adapters.dynamo import payment_keys
 from redpacket.adapters.dynamo.books import entry_row
-from redpacket.adapters.dynamo.client import (
-    Dynamo,
-    check,
-    put,
-    update,
-    values,
-)
+from redpacket.adapters.dynamo.client import Dynamo, check, put, update, values
 from redpacket.adapters.dynamo.payment_items import (
     line_back,
     line_in,
@@ -27,11 +21,7 @@ from redpacket.adapters.dynamo.payment_items import (
 from redpacket.adapters.dynamo.payment_reads import oldest
 from redpacket.adapters.dynamo.posting import change_balance, post_operations
 from redpacket.domain.errors import InvariantViolated
-from redpacket.domain.gateway import (
-    Channel,
-    RefundFound,
-    Transaction,
-)
+from redpacket.domain.gateway import Channel, RefundFound, Transaction
 from redpacket.domain.ledger import (
     Transfer,
     TransferKind,

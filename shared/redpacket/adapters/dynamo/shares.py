@@ -8,12 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from redpacket.adapters.dynamo import items, keys
-from redpacket.adapters.dynamo.client import (
-    KEYS_PER_READ,
-    Dynamo,
-    update,
-    values,
-)
+from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, update, values
 from redpacket.domain.claim import ShareFate, ShareRef, Taker
 from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.packet import fate_partitions, part_count
@@ -34,11 +29,7 @@ _SHARES_PER_BLOCK = 18
 class DynamoShares:
     """The half of `Packets` that is about shares."""
 
-    def __init__(
-        self,
-        dynamo: Dynamo,
-        shares_table: str,
-    ) -> None:
+    def __init__(self, dynamo: Dynamo, shares_table: str) -> None:
         self._dynamo = dynamo
         self._shares = shares_table
 

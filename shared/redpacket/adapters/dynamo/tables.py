@@ -12,12 +12,7 @@ from redpacket.adapters.dynamo.campaign_items import campaign_of
 from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Row, values
 from redpacket.adapters.dynamo.draw_items import draw_of, unit_of
 from redpacket.adapters.dynamo.log import DynamoLog
-from redpacket.adapters.dynamo.payment_items import (
-    payment_of,
-    refund_of,
-    return_of,
-    withdrawal_of,
-)
+from redpacket.adapters.dynamo.payment_items import payment_of, refund_of, return_of, withdrawal_of
 from redpacket.adapters.dynamo.shown_items import table_of
 from redpacket.domain.checks.facts import PlayerDay, Unit
 from redpacket.domain.errors import InvariantViolated

@@ -7,14 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from redpacket.adapters.dynamo import operator_keys
-from redpacket.adapters.dynamo.client import (
-    KEYS_PER_READ,
-    Dynamo,
-    Value,
-    put,
-    update,
-    values,
-)
+from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Value, put, update, values
 from redpacket.adapters.webhooks.messages import event_of, event_text
 from redpacket.domain.events import EventType
 from redpacket.domain.webhooks import DEAD_KEPT_MS, Attempt, Delivery, SealedSecret, Webhook

@@ -7,14 +7,7 @@ from typing import Any
 
 from redpacket.adapters.dynamo import draw_keys
 from redpacket.adapters.dynamo.actions import note_action
-from redpacket.adapters.dynamo.client import (
-    KEYS_PER_READ,
-    Dynamo,
-    Operation,
-    Row,
-    update,
-    values,
-)
+from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Operation, Row, update, values
 from redpacket.domain.operators import Action
 from redpacket.domain.winners import Decision, Winner, WinnerStatus
 

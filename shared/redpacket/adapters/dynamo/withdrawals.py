@@ -9,14 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from redpacket.adapters.dynamo import keys, payment_keys
-from redpacket.adapters.dynamo.client import (
-    Dynamo,
-    Guarded,
-    Row,
-    Value,
-    put,
-    update,
-)
+from redpacket.adapters.dynamo.client import Dynamo, Guarded, Row, Value, put, update
 from redpacket.adapters.dynamo.payment_items import (
     line_row,
     withdrawal_of,
@@ -27,11 +20,7 @@ from redpacket.adapters.dynamo.payment_lists import page_of, read_page
 from redpacket.adapters.dynamo.payment_reads import get_all, oldest
 from redpacket.adapters.dynamo.posting import exists, post, post_operations
 from redpacket.adapters.dynamo.requests import find_result, transact_once
-from redpacket.domain.errors import (
-    InvariantViolated,
-    RedPacketError,
-    WithdrawalLimitReached,
-)
+from redpacket.domain.errors import InvariantViolated, RedPacketError, WithdrawalLimitReached
 from redpacket.domain.gateway import BillKind, BillLine, Channel, TransferFound
 from redpacket.domain.withdrawals import (
     Stop,

@@ -63,11 +63,7 @@ class DynamoWorkLists:
     def _delay(self, table: str, key: dict[str, str], until_ms: int) -> None:
         self._dynamo.write(
             update(
-                table,
-                key,
-                "SET work_at_ms = :until_ms",
-                condition=COMES_BEFORE,
-                until_ms=until_ms,
+                table, key, "SET work_at_ms = :until_ms", condition=COMES_BEFORE, until_ms=until_ms
             )
         )
 

@@ -183,11 +183,7 @@ class WeChatIn:
                 "transaction_id": order.transaction_id,
                 "out_refund_no": order.refund_no,
                 "notify_url": self._settings.notify_url,
-                "amount": {
-                    "refund": order.amount_fen,
-                    "total": order.total_fen,
-                    "currency": "CNY",
-                },
+                "amount": {"refund": order.amount_fen, "total": order.total_fen, "currency": "CNY"},
             },
         )
         return self._refund_found(answer, order.refund_no)

@@ -6,13 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from redpacket.domain.checks.facts import Difference
-from redpacket.domain.ledger import (
-    DEPOSITS,
-    FEN_MAX,
-    Entry,
-    has_book,
-    may_go_below_zero,
-)
+from redpacket.domain.ledger import DEPOSITS, FEN_MAX, Entry, has_book, may_go_below_zero
 
 
 def check_conservation(balances_fen: Mapping[str, int], held_fen: int) -> list[Difference]:

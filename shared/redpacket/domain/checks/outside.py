@@ -50,9 +50,7 @@ class OutsideFacts:
 
 
 def expected_outside(
-    payments: Iterable[Payment],
-    refunds: Iterable[PaymentRefund],
-    withdrawals: Iterable[Withdrawal],
+    payments: Iterable[Payment], refunds: Iterable[PaymentRefund], withdrawals: Iterable[Withdrawal]
 ) -> list[Entry]:
     """Return the entries that these rows ask for."""
     found = [entry for payment in payments for entry in payment_entries(payment)]

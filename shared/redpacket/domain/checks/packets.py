@@ -7,9 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 
 from redpacket.domain.checks.facts import Difference, PacketFacts, Tally, Told
 from redpacket.domain.claim import Fate, ShareFate, Taker
-from redpacket.domain.ledger import (
-    user_account,
-)
+from redpacket.domain.ledger import user_account
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus
 from redpacket.domain.payments import PAYMENT_LIFE_MS
 from redpacket.domain.split import share_amount_fen

@@ -9,13 +9,7 @@ from typing_extensions import TypedDict
 
 from redpacket.domain.campaign import AUDIENCE_MAX, AudienceMode, DrawBeacon, WhenSoldOut
 from redpacket.domain.ledger import FEN_MAX
-from redpacket.domain.lottery import (
-    POINT_BITS,
-    PRIZES_MAX,
-    SEED_BYTES,
-    UNITS_MAX,
-    PrizeKind,
-)
+from redpacket.domain.lottery import POINT_BITS, PRIZES_MAX, SEED_BYTES, UNITS_MAX, PrizeKind
 from redpacket.edge.answers.values import (
     SOME_DIGEST,
     AnyFen,
@@ -46,12 +40,10 @@ class Rules(TypedDict):
 
     attempts_per_user_per_day: PerUser
     wins_per_user_per_day: Annotated[
-        PerUser,
-        Field(description="After that many wins the rest of the day is misses."),
+        PerUser, Field(description="After that many wins the rest of the day is misses.")
     ]
     guaranteed_after_misses: Annotated[
-        PerUser,
-        Field(description="After so many misses in a row the next draw wins; 0: never."),
+        PerUser, Field(description="After so many misses in a row the next draw wins; 0: never.")
     ]
     helps_per_user_per_day: Annotated[
         PerUser,
@@ -80,10 +72,7 @@ class ShownPrize(WonPrize):
 
     description: Annotated[str, Field(examples=["For all who stayed in the city."])]
     attributes: Annotated[
-        dict[
-            Annotated[str, StringConstraints(pattern=ATTRIBUTE_NAME)],
-            str | int | bool,
-        ],
+        dict[Annotated[str, StringConstraints(pattern=ATTRIBUTE_NAME)], str | int | bool],
         Field(
             description="Up to 20 values of the operator's own.",
             json_schema_extra={"additionalProperties": False},
@@ -194,13 +183,11 @@ class DrawnBy(TypedDict):
     """What today's draws wait for."""
 
     draw_beacon: Annotated[
-        DrawBeacon,
-        Field(description="`day`: the draws of a day take a round of a public beacon."),
+        DrawBeacon, Field(description="`day`: the draws of a day take a round of a public beacon.")
     ]
     beacon: Annotated[Beacon | None, Field(description="Null without a beacon.")]
     beacon_round: Annotated[
-        RoundNo | None,
-        Field(description="The round that decides today; null without a beacon."),
+        RoundNo | None, Field(description="The round that decides today; null without a beacon.")
     ]
     beacon_at_ms: Annotated[
         AtMs | None,
@@ -242,8 +229,7 @@ class CampaignAdmin(_Today):
 
     prizes: Annotated[list[PrizeAdmin], Field(max_length=PRIZES_MAX)]
     miss_weight: Annotated[
-        Weight,
-        Field(description="The weight of winning nothing, relative to those of the prizes."),
+        Weight, Field(description="The weight of winning nothing, relative to those of the prizes.")
     ]
     passphrase: Annotated[
         Word | None,
@@ -359,8 +345,7 @@ class DrawProof(TypedDict):
     campaign_id: CampaignId
     day: Day
     commitment: Annotated[
-        Digest,
-        Field(description="What the campaign has shown since it was created."),
+        Digest, Field(description="What the campaign has shown since it was created.")
     ]
     seed: Annotated[
         str,

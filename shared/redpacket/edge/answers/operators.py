@@ -29,8 +29,7 @@ class Difference(TypedDict):
     """One rule that something breaks."""
 
     rule: Annotated[
-        Word,
-        Field(description="The invariant's number, or where it was found.", examples=["I4"]),
+        Word, Field(description="The invariant's number, or where it was found.", examples=["I4"])
     ]
     subject: Annotated[Word, Field(examples=[f"packet {SOME_PACKET_ID}"])]
     what: Annotated[Word, Field(examples=["settled_fen"])]

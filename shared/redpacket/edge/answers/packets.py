@@ -51,8 +51,7 @@ from redpacket.edge.schemas.sending import COUNT_MAX
 AvatarUrl = Annotated[
     HttpsUrl | None,
     Field(
-        description="An https address on one of the deployment's `AvatarHosts`.",
-        examples=[None],
+        description="An https address on one of the deployment's `AvatarHosts`.", examples=[None]
     ),
 ]
 
@@ -80,8 +79,7 @@ class Claim(TypedDict):
     """A taker's claim; the amount is durable."""
 
     outcome: Annotated[
-        Literal["claimed", "already_claimed"],
-        Field(description="What became of the request."),
+        Literal["claimed", "already_claimed"], Field(description="What became of the request.")
     ]
     packet_id: PacketId
     share_no: ShareNo
@@ -247,8 +245,7 @@ class Feed(TypedDict):
     sender: PublicPerson
     count: ShareCount
     claimed_count: Annotated[
-        int,
-        Field(ge=0, le=COUNT_MAX, description="Shares that were taken.", examples=[1]),
+        int, Field(ge=0, le=COUNT_MAX, description="Shares that were taken.", examples=[1])
     ]
     remaining_count: RemainingCount
     total_fen: TotalFen
@@ -291,8 +288,7 @@ class Proof(TypedDict):
         ),
     ]
     first_share_no: Annotated[
-        int,
-        Field(ge=1, le=CURSOR_MAX + 1, description="Whose amount is the first of the page."),
+        int, Field(ge=1, le=CURSOR_MAX + 1, description="Whose amount is the first of the page.")
     ]
     amounts_fen: Annotated[
         Sequence[Annotated[int, Field(ge=1, le=FEN_MAX)]], Field(max_length=PROOF_LIMIT_MAX)
@@ -364,8 +360,7 @@ class Transfer(TypedDict):
         ),
     ]
     counterparty: Annotated[
-        Word,
-        Field(description="Where the money came from or went to.", examples=[SOME_PACKET_ID]),
+        Word, Field(description="Where the money came from or went to.", examples=[SOME_PACKET_ID])
     ]
     at_ms: AtMs
 

@@ -122,8 +122,7 @@ class Consent(TypedDict):
     """Whether transfers to the caller need a tap each."""
 
     status: Annotated[
-        AuthorizationStatus,
-        Field(description="`active`: transfers need no confirmation."),
+        AuthorizationStatus, Field(description="`active`: transfers need no confirmation.")
     ]
     wechat: Annotated[
         Confirmation | None,

@@ -8,9 +8,7 @@ from pydantic import Field, StringConstraints
 
 from redpacket.domain.campaign import CAMPAIGN_ID, CampaignStatus
 from redpacket.domain.ledger import FEN_MAX
-from redpacket.domain.lottery import (
-    PRIZE_ID,
-)
+from redpacket.domain.lottery import PRIZE_ID
 from redpacket.domain.packet import AmountsShown, Kind, Opening, PacketStatus
 from redpacket.domain.packet_id import PACKET_ID
 from redpacket.domain.split import Split
@@ -51,16 +49,14 @@ EndsAtMs = Annotated[AtMs, Field(examples=[SOME_AT_MS + 86_400_000])]
 EmptiedInMs = Annotated[
     Annotated[int, Field(ge=0)] | None,
     Field(
-        description="From the start to the last claim; null while shares are left.",
-        examples=[None],
+        description="From the start to the last claim; null while shares are left.", examples=[None]
     ),
 ]
 ShareCount = Annotated[
     int, Field(ge=1, le=COUNT_MAX, description="How many shares.", examples=[10])
 ]
 ShareNo = Annotated[
-    int,
-    Field(ge=1, le=COUNT_MAX, description="The number of the share, from 1.", examples=[3]),
+    int, Field(ge=1, le=COUNT_MAX, description="The number of the share, from 1.", examples=[3])
 ]
 RemainingCount = Annotated[
     int, Field(ge=0, le=COUNT_MAX, description="Shares that are left.", examples=[9])
@@ -118,8 +114,7 @@ ClaimedFen = Annotated[
     ),
 ]
 ShownAmounts = Annotated[
-    AmountsShown,
-    Field(description="`end` hides others' amounts until the packet has ended."),
+    AmountsShown, Field(description="`end` hides others' amounts until the packet has ended.")
 ]
 CoverUrl = Annotated[
     HttpsUrl | None,
@@ -129,8 +124,7 @@ CoverUrl = Annotated[
     ),
 ]
 Next = Annotated[
-    Word | None,
-    Field(description="The next page's `cursor`; null on the last.", examples=[None]),
+    Word | None, Field(description="The next page's `cursor`; null on the last.", examples=[None])
 ]
 ToldStatus = Annotated[CampaignStatus, Field(description="Where it stands.")]
 

@@ -58,8 +58,7 @@ class RulesBody(StrictBody):
         Field(description="0: no limit. After that many wins the rest of the day is misses."),
     ] = 0
     guaranteed_after_misses: Annotated[
-        PerUser,
-        Field(description="After so many misses in a row the next draw wins; 0: never."),
+        PerUser, Field(description="After so many misses in a row the next draw wins; 0: never.")
     ] = 0
     helps_per_user_per_day: Annotated[
         PerUser,

@@ -65,8 +65,7 @@ class PrizeBody(StrictBody):
     total: Annotated[Units, Field(description="Units in all; `delta` changes it.")]
     per_day: Annotated[Units, Field(description="Most units a day; 0: no limit.")] = 0
     per_hour: Annotated[
-        Units,
-        Field(description="Units set free with each hour since the start; 0: all at once."),
+        Units, Field(description="Units set free with each hour since the start; 0: all at once.")
     ] = 0
     amount_fen: Annotated[
         Fen | None, Field(description="Of one unit of a cash prize; goods have none.")
@@ -130,9 +129,7 @@ class StockBody(StrictBody):
     delta: Annotated[
         int,
         Field(
-            ge=-UNITS_MAX,
-            le=UNITS_MAX,
-            description="Units to add; negative ones are taken away.",
+            ge=-UNITS_MAX, le=UNITS_MAX, description="Units to add; negative ones are taken away."
         ),
     ]
     version: SeenVersion = None

@@ -102,8 +102,7 @@ class SendBody(StrictBody):
     ] = None
     passphrase: OwnPassphrase = None
     passphrase_threshold: Annotated[
-        int,
-        Field(ge=1, le=100, description="How alike a long passphrase must sound, in percent."),
+        int, Field(ge=1, le=100, description="How alike a long passphrase must sound, in percent.")
     ] = THRESHOLD_DEFAULT
     campaign_id: Annotated[
         Annotated[str, StringConstraints(pattern=f"^{CAMPAIGN_ID.pattern}$")] | None,

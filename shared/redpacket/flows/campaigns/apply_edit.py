@@ -125,10 +125,7 @@ def load_edited(campaign_id: str, *, ports: EditPorts) -> None:
     """
     try:
         load_campaign(
-            campaign_id,
-            draws=ports.draws,
-            claim_cache=ports.draw_cache,
-            clock=ports.clock,
+            campaign_id, draws=ports.draws, claim_cache=ports.draw_cache, clock=ports.clock
         )
     except Unavailable as error:
         ports.journal.failure("campaign_not_loaded", error, campaign_id=campaign_id)

@@ -10,11 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redpacket.domain.errors import CampaignNotFound, Unavailable
-from redpacket.domain.lottery import (
-    LotterySnapshot,
-    PageNote,
-    draw_day,
-)
+from redpacket.domain.lottery import LotterySnapshot, PageNote, draw_day
 from redpacket.domain.process_cache import ProcessCache
 from redpacket.ports.campaigns import DrawCache, Draws
 from redpacket.ports.runtime import Clock, Journal
@@ -47,12 +43,7 @@ class CachedLotteries:
     """The lotteries as users of one process see them; without the store the last page holds."""
 
     def __init__(
-        self,
-        draws: Draws,
-        claim_cache: DrawCache,
-        *,
-        clock: Clock,
-        journal: Journal,
+        self, draws: Draws, claim_cache: DrawCache, *, clock: Clock, journal: Journal
     ) -> None:
         self._draws = draws
         self._claim_cache = claim_cache

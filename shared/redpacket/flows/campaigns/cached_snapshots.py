@@ -20,13 +20,7 @@ _SIZE_MAX = 100
 class CachedSnapshots:
     """The lotteries as one process knows them; where the store is away the last value holds."""
 
-    def __init__(
-        self,
-        draws: Draws,
-        *,
-        clock: Clock,
-        journal: Journal,
-    ) -> None:
+    def __init__(self, draws: Draws, *, clock: Clock, journal: Journal) -> None:
         self._draws = draws
         self._journal = journal
         self._tables: ProcessCache[str, LotterySnapshot] = ProcessCache(

@@ -34,14 +34,7 @@ from redpacket.flows.campaigns.refuse_draw import (
 if TYPE_CHECKING:
     from redpacket.domain.beacon import BeaconRound
     from redpacket.domain.campaign import CampaignPlan
-    from redpacket.domain.lottery import (
-        Attempt,
-        Draw,
-        DrawDay,
-        DrawStatus,
-        LotterySnapshot,
-        Player,
-    )
+    from redpacket.domain.lottery import Attempt, Draw, DrawDay, DrawStatus, LotterySnapshot, Player
     from redpacket.domain.packet import Person
     from redpacket.flows.campaigns.draw_ports import DrawPorts
 

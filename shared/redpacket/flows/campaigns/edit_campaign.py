@@ -9,12 +9,7 @@ from typing import Any, TypeAlias
 from redpacket.domain.approvals import Allowance
 from redpacket.domain.beacon import CampaignBeacon
 from redpacket.domain.campaign import Campaign, CampaignPlan, DrawBeacon
-from redpacket.domain.errors import (
-    CampaignNotFound,
-    InvalidRequest,
-    Unavailable,
-    VersionConflict,
-)
+from redpacket.domain.errors import CampaignNotFound, InvalidRequest, Unavailable, VersionConflict
 from redpacket.domain.lottery import LotterySnapshot
 from redpacket.domain.operators import (
     Action,

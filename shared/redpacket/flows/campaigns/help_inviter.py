@@ -5,12 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redpacket.domain.campaign import CampaignPlan
-from redpacket.domain.errors import (
-    HelpQuotaExhausted,
-    PassphraseMismatch,
-    SelfHelp,
-    Unavailable,
-)
+from redpacket.domain.errors import HelpQuotaExhausted, PassphraseMismatch, SelfHelp, Unavailable
 from redpacket.domain.limits import PASSPHRASE_TRIES
 from redpacket.domain.lottery import (
     DrawAsk,

@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redpacket.domain.errors import InvariantViolated, NotInAudience
-from redpacket.domain.lottery import (
-    Draw,
-    DrawStatus,
-    attempts_left,
-    choose,
-    has_prizes,
-)
+from redpacket.domain.lottery import Draw, DrawStatus, attempts_left, choose, has_prizes
 from redpacket.flows.campaigns.correct_cache import correct_player, load_alone, undo
 from redpacket.flows.campaigns.refuse_draw import NOT_FOR_YOU, REFUSALS, audience_of, refuse
 

@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from redpacket.domain.beacon import BeaconRound, CampaignBeacon
 from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import CampaignNotFound, ProofNotReady
-from redpacket.domain.lottery import (
-    Draw,
-    DrawDay,
-    PrizeStock,
-    draw_day,
-    find_day,
-    has_units_left,
-)
+from redpacket.domain.lottery import Draw, DrawDay, PrizeStock, draw_day, find_day, has_units_left
 from redpacket.flows.beacon.cached_rounds import CachedRounds
 from redpacket.flows.campaigns.cached_lotteries import Lottery
 from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
@@ -65,11 +58,7 @@ class DrawProof:
 
 
 def watch_lottery(
-    campaign_id: str,
-    *,
-    campaigns: Campaigns,
-    draws: Draws,
-    clock: Clock,
+    campaign_id: str, *, campaigns: Campaigns, draws: Draws, clock: Clock
 ) -> WatchedLottery:
     """Return a lottery as operators see it, with a count of every unit. Raises CampaignNotFound.
 

@@ -88,10 +88,7 @@ def retry_deliveries(*, ports: DeliveryPorts, stop_at_ms: int) -> RetryReport:
 
 
 def _first_attempt(
-    delivery: Delivery,
-    webhook: Webhook | None,
-    host_ids: Mapping[str, str],
-    ports: DeliveryPorts,
+    delivery: Delivery, webhook: Webhook | None, host_ids: Mapping[str, str], ports: DeliveryPorts
 ) -> None:
     now_ms = ports.clock.now_ms()
     if webhook is None:

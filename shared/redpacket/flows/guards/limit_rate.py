@@ -38,13 +38,7 @@ def require_rate(limit: Limit, subject: str, *, limits: Limits) -> None:
 
 
 def limit_guesses(
-    limit: Limit,
-    subject: str,
-    group_limit: Limit,
-    group: str,
-    *,
-    is_spent: bool,
-    limits: Limits,
+    limit: Limit, subject: str, group_limit: Limit, group: str, *, is_spent: bool, limits: Limits
 ) -> None:
     """Count a guess of *subject* at the secret of *group*, before it is judged.
 

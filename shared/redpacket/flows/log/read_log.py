@@ -5,20 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redpacket.domain.errors import (
-    InvalidRequest,
-    InvariantViolated,
-    PacketNotFound,
-    Unavailable,
-)
+from redpacket.domain.errors import InvalidRequest, InvariantViolated, PacketNotFound, Unavailable
 from redpacket.domain.log import Commitment, SignedHead
-from redpacket.domain.merkle import (
-    Range,
-    consistency_ranges,
-    hash_of,
-    inclusion_ranges,
-    nodes_of,
-)
+from redpacket.domain.merkle import Range, consistency_ranges, hash_of, inclusion_ranges, nodes_of
 from redpacket.ports.log import Commitments, LogBook
 
 

@@ -8,13 +8,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from redpacket.domain.campaign import (
-    AudienceMode,
-    Campaign,
-    CampaignStatus,
-    audience_bucket,
-    meets,
-)
+from redpacket.domain.campaign import AudienceMode, Campaign, CampaignStatus, audience_bucket, meets
 from redpacket.domain.claim import NO_LIMIT, Quota, QuotaStatus
 from redpacket.domain.errors import (
     CampaignPaused,

@@ -7,14 +7,7 @@ ledger is right and the cache is corrected.
 
 from __future__ import annotations
 
-from redpacket.domain.claim import (
-    Claim,
-    Fate,
-    GrabOutcome,
-    GrabStatus,
-    RecordStatus,
-    ShareFate,
-)
+from redpacket.domain.claim import Claim, Fate, GrabOutcome, GrabStatus, RecordStatus, ShareFate
 from redpacket.domain.errors import (
     InvariantViolated,
     NotInAudience,

@@ -93,10 +93,7 @@ def _admit(
     packet_id: str, user_id: str, terms: Terms, ports: ClaimPorts
 ) -> Admission | GrabOutcome:
     outcome = ports.claim_cache.admit(
-        packet_id,
-        user_id,
-        life_ms=LIFE_MS,
-        admitted_max=terms.count * ports.admission_factor,
+        packet_id, user_id, life_ms=LIFE_MS, admitted_max=terms.count * ports.admission_factor
     )
     if outcome.status is AdmitStatus.ADMITTED:
         token = grab_token(terms.seed, packet_id, user_id, outcome.number)
@@ -110,10 +107,5 @@ def _admit(
         packet_id, user_id
     )
     return GrabOutcome(
-        status,
-        share_no,
-        terms.stored,
-        is_gated=True,
-        part=outcome.part,
-        is_certain=is_certain,
+        status, share_no, terms.stored, is_gated=True, part=outcome.part, is_certain=is_certain
     )

@@ -140,12 +140,7 @@ def _read_small(
 
 
 def _read_large(
-    packet: Packet,
-    viewer: Person | None,
-    after_no: int,
-    limit: int,
-    packets: Packets,
-    pages: Pages,
+    packet: Packet, viewer: Person | None, after_no: int, limit: int, packets: Packets, pages: Pages
 ) -> Record:
     """Read a range of fates, and the sums that settlements keep."""
     packet_id = packet.packet_id

@@ -17,13 +17,7 @@ from threading import Lock
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.closing import RecoveryPoint, recovery_point
 from redpacket.domain.errors import InvariantViolated, Unavailable
-from redpacket.domain.ledger import (
-    Transfer,
-    TransferKind,
-    packet_account,
-    refund_id,
-    user_account,
-)
+from redpacket.domain.ledger import Transfer, TransferKind, packet_account, refund_id, user_account
 from redpacket.domain.packet import Packet, PacketEnd, is_cut, part_count, share_numbers
 from redpacket.domain.split import share_amount_fen
 from redpacket.flows.guards.circuit_breaker import CircuitBreaker

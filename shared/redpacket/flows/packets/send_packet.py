@@ -7,13 +7,7 @@ from dataclasses import dataclass, replace
 
 from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import InvalidRequest, Rejected, Unavailable
-from redpacket.domain.ledger import (
-    Transfer,
-    TransferKind,
-    packet_account,
-    send_id,
-    user_account,
-)
+from redpacket.domain.ledger import Transfer, TransferKind, packet_account, send_id, user_account
 from redpacket.domain.operators import Action, ActionKind, campaign_subject, changes_between
 from redpacket.domain.packet import (
     AmountsShown,

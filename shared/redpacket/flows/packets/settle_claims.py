@@ -12,13 +12,7 @@ from typing import TypeVar
 
 from redpacket.domain.claim import Fate, ShareFate, ShareRef
 from redpacket.domain.errors import InvariantViolated, RedPacketError, Unavailable
-from redpacket.domain.ledger import (
-    Transfer,
-    TransferKind,
-    packet_account,
-    settle_id,
-    user_account,
-)
+from redpacket.domain.ledger import Transfer, TransferKind, packet_account, settle_id, user_account
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.split import share_amount_fen
 from redpacket.flows.packets.close_packet import close_emptied

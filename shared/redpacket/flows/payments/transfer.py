@@ -192,10 +192,7 @@ def _call_again(seen: Withdrawal, verdict: Verdict, ports: WithdrawalPorts) -> N
 
 _ENDINGS = frozenset({Verdict.POST, Verdict.RETURN_FAILED, Verdict.RETURN_CANCELLED})
 _CALLS = frozenset({Verdict.CALL, Verdict.CALL_LATER, Verdict.NEW_NUMBER})
-_STOPS = {
-    Verdict.STOP_REFUSED: Stop.REFUSED,
-    Verdict.STOP_NOT_AUTHORIZED: Stop.NOT_AUTHORIZED,
-}
+_STOPS = {Verdict.STOP_REFUSED: Stop.REFUSED, Verdict.STOP_NOT_AUTHORIZED: Stop.NOT_AUTHORIZED}
 
 
 def _next_look_ms(seen: Withdrawal, now_ms: int) -> int:

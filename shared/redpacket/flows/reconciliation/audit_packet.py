@@ -77,11 +77,7 @@ def audit_packet(
 
 
 def _differences(
-    packet_id: str,
-    packets: Packets,
-    ledger: Ledger,
-    now_ms: int,
-    beat: Callable[[], None],
+    packet_id: str, packets: Packets, ledger: Ledger, now_ms: int, beat: Callable[[], None]
 ) -> Iterator[Difference]:
     packet = packets.find_packet(packet_id)
     if packet is None:

@@ -19,14 +19,7 @@ from redpacket.domain.checks.postings import (
 )
 from redpacket.domain.claim import Fate, ShareFate, ShareRef, Taker
 from redpacket.domain.errors import InvariantViolated
-from redpacket.domain.ledger import (
-    Entry,
-    Receipt,
-    TransferKind,
-    outside_of,
-    packet_of,
-    refund_id,
-)
+from redpacket.domain.ledger import Entry, Receipt, TransferKind, outside_of, packet_of, refund_id
 from redpacket.domain.lines import Line, claim_of, outside_entries, packet_named, subject_of
 from redpacket.domain.lottery import Draw, PrizeKind, unit_share
 from redpacket.domain.packet import Packet
