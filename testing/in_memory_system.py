@@ -254,12 +254,12 @@ class InMemorySystem:
         }
         return Wiring(**{**stands_on, **given})
 
-    def before_each_transaction(self, do: Callable[[list[Any]], None]) -> None:
+    def before_each_transaction(self, do: Callable[[list[Any]], object]) -> None:
         """Call *do* with the operations of every transaction before it is carried out."""
         client = _Interposed(self.dynamo, do)
         self.stand_on(client)
 
-    def before_first_transaction(self, do: Callable[[list[Any]], None]) -> None:
+    def before_first_transaction(self, do: Callable[[list[Any]], object]) -> None:
         """Call *do* once."""
         waiting = [do]
 
@@ -576,7 +576,7 @@ def one_by_one(do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
 class _Interposed:
     """A DynamoDB client that lets somebody in before each transaction."""
 
-    def __init__(self, dynamo: FakeDynamo, do: Callable[[list[Any]], None]) -> None:
+    def __init__(self, dynamo: FakeDynamo, do: Callable[[list[Any]], object]) -> None:
         self._dynamo = dynamo
         self._do = do
 

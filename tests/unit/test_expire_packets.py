@@ -8,10 +8,7 @@ from typing import Any
 
 import pytest
 
-from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.dynamo import keys
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.adapters.threads import in_threads
 from redpacket.domain.claim import ShareFate
@@ -25,18 +22,6 @@ from redpacket.flows.packets.refund_packet import (
 from testing.builders import a_claim, a_packet
 from testing.fakes import Away, FakeClaimCache, FakeClock
 from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order, one_by_one
-
-
-class _Reading(DynamoPackets):
-    """Notes which parts were read."""
-
-    def __init__(self, dynamo: Dynamo) -> None:
-        super().__init__(dynamo, "packets", "shares", seeds=PUBLISHED_SEEDS)
-        self.listed: list[int] = []
-
-    def scan_part_shares(self, packet_id: str, part: int, after_no: int = 0) -> Iterator[ShareFate]:
-        self.listed.append(part)
-        return super().scan_part_shares(packet_id, part, after_no)
 
 
 @pytest.mark.parametrize("claimed_count", [0, 1, 3])
@@ -125,7 +110,13 @@ def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(system: InMemo
     system.settle()
     system.pass_time(61_000)
     system.before_each_transaction(lambda _operations: system.pass_time(1_000))
-    system.packets = reading = _Reading(Dynamo(lambda: system.dynamo))
+    scan, listed = system.packets.scan_part_shares, list[int]()
+
+    def reading(packet_id: str, part: int, after_no: int = 0) -> Iterator[ShareFate]:
+        listed.append(part)
+        return scan(packet_id, part, after_no)
+
+    system.packets.scan_part_shares = reading  # type: ignore[method-assign]
 
     reports = []
     while system.found(packet).status != "closed":
@@ -134,7 +125,7 @@ def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(system: InMemo
 
     # Each part twice, to refund it and to tell the cache, and once more where the time was up.
     assert len(reports) > 3
-    assert len(reading.listed) <= 2 * 4 + len(reports)
+    assert len(listed) <= 2 * 4 + len(reports)
     assert sum(report.refunded_fen for report in reports) == system.balance_fen("sender")
     assert system.balance_fen("sender") == 4000 - sum(share.amount_fen for share in claims)
     best = max(claims, key=lambda share: (share.amount_fen, -share.decided_at_ms, -share.share_no))
@@ -286,27 +277,6 @@ def test_a_packet_that_the_cache_refuses_does_not_hold_up_the_others(
     assert system.expire().closed_count == 3 - closed_count
 
 
-def test_a_claim_that_cancels_a_refund_is_paid_and_not_counted_as_refunded(
-    system: InMemorySystem,
-) -> None:
-    packet = system.send(total_fen=1000, count=3)
-    share = a_claim(packet, 2, "ann")
-    rival = system.claims
-    system.pass_time(61_000)
-
-    def claim_share(_operations: list[object]) -> None:
-        rival.record_claim(share)
-
-    system.before_first_transaction(claim_share)
-
-    report = system.expire()
-
-    assert report.refunded_fen == 1000 - share.amount_fen
-    system.settle([share.ref])
-    assert system.expire().closed_count == 1
-    assert system.balance_fen("ann") == share.amount_fen
-
-
 def test_nothing_is_handed_out_in_the_grace_even_where_the_clock_of_the_cache_is_late(
     system: InMemorySystem,
 ) -> None:
@@ -419,45 +389,39 @@ def test_small_packets_of_one_sender_are_refunded_in_one_transaction(
     assert system.differences(bound_ms=0) == []
 
 
-def test_a_claim_in_between_makes_each_packet_refund_by_itself(system: InMemorySystem) -> None:
-    first, second, third = _send_several(system, 3)
-    share = a_claim(second, 2, "ann")
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_claim_in_between_is_paid_and_makes_each_packet_refund_by_itself(
+    system: InMemorySystem, number: int
+) -> None:
+    *others, claimed = _send_several(system, number)
+    share = a_claim(claimed, 2, "ann")
     rival = system.claims
     system.pass_time(61_000)
-
-    def claim_share(_operations: list[object]) -> None:
-        rival.record_claim(share)
-
-    system.before_first_transaction(claim_share)
+    system.before_first_transaction(lambda _: rival.record_claim(share))
 
     report = system.expire()
 
-    assert report.refunded_fen == 3000 - share.amount_fen
-    assert report.closed_count == 2
-    assert [system.found(packet).status for packet in (first, second, third)] == [
-        "closed",
-        "closing",
-        "closed",
-    ]
+    assert report.refunded_fen == 1000 * number - share.amount_fen
+    assert report.closed_count == len(others)
+    assert [system.found(packet).status for packet in others] == ["closed"] * len(others)
+    assert system.found(claimed).status == "closing"
     system.settle([share.ref])
     assert system.expire().closed_count == 1
+    assert system.balance_fen("ann") == share.amount_fen
     assert system.differences(bound_ms=0) == []
 
 
 def test_a_packet_that_cannot_be_refunded_leaves_its_batch_alone(system: InMemorySystem) -> None:
     broken, *sound = _send_several(system, 3)
 
-    class Unreadable(DynamoPackets):
-        def scan_part_shares(
-            self, packet_id: str, part: int, after_no: int = 0
-        ) -> Iterator[ShareFate]:
-            if packet_id == broken.packet_id:
-                raise ValueError(packet_id)
-            return super().scan_part_shares(packet_id, part, after_no)
+    scan = system.packets.scan_part_shares
 
-    system.packets = Unreadable(
-        Dynamo(lambda: system.dynamo), "packets", "shares", seeds=PUBLISHED_SEEDS
-    )
+    def unreadable(packet_id: str, part: int, after_no: int = 0) -> Iterator[ShareFate]:
+        if packet_id == broken.packet_id:
+            raise ValueError(packet_id)
+        return scan(packet_id, part, after_no)
+
+    system.packets.scan_part_shares = unreadable  # type: ignore[method-assign]
 
     report = system.end()
 

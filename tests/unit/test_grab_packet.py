@@ -6,8 +6,6 @@ from unittest.mock import Mock
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.domain import errors
 from redpacket.domain.claim import Admission, GrabOutcome, ShareFate
 from redpacket.domain.packet import Opening, Packet, Rules
@@ -275,39 +273,25 @@ def test_a_winner_gets_their_share_even_if_the_queue_is_away(system: InMemorySys
     assert system.balance_fen("ann") == claim.share.amount_fen
 
 
+@pytest.mark.parametrize(
+    ("user", "share_no", "event"), [("cat", 3, "share_collision"), ("bob", 2, "share_given_back")]
+)
 def test_after_a_failover_a_share_that_is_somebodys_is_not_given_twice(
-    system: InMemorySystem,
+    system: InMemorySystem, user: str, share_no: int, event: str
 ) -> None:
     packet = system.send(count=3)
     system.grab_all(packet, "ann", "bob")
-    # The replica that took over had seen nothing of it.
+    # The replica that took over had seen nothing of it, and hands out ann's number 1.
     system.memory.caches.clear()
     system.memory.load(packet, [])
 
-    claim = system.grab(packet, "cat")
+    claim = system.grab(packet, user)
 
-    assert claim.share.share_no == 3
-    assert system.journal.events == ["share_collision"]
-    assert system.grab(packet, "ann").share.share_no == 1
+    assert (claim.share.share_no, claim.is_new) == (share_no, user == "cat")
+    assert system.journal.events == [event]
+    assert [share.share_no for share in system.grab_all(packet, "ann", "cat")] == [1, 3]
     with pytest.raises(errors.PacketEmptied):
         system.grab(packet, "dan")
-
-
-def test_after_a_failover_an_owner_keeps_their_share_and_the_new_one_is_given_on(
-    system: InMemorySystem,
-) -> None:
-    packet = system.send(count=3)
-    system.grab_all(packet, "ann", "bob")
-    system.memory.caches.clear()
-    system.memory.load(packet, [])
-
-    # The cache hands bob number 1, which is ann's; his is 2.
-    claim = system.grab(packet, "bob")
-
-    assert (claim.share.share_no, claim.is_new) == (2, False)
-    assert system.journal.events == ["share_given_back"]
-    assert system.grab(packet, "ann").share.share_no == 1
-    assert system.grab(packet, "cat").share.share_no == 3
 
 
 def test_an_owner_whom_a_failover_forgot_is_not_told_expired(system: InMemorySystem) -> None:
@@ -409,15 +393,14 @@ def test_the_crowd_of_an_emptied_packet_reads_the_ledger_once_after_a_failover(
     system.memory.fail_over(system.memory.snapshot())
     reads: list[str] = []
 
-    class Counting(DynamoPackets):
-        def list_part_shares(self, packet_id: str, part: int) -> list[ShareFate]:
-            reads.append(packet_id)
-            return super().list_part_shares(packet_id, part)
+    list_part_shares = system.packets.list_part_shares
 
-        def find_share_of(self, packet_id: str, user_id: str) -> ShareFate | None:
-            raise AssertionError(user_id)
+    def counting(packet_id: str, part: int) -> list[ShareFate]:
+        reads.append(packet_id)
+        return list_part_shares(packet_id, part)
 
-    system.packets = Counting(Dynamo(lambda: system.dynamo), "packets", "shares")
+    system.packets.list_part_shares = counting  # type: ignore[method-assign]
+    system.packets.find_share_of = Away(error=AssertionError).find_share_of  # type: ignore[method-assign]
 
     for number in range(20):
         with pytest.raises(errors.PacketEmptied):

@@ -5,6 +5,7 @@ import json
 import string
 from base64 import urlsafe_b64encode
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from redpacket.domain.packet_id import PacketIds
 from redpacket.edge import packet_ids as edge_ids
 from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.campaign_parameters import preheat_cursor_of
-from redpacket.edge.request import HttpRequest
+from redpacket.edge.request import HttpRequest, user_ids
 from redpacket.edge.settings import SettingMissing
 
 RANDOM = "AbCdEfGhIjKlMnOpQrStUv"
@@ -82,15 +83,18 @@ def test_keys_of_another_form_are_refused_and_not_repeated() -> None:
         assert KEY not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "ids"), [("PACKET_ID_KEYS", edge_ids.packet_ids), ("USER_ID_KEY", user_ids)]
+)
 @pytest.mark.parametrize("keys", ["", "1:{{resolve:secretsmanager:arn:aws:secretsmanager:x}},"])
 def test_a_key_that_is_missing_or_not_resolved_fails_loudly(
-    keys: str, monkeypatch: pytest.MonkeyPatch
+    name: str, ids: Any, keys: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PACKET_ID_KEYS", keys)
-    edge_ids.packet_ids.cache_clear()
+    monkeypatch.setenv(name, keys.removeprefix("1:").rstrip(",") if name == "USER_ID_KEY" else keys)
+    ids.cache_clear()
 
-    with pytest.raises(SettingMissing, match="PACKET_ID_KEYS"):
-        edge_ids.new_packet_id(1)
+    with pytest.raises(SettingMissing, match=name):
+        ids()
 
 
 def test_a_new_id_is_signed_with_the_deployments_key() -> None:

@@ -70,12 +70,8 @@ def _sweep_each_minute(system: InMemorySystem, minutes: int) -> Iterator[int]:
         yield minute
 
 
-def _status(system: InMemorySystem, packet_id: str) -> str:
-    return next(iter(system.packets.list_packets([packet_id]))).status
-
-
 def _open_count(system: InMemorySystem, packets: Sequence[Packet]) -> int:
-    return sum(_status(system, packet.packet_id) != "closed" for packet in packets)
+    return sum(system.found(packet).status != "closed" for packet in packets)
 
 
 def _cash(
@@ -117,17 +113,13 @@ def test_a_huge_prize_does_not_delay_other_packets_or_lost_claims(
             assert system.queue.take_all() == [claim.ref]
             system.settle([claim.ref])
 
-    assert _status(system, prize.packet_id) == "closed"
+    assert system.found(prize).status == "closed"
     assert _open_count(system, others) == 0
     assert system.balance_fen("operator") == 4_000 * 100
 
 
 def test_small_packets_do_not_wait_behind_three_huge_ones(system: InMemorySystem) -> None:
-    now_ms = system.clock.now_ms()
-    campaign = a_campaign(
-        starts_at_ms=now_ms, ends_at_ms=now_ms + LIFE_MS, budget_fen=10**9, budget_left_fen=10**9
-    )
-    assert system.campaigns.create(campaign)
+    campaign = system.rain(budget_fen=10**9, budget_left_fen=10**9)
     system.part_share_count = 40
     huge = [
         system.send("operator", **EQUAL, total_fen=2_000, count=2_000, campaign=campaign)
@@ -143,7 +135,7 @@ def test_small_packets_do_not_wait_behind_three_huge_ones(system: InMemorySystem
             assert _open_count(system, small) == 0
             assert all(system.found(packet).closing_step > 0 for packet in huge)
         for packet in huge:
-            if _status(system, packet.packet_id) == "closed":
+            if system.found(packet).status == "closed":
                 closed_after.setdefault(packet.packet_id, minute)
         if len(closed_after) == len(huge):
             break
@@ -175,7 +167,7 @@ def test_a_large_packet_gets_its_turn_where_small_ones_take_all_the_time(
     _slow_down(system, row_ms=2, share_ms=200)
     # As many more come every minute as a sweep has time for.
     for minute in _sweep_each_minute(system, 15):
-        if _status(system, large.packet_id) == "closed":
+        if system.found(large).status == "closed":
             break
         for number in range(60):
             system.send(f"sender-{minute}-{number}", life_ms=1_000)
@@ -268,7 +260,7 @@ def test_a_prizes_end_that_was_moved_after_the_list_was_read_is_harmless(
 
     assert (report.closed_count, report.refunded_fen, report.failed_count) == (0, 0, 0)
     ((packet_id, _),) = prize.packets
-    assert _status(system, packet_id) == "open"
+    assert [one.status for one in system.packets.list_packets([packet_id])] == ["open"]
     assert system.draw("gala", "ann", "key").draw.prize
     system.settle()
 
@@ -332,7 +324,7 @@ def test_packets_that_can_not_be_read_do_not_stay_at_the_head_of_the_list(
     for _ in _sweep_each_minute(system, 5):
         pass
 
-    assert _status(system, sound.packet_id) == "closed"
+    assert system.found(sound).status == "closed"
 
 
 def _unload(system: InMemorySystem, packet: Packet) -> None:

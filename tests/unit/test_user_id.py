@@ -16,7 +16,6 @@ from local.user_ids import PUBLISHED_KEY, PUBLISHED_USER_IDS
 from redpacket.domain.errors import Forbidden
 from redpacket.domain.user_id import HOST_ID, UserIds, check_host_id
 from redpacket.edge import request as edge_request
-from redpacket.edge.settings import SettingMissing
 
 OTHER_KEY = "the key of another deployment, as long"
 OTHER_USER_IDS = UserIds(OTHER_KEY)
@@ -92,17 +91,6 @@ def test_a_malformed_key_is_refused_and_not_repeated() -> None:
         with pytest.raises(ValueError, match="at least 32 ASCII") as refused:
             UserIds(key)
         assert not key or key not in str(refused.value)
-
-
-@pytest.mark.parametrize("key", ["", "{{resolve:secretsmanager:arn:aws:secretsmanager:x}}"])
-def test_a_key_that_is_missing_or_not_resolved_fails_loudly(
-    key: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("USER_ID_KEY", key)
-    edge_request.user_ids.cache_clear()
-
-    with pytest.raises(SettingMissing, match="USER_ID_KEY"):
-        edge_request.user_ids()
 
 
 def test_a_request_names_its_user_by_the_id_and_not_by_the_subject() -> None:
