@@ -226,9 +226,9 @@ class Gateway:
         return paid
 
     def refund(
-        self, number: str, transaction_id: str, amount_fen: int, wanted: object = None
+        self, number: str, of_number: str, transaction_id: str, amount_fen: int, wanted: object
     ) -> Refund:
-        """Pay back a part or all of a payment, once for each number."""
+        """Pay back a part or all of a payment, once for each number; *of_number* may be ""."""
         if known := self.refunds.get(number):
             _check_same(
                 (known.transaction_id, known.amount_fen, known.wanted),
@@ -238,8 +238,8 @@ class Gateway:
         paid = self.find_transaction(transaction_id)
         order = self.orders[paid.number]
         given = sum(r.amount_fen for r in order.refunds if r.transaction_id == transaction_id)
-        if given + amount_fen > paid.amount_fen:
-            raise Refused(400, "INVALID_REQUEST", "more than was paid")
+        if given + amount_fen > paid.amount_fen or of_number not in {"", paid.number}:
+            raise Refused(400, "INVALID_REQUEST", "more than was paid, or of another order")
         return self._give_back(order, number, paid, amount_fen, wanted)
 
     def refund_by_hand(self, order: Order, amount_fen: int, *, is_forced: bool = False) -> Refund:

@@ -180,16 +180,15 @@ class Host(Provider):
         return self._find_order(wanted, _)
 
     def _refund(self, wanted: Body, _: Meeting) -> Body:
-        names = ("refund_no", "transaction_id", "amount_fen")
-        number, transaction_id, amount_fen = (wanted[name] for name in names)
+        number = wanted["refund_no"]
+        of = wanted["number"], wanted["transaction_id"], wanted["amount_fen"]
         try:
-            return _refund(self.gateway.refund(number, transaction_id, amount_fen, wanted))
+            refund = self.gateway.refund(number, *of, wanted)
         except Changed:
             raise
         except Refused:
-            of = wanted["number"], transaction_id, amount_fen, 0, "", wanted, "failed"
-            failed = self.gateway.refunds[number] = Refund(number, *of)
-            return _refund(failed)
+            refund = self.gateway.refunds[number] = Refund(number, *of, 0, "", wanted, "failed")
+        return _refund(refund)
 
     def _find_refund(self, wanted: Body, _: Meeting) -> Body:
         return _refund(get(self.gateway.refunds, wanted["refund_no"]))

@@ -234,7 +234,8 @@ class WeChat(Provider):
             raise Refused(404, "RESOURCE_NOT_EXISTS", "no such payment") from None
         if amount.get("total") != paid.amount_fen:
             raise Refused(400, "INVALID_REQUEST", "amount.total is not what was paid")
-        refund = self.gateway.refund(call.number, paid.outside_no, amount["refund"], wanted)
+        of = call.number, "", paid.outside_no, amount["refund"], wanted
+        refund = self.gateway.refund(*of)
         return self._refund_shown(refund, "PROCESSING")
 
     def _find_refund(self, call: Call, _: Meeting) -> Body:

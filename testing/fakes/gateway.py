@@ -201,7 +201,9 @@ class FakePaymentsIn(_Port):
 
     def refund(self, order: RefundOrder) -> RefundFound:
         call = Call("refund", order.refund_no, order, creates=True)
-        of = order.refund_no, order.transaction_id, order.amount_fen, order
+        of = order.refund_no, order.number, order.transaction_id, order.amount_fen, order
+        taken = self._gateway.orders[order.number].transactions
+        assert order.transaction_id in {one.outside_no for one in taken}
         return _refund(self._call(call, lambda _: self._gateway.refund(*of)))
 
     def query_refund(self, refund_no: str) -> RefundFound:
