@@ -41,6 +41,7 @@ from redpacket.adapters.tls import AMAZON_ROOTS
 from redpacket.ports.guards import SwitchesSeen
 from testing.aws_stub import Call, an_aws_stub
 from testing.builders import a_packet
+from testing.in_memory_system import TABLES
 from testing.servers import some_servers
 from testing.tls_servers import Authority, tls_before
 
@@ -92,25 +93,14 @@ KEYS = {
 }
 ENVIRONMENT = {
     "AWS_DEFAULT_REGION": "us-east-1",
-    "CACHE_ENDPOINT": "cache.example:6379",
-    "CACHE_TLS": "true",
-    "CACHE_CLUSTER": "false",
+    "CACHE_URL": "rediss://functions@cache.example:6379",
     # As at the cache that the template makes: each connection signs a token of its own.
-    "CACHE_USER": "functions",
-    "CACHE_IAM_RESOURCE": "replicationgroup:redpacket",
-    "SWITCHES_TABLE": "switches",
-    "PACKETS_TABLE": "packets",
-    "SHARES_TABLE": "shares",
-    "QUOTAS_TABLE": "quotas",
-    "AUDIENCE_TABLE": "audience",
-    "CAMPAIGNS_TABLE": "campaigns",
+    "CACHE_CREDENTIALS": "replicationgroup:redpacket",
+    "TABLES": TABLES,
     "PAYOUT_QUEUE_URL": "https://queue.example",
-    "ADMISSION_FACTOR": "5",
     "PACKET_ID_KEYS": PUBLISHED_KEYS,
     "USER_ID_KEY": PUBLISHED_KEY,
     "SEED_KEYS": PUBLISHED_SEED_KEYS,
-    "GRABS_PER_MINUTE": "600",
-    "GRAB_BURST": "200",
     "POWERTOOLS_SERVICE_NAME": "grab",
 }
 
@@ -161,9 +151,7 @@ def _first_grab_ms(
     given = dict(environment)
     if name == "botocore_winner":
         given = {
-            each: value
-            for each, value in given.items()
-            if each not in {*KEYS, "CACHE_IAM_RESOURCE"}
+            each: value for each, value in given.items() if each not in {*KEYS, "CACHE_CREDENTIALS"}
         }
         given["AWS_CA_BUNDLE"] = given["ALL_ROOTS"]
     return _start_ms(folder, name, start, given)
@@ -212,7 +200,7 @@ def _servers(folder: Path) -> Iterator[dict[str, str]]:
             **ENVIRONMENT,
             **KEYS,
             **{name: packet.packet_id for name, packet in packets.items()},
-            "CACHE_ENDPOINT": f"localhost:{ports[0]}",
+            "CACHE_URL": f"rediss://functions@localhost:{ports[0]}",
             "AWS_ENDPOINT_URL": f"https://localhost:{ports[1]}",
             # As many roots as on AWS, and the test CA.
             "SSL_CERT_FILE": _bundle(folder / "few.pem", AMAZON_ROOTS, authority.bundle),

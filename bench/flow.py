@@ -52,7 +52,7 @@ from redpacket.adapters.redis.limits import RedisLimits
 from redpacket.adapters.redis.quotas import RedisQuotas
 from redpacket.domain.claim import Claim, ShareRef
 from redpacket.domain.ledger import Transfer, TransferKind, user_account
-from redpacket.domain.limits import grab_limit
+from redpacket.domain.limits import GRABS
 from redpacket.domain.packet import Packet, Person
 from redpacket.edge.wiring.outside import SystemClock
 from redpacket.flows.guards.limit_rate import UserLimit
@@ -83,7 +83,7 @@ MESSAGES_PER_CALL = 10
 
 BARE = """
 import json, os, redis
-host, port = os.environ["CACHE_ENDPOINT"].split(":")
+host, port = os.environ["CACHE_URL"].removeprefix("redis://").split(":")
 client = redis.Redis(host=host, port=int(port), protocol=2, decode_responses=True)
 def handler(event, context):
     user_id = event["requestContext"]["authorizer"]["jwt"]["claims"]["sub"]
@@ -290,7 +290,7 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
             dynamo, outputs["SharesTable"], outputs["QuotasTable"], outputs["AudienceTable"]
         ),
         payouts=queued,
-        costs=UserLimit(grab_limit(600, 200), limits=limits, clock=clock, journal=_Silent()),
+        costs=UserLimit(GRABS, limits=limits, clock=clock, journal=_Silent()),
         phrases=PinyinPhrases(),
         limits=limits,
         campaigns=CachedCampaigns(

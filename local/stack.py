@@ -369,8 +369,7 @@ class Stack:
         return {
             "Stage": "dev",
             "Architecture": architecture(),
-            "CacheEndpoint": f"{HOST}:{self.ports.cache}",
-            "CacheTls": "false",
+            "CacheUrl": f"redis://{HOST}:{self.ports.cache}",
             "JwtIssuer": issuer_url(self.ports.front),
             "JwtAudience": AUDIENCE,
             "ShareBaseUrl": self.api,
@@ -380,21 +379,15 @@ class Stack:
             "HostPage": "true" if self._hosts_page else "false",
             "PageClientId": "page",
             "HostWalletUrl": f"{self.wallet}/wallet",
-            "WeChatPayUrl": self.gateway,
-            "WeChatApiUrl": self.gateway,
-            "WeChatIssuerUrl": issuer_url(self.ports.front),
+            "SimulatorUrl": self.gateway,
             "CallbackBaseUrl": self.api,
-            "PrivateGateways": "true",
             "BeaconUrls": self.beacon,
             # Who tries a lottery here draws at once; `"draw_beacon": "day"` waits for its round.
             "DrawBeacon": "none",
-            "BeaconChain": str(self._chain.chain),
-            "BeaconPublicKey": self._chain.public_key.hex(),
+            "BeaconChain": f"{self._chain.chain},{self._chain.public_key.hex()}",
             "RiskVerdicts": "true",
             # Examples and tests have ids that no stack has made.
             "PreviousPacketIdKeys": PUBLISHED_KEYS,
-            # Requests in flight are over at once here, and a demonstration should not wait.
-            "CloseGraceSeconds": "1",
         }
 
     def _is_emulator_ready(self) -> bool:

@@ -33,16 +33,6 @@ _VARIABLES = {
     "USER_ID_KEY": PUBLISHED_KEY,
     "SHARE_BASE_URL": "https://share.example",
     "SHARE_FEN_MAX": "20000",
-    "PACKET_COUNT_MAX": "100",
-    "CAMPAIGN_COUNT_MAX": "1000000",
-    "PART_SHARE_COUNT": "20000",
-    "SWITCHES_TABLE": "switches",
-    **{
-        f"{what}S_PER_MINUTE": str(per_minute)
-        for what, per_minute in (("SEND", 120), ("DRAW", 60), ("READ", 6000), ("GRAB", 600))
-    },
-    **{f"{what}_BURST": "300" for what in ("SEND", "READ", "GRAB")},
-    "DRAW_BURST": "20",
     "SENDS_PER_DAY": "10000",
     "AVATAR_HOSTS": "images.example,a.example",
     "COVER_HOSTS": "images.example",

@@ -19,7 +19,7 @@ from redpacket.domain.campaign import Campaign, CampaignPlan
 from redpacket.domain.checks.facts import Difference, Told
 from redpacket.domain.checks.packets import check_settled_in_time
 from redpacket.domain.claim import Admission, Claim, ShareFate, ShareRef
-from redpacket.domain.limits import grab_limit
+from redpacket.domain.limits import GRABS
 from redpacket.domain.lottery import Draw, Prize, draw_id_of
 from redpacket.domain.operators import Duty, Operator
 from redpacket.domain.packet import Kind, Opening, Packet, Person, Rules, part_count
@@ -87,24 +87,23 @@ OPEN_PACKETS_MAX = 1000
 ADMISSION_FACTOR = 2
 DEPOSIT_FEN_MAX = 10**10
 
+TABLES = " ".join(
+    f"{name}={name}"
+    for name in (
+        *(table.value for table in Table),
+        *("profiles", "audience", "webhooks", "reconciliation", "transparency"),
+        *("commitments", "log", "journal", "approvals", "switches"),
+    )
+)
+"""What a function is told of the tables."""
+
 VARIABLES = {
     "SEED_KEYS": PUBLISHED_SEED_KEYS,
-    **{f"{table.name}_TABLE": table.value for table in Table},
-    "PROFILES_TABLE": "profiles",
-    "AUDIENCE_TABLE": "audience",
-    "WEBHOOKS_TABLE": "webhooks",
-    "RECONCILIATION_TABLE": "reconciliation",
-    "TRANSPARENCY_TABLE": "transparency",
-    "COMMITMENTS_TABLE": "commitments",
-    "LOG_TABLE": "log",
-    "JOURNAL_TABLE": "journal",
-    "APPROVALS_TABLE": "approvals",
+    "TABLES": TABLES,
     "APPROVAL_FEN": str(10**15),
-    "SETTLEMENT_RECEIPTS": "true",
     "RISK_VERDICTS": "true",
     "OPEN_PACKETS_MAX": str(OPEN_PACKETS_MAX),
     "DEPOSIT_FEN_MAX": str(DEPOSIT_FEN_MAX),
-    "ADMISSION_FACTOR": str(ADMISSION_FACTOR),
     "CLOSE_GRACE_S": str(GRACE_MS // 1000),
 }
 """What a function is given here."""
@@ -130,7 +129,7 @@ class InMemorySystem:
         self.reserved = FakeQuotas(self.audiences)
         self.quotas: Quotas = self.reserved
         self.limits: Limits = FakeLimits(self.clock)
-        self.grab_limit = grab_limit(per_minute=600, burst=200)
+        self.grab_limit = GRABS
         self.lots = FakeDrawCache(self.clock)
         self.draw_cache: DrawCache = self.lots
         self.profiles: Profiles = stored.profiles
@@ -205,12 +204,13 @@ class InMemorySystem:
         """
         variables = {
             **VARIABLES,
-            "PART_SHARE_COUNT": str(self.part_share_count),
             "SHARE_FEN_MAX": str(self.share_fen_max),
             "APPROVAL_FEN": str(self.approval_fen),
         }
         stands_on = {
             "settings": Settings(variables),
+            "admission_factor": ADMISSION_FACTOR,
+            "part_share_count": self.part_share_count,
             "clock": self.clock,
             "journal": self.journal,
             "dynamo": Dynamo(lambda: self.reached),

@@ -25,6 +25,7 @@ from redpacket.adapters.redis.switches import RedisSwitches
 from redpacket.domain.switches import Switch
 from redpacket.ports.guards import SwitchesSeen
 from testing.builders import a_packet
+from testing.in_memory_system import TABLES
 from testing.servers import OperatorCache
 
 GRAB = """
@@ -66,22 +67,12 @@ def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[st
     env = {
         "PATH": os.environ["PATH"],
         "PYTHONPATH": "shared",
-        "CACHE_ENDPOINT": f"{HOST}:{cache.connection_pool.connection_kwargs['port']}",
-        "CACHE_TLS": "false",
-        "CACHE_CLUSTER": "false",
-        "PACKETS_TABLE": "packets",
-        "SHARES_TABLE": "shares",
-        "SWITCHES_TABLE": "switches",
+        "CACHE_URL": f"redis://{HOST}:{cache.connection_pool.connection_kwargs['port']}",
+        "TABLES": TABLES,
         "PAYOUT_QUEUE_URL": "https://queue.example",
-        "ADMISSION_FACTOR": "5",
         "PACKET_ID_KEYS": PUBLISHED_KEYS,
         "USER_ID_KEY": PUBLISHED_KEY,
         "SEED_KEYS": PUBLISHED_SEED_KEYS,
-        "GRABS_PER_MINUTE": "600",
-        "GRAB_BURST": "200",
-        "QUOTAS_TABLE": "quotas",
-        "AUDIENCE_TABLE": "audience",
-        "CAMPAIGNS_TABLE": "campaigns",
         "POWERTOOLS_SERVICE_NAME": "grab",
     }
     done = subprocess.run(

@@ -35,6 +35,7 @@ from redpacket.flows.packets.settle_claims import CLAIMS_PER_TRANSACTION
 from redpacket.ports.accounts import Request
 from testing.builders import a_funding, a_packet, a_packet_id, a_user_id
 from testing.cloud import Cloud
+from testing.in_memory_system import TABLES
 from testing.servers import OperatorCache
 
 BATCH_MAX = 20
@@ -140,25 +141,12 @@ def doors(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doors]:
     queue_url, _ = cloud.make_queues("payouts", visibility_timeout_s=30)
     environment = {
         **cloud.environment(),
-        "ACCOUNTS_TABLE": "accounts",
-        "PACKETS_TABLE": "packets",
-        "SHARES_TABLE": "shares",
-        "CAMPAIGNS_TABLE": "campaigns",
-        "QUOTAS_TABLE": "quotas",
-        "AUDIENCE_TABLE": "audience",
-        "PROFILES_TABLE": "profiles",
-        "SWITCHES_TABLE": "switches",
-        "SETTLEMENT_RECEIPTS": "true",
+        "TABLES": TABLES,
         "PAYOUT_QUEUE_URL": queue_url,
-        "CACHE_ENDPOINT": f"{HOST}:{cloud.ports.cache}",
-        "CACHE_TLS": "false",
-        "CACHE_CLUSTER": "false",
-        "ADMISSION_FACTOR": "5",
+        "CACHE_URL": f"redis://{HOST}:{cloud.ports.cache}",
         "PACKET_ID_KEYS": PUBLISHED_KEYS,
         "USER_ID_KEY": PUBLISHED_KEY,
         "SEED_KEYS": PUBLISHED_SEED_KEYS,
-        "GRABS_PER_MINUTE": "600",
-        "GRAB_BURST": "200",
     }
     for name, value in environment.items():
         monkeypatch.setenv(name, value)

@@ -16,11 +16,8 @@ from testing.users import User
 from tests.doors.conftest import Invoke, MakeUser
 
 VARIABLES = {
-    "PAYMENTS_TABLE": "payments",
-    "PAYMENTS_PER_DAY": "50",
     "WITHDRAWAL_FEN_MIN": "30",
     "WITHDRAWAL_FEN_MAX": "199999",
-    "WITHDRAWALS_PER_DAY": "10",
     "WITHDRAWAL_FEN_PER_DAY": "2000000",
     "WITHDRAW_ABOVE_FEN": "0",
     "BILLS_PER_MINUTE": "1800",

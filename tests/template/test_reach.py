@@ -47,7 +47,7 @@ class _Callers(_Readers):
 
 def _services(stack: Stack) -> dict[str, set[str]]:
     """Return the services that each function may call, by how this stack signs in to its cache."""
-    has_secret = bool(stack.values["CachePasswordSecretArn"])
+    has_secret = stack.is_true("CacheHasPassword")
     without = set() if has_secret else {BY_IAM_OR_SECRET}
     if not stack.is_true("HasGateway"):
         # Then no packet may be paid for: edge/orders.py.
@@ -129,7 +129,7 @@ def _assert_the_way_is_open(
 @each_stack
 def test_who_has_no_cache_stays_outside_where_everything_is_reached(stack: Stack) -> None:
     for name, each in stack.of_type("AWS::Lambda::Function").items():
-        has_cache = "CACHE_ENDPOINT" in each["Environment"]["Variables"]
+        has_cache = "CACHE_URL" in each["Environment"]["Variables"]
         assert ("VpcConfig" in each) == (has_cache and stack.is_true("InVpc")), name
 
 

@@ -226,7 +226,6 @@ def test_each_function_writes_those_tables_that_it_must_and_no_other(
 @each_of_the_crowd
 def test_the_crowds_functions_have_no_right_to_any_balance(function: str) -> None:
     assert _actions_on(function, "AccountsTable") == set()
-    assert "ACCOUNTS_TABLE" not in _variables(function)
 
 
 @each_of_the_crowd
@@ -870,7 +869,7 @@ def test_a_function_gives_up_before_the_gateway_does(function: str) -> None:
 
 @each_function
 def test_each_function_that_needs_the_cache_can_reach_it(function: str) -> None:
-    assert ("CACHE_ENDPOINT" in _variables(function)) == ("VpcConfig" in FUNCTIONS[function])
+    assert ("CACHE_URL" in _variables(function)) == ("VpcConfig" in FUNCTIONS[function])
 
 
 # ---------------------------------------------------------------- what the doors import and read
@@ -1041,7 +1040,7 @@ assert loaded >= {"pypinyin", "rapidfuzz"}
     done = subprocess.run(
         [sys.executable, "-c", script],
         cwd=ROOT,
-        env={"PYTHONPATH": f"{ROOT / 'shared'}:{ROOT}", "PACKETS_TABLE": "packets"},
+        env={"PYTHONPATH": f"{ROOT / 'shared'}:{ROOT}", "TABLES": "packets=packets"},
         capture_output=True,
         text=True,
         check=False,

@@ -16,11 +16,11 @@ from local.places import ROOT
 from tests.template.translated import (
     CHINAS_TOPIC,
     ISSUER,
-    OWN_CACHE,
     RISK,
     STACK_OF,
     STACKS,
     TOPIC,
+    WECHAT,
     Stack,
     partition_of,
     source,
@@ -186,35 +186,14 @@ def test_the_issuer_is_the_user_pool_or_what_is_given(stack: Stack) -> None:
         ("us-east-1", {"Stage": "prod"}, "ProdIsWatched"),
         ("cn-north-1", {}, "ChinaHasNoUserPools"),
         ("cn-northwest-1", {"Stage": "prod", "AlarmTopicArn": CHINAS_TOPIC}, "ChinaHasNoUserPools"),
-        (
-            "us-east-1",
-            {**OWN_CACHE, "CacheIamResource": "replicationgroup:a"},
-            "GivenCacheHasOneSignIn",
-        ),
-        (
-            "us-east-1",
-            {
-                **OWN_CACHE,
-                "CacheUser": "a",
-                "CacheIamResource": "replicationgroup:a",
-                "CachePasswordSecretArn": "arn:aws:secretsmanager:us-east-1:1:secret:a",
-            },
-            "GivenCacheHasOneSignIn",
-        ),
-        (
-            "us-east-1",
-            {
-                **OWN_CACHE,
-                "CacheUser": "a",
-                "CacheIamResource": "replicationgroup:a",
-                "CacheTls": "false",
-            },
-            "GivenCacheHasOneSignIn",
-        ),
-        ("us-east-1", {"CacheUser": "a"}, "MadeCacheHasItsOwnUser"),
-        ("us-east-1", {"CacheIamResource": "replicationgroup:a"}, "MadeCacheHasItsOwnUser"),
+        ("us-east-1", {"CacheCredentials": "replicationgroup:a"}, "MadeCacheHasItsOwnUser"),
         ("us-east-1", {"RiskUrl": RISK["RiskUrl"]}, "RiskControlIsReached"),
-        ("us-east-1", {**OWN_CACHE, **RISK}, "RiskControlIsReached"),
+        ("us-east-1", {**WECHAT, "WeChatIssuerSecretArn": "arn:a"}, "ChannelsAreComplete"),
+        (
+            "us-east-1",
+            {"JwtIssuer": ISSUER, "WeChatIssuerSecretArn": "arn:a"},
+            "ChannelsAreComplete",
+        ),
     ],
 )
 def test_a_rule_refuses_what_would_not_work(
@@ -237,12 +216,32 @@ def test_a_rule_refuses_what_would_not_work(
             ],
         ),
         (
-            "CacheIamResource",
-            ["", "replicationgroup:red-1", "serverlesscache:rush"],
-            ["replicationgroup:Red", "user:red", "replicationgroup:"],
+            "CacheCredentials",
+            ["", "replicationgroup:red-1", "serverlesscache:rush", "arn:aws:secretsmanager:a"],
+            ["replicationgroup:Red", "user:red", "replicationgroup:", "secret"],
+        ),
+        (
+            "CacheUrl",
+            ["", "redis://h:1", "rediss://functions@cache.example:6379?cluster"],
+            [
+                "cache.example:6379",
+                "https://h:1",
+                "redis://h",
+                "redis://h:1?sharded",
+                "redis://@h:1",
+            ],
+        ),
+        (
+            "WeChatScene",
+            ["1000,活动名称=红包,奖励说明=抢到的红包", "1002,a=b"],
+            ["", "1000", "1000,a", "100,a=b", "1000,a=b,"],
+        ),
+        (
+            "BeaconChain",
+            [f"{'a' * 64},1,3,{'b' * 192}"],
+            ["", f"{'a' * 64},1,3", f"{'a' * 64},1,0,{'b' * 192}"],
         ),
         ("SesIdentityArn", ["", TOPIC.replace("sns", "ses")], ["example.com"]),
-        ("CachePasswordSecretArn", [""], ["secret"]),
     ],
 )
 def test_a_parameter_takes_its_form_and_no_other(

@@ -6,12 +6,13 @@ SAM's translator pins another pydantic than the product, so it runs in the envir
 from __future__ import annotations
 
 import json
+import operator
 import os
 import re
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
 from typing import Any
 
 from local.places import SAM
@@ -279,6 +280,9 @@ _INTRINSICS: dict[str, Callable[[Stack, Any], Any]] = {
     "Fn::Not": lambda stack, given: not stack.resolved(given[0]),
     "Fn::And": lambda stack, given: all(map(stack.resolved, given)),
     "Fn::Or": lambda stack, given: any(map(stack.resolved, given)),
+    "Fn::FindInMap": lambda stack, given: reduce(
+        operator.getitem, map(stack.resolved, given[1:]), stack.template["Mappings"][given[0]]
+    ),
     "Fn::If": lambda stack, given: stack.resolved(given[1 if stack.is_true(given[0]) else 2]),
     "Fn::Contains": lambda stack, given: stack.resolved(given[1]) in stack.resolved(given[0]),
     "Fn::EachMemberEquals": lambda stack, given: all(
@@ -290,7 +294,7 @@ TOPIC = f"arn:aws:sns:us-east-1:{ACCOUNT}:alarms"
 CHINAS_TOPIC = f"arn:aws-cn:sns:cn-north-1:{ACCOUNT}:alarms"
 ISSUER = "https://issuer.example/users"
 OWN_CACHE = {
-    "CacheEndpoint": "cache.example:6379",
+    "CacheUrl": "rediss://cache.example:6379",
     "CacheSubnetIds": "subnet-0a1b2c3d4e5f67890,subnet-0a1b2c3d4e5f67891",
     "CacheSecurityGroupIds": "sg-0a1b2c3d4e5f67890",
 }
@@ -333,9 +337,8 @@ STACKS = [
         "sign-in by WeChat, and a cache that is reached from anywhere",
         parameters={
             **WECHAT,
-            "CacheEndpoint": "cache.example:6379",
+            "CacheUrl": "redis://cache.example:6379",
             "JwtIssuer": ISSUER,
-            "WeChatIssuerUrl": ISSUER,
             "WeChatIssuerSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:issuer-1",
             "WithdrawAboveFen": "30",
             "BeaconUrls": "https://beacon.example,https://another.example",
@@ -347,21 +350,23 @@ STACKS = [
         {
             **{name: value.replace("arn:aws:", "arn:aws-cn:") for name, value in WECHAT.items()},
             "JwtIssuer": ISSUER,
-            "WeChatIssuerUrl": ISSUER,
             "WeChatIssuerSecretArn": "arn:aws-cn:secretsmanager:cn-north-1:1:secret:issuer-1",
         },
     ),
     Stack(
         "a cache that is reached from anywhere",
-        parameters={"CacheEndpoint": "cache.example:6379", "ShareBaseUrl": "https://red.example"},
+        parameters={
+            "CacheUrl": "rediss://cache.example:6379",
+            "ShareBaseUrl": "https://red.example",
+        },
     ),
     Stack("a given cache", parameters={**OWN_CACHE, "JwtIssuer": ISSUER}),
     Stack(
         "a cache with a password",
         parameters={
             **OWN_CACHE,
-            "CacheUser": "functions",
-            "CachePasswordSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:cache-1",
+            "CacheUrl": "rediss://functions@cache.example:6379",
+            "CacheCredentials": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:cache-1",
         },
     ),
     Stack(
@@ -369,9 +374,8 @@ STACKS = [
         "eu-central-1",
         {
             **OWN_CACHE,
-            "CacheCluster": "true",
-            "CacheUser": "functions",
-            "CacheIamResource": "serverlesscache:rush",
+            "CacheUrl": "rediss://functions@cache.example:6379?cluster",
+            "CacheCredentials": "serverlesscache:rush",
         },
     ),
     Stack(

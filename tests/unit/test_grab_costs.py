@@ -11,7 +11,7 @@ import pytest
 from redpacket.domain import errors
 from redpacket.domain.campaign import CampaignStatus
 from redpacket.domain.claim import Quota
-from redpacket.domain.limits import grab_limit
+from redpacket.domain.limits import Limit
 from redpacket.domain.packet import Packet
 from testing.builders import a_packet
 from testing.in_memory_system import InMemorySystem
@@ -22,7 +22,7 @@ BURST = 3
 @pytest.fixture
 def system() -> Iterator[InMemorySystem]:
     system = InMemorySystem()
-    system.grab_limit = grab_limit(per_minute=1, burst=BURST)
+    system.grab_limit = Limit("grab", per_minute=1, burst=BURST)
     yield system
     assert system.differences() == []
 

@@ -11,9 +11,6 @@ from redpacket.domain.limits import (
     PASSPHRASE_TRIES,
     Limit,
     daily_send_limit,
-    grab_limit,
-    read_limit,
-    send_limit,
     wrong_tries,
 )
 from redpacket.flows.guards.limit_rate import AWAY_MS, UserLimit, limit_rate, require_rate
@@ -49,7 +46,8 @@ def gate() -> Gate:
 
 
 @pytest.mark.parametrize(
-    "limit", [send_limit(120, 300), send_limit(7, 2), send_limit(1000, 1), PASSPHRASE_TRIES]
+    "limit",
+    [Limit("send", 120, 300), Limit("send", 7, 2), Limit("send", 1000, 1), PASSPHRASE_TRIES],
 )
 def test_a_user_who_waits_for_retry_after_is_let_through(gate: Gate, limit: Limit) -> None:
     assert gate.passes(limit) == limit.burst
@@ -62,7 +60,7 @@ def test_a_user_who_waits_for_retry_after_is_let_through(gate: Gate, limit: Limi
 
 
 def test_retry_after_is_no_longer_than_it_must_be(gate: Gate) -> None:
-    limit = send_limit(6, 1)  # one every ten seconds
+    limit = Limit("send", 6, 1)  # one every ten seconds
     gate.passes(limit)
 
     assert gate.retry_after_s(limit) == 10
@@ -75,7 +73,7 @@ def test_retry_after_is_no_longer_than_it_must_be(gate: Gate) -> None:
 
 
 def test_in_the_long_run_the_rate_holds(gate: Gate) -> None:
-    limit = send_limit(120, 300)
+    limit = Limit("send", 120, 300)
     passed = 0
 
     for _ in range(600):  # ten minutes of somebody who never rests
@@ -100,7 +98,7 @@ def test_what_must_be_counted_is_refused_while_the_cache_is_away(gate: Gate) -> 
 
 
 def test_while_the_cache_is_away_everybody_is_let_through_and_it_is_journaled(gate: Gate) -> None:
-    limit = send_limit(1, 1)
+    limit = Limit("send", 1, 1)
     gate.passes(limit)
     gate.limits.is_away = True
 
@@ -111,7 +109,7 @@ def test_while_the_cache_is_away_everybody_is_let_through_and_it_is_journaled(ga
 def test_a_users_limit_is_counted_for_each_user_and_each_limit(gate: Gate) -> None:
     reads, grabs = (
         UserLimit(limit, limits=gate.limits, clock=gate.clock, journal=gate.journal)
-        for limit in (read_limit(600, 2), grab_limit(600, 2))
+        for limit in (Limit("read", 600, 2), Limit("grab", 600, 2))
     )
     for _ in range(2):
         reads.count("ann")
@@ -125,7 +123,7 @@ def test_a_users_limit_is_counted_for_each_user_and_each_limit(gate: Gate) -> No
 
 def test_a_cache_that_is_away_is_not_waited_for_by_each_read(gate: Gate) -> None:
     limit = UserLimit(
-        read_limit(600, 1), limits=gate.limits, clock=gate.clock, journal=gate.journal
+        Limit("read", 600, 1), limits=gate.limits, clock=gate.clock, journal=gate.journal
     )
     gate.limits.is_away = True
     for _ in range(10):

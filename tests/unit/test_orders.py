@@ -21,7 +21,6 @@ BODY = {"kind": "lucky", "total_fen": 1000, "count": 10}
 @pytest.fixture(autouse=True)
 def _settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHARE_FEN_MAX", "20000")
-    monkeypatch.setenv("PACKET_COUNT_MAX", "100")
 
 
 def _order(body: dict[str, object]) -> SendOrder:
@@ -29,14 +28,13 @@ def _order(body: dict[str, object]) -> SendOrder:
     return send_order(RequestOf({}, {}, headers, {"sub": "ann"}, json.dumps(body).encode()))
 
 
-def test_an_order_above_the_limits_names_each_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_order_above_the_limits_names_each_of_them() -> None:
     within = _order(BODY)
     assert (within.refused_fields, within.share_fen_max) == ((), 20_000)
-    monkeypatch.setenv("PACKET_COUNT_MAX", "9")
 
-    order = _order({**BODY, "share_fen_max": 20_001})
+    order = _order({**BODY, "count": 101, "share_fen_max": 20_001})
 
-    assert order.refused_fields == (("count", "is above 9"), ("share_fen_max", "is above 20000"))
+    assert order.refused_fields == (("count", "is above 100"), ("share_fen_max", "is above 20000"))
 
 
 def test_a_cover_lies_on_a_host_of_the_deployment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,12 +59,9 @@ def test_a_cover_lies_on_a_host_of_the_deployment(monkeypatch: pytest.MonkeyPatc
     ]
 
 
-@pytest.mark.parametrize(("name", "value"), [("SHARE_FEN_MAX", "150"), ("PACKET_COUNT_MAX", "5")])
-def test_what_was_asked_is_the_same_whatever_the_settings(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: str
-) -> None:
+def test_what_was_asked_is_the_same_whatever_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     before = _order(BODY)
-    monkeypatch.setenv(name, value)
+    monkeypatch.setenv("SHARE_FEN_MAX", "150")
 
     assert _order(BODY).request == before.request
 

@@ -39,7 +39,7 @@ def test_a_read_is_counted_first(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RateLimited("too fast", 7)
 
     monkeypatch.setattr(wiring, "limit_reads", refuse)
-    monkeypatch.setenv("PACKETS_TABLE", "packets")
+    monkeypatch.setenv("TABLES", "packets=packets")
     for key, handler in READS.items():
         event: dict[str, Any] = {
             "routeKey": key,

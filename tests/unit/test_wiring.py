@@ -16,6 +16,7 @@ from local.gateways.wechat_wire import GatewayKeys
 from redpacket.adapters.dynamo.keys import WORK_SHARDS, work_shards
 from redpacket.adapters.payments.issuer import IssuerKeys
 from redpacket.domain.errors import RateLimited
+from redpacket.domain.limits import SENDS
 from redpacket.edge.settings import SettingMissing, Settings
 from redpacket.edge.wiring import Wiring
 from testing.in_memory_system import VARIABLES, InMemorySystem
@@ -43,16 +44,45 @@ def test_what_is_built_is_built_once() -> None:
 def test_a_missing_variable_names_itself() -> None:
     wiring = Wiring(settings=Settings({}))
 
-    with pytest.raises(SettingMissing, match="PACKETS_TABLE"):
+    with pytest.raises(SettingMissing, match="TABLES"):
         _ = wiring.packets
+
+
+def test_a_missing_table_names_itself() -> None:
+    with pytest.raises(SettingMissing, match="TABLES is without a table of packets"):
+        _ = Settings({"TABLES": "shares=shares packets="}).packets_table
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["localhost:6379", "redis://localhost", "http://localhost:6379", "redis://localhost:1?sharded"],
+)
+def test_a_cache_has_a_whole_address(text: str) -> None:
+    with pytest.raises(SettingMissing, match="CACHE_URL is not rediss://"):
+        _ = Settings({"CACHE_URL": text}).cache_url
+
+
+def test_the_address_of_a_cache_says_how_it_is_spoken_to() -> None:
+    given = Settings({"CACHE_URL": "rediss://functions@cache.example:6379?cluster"})
+
+    assert given.cache_url == ("cache.example", 6379, "functions", True, True)
+    assert Settings({"CACHE_URL": "redis://h:1"}).cache_url == ("h", 1, "", False, False)
+
+
+@pytest.mark.parametrize("url", ["redis://functions@h:1", "rediss://h:1"])
+def test_who_signs_in_by_iam_has_a_name_and_tls(url: str) -> None:
+    variables = {"CACHE_URL": url, "CACHE_CREDENTIALS": "replicationgroup:rush"}
+
+    with pytest.raises(SettingMissing, match="by IAM"):
+        _ = Wiring(settings=Settings(variables)).cache_client
 
 
 def test_every_bad_variable_is_named_in_one_error_at_the_start() -> None:
     given = {
         **VARIABLES,
-        "SEND_BURST": "many",
-        "CACHE_ENDPOINT": "localhost",
-        "SHARES_TABLE": "",
+        "SHARE_FEN_MAX": "many",
+        "CACHE_URL": "localhost",
+        "DEPOSIT_FEN_MAX": "",
         "USER_ID_KEY": "{{resolve:secretsmanager:key}}",
     }
 
@@ -60,10 +90,10 @@ def test_every_bad_variable_is_named_in_one_error_at_the_start() -> None:
         Settings(given).check()
 
     assert str(found.value).split("; ") == [
-        "SHARES_TABLE",
         "USER_ID_KEY is not resolved",
-        "CACHE_ENDPOINT is not host:port",
-        "SEND_BURST is not an integer",
+        "CACHE_URL is not rediss://[USER@]HOST:PORT[?cluster]",
+        "SHARE_FEN_MAX is not an integer",
+        "DEPOSIT_FEN_MAX",
     ]
     Settings(VARIABLES).check()
 
@@ -72,14 +102,14 @@ def test_a_process_checks_its_variables_before_it_serves() -> None:
     done = subprocess.run(
         [sys.executable, "-c", "import redpacket.edge.wiring"],
         cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT / "shared"), "GRAB_BURST": "x", "CACHE_TLS": ""},
+        env={"PYTHONPATH": str(ROOT / "shared"), "CLOSE_GRACE_S": "x", "CACHE_URL": ""},
         capture_output=True,
         text=True,
         check=False,
     )
 
     assert done.stderr.splitlines()[-1].endswith(
-        "SettingMissing: CACHE_TLS; GRAB_BURST is not an integer"
+        "SettingMissing: CACHE_URL; CLOSE_GRACE_S is not an integer"
     )
 
 
@@ -107,25 +137,14 @@ PUBLIC_KEY = LocalChain(secret=7, genesis_s=0).public_key.hex()
 def test_everything_can_be_built_over_stand_ins(
     system: InMemorySystem, secrets_of_gateways: dict[str, str]
 ) -> None:
-    limits = {
-        f"{what}_{kind}": "9"
-        for what in ("READ", "GRAB", "DRAW", "SEND")
-        for kind in ("BURST", "PER_MINUTE")
-    }
-    limits |= {f"{what}S_PER_MINUTE": "9" for what in ("READ", "GRAB", "DRAW", "SEND")}
     more = {
         "PAYOUT_QUEUE_URL": "https://queue",
         "PAYOUT_DLQ_URL": "https://dead",
         "PAYOUT_MAPPING_ID": "mapping",
-        "SWITCHES_TABLE": "switches",
         "SHARE_FEN_MAX": "20000",
-        "PART_SHARE_COUNT": "20000",
-        "BEACON_CHAIN": f"{'0' * 64},1692803367,3",
-        "BEACON_PUBLIC_KEY": PUBLIC_KEY,
+        "BEACON_CHAIN": f"{'0' * 64},1692803367,3,{PUBLIC_KEY}",
         "LOG_KEY_ID": "key",
-        "CACHE_ENDPOINT": "localhost:6379",
-        "CACHE_TLS": "false",
-        "CACHE_CLUSTER": "false",
+        "CACHE_URL": "redis://localhost:6379",
         "RISK_URL": "https://risk.example",
         "RISK_SECRET": "whsec_MDEyMzQ1Njc4OQ==",
     }
@@ -134,23 +153,17 @@ def test_everything_can_be_built_over_stand_ins(
         "HOST_WALLET_URL": "https://wallet.example",
         "HOST_WALLET_SECRET_ARN": "wallet",
         "WECHAT_SECRET_ARN": "merchant",
-        "WECHAT_PAY_URL": "https://pay.example",
-        "WECHAT_API_URL": "https://api.example",
         "WECHAT_CODE_KIND": "mini_program",
-        "WECHAT_SCENE_ID": "1000",
         "WECHAT_REMARK": "红包提现",
-        "WECHAT_REPORT_INFOS": "活动名称=红包",
+        "WECHAT_SCENE": "1000,活动名称=红包",
         "WECHAT_ISSUER_URL": "https://issuer.example",
         "WECHAT_ISSUER_SECRET_ARN": "issuer",
         "JWT_AUDIENCE": "redpacket",
         "CALLBACK_BASE_URL": "https://redpacket.example",
-        "PRIVATE_GATEWAYS": "false",
         "LATE_PAYMENTS": "credit",
         "NOTICE_QUEUE_URL": "https://notices",
-        "PAYMENTS_PER_DAY": "100",
         "WITHDRAWAL_FEN_MIN": "30",
         "WITHDRAWAL_FEN_MAX": "199999",
-        "WITHDRAWALS_PER_DAY": "10",
         "WITHDRAWAL_FEN_PER_DAY": "1000000",
         "WITHDRAW_ABOVE_FEN": "20000",
         "BILLS_PER_MINUTE": "1800",
@@ -159,7 +172,7 @@ def test_everything_can_be_built_over_stand_ins(
         "DELIVERY_QUEUE_URL": "https://deliveries",
         "UNREAD_RECORDS_URL": "https://unread",
     }
-    given = Settings({**VARIABLES, **limits, **more})
+    given = Settings({**VARIABLES, **more})
     secret = secrets_of_gateways.__getitem__
 
     for name in BUILT:
@@ -173,17 +186,16 @@ def test_claims_are_announced_only_where_balances_are_paid_out_by_themselves() -
 
 
 def test_a_send_passes_the_limit_of_the_minute_and_that_of_the_day(system: InMemorySystem) -> None:
-    variables = {"SENDS_PER_MINUTE": "600", "SEND_BURST": "9", "SENDS_PER_DAY": "2"}
-    process = system.process(settings=Settings(variables))
+    process = system.process(settings=Settings({"SENDS_PER_DAY": "2"}))
     process.limit_sends("ann")
     process.limit_sends("ann")
 
     with pytest.raises(RateLimited):
         process.limit_sends("ann")
 
-    slow = {"SENDS_PER_MINUTE": "1", "SEND_BURST": "1", "SENDS_PER_DAY": "999"}
-    process = system.process(settings=Settings(slow))
-    process.limit_sends("bob")
+    process = system.process(settings=Settings({"SENDS_PER_DAY": "999"}))
+    for _ in range(SENDS.burst):
+        process.limit_sends("bob")
     with pytest.raises(RateLimited):
         process.limit_sends("bob")
 

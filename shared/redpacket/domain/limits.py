@@ -23,6 +23,13 @@ class Limit:
 PASSPHRASE_TRIES = Limit("passphrase", per_minute=1, burst=5)
 """Tries of one user at one passphrase (口令), of a packet or a campaign."""
 
+# The subject of each is the user's id.
+SENDS = Limit("send", per_minute=120, burst=300)
+DRAWS = Limit("draw", per_minute=60, burst=20)
+READS = Limit("read", per_minute=600, burst=200)
+GRABS = Limit("grab", per_minute=600, burst=200)
+"""Grabs of one user that make the ledger read, as repeats do."""
+
 _MINUTES_A_DAY = 1440
 _SPARE_TRIES = 20
 _TRIES_PER_SHARE = 2
@@ -39,31 +46,6 @@ def wrong_tries(count: int) -> Limit:
     return Limit(PASSPHRASE_TRIES.name, _TRIES_PER_MINUTE, burst)
 
 
-def send_limits(per_minute: int, burst: int, per_day: int) -> tuple[Limit, Limit]:
-    """Return the limits that every send of a user passes; the subject of both is the user's id."""
-    return send_limit(per_minute, burst), daily_send_limit(per_day)
-
-
-def send_limit(per_minute: int, burst: int) -> Limit:
-    """Return the limit of one user's sends; the subject is the user's id."""
-    return Limit("send", per_minute, burst)
-
-
 def daily_send_limit(per_day: int) -> Limit:
     """Return the limit of one user's sends of a day: the cache keeps each for days."""
     return Limit("send_day", per_day / _MINUTES_A_DAY, per_day)
-
-
-def draw_limit(per_minute: int, burst: int) -> Limit:
-    """Return the limit of one user's draws; the subject is the user's id."""
-    return Limit("draw", per_minute, burst)
-
-
-def read_limit(per_minute: int, burst: int) -> Limit:
-    """Return the limit of one user's reads; the subject is the user's id."""
-    return Limit("read", per_minute, burst)
-
-
-def grab_limit(per_minute: int, burst: int) -> Limit:
-    """Return the limit of one user's grabs that make the ledger read; the subject is their id."""
-    return Limit("grab", per_minute, burst)

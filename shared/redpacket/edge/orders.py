@@ -13,11 +13,14 @@ from redpacket.edge.payment_parameters import new_payment_id
 from redpacket.edge.request import RequestOf
 from redpacket.edge.schemas.bodies import body_of, idempotent_request
 from redpacket.edge.schemas.prizes import PrizeBody
-from redpacket.edge.schemas.sending import SendBody
+from redpacket.edge.schemas.sending import COUNT_MAX, SendBody
 from redpacket.edge.scopes import OPERATORS
 from redpacket.edge.settings import settings
 from redpacket.edge.wiring import wiring
 from redpacket.flows.packets.send_packet import SendOrder
+
+PACKET_COUNT_MAX = 100
+"""Shares of a packet outside campaigns."""
 
 
 def send_order(request: RequestOf[SendBody]) -> SendOrder:
@@ -33,7 +36,7 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
     is_of_campaign = body.campaign_id is not None
     if is_of_campaign:
         request.require_scope(OPERATORS)
-    count_max = settings.campaign_count_max if is_of_campaign else settings.packet_count_max
+    count_max = COUNT_MAX if is_of_campaign else PACKET_COUNT_MAX
     limits = (
         ("count", body.count, count_max),
         ("share_fen_max", body.share_fen_max or cap_fen, cap_fen),

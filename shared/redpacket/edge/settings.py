@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 Value = TypeVar("Value")
 
@@ -84,11 +84,25 @@ def _hosts(text: str) -> frozenset[str]:
     return _words(text.lower())
 
 
-def _host_and_port(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    if not (host and port.isdigit()):
-        raise ValueError("not host:port")
-    return host, int(port)
+class CacheUrl(NamedTuple):
+    """Where a cache is; *user* is empty for one without users."""
+
+    host: str
+    port: int
+    user: str
+    has_tls: bool
+    is_cluster: bool
+
+
+def _cache_url(text: str) -> CacheUrl:
+    scheme, _, place = text.partition("://")
+    place, _, mode = place.partition("?")
+    user, _, place = place.rpartition("@")
+    host, _, port = place.rpartition(":")
+    is_known = scheme in {"redis", "rediss"} and mode in {"", "cluster"}
+    if not (is_known and host and port.isdigit()):
+        raise ValueError("not rediss://[USER@]HOST:PORT[?cluster]")
+    return CacheUrl(host, int(port), user, scheme == "rediss", bool(mode))
 
 
 def _is_open(text: str) -> bool:
@@ -99,11 +113,38 @@ def _is_refund(text: str) -> bool:
     return text == "refund"
 
 
-def _pairs(text: str) -> tuple[tuple[str, str], ...]:
-    pairs = [item.partition("=") for item in text.split(",")]
-    if not all(name and content for name, _, content in pairs):
-        raise ValueError("not name=content[,name=content]")
-    return tuple((name, content) for name, _, content in pairs)
+class Scene(NamedTuple):
+    """A scene of transfers, and the names and contents that it reports."""
+
+    scene_id: str
+    report_infos: tuple[tuple[str, str], ...]
+
+
+def _scene(text: str) -> Scene:
+    scene_id, *items = text.split(",")
+    pairs = [item.partition("=") for item in items]
+    if not (pairs and all(name and content for name, _, content in pairs)):
+        raise ValueError("not SCENE,name=content[,name=content]")
+    return Scene(scene_id, tuple((name, content) for name, _, content in pairs))
+
+
+def _chain(text: str) -> str:
+    return text.rpartition(",")[0]
+
+
+def _chain_key(text: str) -> bytes:
+    return bytes.fromhex(text.rpartition(",")[2])
+
+
+def _table(name: str) -> _Variable[str]:
+    def parse(text: str) -> str:
+        tables = dict(pair.split("=", 1) for pair in text.split())
+        if not tables.get(name):
+            raise ValueError("without a table of " + name)
+        return tables[name]
+
+    # Of all tables, a function uses some.
+    return _Variable("TABLES", parse, is_checked_at_start=False)
 
 
 class Settings:
@@ -113,19 +154,17 @@ class Settings:
     door to the variables that it reads, and holds the template to them, both ways.
     """
 
-    packets_table = _Variable("PACKETS_TABLE", str)
-    shares_table = _Variable("SHARES_TABLE", str)
-    has_receipts = _Variable("SETTLEMENT_RECEIPTS", _is_true)
-    """Whether each payment also leaves a receipt of its share."""
+    packets_table = _table("packets")
+    shares_table = _table("shares")
     packet_id_keys = _Variable("PACKET_ID_KEYS", _resolved)
     """`version:key[,version:key]`; the first signs, all are accepted."""
     seed_keys = _Variable("SEED_KEYS", _resolved)
     """`{"1":"key",...}`: what seals seeds, by version; the newest seals."""
     user_id_key = _Variable("USER_ID_KEY", _resolved)
     """What user ids are hashed with; it is never replaced."""
-    draws_table = _Variable("DRAWS_TABLE", str)
-    quotas_table = _Variable("QUOTAS_TABLE", str)
-    audience_table = _Variable("AUDIENCE_TABLE", str)
+    draws_table = _table("draws")
+    quotas_table = _table("quotas")
+    audience_table = _table("audience")
     has_verdicts = _Variable("RISK_VERDICTS", _is_true, default="false")
     """Whether claims and draws ask what the host says of their users."""
     risk_url = _Variable("RISK_URL", str, default="")
@@ -134,26 +173,20 @@ class Settings:
     """What calls of it are signed with: `whsec_...`."""
     risk_is_open = _Variable("RISK_ON_FAILURE", _is_open, default="open")
     """Whether users take part where it does not answer."""
-    accounts_table = _Variable("ACCOUNTS_TABLE", str)
-    reconciliation_table = _Variable("RECONCILIATION_TABLE", str)
-    journal_table = _Variable("JOURNAL_TABLE", str)
-    approvals_table = _Variable("APPROVALS_TABLE", str)
+    accounts_table = _table("accounts")
+    reconciliation_table = _table("reconciliation")
+    journal_table = _table("journal")
+    approvals_table = _table("approvals")
     approval_fen = _Variable("APPROVAL_FEN", _integer)
     """What an operator may move alone a day, to one subject."""
-    profiles_table = _Variable("PROFILES_TABLE", str)
-    campaigns_table = _Variable("CAMPAIGNS_TABLE", str)
+    profiles_table = _table("profiles")
+    campaigns_table = _table("campaigns")
     payout_queue_url = _Variable("PAYOUT_QUEUE_URL", str)
     payout_dlq_url = _Variable("PAYOUT_DLQ_URL", str)
-    cache_address = _Variable("CACHE_ENDPOINT", _host_and_port)
-    """Host and port."""
-    cache_has_tls = _Variable("CACHE_TLS", _is_true)
-    cache_is_cluster = _Variable("CACHE_CLUSTER", _is_true)
-    cache_user = _Variable("CACHE_USER", str, default="")
-    """Empty for a cache without users."""
-    cache_iam_resource = _Variable("CACHE_IAM_RESOURCE", str, default="")
-    """The end of the cache's ARN, where its user signs in by IAM."""
-    cache_password_secret_arn = _Variable("CACHE_PASSWORD_SECRET_ARN", str, default="")
-    """Where a cache's password is kept; empty for none."""
+    cache_url = _Variable("CACHE_URL", _cache_url)
+    """Where the cache is, and how it is spoken to."""
+    cache_credentials = _Variable("CACHE_CREDENTIALS", str, default="")
+    """The end of the cache's ARN to sign in by IAM, or the ARN of a secret with the password."""
     share_base_url = _Variable("SHARE_BASE_URL", _without_slash)
     """Without a slash at its end."""
     share_fen_max = _Variable("SHARE_FEN_MAX", _integer)
@@ -166,32 +199,12 @@ class Settings:
     """The most that one deposit may bring."""
     open_packets_max = _Variable("OPEN_PACKETS_MAX", _integer_or_none, default="")
     """Packets of one user that may be open; only sends have it."""
-    packet_count_max = _Variable("PACKET_COUNT_MAX", _integer)
-    """The most shares of a chat packet."""
-    admission_factor = _Variable("ADMISSION_FACTOR", _integer)
-    """How many users per share may be admitted at one time."""
-    sends_per_minute = _Variable("SENDS_PER_MINUTE", _integer)
-    """How fast one user may send, in the long run."""
-    send_burst = _Variable("SEND_BURST", _integer)
-    """How many packets one user may send at once."""
     sends_per_day = _Variable("SENDS_PER_DAY", _integer)
     """How many packets one user may send a day, in the long run."""
-    draws_per_minute = _Variable("DRAWS_PER_MINUTE", _integer)
-    """How fast one user may draw, in the long run."""
-    draw_burst = _Variable("DRAW_BURST", _integer)
-    """How often one user may draw at once."""
-    reads_per_minute = _Variable("READS_PER_MINUTE", _integer)
-    """How fast one user may read, in the long run."""
-    read_burst = _Variable("READ_BURST", _integer)
-    """How much one user may read at once."""
-    grabs_per_minute = _Variable("GRABS_PER_MINUTE", _integer)
-    """How fast one user's grabs may make the ledger read."""
-    grab_burst = _Variable("GRAB_BURST", _integer)
-    """How many of one user's grabs may make the ledger read at once."""
-    switches_table = _Variable("SWITCHES_TABLE", str)
+    switches_table = _table("switches")
     payout_mapping_id = _Variable("PAYOUT_MAPPING_ID", str)
     """What hands the payout queue's messages to its function."""
-    payments_table = _Variable("PAYMENTS_TABLE", str)
+    payments_table = _table("payments")
     notice_queue_url = _Variable("NOTICE_QUEUE_URL", str)
     payment_function = _Variable("PAYMENT_FUNCTION", str)
     """The alias that orders the payments of packets."""
@@ -199,7 +212,7 @@ class Settings:
     """By which gateways packets may be paid for."""
     payee_keys_secret_arn = _Variable("PAYEE_KEYS_SECRET_ARN", str)
     """Where the keys of users' accounts at gateways are."""
-    webhooks_table = _Variable("WEBHOOKS_TABLE", str)
+    webhooks_table = _table("webhooks")
     webhook_keys_secret_arn = _Variable("WEBHOOK_KEYS_SECRET_ARN", str)
     """Where the keys are that seal webhooks' secrets."""
     delivery_queue_url = _Variable("DELIVERY_QUEUE_URL", str)
@@ -210,17 +223,14 @@ class Settings:
     host_wallet_secret_arn = _Variable("HOST_WALLET_SECRET_ARN", str, is_checked_at_start=False)
     wechat_secret_arn = _Variable("WECHAT_SECRET_ARN", str, default="")
     """Empty for no WeChat Pay."""
-    wechat_pay_url = _Variable("WECHAT_PAY_URL", str)
-    """Where API v3 is."""
-    wechat_api_url = _Variable("WECHAT_API_URL", str)
-    """Where codes are taken."""
     wechat_code_kind = _Variable("WECHAT_CODE_KIND", str)
     """Where clients get their codes."""
-    wechat_scene_id = _Variable("WECHAT_SCENE_ID", str)
+    wechat_scene = _Variable("WECHAT_SCENE", _scene)
+    """The scene of transfers, with the names and contents that it must report."""
+    simulator_url = _Variable("SIMULATOR_URL", _without_slash, default="")
+    """What stands for WeChat on a local stack, where outside addresses may be private, and http."""
     wechat_remark = _Variable("WECHAT_REMARK", str)
     """What users see beside a payment and a transfer."""
-    wechat_report_infos = _Variable("WECHAT_REPORT_INFOS", _pairs)
-    """Names and contents that the scene must report."""
     wechat_issuer_url = _Variable("WECHAT_ISSUER_URL", str, default="")
     """Whose tokens users get who sign in by WeChat; may be empty."""
     wechat_issuer_secret_arn = _Variable("WECHAT_ISSUER_SECRET_ARN", str, is_checked_at_start=False)
@@ -228,16 +238,10 @@ class Settings:
     """Whom the tokens of our own issuer are for."""
     callback_base_url = _Variable("CALLBACK_BASE_URL", _without_slash)
     """The API, as gateways reach it."""
-    allows_private_gateways = _Variable("PRIVATE_GATEWAYS", _is_true, default="false")
-    """Whether gateways may have private addresses, and http."""
     refunds_late_payments = _Variable("LATE_PAYMENTS", _is_refund)
     """Whether what comes after its order was closed goes back."""
-    payments_per_day = _Variable("PAYMENTS_PER_DAY", _integer)
-    """How many payments one user may begin a day."""
     withdrawal_fen_min = _Variable("WITHDRAWAL_FEN_MIN", _integer)
     withdrawal_fen_max = _Variable("WITHDRAWAL_FEN_MAX", _integer)
-    withdrawals_per_day = _Variable("WITHDRAWALS_PER_DAY", _integer)
-    """Of one user."""
     withdrawal_fen_per_day = _Variable("WITHDRAWAL_FEN_PER_DAY", _integer)
     """Of one user."""
     bills_per_minute = _Variable("BILLS_PER_MINUTE", _integer)
@@ -246,26 +250,22 @@ class Settings:
     """From when on balances are paid out by themselves; 0 for never."""
     night_window = _Variable("NIGHT_WINDOW", str, default="")
     """When no transfer is made, like 23:00-07:00; empty for never."""
-    campaign_count_max = _Variable("CAMPAIGN_COUNT_MAX", _integer)
-    """The most shares of a campaign's packet."""
-    part_share_count = _Variable("PART_SHARE_COUNT", _integer)
-    """A campaign's packet of more shares is cut into parts."""
-    transparency_table = _Variable("TRANSPARENCY_TABLE", str)
+    transparency_table = _table("transparency")
     """Where the beacon's rounds are kept."""
-    commitments_table = _Variable("COMMITMENTS_TABLE", str)
+    commitments_table = _table("commitments")
     """Where sends and new campaigns note what they commit to."""
-    log_table = _Variable("LOG_TABLE", str)
+    log_table = _table("log")
     """The public log of commitments."""
     log_key_id = _Variable("LOG_KEY_ID", str)
     """The key of KMS that signs the log's heads."""
     beacon_urls = _Variable("BEACON_URLS", _listed, default="")
     """The endpoints of a public beacon, asked in turn; empty for none."""
-    beacon_chain = _Variable("BEACON_CHAIN", str, default="")
+    beacon_chain = _Variable("BEACON_CHAIN", _chain, default="")
     """`chain_hash,genesis_s,period_s`; empty where campaigns draw without a beacon."""
+    beacon_public_key = _Variable("BEACON_CHAIN", _chain_key, is_checked_at_start=False)
+    """What the chain's rounds are signed with: the last part of the variable."""
     default_draw_beacon = _Variable("DRAW_BEACON", str, default="day")
     """What a new campaign draws by that does not say it, with a beacon: day or none."""
-    beacon_public_key = _Variable("BEACON_PUBLIC_KEY", bytes.fromhex)
-    """What the chain's rounds are signed with."""
     close_grace_ms = _Variable("CLOSE_GRACE_S", _milliseconds)
     """The time between closing a packet and refunding it."""
 
@@ -285,6 +285,13 @@ class Settings:
                 failures.append(str(error))
         if failures:
             raise SettingMissing("; ".join(failures))
+
+    def cache_iam_user(self) -> str:
+        """Return whom a cache knows by IAM, which has TLS. Raises SettingMissing."""
+        url = self.cache_url
+        if not (url.user and url.has_tls):
+            raise SettingMissing("CACHE_CREDENTIALS by IAM need rediss:// and a user in CACHE_URL")
+        return url.user
 
     def has_seed_keys(self) -> bool:
         """Tell whether SEED_KEYS is there: only functions that compute amounts or draws have it."""

@@ -18,6 +18,8 @@ _OK = 200
 # Invalid, expired, missing, used before.
 _WRONG_CODES = frozenset({40029, 42003, 41008, 40163})
 
+WECHAT_API = "https://api.weixin.qq.com"
+
 
 class CodeKind(StrEnum):
     """Where clients get their codes; the value is the path that takes them."""

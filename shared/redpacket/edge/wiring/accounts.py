@@ -25,7 +25,6 @@ class Accounts(Guards):
             self.settings.accounts_table,
             self.settings.packets_table,
             self.settings.shares_table,
-            has_receipts=self.settings.has_receipts,
         )
 
     @cached_property

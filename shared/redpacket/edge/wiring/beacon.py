@@ -62,7 +62,7 @@ class BeaconRoom(LogRoom):
             self.settings.beacon_public_key,
             journal=self.journal,
             call_ms_max=_CALL_MS_MAX,
-            allows_private=self.settings.allows_private_gateways,
+            allows_private=bool(self.settings.simulator_url),
         )
 
     def fetch_rounds(self, time_left_ms: int, wait_s: int | None = None) -> FetchReport:

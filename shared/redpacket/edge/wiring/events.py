@@ -98,7 +98,7 @@ class Events(GatewayWork):
         return Outgoing(
             url,
             call_ms_max=_CALL_MS_MAX,
-            allows_private=self.settings.allows_private_gateways,
+            allows_private=bool(self.settings.simulator_url),
             answer_bytes_max=_ANSWER_BYTES_MAX,
         )
 

@@ -64,7 +64,7 @@ class Gateways(Operations):
         return Outgoing(
             url,
             call_ms_max=CALL_MS_MAX,
-            allows_private=self.settings.allows_private_gateways,
+            allows_private=bool(self.settings.simulator_url),
         )
 
     @cached_property
@@ -76,11 +76,17 @@ class Gateways(Operations):
 
     @cached_property
     def wechat_client(self) -> WeChatClient:
-        from redpacket.adapters.payments.wechat_client import WeChatClient, WeChatMerchant
+        from redpacket.adapters.payments.wechat_client import (
+            WECHAT_PAY,
+            WeChatClient,
+            WeChatMerchant,
+        )
 
         merchant = WeChatMerchant.of(self.secret(self.settings.wechat_secret_arn))
         return WeChatClient(
-            merchant, gateway_url=self.settings.wechat_pay_url, call_ms_max=CALL_MS_MAX
+            merchant,
+            gateway_url=self.settings.simulator_url or WECHAT_PAY,
+            call_ms_max=CALL_MS_MAX,
         )
 
     @cached_property
@@ -138,9 +144,9 @@ class Gateways(Operations):
                 self.wechat_accounts,
                 TransferSettings(
                     self._wechat_callback_url,
-                    self.settings.wechat_scene_id,
+                    self.settings.wechat_scene.scene_id,
                     self.settings.wechat_remark,
-                    self.settings.wechat_report_infos,
+                    self.settings.wechat_scene.report_infos,
                 ),
                 settling_ms=SETTLING_MS,
                 call_ms_max=CALL_MS_MAX,
@@ -166,14 +172,14 @@ class Gateways(Operations):
     @cached_property
     def wechat_logins(self) -> Logins:
         """What tells whose a code of WeChat is. Raises ChannelUnavailable."""
-        from redpacket.adapters.payments.wechat_login import CodeKind, WeChatLogin
+        from redpacket.adapters.payments.wechat_login import WECHAT_API, CodeKind, WeChatLogin
 
         self._require_wechat()
         kind = CodeKind[self.settings.wechat_code_kind.upper()]
         return WeChatLogin(
             self.wechat_client.merchant,
             self.wechat_accounts,
-            self.outgoing(f"{self.settings.wechat_api_url}{kind.value}"),
+            self.outgoing(f"{self.settings.simulator_url or WECHAT_API}{kind.value}"),
             kind,
         )
 
@@ -190,7 +196,7 @@ class Gateways(Operations):
             self.wechat_client,
             self.wechat_accounts,
             notify_url=self._wechat_callback_url,
-            scene_id=self.settings.wechat_scene_id,
+            scene_id=self.settings.wechat_scene.scene_id,
         )
         return {Channel.WECHAT: wechat}
 

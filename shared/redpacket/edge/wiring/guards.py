@@ -120,23 +120,18 @@ class Guards(Outside):
 
     def limit_sends(self, user_id: str) -> None:
         """Count one more send of a user. Raises RateLimited."""
-        from redpacket.domain.limits import send_limits
+        from redpacket.domain.limits import SENDS, daily_send_limit
         from redpacket.flows.guards.limit_rate import limit_rates
 
-        wanted = send_limits(
-            self.settings.sends_per_minute,
-            self.settings.send_burst,
-            self.settings.sends_per_day,
-        )
+        wanted = (SENDS, daily_send_limit(self.settings.sends_per_day))
         limit_rates(wanted, user_id, limits=self.limits, journal=self.journal)
 
     def limit_draws(self, user_id: str) -> None:
         """Count one more draw of a user. Raises RateLimited."""
-        from redpacket.domain.limits import draw_limit
+        from redpacket.domain.limits import DRAWS
         from redpacket.flows.guards.limit_rate import limit_rate
 
-        limit = draw_limit(self.settings.draws_per_minute, self.settings.draw_burst)
-        limit_rate(limit, user_id, limits=self.limits, journal=self.journal)
+        limit_rate(DRAWS, user_id, limits=self.limits, journal=self.journal)
 
     def limit_reads(self, user_id: str) -> None:
         """Count one more read of a user. Raises RateLimited."""
@@ -144,16 +139,14 @@ class Guards(Outside):
 
     @cached_property
     def read_costs(self) -> UserLimit:
-        from redpacket.domain.limits import read_limit
+        from redpacket.domain.limits import READS
         from redpacket.flows.guards.limit_rate import UserLimit
 
-        limit = read_limit(self.settings.reads_per_minute, self.settings.read_burst)
-        return UserLimit(limit, limits=self.limits, clock=self.clock, journal=self.journal)
+        return UserLimit(READS, limits=self.limits, clock=self.clock, journal=self.journal)
 
     @cached_property
     def grab_costs(self) -> UserLimit:
-        from redpacket.domain.limits import grab_limit
+        from redpacket.domain.limits import GRABS
         from redpacket.flows.guards.limit_rate import UserLimit
 
-        limit = grab_limit(self.settings.grabs_per_minute, self.settings.grab_burst)
-        return UserLimit(limit, limits=self.limits, clock=self.clock, journal=self.journal)
+        return UserLimit(GRABS, limits=self.limits, clock=self.clock, journal=self.journal)

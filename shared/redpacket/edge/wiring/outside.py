@@ -150,29 +150,30 @@ class Outside:
         """Redis or Valkey, as all adapters of the cache use it."""
         from redpacket.adapters.redis.connect import connect
 
-        host, port = self.settings.cache_address
+        url = self.settings.cache_url
         options: Options = {
-            "has_tls": self.settings.cache_has_tls,
-            "username": self.settings.cache_user,
+            "has_tls": url.has_tls,
+            "username": url.user,
             "password": self._cache_password(),
             "timeout_s": _CACHE_TIMEOUT_S,
             "ca_bundle": self.settings.cache_ca_bundle(),
         }
-        if self.settings.cache_is_cluster:
+        if url.is_cluster:
             from redpacket.adapters.redis.cluster import connect_cluster
 
-            return connect_cluster(host, port, **options)
-        return connect(host, port, **options)
+            return connect_cluster(url.host, url.port, **options)
+        return connect(url.host, url.port, **options)
 
     def _cache_password(self) -> str | Callable[[], str]:
-        if resource := self.settings.cache_iam_resource:
-            from redpacket.adapters.aws.signature import Keys
-            from redpacket.adapters.redis.token import cache_token
-
-            user_id, region = self.settings.cache_user, self.settings.aws_region()
-            return lambda: cache_token(resource, user_id, region, Keys(*self.settings.aws_keys()))
-        if secret_arn := self.settings.cache_password_secret_arn:
+        credentials = self.settings.cache_credentials
+        if credentials.startswith("arn:"):
             from redpacket.adapters.redis.secret import CacheSecret
 
-            return CacheSecret(lambda: self.aws("secretsmanager"), secret_arn)
-        return ""
+            return CacheSecret(lambda: self.aws("secretsmanager"), credentials)
+        if not credentials:
+            return ""
+        from redpacket.adapters.aws.signature import Keys
+        from redpacket.adapters.redis.token import cache_token
+
+        user_id, region = self.settings.cache_iam_user(), self.settings.aws_region()
+        return lambda: cache_token(credentials, user_id, region, Keys(*self.settings.aws_keys()))

@@ -39,6 +39,12 @@ _ORDER_TIMEOUT_S = 8
 class PacketRoom(Accounts):
     """Builds flows/packets."""
 
+    admission_factor = 5
+    """How many users per share may be admitted at one time."""
+
+    part_share_count = 20_000
+    """A campaign's packet of more shares is cut into parts of about this size."""
+
     @cached_property
     def packets(self) -> Packets:
         from redpacket.adapters.dynamo.packets import DynamoPackets
@@ -164,7 +170,7 @@ class PacketRoom(Accounts):
         outgoing = Outgoing(
             self.settings.risk_url,
             call_ms_max=CALL_MS_MAX,
-            allows_private=self.settings.allows_private_gateways,
+            allows_private=bool(self.settings.simulator_url),
         )
         return RiskCheck(
             RiskHook(outgoing, self.settings.risk_secret),
@@ -210,7 +216,7 @@ class PacketRoom(Accounts):
             load_audience=self.load_audience,
             risk=self.risk,
             seeds=self.seed_keys,
-            admission_factor=self.settings.admission_factor,
+            admission_factor=self.admission_factor,
             clock=self.clock,
             journal=self.journal,
         )
@@ -229,7 +235,7 @@ class PacketRoom(Accounts):
             new_id=self.new_packet_id,
             new_seed=self.new_seed,
             seeds=self.seed_keys,
-            part_share_count=self.settings.part_share_count,
+            part_share_count=self.part_share_count,
         )
 
     def order_payment(self, packet: Packet, sender: Person) -> Mapping[str, Any] | None:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 _RETURNS_PER_PAGE = 100
 
+_PAYMENTS_PER_DAY = 100
+"""Payments that one user may begin a day."""
+
 _DEBTS_PER_PAGE = 20
 """Each reads a user's balance besides."""
 
@@ -41,7 +44,7 @@ class Payments(PaymentBooks):
             clock=self.clock,
             journal=self.journal,
             new_number=new_payment_id,
-            limits=PaymentLimits(self.settings.payments_per_day),
+            limits=PaymentLimits(_PAYMENTS_PER_DAY),
             when_late=WhenLate.REFUND if is_refunded else WhenLate.CREDIT,
         )
 

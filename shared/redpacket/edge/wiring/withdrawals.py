@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _DISPATCHED_EVERY_MS = 60_000
 """The schedule of template.yaml: TransferEveryMinute."""
 
+_WITHDRAWALS_PER_DAY = 10
+"""Of one user."""
+
 _WITHDRAWALS_PER_PAGE = 20
 
 _ID_BYTES = 15
@@ -52,9 +55,7 @@ class Withdrawals(Payments):
             settings=WithdrawalSettings(
                 self.settings.withdrawal_fen_min,
                 self.settings.withdrawal_fen_max,
-                WithdrawalLimits(
-                    self.settings.withdrawals_per_day, self.settings.withdrawal_fen_per_day
-                ),
+                WithdrawalLimits(_WITHDRAWALS_PER_DAY, self.settings.withdrawal_fen_per_day),
                 above_fen=self.settings.withdraw_above_fen,
                 begins_within_ms=_DISPATCHED_EVERY_MS,
             ),
