@@ -340,10 +340,9 @@ def test_a_binding_at_the_same_time_is_seen(town: PaymentSystem) -> None:
     _introduce(town)
     system = town.system
 
-    def rebind(_operations: list[Any]) -> None:
-        town.accounts.bind("ann", WECHAT, an_account("other"), town.clock.now_ms())
-
-    system.before_first_transaction(rebind)
+    system.before_first_transaction(
+        lambda _: town.accounts.bind("ann", WECHAT, an_account("other"), town.clock.now_ms())
+    )
     with pytest.raises(Unavailable):
         _erase(system)
     _erase(system)

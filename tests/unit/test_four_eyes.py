@@ -151,11 +151,7 @@ def _both_at_once(
     """Let *other* happen within *mine*; tell which was done at once."""
     found: list[Approval | None] = []
 
-    def meanwhile(_operations: Any) -> None:
-        system.stand_on(system.dynamo)
-        found.append(other())
-
-    system.before_first_transaction(meanwhile)
+    system.before_first_transaction(lambda _: found.append(other()))
     found.append(mine())
     return [approval is None for approval in found]
 
@@ -230,11 +226,7 @@ def test_what_another_operator_approves_is_applied_once(system: InMemorySystem) 
 def test_two_who_approve_at_once_apply_it_once(system: InMemorySystem) -> None:
     approval = _asked(_deposit(system, 2_000, "key"))
 
-    def other(_operations: Any) -> None:
-        system.stand_on(system.dynamo)
-        system.process().approve(approval.approval_id, CAT)
-
-    system.before_first_transaction(other)
+    system.before_first_transaction(lambda _: system.process().approve(approval.approval_id, CAT))
     system.process().approve(approval.approval_id, BOB)
 
     assert system.balance_fen("user") == 2_000

@@ -306,10 +306,7 @@ def test_a_claim_that_is_paid_meanwhile_does_not_hold_up_its_batch(system: InMem
     shares = system.grab_all(packet, "ann", "bob", "cat")
     other = copy(system)
 
-    def pay_bob_first(_operations: list[dict[str, object]]) -> None:
-        other.settle([shares[1].ref])
-
-    system.before_first_transaction(pay_bob_first)
+    system.before_first_transaction(lambda _: other.settle([shares[1].ref]))
 
     assert system.settle() == set()
 

@@ -119,11 +119,7 @@ def test_a_forfeited_unit_is_drawn_again_exactly_once(system: InMemorySystem) ->
 def test_two_operators_who_decide_at_once_decide_once(system: InMemorySystem) -> None:
     *_, pen = _list(system)
 
-    def other(_operations: Any) -> None:
-        system.stand_on(system.dynamo)
-        _decide(system, pen, HANDED_OVER)
-
-    system.before_first_transaction(other)
+    system.before_first_transaction(lambda _: _decide(system, pen, HANDED_OVER))
     with pytest.raises(VersionConflict):
         _decide(system, pen, FORFEITED)
 
@@ -135,11 +131,7 @@ def test_two_operators_who_decide_at_once_decide_once(system: InMemorySystem) ->
 def test_two_who_forfeit_at_once_bring_one_unit_back(system: InMemorySystem) -> None:
     *_, pen = _list(system)
 
-    def other(_operations: Any) -> None:
-        system.stand_on(system.dynamo)
-        _decide(system, pen, FORFEITED)
-
-    system.before_first_transaction(other)
+    system.before_first_transaction(lambda _: _decide(system, pen, FORFEITED))
     assert _decide(system, pen, FORFEITED).status is FORFEITED
 
     (prize,) = [p for p in system.draws.list_prizes("gala") if p.prize_id == "pen"]
