@@ -12,9 +12,7 @@ from dataclasses import replace
 import pytest
 from redis.crc import key_slot
 
-from local.ports import HOST
 from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.connect import connect
 from redpacket.adapters.redis.draws import RedisDraws
 from redpacket.adapters.redis.scripts import read_script
 from redpacket.domain.campaign import DrawRules, WhenSoldOut
@@ -184,23 +182,6 @@ def test_the_script_chooses_as_python_does_to_the_last_bit(cache: OperatorCache,
     assert set(filter(None, chosen)) == {prize.prize_id for prize in prizes}
 
 
-def test_scripts_survive_a_script_flush(cache: OperatorCache) -> None:
-    claim_cache, day = RedisDraws(cache), _day()
-    ask = _ask(day, "ann", "draw")
-
-    cache.script_flush()
-    claim_cache.load(_table(_prize(once_per_user=True), _prize("pen")), day, [])
-    cache.script_flush()
-    assert claim_cache.draw(ask).prize_id == "cup"
-    cache.script_flush()
-    claim_cache.undo(ask, is_unit_free=True)
-    cache.script_flush()
-    claim_cache.set_player(ask, Player(1))
-    cache.script_flush()
-    claim_cache.mark_winner(ask, "cup")
-    assert claim_cache.draw(ask).prize_id == "pen"
-
-
 def test_every_key_has_an_end_and_a_slot_with_the_others(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
     table = _table(_prize(once_per_user=True))
@@ -317,15 +298,6 @@ def test_a_full_server_refuses_a_draw_without_using_up_anything(cache: OperatorC
 
     assert not isinstance(refused.value, CacheAway)
     assert claim_cache.draw(asks[1]).unit_no == 1
-
-
-def test_a_server_that_is_away_is_unavailable_and_not_an_error_of_redis() -> None:
-    claim_cache = RedisDraws(
-        connect(HOST, 1, has_tls=False, username="", password="", timeout_s=0.1)
-    )
-
-    with pytest.raises(CacheAway):
-        claim_cache.draw(_ask(_day(), "ann", "draw"))
 
 
 def test_a_table_of_hundreds_of_prizes_is_drawn_from(cache: OperatorCache) -> None:

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from local.ports import HOST
 from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.connect import connect
 from redpacket.adapters.redis.limits import RedisLimits
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.limits import Limit
@@ -150,21 +148,6 @@ def test_a_key_goes_when_it_is_of_no_more_use(cache: OperatorCache) -> None:
 
     assert 0 < cache.pttl(keys.limit("quick", "ann")) <= 100
     assert str(cache.get(keys.limit("quick", "ann"))).isdigit()
-
-
-def test_a_script_that_the_cache_forgot_is_brought_again(cache: OperatorCache) -> None:
-    limits = RedisLimits(cache)
-    limits.take(QUICK, "ann")
-    cache.script_flush("SYNC")
-
-    assert limits.take(QUICK, "ann") == 0
-
-
-def test_a_cache_that_is_away_is_unavailable() -> None:
-    away = connect(HOST, 1, has_tls=False, username="", password="", timeout_s=0.2)
-
-    with pytest.raises(Unavailable):
-        RedisLimits(away).take(QUICK, "ann")
 
 
 @pytest.mark.parametrize("is_spent", [True, False])
