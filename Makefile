@@ -138,7 +138,7 @@ types: $(VENV)/app.ready web/src/api/schema.ts ## types (mypy, strict; tsc for t
 	@$(NPM) run types
 
 test-unit: $(VENV)/app.ready ## the tests that need no server
-	@$(APP)/python -m pytest --quiet tests/unit
+	@$(APP)/python -m pytest --quiet --numprocesses $(PROCESSES) --dist worksteal tests/unit
 
 test: setup page ## all tests; a part of them: make test TESTS=tests/integration (or web)
 	@$(if $(filter web,$(TESTS)),$(NPM) test)

@@ -102,7 +102,7 @@ class Ledger:
 def ledger() -> Ledger:
     """Count the write units of a claim in the flows' calls."""
     indexes = indexes_of(read_template())
-    till = counts.Till(indexes)
+    till = counts.MeteredTill(indexes)
     size = 2 * SMALL_MAX
     packet = till.send(size)
     # Except the last one, whose settlement ends the packet.

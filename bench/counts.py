@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.adapters.dynamo.claims import DynamoClaims
@@ -16,7 +17,7 @@ from redpacket.adapters.dynamo.pages import DynamoPages
 from redpacket.adapters.dynamo.profiles import DynamoProfiles
 from redpacket.domain.claim import Quota, ShareFate, ShareRef
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
-from redpacket.domain.packet import Packet, Person
+from redpacket.domain.packet import Packet, Person, part_count
 from redpacket.flows.packets.read_records import read_record
 from redpacket.flows.packets.settle_claims import settle_claims
 from redpacket.ports.accounts import Request
@@ -65,24 +66,27 @@ class Claims:
 
 
 class Till:
-    """A ledger in memory whose units are counted."""
+    """The ledger's adapters, and what the benches do with them.
 
-    def __init__(self, indexes: Indexes, *, has_receipts: bool = False) -> None:
-        self.meter = MeteredDynamo(FakeDynamo(), indexes=indexes)
-        dynamo = Dynamo(lambda: self.meter)
-        self.packets = DynamoPackets(dynamo, "packets", "shares")
-        self.claims = DynamoClaims(dynamo, "shares", "quotas", "audience")
-        self.pages = DynamoPages(dynamo, "packets")
-        self.profiles = DynamoProfiles(dynamo, "profiles")
-        self.deposits = DynamoDeposits(dynamo, "accounts", "profiles")
-        self.funding = DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles")
-        self.ledger = DynamoLedger(
-            dynamo, "accounts", "packets", "shares", has_receipts=has_receipts
-        )
+    *table* returns a table's name there.
+    """
 
-    def send(self, count: int) -> Packet:
-        """Fund a packet of *count* shares, and count from there."""
-        packet = a_packet(100 * count, count, sender=a_person(0))
+    def __init__(
+        self, dynamo: Dynamo, table: Callable[[str], str] = str, *, has_receipts: bool = False
+    ) -> None:
+        packets, shares, accounts = table("packets"), table("shares"), table("accounts")
+        profiles, campaigns = table("profiles"), table("campaigns")
+        self.packets = DynamoPackets(dynamo, packets, shares)
+        self.claims = DynamoClaims(dynamo, shares, table("quotas"), table("audience"))
+        self.pages = DynamoPages(dynamo, packets)
+        self.profiles = DynamoProfiles(dynamo, profiles)
+        self.deposits = DynamoDeposits(dynamo, accounts, profiles)
+        self.funding = DynamoFunding(dynamo, accounts, packets, campaigns, profiles)
+        self.ledger = DynamoLedger(dynamo, accounts, packets, shares, has_receipts=has_receipts)
+
+    def send(self, count: int, **changes: Any) -> Packet:
+        """Fund a packet of *count* shares."""
+        packet = a_packet(100 * count, count, sender=a_person(0), **changes)
         account, total_fen = user_account(packet.sender.user_id), packet.terms.total_fen
         self.deposits.deposit(
             Transfer(packet.packet_id, TransferKind.DEPOSIT, DEPOSITS, account, total_fen, NOW_MS),
@@ -90,24 +94,37 @@ class Till:
         )
         self.funding.fund(packet, a_funding(packet), Request("s", packet.packet_id, "body"))
         self.packets.mark_loaded(packet)
-        self.meter.forget()
         return packet
 
     def claim(
-        self, packet: Packet, numbers: Sequence[int], quota: Quota | None = None
+        self, packet: Packet, numbers: Iterable[int], quota: Quota | None = None, **changes: Any
     ) -> list[ShareFate]:
-        """Make claims durable."""
+        """Make claims durable, each by a user of its own."""
+        last_no = packet.terms.count - part_count(packet.packet_id)
         shares = [
             replace(
-                a_claim(packet, number, ""),
+                a_claim(packet, number, "", is_last=number > last_no, **changes),
                 taker=a_person(number),
-                is_last=number == packet.terms.count,
             )
             for number in numbers
         ]
         for share in shares:
             self.claims.record_claim(share, quota)
         return shares
+
+
+class MeteredTill(Till):
+    """A till in memory whose units are counted."""
+
+    def __init__(self, indexes: Indexes, *, has_receipts: bool = False) -> None:
+        self.meter = MeteredDynamo(FakeDynamo(), indexes=indexes)
+        super().__init__(Dynamo(lambda: self.meter), has_receipts=has_receipts)
+
+    def send(self, count: int, **changes: Any) -> Packet:
+        """Fund a packet, and count from there."""
+        packet = super().send(count, **changes)
+        self.meter.forget()
+        return packet
 
     def settle(self, refs: Sequence[ShareRef]) -> None:
         """Settle claims as one invocation of the payout function."""
@@ -144,7 +161,7 @@ def count_claims(
     has_receipts: bool = False,
 ) -> Claims:
     """Count what DynamoDB is asked for the claims of an emptied packet, and for its end."""
-    till = Till(indexes, has_receipts=has_receipts)
+    till = MeteredTill(indexes, has_receipts=has_receipts)
     packet = till.send(shares_per_packet)
     shares = till.claim(
         packet, range(1, shares_per_packet + 1), Quota("rain", 9) if has_quota else None
@@ -166,7 +183,7 @@ def count_claims(
 
 def hot_row_units(indexes: Indexes, count: int = 200) -> float:
     """Return the write units a claim of what all claims of one packet share while they settle."""
-    till = Till(indexes)
+    till = MeteredTill(indexes)
     packet = till.send(count)
     shares = till.claim(packet, range(1, count))
     till.meter.forget()
@@ -191,7 +208,7 @@ def record_reads(
     indexes: Indexes, count: int, claimed: int, viewer: Person | None = None
 ) -> RecordReads:
     """Count what a record page reads of a packet of *count* shares; all claimed closes it."""
-    till = Till(indexes)
+    till = MeteredTill(indexes)
     packet = till.send(count)
     shares = till.claim(packet, range(1, claimed + 1))
     till.settle([share.ref for share in shares])

@@ -5,13 +5,12 @@ Redis call and an answer, as little as a claim could be. Both meet the same crow
 shares and CROWD users for each packet, so that 95 of 100 lose. Payouts are off meanwhile: on AWS
 they have machines of their own. The ratio is the median of the rounds' ratios.
 
-**Settling.** Claims are made by the real flow, against the deployed tables and cache, several
-packets at once, and queued. Then the deployed payout function settles them, in batches of as many
-as its mapping says: the emulator's own poller takes 10 at the most, so this one stands in for it.
-Claims that one transaction settled have the same time in the ledger; that is how the transactions
-are counted. Meanwhile transactions hold their items and conflict (`local/conflicts.py`); a batch
-that the function gives up is counted, and comes again at once. At the end every invariant is
-checked over the whole ledger.
+**Settling.** Claims are made by the real adapters in the deployed tables, and queued. Then the
+deployed payout function settles them, in batches of as many as its mapping says: the emulator's own
+poller takes 10 at the most, so this one stands in for it. Claims that one transaction settled have
+the same time in the ledger; that is how the transactions are counted. Meanwhile transactions hold
+their items and conflict (`local/conflicts.py`); a batch that the function gives up is counted, and
+comes again at once. At the end every invariant is checked over the whole ledger.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import json
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -33,36 +32,17 @@ from typing import Any
 
 import httpx
 
+from bench.counts import Till
 from bench.rounds import Figures, interleaved, ratio
 from local.client import Client
-from local.ports import HOST
 from local.seed_keys import seed_keys_of
 from local.stack import Stack
 from redpacket.adapters.aws.sqs_payouts import SqsPayouts
-from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
-from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.deposits import DynamoDeposits
-from redpacket.adapters.dynamo.funding import DynamoFunding
-from redpacket.adapters.dynamo.packets import DynamoPackets
-from redpacket.adapters.pinyin import PinyinPhrases
-from redpacket.adapters.redis.claims import RedisClaims
-from redpacket.adapters.redis.connect import connect
-from redpacket.adapters.redis.limits import RedisLimits
-from redpacket.adapters.redis.quotas import RedisQuotas
-from redpacket.domain.claim import Claim, ShareRef
-from redpacket.domain.ledger import Transfer, TransferKind, user_account
-from redpacket.domain.limits import GRABS
-from redpacket.domain.packet import Packet, Person
+from redpacket.domain.claim import ShareRef
 from redpacket.edge.wiring.outside import SystemClock
-from redpacket.flows.guards.limit_rate import UserLimit
-from redpacket.flows.packets.cached_campaigns import CachedCampaigns
-from redpacket.flows.packets.cached_emptied import CachedEmptied
-from redpacket.flows.packets.claim_ports import ClaimPorts
-from redpacket.flows.packets.grab_packet import grab_packet
 from redpacket.flows.packets.settle_claims import CLAIMS_PER_TRANSACTION
-from redpacket.ports.accounts import Request
-from testing.builders import a_funding, a_packet, a_packet_id
+from testing.builders import a_packet_id
 from testing.ledger_state import LedgerState, read_ledger_state
 
 ROUNDS = 5
@@ -73,7 +53,6 @@ CALLERS = 4
 
 CLAIMS = 10_000
 SHARES = 100
-PACKETS_AT_ONCE = 10
 CLAIMERS = 2
 POLLERS = 4
 HOLD_MS = (20, 80)
@@ -256,96 +235,25 @@ def _stop_payouts(stack: Stack) -> int:
     return int(mapping["BatchSize"])
 
 
-class _Collected:
-    """A payout queue that keeps what it is given, so that it can be sent in batches."""
-
-    def __init__(self) -> None:
-        self.refs: list[ShareRef] = []
-
-    def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:  # noqa: ARG002
-        self.refs += refs
-
-
-class _Silent:
-    def event(self, name: str, **details: str | int) -> None:
-        """Say nothing."""
-
-    def failure(self, name: str, error: Exception, **details: str | int) -> None:
-        """Fail: nothing may go wrong here."""
-        raise AssertionError(name, details) from error
-
-
 def _claim_in_process(stack: Stack) -> set[ShareRef]:
-    """Make CLAIMS claims by the real flow, and queue them in the order in which they were made."""
+    """Make CLAIMS durable claims by the real adapters, and queue them."""
     dynamodb, sqs, clock = stack.aws("dynamodb"), stack.aws("sqs"), SystemClock()
-    dynamo = Dynamo(lambda: dynamodb)
-    outputs = stack.outputs
-    cache = connect(HOST, stack.redis_port, has_tls=False, username="", password="", timeout_s=5)
-    claim_cache, limits, queued = RedisClaims(cache), RedisLimits(cache), _Collected()
-    ports = ClaimPorts(
-        claim_cache=claim_cache,
-        emptied=CachedEmptied(claim_cache, clock=clock),
-        packets=DynamoPackets(dynamo, outputs["PacketsTable"], outputs["SharesTable"]),
-        claims=DynamoClaims(
-            dynamo, outputs["SharesTable"], outputs["QuotasTable"], outputs["AudienceTable"]
-        ),
-        payouts=queued,
-        costs=UserLimit(GRABS, limits=limits, clock=clock, journal=_Silent()),
-        phrases=PinyinPhrases(),
-        limits=limits,
-        campaigns=CachedCampaigns(
-            DynamoCampaigns(dynamo, outputs["CampaignsTable"]), clock=clock, journal=_Silent()
-        ),
-        quotas=RedisQuotas(cache),
-        load_audience=lambda _campaign_id, _bucket: None,
-        seeds=seed_keys_of(stack),
-        admission_factor=1,
-        clock=clock,
-        journal=_Silent(),
-    )
-    packets = [_fund(dynamo, outputs, clock.now_ms()) for _ in range(CLAIMS // SHARES)]
-    for packet in packets:
-        claim_cache.load(packet, [])
-    began_s = time.monotonic()
+    till = Till(Dynamo(lambda: dynamodb), lambda name: stack.outputs[f"{name.title()}Table"])
+    now_ms = clock.now_ms()
+    packets = [
+        till.send(
+            SHARES, packet_id=a_packet_id(), created_at_ms=now_ms, expires_at_ms=now_ms + 10**7
+        )
+        for _ in range(CLAIMS // SHARES)
+    ]
     with ThreadPoolExecutor(CLAIMERS) as pool:
-        list(pool.map(lambda asked: _claim(asked[0], asked[1], ports), _crowds(packets)))
-    print(f"made {CLAIMS} claims in {time.monotonic() - began_s:.1f} s")
-    SqsPayouts(lambda: sqs, outputs["PayoutQueueUrl"], clock.now_ms).put(queued.refs)
-    return set(queued.refs)
-
-
-def _crowds(packets: list[Packet]) -> Iterator[tuple[Packet, str]]:
-    """Yield pairs of packet and user: several packets at once, with their users in turns."""
-    for start in range(0, len(packets), PACKETS_AT_ONCE):
-        for number in range(SHARES):
-            for packet in packets[start : start + PACKETS_AT_ONCE]:
-                yield packet, f"{packet.packet_id}-{number}"
-
-
-def _claim(packet: Packet, user_id: str, ports: ClaimPorts) -> None:
-    claim = grab_packet(packet.packet_id, Person(user_id), None, ports=ports)
-    assert isinstance(claim, Claim)
-    assert claim.is_new
-
-
-def _fund(dynamo: Dynamo, outputs: Mapping[str, str], now_ms: int) -> Packet:
-    total_fen = 10 * SHARES
-    packet = a_packet(
-        total_fen,
-        SHARES,
-        packet_id=a_packet_id(),
-        created_at_ms=now_ms,
-        expires_at_ms=now_ms + 10**7,
-    )
-    sender_id, name = packet.sender.user_id, packet.packet_id
-    to_sender = user_account(sender_id)
-    deposit = Transfer(name, TransferKind.DEPOSIT, "deposits", to_sender, total_fen, now_ms)
-    names = ("Accounts", "Packets", "Campaigns", "Profiles")
-    accounts, packets, campaigns, profiles = (outputs[f"{one}Table"] for one in names)
-    DynamoDeposits(dynamo, accounts, profiles).deposit(deposit, Request("operator", name, "body"))
-    funding = DynamoFunding(dynamo, accounts, packets, campaigns, profiles)
-    funding.fund(packet, a_funding(packet), Request(sender_id, name, "body"))
-    return packet
+        claimed = pool.map(
+            lambda packet: till.claim(packet, range(1, SHARES + 1), decided_at_ms=now_ms), packets
+        )
+        # Several packets at once, their claims in turns, as crowds make them.
+        refs = [share.ref for shares in zip(*claimed, strict=True) for share in shares]
+    SqsPayouts(lambda: sqs, stack.outputs["PayoutQueueUrl"], clock.now_ms).put(refs)
+    return set(refs)
 
 
 def _settle(stack: Stack, batch_size: int) -> int:
@@ -375,7 +283,7 @@ def _settle(stack: Stack, batch_size: int) -> int:
     return failed_count
 
 
-def _receive(sqs: Any, url: str, count: int) -> list[dict[str, str]]:  # noqa: ANN401 - boto3's
+def _receive(sqs: Any, url: str, count: int) -> list[dict[str, str]]:
     batch: list[dict[str, str]] = []
     while len(batch) < count:
         asked = min(MESSAGES_PER_CALL, count - len(batch))

@@ -32,7 +32,7 @@ def fate_key(ref: ShareRef) -> dict[str, str]:
     return {"pk": f"packet#{ref.packet_id}#{part}", "sk": f"share#{ref.share_no:07d}"}
 
 
-def claim(client: Any, packet_id: str, count: int) -> list[ShareRef]:  # noqa: ANN401 - boto3's
+def claim(client: Any, packet_id: str, count: int) -> list[ShareRef]:
     """Put a packet's escrow, and a claim of each of its shares by a taker of its own."""
     escrow: Row = {"pk": f"escrow:{packet_id}", "sk": "balance", "balance_fen": AMOUNT_FEN * count}
     client.put_item(TableName=ACCOUNTS, Item=to_wire(escrow))
@@ -51,7 +51,7 @@ def claim(client: Any, packet_id: str, count: int) -> list[ShareRef]:  # noqa: A
 def settle(
     refs: Iterable[ShareRef],
     *,
-    client: Any,  # noqa: ANN401 - boto3's clients have no type
+    client: Any,
     now_ms: Callable[[], int],
     pause_s: Callable[[float], None],
 ) -> set[ShareRef]:
@@ -67,14 +67,14 @@ def settle(
     return failed
 
 
-def count_settled(client: Any, refs: Iterable[ShareRef]) -> int:  # noqa: ANN401 - boto3's
+def count_settled(client: Any, refs: Iterable[ShareRef]) -> int:
     """Return how many of the claims are settled."""
     keys = (fate_key(ref) for ref in refs)
     rows = (client.tables[PACKETS][key["pk"], key["sk"]] for key in keys)
     return sum("settled_at_ms" in row for row in rows)
 
 
-def _read(client: Any, refs: Sequence[ShareRef]) -> dict[ShareRef, dict[str, Any]]:  # noqa: ANN401
+def _read(client: Any, refs: Sequence[ShareRef]) -> dict[ShareRef, dict[str, Any]]:
     wanted = [to_wire(fate_key(ref)) for ref in refs]
     answer = client.batch_get_item(
         RequestItems={PACKETS: {"Keys": wanted, "ConsistentRead": True}},
@@ -121,7 +121,7 @@ def _operations(
 
 
 def _transact(
-    client: Any,  # noqa: ANN401 - boto3's clients have no type
+    client: Any,
     operations: Sequence[Operation],
     pause_s: Callable[[float], None],
 ) -> bool:

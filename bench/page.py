@@ -154,7 +154,7 @@ def _usable_ms(browser: Browser, address: str) -> float:
     return float(usable_ms)
 
 
-def _axe_serious(browser: Browser, address: str, scheme: Any) -> int:  # noqa: ANN401 - Playwright's literal
+def _axe_serious(browser: Browser, address: str, scheme: Any) -> int:
     context = browser.new_context(color_scheme=scheme, reduced_motion="reduce")
     page = context.new_page()
     page.add_init_script(WATCH)

@@ -4,8 +4,7 @@ Processes claim as fast as they can for a moment, and contenders take turns. 1.0
 alone, called by redis-py in the same round; "adapter" is the claim cache as production uses it,
 and what peers are compared with. PostgreSQL is Debian's (apt install postgresql), durable as it
 comes and with synchronous_commit=off; where it is missing its figures are null. All that Redis
-hands out is not durable before the ledger has it. At the end the same users ask in all processes
-at once: each may have one share, and separate commands give more.
+hands out is not durable before the ledger has it.
 """
 
 from __future__ import annotations
@@ -38,7 +37,6 @@ SECONDS = 0.5
 SHARES = 200_000
 """More than are claimed in any one way."""
 
-CROWD = 2_000
 LOCK_SLEEP_S = 0.001
 """redis-py's own 0.1 would leave the lock free most of the time."""
 
@@ -67,7 +65,6 @@ def measure() -> dict[str, Any]:
         rates = {workers: _rates(place, workers) for workers in WORKERS}
         # A list that ran out would be quick to ask.
         assert all(client.llen(f"{name}:left") for name in ("separate", "lock", "watch"))
-        taken = {name: _taken_by_the_same(place, client, name) for name in ("script", "separate")}
     ratios = {workers: _ratios(figures) for workers, figures in rates.items()}
     ours = ratios.pop(OF_THE_JSON)
     peers = [value for name, value in ours.items() if name not in {"script", "adapter"} and value]
@@ -77,7 +74,6 @@ def measure() -> dict[str, Any]:
         "claims_per_s_4_processes": round(median(rates[OF_THE_JSON]["script"])),
         "adapter_claims_per_s_4_processes": round(median(rates[OF_THE_JSON]["adapter"])),
         **{f"with_{workers}": found for workers, found in ratios.items()},
-        **{f"shares_by_{name}": shares for name, shares in taken.items()},
     }
 
 
@@ -98,20 +94,6 @@ def _rates(place: Place, workers: int) -> Figures:
 
 def _rate(pool: Pool, workers: int, name: str) -> float:
     return sum(pool.map(_claim_for_a_moment, [name] * workers, chunksize=1))
-
-
-def _taken_by_the_same(place: Place, client: redis.Redis, name: str) -> int:
-    """Return how many shares the same users got, whom all processes ask for in the same order."""
-
-    def left() -> int:
-        if name == "script":
-            return -int(client.hlen(place.cache_key))
-        return int(client.llen(f"{name}:left"))
-
-    before = left()
-    with _pool(place, OF_THE_JSON) as pool:
-        pool.map(_claim_for_the_crowd, [name] * OF_THE_JSON, chunksize=1)
-    return before - left()
 
 
 # What a worker does. All wait for each other before they begin, so that each has one task.
@@ -136,13 +118,6 @@ def _claim_for_a_moment(name: str) -> float:
         claim(next(users))
         claims += 1
     return claims / (time.perf_counter() - began_at)
-
-
-def _claim_for_the_crowd(name: str) -> None:
-    claim = _way(name)
-    _BARRIER.wait()
-    for number in range(CROWD):
-        claim(f"same-{number:08d}")
 
 
 @cache

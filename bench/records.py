@@ -99,11 +99,6 @@ class Book:
             self.packet, end, ledger=self._ledger, packets=self.packets, clock=FakeClock()
         )
 
-    def __str__(self) -> str:
-        count, parts = self.packet.terms.count, part_count(self.packet.packet_id)
-        in_parts = f" in {parts} parts" if parts > 1 else ""
-        return f"{count:,} shares{in_parts}, {len(self.claims):,} claimed"
-
     def views(self) -> Iterator[Units]:
         """Count pages of both limits, from the beginning, the middle and the end, to anybody."""
         takers = [

@@ -22,23 +22,16 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from bench import naive_escrow
+from bench.counts import Till
 from bench.slow_dynamo import SlowDynamo, Units, indexes_of
 from bench.virtual import VirtualTime
 from bench.waiting_claims import PayoutQueue, QueueTerms
 from local.template import read_template
-from redpacket.adapters.dynamo.claims import DynamoClaims
 from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.deposits import DynamoDeposits
-from redpacket.adapters.dynamo.funding import DynamoFunding
-from redpacket.adapters.dynamo.ledger import DynamoLedger
-from redpacket.adapters.dynamo.packets import DynamoPackets
-from redpacket.adapters.dynamo.pages import DynamoPages
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import Unavailable
-from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
 from redpacket.flows.packets.settle_claims import settle_claims
-from redpacket.ports.accounts import Request
-from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id
+from testing.builders import NOW_MS, a_packet_id
 from testing.fakes import FakeJournal
 
 SHARES = 100_000
@@ -58,9 +51,6 @@ SETTLED_LATE_MS = 1_000
 """When the payouts begin, after the claims."""
 
 LEFT_FOR_LATER = {"packet_not_closed", "sums_not_kept"}
-
-USER_ID = "5f0c8f5e-{:07d}-4b1e-9a53-0c4a3d2f1b"
-"""As long as the subjects of Cognito and most other issuers."""
 
 Settle: TypeAlias = Callable[[Iterable[ShareRef]], set[ShareRef]]
 
@@ -107,23 +97,24 @@ def run_ours(
     random.seed(SEED)
     virtual = VirtualTime(NOW_MS + SETTLED_LATE_MS)
     client = SlowDynamo(virtual, indexes_of(deployed), SEED)
-    dynamo = Dynamo(lambda: client, pause_s=virtual.sleep_s)
-    packets = DynamoPackets(dynamo, "PacketsTable", "SharesTable")
-    claims = DynamoClaims(dynamo, "SharesTable", "QuotasTable", "AudienceTable")
-    pages = DynamoPages(dynamo, "PacketsTable")
-    ledger = DynamoLedger(
-        dynamo, "AccountsTable", "PacketsTable", "SharesTable", has_receipts=has_receipts
+    till = Till(
+        Dynamo(lambda: client, pause_s=virtual.sleep_s),
+        lambda name: f"{name.title()}Table",
+        has_receipts=has_receipts,
     )
-    refs = _claimed(shares, dynamo, packets, claims, client)
+    sent = till.send(shares, packet_id=a_packet_id(PARTS), expires_at_ms=NOW_MS + 10**8)
+    # From here on all that is written is of claims.
+    client.units = Units()
+    refs = [share.ref for share in till.claim(sent, range(1, shares + 1), decided_at_ms=NOW_MS)]
     journal = FakeJournal()
     queue = _queued(refs, virtual, deployed)
 
     def settle(batch: Iterable[ShareRef]) -> set[ShareRef]:
         return settle_claims(
             batch,
-            ledger=ledger,
-            packets=packets,
-            pages=pages,
+            ledger=till.ledger,
+            packets=till.packets,
+            pages=till.pages,
             payouts=queue,
             clock=virtual,
             journal=journal,
@@ -132,7 +123,7 @@ def run_ours(
 
     def count_settled() -> int:
         chunks = (refs[start : start + 100] for start in range(0, len(refs), 100))
-        fates = (fate for chunk in chunks for fate in packets.list_refs(chunk))
+        fates = (fate for chunk in chunks for fate in till.packets.list_refs(chunk))
         return sum(fate.settled_at_ms is not None for fate in fates)
 
     run = _deliver(queue, settle, count_settled, payouts, client, virtual)
@@ -158,38 +149,6 @@ def run_naive(shares: int, payouts: int, deployed: Mapping[str, Any]) -> Run:
 
     queue = _queued(refs, virtual, deployed)
     return _deliver(queue, settle, count_settled, payouts, client, virtual)
-
-
-def _claimed(
-    shares: int,
-    dynamo: Dynamo,
-    packets: DynamoPackets,
-    claims: DynamoClaims,
-    client: SlowDynamo,
-) -> list[ShareRef]:
-    """Fund a packet and claim all of it, each share by a user of its own; nothing takes time."""
-    total_fen = 100 * shares
-    packet = a_packet(total_fen, shares, packet_id=a_packet_id(PARTS), expires_at_ms=NOW_MS + 10**8)
-    sender_id = packet.sender.user_id
-    account = user_account(sender_id)
-    deposit = Transfer("deposit", TransferKind.DEPOSIT, DEPOSITS, account, total_fen, NOW_MS)
-    names = ("AccountsTable", "PacketsTable", "CampaignsTable", "ProfilesTable")
-    DynamoDeposits(dynamo, names[0], names[3]).deposit(
-        deposit, Request("operator", "deposit", "body")
-    )
-    funding = DynamoFunding(dynamo, *names)
-    funding.fund(packet, a_funding(packet), Request(sender_id, "send", "body"))
-    packets.mark_loaded(packet)
-    # From here on all that is written is of claims.
-    client.units = Units()
-    refs = []
-    for number in range(1, shares + 1):
-        is_last = number > shares - PARTS
-        user_id = USER_ID.format(number)
-        fate = a_claim(packet, number, user_id, is_last=is_last, decided_at_ms=NOW_MS)
-        claims.record_claim(fate)
-        refs.append(fate.ref)
-    return refs
 
 
 def _queued(refs: list[ShareRef], virtual: VirtualTime, deployed: Mapping[str, Any]) -> PayoutQueue:

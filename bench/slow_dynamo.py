@@ -8,15 +8,15 @@ is throttled, and tried again as botocore's standard mode does. All writes are c
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from botocore.exceptions import ClientError
 
 from bench.virtual import VirtualTime
 from testing.fakes import FakeDynamo, Item, Position, locate
+from testing.units import READ_UNIT_BYTES, TRANSACTIONAL, WRITE_UNIT_BYTES, item_bytes
 
 Result = TypeVar("Result")
 
@@ -24,11 +24,6 @@ WRITE_UNITS_PER_S = 1_000
 READ_UNITS_PER_S = 3_000
 BURST_S = 0.1
 """What a partition saves up while idle: little, so that a short run tells the lasting rate."""
-
-WRITE_UNIT_BYTES = 1_024
-READ_UNIT_BYTES = 4_096
-TRANSACTIONAL = 2
-"""A write in a transaction is charged twice: DynamoDB prepares it, then makes it."""
 
 TRANSACTION_MS, ITEM_MS, LONGEST_MS = (15, 25), (0.2, 0.6), 80
 """A transaction: at the least and the most, and for each of its items; and never more than that."""
@@ -90,14 +85,10 @@ class _Bucket:
 
 @dataclass
 class Units:
-    """What was written, in write units, and what was refused."""
+    """The write units of what was written, and how often a partition was full."""
 
     written: int = 0
-    canceled: int = 0
-    """For transactions that were canceled: what it took to prepare them."""
-
     throttled_count: int = 0
-    by_table: Counter[str] = field(default_factory=Counter)
 
 
 class SlowDynamo(FakeDynamo):
@@ -113,7 +104,7 @@ class SlowDynamo(FakeDynamo):
         self._write_buckets: dict[Partition, _Bucket] = {}
         self._read_buckets: dict[Partition, _Bucket] = {}
 
-    def transact_write_items(self, *, TransactItems: list[Item], **_: Any) -> None:  # noqa: ANN401, N803
+    def transact_write_items(self, *, TransactItems: list[Item], **_: Any) -> None:  # noqa: N803
         """Hold the items for a transaction's time, then write."""
         try:
             self._check_throughput(TransactItems)
@@ -129,18 +120,18 @@ class SlowDynamo(FakeDynamo):
         for position, row in zip(touched, before, strict=True):
             self._charge_write(position, row, self._row(position), TRANSACTIONAL)
 
-    def put_item(self, **arguments: Any) -> None:  # noqa: ANN401
+    def put_item(self, **arguments: Any) -> None:
         """Put an item."""
         self._write({"Put": arguments}, super().put_item)
 
-    def update_item(self, **arguments: Any) -> Item:  # noqa: ANN401
+    def update_item(self, **arguments: Any) -> Item:
         """Update an item."""
         answers: list[Item] = []
         update_item = super().update_item
         self._write({"Update": arguments}, lambda **given: answers.append(update_item(**given)))
         return answers[0]
 
-    def get_item(self, **arguments: Any) -> Item:  # noqa: ANN401
+    def get_item(self, **arguments: Any) -> Item:
         """Read an item."""
         table, pk = arguments["TableName"], arguments["Key"]["pk"]["S"]
         share = 1.0 if arguments["ConsistentRead"] else 0.5
@@ -164,7 +155,7 @@ class SlowDynamo(FakeDynamo):
         answer = super().batch_get_item(RequestItems={table: {**asked, "Keys": left}})
         return {**answer, **({"UnprocessedKeys": {table: {**asked, "Keys": full}}} if full else {})}
 
-    def query(self, **arguments: Any) -> Item:  # noqa: ANN401
+    def query(self, **arguments: Any) -> Item:
         """Read a page, of as many fates as there are in a megabyte."""
         arguments.setdefault("Limit", ROWS_PER_PAGE)
         bound = arguments["ExpressionAttributeValues"]
@@ -245,7 +236,7 @@ class SlowDynamo(FakeDynamo):
                 raise self._throttled("a read")
             answer = do()
             rows = answer["Items"] if "Items" in answer else [answer.get("Item", {})]
-            size = sum(map(_size, rows))
+            size = sum(map(item_bytes, rows))
             bucket.level -= share * max(1, -(-size // READ_UNIT_BYTES))
             return answer
 
@@ -273,8 +264,8 @@ class SlowDynamo(FakeDynamo):
         self, position: Position, before: Item | None, after: Item | None, factor: int
     ) -> None:
         table, key = position
-        size = max(_size(before or {}), _size(after or {}))
-        self._charge(table, (table, key[0]), factor * max(1, -(-size // WRITE_UNIT_BYTES)))
+        size = max(item_bytes(before or {}), item_bytes(after or {}))
+        self._charge((table, key[0]), factor * max(1, -(-size // WRITE_UNIT_BYTES)))
         if before != after:
             # An index forgets what it had and takes what it gets: one unit each.
             was, becomes = dict(self._places(table, before)), dict(self._places(table, after))
@@ -285,11 +276,10 @@ class SlowDynamo(FakeDynamo):
                 if old != new:
                     is_moved = not old or not new or _keys(index, old) != _keys(index, new)
                     for partition, _ in [*old, *new] if is_moved else new:
-                        self._charge(table, partition, 1)
+                        self._charge(partition, 1)
 
-    def _charge(self, table: str, partition: Partition, units: int) -> None:
+    def _charge(self, partition: Partition, units: int) -> None:
         self.units.written += units
-        self.units.by_table[table] += units
         self._bucket(self._write_buckets, partition, WRITE_UNITS_PER_S).level -= units
 
     def _charge_preparing(self, operations: list[Item], canceled: ClientError) -> None:
@@ -298,7 +288,6 @@ class SlowDynamo(FakeDynamo):
         for operation, code in zip(operations, codes, strict=True):
             if code in {"None", "ConditionalCheckFailed"}:
                 table, key = locate(operation)
-                self.units.canceled += 1
                 bucket = self._bucket(self._write_buckets, (table, key[0]), WRITE_UNITS_PER_S)
                 bucket.level -= 1
 
@@ -313,13 +302,3 @@ class SlowDynamo(FakeDynamo):
 
 def _keys(index: Index, entries: list[tuple[Partition, Item]]) -> list[Item]:
     return [{name: row[name] for name in index.key_names} for _, row in entries]
-
-
-def _size(row: Item) -> int:
-    """Return the bytes of an item: its names and values; a number's text is no less than it."""
-    size = 0
-    for name, value in row.items():
-        for letter, content in value.items():
-            text = "1" if letter == "BOOL" else str(content)
-            size += len(name) + (len(text) if text.isascii() else len(text.encode()))
-    return size

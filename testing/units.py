@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from testing.fakes import locate
 
-UNIT_BYTES = 4096
+READ_UNIT_BYTES = 4096
 WRITE_UNIT_BYTES = 1024
 TRANSACTIONAL = 2
 """A write in a transaction is charged twice: DynamoDB prepares it, then makes it."""
@@ -135,7 +135,7 @@ class MeteredDynamo:
 
     def _note(self, table: str, items: Iterable[Mapping[str, Any]], *, is_strong: bool) -> None:
         read_bytes = sum(map(item_bytes, items))
-        blocks = max(1, -(-read_bytes // UNIT_BYTES))
+        blocks = max(1, -(-read_bytes // READ_UNIT_BYTES))
         self.reads.append(Read(table, is_strong, blocks * (1 if is_strong else 0.5)))
 
 

@@ -21,7 +21,7 @@ from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.lottery import LotterySnapshot, PageNote, Prize
 from testing.builders import a_campaign, a_prize
 from testing.prizes import noisy_prizes, real_prizes
-from testing.units import UNIT_BYTES, item_bytes
+from testing.units import READ_UNIT_BYTES, item_bytes
 
 PLAN = a_campaign(
     campaign_id="gala",
@@ -71,7 +71,7 @@ def test_a_real_campaign_costs_one_unit_at_most(count: int) -> None:
     size = item_bytes(to_wire(row_of(prizes, note)))
 
     # Eventually consistent, 8 KB are one unit.
-    assert size <= 2 * UNIT_BYTES
+    assert size <= 2 * READ_UNIT_BYTES
 
 
 def test_a_hundred_prizes_of_nothing_but_noise_fit_the_row() -> None:
