@@ -18,14 +18,6 @@ median and longest; for "failover" from the moment when the cache's name led to 
 by `make faults-real`.
 """
 
-INTRO = """# Evidence
-
-What was run to find a fen made or lost, and what came of it.
-
-## Faults of real processes
-
-"""
-
 
 @dataclass
 class Figures:
@@ -63,10 +55,6 @@ def table(figures: Sequence[Figures]) -> str:
 
 def write(document: Path, text: str) -> None:
     """Put *text* and what it means between the markers of *document*, and touch nothing else."""
-    old = document.read_text(encoding="utf-8") if document.exists() else INTRO
-    if BEGIN not in old:
-        separator = "" if old == INTRO else "\n## Faults of real processes\n\n"
-        old = f"{old}{separator}{BEGIN}\n{END}\n"
-    before, _, rest = old.partition(BEGIN)
+    before, _, rest = document.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     document.write_text(f"{before}{BEGIN}\n{text}\n\n{LEGEND}{END}{after}", encoding="utf-8")
