@@ -115,14 +115,14 @@ export class Client {
 
 /** The problem that an answer tells; a gateway's own body has no code, so its status decides. */
 export async function readProblem(answer: Response): Promise<Problem> {
-  let body: { code?: unknown; errors?: unknown } = {};
+  let body: { code?: unknown } = {};
   try {
     body = (await answer.json()) as typeof body;
   } catch {
     // Not JSON: from a proxy between us and the API.
   }
   const code = typeof body.code === "string" ? (body.code as Code) : codeOf(answer.status);
-  return new Problem(code, answer.status, retryAfterS(answer), fieldsOf(body.errors));
+  return new Problem(code, answer.status, retryAfterS(answer));
 }
 
 function codeOf(status: number): Code {
@@ -136,11 +136,4 @@ function retryAfterS(answer: Response): number | undefined {
   const text = answer.headers.get("Retry-After") ?? "";
   if (/^\d{1,6}$/.test(text)) return Number(text);
   return answer.status === 429 || answer.status >= 502 ? 1 : undefined;
-}
-
-function fieldsOf(errors: unknown): string[] {
-  if (!Array.isArray(errors)) return [];
-  return errors.map((one: { field?: unknown } | null) =>
-    typeof one?.field === "string" ? one.field : "",
-  );
 }

@@ -21,15 +21,12 @@ export class Problem extends Error {
   readonly status: number;
   /** When to ask again; undefined where asking again is pointless. */
   readonly retryAfterS: number | undefined;
-  /** The fields that are wrong, of `invalid_request`. */
-  readonly fields: readonly string[];
 
-  constructor(code: Code, status = 0, retryAfterS?: number, fields: readonly string[] = []) {
+  constructor(code: Code, status = 0, retryAfterS?: number) {
     super(code);
     this.code = code;
     this.status = status;
     this.retryAfterS = retryAfterS;
-    this.fields = fields;
   }
 
   /** Whether the same request may succeed by itself a moment later. */

@@ -34,9 +34,6 @@ export type State =
   | "refused" // not for this viewer, or not now
   | "missing";
 
-/** States in which the viewer's claim can still be made. */
-export const BEFORE: readonly State[] = ["ready", "waiting", "admitted"];
-
 export function coverOf(packet: Packet): Cover {
   return {
     nickname: packet.sender.nickname,
