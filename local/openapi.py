@@ -11,7 +11,7 @@ import importlib.util
 import inspect
 import json
 import re
-from collections import Counter
+from collections import ChainMap, Counter
 from functools import cache
 from http import HTTPStatus
 from types import NoneType
@@ -55,8 +55,18 @@ _REF = "#/components/schemas/{model}"
 _VALUE_LENGTH_MIN = 80
 """In characters; a shorter value is written where it is used."""
 
-EVERYWHERE = [error.code for error in UBIQUITOUS if error is not Forbidden]
-"""The problems of every route, also of one without a token."""
+_ANSWERS = (
+    values,
+    payments,
+    campaigns,
+    packets,
+    lists,
+    log,
+    webhooks,
+    approvals,
+    events,
+    operators,
+)
 
 TAGS = {
     "Packets": "Send a packet, take a share, and look at what became of it.",
@@ -155,19 +165,7 @@ def operations() -> dict[str, Operation]:
 
 def types_of(operation: Operation) -> tuple[Any, Any]:
     """Return the type of the body, or None, and that of the answer."""
-    names = {
-        **vars(sending),
-        **vars(claims),
-        **vars(draws),
-        **vars(packets),
-        **vars(campaigns),
-        **vars(operators),
-        **vars(log),
-        **vars(lists),
-        **vars(approvals),
-        **vars(payments),
-        **vars(webhooks),
-    }
+    names = dict(ChainMap(*map(vars, (sending, claims, draws, *_ANSWERS))))
     hints = get_type_hints(operation.function, localns=names)
     (answer,) = get_args(hints["return"])
     body = next(iter(get_args(hints["request"])), None)
@@ -245,7 +243,7 @@ def _with_words(form: Any, words: Schema) -> Any:  # noqa: ANN401 - any JSON sch
 def _shared(found: Schema) -> Schema:
     """Return the forms, with each longer value that edge/answers names as a component."""
     named: Schema = {}
-    for module in (values, payments, campaigns, packets, lists, log, webhooks, approvals, events):
+    for module in _ANSWERS:
         for name, kind in vars(module).items():
             if get_origin(kind) is Annotated:
                 form = TypeAdapter(kind).json_schema(schema_generator=_Generator, ref_template=_REF)
