@@ -50,8 +50,10 @@ def test_a_packet_that_is_emptied_in_between_says_so(system: InMemorySystem) -> 
         system.grab_or_enter(packet, "cat")
 
 
-def test_no_more_are_admitted_than_places(system: InMemorySystem) -> None:
-    packet = system.send(rules=TWO_STEP, count=2)
+def test_no_more_are_admitted_than_places_and_an_unused_one_goes_to_another_user(
+    system: InMemorySystem,
+) -> None:
+    packet = system.send(rules=TWO_STEP, count=2, life_ms=2 * LIFE_MS)
     for number in range(2 * ADMISSION_FACTOR):
         _admitted(system, packet, f"user-{number}")
 
@@ -60,17 +62,10 @@ def test_no_more_are_admitted_than_places(system: InMemorySystem) -> None:
 
     assert refused.value.retry_after_s == LIFE_MS // 1000
     system.pass_time(LIFE_MS)
-    with pytest.raises(errors.PacketExpired):
-        system.grab_or_enter(packet, "late")
-
-
-def test_an_unused_place_goes_to_another_user(system: InMemorySystem) -> None:
-    packet = system.send(rules=TWO_STEP, count=1, life_ms=10 * LIFE_MS)
-    for number in range(ADMISSION_FACTOR):
-        _admitted(system, packet, f"user-{number}")
-    system.pass_time(LIFE_MS)
-
     _admitted(system, packet, "late")
+    system.pass_time(LIFE_MS)
+    with pytest.raises(errors.PacketExpired):
+        system.grab_or_enter(packet, "later")
 
 
 def test_opening_again_gives_the_same_share_whatever_the_token(system: InMemorySystem) -> None:

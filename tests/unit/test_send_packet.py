@@ -8,7 +8,7 @@ import pytest
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.funding import DynamoFunding
 from redpacket.domain import errors
-from redpacket.domain.packet import PARTS_MAX, part_count
+from redpacket.domain.packet import PARTS_MAX, PacketStatus, part_count
 from redpacket.flows.packets.send_packet import SendOrder
 from redpacket.ports.accounts import Request
 from testing.builders import a_campaign
@@ -215,22 +215,16 @@ def test_one_user_filled_the_cache_with_packets_of_a_fen(few: InMemorySystem) ->
     assert few.differences() == []
 
 
-def test_a_place_is_free_again_once_a_packet_is_emptied(few: InMemorySystem) -> None:
+def test_a_place_is_free_again_once_a_packet_is_emptied_or_has_expired(few: InMemorySystem) -> None:
     sent = [few.send("eve", total_fen=1, count=1) for _ in range(OPEN_MAX)]
 
     for round_no in range(3):
         few.grab(sent[-1], f"ann-{round_no}")
         few.settle()
         sent.append(few.send("eve", total_fen=1, count=1))
-
     with pytest.raises(errors.RateLimited):
         few.send("eve", total_fen=1, count=1)
     assert few.differences() == []
-
-
-def test_all_places_are_free_again_once_packets_have_expired(few: InMemorySystem) -> None:
-    for _ in range(OPEN_MAX):
-        few.send("eve", count=3)
     few.pass_time(2 * LIFE_MS)
     for _ in range(3):
         few.expire()
@@ -238,6 +232,17 @@ def test_all_places_are_free_again_once_packets_have_expired(few: InMemorySystem
     assert few.ledger_state().open_counts["user:eve"] == 0
     for _ in range(OPEN_MAX):
         few.send("eve", count=3)
+    assert few.differences() == []
+
+
+def test_a_sender_who_is_the_luckiest_of_their_own_packet_gets_both_counts(
+    few: InMemorySystem,
+) -> None:
+    packet = few.send("eve", count=1)
+    few.grab(packet, "eve")
+    few.settle()
+
+    assert few.found(packet).status is PacketStatus.CLOSED
     assert few.differences() == []
 
 
