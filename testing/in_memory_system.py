@@ -528,6 +528,10 @@ class InMemorySystem:
         row: Item = self.dynamo.tables[table][key["pk"], key["sk"]]
         return row
 
+    def forge(self, table: str, key: Mapping[str, str], **changes: Any) -> None:
+        """Change attributes of a row, and its place in the indexes with them."""
+        self.dynamo.tables[table][key["pk"], key["sk"]] = {**self.row(table, key), **changes}
+
     def ledger_state(self) -> LedgerState:
         return read_ledger_state(
             self.dynamo, "accounts", "packets", "shares", "campaigns", "draws", "quotas", "payments"

@@ -14,6 +14,7 @@ from redpacket.adapters.threads import in_threads
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.packet import Packet
+from redpacket.flows.packets import refund_packet
 from redpacket.flows.packets.refund_packet import (
     OPERATIONS_PER_TRANSACTION,
     SHARES_PER_TRANSACTION,
@@ -92,7 +93,10 @@ def test_a_large_refund_takes_one_transaction_for_forty_five_shares(system: InMe
     assert system.balance_fen("sender") == 1000
 
 
-def test_a_sweep_that_runs_out_of_time_is_taken_up_by_the_next(system: InMemorySystem) -> None:
+def test_a_large_packet_is_split_once_there_is_time_for_it(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refund_packet, "_LARGE", 10)
     packet = system.send(total_fen=1000, count=200)
     system.pass_time(61_000)
 

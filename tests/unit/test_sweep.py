@@ -417,8 +417,8 @@ def test_a_number_that_is_not_an_integer_keeps_no_other_claim_waiting(
     packet = system.send()
     claims = system.grab_all(packet, "ann", "bob")
     system.queue.take_all()
-    row = system.row("shares", keys.share(packet.packet_id, claims[0].share_no))
-    row["work_at_ms"] = {"N": "0.5"}
+    key = keys.share(packet.packet_id, claims[0].share_no)
+    system.forge("shares", key, work_at_ms={"N": "0.5"})
     system.pass_time(REPAIR_AFTER_MS)
 
     system.repair()
@@ -432,8 +432,8 @@ def test_a_settled_claim_that_somebody_put_back_to_work_leaves_the_list(
     packet = system.send()
     claim = system.grab(packet, "ann").share
     system.settle()
-    row = system.row("shares", keys.share(packet.packet_id, claim.share_no))
-    row |= {"work_pk": {"S": keys.work("settle", 3)}, "work_at_ms": {"N": "0"}}
+    key, work = keys.share(packet.packet_id, claim.share_no), {"S": keys.work("settle", 3)}
+    system.forge("shares", key, work_pk=work, work_at_ms={"N": "0"})
     system.pass_time(REPAIR_AFTER_MS)
 
     system.repair()

@@ -175,6 +175,14 @@ def test_what_the_api_answers_is_verified(
     assert str(packet.terms) in said
 
 
+def test_a_record_that_hides_amounts_is_verified_without_them(write: Write) -> None:
+    proof, record = copy.deepcopy(_packet()).values()
+    for claim in (*record["claims"], record["luckiest"], record["mine"]):
+        claim["amount_fen"] = None
+
+    assert main([write(proof), write(record)]) == TRUE
+
+
 def test_pages_of_a_proof_are_verified_together(write: Write) -> None:
     terms = some_terms(1000, 5)
 
@@ -296,6 +304,7 @@ LIES: dict[str, list[Lie]] = {
         ("proof", names(period_s=30), "commitment: says"),
         ("proof", names(genesis_s=1), "commitment: says"),
         ("proof", names(chain_hash="0" * 64), "commitment: says"),
+        ("proof", sets(signature="00" * 48), "draw 1: point"),
         ("proof", sets(beacon=None), "commitment: says"),
         ("proof", sets(beacon_round=None, signature=None), "draw 1: formula"),
     ],
@@ -415,14 +424,14 @@ MALFORMED: dict[str, dict[str, list[dict[str, Any]]]] = {
         "proof": [
             *({"seed": seed} for seed in ("", "00" * 31, "AB" * 32, "zz" * 32, 7)),
             *({"day": day} for day in ("20251231", "21000102", "2027012", "20271301", "today")),
-        ]
+        ],
+        "draws": [{"items": ["won"]}],
     },
     "day with a round": {
         "proof": [
             {"beacon": {"chain_hash": "xyz"}},
             {"beacon_round": "7"},
-            {"signature": "zz"},
-            {"signature": None},
+            *({"signature": signature} for signature in ("zz", "", None)),
         ]
     },
 }

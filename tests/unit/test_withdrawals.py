@@ -205,9 +205,12 @@ def test_a_worker_that_stalled_past_its_lease_does_not_call(town: PaymentSystem)
         return leased
 
     town.withdrawals.lease = stalls  # type: ignore[method-assign]
+    seen = town.find(withdrawal)
     call_transfer(withdrawal.withdrawal_id, ports=town.transfers)
 
     assert town.gateway.transfers == {}
+    # Nor does one that saw the withdrawal before another took it.
+    assert lease(seen, 10**15, town.clock.now_ms()) is None
 
 
 def test_not_found_gives_nothing_back_before_every_call_is_over(town: PaymentSystem) -> None:
@@ -532,6 +535,16 @@ def test_slots_are_as_far_apart_as_the_gateway_wants(town: PaymentSystem) -> Non
 
     assert slots == [now_ms, now_ms + 1_000, now_ms + 2_000]
     assert town.pace.take(1) == [now_ms + 60_000]
+
+
+def test_a_run_calls_what_has_a_slot_within_its_time(town: PaymentSystem) -> None:
+    town.bills_per_minute = 60
+    for _ in range(5):
+        town.withdraw("user", 10)
+
+    town.dispatch(2_500)
+
+    assert len(town.gateway.called_at_ms) == 3
 
 
 def test_nothing_is_called_in_the_night(town: PaymentSystem) -> None:
