@@ -102,6 +102,7 @@ def test_one_of_many_is_told_to_load_a_part(claim_cache: ClaimCache) -> None:
 
     assert answers == [True, False, False]
     assert claim_cache.begin_load(packet_id, 1, 300)
+    assert [claim_cache.begin_look(packet_id, 0, 300) for _ in range(2)] == [True, False]
     _pass_time(claim_cache, 310)
     assert claim_cache.begin_load(packet_id, 0, 300)
 

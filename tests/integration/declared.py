@@ -1,30 +1,57 @@
-"""The codes that each operation declares, held against every answer of the deployed stack."""
+"""What openapi.json declares of each operation, held against every answer that tests get."""
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
+from typing import Any
 
 import httpx
+import jsonschema_rs
 
-from local.openapi import PROBLEM_JSON, codes_of, operations
+from local.openapi import OPENAPI, PROBLEM_JSON, codes_of, operations
+
+JSON = "application/json"
 
 
 @cache
-def _codes_by_route() -> list[tuple[re.Pattern[str], set[str]]]:
-    return [
-        (re.compile(re.sub(r"{\w+}", "[^/]+", key)), codes_of(operation))
-        for key, operation in operations().items()
-    ]
+def _contract() -> dict[str, Any]:
+    contract: dict[str, Any] = json.loads(OPENAPI.read_text(encoding="utf-8"))
+    return contract
+
+
+@cache
+def _routes() -> list[tuple[re.Pattern[str], str]]:
+    return [(re.compile(re.sub(r"{\w+}", "[^/]+", key)), key) for key in operations()]
+
+
+@cache
+def _validator(key: str, status: str) -> jsonschema_rs.Validator:
+    """Return what checks a success of the operation *key*."""
+    contract = _contract()
+    method, _, path = key.partition(" ")
+    found = contract["paths"][path][method.lower()]["responses"][status]
+    if "$ref" in found:
+        found = contract["components"]["responses"][found["$ref"].rpartition("/")[2]]
+    schema = found["content"][JSON]["schema"]
+    return jsonschema_rs.validator_for({**schema, "components": contract["components"]})
 
 
 def assert_declared(answer: httpx.Response) -> None:
-    """Check that a problem has a code that its operation declares."""
-    if answer.headers.get("content-type") != PROBLEM_JSON:
+    """Check that a success has its operation's form, and a problem a code that it declares."""
+    kind = answer.headers.get("content-type")
+    is_success = answer.is_success and kind == JSON
+    if kind != PROBLEM_JSON and not is_success:
         return
     answer.read()
     request = answer.request
     path = request.url.raw_path.decode().partition("?")[0]
     called = f"{request.method} /{path.lstrip('/')}"
-    (declared,) = [codes for route, codes in _codes_by_route() if route.fullmatch(called)]
-    assert answer.json()["code"] in declared, f"{called} answers {answer.text}"
+    (key,) = [key for route, key in _routes() if route.fullmatch(called)]
+    if is_success:
+        wrong = list(_validator(key, str(answer.status_code)).iter_errors(answer.json()))
+        assert not wrong, f"{called} answers {answer.text}: {wrong[0]}"
+    else:
+        codes = codes_of(operations()[key])
+        assert answer.json()["code"] in codes, f"{called} answers {answer.text}"
