@@ -8,7 +8,7 @@ is throttled, and tried again as botocore's standard mode does. All writes are c
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -43,30 +43,35 @@ Partition: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A sparse index of a table: it has the items with both keys."""
+    """A sparse index of a table: it has the items with both keys; *name* is `table/index`."""
 
     name: str
     key_names: tuple[str, ...]
     projected: frozenset[str]
     """Attributes that it copies, beside the keys of index and table."""
 
+    def entry(self, row: Item | None) -> tuple[tuple[Item, ...], Item] | None:
+        """Return the keys and the copies that a row has here; None if it is not here."""
+        if not row or not all(name in row for name in self.key_names):
+            return None
+        copies = {name: value for name, value in row.items() if name in self.projected}
+        return tuple(row[name] for name in self.key_names), copies
+
 
 def indexes_of(template: Mapping[str, Any]) -> dict[str, list[Index]]:
     """Return the indexes of each table, by its name in the template."""
-    found: dict[str, list[Index]] = {}
-    for name, resource in template["Resources"].items():
-        if resource["Type"] == "AWS::DynamoDB::Table":
-            listed = resource["Properties"].get("GlobalSecondaryIndexes", [])
-            found[name] = [_index(each) for each in listed]
-    return found
-
-
-def _index(schema: Mapping[str, Any]) -> Index:
-    return Index(
-        schema["IndexName"],
-        tuple(key["AttributeName"] for key in schema["KeySchema"]),
-        frozenset(schema["Projection"].get("NonKeyAttributes", ())),
-    )
+    return {
+        name: [
+            Index(
+                f"{name}/{each['IndexName']}",
+                tuple(key["AttributeName"] for key in each["KeySchema"]),
+                frozenset(each["Projection"].get("NonKeyAttributes", ())),
+            )
+            for each in resource["Properties"].get("GlobalSecondaryIndexes", [])
+        ]
+        for name, resource in template["Resources"].items()
+        if resource["Type"] == "AWS::DynamoDB::Table"
+    }
 
 
 @dataclass(slots=True)
@@ -196,8 +201,9 @@ class SlowDynamo(FakeDynamo):
         table, key = locate(operation)
         images = [self._row((table, key)), operation.get("Put", {}).get("Item")]
         partitions = {(table, key[0])}
-        for image in images:
-            partitions |= {partition for partition, _ in self._places(table, image)}
+        for index in self._indexes.get(table, ()):
+            entries = filter(None, map(index.entry, images))
+            partitions |= {(index.name, keys[0]["S"]) for keys, _ in entries}
         return any(
             self._bucket(self._write_buckets, partition, WRITE_UNITS_PER_S).level <= 0
             for partition in partitions
@@ -266,17 +272,14 @@ class SlowDynamo(FakeDynamo):
         table, key = position
         size = max(item_bytes(before or {}), item_bytes(after or {}))
         self._charge((table, key[0]), factor * max(1, -(-size // WRITE_UNIT_BYTES)))
-        if before != after:
-            # An index forgets what it had and takes what it gets: one unit each.
-            was, becomes = dict(self._places(table, before)), dict(self._places(table, after))
-            for index in self._indexes.get(table, ()):
-                name = f"{table}/{index.name}"
-                old = [item for item in was.items() if item[0][0] == name]
-                new = [item for item in becomes.items() if item[0][0] == name]
-                if old != new:
-                    is_moved = not old or not new or _keys(index, old) != _keys(index, new)
-                    for partition, _ in [*old, *new] if is_moved else new:
-                        self._charge(partition, 1)
+        for index in self._indexes.get(table, ()):
+            old, new = index.entry(before), index.entry(after)
+            # An index forgets what it had and takes what it gets: one unit each. What stays in
+            # its place is one, if a copy changes.
+            is_moved = not (old and new) or old[0] != new[0]
+            changed = [each for each in ((old, new) if is_moved else (new,)) if each]
+            for keys, _ in changed if old != new else ():
+                self._charge((index.name, keys[0]["S"]), 1)
 
     def _charge(self, partition: Partition, units: int) -> None:
         self.units.written += units
@@ -290,15 +293,3 @@ class SlowDynamo(FakeDynamo):
                 table, key = locate(operation)
                 bucket = self._bucket(self._write_buckets, (table, key[0]), WRITE_UNITS_PER_S)
                 bucket.level -= 1
-
-    def _places(self, table: str, row: Item | None) -> Iterator[tuple[Partition, Item]]:
-        """Yield where a row stands in its table's indexes, and what it is there."""
-        for index in self._indexes.get(table, ()):
-            if row and all(name in row for name in index.key_names):
-                shown = {*index.key_names, *index.projected}
-                copied = {name: row[name] for name in row if name in shown}
-                yield (f"{table}/{index.name}", row[index.key_names[0]]["S"]), copied
-
-
-def _keys(index: Index, entries: list[tuple[Partition, Item]]) -> list[Item]:
-    return [{name: row[name] for name in index.key_names} for _, row in entries]
