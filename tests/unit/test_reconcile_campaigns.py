@@ -104,6 +104,12 @@ def test_a_quota_that_is_off_or_lost_is_found(fair: Fair, counted: int | None) -
     assert (found.expected, found.actual) == (2, counted or 0)
 
 
+def test_a_quota_that_can_not_be_read_proves_nothing(fair: Fair) -> None:
+    fair.row("quotas", keys.claim_count("fair", "ann"))["claim_count"] = {"N": "2.5"}
+
+    assert ("I9", "fair ann") in _subjects(fair.found())
+
+
 def test_a_quota_row_of_a_user_who_claimed_nothing_is_found(fair: Fair) -> None:
     first_at_ms = fair.system.clock.now_ms() - MOVING_MS - 1
     key = keys.claim_count("fair", "eve")
