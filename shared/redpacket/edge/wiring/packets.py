@@ -265,11 +265,10 @@ class PacketRoom(Accounts):
     @cached_property
     def settle_claims(self) -> partial[set[ShareRef]]:
         """Settles what the queue delivers, or delays it."""
+        from redpacket.flows.packets.settle_claims import SettlePorts
         from redpacket.flows.packets.settle_or_delay import settle_or_delay
 
-        return partial(
-            settle_or_delay,
-            is_on=self.stored_switches.is_on,
+        ports = SettlePorts(
             ledger=self.ledger,
             packets=self.packets,
             pages=self.pages,
@@ -280,6 +279,7 @@ class PacketRoom(Accounts):
             in_parallel=self.in_parallel,
             announce=self.announce_claims,
         )
+        return partial(settle_or_delay, is_on=self.stored_switches.is_on, ports=ports)
 
     @cached_property
     def announce_claims(self) -> Callable[[Sequence[ShareFate]], None] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from redpacket.domain.claim import Fate, ShareFate, ShareRef
@@ -16,7 +17,7 @@ from redpacket.domain.ledger import Transfer, TransferKind, packet_account, sett
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.split import share_amount_fen
 from redpacket.flows.packets.close_packet import close_emptied
-from redpacket.ports.accounts import Ledger
+from redpacket.ports.accounts import Ledger, Profiles
 from redpacket.ports.packets import Packets, Pages, PayoutQueue, Settled
 from redpacket.ports.runtime import Clock, InParallel, Journal
 
@@ -34,23 +35,28 @@ ASKED_AGAIN_MS = 30_000
 """After this time the sweep asks: claims under way settle within seconds."""
 
 
-def settle_claims(
-    refs: Iterable[ShareRef],
-    *,
-    ledger: Ledger,
-    packets: Packets,
-    pages: Pages,
-    payouts: PayoutQueue,
-    clock: Clock,
-    journal: Journal,
-    in_parallel: InParallel,
-    announce: Callable[[Sequence[ShareFate]], None] | None = None,
-) -> set[ShareRef]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettlePorts:
+    """What a settlement needs from outside; *announce* is told which claims are paid."""
+
+    ledger: Ledger
+    packets: Packets
+    pages: Pages
+    profiles: Profiles
+    payouts: PayoutQueue
+    clock: Clock
+    journal: Journal
+    in_parallel: InParallel
+    announce: Callable[[Sequence[ShareFate]], None] | None = None
+
+
+def settle_claims(refs: Iterable[ShareRef], *, ports: SettlePorts) -> set[ShareRef]:
     """Credit every claim that is not credited yet; return those that could not be settled.
 
-    Amounts and takers come from the ledger's own rows, never from a message. *announce* is told
-    which claims are paid, now or before; those that it can't pass on count as not settled.
+    Amounts and takers come from the ledger's own rows, never from a message. Claims that can't be
+    announced, paid now or before, count as not settled.
     """
+    packets, journal, in_parallel = ports.packets, ports.journal, ports.in_parallel
     waiting = list(dict.fromkeys(refs))
     failed: set[ShareRef] = set()
     for start in range(0, len(waiting), CLAIMS_PER_READ):
@@ -65,14 +71,14 @@ def settle_claims(
 
         def pay(batch: Sequence[ShareFate]) -> set[ShareRef]:
             def paid(some: Sequence[ShareFate]) -> list[ShareRef]:
-                unpaid = _pay(some, ledger=ledger, now_ms=clock.now_ms())
+                unpaid = _pay(some, ports)
                 return [share.ref for share in some if share.ref not in unpaid]
 
             settled: list[ShareRef] = _each(paid, batch, journal)
             return {share.ref for share in batch} - set(settled)
 
         unpaid = set[ShareRef]().union(*in_parallel(pay, _batches(payable)))
-        _add_settled([share for share in payable if share.ref not in unpaid], sent, pages, journal)
+        _add_settled([share for share in payable if share.ref not in unpaid], sent, ports)
         failed |= refused | _still_unsettled(unpaid, packets)
         last = [
             (share, sent[ref.packet_id])
@@ -81,21 +87,13 @@ def settle_claims(
         ]
 
         def end(one: tuple[ShareFate, Packet]) -> None:
-            _end_packet(
-                *one,
-                ledger=ledger,
-                packets=packets,
-                pages=pages,
-                payouts=payouts,
-                clock=clock,
-                journal=journal,
-            )
+            _end_packet(*one, ports)
 
         # Of a packet in parts, all may end in one batch, each with hundreds of pages to write.
         in_parallel(end, last)
-        if announce:
+        if ports.announce:
             paid_now = [share for ref, share in shares.items() if ref not in failed]
-            failed |= _announce(announce, paid_now, journal)
+            failed |= _announce(ports.announce, paid_now, journal)
     return failed
 
 
@@ -191,8 +189,9 @@ def _batches(payable: Sequence[ShareFate]) -> list[Sequence[ShareFate]]:
     return [payable[start : start + CLAIMS_PER_TRANSACTION] for start in starts]
 
 
-def _pay(batch: Sequence[ShareFate], *, ledger: Ledger, now_ms: int) -> set[ShareRef]:
+def _pay(batch: Sequence[ShareFate], ports: SettlePorts) -> set[ShareRef]:
     """Credit a batch; where some stand in its way, the others at once and those each by itself."""
+    ledger, now_ms = ports.ledger, ports.clock.now_ms()
     unpaid: set[ShareRef] = set()
     left = [(share, _transfer(share, now_ms)) for share in batch]
     while left:
@@ -208,9 +207,7 @@ def _pay(batch: Sequence[ShareFate], *, ledger: Ledger, now_ms: int) -> set[Shar
     return unpaid
 
 
-def _add_settled(
-    paid: Iterable[ShareFate], sent: Mapping[str, Packet], pages: Pages, journal: Journal
-) -> None:
+def _add_settled(paid: Iterable[ShareFate], sent: Mapping[str, Packet], ports: SettlePorts) -> None:
     """Add to the sums of large packets, whose record pages don't read all fates."""
     amounts: dict[str, list[int]] = defaultdict(list)
     for share in paid:
@@ -218,10 +215,10 @@ def _add_settled(
             amounts[share.packet_id].append(share.amount_fen)
     for packet_id, amounts_fen in amounts.items():
         try:
-            pages.add_settled(packet_id, Settled(len(amounts_fen), sum(amounts_fen)))
+            ports.pages.add_settled(packet_id, Settled(len(amounts_fen), sum(amounts_fen)))
         except Unavailable as error:
             # The page shows less than there is until the packet has ended.
-            journal.failure("sums_not_kept", error, packet_id=packet_id)
+            ports.journal.failure("sums_not_kept", error, packet_id=packet_id)
 
 
 def _still_unsettled(refs: set[ShareRef], packets: Packets) -> set[ShareRef]:
@@ -244,25 +241,20 @@ def _transfer(share: ShareFate, now_ms: int) -> Transfer:
     )
 
 
-def _end_packet(
-    share: ShareFate,
-    packet: Packet,
-    *,
-    ledger: Ledger,
-    packets: Packets,
-    pages: Pages,
-    payouts: PayoutQueue,
-    clock: Clock,
-    journal: Journal,
-) -> None:
+def _end_packet(share: ShareFate, packet: Packet, ports: SettlePorts) -> None:
     """Close the packet whose last claim is settled, or ask again soon; the claim itself is paid."""
     try:
         if close_emptied(
-            packet, share.share_no, ledger=ledger, packets=packets, pages=pages, clock=clock
+            packet,
+            share.share_no,
+            ledger=ports.ledger,
+            packets=ports.packets,
+            pages=ports.pages,
+            clock=ports.clock,
         ):
-            packets.mark_done(share)
-        elif clock.now_ms() - share.decided_at_ms < ASKED_AGAIN_MS:
-            payouts.put([share.ref], delay_s=ASK_AGAIN_S)
+            ports.packets.mark_done(share)
+        elif ports.clock.now_ms() - share.decided_at_ms < ASKED_AGAIN_MS:
+            ports.payouts.put([share.ref], delay_s=ASK_AGAIN_S)
     except Exception as error:  # noqa: BLE001 - what is paid must not come again with all its batch
         # The claim stays in the sweep's list until the packet is closed.
-        journal.failure("packet_not_closed", error, packet_id=share.packet_id)
+        ports.journal.failure("packet_not_closed", error, packet_id=share.packet_id)
