@@ -19,7 +19,7 @@ from redpacket.domain.claim import Quota, ShareFate, ShareRef
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
 from redpacket.domain.packet import Packet, Person, part_count
 from redpacket.flows.packets.read_records import read_record
-from redpacket.flows.packets.settle_claims import settle_claims
+from redpacket.flows.packets.settle_claims import SettlePorts, settle_claims
 from redpacket.ports.accounts import Request
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet
 from testing.fakes import FakeClock, FakeDynamo, FakeJournal, FakeQueue
@@ -128,8 +128,7 @@ class MeteredTill(Till):
 
     def settle(self, refs: Sequence[ShareRef]) -> None:
         """Settle claims as one invocation of the payout function."""
-        unpaid = settle_claims(
-            refs,
+        ports = SettlePorts(
             ledger=self.ledger,
             packets=self.packets,
             pages=self.pages,
@@ -138,7 +137,7 @@ class MeteredTill(Till):
             journal=FakeJournal(),
             in_parallel=one_by_one,
         )
-        assert not unpaid
+        assert not settle_claims(refs, ports=ports)
 
     def written(self) -> float:
         """Return the write units since the last count."""

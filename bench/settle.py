@@ -30,7 +30,7 @@ from local.template import read_template
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import Unavailable
-from redpacket.flows.packets.settle_claims import settle_claims
+from redpacket.flows.packets.settle_claims import SettlePorts, settle_claims
 from testing.builders import NOW_MS, a_packet_id
 from testing.fakes import FakeJournal
 
@@ -109,17 +109,18 @@ def run_ours(
     journal = FakeJournal()
     queue = _queued(refs, virtual, deployed)
 
+    ports = SettlePorts(
+        ledger=till.ledger,
+        packets=till.packets,
+        pages=till.pages,
+        payouts=queue,
+        clock=virtual,
+        journal=journal,
+        in_parallel=virtual.in_parallel,
+    )
+
     def settle(batch: Iterable[ShareRef]) -> set[ShareRef]:
-        return settle_claims(
-            batch,
-            ledger=till.ledger,
-            packets=till.packets,
-            pages=till.pages,
-            payouts=queue,
-            clock=virtual,
-            journal=journal,
-            in_parallel=virtual.in_parallel,
-        )
+        return settle_claims(batch, ports=ports)
 
     def count_settled() -> int:
         chunks = (refs[start : start + 100] for start in range(0, len(refs), 100))

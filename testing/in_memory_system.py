@@ -44,6 +44,7 @@ from redpacket.flows.packets.read_records import Record, read_record
 from redpacket.flows.packets.repair import load_packets, requeue_claims
 from redpacket.flows.packets.send_packet import SendOrder
 from redpacket.flows.packets.sweep import RESERVE_MS, SweepReport
+from redpacket.flows.packets.sweep_ports import SweepPorts
 from redpacket.flows.reconciliation.reconcile import MOVING_MS, Reconciliation, reconcile
 from redpacket.ports.accounts import Deposits, Funding, Profiles, Request
 from redpacket.ports.audiences import AudienceRows, Verdicts
@@ -410,42 +411,29 @@ class InMemorySystem:
     def expire(
         self, stop_in_ms: int = 50_000, may_go_on: Callable[[], bool] = lambda: True
     ) -> ExpireReport:
-        return expire_packets(
+        stop_at_ms = self.clock.now_ms() + stop_in_ms
+        return expire_packets(stop_at_ms, ports=self.sweep_ports(), may_go_on=may_go_on)
+
+    def repair(self, stop_in_ms: int = 50_000) -> tuple[int, int]:
+        """Run the rest of the sweep; return how many were queued again and loaded."""
+        stop_at_ms, ports = self.clock.now_ms() + stop_in_ms, self.sweep_ports()
+        requeued = requeue_claims(stop_at_ms, ports=ports)
+        return len(requeued.results), len(load_packets(stop_at_ms, ports=ports).results)
+
+    def sweep_ports(self) -> SweepPorts:
+        """Return what each step of a sweep needs."""
+        return SweepPorts(
             work=self.work,
             packets=self.packets,
             pages=self.pages,
             claim_cache=self.claim_cache,
             ledger=self.ledger,
-            clock=self.clock,
-            journal=self.journal,
-            grace_ms=GRACE_MS,
-            stop_at_ms=self.clock.now_ms() + stop_in_ms,
-            in_parallel=self.in_parallel,
-            may_go_on=may_go_on,
-        )
-
-    def repair(self, stop_in_ms: int = 50_000) -> tuple[int, int]:
-        """Run the rest of the sweep; return how many were queued again and loaded."""
-        stop_at_ms = self.clock.now_ms() + stop_in_ms
-        requeued = requeue_claims(
-            work=self.work,
-            packets=self.packets,
             payouts=self.payouts,
             clock=self.clock,
             journal=self.journal,
-            stop_at_ms=stop_at_ms,
+            grace_ms=GRACE_MS,
             in_parallel=self.in_parallel,
         )
-        loaded = load_packets(
-            work=self.work,
-            packets=self.packets,
-            claim_cache=self.claim_cache,
-            clock=self.clock,
-            journal=self.journal,
-            stop_at_ms=stop_at_ms,
-            in_parallel=self.in_parallel,
-        )
-        return len(requeued.results), len(loaded.results)
 
     def read_record(self, packet: Packet, viewer: str) -> Record:
         """Read a packet's page as one of its users."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from redpacket.adapters.dynamo import keys
@@ -72,18 +73,8 @@ def _close(system: RealTimeSystem, crowd: Crowd, figures: Figures) -> None:
 
     def sweep() -> None:
         while time.monotonic() < over_at:
-            expire_packets(
-                work=system.work,
-                packets=system.packets,
-                pages=system.pages,
-                claim_cache=system.claim_cache,
-                ledger=system.ledger,
-                clock=system.clock,
-                journal=system.journal,
-                grace_ms=GRACE_MS,
-                stop_at_ms=system.clock.now_ms() + 50_000,
-                in_parallel=in_threads,
-            )
+            ports = replace(system.sweep_ports(), grace_ms=GRACE_MS, in_parallel=in_threads)
+            expire_packets(system.clock.now_ms() + 50_000, ports=ports)
 
     def settle() -> None:
         while time.monotonic() < over_at:

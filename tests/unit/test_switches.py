@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
@@ -27,7 +26,7 @@ from testing.fakes import (
     FakeSwitchCopy,
     FakeSwitchStore,
 )
-from testing.in_memory_system import LIFE_MS, InMemorySystem, one_by_one
+from testing.in_memory_system import LIFE_MS, InMemorySystem
 
 
 @dataclass
@@ -271,12 +270,10 @@ def test_while_payouts_are_off_the_sweep_queues_nothing_again(system: InMemorySy
     system.grab(packet, "ann")
     system.queue.take_all()
     system.pass_time(61_000)
-    ports: Any = {name: getattr(system, name) for name in ("work", "packets", "clock", "journal")}
-    ports |= {"payouts": system.queue, "in_parallel": one_by_one}
 
     def requeue(*, is_on: bool) -> list[ShareRef]:
-        stop_at_ms = system.clock.now_ms() + 50_000
-        return requeue_claims(**ports, stop_at_ms=stop_at_ms, may_go_on=lambda: is_on).results
+        stop_at_ms, ports = system.clock.now_ms() + 50_000, system.sweep_ports()
+        return requeue_claims(stop_at_ms, ports=ports, may_go_on=lambda: is_on).results
 
     assert requeue(is_on=False) == []
     assert system.queue.refs == []

@@ -272,14 +272,14 @@ class PacketRoom(Accounts):
             ledger=self.ledger,
             packets=self.packets,
             pages=self.pages,
-            profiles=self.profiles,
             payouts=self.payouts,
             clock=self.clock,
             journal=self.journal,
             in_parallel=self.in_parallel,
             announce=self.announce_claims,
         )
-        return partial(settle_or_delay, is_on=self.stored_switches.is_on, ports=ports)
+        is_on, profiles = self.stored_switches.is_on, self.profiles
+        return partial(settle_or_delay, is_on=is_on, profiles=profiles, ports=ports)
 
     @cached_property
     def announce_claims(self) -> Callable[[Sequence[ShareFate]], None] | None:
@@ -289,9 +289,9 @@ class PacketRoom(Accounts):
     def sweep(self, time_left_ms: int, group: int, groups: int) -> SweepReport:
         """Do the work of the *group*-th, from 0, of *groups* sweeps that share it."""
         from redpacket.flows.packets.sweep import sweep
+        from redpacket.flows.packets.sweep_ports import SweepPorts
 
-        return sweep(
-            time_left_ms,
+        ports = SweepPorts(
             work=self.work_lists(group, groups),
             packets=self.packets,
             pages=self.pages,
@@ -302,5 +302,5 @@ class PacketRoom(Accounts):
             journal=self.journal,
             grace_ms=self.settings.close_grace_ms,
             in_parallel=self.in_parallel,
-            is_on=self.switches.is_on,
         )
+        return sweep(time_left_ms, ports=ports, is_on=self.switches.is_on)

@@ -28,8 +28,8 @@ def attempt_lanes(
     clock: Clock,
     journal: Journal,
     stop_at_ms: int,
-    may_go_on: Callable[[], bool],
     in_parallel: InParallel,
+    may_go_on: Callable[[], bool] = lambda: True,
 ) -> Attempts[Result]:
     """Call *do* with every item: lanes side by side, the items of a lane one after the other.
 

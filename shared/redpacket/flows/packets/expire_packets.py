@@ -28,9 +28,9 @@ from redpacket.flows.packets.refund_packet import (
     batches,
     refund_together,
 )
-from redpacket.ports.accounts import Ledger
-from redpacket.ports.packets import ClaimCache, Packets, Pages
-from redpacket.ports.runtime import Clock, InParallel, Journal
+from redpacket.flows.packets.sweep_ports import SweepPorts
+from redpacket.ports.packets import Packets
+from redpacket.ports.runtime import InParallel
 from redpacket.ports.work_lists import WorkLists
 
 PACKETS_PER_SWEEP = 1_600
@@ -55,41 +55,30 @@ class ExpireReport:
 
 
 def expire_packets(
-    *,
-    work: WorkLists,
-    packets: Packets,
-    pages: Pages,
-    claim_cache: ClaimCache,
-    ledger: Ledger,
-    clock: Clock,
-    journal: Journal,
-    grace_ms: int,
-    stop_at_ms: int,
-    in_parallel: InParallel,
-    may_go_on: Callable[[], bool] = lambda: True,
+    stop_at_ms: int, *, ports: SweepPorts, may_go_on: Callable[[], bool] = lambda: True
 ) -> ExpireReport:
     """Close and refund what is due, the grace once for all of them; stop at *stop_at_ms*.
 
     Stops as well where *may_go_on* says no: refunds were switched off, and what is due waits.
     """
-    turn = Lock()
+    work, clock, turn = ports.work, ports.clock, Lock()
 
     def is_allowed() -> bool:
         # Who asks it first may have to read it, and the others wait for the answer.
         with turn:
             return may_go_on()
 
-    ports = ClosingPorts(
-        packets=packets,
-        pages=pages,
-        cache=CircuitBreaker(claim_cache, turn),
-        ledger=ledger,
+    closing_ports = ClosingPorts(
+        packets=ports.packets,
+        pages=ports.pages,
+        cache=CircuitBreaker(ports.claim_cache, turn),
+        ledger=ports.ledger,
         clock=clock,
-        journal=journal,
+        journal=ports.journal,
         is_over=lambda: clock.now_ms() >= stop_at_ms or not is_allowed(),
     )
     due = work.list_due(clock.now_ms(), PACKETS_PER_SWEEP)
-    rows = _read(due, packets, in_parallel)
+    rows = _read(due, ports.packets, ports.in_parallel)
 
     def attempt(
         name: str, lanes: Sequence[Iterable[Any]], do: Callable[[Any], Any]
@@ -99,19 +88,19 @@ def expire_packets(
             do,
             name=name,
             clock=clock,
-            journal=journal,
+            journal=ports.journal,
             stop_at_ms=stop_at_ms,
             may_go_on=is_allowed,
-            in_parallel=in_parallel,
+            in_parallel=ports.in_parallel,
         )
 
     closing = attempt(
         "close_failed",
         [[packet_id] for packet_id in due],
-        lambda packet_id: _begin_close(packet_id, rows.get(packet_id), work, ports),
+        lambda packet_id: _begin_close(packet_id, rows.get(packet_id), work, closing_ports),
     )
     if closing.results:
-        clock.sleep_ms(grace_ms)
+        clock.sleep_ms(ports.grace_ms)
     waiting = [packet for packet in closing.results if packet.status is PacketStatus.CLOSING]
     closed_count = sum(packet.status is PacketStatus.CLOSED for packet in closing.results)
     failed_count, refunded_fen = closing.failed_count, 0
@@ -119,13 +108,13 @@ def expire_packets(
         # Of packets that are not closed yet; a turn begins where the one before has ended.
         turns = attempt(
             "refund_failed",
-            [_turns(lane, ports) for lane in _lanes(waiting, clock.now_ms())],
+            [_turns(lane, closing_ports) for lane in _lanes(waiting, clock.now_ms())],
             lambda one: (one, one.go_on(TURN_MS)),
         )
         failed_count += turns.failed_count
         closed_count += sum(progress is Progress.DONE for _, progress in turns.results)
         refunded_fen += sum(one.refunded_fen for one, _ in turns.results)
-        if ports.is_over():
+        if closing_ports.is_over():
             break
         waiting = [one.packet for one, progress in turns.results if progress is Progress.UNFINISHED]
     return ExpireReport(closed_count, refunded_fen, failed_count)

@@ -13,8 +13,9 @@ from redpacket.domain.errors import InvariantViolated, Unavailable
 from redpacket.domain.packet import Packet, part_count
 from redpacket.flows.guards.circuit_breaker import CircuitBreaker
 from redpacket.flows.packets.attempt_each import Attempts, attempt_lanes
-from redpacket.ports.packets import ClaimCache, Packets, PayoutQueue
-from redpacket.ports.runtime import Clock, InParallel, Journal
+from redpacket.flows.packets.sweep_ports import SweepPorts
+from redpacket.ports.packets import Packets
+from redpacket.ports.runtime import Clock
 from redpacket.ports.work_lists import Unreadable, WorkLists
 
 REPAIR_AFTER_MS = 60_000
@@ -28,14 +29,9 @@ ROWS_PER_SWEEP = 800
 
 
 def requeue_claims(
-    *,
-    work: WorkLists,
-    packets: Packets,
-    payouts: PayoutQueue,
-    clock: Clock,
-    journal: Journal,
     stop_at_ms: int,
-    in_parallel: InParallel,
+    *,
+    ports: SweepPorts,
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> Attempts[ShareRef]:
     """Queue claims again that wait after a minute: after 1, 2, 4 ... minutes.
@@ -46,7 +42,7 @@ def requeue_claims(
 
     None while payouts are off (*may_go_on*): their messages wait, and are not lost.
     """
-    turn = Lock()
+    work, clock, turn = ports.work, ports.clock, Lock()
 
     def is_allowed() -> bool:
         # The switches may be read by way of the cache, whose client has one connection.
@@ -58,7 +54,7 @@ def requeue_claims(
             work.set_aside(found, clock.now_ms() + REQUEUE_PAUSE_MS_MAX)
             raise InvariantViolated(f"{found.key} waits for a settlement and is not a share")
         try:
-            _requeue(found, packets, payouts, clock)
+            _requeue(found, ports)
         except Unavailable:
             raise
         except Exception:
@@ -72,39 +68,31 @@ def requeue_claims(
         requeue,
         name="requeue_failed",
         clock=clock,
-        journal=journal,
+        journal=ports.journal,
         stop_at_ms=stop_at_ms,
         may_go_on=is_allowed,
-        in_parallel=in_parallel,
+        in_parallel=ports.in_parallel,
     )
 
 
-def _requeue(ref: ShareRef, packets: Packets, payouts: PayoutQueue, clock: Clock) -> None:
-    for share in packets.list_refs([ref]):
+def _requeue(ref: ShareRef, ports: SweepPorts) -> None:
+    for share in ports.packets.list_refs([ref]):
         if share.settled_at_ms is None or share.is_last:
-            payouts.put([ref])
+            ports.payouts.put([ref])
             pause_ms = min(REPAIR_AFTER_MS << share.requeued_count, REQUEUE_PAUSE_MS_MAX)
-            packets.mark_requeued(share, clock.now_ms() + pause_ms - REPAIR_AFTER_MS)
+            ports.packets.mark_requeued(share, ports.clock.now_ms() + pause_ms - REPAIR_AFTER_MS)
         else:
-            packets.mark_done(share)
+            ports.packets.mark_done(share)
 
 
-def load_packets(
-    *,
-    work: WorkLists,
-    packets: Packets,
-    claim_cache: ClaimCache,
-    clock: Clock,
-    journal: Journal,
-    stop_at_ms: int,
-    in_parallel: InParallel,
-) -> Attempts[str]:
+def load_packets(stop_at_ms: int, *, ports: SweepPorts) -> Attempts[str]:
     """Load packets whose load is not known to have worked a minute after they were sent.
 
     Each is made due after one try, whatever came of it: its refund waits for no cache, and its
     first grab loads what is missing. A cache that is away is not waited for with every packet.
     """
-    cache = CircuitBreaker(claim_cache, Lock())
+    work, packets, clock = ports.work, ports.packets, ports.clock
+    cache = CircuitBreaker(ports.claim_cache, Lock())
 
     def load(packet_id: str) -> str:
         packet = _find(packet_id, work, packets, clock)
@@ -127,10 +115,9 @@ def load_packets(
         load,
         name="load_failed",
         clock=clock,
-        journal=journal,
+        journal=ports.journal,
         stop_at_ms=stop_at_ms,
-        may_go_on=lambda: True,
-        in_parallel=in_parallel,
+        in_parallel=ports.in_parallel,
     )
 
 

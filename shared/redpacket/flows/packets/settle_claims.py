@@ -17,7 +17,7 @@ from redpacket.domain.ledger import Transfer, TransferKind, packet_account, sett
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.split import share_amount_fen
 from redpacket.flows.packets.close_packet import close_emptied
-from redpacket.ports.accounts import Ledger, Profiles
+from redpacket.ports.accounts import Ledger
 from redpacket.ports.packets import Packets, Pages, PayoutQueue, Settled
 from redpacket.ports.runtime import Clock, InParallel, Journal
 
@@ -42,7 +42,6 @@ class SettlePorts:
     ledger: Ledger
     packets: Packets
     pages: Pages
-    profiles: Profiles
     payouts: PayoutQueue
     clock: Clock
     journal: Journal

@@ -9,10 +9,15 @@ from redpacket.domain.switches import Switch
 from redpacket.flows.accounts.note_people import note_people
 from redpacket.flows.packets.delay_claims import delay_claims
 from redpacket.flows.packets.settle_claims import SettlePorts, settle_claims
+from redpacket.ports.accounts import Profiles
 
 
 def settle_or_delay(
-    refs: Iterable[ShareRef], *, is_on: Callable[[Switch], bool], ports: SettlePorts
+    refs: Iterable[ShareRef],
+    *,
+    is_on: Callable[[Switch], bool],
+    profiles: Profiles,
+    ports: SettlePorts,
 ) -> set[ShareRef]:
     """Return the claims whose messages must come again; none while payouts are off."""
     refs = list(refs)
@@ -21,5 +26,5 @@ def settle_or_delay(
     unpaid = settle_claims(refs, ports=ports)
     # Money first; a message that is repeated for a name's sake finds its claim paid.
     return unpaid | note_people(
-        refs, profiles=ports.profiles, journal=ports.journal, in_parallel=ports.in_parallel
+        refs, profiles=profiles, journal=ports.journal, in_parallel=ports.in_parallel
     )

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from redpacket.domain.switches import Switch
 from redpacket.flows.packets.expire_packets import expire_packets
 from redpacket.flows.packets.repair import load_packets, requeue_claims
-from redpacket.ports.accounts import Ledger
-from redpacket.ports.packets import ClaimCache, Packets, Pages, PayoutQueue
-from redpacket.ports.runtime import Clock, InParallel, Journal
-from redpacket.ports.work_lists import WorkLists
+from redpacket.flows.packets.sweep_ports import SweepPorts
 
 RESERVE_MS = 8_000
 """The last chunk must end before the Lambda does."""
@@ -34,55 +31,21 @@ class SweepReport:
 def sweep(
     time_left_ms: int,
     *,
-    work: WorkLists,
-    packets: Packets,
-    pages: Pages,
-    claim_cache: ClaimCache,
-    ledger: Ledger,
-    payouts: PayoutQueue,
-    clock: Clock,
-    journal: Journal,
-    grace_ms: int,
-    in_parallel: InParallel,
+    ports: SweepPorts,
     is_on: Callable[[Switch], bool],
 ) -> SweepReport:
     """Refund what is due, queue lost claims again, load what is missing, within *time_left_ms*.
 
     Refunds come first: they must not wait where a queue or a cache hangs.
     """
-    stop_at_ms = clock.now_ms() + time_left_ms - RESERVE_MS
+    stop_at_ms = ports.clock.now_ms() + time_left_ms - RESERVE_MS
     expired = expire_packets(
-        work=work,
-        packets=packets,
-        pages=pages,
-        claim_cache=claim_cache,
-        ledger=ledger,
-        clock=clock,
-        journal=journal,
-        grace_ms=grace_ms,
-        stop_at_ms=stop_at_ms - REPAIR_MS,
-        in_parallel=in_parallel,
-        may_go_on=lambda: is_on(Switch.REFUND),
+        stop_at_ms - REPAIR_MS, ports=ports, may_go_on=lambda: is_on(Switch.REFUND)
     )
     requeued = requeue_claims(
-        work=work,
-        packets=packets,
-        payouts=payouts,
-        clock=clock,
-        journal=journal,
-        stop_at_ms=stop_at_ms - REPAIR_MS // 2,
-        in_parallel=in_parallel,
-        may_go_on=lambda: is_on(Switch.PAYOUT),
+        stop_at_ms - REPAIR_MS // 2, ports=ports, may_go_on=lambda: is_on(Switch.PAYOUT)
     )
-    loaded = load_packets(
-        work=work,
-        packets=packets,
-        claim_cache=claim_cache,
-        clock=clock,
-        journal=journal,
-        stop_at_ms=stop_at_ms,
-        in_parallel=in_parallel,
-    )
+    loaded = load_packets(stop_at_ms, ports=ports)
     return SweepReport(
         requeued_count=len(requeued.results),
         loaded_count=len(loaded.results),

@@ -59,7 +59,6 @@ def sweep_payments(
             clock=clock,
             journal=journal,
             stop_at_ms=stop_at_ms,
-            may_go_on=lambda: True,
             in_parallel=in_parallel,
         )
         done_count += len(tried.results)

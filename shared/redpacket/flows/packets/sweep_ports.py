@@ -1,0 +1,26 @@
+"""The ports of a sweep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from redpacket.ports.accounts import Ledger
+from redpacket.ports.packets import ClaimCache, Packets, Pages, PayoutQueue
+from redpacket.ports.runtime import Clock, InParallel, Journal
+from redpacket.ports.work_lists import WorkLists
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepPorts:
+    """What the steps of a sweep need from outside; *grace_ms* is for claims in flight."""
+
+    work: WorkLists
+    packets: Packets
+    pages: Pages
+    claim_cache: ClaimCache
+    ledger: Ledger
+    payouts: PayoutQueue
+    clock: Clock
+    journal: Journal
+    grace_ms: int
+    in_parallel: InParallel
