@@ -30,7 +30,7 @@ from redpacket.edge.wiring import Wiring
 from redpacket.flows.campaigns.cached_lotteries import CachedLotteries
 from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
 from redpacket.flows.campaigns.draw_prize import Drawn
-from redpacket.flows.campaigns.edit_campaign import edit_campaign
+from redpacket.flows.campaigns.edit_campaign import CampaignPorts, edit_campaign
 from redpacket.flows.campaigns.edit_prize import PrizePorts, change_stock, put_prize
 from redpacket.flows.campaigns.help_inviter import Helped
 from redpacket.flows.campaigns.load_campaign import load_campaign
@@ -448,17 +448,18 @@ class InMemorySystem:
 
     def edit_campaign(self, plan: CampaignPlan, budget_fen: int | None = None) -> Campaign:
         """Edit a campaign, whatever version it has."""
-        return edit_campaign(
-            plan,
-            budget_fen,
-            None,
-            an_operator(),
+        ports = self.campaign_ports()
+        return edit_campaign(plan, budget_fen, None, an_operator(), ports=ports)[0]
+
+    def campaign_ports(self) -> CampaignPorts:
+        """Return what an edit of a campaign needs."""
+        return CampaignPorts(
             campaigns=self.campaigns,
             draws=self.draws,
             packets=self.packets,
             clock=self.clock,
             four_eyes=self.process().four_eyes,
-        )[0]
+        )
 
     def preheat(self, campaign_id: str, cursor: str | None = None) -> Preheated:
         """Load a campaign's packets."""

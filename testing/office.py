@@ -44,18 +44,8 @@ class Office:
     def edit(
         self, plan: CampaignPlan, budget_fen: int | None = None, version: int | None = None
     ) -> tuple[Campaign, bool]:
-        own = self.process
-        return edit_campaign(
-            plan,
-            budget_fen,
-            version,
-            an_operator(),
-            campaigns=own.campaigns,
-            draws=own.draws,
-            packets=own.packets,
-            clock=own.clock,
-            four_eyes=own.process().four_eyes,
-        )
+        ports = self.process.campaign_ports()
+        return edit_campaign(plan, budget_fen, version, an_operator(), ports=ports)
 
     def plan(self, prize_id: str = "cup", **changes: Any) -> Prize:
         return a_prize(self.campaign.campaign_id, prize_id, **changes)

@@ -10,30 +10,21 @@ from redpacket.domain.lottery import Prize, PrizeStock
 from redpacket.domain.operators import Operator
 from redpacket.domain.winners import Winner, WinnerStatus
 from redpacket.flows.campaigns.decide_winner import WinnerPorts, decide_winner
-from redpacket.flows.campaigns.edit_campaign import NewBeacon, edit_campaign
+from redpacket.flows.campaigns.edit_campaign import CampaignPorts, edit_campaign
 from redpacket.flows.campaigns.edit_prize import PrizePorts, change_stock, put_prize
 from redpacket.flows.campaigns.load_campaign import load_campaign
 from redpacket.flows.campaigns.read_draws import WatchedLottery, watch_lottery
-from redpacket.flows.guards.four_eyes import FourEyes
 from redpacket.ports.accounts import Request
-from redpacket.ports.campaigns import Campaigns, DrawCache, Draws
-from redpacket.ports.packets import Packets
-from redpacket.ports.runtime import Clock, Journal
+from redpacket.ports.campaigns import DrawCache
+from redpacket.ports.runtime import Journal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EditPorts:
+class EditPorts(CampaignPorts):
     """The ports that write a campaign, show it and load it."""
 
-    campaigns: Campaigns
-    draws: Draws
-    packets: Packets
     draw_cache: DrawCache
-    clock: Clock
     journal: Journal
-    four_eyes: FourEyes
-    new_beacon: NewBeacon | None = None
-    default_beacon: DrawBeacon = DrawBeacon.DAY
 
 
 def apply_campaign(
@@ -46,20 +37,7 @@ def apply_campaign(
     ports: EditPorts,
 ) -> tuple[WatchedLottery, bool]:
     """Edit a campaign; return it as operators see it, and whether it is new."""
-    campaign, is_new = edit_campaign(
-        plan,
-        budget_fen,
-        version,
-        operator,
-        draw_beacon,
-        campaigns=ports.campaigns,
-        draws=ports.draws,
-        packets=ports.packets,
-        clock=ports.clock,
-        four_eyes=ports.four_eyes,
-        new_beacon=ports.new_beacon,
-        default_beacon=ports.default_beacon,
-    )
+    campaign, is_new = edit_campaign(plan, budget_fen, version, operator, draw_beacon, ports=ports)
     found = _watch(plan.campaign_id, ports)
     if found.lottery.table.prizes:
         load_edited(plan.campaign_id, ports=ports)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, TypeAlias
 
 from redpacket.domain.approvals import Allowance
@@ -36,6 +36,19 @@ NewBeacon: TypeAlias = Callable[[str], CampaignBeacon]
 """Makes what a campaign in a time zone draws by, if it is created now."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignPorts:
+    """The ports that write a campaign; *new_beacon* is None where the deployment has no beacon."""
+
+    campaigns: Campaigns
+    draws: Draws
+    packets: Packets
+    clock: Clock
+    four_eyes: FourEyes
+    new_beacon: NewBeacon | None = None
+    default_beacon: DrawBeacon = DrawBeacon.DAY
+
+
 def edit_campaign(
     plan: CampaignPlan,
     budget_fen: int | None,
@@ -43,36 +56,31 @@ def edit_campaign(
     operator: Operator,
     draw_beacon: DrawBeacon | None = None,
     *,
-    campaigns: Campaigns,
-    draws: Draws,
-    packets: Packets,
-    clock: Clock,
-    four_eyes: FourEyes,
-    new_beacon: NewBeacon | None = None,
-    default_beacon: DrawBeacon = DrawBeacon.DAY,
+    ports: CampaignPorts,
 ) -> tuple[Campaign, bool]:
     """Write *plan*, and return the campaign as it is then, and whether it is new.
 
     *budget_fen* None leaves the budget as it is; it is 0 at first. *version* None edits whatever is
-    there. *draw_beacon* None keeps what the campaign draws by; a new one draws by *default_beacon*
-    where the deployment has a beacon, which *new_beacon* tells. Cash prizes last until its end,
-    wherever it is moved: wherever this is cut off, no cash ends before its campaign, and a repeat
-    does what is left. Raises Forbidden where *operator* may not change that; ApprovalNeededError
-    above what they may move alone; VersionConflict; InvalidRequest where more than the new budget
-    is in packets, where the days of a lottery or its beacon would change, where there is no beacon,
-    and where a later end comes too late for its cash.
+    there. *draw_beacon* None keeps what the campaign draws by; a new one draws by the default of
+    the deployment, where it has a beacon. Cash prizes last until its end, wherever it is moved:
+    wherever this is cut off, no cash ends before its campaign, and a repeat does what is left.
+    Raises Forbidden where *operator* may not change that; ApprovalNeededError above what they may
+    move alone; VersionConflict; InvalidRequest where more than the new budget is in packets, where
+    the days of a lottery or its beacon would change, where there is no beacon, and where a later
+    end comes too late for its cash.
     """
+    campaigns, draws, packets, clock = ports.campaigns, ports.draws, ports.packets, ports.clock
     for _ in range(_TRIES):
         # Before the campaign: where another edit comes in between, its table is a newer one.
         table = draws.find_table(plan.campaign_id)
         before = campaigns.find_campaign(plan.campaign_id)
         if before is None:
             _check_version(version, None)
-            plan = replace(plan, beacon=_new_beacon(plan, draw_beacon, default_beacon, new_beacon))
+            plan = replace(plan, beacon=_new_beacon(plan, draw_beacon, ports))
             created = _edited(plan, budget_fen, None)
             _check_duties(operator, created, None)
             action = _action(operator, created, None, clock)
-            spent = _spend(operator, created, None, action, four_eyes)
+            spent = _spend(operator, created, None, action, ports.four_eyes)
             if campaigns.create(created, action, spent):
                 return get_campaign(plan.campaign_id, campaigns=campaigns), True
             continue
@@ -84,7 +92,7 @@ def edit_campaign(
             after = _edited(plan, budget_fen, before)
             _check_duties(operator, after, before)
             action = _action(operator, after, before, clock)
-            spent = _spend(operator, after, before, action, four_eyes)
+            spent = _spend(operator, after, before, action, ports.four_eyes)
             if before.beacon or (table and table.prizes):
                 _check_timezone(after, before)
             if table and table.prizes:
@@ -146,17 +154,14 @@ def _check_cash_is_there(packet_ids: Sequence[str], packets: Packets) -> None:
 
 
 def _new_beacon(
-    plan: CampaignPlan,
-    draw_beacon: DrawBeacon | None,
-    default_beacon: DrawBeacon,
-    new_beacon: NewBeacon | None,
+    plan: CampaignPlan, draw_beacon: DrawBeacon | None, ports: CampaignPorts
 ) -> CampaignBeacon | None:
-    if new_beacon is None and draw_beacon not in {None, DrawBeacon.NONE}:
+    if ports.new_beacon is None and draw_beacon not in {None, DrawBeacon.NONE}:
         message = "this deployment has no beacon: `none` draws without one"
         raise InvalidRequest([{"field": "draw_beacon", "message": message}])
-    if new_beacon is None or (draw_beacon or default_beacon) is DrawBeacon.NONE:
+    if ports.new_beacon is None or (draw_beacon or ports.default_beacon) is DrawBeacon.NONE:
         return None
-    return new_beacon(plan.timezone)
+    return ports.new_beacon(plan.timezone)
 
 
 def _check_beacon(draw_beacon: DrawBeacon | None, before: Campaign) -> None:
