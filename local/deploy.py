@@ -2,6 +2,8 @@
 
 import json
 import time
+from copy import deepcopy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -20,14 +22,20 @@ DEPLOY_TIMEOUT_S = 120.0
 
 
 def deploy(
-    build: Build, parameters: dict[str, str], *, cloud: "CloudFormationClient", store: "S3Client"
+    build: Build,
+    parameters: dict[str, str],
+    variables: dict[str, str],
+    *,
+    cloud: "CloudFormationClient",
+    store: "S3Client",
 ) -> dict[str, str]:
     """Create the stack from *build* and return its outputs.
 
-    Parameters that the template does not declare are left out.
+    Parameters that the template does not declare are left out. All functions get *variables*, which
+    no template gives them.
     """
     try:
-        return _deploy(build, parameters, cloud, store)
+        return _deploy(_with_variables(build, variables), parameters, cloud, store)
     except (ClientError, BotoCoreError) as error:
         raise StackError(f"the template is not deployed: {error}") from error
 
@@ -56,6 +64,14 @@ def _deploy(
     _wait_for_change_set(cloud)
     cloud.execute_change_set(StackName=STACK_NAME, ChangeSetName="create")
     return _wait_for_outputs(cloud)
+
+
+def _with_variables(build: Build, variables: dict[str, str]) -> Build:
+    template = deepcopy(build.template)
+    for resource in template["Resources"].values():
+        if resource["Type"] == "AWS::Lambda::Function":
+            resource["Properties"]["Environment"]["Variables"] |= variables
+    return replace(build, template=template)
 
 
 def _with_batches(part: Any) -> Any:  # noqa: ANN401 - any part of a template

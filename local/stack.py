@@ -178,6 +178,7 @@ class Stack:
         self.outputs = deploy(
             built,
             self._parameters() | secrets,
+            {"SIMULATOR_URL": self.gateway},
             cloud=self.aws("cloudformation"),
             store=self.aws("s3"),
         )
@@ -379,7 +380,6 @@ class Stack:
             "HostPage": "true" if self._hosts_page else "false",
             "PageClientId": "page",
             "HostWalletUrl": f"{self.wallet}/wallet",
-            "SimulatorUrl": self.gateway,
             "CallbackBaseUrl": self.api,
             "BeaconUrls": self.beacon,
             # Who tries a lottery here draws at once; `"draw_beacon": "day"` waits for its round.

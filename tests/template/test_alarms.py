@@ -21,7 +21,7 @@ each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.na
 Metric = dict[str, Any]
 
 SENT_BY_AWS = {
-    "AWS/Lambda": {"Errors", "Invocations", "IteratorAge", "Throttles"},
+    "AWS/Lambda": {"Errors", "IteratorAge", "Throttles"},
     "AWS/SQS": {"ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage"},
     "AWS/DynamoDB": {"WriteThrottleEvents", "ReadThrottleEvents"},
     "AWS/ElastiCache": {"DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
@@ -190,6 +190,14 @@ def test_errors_that_a_log_tells_a_minute_late_raise_an_alarm(stack: Stack) -> N
         alarm = stack.of_type("AWS::CloudWatch::Alarm")[name]
         assert (alarm["Period"], alarm["Statistic"]) == (60, "Sum")
         assert (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]) == (1, 3)
+
+
+@each_stack
+def test_what_does_not_run_every_minute_raises_the_alarm_of_its_errors(stack: Stack) -> None:
+    for name in ("ExpireErrorsAlarm", "LogErrorsAlarm"):
+        alarm = stack.of_type("AWS::CloudWatch::Alarm")[name]
+        assert (alarm["MetricName"], alarm["TreatMissingData"]) == ("Errors", "breaching")
+        assert (alarm["Period"], alarm["EvaluationPeriods"], alarm["Threshold"]) == (60, 3, 1)
 
 
 @each_stack

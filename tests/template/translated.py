@@ -366,7 +366,7 @@ STACKS = [
         parameters={
             **OWN_CACHE,
             "CacheUrl": "rediss://functions@cache.example:6379",
-            "CacheCredentials": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:cache-1",
+            "CachePasswordSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:cache-1",
         },
     ),
     Stack(
@@ -375,7 +375,7 @@ STACKS = [
         {
             **OWN_CACHE,
             "CacheUrl": "rediss://functions@cache.example:6379?cluster",
-            "CacheCredentials": "serverlesscache:rush",
+            "CacheIamResource": "serverlesscache:rush",
         },
     ),
     Stack(
