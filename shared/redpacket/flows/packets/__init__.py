@@ -1,1 +1,1 @@
-"""A packet's life: sent, grabbed, opened, settled, swept, refunded, shown."""
+"""The life of a packet: send, grab, open, settle, sweep, refund, read."""

@@ -1,4 +1,4 @@
-"""Do one thing to many items so that each fails by itself, until the time is up."""
+"""Runner for many independent items within a time limit; one failure does not stop the others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Attempts(Generic[Result]):
-    """The results of what worked, and how many did not; the next sweep finds those again."""
+    """Results of the items that succeeded, and the number that failed."""
 
     results: list[Result]
     failed_count: int
@@ -31,14 +31,13 @@ def attempt_lanes(
     in_parallel: InParallel,
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> Attempts[Result]:
-    """Call *do* with every item: lanes side by side, the items of a lane one after the other.
+    """Call *do* for every item: lanes in parallel, items of one lane in sequence.
 
-    Failures are journaled under *name*. The next sweep finds what is left where *may_go_on* says no
-    or the time is up.
+    Failures are logged under *name*. Items left after *stop_at_ms*, or after *may_go_on* returns
+    False, wait for the next sweep.
     """
 
     def attempt(lane: Iterable[Item]) -> tuple[Attempts[Result], bool]:
-        """Return what came of a lane, and whether its time was up."""
         results: list[Result] = []
         failed_count = 0
         for item in lane:
@@ -48,7 +47,7 @@ def attempt_lanes(
                 return Attempts(results, failed_count), True
             try:
                 results.append(do(item))
-            except Exception as error:  # noqa: BLE001 - one bad row must not keep others from refunds
+            except Exception as error:  # noqa: BLE001 - one bad row must not block refunds
                 journal.failure(name, error, item=_name(item))
                 failed_count += 1
         return Attempts(results, failed_count), False

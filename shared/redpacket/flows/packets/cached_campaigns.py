@@ -1,4 +1,4 @@
-"""Know a campaign as it was some seconds ago: a crowd asks for the same few, over and over."""
+"""Process cache of campaigns, because a crowd reads the same few campaigns."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from redpacket.ports.campaigns import Campaigns
 from redpacket.ports.runtime import Clock, Journal
 
 KEPT_MS = 4_000
-"""An edit acts within that, as a switch does."""
+"""Milliseconds until an operator's edit takes effect."""
 
 _SIZE_MAX = 100
 
 
 class CachedCampaigns:
-    """The campaigns as one process knows them; where the store is away the last value holds."""
+    """Campaigns as this process read them; an old value is used while the store is unavailable."""
 
     def __init__(self, campaigns: Campaigns, *, clock: Clock, journal: Journal) -> None:
         self._campaigns = campaigns
@@ -25,7 +25,7 @@ class CachedCampaigns:
         )
 
     def recall(self, campaign_id: str) -> Campaign:
-        """Return a campaign that packets are of. Raises Unavailable where it was never read."""
+        """Return the campaign of a packet. Raises Unavailable if it was never read."""
         return self._cache.read(
             campaign_id,
             self._get,

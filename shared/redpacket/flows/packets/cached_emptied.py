@@ -1,4 +1,4 @@
-"""Know for a second that a packet is emptied, and by whom: most of its crowd comes too late."""
+"""Process cache of emptied packets, because most of a crowd arrives too late."""
 
 from __future__ import annotations
 
@@ -11,25 +11,19 @@ from redpacket.ports.packets import ClaimCache
 from redpacket.ports.runtime import Clock
 
 HOLDERS_MAX = 500
-"""All of them are read at once: about 20 KB with ids of 36 characters."""
+"""Largest packet whose owners are read in one call: about 20 KB with ids of 36 characters."""
 
 _SIZE_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
 class _Emptied:
-    """What was seen; *holders* is None until a second loser comes."""
-
     is_small: bool
     holders: frozenset[str] | None = None
 
 
 class CachedEmptied:
-    """Small packets that are emptied, as one process knows them.
-
-    The first loser costs the cache one read, the second one a read of all who have a share, and the
-    others of that second none. Owners are never refused: the cache is asked for them.
-    """
+    """Cache of emptied small packets. It never refuses an owner."""
 
     def __init__(self, claim_cache: ClaimCache, *, clock: Clock) -> None:
         self._claim_cache = claim_cache
@@ -38,21 +32,21 @@ class CachedEmptied:
         )
 
     def refuses(self, packet_id: str, user_id: str) -> bool:
-        """Tell whether the last share went to others. Raises Unavailable."""
+        """Return whether the packet is emptied and the user owns no share. Raises Unavailable."""
         known = self._cache.find(packet_id)
         if known is None or not known.is_small:
             return False
         if known.holders is None:
             holders = self._claim_cache.emptied_by(packet_id)
             if holders is None:
-                self._cache.forget(packet_id)  # a number was given back
+                self._cache.forget(packet_id)  # a share was released
                 return False
             known = _Emptied(is_small=True, holders=holders)
             self._cache.keep(packet_id, known)
         return user_id not in (known.holders or ())
 
     def remember(self, packet_id: str, terms: str) -> None:
-        """Note that the cache has just refused somebody, because every share is taken."""
+        """Record that the cache refused a user because every share is taken."""
         if terms and not self._cache.find(packet_id):
             is_small = Terms.parse(terms).count <= HOLDERS_MAX
             self._cache.keep(packet_id, _Emptied(is_small))

@@ -1,7 +1,7 @@
-"""A campaign's quota and audience: how many shares of it one user may take, and who may at all.
+"""Campaign quota and audience: how many shares one user may take, and which users may take any.
 
-The ledger counts, in the same transaction that makes a claim durable, so that neither a crash nor a
-cache that forgets gives anybody more. The cache only spares it claims of who has had enough.
+The ledger counts in the claim's transaction, so no crash or failover grants extra shares. The cache
+only filters early.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NOT_FOR_YOU = "this is for other users"
 
 
 def find_rules(packet_id: str, packets: Packets) -> Rules:
-    """Return a packet's rules. Raises PacketNotFound, also of a prize's: it can't be grabbed."""
+    """Return a packet's rules. Raises PacketNotFound, also for a prize's packet."""
     rules = packets.find_rules(packet_id)
     if rules is None or rules.prize_id:
         raise PacketNotFound("no such packet")
@@ -35,10 +35,7 @@ def find_rules(packet_id: str, packets: Packets) -> Rules:
 
 
 class CampaignQuota:
-    """One user's quota for one claim, if the packet is of a campaign that has one.
-
-    As a context it releases what it reserved where the claim is refused.
-    """
+    """Quota of one user's claim. On exit, a rejected claim releases its reservation."""
 
     def __init__(self, packet_id: str, taker: Person, ports: ClaimPorts) -> None:
         self._packet_id = packet_id
@@ -52,17 +49,17 @@ class CampaignQuota:
         return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        """Release what was reserved for a claim that is refused."""
+        """Release the reservation if the claim was rejected."""
         if self._reserved and isinstance(error, Rejected):
             self._release(self._reserved, error)
 
     def find(self) -> Quota | None:
-        """Return what a claim counts against."""
+        """Return the quota that a claim counts against, or None without a campaign."""
         campaign = self._campaign(find_rules(self._packet_id, self._ports.packets))
         return self._quota(campaign) if campaign else None
 
     def find_refusal(self, rules: Rules) -> Rejected | None:
-        """Return why a campaign gives this user nothing for now, whatever they have of it."""
+        """Return why the campaign gives this user nothing now, regardless of the user's count."""
         campaign = self._campaign(rules)
         if campaign is None:
             return None
@@ -74,7 +71,7 @@ class CampaignQuota:
         return None
 
     def reserve(self, rules: Rules) -> Rejected | None:
-        """Reserve a share of the quota, or return the refusal. Raises RateLimited."""
+        """Reserve one share of the quota, or return the refusal. Raises RateLimited."""
         campaign = self._campaign(rules)
         if campaign is None:
             return None
@@ -88,7 +85,7 @@ class CampaignQuota:
             self._load_audience(campaign.campaign_id)
             status = self._ports.quotas.reserve(quota, self._user_id, self._packet_id)
         if status is QuotaStatus.FULL:
-            # Some reservations may have failed, or are under way: the ledger has the count.
+            # Some reservations may have failed or be in flight. The ledger has the exact count.
             self._ports.costs.count(self._user_id)
             claimed_count = self._ports.claims.count_claims(quota.campaign_id, self._user_id)
             status = self._ports.quotas.reserve(
@@ -102,7 +99,6 @@ class CampaignQuota:
         return None
 
     def _find_known_refusal(self, campaign: Campaign) -> Rejected | None:
-        """Return the refusal that needs no question: by the campaign as it is known here."""
         if campaign.status is CampaignStatus.OFF:
             return CampaignPaused("an operator has turned the campaign off")
         if not meets(campaign.required_claims, self._taker.claims):
@@ -110,7 +106,7 @@ class CampaignQuota:
         return None
 
     def _is_member(self, campaign_id: str) -> bool | None:
-        """Tell whether the user is on the list. Raises RateLimited, Unavailable."""
+        """Return whether the user is on the campaign's list. Raises RateLimited, Unavailable."""
         is_member = self._ports.quotas.find_member(campaign_id, self._user_id)
         if is_member is None:
             self._load_audience(campaign_id)
@@ -118,12 +114,11 @@ class CampaignQuota:
         return is_member
 
     def _load_audience(self, campaign_id: str) -> None:
-        """Load the part of the list that the user is in. Raises RateLimited, Unavailable."""
         self._ports.costs.count(self._user_id)
         self._ports.load_audience(campaign_id, audience_bucket(self._user_id))
 
     def _release(self, quota: Quota, refusal: Rejected) -> None:
-        """Undo a reservation; a leftover costs no user a share."""
+        """Undo a reservation. A leftover costs no share: the ledger recounts a full quota."""
         try:
             self._ports.quotas.release(quota, self._user_id, self._packet_id)
             if isinstance(refusal, QuotaExhausted):
@@ -134,7 +129,7 @@ class CampaignQuota:
             self._ports.journal.failure("quota_not_given_back", error, packet_id=self._packet_id)
 
     def _quota(self, campaign: Campaign) -> Quota:
-        # Counted without a limit, too: one may be set later.
+        # Count even without a limit, because an operator may set one later.
         count_max = campaign.quota_per_user or NO_LIMIT
         return Quota(campaign.campaign_id, count_max, campaign.audience_mode)
 

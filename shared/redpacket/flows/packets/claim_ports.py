@@ -1,4 +1,4 @@
-"""The ports of a grab and of an open."""
+"""Ports of grab and open."""
 
 from __future__ import annotations
 
@@ -27,12 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimPorts:
-    """What a grab and an open need from outside.
-
-    *costs* counts what a user makes the ledger read: a claim is counted by its own row.
-    *load_audience* brings a part of a campaign's list of users into the cache. *risk* is asked
-    about who is about to get a share, where the host has a risk control.
-    """
+    """Dependencies of grab and open; *costs* limits the ledger reads that one user causes."""
 
     claim_cache: ClaimCache
     emptied: CachedEmptied

@@ -1,8 +1,7 @@
-"""Claim: the cache names a share, the ledger makes it the user's, then the user learns of it.
+"""Shared second half of grab and open: turn the cache's answer into a durable claim.
 
-What a grab and an open do alike, once the cache has answered. An amount is told only once it is
-durable. Where the cache and the ledger disagree, because the cache lost its tail in a failover, the
-ledger is right and the cache is corrected.
+An amount is returned only after it is durable. If the cache lost its tail in a failover and
+disagrees with the ledger, the ledger wins and the cache is repaired.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from redpacket.flows.packets.claim_ports import ClaimPorts
 from redpacket.flows.packets.load_packet import PartToLoad
 
 _LOOK_LIFE_MS = 30_000
-"""An owner of an emptied packet whom a failover forgot is told the truth within this time (I5)."""
+"""After a failover, owners of an emptied packet are recognized again within this time (I5)."""
 
 EMPTIED = "every share is taken"
 
@@ -44,11 +43,11 @@ def claim_share(
     quota: CampaignQuota,
     ports: ClaimPorts,
 ) -> Claim | PartToLoad:
-    """Turn an answer of the cache, or a campaign's refusal, into the taker's one share.
+    """Turn the cache's answer, or a campaign's refusal, into the user's one share.
 
-    Or return the part that the cache lacks: once it is loaded, the cache is asked again. Raises
-    PacketNotFound, PacketNotStarted, PacketEmptied, PacketExpired, QuotaExhausted, NotInAudience;
-    Unavailable where the outcome is unknown, and asking again gives the one true answer.
+    Return a part that the cache lacks: the caller loads it and asks again. Raises PacketNotFound,
+    PacketNotStarted, PacketEmptied, PacketExpired, QuotaExhausted, NotInAudience. After Unavailable
+    the outcome is unknown; a retry returns it.
     """
     if isinstance(answer, Rejected):
         return _own_or_refuse(packet_id, taker, answer, ports)
@@ -64,7 +63,7 @@ def claim_share(
     if ports.risk and not ports.risk.allows(taker):
         ports.claim_cache.release(packet_id, taker.user_id, share.share_no)
         raise NotInAudience(NOT_FOR_YOU)
-    # Also of a claim that was cut off after its rules: what it counts against is not in the cache.
+    # The cache does not store which quota an interrupted claim counts against.
     counted = quota.find() if answer.is_gated else None
     recorded = ports.claims.record_claim(share, counted)
     if recorded is not RecordStatus.RECORDED:
@@ -78,7 +77,7 @@ def claim_share(
 
 
 def _own_or_refuse(packet_id: str, taker: Person, refusal: Rejected, ports: ClaimPorts) -> Claim:
-    """Return the share that the cache forgot in a failover (I5), or raise *refusal*."""
+    """Return the user's share if the cache lost it in a failover (I5), or raise *refusal*."""
     if ports.claim_cache.knows_takers(packet_id, taker.user_id):
         raise refusal
     owned = _owned(packet_id, taker, ports)
@@ -90,12 +89,11 @@ def _own_or_refuse(packet_id: str, taker: Person, refusal: Rejected, ports: Clai
 def _refuse(
     packet_id: str, taker: Person, answer: GrabOutcome, ports: ClaimPorts
 ) -> Claim | PartToLoad:
-    """Raise the cache's refusal, unless it may have forgotten this taker."""
     error, detail = _REFUSALS[answer.status]
     if error is PacketEmptied:
         if not answer.is_certain and is_cut(packet_id):
             return _own_or_refuse(packet_id, taker, error(detail), ports)
-        # After a failover the crowd is not looked up one by one: the owners are brought back.
+        # After a failover, reload the owners once instead of looking up each user of the crowd.
         if not answer.is_certain and ports.claim_cache.begin_look(packet_id, 0, _LOOK_LIFE_MS):
             ports.costs.count(taker.user_id)
             return PartToLoad(0, is_behind=True)
@@ -106,7 +104,6 @@ def _refuse(
 
 
 def _owned(packet_id: str, taker: Person, ports: ClaimPorts) -> ShareFate | None:
-    """Ask the ledger for the taker's share. Raises RateLimited."""
     ports.costs.count(taker.user_id)
     return ports.packets.find_share_of(packet_id, taker.user_id)
 
@@ -114,7 +111,6 @@ def _owned(packet_id: str, taker: Person, ports: ClaimPorts) -> ShareFate | None
 def _named_share(
     packet_id: str, taker: Person, outcome: GrabOutcome, ports: ClaimPorts
 ) -> ShareFate:
-    """Return the share as it will be written; its amount follows from the packet's terms."""
     if outcome.share_no is None:
         raise InvariantViolated(f"{outcome.status} without a share number")
     return ShareFate(
@@ -129,13 +125,10 @@ def _named_share(
 
 
 def _terms(packet_id: str, outcome: GrabOutcome, ports: ClaimPorts) -> Terms:
-    """Read the terms from the cache's copy, which spares winners a read of the packet row.
-
-    Payout recomputes every amount from the packet row, and refuses one that differs.
-    """
+    """Read the terms from the cache. The payout rejects shares that differ from the packet."""
     if outcome.terms:
         return ports.seeds.read_terms(packet_id, outcome.terms)
-    # A load was cut off between its first users and the state.
+    # A load was cut off before it wrote the packet's state.
     packet = ports.packets.find_packet(packet_id)
     if packet is None:
         raise PacketNotFound("no such packet")
@@ -145,12 +138,11 @@ def _terms(packet_id: str, outcome: GrabOutcome, ports: ClaimPorts) -> Terms:
 def _corrected(
     recorded: RecordStatus, share: ShareFate, taker: Person, ports: ClaimPorts
 ) -> Claim | PartToLoad:
-    """Correct the cache, which named a share that the ledger does not give to this taker."""
+    """Repair the cache, which named a share that the ledger does not grant to this user."""
     if recorded is RecordStatus.SHARE_REFUNDED:
         raise PacketExpired("too late: the share went back to the sender")
     if recorded in {RecordStatus.QUOTA_EXHAUSTED, RecordStatus.NOT_IN_AUDIENCE}:
-        # The cache had forgotten what the taker has, or missed an edit of the campaign's list, or
-        # the host denies them: the number is for somebody else.
+        # The cache lost a count or missed an edit, or the host denied the user: release the share.
         ports.claim_cache.release(share.packet_id, taker.user_id, share.share_no)
         if recorded is RecordStatus.QUOTA_EXHAUSTED:
             raise QuotaExhausted(EXHAUSTED)

@@ -1,7 +1,7 @@
-"""Close (结束): write a packet's final sums once every share has a fate and every claim is paid.
+"""Close (结束): write a packet's final sums once every share is decided and every claim is paid.
 
-A fate is for ever, so a part that has all of them needs no second look: its sums are written once,
-and the packet is closed by the one who finds the sums of all parts. Closing is never undone.
+A decided share never changes, so a part's sums are written once. The caller that finds the sums of
+all parts closes the packet. Closing is never undone.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from redpacket.ports.runtime import Clock
 def close_emptied(
     packet: Packet, last_no: int, *, ledger: Ledger, packets: Packets, pages: Pages, clock: Clock
 ) -> bool:
-    """Close a packet, or end its part that share *last_no* emptied; tell whether that is done."""
+    """End the part that share *last_no* emptied; return False if claims are unsettled."""
     if packet.status is PacketStatus.CLOSED:
         return True
     if packet.status is PacketStatus.CLOSING:
-        # A sweep closes it, and updates the cache first, so that all owners get their shares.
+        # The sweep closes it, and first updates the cache so that all owners get their shares.
         return False
     part = part_of_share(packet.packet_id, last_no)
     shares = packets.list_part_shares(packet.packet_id, part)
@@ -46,7 +46,7 @@ def close_emptied(
 def end_part(
     packet: Packet, part: int, shares: Sequence[ShareFate], *, packets: Packets, pages: Pages
 ) -> PacketEnd | None:
-    """Write the final pages of a part and return its sums; None while a share can change."""
+    """Write a part's final pages and return its sums, or None while a share can still change."""
     end = find_end(shares, part_size(packet, part))
     if end:
         pages.put_final(packet.packet_id, shares)
@@ -58,9 +58,9 @@ def end_part(
 def close_if_ended(
     packet: Packet, end: PacketEnd, *, ledger: Ledger, packets: Packets, clock: Clock
 ) -> bool:
-    """Close a packet if all of its parts have ended; *end* is that of the one that ended now.
+    """Close the packet if all parts have ended; *end* sums the part that just ended.
 
-    Raises InvariantViolated where the sums are not the packet's total: it must not be closed.
+    Raises InvariantViolated if the sums differ from the packet's total.
     """
     ends = packets.list_part_ends(packet.packet_id) if is_cut(packet.packet_id) else [end]
     if len(ends) < part_count(packet.packet_id):

@@ -1,12 +1,8 @@
-"""Expire: close due packets and give what was left back to their senders.
+"""Expire: close due packets and refund the remaining shares to their senders.
 
-The order makes it safe at any moment: the ledger says "closing", the cache stops handing out
-shares, claims in flight get a grace, then what is left is refunded (refund_packet.py). It may
-run twice, late, or be cut off anywhere.
-
-Packets are closed side by side. Those of one sender are refunded one after the other: their
-refunds meet on the sender's balance. Each packet gets a turn, then another one until the time is
-up, so that none waits for the end of a large one (docs/adr/0023).
+Runs may be late, repeated, or cut off: the ledger writes "closing", the cache stops granting
+shares, claims in flight get a grace period, then the rest is refunded. One sender's packets are
+refunded in sequence because refunds conflict on the balance. Packets take turns (docs/adr/0023).
 """
 
 from __future__ import annotations
@@ -34,20 +30,20 @@ from redpacket.ports.runtime import InParallel
 from redpacket.ports.work_lists import WorkLists
 
 PACKETS_PER_SWEEP = 1_600
-"""What a sweep may begin; the oldest come first, the rest wait a minute (docs/capacity.md)."""
+"""Packets that one sweep may start, oldest first (docs/capacity.md)."""
 
 PACKETS_PER_READ = 100
 
 TURN_MS = 3_000
-"""How long one packet goes on before all others have had their turn: about 4,500 refunds."""
+"""Milliseconds of one packet's turn: about 4,500 refunds."""
 
 LATE_MS = 600_000
-"""Small packets come first; who waits longer than this comes before them, of any size."""
+"""Milliseconds after which a due packet of any size comes before small ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpireReport:
-    """What one run did; packets that failed, or wait for a settlement, are due again."""
+    """Result of one run; packets that failed, or wait for a settlement, stay due."""
 
     closed_count: int
     refunded_fen: int
@@ -57,14 +53,11 @@ class ExpireReport:
 def expire_packets(
     stop_at_ms: int, *, ports: SweepPorts, may_go_on: Callable[[], bool] = lambda: True
 ) -> ExpireReport:
-    """Close and refund what is due, the grace once for all of them; stop at *stop_at_ms*.
-
-    Stops as well where *may_go_on* says no: refunds were switched off, and what is due waits.
-    """
+    """Close and refund due packets until *stop_at_ms* or until *may_go_on* returns False."""
     work, clock, turn = ports.work, ports.clock, Lock()
 
     def is_allowed() -> bool:
-        # Who asks it first may have to read it, and the others wait for the answer.
+        # The first caller may have to fetch the switch; the others wait for its answer.
         with turn:
             return may_go_on()
 
@@ -105,7 +98,7 @@ def expire_packets(
     closed_count = sum(packet.status is PacketStatus.CLOSED for packet in closing.results)
     failed_count, refunded_fen = closing.failed_count, 0
     while waiting:
-        # Of packets that are not closed yet; a turn begins where the one before has ended.
+        # A turn begins only after the packet's last one has ended.
         turns = attempt(
             "refund_failed",
             [_turns(lane, closing_ports) for lane in _lanes(waiting, clock.now_ms())],
@@ -121,12 +114,12 @@ def expire_packets(
 
 
 def _read(due: Sequence[str], packets: Packets, in_parallel: InParallel) -> Mapping[str, Packet]:
-    """Return packets by id; those of a read that fails are missing, and are read one by one."""
+    """Return packets by id; the caller reads packets of a failed read one by one."""
 
     def read(chunk: Sequence[str]) -> list[Packet]:
         try:
             return packets.list_packets(chunk)
-        except Exception:  # noqa: BLE001 - one bad row must not keep others from refunds
+        except Exception:  # noqa: BLE001 - one bad row must not block refunds
             return []
 
     starts = range(0, len(due), PACKETS_PER_READ)
@@ -141,25 +134,24 @@ def _begin_close(
         packet = row or ports.packets.find_packet(packet_id)
         closing = ports.packets.begin_close(packet, ports.clock.now_ms()) if packet else None
     except Exception:
-        # Many of them at the head of the list would keep all others from being found.
+        # Otherwise, unreadable packets at the head of the list would block all others.
         work.delay(packet_id, ports.clock.now_ms())
         raise
     if packet is None or closing is None:
-        # Only the index knows it still.
         raise LookupError(f"packet {packet_id} is due and does not exist")
     if packet.rules.prize_id or closing.status is not PacketStatus.CLOSING:
-        # The cache doesn't have a prize's packet. Others were closed, or got a later end meanwhile.
+        # A prize's packet is not in the cache. Others were closed or extended in the meantime.
         return closing
     try:
         ports.cache.close(packet_id)
     except Unavailable as error:
-        # It refuses by its own clock; and what it hands out nevertheless meets a fate.
+        # Redis also checks expiry, and the ledger rejects a share that Redis still grants.
         ports.journal.failure("cache_not_closed", error, packet_id=packet_id)
     return closing
 
 
 def _lanes(packets: Sequence[Packet], now_ms: int) -> list[list[Packet]]:
-    """Return packets by sender: those of late ones first, then the fewest shares first."""
+    """Return packets by sender: late ones first, then the fewest shares first."""
     lanes: dict[str, list[Packet]] = defaultdict(list)
     for packet in sorted(packets, key=lambda packet: _place([packet], now_ms)):
         lanes[packet.sender.user_id].append(packet)
@@ -172,7 +164,7 @@ def _place(packets: Sequence[Packet], now_ms: int) -> tuple[bool, int]:
 
 
 def _turns(packets: Sequence[Packet], ports: ClosingPorts) -> Iterator[Closing]:
-    """Yield one sender's packets for a turn of each; small ones are refunded together before."""
+    """Yield a turn for each packet of one sender, after refunding small packets together."""
     for batch in batches(packets):
         closings = [Closing(packet, ports) for packet in batch]
         refund_together(closings, ports)

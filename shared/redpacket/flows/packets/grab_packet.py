@@ -1,4 +1,4 @@
-"""Grab (抢): take a share at once, or, of a packet in two steps, get admitted to open (拆) one."""
+"""Grab (抢): take a share at once or, for a two-step packet, get admitted to open (拆) one."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from redpacket.flows.packets.load_packet import CacheLoads
 def grab_packet(
     packet_id: str, taker: Person, said: str | None, *, ports: ClaimPorts
 ) -> Claim | Admission:
-    """Return the taker's share, or their admission to open one; *said* is the optional passphrase.
+    """Return the user's share or admission; *said* is the optional passphrase.
 
-    Raises what `claim_share` does, and NotInvited, PassphraseMismatch, RateLimited,
+    Raises the errors of `claim_share` and NotInvited, PassphraseMismatch, RateLimited,
     CampaignPaused, NotInAudience.
     """
     user_id, loads = taker.user_id, CacheLoads(taker.user_id, ports)
@@ -45,7 +45,7 @@ def grab_packet(
                 _check_invited(rules, user_id)
                 _check_passphrase(rules, said, packet_id, user_id, terms.count, ports)
                 if rules.opening is Opening.TWO_STEP:
-                    # The quota is reserved when the share is opened.
+                    # The open step reserves the quota.
                     entered = quota.find_refusal(rules) or _admit(packet_id, user_id, terms, ports)
                     if isinstance(entered, Admission):
                         return entered
@@ -75,7 +75,7 @@ def _check_passphrase(
     if not said:
         raise PassphraseMismatch("say the passphrase")
     has_said_it = is_exact(said, rules.passphrase)
-    # Up to here a right guess takes as long as a wrong one.
+    # Up to here, a right guess takes as long as a wrong one.
     limit_guesses(
         PASSPHRASE_TRIES,
         user_id,

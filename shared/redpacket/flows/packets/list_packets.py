@@ -1,4 +1,4 @@
-"""List packets for operators: those of a campaign, those of a sender, or all that are not ended."""
+"""Packet lists for operators."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ def list_packets(
     lists: OperatorLists,
     pages: Pages,
 ) -> tuple[list[Packet], str | None]:
-    """Return packets, and the next page's cursor; a page of one status may be short, and go on.
+    """Return packets and the next cursor; a page filtered by status may be short.
 
-    Without campaign and sender those that wait for their end. Raises InvalidRequest where *cursor*
-    is not one of the list that is asked for.
+    Without campaign and sender, list packets that have not ended. Raises InvalidRequest.
     """
     if campaign_id is not None:
         if cursor is not None and not PACKET_ID.fullmatch(cursor):
@@ -52,10 +51,7 @@ def list_packets(
 def list_claims(
     packet_id: str, after_no: int, limit: int, *, packets: Packets, pages: Pages
 ) -> tuple[list[ShareFate], int | None]:
-    """Return a page of a packet's claims by their shares, and where to go on.
-
-    Raises PacketNotFound.
-    """
+    """Return a page of claims by share number, and the next *after_no*. Raises PacketNotFound."""
     if pages.find_seen(packet_id) is None:
         raise PacketNotFound("no such packet")
     shares, more = packets.list_some_shares(packet_id, after_no, limit)

@@ -1,4 +1,4 @@
-"""Bring one part of a campaign's list of users into the cache, as one of a crowd."""
+"""Loader of one bucket of a campaign's audience into the cache."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from redpacket.domain.errors import Unavailable
 from redpacket.ports.audiences import AudienceCache, AudienceRows
 
 _LOAD_LIFE_MS = 2_000
-"""A caller that loads has so much time until another may try: 4,000 users take 50 ms."""
+"""Milliseconds that a loader has until another may try: 4,000 users take 50 ms."""
 
 
 def load_audience(
     campaign_id: str, bucket: int, *, rows: AudienceRows, cache: AudienceCache
 ) -> None:
-    """Load a part of the list. Raises Unavailable where another caller does, or edits it."""
+    """Load one bucket. Raises Unavailable while another caller loads or edits it."""
     turn = cache.begin_load(campaign_id, bucket, _LOAD_LIFE_MS)
     if turn is None or not cache.load(
         campaign_id, bucket, turn, rows.list_members(campaign_id, bucket)

@@ -1,4 +1,4 @@
-"""Open (拆): step two of two. An admitted user takes a share, if one is left."""
+"""Open (拆): step two of two. An admitted user takes a share if one is left."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from redpacket.flows.packets.load_packet import CacheLoads
 
 
 def open_packet(packet_id: str, taker: Person, grab_token: str, *, ports: ClaimPorts) -> Claim:
-    """Return the taker's share.
+    """Return the user's share.
 
-    Raises what `claim_share` does, and GrabTokenInvalid, CampaignPaused.
+    Raises the errors of `claim_share` and GrabTokenInvalid, CampaignPaused.
     """
     rules = find_rules(packet_id, ports.packets)
     if rules.opening is not Opening.TWO_STEP:
@@ -30,7 +30,7 @@ def open_packet(packet_id: str, taker: Person, grab_token: str, *, ports: ClaimP
             answer: GrabOutcome | Rejected
             answer = asked = ports.claim_cache.grab(packet_id, user_id)
             if asked.status is GrabStatus.PACKET_GATED:
-                # The token says that all other rules were checked.
+                # The token proves that the grab checked all other rules.
                 terms = ports.seeds.read_terms(packet_id, asked.terms)
                 now_ms = ports.clock.now_ms()
                 check_grab_token(grab_token, terms.seed, packet_id, user_id, now_ms)

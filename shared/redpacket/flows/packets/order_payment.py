@@ -1,4 +1,4 @@
-"""Order the payment of a packet that its sender is about to pay for."""
+"""Payment order for an unpaid packet."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ from redpacket.ports.runtime import Journal
 def order_payment(
     packet: Packet, sender: Person, *, payments: PacketPayments, journal: Journal
 ) -> Mapping[str, Any] | None:
-    """Return the payment of a packet as its payer sees it; None while that is unknown.
-
-    The packet is there already, and its payment can be asked for by its number at any time.
-    """
+    """Return the payment order for the payer, or None while it is unknown."""
     if packet.payment_id is None or sender.host_id is None:
         return None
     try:

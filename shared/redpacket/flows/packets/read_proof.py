@@ -1,4 +1,4 @@
-"""The proof of a packet's amounts: its seed, revealed once no share can be claimed with it."""
+"""Proof of a packet's amounts: its seed, revealed once no share can be claimed with it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from redpacket.ports.packets import Packets
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The terms with their seed, and a page of amounts from share *first_share_no* on."""
+    """Terms with their seed, and a page of amounts that starts at *first_share_no*."""
 
     terms: Terms
     first_share_no: int
@@ -32,10 +32,7 @@ class Proof:
 def read_proof(
     packet_id: str, viewer: Person, *, after_no: int, limit: int, packets: Packets
 ) -> Proof:
-    """Return a page of a packet's proof.
-
-    Raises PacketNotFound, also where the packet is for others; ProofNotReady.
-    """
+    """Return a page of a packet's proof. Raises PacketNotFound, ProofNotReady."""
     packet = packets.find_packet(packet_id)
     if packet is None or not packet.may_be_read_by(viewer):
         raise PacketNotFound("no such packet")
@@ -55,9 +52,9 @@ def read_proof(
 
 
 def _is_emptied(packet: Packet, packets: Packets) -> bool:
-    """Tell whether every share is durably claimed: then the seed decides nothing any more."""
+    """Return whether every share is durably claimed: then the seed decides nothing more."""
     packet_id, parts = packet.packet_id, range(part_count(packet.packet_id))
-    # Numbers go out in order: while a part's last one is free, a large packet needn't be read.
+    # Shares are granted in order: while a part's last share is free, skip reading the part.
     last = [ShareRef(packet_id, share_numbers(packet, part)[-1]) for part in parts]
     if len(packets.list_refs(last)) < len(last):
         return False

@@ -1,7 +1,7 @@
-"""The record page (红包详情) and the feed, and what a user sent and received.
+"""Record page (红包详情), and the packets that a user sent or received.
 
-All from the durable store, by a few rows whatever the size: a closed packet has final pages and
-sums, a small one few fates, and a large one kept sums and a range of fates.
+A read touches few rows at any packet size: final pages and sums if closed, all shares if small,
+running sums if large.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from redpacket.ports.packets import Packets, Pages
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A packet with a page of its claims, and the viewer's own.
+    """Packet with a page of its claims and the viewer's own claim.
 
-    *luckiest* only once no claim can follow. While a large packet is open, its totals are of the
-    claims that are settled. Who shows it must ask *shows_amount* and *hides_amounts*.
+    *luckiest* is set once no claim can follow. Totals of an open large packet count settled claims.
+    Callers must check *shows_amount* and *hides_amounts*.
     """
 
     packet: Packet
@@ -36,11 +36,11 @@ class Record:
 
     @property
     def hides_amounts(self) -> bool:
-        """Whether sums, and who was luckiest, are not for anybody yet."""
+        """Whether totals and the luckiest claim are still hidden from everyone."""
         return self.packet.hides_amounts(self.status)
 
     def shows_amount(self, share: ShareFate) -> bool:
-        """Tell whether the viewer may know the amount of a claim: their own always."""
+        """Return whether the viewer may see the amount of a claim; their own is always visible."""
         return not self.hides_amounts or (
             self.mine is not None and share.share_no == self.mine.share_no
         )
@@ -55,10 +55,7 @@ def read_record(
     packets: Packets,
     pages: Pages,
 ) -> Record:
-    """Return a packet's record, with at most *limit* claims; *after_no* is a `next_no`, or 0.
-
-    Raises PacketNotFound, also where the packet is for others.
-    """
+    """Return a record; *after_no* is a `next_no`, or 0. Raises PacketNotFound."""
     packet = pages.find_seen(packet_id)
     if packet is None or not packet.may_be_read_by(viewer):
         raise PacketNotFound("no such packet")
@@ -78,7 +75,6 @@ def _read_closed(
     packets: Packets,
     pages: Pages,
 ) -> Record:
-    """Read a final page; the sums are on the packet's row."""
     claims, next_no = pages.list_final(packet.packet_id, after_no, limit)
     if len(claims) == end.claimed_count:
         next_no = None
@@ -114,12 +110,10 @@ def _read_closed(
 def _read_small(
     packet: Packet, viewer: Person | None, after_no: int, limit: int, packets: Packets
 ) -> Record:
-    """Read all fates of a small packet: they also tell its sums, and whether it is emptied."""
     shares, _ = packets.list_some_shares(packet.packet_id, 0, SMALL_MAX)
     claims = [share for share in shares if share.fate is Fate.CLAIMED]
     mine = _own_of(claims, viewer)
     if viewer and mine is None and (own := packets.find_share_of(packet.packet_id, viewer.user_id)):
-        # Claimed a moment ago: the list is not read strongly.
         mine = own
         claims = sorted([*claims, own], key=lambda share: share.share_no)
     later = [share for share in claims if share.share_no > after_no]
@@ -142,7 +136,6 @@ def _read_small(
 def _read_large(
     packet: Packet, viewer: Person | None, after_no: int, limit: int, packets: Packets, pages: Pages
 ) -> Record:
-    """Read a range of fates, and the sums that settlements keep."""
     packet_id = packet.packet_id
     settled = pages.find_settled(packet_id)
     shares, next_no = packets.list_some_shares(packet_id, after_no, limit)
@@ -155,7 +148,7 @@ def _read_large(
         status=status_of(packet),
         claims=claims,
         next_no=next_no,
-        # A sum may be added twice where an answer was lost; the end has the exact ones.
+        # A retried update may count twice. Only the final sums are exact.
         claimed_count=min(settled.count, packet.terms.count),
         claimed_fen=min(settled.fen, packet.terms.total_fen),
         emptied_in_ms=None,
@@ -170,7 +163,6 @@ def _own_of(claims: Sequence[ShareFate], viewer: Person | None) -> ShareFate | N
 
 
 def _claim_of(taker: Taker, viewer: Person, settled_at_ms: int) -> ShareFate:
-    """Return a claim of a closed packet from its taker's note: it is settled."""
     return ShareFate(
         taker.packet_id,
         taker.share_no,
@@ -183,21 +175,18 @@ def _claim_of(taker: Taker, viewer: Person, settled_at_ms: int) -> ShareFate:
 
 
 def _emptied_in_ms(packet: Packet, emptied_at_ms: int | None) -> int | None:
-    # Two clocks may differ by a little; time doesn't run backwards for users.
+    # Two functions' clocks may differ.
     return None if emptied_at_ms is None else max(0, emptied_at_ms - packet.created_at_ms)
 
 
 def status_of(packet: Packet, *, has_all_claims: bool = False) -> PacketStatus:
-    """Return the status that users see: a packet whose shares are all taken stays "emptied"."""
+    """Return the status for users: a packet whose shares are all taken stays "emptied"."""
     return PacketStatus.EMPTIED if has_all_claims or packet.is_emptied else packet.status
 
 
 @dataclass(frozen=True, slots=True)
 class PacketList:
-    """A page of what a user sent or received, with the totals of all pages.
-
-    Each item is a packet's id, the amount, the time, and the packet's status.
-    """
+    """Page of (packet id, fen, time in ms, status), with the totals of all pages."""
 
     items: Sequence[tuple[str, int, int, PacketStatus]]
     total_fen: int
@@ -207,7 +196,7 @@ class PacketList:
 
 
 PAGE_SIZE = 20
-"""Each item costs a read of its packet's row, for its status."""
+"""Items per page. Each one costs a read of its packet row."""
 
 
 def list_sent(
@@ -219,7 +208,7 @@ def list_sent(
     pages: Pages,
     ledger: Ledger,
 ) -> PacketList:
-    """Return a page of what a user sent, newest first. Raises InvalidRequest."""
+    """Return a page of the packets that a user sent, newest first. Raises InvalidRequest."""
     found, next_cursor = packets.list_sent(user_id, year, cursor, PAGE_SIZE)
     sums = ledger.year_sums(user_id, year)
     lines = [(item.packet_id, item.total_fen, item.at_ms) for item in found]
@@ -230,7 +219,7 @@ def list_sent(
 def list_received(
     user_id: str, year: int | None, cursor: str | None, *, pages: Pages, ledger: Ledger
 ) -> PacketList:
-    """Return a page of what a user was paid, newest first. Raises InvalidRequest."""
+    """Return a page of the shares that a user received, newest first. Raises InvalidRequest."""
     found, next_cursor = ledger.list_received(user_id, year, cursor, PAGE_SIZE)
     sums = ledger.year_sums(user_id, year)
     lines = [(item.packet_id, item.amount_fen, item.at_ms) for item in found]

@@ -1,9 +1,7 @@
-"""Refund (退款): give back what is left of packets that are closing, and end them.
+"""Refund (退款): return the remaining shares of closing packets to their senders, then close them.
 
-Every share without a fate becomes "refunded" together with the sender's credit. A share that is
-claimed meanwhile cancels its chunk, which is then read again. It goes part by part, with at most
-one in memory. Fates are final, so a finished part needs no second look: the packet row stores how
-far a large packet has come, and its next turn goes on there (docs/adr/0023).
+One transaction marks a chunk of shares "refunded" and credits the sender. A concurrent claim
+cancels the chunk, which is read again. The packet row stores the progress (docs/adr/0023).
 """
 
 from __future__ import annotations
@@ -27,22 +25,22 @@ from redpacket.ports.packets import Packets, Pages
 from redpacket.ports.runtime import Clock, Journal
 
 OPERATIONS_PER_TRANSACTION = 100
-"""DynamoDB's own limit."""
+"""DynamoDB's limit."""
 
 SHARES_PER_TRANSACTION = 45
-"""A fate and a receipt of each, the sender's balance and entry."""
+"""Two operations per share (its state and receipt), plus the sender's balance and entry."""
 
 _FATES_PER_LOOK = 1_000
-"""Fates that are read between two looks at the time: about a page of DynamoDB's."""
+"""Shares between two checks of the time: about one DynamoDB page."""
 
 _LARGE = 20_000
-"""Shares whose split takes a noticeable time: 1,000,000 take two seconds."""
+"""Shares whose split takes noticeable time: 1,000,000 take two seconds."""
 
 _share_no = attrgetter("share_no")
 
 
 class Progress(Enum):
-    """What came of a step, or of a turn: DONE, it WAITS for others, or time was too short."""
+    """Result of a step or turn."""
 
     DONE = auto()
     WAITS = auto()
@@ -51,10 +49,7 @@ class Progress(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ClosingPorts:
-    """What it takes to end packets; *is_over* says that the rest waits for the next sweep.
-
-    *splitting* is held while a large packet is split: ten at once would take the time of all.
-    """
+    """Dependencies of closing; *splitting* serializes the slow splits of large packets."""
 
     packets: Packets
     pages: Pages
@@ -67,7 +62,7 @@ class ClosingPorts:
 
 
 class Closing:
-    """A packet on its way to its end: first every part is refunded, then every part is told."""
+    """Closing of one packet: refund every part, then update the cache and sums of every part."""
 
     def __init__(self, packet: Packet, ports: ClosingPorts) -> None:
         self.packet = packet
@@ -75,11 +70,11 @@ class Closing:
         self._ports = ports
         self._end = PacketEnd()
         self._turn_ends_ms = 0
-        # All fates of a packet of one part, once each share has one.
+        # All decided shares of a one-part packet.
         self._known: Sequence[ShareFate] | None = None
 
     def go_on(self, turn_ms: int) -> Progress:
-        """Go on until the packet is closed or its turn is over; each turn gets somewhere."""
+        """Run until the packet is closed or its turn is over; every turn makes progress."""
         self._turn_ends_ms = self._ports.clock.now_ms() + turn_ms
         while (place := recovery_point(self.packet))[0] is not RecoveryPoint.PACKET_TO_CLOSE:
             if self._ports.is_over():
@@ -105,17 +100,16 @@ class Closing:
         return Progress.DONE if is_closed else Progress.WAITS
 
     def draft(self, now_ms: int) -> tuple[list[ShareFate], list[ShareFate]]:
-        """Return the fates that there are of a packet of one part, and those that it lacks."""
+        """Return a one-part packet's decided shares, and refunds for the others."""
         fates = self._ports.packets.list_part_shares(self.packet.packet_id, 0)
         return fates, self._refunded(self._missing(fates, 0), now_ms)
 
     def adopt(self, fates: Sequence[ShareFate], refunded: Sequence[ShareFate]) -> None:
-        """Take a draft for true: *refunded* are in the ledger now."""
+        """Accept a draft whose *refunded* shares are now in the ledger."""
         self.refunded_fen += sum(share.amount_fen for share in refunded)
         self._know([*fates, *refunded])
 
     def _refund(self, part: int) -> Progress:
-        """Refund every share of a part that has no fate, in chunks."""
         if self._known is not None:
             return Progress.DONE
         fates = self._read(part, self.packet.closing_no)
@@ -131,7 +125,7 @@ class Closing:
                 chunk = self._refunded(missing[start : start + SHARES_PER_TRANSACTION], now_ms)
                 transfer = transfer_of(self.packet, chunk)
                 if not self._ports.ledger.refund([(chunk, transfer)], now_ms):
-                    break  # a claim came in between: read again
+                    break  # a concurrent claim: read again
                 self.refunded_fen += transfer.amount_fen
                 refunded += chunk
             else:
@@ -150,10 +144,9 @@ class Closing:
         return Progress.DONE
 
     def _tell(self, part: int) -> Progress:
-        """Bring the cache up to the end, and write the part's sums.
+        """Update the cache and write the part's sums, so that owners get their shares.
 
-        Then owners get their shares, whatever the cache forgot. It waits while the cache is away or
-        a claim is not settled: the money is back already, and the next sweep goes on.
+        Wait while the cache is unavailable or a claim is unsettled: the refund is already durable.
         """
         packet, ports = self.packet, self._ports
         shares = self._known
@@ -161,7 +154,6 @@ class Closing:
             shares = self._read(part)
             if shares is None:
                 return Progress.UNFINISHED
-        # Draws know what is won by the units' fates.
         if not packet.rules.prize_id:
             try:
                 ports.cache.load(packet, shares, part)
@@ -173,7 +165,7 @@ class Closing:
         return Progress.DONE if end else Progress.WAITS
 
     def _read(self, part: int, after_no: int = 0) -> list[ShareFate] | None:
-        """Return the fates of a part after a share; None where the time is up meanwhile."""
+        """Return a part's decided shares after *after_no*, or None if the time runs out."""
         fates: list[ShareFate] = []
         for fate in self._ports.packets.scan_part_shares(self.packet.packet_id, part, after_no):
             fates.append(fate)
@@ -185,7 +177,7 @@ class Closing:
         return self._ports.clock.now_ms() >= self._turn_ends_ms
 
     def _is_split(self) -> bool:
-        """Split a large packet, one at a time, unless the time is up: nothing interrupts it."""
+        """Split a large packet unless the time is up: a split can't be interrupted."""
         if self.packet.terms.count <= _LARGE:
             return True
         with self._ports.splitting:
@@ -195,7 +187,6 @@ class Closing:
         return True
 
     def _keep_place(self, refunded: Sequence[ShareFate]) -> None:
-        """Note that all shares of the part up to the last of *refunded* have a fate."""
         if refunded:
             self.packet = replace(self.packet, closing_no=refunded[-1].share_no)
             self._ports.packets.mark_step(self.packet)
@@ -223,11 +214,8 @@ class Closing:
 
 
 def refund_together(closings: Sequence[Closing], ports: ClosingPorts) -> None:
-    """Refund what is left of a `batches` of one sender's packets in one transaction.
-
-    Where that fails nothing has happened: each is then refunded by itself, and fails by itself.
-    """
-    if len(closings) < 2 or ports.is_over():  # noqa: PLR2004 - alone is not together
+    """Refund a group of `batches` in one transaction; if it fails, nothing has happened."""
+    if len(closings) < 2 or ports.is_over():  # noqa: PLR2004 - one packet needs no batch
         return
     now_ms = ports.clock.now_ms()
     try:
@@ -238,19 +226,19 @@ def refund_together(closings: Sequence[Closing], ports: ClosingPorts) -> None:
             if refunded
         ]
         if refunds and not ports.ledger.refund(refunds, now_ms):
-            return  # a claim came in between
-    except Exception:  # noqa: BLE001 - one bad packet must not keep others from refunds
+            return  # a concurrent claim
+    except Exception:  # noqa: BLE001 - one bad packet must not block refunds of others
         return
     for closing, fates, refunded in drafts:
         closing.adopt(fates, refunded)
 
 
 def batches(packets: Iterable[Packet]) -> Iterator[list[Packet]]:
-    """Yield packets of one sender in groups that one transaction can refund; large ones alone."""
+    """Yield groups of one sender's packets that one transaction can refund."""
     batch: list[Packet] = []
     used = 1  # the sender's balance
     for packet in packets:
-        # A fate and a receipt of each share, and the sender's entry.
+        # A state and a receipt per share, plus the sender's entry.
         needed = 2 * packet.terms.count + 1
         if is_cut(packet.packet_id):
             needed = OPERATIONS_PER_TRANSACTION
@@ -264,7 +252,7 @@ def batches(packets: Iterable[Packet]) -> Iterator[list[Packet]]:
 
 
 def transfer_of(packet: Packet, refunded: Sequence[ShareFate]) -> Transfer:
-    """Return the transfer that gives shares back to their sender."""
+    """Return the transfer that refunds shares to their sender."""
     return Transfer(
         transfer_id=refund_id(packet.packet_id, refunded[0].share_no),
         kind=TransferKind.REFUND,

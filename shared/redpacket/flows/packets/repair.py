@@ -1,7 +1,4 @@
-"""Take up what was cut off: claims that were not settled, packets that were not loaded.
-
-Nothing stays at the head of these lists that would keep the rest from being found.
-"""
+"""Repair of interrupted work: unsettled claims and packets missing from the cache."""
 
 from __future__ import annotations
 
@@ -19,13 +16,12 @@ from redpacket.ports.runtime import Clock
 from redpacket.ports.work_lists import Unreadable, WorkLists
 
 REPAIR_AFTER_MS = 60_000
-"""A claim settles and a load ends within seconds; what takes a minute was cut off."""
+"""Milliseconds after which an unsettled claim or unfinished load counts as interrupted."""
 
 REQUEUE_PAUSE_MS_MAX = 3_600_000
-"""While payouts fail for long, each claim is queued again at most once an hour."""
+"""Longest pause between two requeues of one claim."""
 
 ROWS_PER_SWEEP = 800
-"""Of each work list; the oldest come first, the rest wait a minute."""
 
 
 def requeue_claims(
@@ -34,18 +30,14 @@ def requeue_claims(
     ports: SweepPorts,
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> Attempts[ShareRef]:
-    """Queue claims again that wait after a minute: after 1, 2, 4 ... minutes.
+    """Requeue claims that wait for a settlement or closing, after 1, 2, 4 ... minutes.
 
-    They wait for their settlement, or are the last ones of packets that are not closed yet. The
-    functions of the crowd may write this list: what is settled leaves it, and what can't be read is
-    set aside for an hour.
-
-    None while payouts are off (*may_go_on*): their messages wait, and are not lost.
+    Grab functions may write to this list, so an unreadable row is set aside for an hour.
     """
     work, clock, turn = ports.work, ports.clock, Lock()
 
     def is_allowed() -> bool:
-        # The switches may be read by way of the cache, whose client has one connection.
+        # The switches may come from the cache, whose client has one connection.
         with turn:
             return may_go_on()
 
@@ -86,10 +78,9 @@ def _requeue(ref: ShareRef, ports: SweepPorts) -> None:
 
 
 def load_packets(stop_at_ms: int, *, ports: SweepPorts) -> Attempts[str]:
-    """Load packets whose load is not known to have worked a minute after they were sent.
+    """Load packets whose load is not confirmed a minute after they were sent.
 
-    Each is made due after one try, whatever came of it: its refund waits for no cache, and its
-    first grab loads what is missing. A cache that is away is not waited for with every packet.
+    A packet gets one try: its refund must not wait for the cache, and its first grab loads it.
     """
     work, packets, clock = ports.work, ports.packets, ports.clock
     cache = CircuitBreaker(ports.claim_cache, Lock())
@@ -130,6 +121,5 @@ def _find(packet_id: str, work: WorkLists, packets: Packets, clock: Clock) -> Pa
         work.delay(packet_id, clock.now_ms())
         raise
     if packet is None:
-        # Only the index knows it still.
         raise LookupError(f"packet {packet_id} is to be loaded and does not exist")
     return packet

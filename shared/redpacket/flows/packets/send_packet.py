@@ -1,4 +1,4 @@
-"""Send (发): fund a packet, once per idempotency key, and load it."""
+"""Send (发): fund a packet once per idempotency key, and load it into the cache."""
 
 from __future__ import annotations
 
@@ -27,12 +27,10 @@ from redpacket.ports.runtime import Clock, Journal
 
 @dataclass(frozen=True, slots=True)
 class SendOrder:
-    """What a sender asks for.
+    """A sender's request.
 
-    *life_ms* is None only with a *campaign*, whose end is then the packet's. *amounts_shown* None
-    is what the campaign says, `live` without one. With a *payment_id*, a number for it, the packet
-    is unpaid until that payment funds it, by *pay_channel* and *pay_method*. *refused_fields* are
-    fields, each with a message, that only a repeat may have: limits and keys change.
+    *life_ms* is None only with a *campaign*, whose end then applies. With a *payment_id* the packet
+    is unpaid until that payment. *refused_fields* reject a new request but not a repeated one.
     """
 
     sender: Person
@@ -69,24 +67,20 @@ def send_packet(
     seeds: SeedKeys,
     part_share_count: int,
 ) -> Packet:
-    """Return the packet that this request made, now or the first time.
-
-    A campaign's packet of more shares than *part_share_count* is cut into parts; *new_id* makes the
-    id of a packet that has so many.
+    """Return the packet of this request, now or from the first time.
 
     Raises InvalidRequest, SplitImpossible, CampaignPaused, CampaignEnded, InsufficientFunds,
-    IdempotencyKeyReused, Busy, Unavailable; none of them moves money, but after Unavailable only
-    asking again tells whether it moved.
+    IdempotencyKeyReused, Busy, Unavailable. Only Unavailable may have moved money; a retry returns
+    the outcome.
     """
-    # Whether the campaign still gives is a condition of the funding: a repeat gets its first
-    # answer, whatever became of the campaign since.
+    # The funding transaction checks the campaign's status, so a repeat gets its first answer.
     packet_id = new_id(parts_for(order.count, part_share_count) if order.campaign else 1)
     terms = seeds.seal_terms(packet_id, _terms_of(order, new_seed(SEED_BYTES)))
     packet = _packet_of(order, clock.now_ms(), packet_id, terms)
     try:
         _check(order, packet.terms)
     except Rejected:
-        # I10: what was within the limits at the first time keeps its answer.
+        # I10: a request accepted the first time keeps its answer after limits change.
         if first_id := funding.find_sent(order.request):
             return _sent_before(first_id, packets)
         raise
@@ -94,19 +88,18 @@ def send_packet(
     if packet_id != packet.packet_id:
         return _sent_before(packet_id, packets)
     if packet.status is PacketStatus.UNPAID:
-        # It is loaded once it is paid: by its first grab, or by the sweep.
         return packet
     try:
         claim_cache.load_sent(packet)
         packets.mark_loaded(packet)
     except Unavailable as error:
-        # Funded is sent: the first grab loads it, or the sweep within two minutes.
+        # The first grab or the sweep loads it.
         journal.failure("packet_not_loaded", error, packet_id=packet_id)
     return packet
 
 
 def funding_of(packet: Packet) -> Transfer:
-    """Return the transfer that funds a packet; the sender's entry keeps the commitment."""
+    """Return the transfer that funds a packet; the sender's entry stores the commitment."""
     return Transfer(
         transfer_id=send_id(packet.packet_id),
         kind=TransferKind.SEND,
@@ -119,14 +112,13 @@ def funding_of(packet: Packet) -> Transfer:
 
 
 def _action(packet: Packet) -> Action | None:
-    """Return what the journal says of a packet that an operator sends."""
     if packet.rules.campaign_id is None:
         return None
     return funding_action(packet, ActionKind.PACKET_SENT)
 
 
 def funding_action(packet: Packet, kind: ActionKind) -> Action:
-    """Return what the journal says of an operator's money in a campaign's packet."""
+    """Return the audit log's entry for an operator's money in a campaign's packet."""
     rules, terms = packet.rules, packet.terms
     facts = {"packet_id": packet.packet_id, "total_fen": terms.total_fen, "count": terms.count}
     return Action(
@@ -182,7 +174,6 @@ def _packet_of(order: SendOrder, now_ms: int, packet_id: str, terms: Terms) -> P
 
 
 def _window(order: SendOrder, now_ms: int) -> tuple[int, int]:
-    """Return when the packet starts and expires: within its campaign's window, if it has one."""
     campaign = order.campaign
     starts_at_ms = max(now_ms, campaign.starts_at_ms) if campaign else now_ms
     ends_ms = [campaign.ends_at_ms] if campaign else []

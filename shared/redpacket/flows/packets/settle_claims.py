@@ -1,7 +1,6 @@
-"""Settle (入账): credit claims to their takers, several transactions side by side.
+"""Settle (入账): credit claims to their users, several transactions in parallel.
 
-A claim's transaction holds nothing that other takers share: its fate, its taker's balance and
-entry. The settlement of a packet's last claim closes the packet (flows/packets/close_packet.py).
+Claims of different users touch no common row. Settling the last claim closes the packet.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ Item = TypeVar("Item", ShareRef, ShareFate)
 Result = TypeVar("Result")
 
 CLAIMS_PER_TRANSACTION = 10
-"""Larger transactions meet others more often, and all of their claims wait for the slowest."""
+"""Larger transactions conflict more often, and every claim in them waits for the slowest one."""
 
 CLAIMS_PER_READ = 100
 
 ASK_AGAIN_S = 2
-"""A packet's last claim may settle before others that are under way: then it is asked again."""
+"""If the last claim settles before earlier ones, closing is retried after this delay."""
 ASKED_AGAIN_MS = 30_000
-"""After this time the sweep asks: claims under way settle within seconds."""
+"""Milliseconds after which only the sweep retries: claims in flight settle within seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettlePorts:
-    """What a settlement needs from outside; *announce* is told which claims are paid."""
+    """Dependencies of a settlement; *announce* receives the paid claims."""
 
     ledger: Ledger
     packets: Packets
@@ -50,17 +49,17 @@ class SettlePorts:
 
 
 def settle_claims(refs: Iterable[ShareRef], *, ports: SettlePorts) -> set[ShareRef]:
-    """Credit every claim that is not credited yet; return those that could not be settled.
+    """Credit all uncredited claims and return the ones that failed.
 
-    Amounts and takers come from the ledger's own rows, never from a message. Claims that can't be
-    announced, paid now or before, count as not settled.
+    Amounts and users come from the ledger's rows, never from a message. Paid claims that can't be
+    announced count as failed, so that their messages are redelivered.
     """
     packets, journal, in_parallel = ports.packets, ports.journal, ports.in_parallel
     waiting = list(dict.fromkeys(refs))
     failed: set[ShareRef] = set()
     for start in range(0, len(waiting), CLAIMS_PER_READ):
         chunk = waiting[start : start + CLAIMS_PER_READ]
-        # Packets first: of one that is closed by then, every claim is read as settled.
+        # Packets first: every claim of a packet that is closed by then reads as settled.
         found, away = _packets_of(sorted({ref.packet_id for ref in chunk}), packets, journal)
         sent = {packet.packet_id: packet for packet in found}
         failed |= {ref for ref in chunk if ref.packet_id in away}
@@ -88,7 +87,7 @@ def settle_claims(refs: Iterable[ShareRef], *, ports: SettlePorts) -> set[ShareR
         def end(one: tuple[ShareFate, Packet]) -> None:
             _end_packet(*one, ports)
 
-        # Of a packet in parts, all may end in one batch, each with hundreds of pages to write.
+        # All parts may end in one batch, each with hundreds of pages to write.
         in_parallel(end, last)
         if ports.announce:
             paid_now = [share for ref, share in shares.items() if ref not in failed]
@@ -99,7 +98,6 @@ def settle_claims(refs: Iterable[ShareRef], *, ports: SettlePorts) -> set[ShareR
 def _announce(
     announce: Callable[[Sequence[ShareFate]], None], paid: Sequence[ShareFate], journal: Journal
 ) -> set[ShareRef]:
-    """Return the paid claims whose messages must come again so that they are announced."""
     try:
         announce(paid)
     except Unavailable as error:
@@ -111,15 +109,12 @@ def _announce(
 def _each(
     do: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item], journal: Journal
 ) -> list[Result]:
-    """Return the results of *do* for all items at once, or for each alone if that fails.
-
-    Grab functions write claims; one invalid claim must not block the others.
-    """
+    """Call *do* for all items at once, or for each alone if that fails: a claim may be forged."""
     try:
         return do(items)
     except Unavailable:
-        raise  # what does not answer would not answer each of them
-    except Exception as error:  # noqa: BLE001 - a forged row may break anything that reads it
+        raise  # an unavailable dependency would fail for each item as well
+    except Exception as error:  # noqa: BLE001 - a forged row may break any reader
         if len(items) == 1:
             journal.failure("claim_refused", error, claim=items[0].name)
             return []
@@ -132,7 +127,7 @@ def _checked_all(
     sent: Mapping[str, Packet],
     journal: Journal,
 ) -> tuple[list[ShareFate], set[ShareRef]]:
-    """Return the shares that are still to pay, and the refs that are not claims."""
+    """Return the unpaid shares and the refs that are not valid claims."""
     failed: set[ShareRef] = set()
     payable: list[ShareFate] = []
     for ref in refs:
@@ -150,12 +145,12 @@ def _checked_all(
 def _packets_of(
     packet_ids: Sequence[str], packets: Packets, journal: Journal
 ) -> tuple[list[Packet], set[str]]:
-    """Return packets, and the ids of those that can't be read."""
+    """Return the readable packets and the ids of the unreadable ones."""
     try:
         return packets.list_packets(packet_ids), set()
     except Unavailable:
         raise
-    except Exception as error:  # noqa: BLE001 - one bad row must not keep others from their money
+    except Exception as error:  # noqa: BLE001 - one bad row must not block the rest of the batch
         if len(packet_ids) == 1:
             journal.failure("claim_refused", error, packet_id=packet_ids[0])
             return [], set(packet_ids)
@@ -164,7 +159,6 @@ def _packets_of(
 
 
 def _checked(ref: ShareRef, share: ShareFate | None, packet: Packet | None) -> ShareFate:
-    """Return the share to pay, or raise InvariantViolated where it is not a claim or is wrong."""
     if share is None or packet is None or share.fate is not Fate.CLAIMED:
         raise InvariantViolated(f"share {ref.share_no} is not claimed")
     terms, share_no = packet.terms, ref.share_no
@@ -178,7 +172,7 @@ def _checked(ref: ShareRef, share: ShareFate | None, packet: Packet | None) -> S
             f"claim of share {share.share_no} of {share.packet_id}, which is not paid for"
         )
     if share.settled_at_ms is None and packet.status is PacketStatus.CLOSED:
-        # All claims of a closed packet are settled: this one was written by a forger.
+        # All claims of a closed packet are settled, so this one is forged.
         raise InvariantViolated(f"share {ref.share_no} was claimed after its packet was closed")
     return share
 
@@ -189,7 +183,7 @@ def _batches(payable: Sequence[ShareFate]) -> list[Sequence[ShareFate]]:
 
 
 def _pay(batch: Sequence[ShareFate], ports: SettlePorts) -> set[ShareRef]:
-    """Credit a batch; where some stand in its way, the others at once and those each by itself."""
+    """Credit a batch and return the unpaid refs; conflicting claims are retried one by one."""
     ledger, now_ms = ports.ledger, ports.clock.now_ms()
     unpaid: set[ShareRef] = set()
     left = [(share, _transfer(share, now_ms)) for share in batch]
@@ -207,7 +201,6 @@ def _pay(batch: Sequence[ShareFate], ports: SettlePorts) -> set[ShareRef]:
 
 
 def _add_settled(paid: Iterable[ShareFate], sent: Mapping[str, Packet], ports: SettlePorts) -> None:
-    """Add to the sums of large packets, whose record pages don't read all fates."""
     amounts: dict[str, list[int]] = defaultdict(list)
     for share in paid:
         if not sent[share.packet_id].is_small:
@@ -216,12 +209,12 @@ def _add_settled(paid: Iterable[ShareFate], sent: Mapping[str, Packet], ports: S
         try:
             ports.pages.add_settled(packet_id, Settled(len(amounts_fen), sum(amounts_fen)))
         except Unavailable as error:
-            # The page shows less than there is until the packet has ended.
+            # The page shows too low a total until the packet ends.
             ports.journal.failure("sums_not_kept", error, packet_id=packet_id)
 
 
 def _still_unsettled(refs: set[ShareRef], packets: Packets) -> set[ShareRef]:
-    """Return those of *refs* that a duplicate delivery has not paid meanwhile."""
+    """Return the refs that no duplicate delivery has paid in the meantime."""
     shares = packets.list_refs(sorted(refs, key=lambda ref: (ref.packet_id, ref.share_no)))
     return {share.ref for share in shares if share.settled_at_ms is None}
 
@@ -241,7 +234,6 @@ def _transfer(share: ShareFate, now_ms: int) -> Transfer:
 
 
 def _end_packet(share: ShareFate, packet: Packet, ports: SettlePorts) -> None:
-    """Close the packet whose last claim is settled, or ask again soon; the claim itself is paid."""
     try:
         if close_emptied(
             packet,
@@ -254,6 +246,6 @@ def _end_packet(share: ShareFate, packet: Packet, ports: SettlePorts) -> None:
             ports.packets.mark_done(share)
         elif ports.clock.now_ms() - share.decided_at_ms < ASKED_AGAIN_MS:
             ports.payouts.put([share.ref], delay_s=ASK_AGAIN_S)
-    except Exception as error:  # noqa: BLE001 - what is paid must not come again with all its batch
-        # The claim stays in the sweep's list until the packet is closed.
+    except Exception as error:  # noqa: BLE001 - a paid claim must not redeliver its batch
+        # The sweep retries this claim until the packet is closed.
         ports.journal.failure("packet_not_closed", error, packet_id=share.packet_id)

@@ -1,4 +1,4 @@
-"""Settle the claims of a batch and keep the way back to their takers, unless payouts are off."""
+"""Settlement of a batch of claims, with the users' profiles, unless payouts are off."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def settle_or_delay(
     profiles: Profiles,
     ports: SettlePorts,
 ) -> set[ShareRef]:
-    """Return the claims whose messages must come again; none while payouts are off."""
+    """Return the claims to redeliver; none while payouts are off."""
     refs = list(refs)
     if not is_on(Switch.PAYOUT):
         return delay_claims(refs, payouts=ports.payouts, journal=ports.journal)
     unpaid = settle_claims(refs, ports=ports)
-    # Money first; a message that is repeated for a name's sake finds its claim paid.
+    # Money first: a message redelivered for a profile finds its claim already paid.
     return unpaid | note_people(
         refs, profiles=profiles, journal=ports.journal, in_parallel=ports.in_parallel
     )

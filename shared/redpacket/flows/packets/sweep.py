@@ -1,4 +1,4 @@
-"""Sweep: what the schedule runs every minute. No step may take the time of the others."""
+"""Sweep: the scheduled job of every minute. No step may use up the time of another."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from redpacket.flows.packets.repair import load_packets, requeue_claims
 from redpacket.flows.packets.sweep_ports import SweepPorts
 
 RESERVE_MS = 8_000
-"""The last chunk must end before the Lambda does."""
+"""Milliseconds for the last chunk to end before the Lambda does."""
 
 REPAIR_MS = 2_000
-"""What refunds leave to claims and to packets that were cut off, a second to each."""
+"""Milliseconds that refunds leave for requeues and loads, half for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class SweepReport:
-    """What one sweep did; what failed is found again."""
+    """Counts of one sweep; the next one retries the failures."""
 
     requeued_count: int
     loaded_count: int
@@ -34,9 +34,9 @@ def sweep(
     ports: SweepPorts,
     is_on: Callable[[Switch], bool],
 ) -> SweepReport:
-    """Refund what is due, queue lost claims again, load what is missing, within *time_left_ms*.
+    """Refund due packets, requeue lost claims, and load missing packets.
 
-    Refunds come first: they must not wait where a queue or a cache hangs.
+    Refunds come first, so a hanging queue or cache cannot delay them.
     """
     stop_at_ms = ports.clock.now_ms() + time_left_ms - RESERVE_MS
     expired = expire_packets(

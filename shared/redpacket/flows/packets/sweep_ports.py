@@ -1,4 +1,4 @@
-"""The ports of a sweep."""
+"""Ports of a sweep."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from redpacket.ports.work_lists import WorkLists
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepPorts:
-    """What the steps of a sweep need from outside; *grace_ms* is for claims in flight."""
+    """Dependencies of a sweep; *grace_ms* is the grace period of claims in flight."""
 
     work: WorkLists
     packets: Packets
