@@ -39,13 +39,11 @@ $(VENV)/app.ready: REQUIREMENTS = requirements/dev.txt
 $(VENV)/aws.ready: REQUIREMENTS = requirements/aws.txt
 $(VENV)/sam.ready: REQUIREMENTS = requirements/sam.txt
 $(VENV)/plots.ready: REQUIREMENTS = requirements/plots.txt
-$(VENV)/peers.ready: REQUIREMENTS = requirements/peers.txt
 $(VENV)/node.ready: REQUIREMENTS = requirements/node.txt
 $(VENV)/app.ready: requirements/dev.txt
 $(VENV)/aws.ready: requirements/aws.txt
 $(VENV)/sam.ready: requirements/sam.txt
 $(VENV)/plots.ready: requirements/plots.txt
-$(VENV)/peers.ready: requirements/peers.txt
 $(VENV)/node.ready: requirements/node.txt
 
 $(VENV)/%.ready: $(UV)
@@ -101,9 +99,9 @@ down: ## stop what `make up` started
 demo: setup ## packets of every kind on a stack of its own, from the race to the refund
 	@PYTHONPATH=shared $(APP)/python -m local demo
 
-$(LOCAL)/bin/redpacket: $(UV) pyproject.toml requirements/cli.txt $(shell find cli -name "*.py")
+$(LOCAL)/bin/redpacket: $(UV) pyproject.toml requirements/dev.txt $(shell find cli -name "*.py")
 	@UV_TOOL_DIR=$(LOCAL)/tools UV_TOOL_BIN_DIR=$(LOCAL)/bin $(UV) tool install --quiet --force --reinstall-package redpacket \
-		--no-config --python "$$(local/find-python)" --constraints requirements/cli.txt .
+		--no-config --python "$$(local/find-python)" --constraints requirements/dev.txt .
 	@touch $@
 
 ##@ Ship it
@@ -174,7 +172,7 @@ fuzz: setup ## fuzz the deployed API from openapi.json: make fuzz N=10000 SEED=1
 ##@ Measure it
 .PHONY: bench cost
 asked = $(if $(ONLY),$(filter $(1),$(ONLY)),$(1))
-bench: $(VENV)/app.ready $(if $(call asked,cold flow page),setup) $(if $(call asked,page),page) $(if $(call asked,peers),$(VENV)/peers.ready) ## run the benches, and write docs/performance.md; some: make bench ONLY="claim memory" [WRITE=1]
+bench: $(VENV)/app.ready $(if $(call asked,cold flow page),setup) $(if $(call asked,page),page) ## run the benches, and write docs/performance.md; some: make bench ONLY="claim memory" [WRITE=1]
 	@PYTHONPATH=shared $(APP)/python -m bench $(ONLY) $(if $(WRITE),--write)
 
 cost: ## what a million grabs cost on AWS, by the prices in bench/prices.toml
@@ -207,9 +205,8 @@ docs: $(VENV)/plots.ready $(VENV)/app.ready ## write the generated parts of docs
 lock: $(UV) ## compile the pinned requirements again
 	@for name in requirements passphrase payments beacon; do \
 		$(UV) $(COMPILE) shared/$$name.in --output-file shared/$$name.txt || exit 1; done
-	@for name in uv dev aws sam plots peers node; do \
+	@for name in uv dev aws sam plots node; do \
 		$(UV) $(COMPILE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done
-	@$(UV) $(COMPILE) pyproject.toml --output-file requirements/cli.txt
 
 clean: down ## remove everything that was made here
 	@rm -rf $(LOCAL) .aws-sam web/node_modules web/dist web/src/api/schema.ts

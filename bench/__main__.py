@@ -24,7 +24,6 @@ CHILD = """
 import importlib, json, sys
 print(json.dumps(importlib.import_module("bench." + sys.argv[1]).measure()))
 """
-PYTHONS = {"peers": ROOT / ".local" / "venv" / "peers" / "bin" / "python"}
 
 
 def main(words: Sequence[str]) -> int:
@@ -57,7 +56,7 @@ def run(name: str) -> dict[str, Any]:
         "machine": report.machine(),
     }
     last = ""
-    command = [PYTHONS.get(name, sys.executable), "-c", CHILD, name]
+    command = [sys.executable, "-c", CHILD, name]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:
         for line in child.stdout or ():
             if last:
