@@ -1,4 +1,4 @@
-"""What a million grabs cost on AWS: list prices times what code, template and bench/flow.py say.
+"""What a million grabs cost on AWS: list prices times what code and template say.
 
 Units of DynamoDB are counted in what the flows really ask (bench/counts.py), without receipts;
 bytes of logs in the lines that the template asks for. Prices and the crowd are in
@@ -7,10 +7,8 @@ bench/prices.toml.
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from bench.counts import Claims, count_claims, record_reads
@@ -29,7 +27,6 @@ from redpacket.domain.gateway import Channel
 from redpacket.flows.payments.dispatch import IDLE_MS, POLL_MS
 
 PRICES = ROOT / "bench" / "prices.toml"
-FIGURES = ROOT / "docs" / "performance.json"
 
 MILLION = 1_000_000
 MESSAGES_PER_RECEIVE = 10
@@ -50,15 +47,6 @@ SWEEP_LOG_BYTES = 900
 """Lambda's own lines and the one of what was done."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How long the functions take."""
-
-    grab_ms: float
-    payout_ms: float
-    record_ms: float
-
-
 Bill = dict[str, float]
 """USD by service."""
 
@@ -67,20 +55,19 @@ def measure() -> dict[str, Any]:
     """Print the bills; return the figures of the line."""
     book, template = tomllib.loads(PRICES.read_text(encoding="utf-8")), read_template()
     deployment = deployment_of(template)
-    pace = pace_of(_measured_flow(), book["assumed"])
     crowd = book["crowd"]
     claims, with_receipts = (
         count_claims(indexes_of(template), crowd["shares_per_packet"], has_receipts=has_receipts)
         for has_receipts in (False, True)
     )
-    grabs = grabs_bill(book, deployment, pace, claims, crowd["winners_share"])
-    receipts = grabs_bill(book, deployment, pace, with_receipts, crowd["winners_share"])
-    feed, direct = feed_bill(book, deployment, pace), poll_bill(book, deployment, pace)
+    grabs = grabs_bill(book, deployment, claims, crowd["winners_share"])
+    receipts = grabs_bill(book, deployment, with_receipts, crowd["winners_share"])
+    feed, direct = feed_bill(book, deployment), poll_bill(book, deployment)
     idle, idle_prod = (
         idle_bill(book, standing_of(template, is_prod=is_prod)) for is_prod in (False, True)
     )
     payments = payments_bill(book, standing_of(template, is_prod=True))
-    print(f"List prices of {book['region']}, {book['as_of']}; a grab takes {pace.grab_ms:g} ms.")
+    print(f"List prices of {book['region']}, {book['as_of']}.")
     for says, bill in (
         (f"USD per million grabs, {crowd['winners_share']:.0%} of them winners", grabs),
         ("USD per million polls of the feed, which an edge answers", feed),
@@ -102,7 +89,7 @@ def measure() -> dict[str, Any]:
         "usd_per_million_grabs_with_cached_polls": alone + polls * total(feed),
         "usd_with_receipts": total(receipts),
         "usd_per_million_feed_polls": total(feed),
-        "usd_per_campaign": campaign_usd(book, deployment, pace),
+        "usd_per_campaign": campaign_usd(book, deployment),
         "write_units_per_claim": claims.write_units(crowd["shares_per_packet"]),
         "idle_usd_per_month": total(idle),
         "idle_usd_per_month_prod": total(idle_prod),
@@ -120,14 +107,13 @@ def total(bill: Bill) -> float:
 def grabs_bill(
     book: Mapping[str, Any],
     deployment: Deployment,
-    pace: Pace,
     claims: Claims,
     winners_share: float,
 ) -> Bill:
     """Return the price of a million grabs, settling included."""
     usd, payouts = book["usd"], winners_share / deployment.batch_size
-    gb_s = deployment.grab_gb * pace.grab_ms / 1000
-    gb_s += payouts * deployment.payout_gb * pace.payout_ms / 1000
+    gb_s = deployment.grab_gb * book["assumed"]["grab_ms"] / 1000
+    gb_s += payouts * deployment.payout_gb * book["assumed"]["payout_ms"] / 1000
     shares_per_packet = book["crowd"]["shares_per_packet"]
     write_units = winners_share * claims.write_units(shares_per_packet)
     read_units = winners_share * claims.read_units(shares_per_packet)
@@ -147,10 +133,10 @@ def grabs_bill(
     }
 
 
-def poll_bill(book: Mapping[str, Any], deployment: Deployment, pace: Pace) -> Bill:
+def poll_bill(book: Mapping[str, Any], deployment: Deployment) -> Bill:
     """Return the price of a million polls of the record page."""
     usd = book["usd"]
-    gb_s = deployment.records_gb * pace.record_ms / 1000
+    gb_s = deployment.records_gb * book["assumed"]["record_ms"] / 1000
     return {
         "http_api": usd["http_api_per_million_requests"],
         "lambda": usd["lambda_per_million_requests"]
@@ -166,13 +152,13 @@ def _record_units(book: Mapping[str, Any]) -> float:
     return record_reads(indexes_of(read_template()), count, count // 2).together
 
 
-def feed_bill(book: Mapping[str, Any], deployment: Deployment, pace: Pace) -> Bill:
+def feed_bill(book: Mapping[str, Any], deployment: Deployment) -> Bill:
     """Return the price of a million polls of the feed, behind CloudFront."""
     usd, crowd, assumed = book["usd"], book["crowd"], book["assumed"]
     # Each edge asks once a second, however many poll; those who poll are a packet's grabbers.
     grabs_per_packet = crowd["shares_per_packet"] / crowd["winners_share"]
     fetches = min(1.0, crowd["edges_per_packet"] * crowd["poll_every_s"] / grabs_per_packet)
-    fetched = poll_bill(book, deployment, pace)
+    fetched = poll_bill(book, deployment)
     fetched["dynamodb"] = assumed["feed_read_units"] * usd["dynamodb_per_million_read_units"]
     return {
         "cloudfront": usd["cloudfront_per_million_requests"],
@@ -226,39 +212,17 @@ def payments_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
 def usd_of(grabs: int, claims: int) -> float:
     """Return the price of so many grabs, by the prices and the template as they are."""
     book = tomllib.loads(PRICES.read_text(encoding="utf-8"))
-    pace = pace_of(_measured_flow(), book["assumed"])
     counted = count_claims(indexes_of(read_template()))
-    bill = grabs_bill(book, deployment_of(read_template()), pace, counted, claims / grabs)
+    bill = grabs_bill(book, deployment_of(read_template()), counted, claims / grabs)
     return grabs * total(bill) / MILLION
 
 
-def campaign_usd(book: Mapping[str, Any], deployment: Deployment, pace: Pace) -> float:
+def campaign_usd(book: Mapping[str, Any], deployment: Deployment) -> float:
     """Return the price of a packet rain, where every claim counts against a quota, too."""
     rain = book["campaign"]
     grabs = rain["users"] * rain["grabs_per_user"]
     claims = count_claims(indexes_of(read_template()), has_quota=True)
-    grabbing = total(grabs_bill(book, deployment, pace, claims, rain["shares"] / grabs))
-    polling = total(feed_bill(book, deployment, pace))
+    grabbing = total(grabs_bill(book, deployment, claims, rain["shares"] / grabs))
+    polling = total(feed_bill(book, deployment))
     polls = rain["users"] * rain["polls_per_user"]
     return float(grabs * grabbing + polls * polling) / MILLION
-
-
-def pace_of(flow: Mapping[str, float], assumed: Mapping[str, float]) -> Pace:
-    """Take what bench/flow.py measured, where that says more than what is assumed.
-
-    A grab there shares a machine with the gateway, the emulator and other callers, so its median is
-    only a bound from above.
-    """
-    return Pace(
-        grab_ms=min(flow.get("p50_ms") or assumed["grab_ms"], assumed["grab_ms"]),
-        payout_ms=assumed["payout_ms"],
-        record_ms=assumed["record_ms"],
-    )
-
-
-def _measured_flow() -> dict[str, float]:
-    if not FIGURES.exists():
-        return {}
-    benches: dict[str, Any] = json.loads(FIGURES.read_text(encoding="utf-8"))
-    figures: dict[str, float] = benches.get("flow", {}).get("figures", {})
-    return figures

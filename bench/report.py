@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from bench import capacity, cost, plots
+from bench import capacity, plots
 from local.places import ROOT, cache_server
 
-LINES = cost.FIGURES
+LINES = ROOT / "docs" / "performance.json"
 PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "performance.svg"
 READMES = {"en": ROOT / "README.md", "zh": ROOT / "README.zh-CN.md"}

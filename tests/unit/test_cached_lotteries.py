@@ -73,7 +73,7 @@ def test_a_hundred_prizes_and_many_wins_cost_one_unit(system: InMemorySystem) ->
     for prize in real_prizes("gala", 99):
         goods = replace(prize, kind=PrizeKind.GOODS, packets=(), version=1)
         assert system.draws.put_prize(goods, None)
-    system.draw_each(200)
+    system.draw_each(40)
     system.lotteries().recall("gala")
     meter = meter_of(system)
 

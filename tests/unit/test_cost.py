@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 
 from bench import cost, counts, deployment
-from bench.cost import Pace
 from bench.counts import Claims
 from bench.deployment import Deployment, Standing
 from bench.report import BENCHES
 from local.template import read_template
 from redpacket.adapters.dynamo.client import Dynamo, Operation, check, create, put, update
-from redpacket.domain.packet import Person
 from testing.fakes import FakeDynamo
 from testing.units import MeteredDynamo
 
@@ -26,7 +24,6 @@ BOOK: dict[str, Any] = tomllib.loads(cost.PRICES.read_text(encoding="utf-8"))
 DEPLOYMENT = Deployment(
     "arm64", 1.0, 0.5, 0.5, batch_size=20, grab_log_bytes=500, record_log_bytes=500
 )
-PACE = Pace(grab_ms=10, payout_ms=100, record_ms=20)
 CLAIMS = Claims(claim_write_units=6, settle_write_units=9, settle_read_units=1)
 WORK = {"table": {"by_work": ["work_pk", "work_at_ms"]}}
 
@@ -104,30 +101,6 @@ def test_a_write_by_itself_costs_once() -> None:
     assert meter.written["table"] == 1
 
 
-def test_a_read_costs_by_size_and_half_where_it_is_not_strong() -> None:
-    meter, dynamo = _meter()
-    key = {"pk": "a", "sk": "b"}
-    dynamo.write(put("table", {**key, "text": "x" * 5_000}))
-
-    dynamo.get("table", key)
-    dynamo.get_seen("table", key)
-    dynamo.get_many("table", [key, {"pk": "none", "sk": "b"}], is_strong=False)
-
-    assert meter.units == 2 + 1 + (1 + 0.5)
-
-
-@pytest.mark.parametrize(
-    ("count", "claimed", "most"),
-    [(10, 5, 6), (100, 60, 6), (10, 10, 2), (100, 100, 2)],
-)
-def test_a_record_page_reads_few_units_whatever_its_size(
-    count: int, claimed: int, most: float
-) -> None:
-    reads = counts.record_reads(INDEXES, count, claimed, Person("stranger"))
-
-    assert reads.page <= most
-
-
 def test_a_bill_adds_up_by_hand() -> None:
     usd = {
         "http_api_per_million_requests": 1.0,
@@ -139,9 +112,13 @@ def test_a_bill_adds_up_by_hand() -> None:
         "sqs_per_million_requests": 0.4,
         "cache_per_million_units": 0.002,
     }
-    book = {"usd": usd, "assumed": {"script_units": 5}, "crowd": {"shares_per_packet": 10}}
+    book = {
+        "usd": usd,
+        "assumed": {"script_units": 5, "grab_ms": 10, "payout_ms": 100},
+        "crowd": {"shares_per_packet": 10},
+    }
 
-    bill = cost.grabs_bill(book, DEPLOYMENT, PACE, CLAIMS, 0.1)
+    bill = cost.grabs_bill(book, DEPLOYMENT, CLAIMS, 0.1)
 
     assert bill == pytest.approx({
         "http_api": 1.0,
@@ -155,17 +132,9 @@ def test_a_bill_adds_up_by_hand() -> None:
 
 
 def test_losers_cost_neither_dynamodb_nor_sqs() -> None:
-    bill = cost.grabs_bill(BOOK, DEPLOYMENT, PACE, CLAIMS, 0)
+    bill = cost.grabs_bill(BOOK, DEPLOYMENT, CLAIMS, 0)
 
     assert bill["dynamodb"] == bill["sqs"] == 0
-
-
-def test_more_winners_cost_more() -> None:
-    few, many = (
-        cost.total(cost.grabs_bill(BOOK, DEPLOYMENT, PACE, CLAIMS, share)) for share in (0.01, 0.5)
-    )
-
-    assert few < many
 
 
 def test_logs_are_the_lines_that_the_template_asks_for() -> None:
@@ -195,14 +164,6 @@ def test_the_template_says_how_large_the_functions_are() -> None:
     assert found.batch_size == 100
 
 
-def test_measured_times_replace_longer_ones_that_were_assumed() -> None:
-    assumed = BOOK["assumed"]
-
-    assert cost.pace_of({}, assumed).grab_ms == assumed["grab_ms"]
-    assert cost.pace_of({"p50_ms": 7.5}, assumed).grab_ms == 7.5
-    assert cost.pace_of({"p50_ms": 60}, assumed).grab_ms == assumed["grab_ms"]
-
-
 def test_every_price_has_a_page() -> None:
     services = {name.split("_per_")[0] for name in BOOK["usd"]}
     services = {
@@ -215,15 +176,13 @@ def test_every_price_has_a_page() -> None:
 
 def test_a_rain_costs_its_grabs_its_claims_and_its_polls() -> None:
     rain = {"users": 1_000, "grabs_per_user": 2, "shares": 100, "polls_per_user": 0}
-    once = cost.campaign_usd({**BOOK, "campaign": rain}, DEPLOYMENT, PACE)
+    once = cost.campaign_usd({**BOOK, "campaign": rain}, DEPLOYMENT)
     claims = counts.count_claims(INDEXES, has_quota=True)
-    grabs = cost.grabs_bill(BOOK, DEPLOYMENT, PACE, claims, 0.05)
-    polled = cost.campaign_usd(
-        {**BOOK, "campaign": {**rain, "polls_per_user": 5}}, DEPLOYMENT, PACE
-    )
+    grabs = cost.grabs_bill(BOOK, DEPLOYMENT, claims, 0.05)
+    polled = cost.campaign_usd({**BOOK, "campaign": {**rain, "polls_per_user": 5}}, DEPLOYMENT)
 
     assert once == pytest.approx(2_000 / 1e6 * cost.total(grabs))
-    poll = cost.total(cost.feed_bill(BOOK, DEPLOYMENT, PACE))
+    poll = cost.total(cost.feed_bill(BOOK, DEPLOYMENT))
     assert polled - once == pytest.approx(5_000 / 1e6 * poll)
 
 
@@ -256,8 +215,8 @@ def test_an_edge_asks_the_api_once_a_second() -> None:
     many = {**BOOK, "crowd": {**crowd, "edges_per_packet": 50, "poll_every_s": 5}}
 
     # 100 people poll a packet every 5 seconds: 20 polls a second.
-    assert cost.feed_bill(few, DEPLOYMENT, PACE)["http_api"] == pytest.approx(1 / 20)
-    assert cost.feed_bill(many, DEPLOYMENT, PACE)["http_api"] == 1
+    assert cost.feed_bill(few, DEPLOYMENT)["http_api"] == pytest.approx(1 / 20)
+    assert cost.feed_bill(many, DEPLOYMENT)["http_api"] == 1
 
 
 def test_an_idle_stack_costs_what_stands_there() -> None:
@@ -291,13 +250,6 @@ def test_gateways_cost_an_endpoint_and_two_schedules() -> None:
     # A poll of each channel is eight partitions at half a unit, the breaker and the switch.
     polled, swept = 2 * 6 * (4 + 2), 2 * 4 * 4 + 16
     assert bill["dynamodb"] == pytest.approx(43_800 * (polled + swept) / 1e6 * 0.125)
-
-
-def test_a_small_architecture_has_a_price_too() -> None:
-    other = replace(DEPLOYMENT, architecture="x86_64")
-
-    dearer = cost.grabs_bill(BOOK, other, PACE, CLAIMS, 0.1)["lambda"]
-    assert dearer > cost.grabs_bill(BOOK, DEPLOYMENT, PACE, CLAIMS, 0.1)["lambda"]
 
 
 def test_a_poll_pays_for_the_lines_that_lambda_writes_of_it() -> None:
