@@ -16,7 +16,7 @@ from redpacket.adapters.dynamo.profiles import DynamoProfiles
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.packet import PacketEnd, Person, part_count, part_size
 from redpacket.domain.split import amounts_fen
-from redpacket.flows.packets.close_packet import close_if_ended, end_part
+from redpacket.flows.packets.close_packet import EndPorts, close_if_ended, end_part
 from redpacket.flows.packets.read_records import Record, read_record
 from redpacket.ports.packets import Settled
 from testing.builders import NOW_MS, a_packet, a_packet_id
@@ -90,14 +90,14 @@ class Book:
     def close(self) -> None:
         """Write the packet's end, as the real flow does."""
         end: PacketEnd | None = None
+        clock, ledger = FakeClock(), self._ledger
+        ports = EndPorts(ledger=ledger, packets=self.packets, pages=self.pages, clock=clock)
         for part in range(part_count(self.packet.packet_id)):
             shares = self.packets.list_part_shares(self.packet.packet_id, part)
             assert len(shares) == part_size(self.packet, part)
-            end = end_part(self.packet, part, shares, packets=self.packets, pages=self.pages)
+            end = end_part(self.packet, part, shares, ports)
         assert end
-        assert close_if_ended(
-            self.packet, end, ledger=self._ledger, packets=self.packets, clock=FakeClock()
-        )
+        assert close_if_ended(self.packet, end, ports)
 
     def views(self) -> Iterator[Units]:
         """Count pages of both limits, from the beginning, the middle and the end, to anybody."""

@@ -7,6 +7,7 @@ all parts closes the packet. Closing is never undone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.closing import add_up, find_end
@@ -25,9 +26,17 @@ from redpacket.ports.packets import Packets, Pages
 from redpacket.ports.runtime import Clock
 
 
-def close_emptied(
-    packet: Packet, last_no: int, *, ledger: Ledger, packets: Packets, pages: Pages, clock: Clock
-) -> bool:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndPorts:
+    """Dependencies of every end of a packet."""
+
+    ledger: Ledger
+    packets: Packets
+    pages: Pages
+    clock: Clock
+
+
+def close_emptied(packet: Packet, last_no: int, ports: EndPorts) -> bool:
     """End the part that share *last_no* emptied; return False if claims are unsettled."""
     if packet.status is PacketStatus.CLOSED:
         return True
@@ -35,34 +44,32 @@ def close_emptied(
         # The sweep closes it, and first updates the cache so that all owners get their shares.
         return False
     part = part_of_share(packet.packet_id, last_no)
-    shares = packets.list_part_shares(packet.packet_id, part)
-    end = end_part(packet, part, shares, packets=packets, pages=pages)
+    shares = ports.packets.list_part_shares(packet.packet_id, part)
+    end = end_part(packet, part, shares, ports)
     if end is None:
         return False
-    close_if_ended(packet, end, ledger=ledger, packets=packets, clock=clock)
+    close_if_ended(packet, end, ports)
     return True
 
 
 def end_part(
-    packet: Packet, part: int, shares: Sequence[ShareFate], *, packets: Packets, pages: Pages
+    packet: Packet, part: int, shares: Sequence[ShareFate], ports: EndPorts
 ) -> PacketEnd | None:
     """Write a part's final pages and return its sums, or None while a share can still change."""
     end = find_end(shares, part_size(packet, part))
     if end:
-        pages.put_final(packet.packet_id, shares)
+        ports.pages.put_final(packet.packet_id, shares)
     if end and is_cut(packet.packet_id):
-        packets.put_part_end(packet.packet_id, part, end)
+        ports.packets.put_part_end(packet.packet_id, part, end)
     return end
 
 
-def close_if_ended(
-    packet: Packet, end: PacketEnd, *, ledger: Ledger, packets: Packets, clock: Clock
-) -> bool:
+def close_if_ended(packet: Packet, end: PacketEnd, ports: EndPorts) -> bool:
     """Close the packet if all parts have ended; *end* sums the part that just ended.
 
     Raises InvariantViolated if the sums differ from the packet's total.
     """
-    ends = packets.list_part_ends(packet.packet_id) if is_cut(packet.packet_id) else [end]
+    ends = ports.packets.list_part_ends(packet.packet_id) if is_cut(packet.packet_id) else [end]
     if len(ends) < part_count(packet.packet_id):
         return False
     total = add_up(ends)
@@ -70,5 +77,5 @@ def close_if_ended(
         raise InvariantViolated(
             f"the shares of {packet.packet_id} are {total.claimed_fen + total.refunded_fen} fen"
         )
-    ledger.close(packet, total, clock.now_ms())
+    ports.ledger.close(packet, total, ports.clock.now_ms())
     return True

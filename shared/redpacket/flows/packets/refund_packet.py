@@ -19,10 +19,8 @@ from redpacket.domain.ledger import Transfer, TransferKind, packet_account, refu
 from redpacket.domain.packet import Packet, PacketEnd, is_cut, part_count, share_numbers
 from redpacket.domain.split import share_amount_fen
 from redpacket.flows.guards.circuit_breaker import CircuitBreaker
-from redpacket.flows.packets.close_packet import close_if_ended, end_part
-from redpacket.ports.accounts import Ledger
-from redpacket.ports.packets import Packets, Pages
-from redpacket.ports.runtime import Clock, Journal
+from redpacket.flows.packets.close_packet import EndPorts, close_if_ended, end_part
+from redpacket.ports.runtime import Journal
 
 OPERATIONS_PER_TRANSACTION = 100
 """DynamoDB's limit."""
@@ -47,15 +45,11 @@ class Progress(Enum):
     UNFINISHED = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class ClosingPorts:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosingPorts(EndPorts):
     """Dependencies of closing; *splitting* serializes the slow splits of large packets."""
 
-    packets: Packets
-    pages: Pages
     cache: CircuitBreaker
-    ledger: Ledger
-    clock: Clock
     journal: Journal
     is_over: Callable[[], bool]
     splitting: Lock = field(default_factory=Lock)
@@ -90,13 +84,7 @@ class Closing:
                 self._ports.packets.mark_step(self.packet)
                 if self._is_turn_over():
                     return Progress.UNFINISHED
-        is_closed = close_if_ended(
-            self.packet,
-            self._end,
-            ledger=self._ports.ledger,
-            packets=self._ports.packets,
-            clock=self._ports.clock,
-        )
+        is_closed = close_if_ended(self.packet, self._end, self._ports)
         return Progress.DONE if is_closed else Progress.WAITS
 
     def draft(self, now_ms: int) -> tuple[list[ShareFate], list[ShareFate]]:
@@ -160,7 +148,7 @@ class Closing:
             except Unavailable as error:
                 ports.journal.failure("cache_not_closed", error, packet_id=packet.packet_id)
                 return Progress.WAITS
-        end = end_part(packet, part, shares, packets=ports.packets, pages=ports.pages)
+        end = end_part(packet, part, shares, ports)
         self._end = end or self._end
         return Progress.DONE if end else Progress.WAITS
 

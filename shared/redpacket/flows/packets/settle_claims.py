@@ -15,10 +15,9 @@ from redpacket.domain.errors import InvariantViolated, RedPacketError, Unavailab
 from redpacket.domain.ledger import Transfer, TransferKind, packet_account, settle_id, user_account
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.split import share_amount_fen
-from redpacket.flows.packets.close_packet import close_emptied
-from redpacket.ports.accounts import Ledger
-from redpacket.ports.packets import Packets, Pages, PayoutQueue, Settled
-from redpacket.ports.runtime import Clock, InParallel, Journal
+from redpacket.flows.packets.close_packet import EndPorts, close_emptied
+from redpacket.ports.packets import Packets, PayoutQueue, Settled
+from redpacket.ports.runtime import InParallel, Journal
 
 Item = TypeVar("Item", ShareRef, ShareFate)
 Result = TypeVar("Result")
@@ -35,14 +34,10 @@ ASKED_AGAIN_MS = 30_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SettlePorts:
+class SettlePorts(EndPorts):
     """Dependencies of a settlement; *announce* receives the paid claims."""
 
-    ledger: Ledger
-    packets: Packets
-    pages: Pages
     payouts: PayoutQueue
-    clock: Clock
     journal: Journal
     in_parallel: InParallel
     announce: Callable[[Sequence[ShareFate]], None] | None = None
@@ -235,14 +230,7 @@ def _transfer(share: ShareFate, now_ms: int) -> Transfer:
 
 def _end_packet(share: ShareFate, packet: Packet, ports: SettlePorts) -> None:
     try:
-        if close_emptied(
-            packet,
-            share.share_no,
-            ledger=ports.ledger,
-            packets=ports.packets,
-            pages=ports.pages,
-            clock=ports.clock,
-        ):
+        if close_emptied(packet, share.share_no, ports):
             ports.packets.mark_done(share)
         elif ports.clock.now_ms() - share.decided_at_ms < ASKED_AGAIN_MS:
             ports.payouts.put([share.ref], delay_s=ASK_AGAIN_S)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from redpacket.domain.checks.facts import Difference
@@ -71,36 +72,27 @@ _TIMES = {table: times for times, table in enumerate(Table, start=2)}
 """The history takes the lines of each table so many times: both sides of a line would cancel."""
 
 
+@dataclass(kw_only=True)
 class ReconcilePorts:
     """The ports that a comparison asks, and what it has read of them."""
 
-    def __init__(
-        self,
-        *,
-        tables: Tables,
-        packets: Packets,
-        ledger: Ledger,
-        draws: Draws,
-        claim_cache: ClaimCache,
-        log_book: LogBook,
-        commitments: Commitments,
-        clock: Clock,
-        journal: Journal,
-    ) -> None:
-        self.log_book = log_book
-        self.commitments = commitments
-        self.tables = tables
-        self.packets = packets
-        self.ledger = ledger
-        self.draws = draws
-        self.claim_cache = claim_cache
-        self.clock = clock
-        self.journal = journal
-        self.known = CachedRows(packets, draws)
-        self.has_receipts = ledger.list_receipts([]) is not None
-        self.cache_is_away = False
-        self.beat: Callable[[], None] = lambda: None
-        """Called in the course of all that may take long."""
+    tables: Tables
+    packets: Packets
+    ledger: Ledger
+    draws: Draws
+    claim_cache: ClaimCache
+    log_book: LogBook
+    commitments: Commitments
+    clock: Clock
+    journal: Journal
+    cache_is_away: bool = False
+    beat: Callable[[], None] = lambda: None
+    """Called in the course of all that may take long."""
+
+    def __post_init__(self) -> None:
+        """Look what there is."""
+        self.known = CachedRows(self.packets, self.draws)
+        self.has_receipts = self.ledger.list_receipts([]) is not None
 
 
 class Comparison:
