@@ -105,13 +105,6 @@ def test_single_writes_on_a_held_item_are_refused(client: FakeDynamo) -> None:
     assert client.conflict_count == len(writes)
 
 
-def test_single_writes_on_other_items_are_not(client: FakeDynamo) -> None:
-    client.put_item(TableName=TABLE, Item=_wire(FREE))
-    client.put_item(TableName="another table", Item=_wire(HELD))
-
-    assert client.conflict_count == 0
-
-
 def test_plain_reads_show_what_was_there_before(client: FakeDynamo) -> None:
     before = {**_wire(HELD), "n": {"N": "1"}}
     by_key = {":pk": {"S": "held"}}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from redpacket.adapters.dynamo import keys, log_keys
-from redpacket.adapters.dynamo.client import Dynamo, Operation, to_wire
+from redpacket.adapters.dynamo.client import Dynamo, to_wire
 from redpacket.adapters.dynamo.log import DynamoLog
 from redpacket.domain import errors
 from redpacket.domain.checks.facts import Difference
@@ -22,14 +22,11 @@ from redpacket.domain.lottery import PrizeKind
 from redpacket.domain.merkle import Peaks
 from redpacket.edge import log_pages
 from redpacket.edge.request import HttpRequest
-from redpacket.edge.wiring import Wiring
 from redpacket.flows.log.extend_log import (
     BATCH_MAX,
     FRESH_MS,
     LATE_MS,
-    LogPorts,
     LogReport,
-    extend_log,
 )
 from redpacket.verify import command
 from testing.builders import a_campaign, a_prize
@@ -617,34 +614,6 @@ def extend(system: LogSystem, client: Any) -> object:
     return system.extend(client=client)
 
 
-def extend_naively(system: LogSystem, client: Any) -> object:
-    """Append without a transaction and without a condition, as a first draft would."""
-
-    class Naive(DynamoLog):
-        def append(self, before: LogHead, after: LogHead, *made: Any) -> bool:
-            written: list[Operation] = []
-            kept = Dynamo(lambda: None)
-            kept.try_transact = written.extend  # type: ignore[method-assign,assignment]
-            DynamoLog(kept, "log", "commitments").append(before, after, *made)
-            for operation in written:
-                ((_, arguments),) = operation.items()
-                for name in ("ConditionExpression", "ReturnValuesOnConditionCheckFailure"):
-                    arguments.pop(name, None)
-                dynamo.write(operation)
-            return True
-
-    dynamo = Dynamo(lambda: client, pause_s=lambda _: None)
-    process: Wiring = system.process(dynamo=dynamo)
-    ports = LogPorts(
-        book=Naive(dynamo, "log", "commitments"),
-        commitments=process.noted_commitments,
-        signer=system.signer,
-        clock=system.clock,
-        journal=system.journal,
-    )
-    return extend_log((), system.clock.now_ms() + 60_000, ports=ports)
-
-
 def _a_log_with_some_that_wait() -> LogSystem:
     system = LogSystem()
     system.send()
@@ -704,10 +673,3 @@ def test_a_send_between_any_two_steps_is_in_the_log_of_the_next_run() -> None:
         if client.count < at:
             break
         assert len(system.entries()) == 5
-
-
-@pytest.mark.parametrize("how", ["killed", "between"])
-def test_a_naive_append_is_found_out(how: str) -> None:
-    """The control: the same cuts break a log whose rows are written one by one."""
-    with pytest.raises((AssertionError, errors.InvariantViolated)):
-        _each_cut(extend_naively, how, LogSystem.extend)

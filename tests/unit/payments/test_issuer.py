@@ -56,14 +56,9 @@ def test_a_token_can_be_checked_with_what_is_published(first: IssuerKeys) -> Non
 
     claims = _read(token, issuer_files(URL, first)["jwks.json"])
 
+    # Never a scope.
     assert set(claims) == {"iss", "aud", "sub", "iat", "exp"}
     assert claims["exp"] * 1_000 == expires_at_ms == NOW_MS + LIFE_MS
-
-
-def test_a_token_never_has_a_scope(first: IssuerKeys) -> None:
-    token, _ = _tokens(first).issue(ALICE, NOW_MS)
-
-    assert "scope" not in _read(token, issuer_files(URL, first)["jwks.json"])
 
 
 def test_a_subject_is_a_hosts_id_that_tells_nothing(first: IssuerKeys) -> None:
