@@ -52,8 +52,9 @@ def _packet(town: PaymentSystem) -> Packet:
 
 
 def _settle(town: PaymentSystem, queue: FakeNoticeQueue, refs: list[ShareRef]) -> set[ShareRef]:
-    announce = partial(announce_balances, channel=WECHAT, queue=queue)
-    return town.system.process().settle_claims(refs, announce=announce)
+    process = town.system.process()
+    process.announce_claims = partial(announce_balances, channel=WECHAT, queue=queue)
+    return process.settle_claims(refs)
 
 
 def test_a_claim_is_paid_out_by_itself(town: PaymentSystem, queue: FakeNoticeQueue) -> None:
