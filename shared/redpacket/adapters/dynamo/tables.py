@@ -15,7 +15,6 @@ from redpacket.adapters.dynamo.log import DynamoLog
 from redpacket.adapters.dynamo.payment_items import payment_of, refund_of, return_of, withdrawal_of
 from redpacket.adapters.dynamo.shown_items import table_of
 from redpacket.domain.checks.facts import PlayerDay, Unit
-from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.lottery import Draw
 from redpacket.domain.payments import PaymentReturn
 from redpacket.domain.scanned import (
@@ -199,7 +198,7 @@ def _draw_row(row: dict[str, Any]) -> Scanned | None:
         return WonOnce(campaign_id, user_id, prize_id, row["draw_id"])
     if sort_key.startswith(draw_keys.HELP_PREFIX):
         return HelpGiven(campaign_id, user_id, row["day"])
-    raise InvariantViolated(f"no row of a draw has a key like {sort_key}")
+    raise ValueError(f"no row of a draw has a key like {sort_key}")
 
 
 def _outside_row(row: dict[str, Any]) -> Scanned | None:
