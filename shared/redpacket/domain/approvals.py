@@ -90,9 +90,9 @@ KIND_OF: dict[type[Asked], ApprovalKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What *operator_id* asked for, and what another operator decided.
+    """A change that *operator_id* requested, and another operator's decision.
 
-    *refusal* is the code by which what was approved was refused in the end.
+    *refusal* is the code with which an approved change failed.
     """
 
     approval_id: str

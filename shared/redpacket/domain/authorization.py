@@ -1,7 +1,6 @@
-"""A user's consent to transfers that they need not confirm one by one.
+"""A user's consent to transfers that they don't confirm one by one.
 
-Our number of it is in a durable row before the gateway is asked, with the account that it is for;
-the row of the user's account names it. What it may be used for is decided by that row alone.
+Its row is durable before the gateway is called, and names the account that it is for.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ class AuthorizationState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationFound:
-    """A consent as the gateway knows it.
+    """A consent as the gateway reports it.
 
-    *confirmation* is what the user's client needs to ask for it, while it is
-    AWAITING_CONFIRMATION. *reason* is the gateway's word for why it is CLOSED.
+    *confirmation* is for the user's client while it is AWAITING_CONFIRMATION; *reason* is the
+    gateway's code for CLOSED.
     """
 
     state: AuthorizationState
@@ -55,10 +54,7 @@ class AuthorizationStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Authorization:
-    """The row: a frozen request under OUR *number*, and where it stands.
-
-    *confirmation* is what the user's client needs to agree.
-    """
+    """The row of a consent: a frozen request under OUR *number*, and its state."""
 
     number: str
     user_id: str

@@ -1,7 +1,6 @@
-"""A public beacon: random values that are unknown before their time, and who draws by which.
+"""A public randomness beacon, which signs a round every few seconds.
 
-A chain signs a round every few seconds. A round is named by the time that it must not be before, so
-that it is fixed before it exists.
+A draw names its round by time, before the round exists.
 """
 
 from __future__ import annotations
@@ -64,10 +63,9 @@ class BeaconRound:
 
 @dataclass(frozen=True, slots=True)
 class CampaignBeacon:
-    """Which chain a campaign draws by, one round a day; fixed when it is created.
+    """The chain that a campaign draws by, one round a day; fixed at creation.
 
-    No round is earlier than *committed_at_ms*, when its seeds were. The time zone says where a day
-    begins.
+    No round precedes *committed_at_ms*, the time of its seeds. *timezone* defines the day.
     """
 
     chain: BeaconChain

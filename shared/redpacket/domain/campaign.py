@@ -67,10 +67,10 @@ class DrawBeacon(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DrawRules:
-    """What one user may do on one day in the campaign's time zone; 0 means no limit.
+    """Limits of one user for one day in the campaign's time zone; 0 means no limit.
 
-    After *guaranteed_after_misses* misses in a row the next draw can't miss while a prize is left;
-    0 is never. *helps_per_user_per_day* caps the attempts that friends give to a sharer.
+    After *guaranteed_after_misses* misses in a row the next draw wins while a prize is left.
+    *helps_per_user_per_day* caps the attempts that friends give to a user.
     """
 
     attempts_per_user_per_day: int = 0
@@ -81,10 +81,7 @@ class DrawRules:
 
 @dataclass(frozen=True, slots=True)
 class CampaignPlan:
-    """What an operator decides about a campaign, except its money.
-
-    *beacon* is fixed when the campaign is created.
-    """
+    """The part of a campaign that operators edit, except money; *beacon* is fixed at creation."""
 
     campaign_id: str
     title: str
@@ -110,9 +107,9 @@ class CampaignPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Campaign(CampaignPlan):
-    """A campaign row: *budget_left_fen* goes down by every packet, *version* up by every edit.
+    """A campaign row: each packet lowers *budget_left_fen*, each edit raises *version*.
 
-    *audience_mode* is edited with the list, and not with the plan; None: the list does not count.
+    *audience_mode* belongs to the list of users, not to the plan; None disables the list.
     """
 
     budget_fen: int
@@ -141,9 +138,9 @@ def audience_bucket(user_id: str) -> int:
 
 
 def meets(required: RequiredClaims, claims: Mapping[str, Any]) -> bool:
-    """Tell whether a token's claims have one of the values of each required one.
+    """Return whether a token's claims have one of the values of each required claim.
 
-    API Gateway writes a list as "[a b]", and all other values as text.
+    API Gateway writes a list as "[a b]" and every other value as text.
     """
     return all(_values(claims.get(name)).intersection(allowed) for name, allowed in required)
 

@@ -13,16 +13,15 @@ if TYPE_CHECKING:
     from redpacket.domain.campaign import AudienceMode
 
 EMPTIED_KEPT_MS = 1_000
-"""How long a process may remember that a packet is emptied.
-
-A number that comes back to an emptied packet is offered after this time (lua/packet_amend.lua).
+"""Milliseconds for which a process may treat a packet as emptied. lua/packet_amend.lua offers a
+returned number only after this time.
 """
 
 
 class GrabStatus(StrEnum):
-    """What `lua/packet_grab.lua` answers, in order of precedence.
+    """Results of `lua/packet_grab.lua`, in order of precedence.
 
-    PACKET_GATED is the claim cache's own: the packet has rules, and they have not been checked.
+    PACKET_GATED comes from the claim cache: the packet has rules that are still unchecked.
     """
 
     ALREADY_CLAIMED = "already_claimed"
@@ -36,13 +35,12 @@ class GrabStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GrabOutcome:
-    """The cache's answer: *share_no* with CLAIMED and ALREADY_CLAIMED, else None.
+    """The cache's answer; *share_no* is set for CLAIMED and ALREADY_CLAIMED.
 
-    *terms* are the packet's in their canonical form, with either of them and with PACKET_GATED, and
-    with PACKET_EMPTIED if they were at hand; *is_gated* tells that the packet has rules. *part* is
-    the one to load with PACKET_NOT_LOADED. Not *is_certain*: the cache may have forgotten that this
-    user has a share, and only the ledger can refuse them. *is_last* with a share number: no
-    other share of the packet, or of its part, is left.
+    *terms* is canonical, set for these two, for PACKET_GATED, and for PACKET_EMPTIED if known.
+    *part* is the part to load for PACKET_NOT_LOADED. If *is_certain* is false, the cache may have
+    lost this user's share, so only the ledger may refuse them. *is_last*: the part has no other
+    share left.
     """
 
     status: GrabStatus
@@ -68,10 +66,10 @@ class AdmitStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AdmitOutcome:
-    """The cache's answer to who wants to open: *number* depends on the status.
+    """The cache's answer to an admission; *number* depends on the status.
 
-    With ADMITTED it is when the admission ends, in ms; with CROWDED when the first of the others'
-    does; with ALREADY_CLAIMED the share number; else 0. *part* is as in GrabOutcome.
+    ADMITTED: end of the admission in ms. CROWDED: end of the earliest admission in ms.
+    ALREADY_CLAIMED: share number. Otherwise 0. *part* is as in GrabOutcome.
     """
 
     status: AdmitStatus
@@ -112,10 +110,10 @@ class QuotaStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ShareRef:
-    """Names one share of one packet.
+    """Reference to one share of one packet.
 
-    *taker* is who took it, where that is at hand; what their token says travels with it, and
-    *said_at_ms*, when a message first said so.
+    *taker* carries what the claimer's token says, if known; *said_at_ms* is when a message first
+    said it.
     """
 
     packet_id: str
@@ -138,11 +136,11 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ShareFate:
-    """The durable fate of one share; *taker* is None for a refunded one.
+    """The durable state of one share; *taker* is None if it was refunded.
 
-    *decided_at_ms* is when it was claimed or refunded, *settled_at_ms* when the taker was
-    credited. *is_last*: the cache had no other share left when it was claimed, so its settlement
-    tries to close the packet. *refund_no* is the first share of the chunk of a refunded one.
+    *decided_at_ms* is the claim or refund, *settled_at_ms* the credit. *is_last*: no other share
+    was left, so its settlement tries to close the packet. *refund_no* is the first share of a
+    refunded chunk.
     """
 
     packet_id: str

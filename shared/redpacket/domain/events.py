@@ -1,7 +1,7 @@
-"""Events that hosts are told of: what a change of a row means, and the CloudEvent that says so.
+"""Events for hosts: the meaning of a row's change, and its CloudEvent.
 
-An event names users by our ids. The host's own ids are put in when it is sent, so that no queue
-and no list holds them, and an erased user stays erased (docs/adr/0037).
+Events hold our user ids; the host's ids are added when an event is sent, so no queue holds them
+(docs/adr/0037).
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ SUBSCRIBED = tuple(kind for kind in EventType if kind is not EventType.TEST)
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened, once: the same change always makes the same event.
+    """One event; the same change always produces the same event.
 
-    *users* names people by our ids, under the names that `data` will have. *sequence* is a place
-    in the life of a packet: `sent` 0, the claim of share n: n, its payment: count + n, then
-    `emptied` and `closed`. Events come in any order; sorted by it they tell the packet's story.
+    *users* maps names in `data` to our user ids. *sequence* orders the events of a packet, which
+    arrive in any order: `sent` 0, the claim of share n: n, its payment: count + n, then `emptied`
+    and `closed`.
     """
 
     kind: EventType

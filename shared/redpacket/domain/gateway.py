@@ -1,7 +1,7 @@
-"""What a payment gateway says: orders, transactions, transfers and the lines of its bills.
+"""Values of a payment gateway: orders, transactions, transfers, and statement lines.
 
-A gateway is WeChat Pay, or the wallet of the embedding app. Its word is about money outside of this
-ledger; domain/payments.py and domain/withdrawals.py say what becomes of it inside.
+The gateway is WeChat Pay or the host's wallet. domain/payments.py and domain/withdrawals.py decide
+what they mean for the ledger.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class PayMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OutsideAccount:
-    """A user's account at a gateway: *sealed* is for the gateway's adapter alone to open.
+    """A user's account at a gateway; only the gateway's adapter can open *sealed*.
 
-    *name_hash* is a keyed hash of the same name, the same for ever, so that it can be compared.
+    *name_hash* is a keyed hash of the account's name, for comparisons.
     """
 
     sealed: str = field(repr=False)
@@ -124,10 +124,10 @@ class RefundFound:
 
 @dataclass(frozen=True, slots=True)
 class TransferOrder:
-    """What a gateway is asked to pay out, under OUR *bill_no*; frozen as a payment's order.
+    """A transfer to request under OUR *bill_no*; frozen, like the order of a payment.
 
-    With *authorization_no* the payee need not confirm. *details* is what the adapter's own settings
-    said at the first time, as `PaymentsOut.details` returned it.
+    With *authorization_no* the payee need not confirm. *details* is the first result of
+    `PaymentsOut.details`.
     """
 
     bill_no: str
@@ -138,9 +138,9 @@ class TransferOrder:
 
 
 class TransferState(StrEnum):
-    """Where a transfer stands at the gateway; SUCCEEDED, FAILED and CANCELLED are final.
+    """State of a transfer at the gateway; SUCCEEDED, FAILED and CANCELLED are final.
 
-    REFUSED is an answer of a call alone: no query returns it.
+    Only a call returns REFUSED, never a query.
     """
 
     NOT_FOUND = "not_found"
@@ -164,11 +164,10 @@ class Refusal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TransferFound:
-    """A transfer as the gateway knows it.
+    """A transfer as the gateway reports it; some gateways omit *amount_fen* and *payee_hash*.
 
-    *amount_fen* and *payee_hash* are there where the gateway names them. *confirmation* is what the
-    payee's client needs to confirm, while it is AWAITING_CONFIRMATION. *refusal* comes with
-    REFUSED; *reason* is the gateway's own code of a refusal or a failure.
+    *confirmation* is for the payee's client while it is AWAITING_CONFIRMATION. *refusal* is set for
+    REFUSED; *reason* is the gateway's own code.
     """
 
     state: TransferState
@@ -191,10 +190,9 @@ class BillKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BillLine:
-    """Money that moved at the gateway on one day.
+    """One movement of money at the gateway on one day; *amount_fen* is above 0.
 
-    *number* is OURS: of the payment, the refund, the transfer. *outside_no* is the gateway's.
-    *of_number* is the payment that a refund is of. *amount_fen* is always above 0.
+    *number* is OURS, *outside_no* the gateway's. *of_number* is the refunded payment.
     """
 
     kind: BillKind
@@ -216,10 +214,7 @@ def bill_day_start_ms(day: str) -> int:
 
 
 class NoticeKind(StrEnum):
-    """What a gateway tells about by a callback; BALANCE is what we tell ourselves.
-
-    Then the number is a user's id, and the other one names what raised their balance.
-    """
+    """Kinds of callbacks. BALANCE is internal: *number* is a user id, *outside_no* the cause."""
 
     PAYMENT = "payment"
     REFUND = "refund"
@@ -230,10 +225,9 @@ class NoticeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A callback whose signature was right: it says where to look, and moves no money.
+    """A verified callback. It names a row to look at, and moves no money.
 
-    *number* is OURS, *outside_no* the gateway's. *notice_id* is the same when the gateway repeats
-    the callback.
+    *number* is OURS, *outside_no* the gateway's. Repeats have the same *notice_id*.
     """
 
     kind: NoticeKind

@@ -1,8 +1,7 @@
-"""The grab token: what carries an admitted user from grab (抢) to open (拆).
+"""The grab token, which admits a user from grab (抢) to open (拆).
 
-It is signed with the packet's own secret seed, so that it needs neither storage nor a key of its
-own, survives a flush of the cache, and is worthless once the packet has ended and the seed is
-revealed.
+It is signed with the packet's seed: it needs no storage, survives a cache flush, and is worthless
+once the packet has ended.
 """
 
 from __future__ import annotations

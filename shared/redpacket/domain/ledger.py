@@ -1,8 +1,8 @@
 """Double entry: every transfer debits one side and credits another by the same fen.
 
-A packet is its own escrow: its balance is its total less what its fates settled and refunded, so
-its fates are its book (docs/adr/0017). So are a payment and a withdrawal, which stand for the
-outside: their rows are their books (docs/adr/0030). The other accounts have a balance and entries.
+A packet is its own escrow: its shares are its book (docs/adr/0017). The rows of payments and
+withdrawals, which stand for the outside, are theirs (docs/adr/0030). Other accounts have a balance
+and entries.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class TransferKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """One movement of money; *transfer_id* is deterministic, so that a repeat has no effect.
+    """One movement of money; *transfer_id* is deterministic, so a repeat has no effect.
 
-    *placed_at_ms* is where its entries stand in their books, *at_ms* where it is 0: a settled claim
-    stands where it was claimed. *commitment* is kept with a send.
+    *placed_at_ms* is the position of its entries, *at_ms* if 0: a settled claim stands where it was
+    claimed. A send keeps its *commitment*.
     """
 
     transfer_id: str
@@ -70,10 +70,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Proof that a share's money left its packet, once, whatever becomes of the share's row.
+    """Proof that a share's money left its packet once, whatever happens to the share's row.
 
-    It is written with the settlement or the refund, to a table that no function of the crowd
-    writes. *account* got the money.
+    The settlement or refund writes it to a table that the crowd's functions can't write. *account*
+    received the money.
     """
 
     packet_id: str

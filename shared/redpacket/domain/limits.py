@@ -37,10 +37,10 @@ _TRIES_PER_MINUTE = 1 / 60
 
 
 def wrong_tries(count: int) -> Limit:
-    """Return the limit of all users' tries at the passphrase of a packet of *count* shares.
+    """Return the limit of all users' wrong passphrases for a packet of *count* shares.
 
-    A try that is the phrase to the letter uses up none. One that is only alike does, and each taker
-    makes one at the most; the rest is for typing errors. 24 a day come back.
+    24 tries return each day. An exact match is free. An alike one counts, at most once per claimer;
+    the rest is for typing errors.
     """
     burst = _SPARE_TRIES + _TRIES_PER_SHARE * count
     return Limit(PASSPHRASE_TRIES.name, _TRIES_PER_MINUTE, burst)

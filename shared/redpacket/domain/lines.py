@@ -1,10 +1,8 @@
-"""Rows as lines that add up to zero: how a ledger of any size is compared in bounded memory.
+"""Rows as lines that sum to zero, which compare a ledger of any size in bounded memory.
 
-What two tables must agree on is a line: a subject, a text that names the fact, an amount. Each side
-writes the same line, one with the other sign, so over the whole ledger each line sums up to zero.
-What one partition must agree on by itself, like a balance and its entries, is two numbers under one
-name. A line bears the time of its fact: facts do not change, so that all facts before a moment
-are the same whenever they are read.
+Two tables that must agree write the same line, a subject, a text and an amount, one of them
+negated. Each line has the time of its fact, so the facts before a moment never change. Values
+within one partition are compared as two numbers under one name.
 """
 
 from __future__ import annotations
@@ -49,8 +47,7 @@ from redpacket.domain.scanned import (
 from redpacket.domain.withdrawals import Withdrawal, withdrawal_entries
 
 Line: TypeAlias = tuple[int, str, str, int]
-"""When the fact came to be, its subject (a packet, a transfer, a user of a campaign), its text, and
-an amount."""
+"""Time of the fact, subject (a packet, a transfer, a user of a campaign), text, and amount."""
 
 OPEN_COUNT = "open packets counted"
 
@@ -59,9 +56,9 @@ LocalLine: TypeAlias = tuple[str, int, int]
 
 
 def lines_of(row: Scanned, packet: Packet | None, *, has_receipts: bool) -> Iterator[Line]:
-    """Yield what a row says to other tables; *packet* is the one that a fate is of.
+    """Yield a row's lines for other tables; *packet* is the packet of a share.
 
-    Receipts are left out where none are kept. Raises InvariantViolated for a win of no packet.
+    Omits receipts if none are kept. Raises InvariantViolated for a win of no packet.
     """
     if isinstance(row, ShareFate):
         if packet:

@@ -1,7 +1,6 @@
-"""The public log of commitments: what an entry says, and what a head says of all of them.
+"""The public log of commitments: entries, and signed heads of a Merkle tree that only grows.
 
-Entries are leaves of a Merkle tree (`merkle.py`) that only grows; a head is its size and root at
-some moment, signed. docs/fairness.md tells how to check it, docs/adr/0040 why it is so.
+docs/fairness.md describes how to verify it, docs/adr/0040 the design.
 """
 
 from __future__ import annotations

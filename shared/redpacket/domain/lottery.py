@@ -1,8 +1,7 @@
 """Lottery (抽奖): prizes with stock and odds, and draws that are decided once.
 
-The cache chooses and counts, in one script; the ledger makes it durable, as with shares: every unit
-of a prize, every unit of a day's stock and every attempt of a user has a row of its own or a
-condition, so that nothing is won twice, whatever the cache forgets (I9).
+The cache chooses and counts in one script. The ledger makes the draw durable: every unit, every
+unit of a day's stock, and every attempt has a row or a condition, so nothing is won twice (I9).
 """
 
 from __future__ import annotations
@@ -64,12 +63,11 @@ class PrizeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Prize:
-    """One prize of a campaign.
+    """One prize of a campaign, with *total* units; *amount_fen* is the cash of each unit.
 
-    *total* units in all, *per_day* on one day and *per_hour* released with every hour since the
-    campaign's start (0: no limit for both). *amount_fen* is a cash prize's, each unit. *attributes*
-    is canonical JSON of the operator's own. *once_per_user*: a user wins it once. *packets* hold
-    a cash prize's money: ids and counts of shares, in the order of unit numbers.
+    *per_day* caps a day; *per_hour* units are released each hour since the start (0: no limit).
+    *attributes* is canonical JSON. *packets* hold the cash: ids and share counts, in the order of
+    unit numbers.
     """
 
     campaign_id: str
@@ -101,11 +99,9 @@ class DrawDay:
 
 @dataclass(frozen=True, slots=True)
 class LotterySnapshot:
-    """All that decides a draw, as of one *version*: a draw sees one table, whole.
+    """Everything that decides a draw, as of one *version*, which every edit raises.
 
-    *version* goes up with every edit of the campaign or of any of its prizes. *commitment* fixes
-    the seeds of all days; it is written with the campaign, and no edit changes it.
-    *audience_mode* says who may draw.
+    *commitment* fixes the seeds of all days and never changes. *audience_mode* says who may draw.
     """
 
     campaign: CampaignPlan
@@ -117,21 +113,17 @@ class LotterySnapshot:
 
 @dataclass(frozen=True, slots=True)
 class PageNote:
-    """What was last seen beside a table: kept with it, so that one read shows a page.
-
-    *sold_out* are ids of prizes, for when the cache does not know.
-    """
+    """Facts stored with a snapshot so that one read shows a page; *sold_out* are prize ids."""
 
     sold_out: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class PrizeStock:
-    """What the ledger has of a prize's units, in total and on one day.
+    """Units of a prize in the ledger, in total and for one day.
 
-    *durable_no* is the highest unit number that has a row, *free* are those below it without one;
-    the same for the day's units. *refunded_count* units of cash went back to the operator: they
-    have a row but no winner.
+    *durable_no* is the highest unit number with a row, *free* are lower numbers without one.
+    *refunded_count* units of cash have a row but no winner.
     """
 
     prize_id: str
@@ -194,12 +186,11 @@ class DrawAsk:
 
 @dataclass(frozen=True, slots=True)
 class DrawOutcome:
-    """The cache's answer.
+    """The cache's answer; *status* is WON or MISSED for a repeat, too.
 
-    *status* is WON or MISSED also where DRAWN_BEFORE (then *is_repeat*). With WON *prize_id* and
-    *unit_no*, and *day_no* where the prize has a daily stock (else 0). With both *odds*, canonical:
-    "prize_id:weight,...|miss_weight" of what could be won at that moment. *table_version* is of the
-    table that decided, or that refused; 0 where no table did.
+    WON sets *prize_id*, *unit_no*, and *day_no* (0 without a daily stock). Both set *odds*,
+    canonical: "prize_id:weight,...|miss_weight". *table_version* is the deciding snapshot's, 0 if
+    none decided.
     """
 
     status: DrawStatus
@@ -213,10 +204,10 @@ class DrawOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """The durable record of one attempt, hit or miss; *prize* is a snapshot of what was won.
+    """The durable record of one attempt; *prize* is a copy of the prize as it was won.
 
-    It is the user's *draw_no*-th of that day, from 1 and without gaps. *beacon_round* is the round
-    that its point took, None without a beacon.
+    *draw_no* counts the user's draws of the day from 1 without gaps. *beacon_round* decided its
+    point.
     """
 
     campaign_id: str
@@ -236,10 +227,10 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What the ledger knows when a user asks to draw: *before* is what their key names already.
+    """Ledger facts for one request to draw; *before* is the draw that its key already made.
 
-    *is_member*: they are on the campaign's list of users, where that was asked for. Until
-    *denied_until_ms* the host lets them take part in nothing.
+    *is_member*: the user is in the campaign's list. Until *denied_until_ms* the host denies the
+    user.
     """
 
     player: Player
@@ -254,9 +245,9 @@ class Attempt:
 
 
 class RecordDrawStatus(StrEnum):
-    """What became of an attempt to make a draw durable, in order of precedence.
+    """Results of recording a draw, in order of precedence.
 
-    DRAWN_BEFORE: by this key; NUMBER_TAKEN: by another request of the user.
+    DRAWN_BEFORE: by this key. NUMBER_TAKEN: by another request of the user.
     """
 
     DRAWN_BEFORE = "drawn_before"
@@ -351,9 +342,9 @@ def draw_point(
 
 
 def day_seed(root: bytes, day: str) -> bytes:
-    """Return the seed of *day*: each day's seed is the hash of the next one's, the last is *root*.
+    """Return the seed of *day*: the hash of the next day's seed; the last day's is *root*.
 
-    So one that is revealed also tells those of the days before, and of no later day.
+    A revealed seed reveals those of earlier days only.
     """
     return _hashed(root, days_of_chain(CHAIN_LAST_DAY) - days_of_chain(day))
 
@@ -390,10 +381,9 @@ def _hashed(seed: bytes, times: int) -> bytes:
 
 
 def choose(odds: str, point: int) -> str | None:
-    """Return the prize that *point* means by *odds*, None for a miss; as the script chooses.
+    """Return the prize at *point* in *odds*, None for a miss; the Lua script computes the same.
 
-    The same doubles in Lua and Python: `floor(point / 2^52 * total)`, and prizes come before the
-    miss, in the order of the odds.
+    Both use doubles: `floor(point / 2^52 * total)`, prizes in the order of the odds, then the miss.
     """
     listed, _, miss = odds.partition("|")
     prizes = [entry.rpartition(":") for entry in listed.split(",") if entry]

@@ -1,8 +1,7 @@
-"""Merkle trees by RFC 6962's construction: roots, and proofs that need a few hashes of the tree.
+"""Merkle trees as in RFC 6962: roots and proofs.
 
-A node is a complete subtree, as (level, number): over the 2^level leaves from number * 2^level
-on. A complete subtree never changes once its last leaf is there, so that a tree which grows is
-stored as its nodes, and every root and proof is made of a few of them.
+A node is a complete subtree (level, number) over the 2^level leaves from number * 2^level. It never
+changes, so the stored nodes yield every root and proof.
 """
 
 from __future__ import annotations
@@ -103,9 +102,9 @@ def inclusion_ranges(index: int, size: int) -> list[Range]:
 
 
 def consistency_ranges(old: int, new: int) -> list[Range]:
-    """Return the ranges whose hashes prove that a tree of *new* leaves begins with its *old* ones.
+    """Return the ranges whose hashes prove that *new* leaves begin with *old* ones.
 
-    Empty where nothing has to be proved: of no leaf, or of the same tree.
+    Empty if there is nothing to prove: no leaves, or the same tree.
     """
     if old in (0, new):
         return []

@@ -1,7 +1,4 @@
-"""Verifies ECDSA signatures on P-256 over SHA-256, with Python alone.
-
-Nothing here is secret, so that the time it takes may tell anything. It makes no signature.
-"""
+"""Verification of ECDSA signatures (P-256, SHA-256) in pure Python; no input is secret."""
 
 from __future__ import annotations
 
@@ -29,9 +26,9 @@ _SEQUENCE, _INTEGER, _LONG = b"\x30", b"\x02", 0x80
 
 @lru_cache(maxsize=16)
 def has_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
-    """Tell whether a signature in DER is that of a key over a message; remember the last ones.
+    """Return whether a DER signature is by *public_key* over a message; cache recent results.
 
-    Raises ValueError where *public_key* is not the DER of a key on this curve.
+    Raises ValueError if *public_key* is not the DER of a key on this curve.
     """
     point = _point_of(public_key)
     parts = _integers_of(signature)

@@ -34,9 +34,9 @@ class Opening(StrEnum):
 
 
 class AmountsShown(StrEnum):
-    """When others' amounts may be read: at once (`live`), or once the packet has ended (`end`).
+    """When others' amounts become visible: at once (`live`) or after the packet has ended (`end`).
 
-    With `live` the last share can be computed before it is taken: the total without the others.
+    With `live`, the last share can be computed before it is claimed.
     """
 
     LIVE = "live"
@@ -44,11 +44,10 @@ class AmountsShown(StrEnum):
 
 
 class PacketStatus(StrEnum):
-    """Where a packet stands; EMPTIED is derived, the others are stored.
+    """State of a packet; EMPTIED is derived, the others are stored.
 
-    CLOSED is final: every share has a fate, and every claim is settled. To users a closed packet
-    whose shares were all taken is EMPTIED. UNPAID turns to OPEN together with its payment, or to
-    CANCELLED, and never to anything else; such a packet holds no money.
+    CLOSED is final: every share is decided and every claim settled. Users see a fully claimed one
+    as EMPTIED. UNPAID holds no money; it becomes OPEN together with its payment, or CANCELLED.
     """
 
     UNPAID = "unpaid"
@@ -61,11 +60,10 @@ class PacketStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A user; rows about money know their *user_id* alone.
+    """A user; rows about money hold *user_id* only.
 
-    *nickname* and *host_id* are what their token says, None of somebody whom a row names. They are
-    kept in the user's own row of profiles, which can be erased (docs/adr/0019). *claims* are the
-    token's, and kept nowhere.
+    *nickname* and *host_id* come from the token, and are kept in an erasable profile
+    (docs/adr/0019). *claims* are the token's, and are not stored.
     """
 
     user_id: str
@@ -76,12 +74,11 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Who may take a share, and how; written at send and never changed.
+    """Conditions for claiming a share; fixed at send.
 
-    No *recipients* means everybody with the link. *passphrase* is what they must say (口令), alike
-    by at least *passphrase_threshold* of 100. *campaign_id* names the campaign whose quota counts.
-    *prize_id* names the prize of that campaign whose units the shares are: they are won, and can't
-    be grabbed.
+    Without *recipients* everyone with the link may claim. A *passphrase* (口令) must match by
+    *passphrase_threshold* of 100. *campaign_id* names the campaign whose quota counts. Shares with
+    a *prize_id* are won, and can't be grabbed.
     """
 
     opening: Opening = Opening.ONE_STEP
@@ -100,10 +97,10 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class PacketEnd:
-    """The final sums of a packet, or of a part: every share has a fate, every claim is settled.
+    """Final sums of a packet or part: every share is decided, every claim settled.
 
-    *last_claimed_at_ms* is when the last share was taken, 0 where none was. *luckiest_no* is the
-    share of the largest amount, with its time and taker; 0 where none was taken.
+    *last_claimed_at_ms* and *luckiest_no*, the share of the largest amount, are 0 if none was
+    claimed.
     """
 
     claimed_count: int = 0
@@ -120,13 +117,12 @@ class PacketEnd:
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """The packet row: written once at send; only the fields with a default ever change.
+    """The packet row; only the fields with a default change after the send.
 
-    *closing_step* counts the parts that a closing has done (domain/closing.py::recovery_point). Of
-    the part that comes next all shares up to *closing_no* have a fate. *end* is what became of the
-    packet, once it is CLOSED. A packet that a payment funds names it as *payment_id*, and its life
-    begins with *paid_at_ms*. *pay_channel* and *pay_method* are what its sender asked for, in the
-    words of domain/gateway.py, which grabs don't load.
+    *closing_step* counts the parts that closing has done; in the next part, shares up to
+    *closing_no* are decided (domain/closing.py::recovery_point). A packet funded by *payment_id*
+    starts at *paid_at_ms*; *pay_channel* and *pay_method* use the words of domain/gateway.py, which
+    grabs don't import.
     """
 
     packet_id: str
@@ -186,10 +182,7 @@ class Packet:
         return self.amounts_shown is AmountsShown.END and not is_over
 
     def may_be_read_by(self, viewer: Person | None) -> bool:
-        """Tell whether *viewer* may see the packet: an exclusive one, only who is part of it.
-
-        None is somebody without a token.
-        """
+        """Return whether *viewer*, None without a token, may see the packet."""
         invited = self.rules.recipients
         if not invited:
             return True
@@ -213,9 +206,9 @@ def part_of_user(packet_id: str, user_id: str) -> int:
 
 
 def other_parts(packet_id: str, user_id: str) -> list[int]:
-    """Return the parts that a user tries where their own is emptied, always in the same order.
+    """Return the parts to try after the user's own, in a fixed order per user.
 
-    Neighbours in one part begin at different others, so that no single one gets all of them.
+    The order spreads users of one part over all others.
     """
     parts = part_count(packet_id)
     home = part_of_user(packet_id, user_id)
@@ -234,10 +227,9 @@ def share_numbers(packet: Packet, part: int) -> range:
 
 
 def fate_partitions(packet_id: str) -> int:
-    """Return over how many partitions of the ledger a packet's fates are spread.
+    """Return the number of ledger partitions for a packet's shares, a multiple of its parts.
 
-    A multiple of its parts, so that a part is a set of whole partitions. A partition takes about
-    1,000 write units a second, and settling a claim is two in its fate's (docs/adr/0017).
+    A partition takes about 1,000 write units a second; settling a claim takes two (docs/adr/0017).
     """
     parts = part_count(packet_id)
     return parts if parts == 1 else parts * max(1, min(8, PARTS_MAX // parts))

@@ -1,9 +1,9 @@
-"""Packet ids carry a keyed tag, so that a made-up one is refused before anything is read.
+"""Packet ids with a keyed tag, so that a made-up id is rejected before any read.
 
-    <22 random characters> <key version> <8 characters of a tag> [ "~" <parts> ]
+<22 random characters> <key version> <8 characters of a tag> [ "~" <parts> ]
 
-The tag covers all the rest of the id. It keeps no secret and guards no money: with its key one can
-only make the ledger look for packets that don't exist (docs/adr/0015-packet-ids-with-a-tag.md).
+The tag covers the rest of the id. It guards no money: its key only lets an attacker look for
+packets that don't exist (docs/adr/0015-packet-ids-with-a-tag.md).
 """
 
 from __future__ import annotations

@@ -34,9 +34,9 @@ def is_exact(said: str, phrase: str) -> bool:
 
 
 def is_alike(said: str, phrase: str, threshold: int, similarity: Callable[[str, str], int]) -> bool:
-    """Tell whether *said* is at least *threshold* per cent like *phrase*, where that may be enough.
+    """Return whether *said* is at least *threshold* percent similar to *phrase*, if that suffices.
 
-    *similarity* is asked only then, because its libraries are slow to import.
+    Calls *similarity* only if needed, because its libraries are slow to import.
     """
     heard, wanted = normalised(said), normalised(phrase)
     if not heard or not _bears_tolerance(wanted):
@@ -45,9 +45,9 @@ def is_alike(said: str, phrase: str, threshold: int, similarity: Callable[[str, 
 
 
 def _bears_tolerance(phrase: str) -> bool:
-    """Tell whether a phrase that is only alike is still far from what one could guess.
+    """Return whether a similar phrase is still hard to guess; codes and short words are not.
 
-    A code is not: "848" is 86% of "8848". Neither is a short word.
+    "848" is 86% of "8848".
     """
     numerals = sum(unicodedata.numeric(letter, None) is not None for letter in phrase)
     if any(letter.isdecimal() for letter in phrase) or 2 * numerals >= len(phrase):

@@ -1,7 +1,6 @@
-"""Money that comes in through a gateway: one number of ours is credited once at most.
+"""Money that comes in through a gateway: each of our numbers is credited at most once.
 
-A payment is a side of transfers, as a packet is: its row says what came in by it and what went
-back, so no account of all payments is written by every one (docs/adr/0030).
+A payment's row is its own side of transfers, like a packet's (docs/adr/0030).
 """
 
 from __future__ import annotations
@@ -59,10 +58,10 @@ class WhenLate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """The intent, and what came of it; *number* is ours, and the gateway's name for it, too.
+    """The intent to pay and its result; *number* is ours, and also names it at the gateway.
 
-    *packet_id* is the packet that it pays for. *prompt* is what the payer's client needs, as JSON.
-    *reversed_fen* left the ledger again by refunds that were made outside.
+    *prompt* is JSON for the payer's client. *reversed_fen* left the ledger through refunds that
+    were made outside.
     """
 
     number: str
@@ -109,10 +108,7 @@ class Payment:
 
 
 class ReturnReason(StrEnum):
-    """Why money that a gateway took is not credited.
-
-    A second transaction of one number, one that came LATE, and one that is not what was ordered.
-    """
+    """Reasons not to credit money: a second transaction of one number, LATE, or not as ordered."""
 
     SECOND = "second"
     LATE = "late"
@@ -154,9 +150,9 @@ class PaymentReturn:
 
 @dataclass(frozen=True, slots=True)
 class PaymentRefund:
-    """A refund that somebody made outside, of a payment that was credited.
+    """A refund of a credited payment that somebody made outside.
 
-    The user's account gives what it has, and the rest is what they owe.
+    The user's account pays what it can; the rest is a debt.
     """
 
     number: str
@@ -178,9 +174,9 @@ def refund_no_of(number: str, transaction_id: str) -> str:
 
 
 def mismatches(payment: Payment, found: Transaction, merchant: Merchant) -> list[str]:
-    """Return in what a transaction is not what was ordered; nothing where all is as it should be.
+    """Return the names of the fields in which a transaction differs from its order.
 
-    A native order can be paid by anybody, so only a jsapi payer is compared.
+    Anyone may pay a native order, so only a jsapi payer is compared.
     """
     pairs: list[tuple[str, object, object]] = [
         ("number", payment.number, found.number),

@@ -18,10 +18,9 @@ def no_clock() -> int:
 
 
 class ProcessCache(Generic[Key, Value]):
-    """Values by key: each for *kept_ms* by the clock *now_ms*, and at most *size_max* of them.
+    """Values by key, each for *kept_ms* (None: no limit), at most *size_max*; the oldest go first.
 
-    Without *kept_ms* they never age. Beyond the bound the oldest go. A value that was kept at a
-    later time than now is old, too: a clock may be put back.
+    A value from the future is stale: clocks may be set back.
     """
 
     def __init__(
@@ -66,9 +65,9 @@ class ProcessCache(Generic[Key, Value]):
         on_failure: Callable[[Unavailable], None],
         is_good: Callable[[Value], bool] = lambda _: True,
     ) -> Value:
-        """Return a value that is not too old and *is_good*; load it if there is no such value.
+        """Return a fresh value that *is_good*, or load it.
 
-        If a load fails, the last value holds for as long again, and *on_failure* is called.
+        If a load fails, the last value is kept for another period, and *on_failure* is called.
         Raises Unavailable if it was never loaded.
         """
         found = self.find(key)

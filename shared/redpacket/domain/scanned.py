@@ -19,9 +19,9 @@ from redpacket.domain.withdrawals import Withdrawal
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What an account holds; *kept* are its sums by year, like "sent_fen_2026".
+    """An account's balance; *kept* are its sums by year, like "sent_fen_2026".
 
-    *open_count* says how many of its packets are open, of those that count and are paid for.
+    *open_count* is the number of its packets that are open, count, and are paid for.
     """
 
     account: str

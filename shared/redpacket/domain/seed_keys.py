@@ -1,7 +1,7 @@
-"""Sealed seeds: what rows, caches, backups and logs keep says nothing without a secret.
+"""Sealed seeds: rows, caches, backups and logs reveal nothing without a secret.
 
-An effective seed is HMAC-SHA256, by a key of the deployment, of what it is for and of the sealed
-seed. A sealed seed begins with the version of its key: a key stays while anything is sealed by it.
+The effective seed is an HMAC-SHA256 of its purpose and the sealed seed. A sealed seed starts with
+its key's version, so a key is needed while anything is sealed by it.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class SeedKeys:
         return self.open_terms(packet_id, replace(terms, seed=b"", sealed=sealed))
 
     def open_terms(self, packet_id: str, terms: Terms) -> Terms:
-        """Return *terms* with their effective seed; as they are where their key is not known.
+        """Return *terms* with their effective seed, or unchanged if their key is unknown.
 
-        Such terms compute no amount. So one packet keeps no others from being read.
+        Unchanged terms compute no amount, so one packet does not block reading others.
         """
         if terms.seed or terms.sealed[0] not in self._keys:
             return terms

@@ -59,9 +59,9 @@ def folded(text: str) -> str:
 
 
 def is_reserved(name: str, skeleton_of: Callable[[str], str] = str) -> bool:
-    """Tell whether *name* passes its owner off as the system or its operators.
+    """Return whether *name* impersonates the system or its operators.
 
-    *skeleton_of* tells what a reader takes a text for; without it look-alikes pass.
+    *skeleton_of* maps look-alikes to plain letters; without it they pass.
     """
     words, phrases = _reserved(skeleton_of)
     # What stands between letters divides words, or spells one out: a.d.m.i.n.

@@ -1,10 +1,9 @@
-"""User ids: a keyed hash of the host's own id of a user, the only id in money rows.
+"""User ids: a keyed hash of the host's id, the only id in rows about money.
 
-    <16 characters of a keyed hash> <8 characters of a tag>
+<16 characters of a keyed hash> <8 characters of a tag>
 
-The same user always has the same id, without a lookup. Users also see each other by this id:
-without the key it does not reveal the user, and the tag rejects made-up ones
-(docs/adr/0019-user-ids-are-keyed-hashes.md).
+The same user always has the same id, without a lookup. Without the key, an id does not reveal the
+user, and the tag rejects made-up ids (docs/adr/0019-user-ids-are-keyed-hashes.md).
 """
 
 from __future__ import annotations

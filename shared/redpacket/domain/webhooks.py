@@ -131,9 +131,9 @@ class Delivery:
 
 
 def after_failure(delivery: Delivery, now_ms: int, jitter: float) -> Delivery:
-    """Return a delivery as it waits for its next attempt, or as a dead letter.
+    """Return a delivery that waits for its next attempt, or a dead letter.
 
-    Pauses double from ten seconds to four hours; *jitter*, from 0 to 1, spreads them.
+    Delays double from ten seconds to four hours; *jitter* (0 to 1) spreads them.
     """
     tried = replace(delivery, attempt_count=delivery.attempt_count + 1)
     if is_given_up(delivery, now_ms):

@@ -1,7 +1,7 @@
-"""Money that goes out through a gateway: one bill at most succeeds for a withdrawal (I6).
+"""Money that goes out through a gateway: at most one bill succeeds for a withdrawal (I6).
 
-The money is taken from the user's account before any call, and lies in the withdrawal's row until
-the gateway has paid it, or will certainly never do so. `judge` says what an answer means.
+The money leaves the user's account before any call, and stays in the row until the gateway has paid
+it or never will.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """The row: a frozen request with its bill number, and where it stands.
+    """The row: a frozen request with its bill number, and its state.
 
-    *lease_until_ms* is until when some worker may call; it never goes back. *call_count* counts
-    leases. *day* is the user's day whose limit it counts against.
+    *lease_until_ms* never goes back; *call_count* counts leases. *day* is the day whose limit it
+    counts against.
     """
 
     withdrawal_id: str
@@ -151,9 +151,9 @@ _ENDS = {
 
 
 def judge(withdrawal: Withdrawal, found: TransferFound, now_ms: int, settling_ms: int) -> Verdict:
-    """Return what an answer means for a withdrawal as it was read before the gateway was asked.
+    """Return the next action for a withdrawal, given the gateway's answer.
 
-    Raises InvariantViolated where the gateway's bill is not what was ordered.
+    Raises InvariantViolated if the gateway's bill differs from the order.
     """
     _check_same(withdrawal, found)
     state = found.state
@@ -169,10 +169,9 @@ def judge(withdrawal: Withdrawal, found: TransferFound, now_ms: int, settling_ms
 
 
 def settled_after_ms(withdrawal: Withdrawal, settling_ms: int) -> int:
-    """Return from when on NOT_FOUND means that no bill of this number is ever made.
+    """Return the time from which NOT_FOUND means that no bill of this number will exist.
 
-    Only where no call is made any more: a worker that stalled may still call until its function is
-    killed, and a query may miss what was just made.
+    A stalled worker may call until its function is killed, and a query may miss a recent bill.
     """
     return withdrawal.lease_until_ms + FUNCTION_MS + CLOCKS_DIFFER_MS + settling_ms
 

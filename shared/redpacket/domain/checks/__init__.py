@@ -1,4 +1,1 @@
-"""The invariants of docs/invariants.md as code: run after every test, and by audits in production.
-
-Each check returns the differences it finds, and none where all is well.
-"""
+"""The invariants of docs/invariants.md as code, for tests and for audits in production."""

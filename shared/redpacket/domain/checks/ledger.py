@@ -10,10 +10,7 @@ from redpacket.domain.ledger import DEPOSITS, FEN_MAX, Entry, has_book, may_go_b
 
 
 def check_conservation(balances_fen: Mapping[str, int], held_fen: int) -> list[Difference]:
-    """I1: wallets + *held_fen* = deposits.
-
-    *held_fen* is what all packets hold, and the outside: withdrawals less payments.
-    """
+    """I1: wallets + *held_fen* = deposits; packets, payments, and withdrawals hold *held_fen*."""
     held = held_fen + sum(fen for account, fen in balances_fen.items() if account != DEPOSITS)
     deposited = -balances_fen.get(DEPOSITS, 0)
     if held == deposited:
@@ -24,10 +21,9 @@ def check_conservation(balances_fen: Mapping[str, int], held_fen: int) -> list[D
 def check_entries(
     balances_fen: Mapping[str, int], ledger_entries: Iterable[Entry]
 ) -> list[Difference]:
-    """I1: every balance is the sum of its account's entries, and transfers sum to zero.
+    """I1: every balance is the sum of its entries, and transfers sum to zero.
 
-    The other side of a packet's transfer is the packet's fates (postings.py), that of a payment or
-    a withdrawal its row (outside.py).
+    postings.py checks the packet side of a transfer, outside.py that of payments and withdrawals.
     """
     by_account: dict[str, int] = defaultdict(int)
     by_transfer: dict[str, int] = defaultdict(int)

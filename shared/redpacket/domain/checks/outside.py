@@ -1,8 +1,4 @@
-"""The invariants of payments and withdrawals: inside against their rows, and against the gateway.
-
-Rows are compared with entries as fates are in postings.py. What gateways say is compared by the
-tests with a fake's own book, and every day with bills (flows/payments/compare_bills.py).
-"""
+"""Invariants of payments and withdrawals: entries against rows, and rows against the gateway."""
 
 from __future__ import annotations
 
@@ -135,10 +131,10 @@ def check_late_end(withdrawal: Withdrawal, now_ms: int) -> list[Difference]:
 
 
 def check_outside(facts: OutsideFacts, book: Iterable[BillLine]) -> list[Difference]:
-    """I6: what moved at the gateway, all lines of *book*, is what the ledger says.
+    """I6: the ledger agrees with *book*, all lines of the gateway.
 
-    A withdrawal has one successful bill at most, of its amount, and none if it was returned. Money
-    that a gateway took is credited once, or given back.
+    A withdrawal has at most one successful bill, of its amount, and none if it was returned. Money
+    that a gateway received is credited once or refunded.
     """
     lines: Lines = defaultdict(list)
     for line in book:

@@ -1,7 +1,7 @@
-"""I1 between fates and books: each fate that moved money has its entry, and each entry its fate.
+"""I1 between shares and entries: each share that moved money has its entry, and vice versa.
 
-The sender's entry is the record of a packet that the functions of the crowd can't write: it names
-the total and the commitment. The same holds for a taker's entry, and for receipts.
+The functions that serve the crowd can't write the sender's entry, which has the total and the
+commitment.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How a packet's total becomes shares: a pure function of its terms and secret seed.
+"""The split of a packet's total into shares: a pure function of its terms and secret seed.
 
-docs/fairness.md describes it in enough detail to write it in another language.
+docs/fairness.md specifies it.
 """
 
 from redpacket.domain.split.shares import amounts_fen, share_amount_fen

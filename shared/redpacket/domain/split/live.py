@@ -1,7 +1,7 @@
-"""The split that decides each share when it is claimed: constant memory, whatever the count.
+"""The split that decides each share when it is claimed, in constant memory.
 
-Share k follows from word k of the seed and from what the shares before it left. What was left is
-remembered at a few places on the way; from the nearest of them the rest is replayed.
+Share k follows from word k of the seed and the remainder before it. Cached checkpoints shorten the
+replay.
 """
 
 from __future__ import annotations

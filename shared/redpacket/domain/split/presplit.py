@@ -1,6 +1,6 @@
-"""Splits that compute all shares together, then shuffle them, so that no position is luckier.
+"""Splits that compute all shares at once and shuffle them, so no position is luckier.
 
-The loops are flat and on arrays: the first claim of 1,000,000 shares waits for all of them.
+The loops are flat and on arrays, because the first claim of 1,000,000 shares waits for them.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def _shuffle(amounts: array[int], words: Iterator[int]) -> None:
 
 
 def _double_mean(units: Units, words: Iterator[int]) -> array[int]:
-    """Draw each share around the mean of what is left (二倍均值), twice of which is rounded down.
+    """Draw each share around the mean of the remainder (二倍均值), rounding twice the mean down.
 
-    That slightly favours the last, who would be the luckiest more often: the shuffle corrects it.
+    Rounding favors the last shares slightly; the shuffle corrects that.
     """
     # Everybody gets the least share. What is drawn is the rest: up to twice its mean, but so that
     # what remains is possible with the later shares.
@@ -68,8 +68,8 @@ def _base_double_mean(units: Units, words: Iterator[int]) -> array[int]:
 def _bell(units: Units, words: Iterator[int]) -> array[int]:
     """Draw each share from two slopes that meet at the mean, then repair the sum.
 
-    The root of a uniform number is likelier the larger it is: so are values near the mean. The
-    lower slope is as likely as the upper one is wide, which keeps the mean.
+    The root of a uniform number makes values near the mean likelier. The lower slope is as likely
+    as the upper one is wide, which keeps the mean.
     """
     # Widths of the slopes, times count: the mean itself may not be an integer.
     low, high, count = units.low, units.high, units.count
@@ -113,9 +113,9 @@ def _cut_points(units: Units, words: Iterator[int]) -> array[int]:
 
 
 def _repaired(amounts: array[int], units: Units) -> array[int]:
-    """Make *amounts* within the bounds add up: each moves in proportion to the room it has.
+    """Make *amounts* add up within the bounds; each moves in proportion to its room.
 
-    The rounded sums of moves decide, so that they add up exactly, in one pass.
+    Rounding the cumulative moves makes the sum exact in one pass.
     """
     missing = units.total - sum(amounts)
     if not missing:

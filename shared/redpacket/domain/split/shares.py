@@ -11,14 +11,15 @@ from redpacket.domain.split.presplit import presplit
 from redpacket.domain.split.terms import Split, Terms, check_possible
 
 _PACKETS_KEPT = 8
-"""8 MB for the largest packet. Grab asks for one share, payout for a few. What was forgotten is
-split again: a chat packet within a millisecond, a packet of 1,000,000 shares in a second."""
+"""Packets whose amounts stay in memory: 8 MB for the largest one. Splitting again takes 1 ms for a
+chat packet and 1 s for 1,000,000 shares.
+"""
 
 
 def amounts_fen(terms: Terms) -> Sequence[int]:
-    """Return the amount of share 1, 2, ... *count*; they add up to the total exactly.
+    """Return the amounts of shares 1 to *count*, which sum to the total; don't modify the result.
 
-    Raises SplitImpossible. What is returned is shared: it must not be changed.
+    Raises SplitImpossible.
     """
     if terms.split is Split.EQUAL:
         check_possible(terms)

@@ -31,11 +31,10 @@ class Split(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """All that decides a packet's amounts; immutable once the packet is funded.
+    """Everything that decides a packet's amounts; immutable once it is funded.
 
-    *seed* is secret until the packet has ended. `str(terms)` is the canonical form: the commitment
-    hashes it, a verifier reads it back. Rows and caches keep `stored`, with the *sealed* seed in
-    place of *seed*; without a key of seeds there is no *seed* (domain/seed_keys.py).
+    *seed* is secret until the packet has ended. The commitment hashes `str(terms)`. Rows and caches
+    hold `stored`, with *sealed* in place of *seed* (domain/seed_keys.py).
     """
 
     split: Split
@@ -166,10 +165,7 @@ def check_possible(terms: Terms) -> None:
 def default_share_fen_max(
     split: Split, *, total_fen: int, count: int, unit_fen: int, cap_fen: int
 ) -> int:
-    """Return the largest share of a packet whose sender names none: the deployment's cap.
-
-    A bell is at most twice as wide as its mean, rounded up to a unit.
-    """
+    """Return the default maximum of a share: the cap; for a bell, twice its mean, rounded up."""
     if split is not Split.BELL:
         return cap_fen
     return min(cap_fen, -(-2 * total_fen // (count * unit_fen)) * unit_fen)

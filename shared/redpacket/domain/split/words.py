@@ -1,8 +1,8 @@
-"""Random numbers from a seed, the same in every language and version: words of SHAKE-256.
+"""Random numbers from a seed, the same in every language: words of SHAKE-256.
 
-A word is mapped to low..high, both included, by `low + (word * (high - low + 1) >> WORD_BITS)`. The
-bias is below (high - low + 1) / 2^64: under 2^-24 for any amount that the contract admits. That is
-written out where it is used: with a call for each, a million shares would take twice as long.
+A word maps to low..high, inclusive, by `low + (word * (high - low + 1) >> WORD_BITS)`. The bias is
+below 2^-24 for any amount. Callers inline it: a function call would double the time of a million
+shares.
 """
 
 from __future__ import annotations
