@@ -1,1 +1,1 @@
-"""Users and their accounts: deposits and profiles."""
+"""Users and their accounts: deposits, profiles, erasure."""

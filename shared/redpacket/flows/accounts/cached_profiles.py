@@ -1,4 +1,4 @@
-"""Remember nicknames and avatars for some seconds: a crowd looks at the same few takers."""
+"""Process cache of profiles, because a crowd looks at the same few users."""
 
 from __future__ import annotations
 
@@ -9,17 +9,12 @@ from redpacket.ports.accounts import Profile, Profiles
 from redpacket.ports.runtime import Clock
 
 KEPT_MS = 10_000
-"""A new nickname may be shown this much later."""
 
 _SIZE_MAX = 20_000
 
 
 class CachedProfiles:
-    """Caches profiles in one process.
-
-    Missing profiles are not cached: senders and takers have one, but a read may come too early
-    to see it.
-    """
+    """Cache that skips missing profiles: an early read may have come before the write."""
 
     def __init__(self, profiles: Profiles, *, clock: Clock) -> None:
         self._profiles = profiles
@@ -28,7 +23,7 @@ class CachedProfiles:
         )
 
     def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
-        """Return the profiles that exist, by user id; reads only those that are not known."""
+        """Return the existing profiles by user id."""
         wanted = dict.fromkeys(user_ids)
         known = {user_id: kept for user_id in wanted if (kept := self._cache.find(user_id))}
         unknown = [user_id for user_id in wanted if user_id not in known]

@@ -1,4 +1,4 @@
-"""Deposit: an operator puts money into another user's account, once per idempotency key."""
+"""Deposit: an operator credits another user's account, once per idempotency key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from redpacket.ports.accounts import Deposits, Ledger, Request
 from redpacket.ports.runtime import Clock
 
 _TRIES = 8
-"""One operator's deposits to one user, side by side: each try loses to another one's success."""
 
 
 def deposit(
@@ -28,11 +27,10 @@ def deposit(
     four_eyes: FourEyes,
     clock: Clock,
 ) -> tuple[str, int]:
-    """Return the transfer's id and the user's balance now.
+    """Return the transfer's id and the user's current balance in fen.
 
-    Raises Forbidden where operators credit themselves, InvalidRequest above *amount_fen_max*, and
-    ApprovalNeededError above what they may move alone, but not for a repeat (I10): the limits may
-    have been lowered since. Raises IdempotencyKeyReused, Busy.
+    Raises Forbidden if operators credit themselves, IdempotencyKeyReused, Busy. A repeat skips the
+    limits (I10): InvalidRequest, ApprovalNeededError.
     """
     if payee.user_id == request.user_id:
         raise Forbidden("you can't credit yourself: another operator must")

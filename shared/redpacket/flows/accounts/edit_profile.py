@@ -1,4 +1,4 @@
-"""Edit a profile: what others see of a user, and can't take for somebody else."""
+"""Profile edits; a nickname must not look like a reserved name."""
 
 from __future__ import annotations
 
@@ -19,11 +19,7 @@ def edit_profile(
     skeleton_of: Callable[[str], str],
     avatar_hosts: Container[str],
 ) -> Profile:
-    """Keep a profile and return it.
-
-    Raises InvalidRequest for a reserved name, or an avatar elsewhere.
-    *skeleton_of* puts one character in place of all that look like it.
-    """
+    """Store a profile. Raises InvalidRequest for a reserved name or a foreign avatar host."""
     errors = []
     if is_reserved(nickname) or is_reserved(nickname, skeleton_of):
         errors.append({"field": "nickname", "message": "is a reserved name, or looks like one"})

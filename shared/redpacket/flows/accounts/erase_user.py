@@ -1,7 +1,6 @@
-"""Erase a user: who they are is forgotten, and what money did stays under their pseudonym.
+"""User erasure: delete personal data and keep money rows under the user's pseudonym.
 
-Each row is told empty by counts that transactions keep, so that an index that is late can't hide
-money. Money that comes later goes to the pseudonym's balance: erasing takes no account away.
+Counters written in transactions prove each list complete, so a stale index can't hide money.
 """
 
 from __future__ import annotations
@@ -31,14 +30,13 @@ def erase_user(
     profiles: Profiles,
     clock: Clock,
 ) -> None:
-    """Erase a user whose account is empty; repeating it is harmless.
+    """Erase a user whose account is empty; *note* is called before the first change.
 
-    *note* is called before the first change. Raises AccountNotEmpty, Unavailable; after the latter
-    a repeat goes on.
+    Raises AccountNotEmpty, Unavailable. A repeat is harmless and completes the erasure.
     """
     outside = _check_empty(user_id, holdings)
     note()
-    # The profile comes last: until then the host's id leads to what is left.
+    # The profile goes last: until then the host's id still finds the remaining rows.
     erasure.erase_payees(user_id, clock.now_ms())
     erasure.erase_outside(outside)
     erasure.erase_audiences(user_id)
@@ -46,10 +44,7 @@ def erase_user(
 
 
 def _check_empty(user_id: str, holdings: Holdings) -> OutsideRows:
-    """Return the rows outside of an account that has nothing, and to which nothing is on its way.
-
-    The counts are read first: what comes between a count and its list can only make them differ.
-    """
+    """Return the external rows of an empty account. Read counters before their lists."""
     standing = holdings.standing(user_id)
     if standing.balance_fen:
         raise AccountNotEmpty("the balance is not 0")
@@ -57,7 +52,7 @@ def _check_empty(user_id: str, holdings: Holdings) -> OutsideRows:
         raise AccountNotEmpty("a packet of theirs has not ended")
     if holdings.count_claims(user_id) > standing.received_count:
         raise AccountNotEmpty("a claim of theirs is not settled")
-    # Of campaigns and prizes, which are not counted as open.
+    # Packets of campaigns and prizes are not counted as open.
     sent = holdings.list_sent(user_id)
     if any(packet.status not in _OVER for packet in sent):
         raise AccountNotEmpty("a packet of theirs has not ended")
@@ -78,6 +73,5 @@ def _check_empty(user_id: str, holdings: Holdings) -> OutsideRows:
 
 
 def _check_complete(found_count: int, count: int, name: str) -> None:
-    """Raise Unavailable where a list lacks what was counted before it was read."""
     if found_count < count:
         raise Unavailable(f"the list of the user's {name} is not up to date yet")

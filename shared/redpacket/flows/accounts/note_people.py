@@ -1,4 +1,4 @@
-"""Keep the way back to takers: the ledger knows them by an id that says nothing."""
+"""Storage of users' profiles from claim messages: the ledger has only a pseudonymous id."""
 
 from __future__ import annotations
 
@@ -14,11 +14,7 @@ from redpacket.ports.runtime import InParallel, Journal
 def note_people(
     refs: Iterable[ShareRef], *, profiles: Profiles, journal: Journal, in_parallel: InParallel
 ) -> set[ShareRef]:
-    """Note the takers that messages name; return the claims whose messages must come again.
-
-    A claim that the sweep queues has no taker: its first message was lost, and the next claim of
-    this taker brings the profile.
-    """
+    """Store the profiles in messages; return the claims to redeliver."""
     named = [ref for ref in refs if ref.taker and ref.taker.host_id]
     takers: dict[Person, int] = {}
     for ref in named:

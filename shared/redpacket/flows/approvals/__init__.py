@@ -1,1 +1,1 @@
-"""What waits for another operator: asked for, approved, rejected."""
+"""Approvals: changes that need a second operator."""

@@ -1,4 +1,4 @@
-"""Apply what was approved: the same flows as without an approval, each of which acts once."""
+"""Application of an approved change by the flow that needs no approval; each acts once."""
 
 from __future__ import annotations
 
@@ -19,10 +19,7 @@ def apply_approval(
     put_prize: Callable[..., Any],
     change_stock: Callable[..., Any],
 ) -> None:
-    """Carry out what *approval* asks for, in the name of who asked.
-
-    Raises what the flow raises: VersionConflict where the version that was shown is gone.
-    """
+    """Apply *approval* for its operator. Raises the flow's errors, such as VersionConflict."""
     asked = approval.asked
     operator = Operator(Person(approval.operator_id), is_approved=True)
     if isinstance(asked, DepositAsked):

@@ -1,4 +1,4 @@
-"""Ask for an approval: what is above an operator's sum of the day waits for another operator."""
+"""Approval requests for changes above an operator's daily limit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ASKED_AGAIN_MAX = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskPorts:
-    """The ports that a question passes."""
+    """Ports of an approval request."""
 
     approvals: Approvals
     clock: Clock
@@ -39,11 +39,10 @@ def ask_approval(
     payee: Person | None = None,
     ports: AskPorts,
 ) -> Approval:
-    """Return the approval that waits for what *operator* asked for, now or before.
+    """Return the pending approval of this change, now or from the first time.
 
-    *asked_of* says what is asked for, of the version that was shown. A request with a key stays
-    what became of it; a PUT may be asked for again after it was rejected. Raises
-    IdempotencyKeyReused.
+    A request with an idempotency key keeps its outcome; a PUT may be requested again after a
+    rejection. Raises IdempotencyKeyReused.
     """
     now_ms, asked = ports.clock.now_ms(), asked_of(needed.version)
     for turn in range(_ASKED_AGAIN_MAX):
@@ -72,7 +71,7 @@ def ask_approval(
 
 
 def _word(asked: Asked) -> str:
-    """Return what a repeat of the question has in common with it."""
+    """Return the part of a request that its repeats share."""
     if isinstance(asked, DepositAsked | StockAsked):
         return f"{type(asked).__name__} {asked.key_hash}"
     return repr(asked)

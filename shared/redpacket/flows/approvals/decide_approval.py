@@ -1,4 +1,4 @@
-"""Approve or reject what another operator asked for; what is approved is applied once."""
+"""Approval or rejection of another operator's change; an approved change is applied once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TRIES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecidePorts:
-    """The ports that a decision passes; *apply* carries out what was asked for, once."""
+    """Ports of a decision; *apply* applies the change once."""
 
     approvals: Approvals
     clock: Clock
@@ -30,10 +30,9 @@ class DecidePorts:
 
 
 def approve(approval_id: str, approver: Operator, *, ports: DecidePorts) -> Approval:
-    """Approve and apply; a repeat, also by a third operator, applies what was cut off.
+    """Approve and apply; a repeat by any operator completes an interrupted application.
 
-    Raises ApprovalNotFound, FourEyesNeeded, VersionConflict where it was decided otherwise or the
-    version that was shown is gone, and what the application raises.
+    Raises ApprovalNotFound, FourEyesNeeded, VersionConflict, and the errors of *apply*.
     """
     approval, is_mine = _decide(approval_id, approver, ApprovalStatus.APPROVED, ports)
     if approval.is_applied:
@@ -41,7 +40,7 @@ def approve(approval_id: str, approver: Operator, *, ports: DecidePorts) -> Appr
     try:
         ports.apply(approval)
     except Rejected as error:
-        # Who comes second may meet what the first has done, and says nothing of it.
+        # A concurrent second call may fail on the effects of the first, so it records nothing.
         if is_mine:
             ports.approvals.mark_refused(approval, error.code)
         raise
@@ -51,14 +50,14 @@ def approve(approval_id: str, approver: Operator, *, ports: DecidePorts) -> Appr
 
 
 def reject(approval_id: str, approver: Operator, *, ports: DecidePorts) -> Approval:
-    """Reject, and return it. Raises ApprovalNotFound, FourEyesNeeded, VersionConflict."""
+    """Reject and return the approval. Raises ApprovalNotFound, FourEyesNeeded, VersionConflict."""
     return _decide(approval_id, approver, ApprovalStatus.REJECTED, ports)[0]
 
 
 def _decide(
     approval_id: str, approver: Operator, status: ApprovalStatus, ports: DecidePorts
 ) -> tuple[Approval, bool]:
-    """Return it as it is decided, and whether this call did so."""
+    """Return the decided approval and whether this call decided it."""
     for _ in range(_TRIES):
         approval = ports.approvals.find_approval(approval_id)
         if approval is None:

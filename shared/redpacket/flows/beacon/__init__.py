@@ -1,1 +1,1 @@
-"""Rounds of the public beacon: named before they exist, fetched, and known by each process."""
+"""Rounds of the public beacon: chosen before they exist, fetched, and cached."""

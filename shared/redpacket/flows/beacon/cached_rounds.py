@@ -1,4 +1,4 @@
-"""Know the rounds of the beacon: a process reads each once, and none before its time."""
+"""Process cache of beacon rounds: each is read once, and none before its time."""
 
 from __future__ import annotations
 
@@ -16,28 +16,27 @@ if TYPE_CHECKING:
     from redpacket.ports.runtime import Clock
 
 _MISSED_FOR_MS = 1_000
-"""A process asks so often for a round that is late, whatever crowd waits for it."""
+"""Milliseconds between two reads of a late round, for any number of waiting users."""
 
 _SIZE_MAX = 1_000
 
 
 class CachedRounds:
-    """The rounds as one process knows them. A missing one is never replaced by another."""
+    """Beacon rounds as this process read them. Another round never replaces a missing one."""
 
     def __init__(self, rounds: Callable[[], Rounds], *, clock: Clock) -> None:
-        """Build *rounds* with the first one that is read: many processes never read one."""
+        """Defer *rounds* to the first read, because many processes never read a round."""
         self._rounds = rounds
         self._clock = clock
         self._found: ProcessCache[tuple[str, int], BeaconRound] = ProcessCache(
             clock.now_ms, size_max=_SIZE_MAX
         )
-        # With the reason.
         self._missed: ProcessCache[tuple[str, int], str] = ProcessCache(
             clock.now_ms, kept_ms=_MISSED_FOR_MS, size_max=_SIZE_MAX
         )
 
     def find(self, chain: BeaconChain, round_no: int) -> BeaconRound | None:
-        """Return a round; None where it is not there. Raises Unavailable, for a second at least."""
+        """Return a round, or None if it is missing. Raises Unavailable, also for a second after."""
         key = chain.chain_hash, round_no
         found = self._found.find(key)
         if found or self._clock.now_ms() < chain.time_ms(round_no):
@@ -58,7 +57,7 @@ class CachedRounds:
         return found
 
     def recall(self, chain: BeaconChain, round_no: int) -> BeaconRound:
-        """Return a day's round. Raises DayNotStarted, and Unavailable where the round is late."""
+        """Return a day's round. Raises DayNotStarted, or Unavailable if the round is late."""
         found = self.find(chain, round_no)
         if found is None:
             late_ms = self._clock.now_ms() - chain.time_ms(round_no)

@@ -1,7 +1,4 @@
-"""Fetch the rounds of the beacon that are due, verify them, and keep them for the draws.
-
-The crowd's functions have no way out to the Internet, so that one function waits for all of them.
-"""
+"""Fetcher of due beacon rounds for the draws, whose functions have no Internet access."""
 
 from __future__ import annotations
 
@@ -14,19 +11,17 @@ from redpacket.ports.beacon import Beacon, Drawing, Rounds
 from redpacket.ports.runtime import Clock, Journal
 
 LOOK_EVERY_MS = 2_000
-"""Who waits is noticed within that, before their round is due."""
 
 RETRY_EVERY_MS = 500
-"""While a round is late: endpoints have it about a second after its time."""
+"""Milliseconds between retries of a late round: endpoints publish about a second late."""
 
 _LATE_MS_MAX = 4_000
-"""So long after its time a run may still begin to ask: where endpoints hang, each round takes some
-seconds. The newest round comes first."""
+"""Milliseconds past its end in which a run may start another fetch, newest round first."""
 
 
 @dataclass(frozen=True, slots=True)
 class FetchReport:
-    """What one run did: rounds that it kept, and those that it still waits for."""
+    """Numbers of rounds that one run stored, and that are still missing."""
 
     kept_count: int
     missing_count: int
@@ -41,7 +36,7 @@ def fetch_rounds(
     clock: Clock,
     journal: Journal,
 ) -> FetchReport:
-    """Keep each round that becomes due while there is time; the next run fetches the others."""
+    """Store every round that becomes due within the time; the next run fetches the rest."""
     stop_at_ms = clock.now_ms() + time_left_ms
     there: set[int] = set()
     kept_count = 0
@@ -71,7 +66,7 @@ def fetch_rounds(
 
 
 def _keep(round_no: int, chain: BeaconChain, beacon: Beacon, rounds: Rounds) -> bool | None:
-    """Keep a round, and tell whether that is new; None where no endpoint has it by now."""
+    """Store a round and return whether it is new, or None if no endpoint has it yet."""
     if rounds.find(chain.chain_hash, round_no):
         return False
     found = beacon.fetch(round_no)
@@ -82,7 +77,7 @@ def _keep(round_no: int, chain: BeaconChain, beacon: Beacon, rounds: Rounds) -> 
 
 
 def _due(campaigns: list[Drawing], chain: BeaconChain, now_ms: int) -> set[int]:
-    """Return the rounds of today, whose time has come, of the campaigns that draw now."""
+    """Return the due rounds of today for the campaigns that draw now."""
     due = set()
     for campaign in campaigns:
         if campaign.beacon.chain != chain:

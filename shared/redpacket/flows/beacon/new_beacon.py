@@ -1,4 +1,4 @@
-"""Name the rounds of a new campaign, none of which exists yet."""
+"""Beacon of a new campaign; none of its rounds exists yet."""
 
 from __future__ import annotations
 
@@ -10,10 +10,6 @@ from redpacket.ports.runtime import Clock
 def new_beacon(
     timezone: str, *, chain: BeaconChain, rounds: Rounds, clock: Clock
 ) -> CampaignBeacon:
-    """Return what a campaign that is created now draws by.
-
-    No later round was verified: no named round is there yet, also where this machine's clock is
-    behind.
-    """
+    """Return the beacon of a campaign created now, after the newest verified round."""
     newest_ms = chain.time_ms(rounds.find_newest_no(chain.chain_hash))
     return CampaignBeacon(chain, max(clock.now_ms(), newest_ms), timezone)

@@ -1,1 +1,1 @@
-"""Campaigns and their lotteries: edited, preheated, drawn, shown."""
+"""Campaigns and their lotteries: edit, preheat, draw, read."""

@@ -1,4 +1,4 @@
-"""Apply an operator's edit: write it, bring it into the cache, and return what is there then."""
+"""Operator edits: write the edit, update the cache, and return the new state."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from redpacket.ports.runtime import Journal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditPorts(CampaignPorts):
-    """The ports that write a campaign, show it and load it."""
+    """Ports that write, read, and load a campaign."""
 
     draw_cache: DrawCache
     journal: Journal
@@ -36,12 +36,12 @@ def apply_campaign(
     *,
     ports: EditPorts,
 ) -> tuple[WatchedLottery, bool]:
-    """Edit a campaign; return it as operators see it, and whether it is new."""
+    """Edit a campaign; return its operator view and whether it is new."""
     campaign, is_new = edit_campaign(plan, budget_fen, version, operator, draw_beacon, ports=ports)
     found = _watch(plan.campaign_id, ports)
     if found.lottery.table.prizes:
         load_edited(plan.campaign_id, ports=ports)
-    # Budget and version are this edit's, whatever others have edited since.
+    # Return this edit's budget and version, even after a concurrent edit.
     return replace(found, campaign=campaign), is_new
 
 
@@ -53,7 +53,7 @@ def apply_prize(
     prize_ports: PrizePorts,
     ports: EditPorts,
 ) -> tuple[Prize, PrizeStock, bool]:
-    """Put or edit a prize; return it with its stock, and whether it is new."""
+    """Create or edit a prize; return it with its stock and whether it is new."""
     prize, is_new = put_prize(plan, version, operator, ports=prize_ports)
     return prize, _load_prize(prize, ports), is_new
 
@@ -69,7 +69,7 @@ def apply_stock(
     prize_ports: PrizePorts,
     ports: EditPorts,
 ) -> tuple[Prize, PrizeStock]:
-    """Change a prize's stock; return the prize with what is left of it."""
+    """Change a prize's stock; return the prize and its remaining stock."""
     prize = change_stock(
         campaign_id, prize_id, delta, version, operator, request, ports=prize_ports
     )
@@ -87,7 +87,7 @@ def apply_decision(
     winner_ports: WinnerPorts,
     ports: EditPorts,
 ) -> Winner:
-    """Decide about a unit that was won; one that is forfeited can be drawn at once."""
+    """Decide on a won unit. A forfeited unit can be drawn again at once."""
     winner = decide_winner(
         campaign_id, prize_id, unit_no, status, note, operator, ports=winner_ports
     )
@@ -97,10 +97,7 @@ def apply_decision(
 
 
 def load_edited(campaign_id: str, *, ports: EditPorts) -> None:
-    """Bring what the ledger has into the cache, so that draws use it at once.
-
-    A cache that is away fails no edit: it is written, and the cache loads it when it is asked.
-    """
+    """Load the ledger's state into the cache. An unavailable cache fails no edit."""
     try:
         load_campaign(
             campaign_id, draws=ports.draws, claim_cache=ports.draw_cache, clock=ports.clock

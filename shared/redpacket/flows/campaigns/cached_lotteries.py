@@ -1,8 +1,7 @@
-"""Know what users may see of a lottery as it was some seconds ago: one read, of any number of wins.
+"""Process cache of users' views of lotteries: one read for any number of wins.
 
-The packed row has the table and, noted beside it, what is sold out. While the cache has the
-lottery, it has newer data. A reader of an old note writes a new one: once for each prize that sells
-out, not with the draws.
+The packed row has the table and a note of sold-out prizes. A reader that finds the note outdated
+replaces it: one write per sold-out prize, not per draw.
 """
 
 from __future__ import annotations
@@ -16,18 +15,14 @@ from redpacket.ports.campaigns import DrawCache, Draws
 from redpacket.ports.runtime import Clock, Journal
 
 KEPT_MS = 4_000
-"""Users see an edit within that, as with a switch, and pages cost each process as little."""
+"""Milliseconds until users see an edit."""
 
 _SIZE_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Lottery:
-    """A campaign with its prizes, some seconds old.
-
-    *sold_out* are the ids of prizes of which every unit is won. *day* is today in the campaign's
-    time zone.
-    """
+    """Users' view of a campaign: *sold_out* are prize ids, *day* is today in its time zone."""
 
     table: LotterySnapshot
     sold_out: frozenset[str]
@@ -35,12 +30,12 @@ class Lottery:
 
     @property
     def commitment(self) -> str | None:
-        """The commitment to the seeds of all days; None where there are no prizes."""
+        """Commitment to the seeds of all days, or None without prizes."""
         return self.table.commitment if self.table.prizes else None
 
 
 class CachedLotteries:
-    """The lotteries as users of one process see them; without the store the last page holds."""
+    """Lotteries as this process read them; an old value is used while the store is unavailable."""
 
     def __init__(
         self, draws: Draws, claim_cache: DrawCache, *, clock: Clock, journal: Journal
@@ -54,8 +49,7 @@ class CachedLotteries:
         )
 
     def recall(self, campaign_id: str) -> Lottery:
-        """Return a lottery as users see it. Raises CampaignNotFound; Unavailable if never read."""
-        # A process of Lambda has one request at a time; elsewhere the others wait for the first.
+        """Return a lottery. Raises CampaignNotFound; Unavailable if it was never read."""
         return self._cache.read_in_turn(
             campaign_id,
             self._read,
@@ -82,7 +76,7 @@ class CachedLotteries:
         return Lottery(table, seen.sold_out, day)
 
     def _sold_out(self, table: LotterySnapshot, note: PageNote) -> frozenset[str]:
-        """Ask the cache; where it does not know, take what was noted."""
+        """Return the sold-out prizes from the cache or, failing that, from the note."""
         campaign_id = table.campaign.campaign_id
         try:
             issued = self._claim_cache.count_issued(
@@ -96,7 +90,7 @@ class CachedLotteries:
         return frozenset(
             prize.prize_id
             for prize in table.prizes
-            # The cache may lack a prize that an operator just put.
+            # The cache may lack a prize that was just created.
             if issued.get(prize.prize_id, 0) >= prize.total
         )
 

@@ -1,4 +1,4 @@
-"""Know a lottery as it was some seconds ago, to draw by it: its table, and a day's seed."""
+"""Process cache of lotteries for draws: the prize table and the seed of a day."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ from redpacket.ports.campaigns import Draws
 from redpacket.ports.runtime import Clock, Journal
 
 KEPT_MS = 10_000
-"""A draw by a newer table reads it at once; so late is only what the cache has missed, too.
-
-Every process reads the packed row that often.
-"""
+"""Milliseconds between reads of the packed row; a draw by a newer table reads it at once."""
 
 _SIZE_MAX = 100
 
 
 class CachedSnapshots:
-    """The lotteries as one process knows them; where the store is away the last value holds."""
+    """Lotteries as this process read them; an old value is used while the store is unavailable."""
 
     def __init__(self, draws: Draws, *, clock: Clock, journal: Journal) -> None:
         self._draws = draws
@@ -31,9 +28,9 @@ class CachedSnapshots:
         )
 
     def recall(self, campaign_id: str, version_min: int = 0) -> LotterySnapshot:
-        """Return a campaign with its prizes; not older than *version_min*, which somebody saw.
+        """Return a campaign with its prizes, in *version_min* or newer.
 
-        Raises CampaignNotFound; Unavailable where it was never read.
+        Raises CampaignNotFound; Unavailable if it was never read.
         """
         known = self._tables.find(campaign_id)
         if known and known.version >= version_min:

@@ -1,4 +1,4 @@
-"""Correct the cache of draws by the ledger, which is right where the two disagree."""
+"""Repair of the draw cache from the ledger, which is right if the two disagree."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from redpacket.flows.campaigns.draw_ports import DrawPorts
 
 _LOAD_LIFE_MS = 2_000
-"""Who loads a campaign has so much time, until another one may try."""
+"""Milliseconds that a loader has until another may try."""
 
 
 def load_alone(campaign_id: str, ports: DrawPorts) -> None:
-    """Load a campaign that the cache has lost, alone; the others wait."""
+    """Load a lost campaign. Raises Unavailable while another caller loads it."""
     if not ports.claim_cache.begin_load(campaign_id, _LOAD_LIFE_MS):
         raise Unavailable("the campaign is being loaded")
     ports.journal.event("campaign_loaded", campaign_id=campaign_id)
@@ -24,13 +24,13 @@ def load_alone(campaign_id: str, ports: DrawPorts) -> None:
 
 
 def undo(ask: DrawAsk, ports: DrawPorts, *, is_unit_free: bool) -> None:
-    """Forget an attempt that did not become durable; a free unit is offered again."""
+    """Undo an attempt that did not become durable; a free unit is offered again."""
     ports.claim_cache.undo(ask, is_unit_free=is_unit_free)
     correct_player(ask, ports)
 
 
 def correct_player(ask: DrawAsk, ports: DrawPorts) -> Player:
-    """Bring the cache's counts of the user to the ledger's."""
+    """Set the cache's counts of the user to the ledger's."""
     player = ports.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name)
     ports.claim_cache.set_player(ask, player)
     return player

@@ -1,7 +1,6 @@
-"""Decide what becomes of goods that were won: handed over, or forfeited and drawn again.
+"""Decision on won goods: handed over, or forfeited and drawn again.
 
-A forfeited unit keeps its winner, and its prize gets one more unit in the same transaction: nothing
-that was won is ever undone.
+A forfeited unit keeps its winner, and the same transaction adds one unit to the prize.
 """
 
 from __future__ import annotations
@@ -24,12 +23,11 @@ from redpacket.ports.operators import Winners
 from redpacket.ports.runtime import Clock
 
 _TRIES = 4
-"""Operators decide by hand: two at once are rare, and each try loses to somebody's success."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WinnerPorts:
-    """The ports that a decision passes."""
+    """Ports of a decision."""
 
     winners: Winners
     draws: Draws
@@ -46,10 +44,10 @@ def decide_winner(
     *,
     ports: WinnerPorts,
 ) -> Winner:
-    """Return the winner of a unit as it is decided, now or before.
+    """Return the decided winner of a unit, now or from the first time.
 
-    Raises CampaignNotFound where no one won such a unit, InvalidRequest for cash, VersionConflict
-    where it was decided otherwise.
+    Raises CampaignNotFound without such a winner, InvalidRequest for cash, VersionConflict if it
+    was decided otherwise.
     """
     for _ in range(_TRIES):
         prize = _goods_of(campaign_id, prize_id, ports.draws)

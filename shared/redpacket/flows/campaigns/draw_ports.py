@@ -1,4 +1,4 @@
-"""What a draw needs from outside, and what it carries from step to step."""
+"""Ports of a draw, and its state between steps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawPorts:
-    """The ports that every draw passes."""
+    """Ports of every draw."""
 
     claim_cache: DrawCache
     draws: Draws
@@ -33,10 +33,7 @@ class DrawPorts:
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One try to draw: what is asked, what the ledger knew before, and which key names it.
-
-    *audience* is of the table by which the user may draw.
-    """
+    """One draw request with the ledger's state before it; *audience* is of the table in use."""
 
     drawer: Person
     key_hash: str

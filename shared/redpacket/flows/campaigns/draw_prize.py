@@ -1,7 +1,6 @@
 """Draw (抽): the cache chooses, the ledger makes it durable, then the user gets the outcome.
 
-Where the two disagree, because the cache lost its tail in a failover or died between two steps,
-the ledger is right and the cache is corrected.
+If the two disagree after a failover or a cutoff, the ledger wins and the cache is repaired.
 """
 
 from __future__ import annotations
@@ -39,32 +38,31 @@ if TYPE_CHECKING:
     from redpacket.flows.campaigns.draw_ports import DrawPorts
 
 _TRIES = 4
-"""Each repair leaves the cache right for this user, so a second try is rare and a fourth unseen."""
+"""Tries per draw. Each repair fixes the cache for this user, so a second is rare."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What a user is told: *attempts_left* of today, None where there is no limit."""
+    """Result for the user; *attempts_left* today is None without a limit."""
 
     draw: Draw
     attempts_left: int | None
 
 
 def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPorts) -> Drawn:
-    """Return the draw of this user and key, the same one whenever they ask.
+    """Return the draw of this user and key, always the same one.
 
-    A new key gets the user's next number of the day, whose point no key can change. What another
-    request left unfinished is that number still. Raises CampaignNotFound, CampaignNotStarted,
-    CampaignEnded, CampaignPaused, NotInAudience, AttemptsExhausted; DayNotStarted until the day's
-    round is there; Unavailable where the outcome is unknown, and asking again gives the one true
-    answer.
+    A new key gets the user's next draw number of the day, whose point no key can change; an
+    unfinished request keeps its number. Raises CampaignNotFound, CampaignNotStarted, CampaignEnded,
+    CampaignPaused, NotInAudience, AttemptsExhausted, DayNotStarted. After Unavailable the outcome
+    is unknown; a retry returns it.
     """
     status: DrawStatus | None = None
     for _ in range(_TRIES):
-        # Read again at every try: the cache may be on the next day, or have a newer table.
+        # Read in every try: the cache may be on the next day or have a newer table.
         table = started_table(campaign_id, ports)
         day = draw_day(table.campaign, ports.clock.now_ms())
-        # Before the ledger: a crowd that waits for it costs nothing.
+        # Before the ledger, so that a waiting crowd causes no reads.
         round_ = _round_of(table.campaign, day, ports)
         attempt = ports.draws.find_attempt(
             campaign_id,
@@ -93,10 +91,10 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
 
 
 def _round_of(campaign: CampaignPlan, day: DrawDay, ports: DrawPorts) -> BeaconRound | None:
-    """Return the round that the day's draws take; None without a beacon.
+    """Return the beacon round of the day's draws, or None without a beacon.
 
-    Raises DayNotStarted and Unavailable while the campaign gives. Otherwise a missing round is None
-    too: users who have drawn before still get their draw.
+    Raises DayNotStarted or Unavailable only while the campaign runs, so earlier draws stay
+    readable.
     """
     if campaign.beacon is None:
         return None
@@ -126,6 +124,5 @@ def _ask(
 
 
 def _attempts_left_after(player: Player, table: LotterySnapshot) -> int | None:
-    """Return what a draw leaves: *player* was read before it, and its number was the next one."""
     drawn = replace(player, attempt_count=player.attempt_count + 1)
     return attempts_left(table.campaign.rules, drawn)

@@ -1,4 +1,4 @@
-"""Edit a campaign's list of users: who may take part, or who may not."""
+"""Edits of a campaign's list of allowed or denied users."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from redpacket.ports.campaigns import Campaigns
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """A campaign's list: how many users it has, and what it is for."""
+    """Size and mode of a campaign's list."""
 
     size: int
     mode: AudienceMode | None
@@ -31,10 +31,10 @@ def edit_audience(
     cache: AudienceCache,
     load_lottery: Callable[[str], None],
 ) -> Audience:
-    """Edit the list, then what it is for; repeating it is harmless.
+    """Edit the list, then its mode (None keeps it); repeating it is harmless.
 
-    *mode* None leaves it as it is. Raises CampaignNotFound, InvalidRequest; Unavailable where the
-    cache may have missed the edit: a repeat brings it.
+    Raises CampaignNotFound, InvalidRequest; Unavailable if the cache may lack the edit, which a
+    repeat fixes.
     """
     campaign = get_campaign(campaign_id, campaigns=campaigns)
     if both := set(add) & set(remove):

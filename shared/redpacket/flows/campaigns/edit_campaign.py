@@ -1,4 +1,4 @@
-"""Create a campaign, or edit it while it runs, and find it."""
+"""Creation, edits, and lookup of campaigns."""
 
 from __future__ import annotations
 
@@ -26,19 +26,18 @@ from redpacket.ports.packets import Packets
 from redpacket.ports.runtime import Clock
 
 _AT_ONCE = 100
-"""Packets that one call of DynamoDB reads at most."""
+"""DynamoDB's limit of rows per batch read."""
 
 _TRIES = 4
-"""Operators edit by hand: two at once are rare, and each try loses to somebody's success."""
 
 
 NewBeacon: TypeAlias = Callable[[str], CampaignBeacon]
-"""Makes what a campaign in a time zone draws by, if it is created now."""
+"""Factory of a new campaign's beacon for a time zone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignPorts:
-    """The ports that write a campaign; *new_beacon* is None where the deployment has no beacon."""
+    """Ports that write a campaign; *new_beacon* is None if the deployment has no beacon."""
 
     campaigns: Campaigns
     draws: Draws
@@ -58,20 +57,17 @@ def edit_campaign(
     *,
     ports: CampaignPorts,
 ) -> tuple[Campaign, bool]:
-    """Write *plan*, and return the campaign as it is then, and whether it is new.
+    """Write *plan*; return the campaign and whether it is new.
 
-    *budget_fen* None leaves the budget as it is; it is 0 at first. *version* None edits whatever is
-    there. *draw_beacon* None keeps what the campaign draws by; a new one draws by the default of
-    the deployment, where it has a beacon. Cash prizes last until its end, wherever it is moved:
-    wherever this is cut off, no cash ends before its campaign, and a repeat does what is left.
-    Raises Forbidden where *operator* may not change that; ApprovalNeededError above what they may
-    move alone; VersionConflict; InvalidRequest where more than the new budget is in packets, where
-    the days of a lottery or its beacon would change, where there is no beacon, and where a later
-    end comes too late for its cash.
+    *version* None skips the version check. Other None values keep the current budget (initially 0)
+    or beacon (initially the deployment's). Cash prizes end with the campaign: after a cutoff they
+    end later, never earlier, and a repeat completes the edit. Raises Forbidden,
+    ApprovalNeededError, VersionConflict, and InvalidRequest for a budget below the money in
+    packets, a changed beacon or time zone, or an end too late for closed cash prizes.
     """
     campaigns, draws, packets, clock = ports.campaigns, ports.draws, ports.packets, ports.clock
     for _ in range(_TRIES):
-        # Before the campaign: where another edit comes in between, its table is a newer one.
+        # Before the campaign, so that a concurrent edit is noticed by the table's version.
         table = draws.find_table(plan.campaign_id)
         before = campaigns.find_campaign(plan.campaign_id)
         if before is None:
@@ -113,7 +109,7 @@ def get_campaign(campaign_id: str, *, campaigns: Campaigns) -> Campaign:
 
 
 def _end_with_campaign(campaign_id: str, draws: Draws, packets: Packets) -> None:
-    """Move cash to the end that the newest edit set, which may be another operator's."""
+    """Move cash prizes to the newest edit's end, which may be another operator's."""
     if table := draws.find_table(campaign_id):
         for packet_id in _packet_ids(table):
             packets.reschedule(packet_id, table.campaign.ends_at_ms, table.version)
@@ -122,11 +118,9 @@ def _end_with_campaign(campaign_id: str, draws: Draws, packets: Packets) -> None
 def _keep_cash(
     table: LotterySnapshot, after: Campaign, before: Campaign, draws: Draws, packets: Packets
 ) -> None:
-    """Let cash last until a later end, before the edit is written.
+    """Extend cash prizes before a later end is written, so that a cutoff never ends them early.
 
-    So an edit that is cut off leaves cash that ends too late, and not too early. Where another edit
-    is faster, that one sets the end. Raises InvalidRequest where cash has begun to go back, of
-    which no unit could be paid.
+    Raises InvalidRequest if refunds of cash have begun.
     """
     packet_ids = list(_packet_ids(table))
     if after.ends_at_ms <= before.ends_at_ms or not packet_ids:
@@ -138,7 +132,7 @@ def _keep_cash(
         # It may have begun to close in between.
         _check_cash_is_there(packet_ids, packets)
     except InvalidRequest:
-        # No extension can succeed any more, so that none needs the later end.
+        # No extension can succeed now, so no cash prize needs the later end.
         for packet_id in packet_ids:
             packets.reschedule(packet_id, before.ends_at_ms, table.version + 1)
         _end_with_campaign(table.campaign.campaign_id, draws, packets)
@@ -165,15 +159,15 @@ def _new_beacon(
 
 
 def _check_beacon(draw_beacon: DrawBeacon | None, before: Campaign) -> None:
-    # Or an operator who knows a round could choose whether it counts.
+    # Otherwise, an operator who knows a round could choose whether it counts.
     if draw_beacon not in {None, before.draw_beacon}:
         kept = f"never changes: it is {before.draw_beacon}"
         raise InvalidRequest([{"field": "draw_beacon", "message": kept}])
 
 
 def _check_timezone(after: Campaign, before: Campaign) -> None:
-    # Another zone may end a day early, whose seed would be shown while it is still drawn with; and
-    # its days have other rounds of the beacon, some of which are known.
+    # Another zone may end a day early and reveal a seed still in use, and has rounds that may
+    # already be known.
     if after.timezone != before.timezone:
         kept = f"never changes once there are prizes or a beacon: it is {before.timezone}"
         raise InvalidRequest([{"field": "timezone", "message": kept}])
@@ -186,7 +180,7 @@ def _packet_ids(table: LotterySnapshot) -> Iterator[str]:
 def _is_made(
     plan: CampaignPlan, budget_fen: int | None, version: int | None, found: Campaign
 ) -> bool:
-    """Tell whether this edit of *version* is what was found: its first answer was lost, then."""
+    """Return whether this edit of *version* was already applied: its first answer was lost."""
     return (
         version is not None
         and found.version == version + 1
@@ -196,7 +190,7 @@ def _is_made(
 
 
 def _action(operator: Operator, after: Campaign, before: Campaign | None, clock: Clock) -> Action:
-    # What is left of the budget moves by itself.
+    # The remaining budget changes without edits.
     facts = [
         {**asdict(campaign), "budget_left_fen": None} if campaign else None
         for campaign in (before, after)
@@ -217,7 +211,7 @@ def _spend(
     action: Action,
     four_eyes: FourEyes,
 ) -> Allowance | None:
-    """Count what the budget gets more. Raises ApprovalNeededError."""
+    """Count a budget increase. Raises ApprovalNeededError."""
     had_fen, version = (before.budget_fen, before.version) if before else (0, 0)
     return four_eyes.spend(
         operator,
@@ -229,7 +223,7 @@ def _spend(
 
 
 def _check_duties(operator: Operator, after: Campaign, before: Campaign | None) -> None:
-    """Let each role change its own half: the plan, or the money."""
+    """Require the operator's duty for each half: the plan or the money."""
     if before is None or _planned(after) != _planned(before):
         operator.require(Duty.OPERATE)
     if after.budget_fen != (before.budget_fen if before else 0):
@@ -237,7 +231,7 @@ def _check_duties(operator: Operator, after: Campaign, before: Campaign | None) 
 
 
 def _check_version(version: int | None, before: Campaign | None) -> None:
-    # Version 0, which only an approval names, is of none.
+    # Version 0, which only an approval uses, means that no campaign exists.
     if version is not None and version != (before.version if before else 0):
         raise VersionConflict(
             f"it has version {before.version} by now" if before else "it does not exist"
@@ -258,11 +252,11 @@ def _edited(plan: CampaignPlan, budget_fen: int | None, before: Campaign | None)
         budget_fen=budget_fen,
         budget_left_fen=left_fen,
         version=version + 1,
-        # Edited with the list: the journal and approvals must not name it here.
+        # Edited with the list, so it must not appear in the audit log or approvals here.
         audience_mode=before.audience_mode if before else None,
     )
 
 
 def _planned(plan: CampaignPlan) -> dict[str, Any]:
-    """Return what of a plan an operator decides, also of a whole campaign."""
+    """Return the fields of a plan that an operator decides."""
     return {field.name: getattr(plan, field.name) for field in fields(CampaignPlan)}

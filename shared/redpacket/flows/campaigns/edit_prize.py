@@ -1,9 +1,8 @@
-"""Put a prize into a campaign, or edit it while people draw, and change its stock by deltas.
+"""Edits of prizes and their stock while users draw.
 
-A cash prize is funded first: an equal packet of the operator's money, a share for every unit, which
-lives as long as the campaign and goes back to the operator if it is not won. If a call dies between
-the two, its repeat finds the packet by its request; without a repeat the money goes back at the
-campaign's end. Units are added only while their packet is open.
+A cash prize is funded first: an equal packet of the operator's money with one share per unit, which
+ends with the campaign and is then refunded if not won. After a cutoff in between, a repeat finds
+the packet by its request. Units are added only while their packet is open.
 """
 
 from __future__ import annotations
@@ -49,12 +48,11 @@ from redpacket.ports.packets import Packets
 from redpacket.ports.runtime import Clock
 
 _TRIES = 4
-"""Operators edit by hand: two at once are rare, and each try loses to somebody's success."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrizePorts:
-    """The ports that every edit of a prize passes."""
+    """Ports of prize edits."""
 
     draws: Draws
     funding: Funding
@@ -69,12 +67,11 @@ class PrizePorts:
 def put_prize(
     plan: Prize, version: int | None, operator: Operator, *, ports: PrizePorts
 ) -> tuple[Prize, bool]:
-    """Write *plan*, and return the prize and whether it is new.
+    """Write *plan*; return the prize and whether it is new.
 
-    *version* None edits whatever is there. Kind, amount and total never change here:
-    `change_stock` changes the stock. Raises CampaignNotFound, VersionConflict, InvalidRequest,
-    Forbidden where *operator* may not do that; for cash also CampaignEnded, InsufficientFunds, and
-    ApprovalNeededError above what they may move alone.
+    *version* None skips the version check. Kind, amount, and total never change here. Raises
+    CampaignNotFound, VersionConflict, InvalidRequest, Forbidden; for cash also CampaignEnded,
+    InsufficientFunds, ApprovalNeededError.
     """
     check_prize_id(plan.prize_id)
 
@@ -92,7 +89,7 @@ def put_prize(
             raise _invalid("prize_id", f"a campaign has at most {PRIZES_MAX} prizes")
         operator.require(_duty_of_stock(plan))
         _check_amount(plan, ports)
-        # One request id for all repeats, also of other operators: no user has such an id.
+        # One request id for all repeats, also of other operators; no user has this id.
         asked = _Asked(f"{plan.campaign_id}#{plan.prize_id}", "put")
         created = replace(plan, version=1, packets=())
         return _funded(_Edit(created, None), campaign, operator, asked, ports)
@@ -112,15 +109,15 @@ def change_stock(
     *,
     ports: PrizePorts,
 ) -> Prize:
-    """Add *delta* units to a prize, or remove units that are not won, once per *request*.
+    """Add *delta* units to a prize, or remove units not yet won, once per *request*.
 
-    A repeat returns the prize as it was put then. More cash is funded; less comes back at the
-    campaign's end, and pays for units that are added before. What the cache has handed out at this
-    moment is won all the same. Raises CampaignNotFound, VersionConflict, InvalidRequest, Forbidden,
-    IdempotencyKeyReused, Busy; of cash CampaignEnded and InsufficientFunds.
+    A repeat returns the first result. More cash is funded; removed cash funds later additions, or
+    is refunded at the campaign's end. Units already granted by the cache are still won. Raises
+    CampaignNotFound, VersionConflict, InvalidRequest, Forbidden, IdempotencyKeyReused, Busy; for
+    cash also CampaignEnded, InsufficientFunds.
     """
     check_prize_id(prize_id)
-    # With the path: the same key for another prize is not a repeat.
+    # Includes the path: the same key for another prize is not a repeat.
     request = replace(request, body_hash=_digest(campaign_id, prize_id, request.body_hash))
     if changed := ports.draws.find_put(request):
         return changed
@@ -149,7 +146,7 @@ def change_stock(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """Who asks for a funding, and by which word of theirs: both the same for a repeat."""
+    """Identity of a funding request, equal for its repeats."""
 
     user_id: str
     word: str
@@ -157,7 +154,7 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """A prize before and after an edit; *spent* counts the money that it takes."""
+    """A prize before and after an edit; *spent* is the operator's allowance after it."""
 
     after: Prize
     before: Prize | None
@@ -171,7 +168,7 @@ def _write(
     request: Request | None,
     ports: PrizePorts,
 ) -> tuple[Prize, Prize | None]:
-    """Write what *edited* makes of a campaign's prizes; start again if another edit was faster."""
+    """Write the edit, and start again after a concurrent one."""
     for _ in range(_TRIES):
         table = ports.draws.find_table(campaign_id)
         if table is None:
@@ -190,7 +187,7 @@ def _write(
 def _funded(
     edit: _Edit, campaign: CampaignPlan, operator: Operator, asked: _Asked, ports: PrizePorts
 ) -> _Edit:
-    """Return a prize whose every unit has a share, with a packet more where some have none."""
+    """Return the edit with a new packet if some units have no share yet."""
     prize, before = edit.after, edit.before
     count = prize.total - sum(count for _, count in prize.packets)
     if prize.kind is not PrizeKind.PACKET or count <= 0:
@@ -214,9 +211,9 @@ def _funded(
 
 
 def _fund(packet: Packet, user_id: str, wanted: tuple[str, ...], ports: PrizePorts) -> str:
-    """Return the open packet of what is *wanted*: one left by a cut-off call, or a new one.
+    """Fund the *wanted* packet once, or return the open one that an interrupted call left.
 
-    A packet that was left may have been refunded since: then a new one is funded, once.
+    If that packet was refunded since, fund a new one, also once.
     """
     while True:
         digest = _digest("prize", *wanted)
@@ -271,24 +268,23 @@ def _changes(after: Prize, before: Prize | None) -> tuple[Change, ...]:
 
 
 def _duty_of_stock(prize: Prize) -> Duty:
-    """Return whose duty the units of a prize are: cash is money."""
     return Duty.TREASURY if prize.kind is PrizeKind.PACKET else Duty.OPERATE
 
 
 def _is_made(plan: Prize, version: int | None, found: Prize) -> bool:
-    """Tell whether this edit of *version* is what was found: its first answer was lost, then."""
+    """Return whether this edit of *version* was already applied: its first answer was lost."""
     made = replace(plan, version=found.version, packets=found.packets)
     return version is not None and found.version == version + 1 and found == made
 
 
 def _check_amount(prize: Prize, ports: PrizePorts) -> None:
-    """Refuse new money in shares above the limit; what is there may be edited, and turned off."""
+    """Reject new money above the limit; existing prizes may still be edited."""
     if (prize.amount_fen or 0) > ports.share_fen_max:
         raise _invalid("amount_fen", f"is above {ports.share_fen_max}")
 
 
 def _check_version(version: int | None, before: Prize | None) -> None:
-    # Version 0, which only an approval names, is of none.
+    # Version 0, which only an approval uses, means that no prize exists.
     if version is not None and version != (before.version if before else 0):
         raise VersionConflict(
             f"it has version {before.version} by now" if before else "it does not exist"
@@ -296,7 +292,7 @@ def _check_version(version: int | None, before: Prize | None) -> None:
 
 
 def _check_unchanged(plan: Prize, before: Prize) -> None:
-    """Refuse what would change the money of units, or overwrite the stock."""
+    """Reject changes to the units' money or the stock."""
     kept = {
         "kind": "never changes",
         "amount_fen": "never changes",

@@ -1,4 +1,4 @@
-"""Help (助力): a friend says a campaign's phrase, and the sharer may draw once more."""
+"""Help (助力): a friend enters a campaign's passphrase and gives the inviter one more draw."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from redpacket.ports.runtime import Clock, Journal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HelpPorts:
-    """The ports that every help passes."""
+    """Ports of a help."""
 
     claim_cache: DrawCache
     draws: Draws
@@ -39,10 +39,7 @@ class HelpPorts:
 
 @dataclass(frozen=True, slots=True)
 class Helped:
-    """What a helper is told: *attempts_left* are the inviter's of today, None without a limit.
-
-    *status* is HELPED or HELPED_BEFORE.
-    """
+    """Result for the helper; *attempts_left* are the inviter's today, None without a limit."""
 
     status: HelpStatus
     attempts_left: int | None
@@ -51,9 +48,9 @@ class Helped:
 def help_inviter(
     campaign_id: str, helper_id: str, inviter_id: str, said: str, *, ports: HelpPorts
 ) -> Helped:
-    """Give the inviter one more attempt today, once per pair for ever.
+    """Give the inviter one more attempt today, once per pair of users ever.
 
-    Raises CampaignNotFound, CampaignNotStarted, CampaignEnded, CampaignPaused; SelfHelp,
+    Raises CampaignNotFound, CampaignNotStarted, CampaignEnded, CampaignPaused, SelfHelp,
     PassphraseMismatch, RateLimited, HelpQuotaExhausted.
     """
     campaign = ports.tables.recall(campaign_id).campaign
@@ -78,7 +75,7 @@ def help_inviter(
 def _check_phrase(campaign: CampaignPlan, helper_id: str, said: str, ports: HelpPorts) -> None:
     if campaign.passphrase is None:
         raise PassphraseMismatch("this campaign has no passphrase")
-    # While the cache can't count, no guesses are allowed.
+    # No guesses are allowed while the cache can't count.
     require_rate(PASSPHRASE_TRIES, f"{helper_id}:{campaign.campaign_id}", limits=ports.limits)
     similarity = ports.phrases.similarity
     if not is_exact(said, campaign.passphrase) and not is_alike(
@@ -91,5 +88,5 @@ def _tell_cache(ask: DrawAsk, player: Player, ports: HelpPorts) -> None:
     try:
         ports.claim_cache.set_player(ask, player)
     except Unavailable as error:
-        # A user whom the cache refuses is looked up in the ledger before the refusal is told.
+        # The ledger is read before this user gets a refusal of the cache.
         ports.journal.failure("player_not_corrected", error, campaign_id=ask.campaign_id)

@@ -1,4 +1,4 @@
-"""Judge what the cache answers to a draw: a draw, a refusal, or a cache that is to be corrected."""
+"""Validation of the cache's answer to a draw: accept it, refuse, or repair the cache."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def judge_answer(
     tried: Try, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts
 ) -> tuple[Draw, LotterySnapshot] | None:
-    """Return the draw to write, and its table; None where the cache has been corrected.
+    """Return the draw to write and its table, or None after repairing the cache.
 
-    Raises what the cache refuses, where it is right.
+    Raises the cache's refusal if it is right.
     """
     ask = tried.ask
     if outcome.status is DrawStatus.CAMPAIGN_NOT_LOADED:
@@ -34,11 +34,11 @@ def judge_answer(
     if decided_by is None or _is_owed_a_prize(tried, outcome, decided_by, ports):
         return None
     if audience_of(decided_by) != tried.audience:
-        # Whom the campaign is for was edited: the user is looked at again.
+        # The audience was edited: check the user again.
         undo(ask, ports, is_unit_free=True)
         return None
     if outcome.prize_id and ports.risk and not ports.risk.allows(tried.drawer):
-        # The host is not asked about a miss; the number of the draw stays, with its point.
+        # The host is not asked about a miss. The draw keeps its number and point.
         undo(ask, ports, is_unit_free=True)
         raise NotInAudience(NOT_FOR_YOU)
     return _decided(tried, outcome, decided_by, ports), decided_by
@@ -60,14 +60,13 @@ def _check_refusal(
 def table_of(
     ask: DrawAsk, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts
 ) -> LotterySnapshot | None:
-    """Return the table that the cache decided or refused by; None where the ledger's is another."""
+    """Return the table behind the cache's decision, or None if the ledger's differs."""
     if outcome.table_version > table.version:
         table = ports.tables.recall(ask.campaign_id, version_min=outcome.table_version)
     if outcome.table_version >= table.version:
         return table
-    # The cache missed an edit, or is about to get it. A draw's record has the prize as it is in the
-    # draw's table. No user was told this outcome yet, so it is decided again. A refusal has decided
-    # nothing, and the cache may still have the user's durable draw.
+    # The cache lacks an edit. No user saw this outcome yet, so it is decided again. A refusal
+    # decided nothing, and the cache may still have the user's durable draw.
     if outcome.status not in REFUSALS:
         ports.claim_cache.undo(ask, is_unit_free=True)
     load_alone(ask.campaign_id, ports)
@@ -77,7 +76,7 @@ def table_of(
 def _is_owed_a_prize(
     tried: Try, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts
 ) -> bool:
-    """Tell whether this miss is one too many in a row, and correct a cache that lost count."""
+    """Return whether a guaranteed prize is due after this miss, and repair a wrong count."""
     owed_after = table.campaign.rules.guaranteed_after_misses
     if outcome.status is not DrawStatus.MISSED or not owed_after:
         return False
@@ -88,7 +87,7 @@ def _is_owed_a_prize(
 
 
 def _decided(tried: Try, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts) -> Draw:
-    """Return the draw as it will be written. The day's seed is enough to compute it again."""
+    """Return the draw to write. The day's seed is enough to recompute it."""
     ask = tried.ask
     if choose(outcome.odds, ask.point) != outcome.prize_id:
         raise InvariantViolated(

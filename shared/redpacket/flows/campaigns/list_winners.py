@@ -1,4 +1,4 @@
-"""List the winners of a campaign's goods, prize by prize, for who hands them over."""
+"""List of a campaign's goods winners for handover, prize by prize."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redpacket.ports.campaigns import Draws
 from redpacket.ports.operators import Winners
 
 ROWS_MAX = 400
-"""What one page reads at most: a page of one status may be short, or empty, and go on."""
+"""Rows that one page reads at most: a page of one status may be short without being the last."""
 
 
 def list_winners(
@@ -24,9 +24,9 @@ def list_winners(
     draws: Draws,
     winners: Winners,
 ) -> tuple[list[tuple[Winner, int]], tuple[str, int] | None]:
-    """Return winners with the times of their draws, and where to go on: a prize and a unit.
+    """Return winners with their draw times in ms, and the next page's prize and unit.
 
-    Cash is left out: its winners are the claims of its packets. Raises CampaignNotFound.
+    Cash is excluded: its winners are the claims of its packets. Raises CampaignNotFound.
     """
     table = draws.find_table(campaign_id)
     if table is None:

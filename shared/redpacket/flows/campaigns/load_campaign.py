@@ -1,4 +1,4 @@
-"""Bring a lottery into the cache: before its start, after an edit, when the cache has lost it."""
+"""Loader of a lottery into the cache: before its start, after an edit, or after a cache loss."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from redpacket.ports.runtime import Clock
 def load_campaign(
     campaign_id: str, *, draws: Draws, claim_cache: DrawCache, clock: Clock
 ) -> LotterySnapshot:
-    """Load what the ledger knows, whatever the cache holds; return the table.
+    """Replace the cache's lottery by the ledger's and return its table.
 
-    Nothing of players: the ledger guards their quotas. Raises CampaignNotFound.
+    Players are not loaded: the ledger checks their quotas. Raises CampaignNotFound.
     """
     table = draws.find_table(campaign_id)
     if table is None:

@@ -1,4 +1,4 @@
-"""Preheat a campaign: load its packets and users, before the start or when the cache lost them."""
+"""Preheat: load a campaign's packets and users before its start or after a cache loss."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from redpacket.ports.runtime import Clock, InParallel, Journal
 _IDS_PER_READ = 500
 
 _BUCKETS_AT_ONCE = 32
-"""Between them the preheat looks at the time; 32 of 3,900 users take half a second."""
+"""Buckets between two checks of the time: 32 of 3,900 users take half a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preheated:
-    """What a preheat found and loaded; *next_cursor* says where to go on, None at the end."""
+    """Counts of a preheat; *next_cursor* is None at the end."""
 
     packet_count: int
     loaded_count: int
@@ -41,11 +41,9 @@ def preheat_campaign(
     journal: Journal,
     stop_at_ms: int,
 ) -> Preheated:
-    """Load the campaign's list of users, and its packets after *cursor*, until the time is up.
+    """Load the campaign's users, and its open packets after *cursor*, until the time is up.
 
-    Packets that are closed are left out.
-
-    Repeating it is harmless. What can't be loaded is passed over: its first grab loads it. Raises
+    Repeating it is harmless. The first grab loads a packet that fails here. Raises
     CampaignNotFound.
     """
     campaign = get_campaign(campaign_id, campaigns=campaigns)
@@ -58,12 +56,11 @@ def preheat_campaign(
     packet_count = loaded_count = 0
     for packet_id, first_part in _packets_after(cursor or "", campaign_id, campaigns, packets):
         packet = _get(packet_id, packets)
-        # A closed packet can't be claimed any more.
         parts = 0 if packet.status is PacketStatus.CLOSED else part_count(packet_id)
         try:
             for part in range(first_part, parts):
                 claim_cache.load(packet, packets.list_part_shares(packet_id, part), part)
-                # After one, so that repeating it comes to the end whatever the time.
+                # Check the time after a part, so that every call makes progress.
                 if part + 1 < parts and clock.now_ms() >= stop_at_ms:
                     return Preheated(packet_count, loaded_count, part_id(packet_id, part))
             if parts:
@@ -84,7 +81,7 @@ def _load_users(
     journal: Journal,
     stop_at_ms: int,
 ) -> None:
-    """Load the list, part by part; what is left, the first user who asks loads."""
+    """Load the list by buckets; the first user who needs a missing bucket loads it."""
     try:
         for first in range(0, AUDIENCE_BUCKETS, _BUCKETS_AT_ONCE):
             if clock.now_ms() >= stop_at_ms:
@@ -97,7 +94,7 @@ def _load_users(
 def _packets_after(
     cursor: str, campaign_id: str, campaigns: Campaigns, packets: Packets
 ) -> Iterator[tuple[str, int]]:
-    """Yield the ids of what is left to load, and the part to begin with."""
+    """Yield the remaining packet ids, each with its first part to load."""
     last_id, _, last_part = cursor.partition(".")
     last = packets.find_packet(last_id) if last_part else None
     if last and last.rules.campaign_id == campaign_id:

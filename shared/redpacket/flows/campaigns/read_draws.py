@@ -1,4 +1,4 @@
-"""What is shown of a lottery: what it holds, what a user drew, and the proof of a day."""
+"""Reads of a lottery: its state, a user's draws, and the proof of a day."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from redpacket.ports.runtime import Clock
 PAGE_SIZE = 50
 
 REVEAL_AFTER_MS = 60_000
-"""The cache's clock decides when a day is over, and may be behind."""
+"""Milliseconds after a day's end, because the cache's clock ends the day and may be slow."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedLottery:
-    """A lottery as it is now, with its campaign's money and, by prize id, its stock of today."""
+    """Operator view of a lottery, with the campaign's money and today's stock by prize id."""
 
     campaign: Campaign
     lottery: Lottery
@@ -33,7 +33,7 @@ class WatchedLottery:
 
 @dataclass(frozen=True, slots=True)
 class DrawPage:
-    """A page of a user's draws, newest first; *next* is the last one's id, None at the end."""
+    """Page of a user's draws, newest first; *next* is the last one's id, None at the end."""
 
     user_id: str
     items: Sequence[Draw]
@@ -42,10 +42,10 @@ class DrawPage:
 
 @dataclass(frozen=True, slots=True)
 class DrawProof:
-    """The seed of a day that is over, with the commitment that the campaign has had all along.
+    """Seed of a past day, with the campaign's commitment.
 
-    *secret_version* is of the key that sealed the seed. *round* is what the beacon contributed;
-    None without a beacon, and where no round ever came: such a day has no draws.
+    *secret_version* is the version of the key that sealed the seed. *round* is None without a
+    beacon, or if no round came: such a day has no draws.
     """
 
     campaign_id: str
@@ -60,10 +60,7 @@ class DrawProof:
 def watch_lottery(
     campaign_id: str, *, campaigns: Campaigns, draws: Draws, clock: Clock
 ) -> WatchedLottery:
-    """Return a lottery as operators see it, with a count of every unit. Raises CampaignNotFound.
-
-    Campaign and prizes come from two reads, each consistent and with a version of its own.
-    """
+    """Return the operator view with exact stock, from two reads. Raises CampaignNotFound."""
     campaign = get_campaign(campaign_id, campaigns=campaigns)
     table = draws.find_table(campaign_id)
     if table is None:
@@ -79,7 +76,7 @@ def watch_lottery(
 def list_draws(
     campaign_id: str, user_id: str, cursor: str | None, *, draws: Draws, tables: CachedSnapshots
 ) -> DrawPage:
-    """Cut the page after *cursor*, the id of the last draw shown; an unknown one: the first page.
+    """Return the page after *cursor*, or the first page for an unknown one.
 
     Raises CampaignNotFound.
     """
@@ -101,13 +98,10 @@ def read_draw_proof(
     draws: Draws,
     clock: Clock,
 ) -> DrawProof:
-    """Return the proof of *day*, like 20270129. Raises CampaignNotFound, ProofNotReady.
-
-    CampaignNotFound also where the campaign has no such day.
-    """
+    """Return the proof of *day*, like 20270129. Raises CampaignNotFound, ProofNotReady."""
     table = tables.recall(campaign_id)
     found = find_day(table.campaign, day)
-    # Before the first prize its days may still move to another time zone, and be today again.
+    # Without prizes the time zone may still change and make the day today again.
     if found is None or not table.prizes:
         raise CampaignNotFound("the campaign has no such day")
     if clock.now_ms() < found.ends_at_ms + REVEAL_AFTER_MS:

@@ -1,4 +1,4 @@
-"""Make a draw durable with all that it uses up, or correct the cache that offered it."""
+"""Durable write of a draw and all that it uses up, or repair of the cache."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from redpacket.flows.campaigns.draw_ports import DrawPorts, Try
 
 _REPEATED_WITHIN_MS = 3_600_000
-"""Users whose attempt died before midnight try again soon; later draws are spared the question."""
+"""Milliseconds after midnight in which users may retry an attempt of the day before."""
 
 
 def record_draw(tried: Try, draw: Draw, table: LotterySnapshot, ports: DrawPorts) -> Draw | None:
-    """Write the draw with all that it uses up; None where the cache has been corrected."""
+    """Write the draw and all that it uses up, or return None after repairing the cache."""
     ask = tried.ask
     recorded = ports.draws.record_draw(draw, table.campaign.rules, tried.key_hash, tried.drawer)
     if recorded is RecordDrawStatus.RECORDED:
@@ -36,7 +36,7 @@ def record_draw(tried: Try, draw: Draw, table: LotterySnapshot, ports: DrawPorts
         _forget_yesterdays(ask, table, ports)
         return draw
     if recorded in {RecordDrawStatus.DRAWN_BEFORE, RecordDrawStatus.NUMBER_TAKEN}:
-        # By another request of the user meanwhile: the next try finds it, or the next number.
+        # A concurrent request of the user won: the next try finds its draw or the next number.
         _keep_what_is_durable(draw, ask, ports)
         return None
     ports.journal.event(
@@ -52,7 +52,7 @@ def record_draw(tried: Try, draw: Draw, table: LotterySnapshot, ports: DrawPorts
     if recorded is RecordDrawStatus.WON_BEFORE and draw.prize:
         ports.claim_cache.mark_winner(ask, draw.prize.prize_id)
     if is_lost:
-        # Refunded, while the campaign goes on: it had ended before, and its end was moved.
+        # The units were refunded before the campaign's end was extended.
         load_campaign(
             ask.campaign_id, draws=ports.draws, claim_cache=ports.claim_cache, clock=ports.clock
         )
@@ -60,10 +60,10 @@ def record_draw(tried: Try, draw: Draw, table: LotterySnapshot, ports: DrawPorts
 
 
 def _keep_what_is_durable(draw: Draw, ask: DrawAsk, ports: DrawPorts) -> None:
-    """Undo in the cache what it decided for this number, unless just that has become durable."""
+    """Undo the cache's decision for this number, unless that decision became durable."""
     durable = ports.draws.find_draw(draw.campaign_id, draw.user_id, draw.draw_id)
     if durable is None or _used_up(durable) != _used_up(draw):
-        # Or each such request would use up another unit.
+        # Otherwise, each such request would use up another unit.
         undo(ask, ports, is_unit_free=True)
 
 
@@ -72,10 +72,10 @@ def _used_up(draw: Draw) -> tuple[str | None, int, int]:
 
 
 def _forget_yesterdays(ask: DrawAsk, table: LotterySnapshot, ports: DrawPorts) -> None:
-    """Offer again what an attempt took before midnight, if it died then.
+    """Offer a unit again that an attempt took before midnight and lost.
 
-    Its repeat is an attempt of the new day, and its unit would be lost. Where it becomes durable
-    after all, the user who was offered its unit gets another one.
+    The repeat is an attempt of the new day. If the old one still becomes durable, the next winner
+    of its unit gets another one.
     """
     if ports.clock.now_ms() - ask.day.starts_at_ms >= _REPEATED_WITHIN_MS:
         return
@@ -85,7 +85,7 @@ def _forget_yesterdays(ask: DrawAsk, table: LotterySnapshot, ports: DrawPorts) -
         draw_id = draw_id_of(ask.campaign_id, ask.user_id, day.name, attempt.draw_no)
         ports.claim_cache.undo(replace(ask, day=day, draw_id=draw_id), is_unit_free=True)
     except Unavailable as error:
-        # The user's draw is durable. A cache that loses the lottery and loads it again offers it.
+        # The user's draw is durable. Reloading a lost lottery offers the unit again.
         ports.journal.failure("draw_not_forgotten", error, campaign_id=ask.campaign_id)
 
 

@@ -1,4 +1,4 @@
-"""Refuse a draw: who may not draw, or not now, and what they are told."""
+"""Refusals of draws."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ REFUSALS: dict[DrawStatus, tuple[type[Rejected], str]] = {
 
 
 def refuse(status: DrawStatus) -> NoReturn:
-    """Raise what a user is told whom the cache or the ledger refuses."""
+    """Raise the error for a refused draw."""
     error, detail = REFUSALS[status]
     raise error(detail)
 
 
 def started_table(campaign_id: str, ports: DrawPorts) -> LotterySnapshot:
-    """Return the table, or refuse the crowd that waits for the start, without the ledger.
+    """Return the table, or refuse users who come before the start without a ledger read.
 
     Near the start the cache's clock decides.
     """
@@ -59,7 +59,7 @@ def _is_long_before(table: LotterySnapshot, ports: DrawPorts) -> bool:
 def check_audience(
     table: LotterySnapshot, drawer: Person, attempt: Attempt, ports: DrawPorts
 ) -> None:
-    """Refuse users whom the campaign is not for; one that is closed to all refuses them as such."""
+    """Refuse users outside the audience, unless the campaign refuses everyone anyway."""
     campaign, mode = table.campaign, table.audience_mode
     if campaign.status is CampaignStatus.OFF or ports.clock.now_ms() >= campaign.ends_at_ms:
         return
@@ -70,5 +70,5 @@ def check_audience(
 
 
 def audience_of(table: LotterySnapshot) -> object:
-    """Return what says whom a campaign is for, beside its list."""
+    """Return the parts of a table that define its audience, apart from the list."""
     return table.audience_mode, table.campaign.required_claims

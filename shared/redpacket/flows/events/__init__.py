@@ -1,1 +1,1 @@
-"""Events out: from changes of rows to receivers (docs/adr/0037)."""
+"""Outgoing events: from row changes to webhooks (docs/adr/0037)."""

@@ -1,4 +1,4 @@
-"""Announce: turn changes of rows into events, and queue one delivery for each who asked for it."""
+"""Conversion of row changes into events, with one queued delivery per subscribed webhook."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def announce(
     queue: DeliveryQueue,
     clock: Clock,
 ) -> int:
-    """Queue the deliveries of *changes* and return how many. Raises Unavailable.
+    """Queue the deliveries of *changes* and return their number. Raises Unavailable.
 
-    Then the same changes come again, and make the same events with the same ids.
+    A repeat makes the same event ids.
     """
     webhooks = [one for one in book.list_all() if one.is_on]
     if not webhooks:
@@ -51,7 +51,6 @@ def announce(
 
 
 def _events(changes: Sequence[Change], packets: Packets) -> Iterator[Event]:
-    # A share's packet has the count that places its events, and the sender.
     ids = {one.after.packet_id for one in changes if isinstance(one.after, ShareFate)}
     known = {one.packet_id: one for one in packets.list_packets(sorted(ids))} if ids else {}
     for change in changes:

@@ -1,7 +1,6 @@
-"""Deliver: ask receivers to take events. What is not taken waits in a list, apart from the queue.
+"""Event delivery. Failed deliveries wait in a list apart from the queue.
 
-A receiver that fails is left alone for a while, and one that is slow is asked by the sweep alone:
-so a webhook waits for another's receiver for one call at most (docs/adr/0037).
+A failing receiver is paused, and only the sweep calls a slow one (docs/adr/0037).
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _TRIES_MAX = 100_000
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPorts:
-    """What deliveries need."""
+    """Dependencies of deliveries."""
 
     book: WebhookBook
     waiting: WaitingList
@@ -47,7 +46,7 @@ class DeliveryPorts:
 
 @dataclass(frozen=True, slots=True)
 class RetryReport:
-    """What a sweep of the waiting lists did."""
+    """Counts of one sweep of the waiting lists."""
 
     delivered_count: int = 0
     failed_count: int = 0
@@ -56,10 +55,7 @@ class RetryReport:
 
 
 def deliver(deliveries: Sequence[Delivery], *, ports: DeliveryPorts) -> list[Delivery]:
-    """Make the deliveries of a batch of messages, and return those whose messages must come again.
-
-    A delivery that its receiver did not take leaves the queue and waits in the list.
-    """
+    """Deliver a batch, move failures to the waiting list, and return what must be redelivered."""
     webhooks = {name: ports.book.find(name) for name in {one.webhook for one in deliveries}}
     host_ids = _host_ids(deliveries, ports)
 
@@ -76,7 +72,7 @@ def deliver(deliveries: Sequence[Delivery], *, ports: DeliveryPorts) -> list[Del
 
 
 def retry_deliveries(*, ports: DeliveryPorts, stop_at_ms: int) -> RetryReport:
-    """Make the deliveries that are due, each receiver by itself; bury what a day did not bring."""
+    """Retry due deliveries, each receiver separately; dead-letter the ones older than a day."""
     webhooks = ports.book.list_all()
     reports = ports.in_parallel(lambda one: _retry_of(one, ports, stop_at_ms), webhooks)
     return RetryReport(
@@ -104,7 +100,6 @@ def _first_attempt(
 def _attempt(
     delivery: Delivery, webhook: Webhook, host_ids: Mapping[str, str], ports: DeliveryPorts
 ) -> Attempt:
-    """Send once; note what became of it with the receiver and with the delivery."""
     made = ports.sender.send(webhook, delivery.event, host_ids)
     now_ms = ports.clock.now_ms()
     if made.is_ok:
@@ -126,7 +121,7 @@ def _attempt(
 
 
 def _retry_of(webhook: Webhook, ports: DeliveryPorts, stop_at_ms: int) -> RetryReport:
-    """Deliver to one receiver until nothing is due, it fails, or the time is up."""
+    """Deliver to one receiver until nothing is due, every call fails, or the time is up."""
     report, seen = RetryReport(), set[str]()
     while ports.clock.now_ms() < stop_at_ms and len(seen) < _TRIES_MAX:
         found = ports.book.find(webhook.name)
@@ -135,7 +130,7 @@ def _retry_of(webhook: Webhook, ports: DeliveryPorts, stop_at_ms: int) -> RetryR
             return _bury(webhook.name, report, ports)
         on_trial = found.is_on_trial(now_ms)
         due = ports.waiting.list_due(webhook.name, now_ms, 1 if on_trial else BATCH + len(seen))
-        # The list lags: what was just made may still be in it.
+        # The list is eventually consistent and may contain deliveries that were just made.
         batch = [one for one in due if one.event.event_id not in seen][:BATCH]
         if not batch:
             break
@@ -160,7 +155,7 @@ def _retry_of(webhook: Webhook, ports: DeliveryPorts, stop_at_ms: int) -> RetryR
 
 
 def _bury(name: str, report: RetryReport, ports: DeliveryPorts) -> RetryReport:
-    """Give up what waits for a receiver that is not asked, and has waited for a day."""
+    """Dead-letter day-old deliveries of a receiver that is off or paused."""
     now_ms = ports.clock.now_ms()
     waiting = ports.waiting.list_due(name, now_ms, 10 * BATCH)
     dead = [one for one in waiting if is_given_up(one, now_ms)]

@@ -1,4 +1,4 @@
-"""Edit webhooks (operators): where events go, which ones, and what signs them."""
+"""Webhook administration by operators: URL, event kinds, secrets, dead letters."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from redpacket.ports.events import Sender, WaitingList, WebhookBook
 from redpacket.ports.runtime import Clock, InParallel
 
 DEAD_SHOWN = 50
-"""Dead letters on a webhook's page."""
 
 REPLAYED_MAX = 500
-"""Dead letters of one call: API Gateway waits for half a minute."""
+"""Dead letters per call, within API Gateway's limit of half a minute."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditPorts:
-    """What edits need."""
+    """Dependencies of edits."""
 
     book: WebhookBook
     waiting: WaitingList
@@ -40,10 +39,9 @@ def find_webhook(name: str, *, book: WebhookBook) -> Webhook:
 def put_webhook(
     name: str, url: str, kinds: Collection[EventType], *, is_on: bool, ports: EditPorts
 ) -> tuple[Webhook, str | None]:
-    """Create or edit a webhook; return it, and the secret of one that is new.
+    """Create or edit a webhook; return it and a new one's secret. An edit ends any pause.
 
-    An edit forgets how the receiver failed before: it is asked again at once. Raises
-    InvalidRequest, VersionConflict.
+    Raises InvalidRequest, VersionConflict.
     """
     ports.sender.check(url)
     seen = ports.book.find(name)
@@ -70,7 +68,7 @@ def put_webhook(
 
 
 def rotate_secret(name: str, *, ports: EditPorts) -> str:
-    """Return a new secret, shown once; the old one signs beside it for a day.
+    """Return a new secret; the old one also signs for a day.
 
     Raises WebhookNotFound, VersionConflict.
     """
@@ -82,7 +80,7 @@ def rotate_secret(name: str, *, ports: EditPorts) -> str:
 
 
 def test_webhook(name: str, *, ports: EditPorts) -> Attempt:
-    """Send an event that says nothing, also to a webhook that is off. Raises WebhookNotFound."""
+    """Send a test event, also to a webhook that is off. Raises WebhookNotFound."""
     webhook = find_webhook(name, book=ports.book)
     now_ms = ports.clock.now_ms()
     event = Event(EventType.TEST, f"{name}/{now_ms}", now_ms, {"webhook": name})
@@ -90,9 +88,9 @@ def test_webhook(name: str, *, ports: EditPorts) -> Attempt:
 
 
 def replay_dead(name: str, *, ports: EditPorts) -> tuple[int, bool]:
-    """Let dead letters be tried for another day; return how many, and whether all are.
+    """Let the sweep retry dead letters; return their number and whether none is left.
 
-    The sweep sends them within a minute, under the ids that they had. Raises WebhookNotFound.
+    The event ids stay the same. Raises WebhookNotFound.
     """
     find_webhook(name, book=ports.book)
     now_ms = ports.clock.now_ms()

@@ -1,1 +1,1 @@
-"""What keeps load away: switches, rate limits, a cache that is down."""
+"""Load protection: switches, rate limits, circuit breaker, risk, approvals."""

@@ -1,4 +1,4 @@
-"""Ask the host's risk control about somebody who is about to win, once an hour."""
+"""Check of likely winners by the host's risk control, once an hour per user."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from redpacket.ports.runtime import Clock, Journal
 
 _KEPT_MS = 3_600_000
 _SILENT_MS = 1_000
-"""After a call without an answer a process asks no more for so long: a crowd must not wait for a
-host that is away, one after the other."""
+"""Milliseconds without calls after one got no answer: a crowd must not wait one by one."""
 
 
 class RiskCheck:
-    """Asks about one user; *is_open* says what holds where the host does not answer."""
+    """Risk check; *is_open* is the answer while the host does not respond."""
 
     def __init__(
         self, hook: Hook, asked: AskedVerdicts, *, is_open: bool, clock: Clock, journal: Journal
@@ -27,7 +26,7 @@ class RiskCheck:
         self._silent_until_ms = 0
 
     def allows(self, user: Person) -> bool:
-        """Tell whether the host lets the user take part. Waits for 150 ms at the most."""
+        """Return whether the host allows the user. Waits for at most 150 ms."""
         try:
             known = self._asked.find(user.user_id)
         except Unavailable:

@@ -1,8 +1,7 @@
-"""Know how the switches stand, at next to no cost: from memory, a shared copy, or the store.
+"""Switches, cached in memory and in a shared copy.
 
-What was read is good for KEPT_MS in the copy and for as long again in memory, so that a switch
-takes effect within eight seconds everywhere. Where nothing answers, the last that was known holds,
-and at first everything is on.
+Each cache keeps an answer for KEPT_MS, so a switch takes effect within eight seconds. If nothing
+answers, the last known state holds; the initial state is on.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from redpacket.ports.guards import SwitchCopy, SwitchesSeen, SwitchStore
 from redpacket.ports.runtime import Clock, Journal
 
 KEPT_MS = 4_000
-"""Twice this, and some time to ask, is under the ten seconds within which a switch must act."""
+"""Milliseconds per cache. Twice this and a read stay under the ten-second limit."""
 
 _OFF = "off"
 
 
 class CachedSwitches:
-    """Caches the switches in one process; *copy* is None where there is no cache."""
+    """Process cache of the switches; *copy* is None without a shared cache."""
 
     def __init__(
         self, *, store: SwitchStore, copy: SwitchCopy | None, clock: Clock, journal: Journal
@@ -41,11 +40,12 @@ class CachedSwitches:
             )
 
     def is_on(self, switch: Switch) -> bool:
-        """Say whether the switch is on, as far as this process knows."""
+        """Return whether the switch is on, as far as this process knows."""
         off = self._cache.find(_OFF)
         if off is None:
             now_ms = self._clock.now_ms()
-            # A failure is remembered like an answer, or each request would wait for the next one.
+            # Cache a failure like an answer; otherwise each request would wait for the next
+            # failure.
             off = self._cache.find_old(_OFF) or frozenset()
             self._cache.keep(_OFF, off, now_ms)
             seen = self._find_copy() or self._read_store(now_ms)
@@ -68,7 +68,7 @@ class CachedSwitches:
             states = self._store.list_states()
         except Exception as error:  # noqa: BLE001 - a broken store must not turn everything off
             self._journal.failure("switches_not_read", error)
-            # Spare other processes the wait.
+            # Share the failure, so that other processes do not wait as well.
             seen = SwitchesSeen(frozenset(), is_known=False)
         else:
             seen = SwitchesSeen(frozenset(state.switch for state in states if not state.is_on))
@@ -76,7 +76,7 @@ class CachedSwitches:
         return seen
 
     def _keep_copy(self, seen: SwitchesSeen, began_at_ms: int) -> None:
-        # It may be as old as the question.
+        # The answer may be as old as the start of the read.
         age_ms = self._clock.now_ms() - began_at_ms if seen.is_known else 0
         if not self._copy or age_ms >= KEPT_MS:
             return

@@ -1,4 +1,4 @@
-"""The claim claim cache as a sweep asks it: one question at a time, and none once it is away."""
+"""Circuit breaker around the claim cache for one sweep."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from redpacket.ports.packets import ClaimCache
 
 
 class CircuitBreaker:
-    """The claim cache until it is away: a sweep has no time to wait for it with every packet.
+    """Claim cache that rejects all calls after the first CacheAway.
 
-    A failure for one packet, like a full memory or an unserved slot, says nothing about the
-    next one. *turn* is held while the cache is asked: its client may have one connection.
+    Other errors concern one packet. *turn* serializes calls: the client may have one connection.
     """
 
     def __init__(self, claim_cache: ClaimCache, turn: Lock) -> None:

@@ -1,4 +1,4 @@
-"""Four eyes: count what an operator moves alone, and stop at a sum a day."""
+"""Daily limit on the money that one operator moves without approval."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from redpacket.ports.runtime import Clock
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FourEyes:
-    """Lets each operator move *approval_fen* a day to a subject alone."""
+    """Policy that lets each operator move *approval_fen* per day and subject alone."""
 
     allowances: Allowances
     clock: Clock
@@ -27,15 +27,14 @@ class FourEyes:
         version: int = 0,
         changes: tuple[Change, ...] = (),
     ) -> Allowance | None:
-        """Return the allowance as the transaction that moves the money must leave it.
+        """Return the allowance that the money's transaction must write, or None if nothing counts.
 
-        None where nothing counts: no money, or money that was approved. Raises ApprovalNeededError.
+        Raises ApprovalNeededError.
         """
         if amount_fen <= 0 or operator.is_approved:
             return None
         now_ms = self.clock.now_ms()
         before = self.allowances.find_allowance(operator.user_id, subject)
-        # The sum, not the call: many small ones are one large one.
         if before.sum_fen(now_ms) + amount_fen > self.approval_fen:
             raise ApprovalNeededError(subject, amount_fen, version, changes)
         return before.spent(amount_fen, now_ms)

@@ -1,4 +1,4 @@
-"""Keep what the host says of a user: its own risk control knows more of them than we do."""
+"""Storage of the host's risk verdicts about users."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from redpacket.ports.audiences import Verdicts
 
 
 def judge_user(user_id: str, verdict: Verdict, *, verdicts: Verdicts, is_asked: bool) -> None:
-    """Keep *verdict*; repeating it is harmless. Raises InvalidRequest where no claim would ask."""
+    """Store *verdict*. Raises InvalidRequest if claims would not check it."""
     if not is_asked:
         message = "is not asked by claims and draws: the parameter RiskVerdicts is false"
         raise InvalidRequest([{"field": "verdict", "message": message}])

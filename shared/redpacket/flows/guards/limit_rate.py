@@ -1,4 +1,4 @@
-"""Refuse users who are too fast, and say when they may ask again."""
+"""Rate limits, with the time to wait."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from redpacket.ports.guards import Limits
 from redpacket.ports.runtime import Clock, Journal
 
 AWAY_MS = 5_000
-"""Reads need the cache for nothing but their limit, so they don't wait for it each time."""
+"""Milliseconds without checks after the cache failed, so that reads do not wait for it."""
 
 
 def limit_rate(limit: Limit, subject: str, *, limits: Limits, journal: Journal) -> None:
-    """Count one more of *subject*. Raises RateLimited.
+    """Count one call of *subject*. Raises RateLimited.
 
-    Where the limits are away everybody is let through: they spare the ledger, they don't guard it.
+    While the cache is unavailable, all calls pass: these limits only save ledger load.
     """
     try:
         require_rate(limit, subject, limits=limits)
@@ -25,13 +25,13 @@ def limit_rate(limit: Limit, subject: str, *, limits: Limits, journal: Journal) 
 
 
 def limit_rates(wanted: Iterable[Limit], subject: str, *, limits: Limits, journal: Journal) -> None:
-    """Count one more of *subject* in each of its limits. Raises RateLimited."""
+    """Count one call of *subject* in each limit. Raises RateLimited."""
     for limit in wanted:
         limit_rate(limit, subject, limits=limits, journal=journal)
 
 
 def require_rate(limit: Limit, subject: str, *, limits: Limits) -> None:
-    """Count one more of *subject*, or refuse. Raises Unavailable if the cache can't count."""
+    """Count one call of *subject*. Raises RateLimited; Unavailable if the cache can't count."""
     retry_after_ms = limits.take(limit, subject)
     if retry_after_ms:
         raise _too_fast(limit, retry_after_ms)
@@ -40,10 +40,10 @@ def require_rate(limit: Limit, subject: str, *, limits: Limits) -> None:
 def limit_guesses(
     limit: Limit, subject: str, group_limit: Limit, group: str, *, is_spent: bool, limits: Limits
 ) -> None:
-    """Count a guess of *subject* at the secret of *group*, before it is judged.
+    """Count a guess of *subject* at the secret of *group* before comparing it.
 
-    Whether the guess is right must not be told by what is raised: *is_spent* only uses up one of
-    the group's. Raises RateLimited; Unavailable while the cache can't count, which stops guesses.
+    The error must not reveal whether the guess is right; *is_spent* uses up a group try. Raises
+    RateLimited; Unavailable while the cache can't count.
     """
     retry_after_ms = limits.take_within(limit, subject, group_limit, group, is_spent=is_spent)
     if retry_after_ms:
@@ -51,7 +51,7 @@ def limit_guesses(
 
 
 class UserLimit:
-    """One limit of every user, which lets all through for a while once its cache is away."""
+    """Limit per user that passes all calls for AWAY_MS after its cache failed."""
 
     def __init__(self, limit: Limit, *, limits: Limits, clock: Clock, journal: Journal) -> None:
         self._limit = limit
@@ -61,7 +61,7 @@ class UserLimit:
         self._away_at_ms = -AWAY_MS
 
     def count(self, user_id: str) -> None:
-        """Count one more of the user's. Raises RateLimited."""
+        """Count one call. Raises RateLimited."""
         now_ms = self._clock.now_ms()
         if 0 <= now_ms - self._away_at_ms < AWAY_MS:
             return
@@ -80,5 +80,5 @@ def _too_fast(limit: Limit, retry_after_ms: int) -> RateLimited:
 
 
 def _wait(message: str, retry_after_ms: int) -> RateLimited:
-    # Whole seconds, rounded up: a caller that waits that long is let through.
+    # Rounded up: a caller that waits this long passes.
     return RateLimited(message, retry_after_s=-(-retry_after_ms // 1000))

@@ -1,4 +1,4 @@
-"""Turn a switch; the payout switch also stops the queue from handing out its messages."""
+"""Switch changes; the payout switch also pauses the queue's deliveries."""
 
 from __future__ import annotations
 
@@ -24,16 +24,13 @@ def turn_switch(
     clock: Clock,
     journal: Journal,
 ) -> SwitchState:
-    """Set *switch*, and note it before.
-
-    A repeat changes nothing, and completes what the first call could not do.
-    """
+    """Set *switch* after recording it in the audit log; a repeat completes an interrupted call."""
     state = _state_of(switch, switches)
     if (state.is_on, state.reason) != (is_on, reason):
         before, state = state, SwitchState(switch, is_on, reason, clock.now_ms(), operator_id)
         actions.note(_action(state, before))
         switches.put(state)
-        # Who did it, and why, is in the row: logs hold no user ids.
+        # The row has the operator and reason: logs contain no user ids.
         journal.event("switch_changed", switch=switch.value, is_on=int(is_on))
     if switch is Switch.PAYOUT:
         _deliver_as_switched(switches, deliveries)
@@ -52,7 +49,6 @@ def _action(after: SwitchState, before: SwitchState) -> Action:
 
 
 def _deliver_as_switched(switches: SwitchStore, deliveries: Deliveries) -> None:
-    """Bring the deliveries to where the row says; two operators at once end with the row's word."""
     for _ in range(_TRIES):
         is_on = _state_of(Switch.PAYOUT, switches).is_on
         deliveries.turn(is_on=is_on)

@@ -1,1 +1,1 @@
-"""The public log of commitments: appended to and signed by one function, read by everybody."""
+"""Public log of commitments: one function appends and signs, anyone can read."""

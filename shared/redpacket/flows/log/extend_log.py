@@ -1,9 +1,7 @@
-"""Extend the log by the commitments that wait, and sign what it is then.
+"""Extension of the public log by pending commitments, and signing of its head.
 
-Everything that gives an entry its place is one transaction, on the condition that the log ends
-where it was read to end. So any number of processes may run this at once, and be cut off anywhere.
-A head is signed once its entries are there, and only if it extends the head that was signed before:
-what was rewritten in the tables is not signed.
+An append requires that the log still ends where it was read, so runs may overlap or be cut off. A
+head is signed only if it extends the last one, so a rewritten log is never signed.
 """
 
 from __future__ import annotations
@@ -26,24 +24,22 @@ from redpacket.ports.log import Commitments, HeadSigner, LogBook
 from redpacket.ports.runtime import Clock, Journal
 
 BATCH_MAX = 24
-"""Entries of one transaction: with their commitments' rows, the nodes that they complete and the
-end of the log at most 100 rows, up to 2^31 entries."""
+"""Entries per transaction: with commitments and nodes at most 100 rows, up to 2^31 entries."""
 
 LISTED_MAX = 1_000
 
 TRIES = 5
-"""Where another process wins an append, this one reads the new end and tries again."""
 
 FRESH_MS = 50_000
-"""A head of a log that has not grown is signed again after this: heads come each minute."""
+"""Milliseconds until the head of an unchanged log is signed again."""
 
 LATE_MS = 5 * 60_000
-"""A commitment that gets its place later is told to an operator: its order proves less."""
+"""Milliseconds until an unlogged commitment is reported: its order proves less."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogReport:
-    """What one run did."""
+    """Counts of one run."""
 
     appended_count: int
     size: int
@@ -52,7 +48,7 @@ class LogReport:
 
 @dataclass(frozen=True, slots=True)
 class LogPorts:
-    """What extends the log."""
+    """Dependencies of the log's extension."""
 
     book: LogBook
     commitments: Commitments
@@ -62,10 +58,9 @@ class LogPorts:
 
 
 def extend_log(named: Sequence[str], stop_at_ms: int, *, ports: LogPorts) -> LogReport:
-    """Append the commitments *named* by the hashes of their ids, and all others that wait; sign.
+    """Append the *named* commitments (hashes of ids) and all other pending ones, then sign.
 
-    Raises InvariantViolated where the log is not what was signed; nothing is appended then. The
-    first head is of an empty log.
+    Raises InvariantViolated before any append if the log differs from the signed head.
     """
     is_signed = sign_head(ports)
     appended_count = _append_waiting(named, stop_at_ms, ports)
@@ -79,7 +74,7 @@ def _append_waiting(named: Sequence[str], stop_at_ms: int, ports: LogPorts) -> i
     count = 0
     waiting = list(dict.fromkeys(named))
     while True:
-        # The list may be late: what got its place a moment ago may still be on it.
+        # The list is eventually consistent and may contain entries that were just appended.
         waiting = waiting or [
             one for one in ports.commitments.list_waiting(LISTED_MAX) if one not in seen
         ]
@@ -91,7 +86,6 @@ def _append_waiting(named: Sequence[str], stop_at_ms: int, ports: LogPorts) -> i
 
 
 def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
-    """Give a place to those that have none; return how many."""
     for _ in range(TRIES):
         before = ports.book.find_head()
         noted = ports.commitments.find(id_hashes)
@@ -107,14 +101,13 @@ def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
         if ports.book.append(before, after, entries, nodes):
             _tell_late(entries, ports)
             return len(entries)
-    # They wait on: others append all the time.
+    # Other processes win every append. These commitments stay pending.
     return 0
 
 
 def _extended(
     before: LogHead, entries: Sequence[Commitment], ports: LogPorts
 ) -> tuple[LogHead, dict[Node, bytes]]:
-    """Return where the log ends with some more entries, and the nodes that they complete."""
     peaks = _peaks(before, ports)
     nodes = {node: found for entry in entries for node, found in peaks.append(entry.leaf)}
     return LogHead(peaks.size, peaks.root.hex(), ports.clock.now_ms()), nodes
@@ -137,9 +130,9 @@ def _tell_late(entries: Sequence[Commitment], ports: LogPorts) -> None:
 
 
 def sign_head(ports: LogPorts) -> bool:
-    """Sign and show how far the log is; False where such a head is shown, or a newer one.
+    """Sign and publish the head; return False if this head, or a newer one, is published.
 
-    Raises InvariantViolated where the log does not extend the head that was signed before.
+    Raises InvariantViolated if the log does not extend the last signed head.
     """
     before = _check_signed(ports)
     end = ports.book.find_head()
@@ -148,7 +141,7 @@ def sign_head(ports: LogPorts) -> bool:
     if before:
         if before.head.size == end.size and now_ms - before.head.at_ms < FRESH_MS:
             return False
-        # A clock that is behind makes no head that is older than the one before.
+        # A slow clock must not produce a head older than the last one.
         now_ms = max(now_ms, before.head.at_ms + 1)
     head = LogHead(end.size, end.root, now_ms)
     signature = ports.signer.sign(str(head).encode())
@@ -156,7 +149,6 @@ def sign_head(ports: LogPorts) -> bool:
 
 
 def _check_signed(ports: LogPorts) -> SignedHead | None:
-    """Return the newest signed head, whose signature is our own."""
     signed = ports.book.find_signed()
     if signed and not signed.is_signed_by(ports.signer.public_key()):
         ports.journal.event("log_differs", size=signed.head.size)
@@ -165,7 +157,6 @@ def _check_signed(ports: LogPorts) -> SignedHead | None:
 
 
 def _check_extends(before: SignedHead | None, end: LogHead, ports: LogPorts) -> None:
-    """Raise InvariantViolated unless the log begins with what was signed, at first with nothing."""
     signed_size = before.head.size if before else 0
     signed_root = before.head.root if before else EMPTY_ROOT.hex()
     ranges = consistency_ranges(signed_size, end.size) if signed_size <= end.size else []

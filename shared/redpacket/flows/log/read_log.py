@@ -1,4 +1,4 @@
-"""Read the log as everybody may: its entries, and the proofs of its signed head."""
+"""Public reads of the log: its entries and the proofs of its signed head."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redpacket.ports.log import Commitments, LogBook
 
 @dataclass(frozen=True, slots=True)
 class LogPage:
-    """Entries in order, each with its index; *next_index* is where the next page begins."""
+    """Entries in order, each with its index; *next_index* starts the next page."""
 
     signed: SignedHead
     entries: Sequence[tuple[int, Commitment]]
@@ -22,7 +22,7 @@ class LogPage:
 
 @dataclass(frozen=True, slots=True)
 class InclusionProof:
-    """That an entry has its place in a log of *size* entries."""
+    """Proof that an entry is in the log of *size* entries."""
 
     index: int
     entry: Commitment
@@ -31,12 +31,11 @@ class InclusionProof:
 
 
 def read_entries(first: int, limit: int, *, book: LogBook) -> LogPage:
-    """Return at most *limit* entries from *first* on, of the signed head. Raises Unavailable."""
+    """Return at most *limit* entries of the signed head from *first* on. Raises Unavailable."""
     signed = _signed(book)
     size = signed.head.size
     if first >= size:
         return LogPage(signed, [], None)
-    # What is appended and not signed yet is not shown.
     shown = book.list_entries(first, min(limit, size - first))
     end = first + len(shown)
     if [index for index, _ in shown] != list(range(first, end)) or not shown:
@@ -47,7 +46,7 @@ def read_entries(first: int, limit: int, *, book: LogBook) -> LogPage:
 def prove_inclusion(
     id_hash: str, size: int | None, *, book: LogBook, commitments: Commitments
 ) -> InclusionProof:
-    """Prove that what was committed to of an id is in the log of *size*, or as it is now.
+    """Prove that an id's commitment is in the log of *size*, by default the signed one.
 
     Raises InvalidRequest, PacketNotFound, Unavailable.
     """
@@ -63,9 +62,9 @@ def prove_inclusion(
 
 
 def prove_consistency(old: int, new: int | None, *, book: LogBook) -> tuple[int, Sequence[bytes]]:
-    """Prove that the log of *new* entries, or as it is now, begins with that of *old*.
+    """Return the size *new* and a proof that its log extends that of *old* entries.
 
-    Returns the new size with the path. Raises InvalidRequest, Unavailable.
+    Raises InvalidRequest, Unavailable.
     """
     new = _size("to", new, book)
     if old > new:

@@ -1,1 +1,1 @@
-"""Money in and money out: payments, withdrawals, and what gateways say of them."""
+"""Payments, withdrawals, and the gateways' callbacks and statements."""

@@ -1,4 +1,4 @@
-"""Tell that claims have raised their takers' balances, which may be paid out by themselves."""
+"""Notices that settled claims raised balances, which may trigger automatic payouts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from redpacket.ports.gateways import NoticeQueue
 
 
 def announce_balances(claims: Sequence[ShareFate], *, channel: Channel, queue: NoticeQueue) -> None:
-    """Queue a notice for each taker, at least once; a claim of theirs is its cause.
-
-    Raises Unavailable.
-    """
+    """Queue a notice per user at least once, caused by one of their claims. Raises Unavailable."""
     causes = {share.taker.user_id: share.name for share in claims if share.taker}
     queue.put(
         channel,

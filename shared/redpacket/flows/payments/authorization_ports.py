@@ -1,4 +1,4 @@
-"""The ports that flows of users' consent ask."""
+"""Ports of payout authorizations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from redpacket.ports.withdrawals import AuthorizationBook, Payees
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationPorts:
-    """*gateways* are those that know consent; *new_number* makes a number of 32 characters."""
+    """Dependencies of authorizations; *new_number* returns 32 characters."""
 
     gateways: Mapping[Channel, Authorizations]
     book: AuthorizationBook

@@ -1,7 +1,6 @@
-"""Authorize: ask users for their consent to transfers without a tap, and follow what becomes of it.
+"""Authorization: a user's consent to transfers without confirmation.
 
-The number is durable before the gateway is asked, and each repeat asks with the same one. Transfers
-use a consent only while the row of the user's account names it as active.
+The number is durable before the gateway is called, and retries reuse it.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from redpacket.domain.gateway import Channel
 from redpacket.flows.payments.authorization_ports import AuthorizationPorts
 
 _TRIES = 4
-"""A request that is refused has met another one of the same user, or a consent that has ended."""
 
 _USABLE = frozenset({AuthorizationStatus.AWAITING_CONFIRMATION, AuthorizationStatus.ACTIVE})
 
@@ -30,10 +28,9 @@ _USABLE = frozenset({AuthorizationStatus.AWAITING_CONFIRMATION, AuthorizationSta
 def authorize(
     user_id: str, channel: Channel, display_name: str, *, ports: AuthorizationPorts
 ) -> Authorization:
-    """Return the consent that a user is asked for, or has given, as the gateway knows it now.
+    """Return the user's consent in the gateway's current state; request a new one if it ended.
 
-    One that has ended gives way to a new one. Raises ChannelUnavailable, PayeeNotBound,
-    Unavailable; after it asking again asks with the same number.
+    Raises ChannelUnavailable, PayeeNotBound, Unavailable.
     """
     ports.gateway(channel)
     for _ in range(_TRIES):
@@ -61,10 +58,7 @@ def authorize(
 def end_authorization(
     user_id: str, channel: Channel, *, ports: AuthorizationPorts
 ) -> Authorization | None:
-    """End a user's consent: no withdrawal uses it from now on. None without one.
-
-    The gateway is told at once, or by the sweep. Raises ChannelUnavailable.
-    """
+    """Close a user's consent at the gateway, now or by the sweep. Raises ChannelUnavailable."""
     ports.gateway(channel)
     payee = ports.payees.find(user_id, channel)
     current = ports.book.find(payee.asked_no) if payee and payee.asked_no else None
@@ -77,11 +71,11 @@ def end_authorization(
 
 
 def look_at_authorization(number: str, *, ports: AuthorizationPorts) -> Authorization | None:
-    """Ask the gateway where a consent stands, and bring the rows up to it. Raises Unavailable."""
+    """Query the gateway for a consent and update the rows. Raises Unavailable."""
     seen = ports.book.find(number)
     if seen is None or seen.status is AuthorizationStatus.CLOSED:
         return seen
-    # Also where the query fails or dies: this one must not hold up the others.
+    # Delay first, so that a query that fails or dies does not block the other rows.
     ports.book.look_again(number, next_look_ms(seen, ports.clock.now_ms()))
     gateway = ports.gateway(seen.channel)
     if seen.status is AuthorizationStatus.CLOSING:
@@ -90,7 +84,6 @@ def look_at_authorization(number: str, *, ports: AuthorizationPorts) -> Authoriz
 
 
 def _bring_up(current: Authorization, ports: AuthorizationPorts) -> Authorization:
-    """Ask the user, or ask what became of it where they can't agree any more, or have."""
     gateway = ports.gateway(current.channel)
     is_old = ports.clock.now_ms() >= current.asked_at_ms + ASKED_MS
     if is_old or current.status is AuthorizationStatus.ACTIVE:
@@ -102,7 +95,6 @@ def _bring_up(current: Authorization, ports: AuthorizationPorts) -> Authorizatio
 def _take(
     seen: Authorization, found: AuthorizationFound, ports: AuthorizationPorts
 ) -> Authorization:
-    """Do what the gateway's answer means for a consent."""
     book, now_ms = ports.book, ports.clock.now_ms()
     is_over = now_ms >= seen.asked_at_ms + CONSENT_MS
     if _is_of_another(seen, found):
@@ -110,7 +102,7 @@ def _take(
         ports.journal.failure("consent_mismatched", error, number=seen.number)
         book.begin_close(seen, now_ms)
     elif found.state is AuthorizationState.CLOSED or (
-        # No call for it is under way any more: the gateway never had it.
+        # No call for it can be in flight: the gateway never received it.
         found.state is AuthorizationState.NOT_FOUND
         and is_over
         and seen.status is not AuthorizationStatus.ACTIVE
@@ -129,5 +121,5 @@ def _take(
 
 def _is_of_another(seen: Authorization, found: AuthorizationFound) -> bool:
     is_other = found.payee_hash not in {None, seen.account.name_hash}
-    # What is ended anyway must come to its end.
+    # A closing consent must still be closed.
     return is_other and seen.status is not AuthorizationStatus.CLOSING

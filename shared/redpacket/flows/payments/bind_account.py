@@ -1,4 +1,4 @@
-"""Bind a user's account at a gateway, by a code that the gateway gave to their client."""
+"""Binding of a user's gateway account by a code from the gateway."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from redpacket.ports.withdrawals import BoundPayees, Payee
 def bind_account(
     user_id: str, channel: Channel, code: str, *, logins: Logins, payees: BoundPayees, clock: Clock
 ) -> Payee:
-    """Bind the account that a code belongs to, in place of the user's one before.
+    """Bind the account of a code and replace the user's previous one.
 
-    Raises CodeInvalid, OpenidInUse, Unavailable; after it the code may be used up.
+    Raises CodeInvalid, OpenidInUse, Unavailable. After Unavailable the code may be used up.
     """
     account = find_account(code, logins=logins)
     return payees.bind(user_id, channel, account, clock.now_ms())
 
 
 def find_account(code: str, *, logins: Logins) -> OutsideAccount:
-    """Return whose a code is. Raises CodeInvalid, Unavailable."""
+    """Return the account of a code. Raises CodeInvalid, Unavailable."""
     account = logins.find_account(code)
     if account is None:
         raise CodeInvalid("the code is wrong, used before, or too old: fetch another one")

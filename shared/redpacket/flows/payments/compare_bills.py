@@ -1,8 +1,6 @@
-"""Compare the bill of a day with our rows, both ways; every difference has an id and an amount.
+"""Comparison of a day's gateway statement with our rows, in both directions.
 
-A line that our rows don't have is asked for first, as if a callback had named it: a refund that
-somebody made at the gateway may be told by nothing else. What is not in our rows after that, or not
-in the bill, is a difference.
+Lines missing in our rows are followed first: a refund made at the gateway may have no other signal.
 """
 
 from __future__ import annotations
@@ -27,12 +25,12 @@ from redpacket.flows.payments.take_callback import follow_money
 from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts
 
 EDGE_MS = 600_000
-"""What moved so near midnight may be in the bill of the other day: it is judged with the later."""
+"""Transfers this close to midnight may be on the next day's statement and are checked with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class BillReport:
-    """What was compared of a day, and what differs."""
+    """Result of a comparison of one day."""
 
     day: str
     line_count: int
@@ -43,9 +41,9 @@ class BillReport:
 def compare_bill(
     channel: Channel, day: str, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
 ) -> BillReport | None:
-    """Return what differs; None where the gateway has no bill of the day yet. Raises Unavailable.
+    """Return the differences, or None without a statement. Raises Unavailable.
 
-    It may be repeated, and is complete for a day once the day after it is compared.
+    A day is complete once the next day is compared.
     """
     comparison = _Comparison(channel, day, payments, withdrawals)
     bill = comparison.read_bill(day)
@@ -77,7 +75,7 @@ class _Comparison:
         self._withdrawals = withdrawals
 
     def read_bill(self, day: str) -> list[BillLine] | None:
-        """Return both halves of a day's bill."""
+        """Return the payments and transfers of a day, or None if either is missing."""
         halves = [
             gateways[self._channel].read_bill(day)
             for gateways in (self._payments.gateways, self._withdrawals.gateways)
@@ -87,23 +85,21 @@ class _Comparison:
         return [line for half in found for line in half] if len(found) == len(halves) else None
 
     def unknown(self, bill: list[BillLine]) -> list[BillLine]:
-        """Return lines of the bill that our rows don't have as they are."""
+        """Return statement lines that are missing in our rows or have another amount."""
         ours = {_said(line) for line in self._ours(-1, 0, 1)}
         return [line for line in bill if _said(line) not in ours]
 
     def follow(self, line: BillLine) -> None:
-        """Ask the gateway for what a line names."""
         notice = Notice(NoticeKind(line.kind), "", line.number, line.outside_no)
         try:
             follow_money(
                 self._channel, notice, payments=self._payments, withdrawals=self._withdrawals
             )
         except RedPacketError as error:
-            # It is told as a difference below.
+            # A failure shows up as a difference below.
             self._payments.journal.failure("bill_not_followed", error, number=line.number)
 
     def missing_in_ours(self, unknown: Iterable[BillLine]) -> list[Difference]:
-        """Tell of lines that our rows don't have, or have with another amount."""
         ours: dict[tuple[str, ...], int] = {}
         for line in self._ours(-1, 0, 1):
             ours[_name(line)] = line.amount_fen
@@ -114,7 +110,6 @@ class _Comparison:
         ]
 
     def twice(self, bill: list[BillLine]) -> list[Difference]:
-        """Tell of lines that are in the bill more than once."""
         times = Counter(_name(line) for line in bill)
         named = {_name(line): line for line in bill}
         return [
@@ -124,10 +119,6 @@ class _Comparison:
         ]
 
     def missing_in_bill(self, bill: list[BillLine]) -> list[Difference]:
-        """Tell of what our rows say of the day that no bill has.
-
-        What moved in the last minutes of the day is judged with the day after it.
-        """
         begin_ms = bill_day_start_ms(self._day)
         end_ms = bill_day_start_ms(_day_after(self._day, 1))
         listed = {_name(line) for line in bill}
@@ -160,7 +151,7 @@ class _Comparison:
 
 
 def _name(line: BillLine) -> tuple[str, ...]:
-    """Name what a line is about; a payment's number may have several transactions."""
+    """Return the identity of a line; one payment number may have several transactions."""
     if line.kind is BillKind.PAYMENT:
         return line.kind, line.number, line.outside_no
     return line.kind, line.number

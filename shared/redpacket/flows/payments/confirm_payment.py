@@ -1,6 +1,6 @@
-"""Confirm a payment: ask the gateway, and credit what it took once, by OUR number.
+"""Payment confirmation: query the gateway and credit a transaction once, under OUR number.
 
-A callback, a schedule and a bill all come here: none of them is believed by itself.
+Callbacks, schedules, and statements all end here; none of them is trusted alone.
 """
 
 from __future__ import annotations
@@ -26,14 +26,12 @@ from redpacket.flows.packets.send_packet import funding_of
 from redpacket.flows.payments.payment_ports import PaymentPorts
 
 _TRIES = 4
-"""A credit that is refused has met another one, or its packet's end: what is there decides then."""
 
 
 def confirm_payment(number: str, transaction_id: str = "", *, ports: PaymentPorts) -> Payment:
-    """Bring a payment up to what the gateway says, and return it.
+    """Update a payment from the gateway; *transaction_id* is a hint that is queried separately.
 
-    *transaction_id* is one that somebody named; it is asked for by itself where the order doesn't
-    list it. Raises PaymentNotFound, Unavailable.
+    Raises PaymentNotFound, Unavailable.
     """
     payment = _get(number, ports)
     gateway = ports.gateway(payment.channel)
@@ -41,7 +39,7 @@ def confirm_payment(number: str, transaction_id: str = "", *, ports: PaymentPort
     taken = list(found.transactions)
     if transaction_id and all(one.transaction_id != transaction_id for one in taken):
         named = gateway.query_transaction(transaction_id)
-        # What a forged callback names is another order's.
+        # A forged callback would name another order's transaction.
         taken += [named] if named and named.number == number else []
     for transaction in taken:
         payment = _take(payment, transaction, ports)
@@ -49,7 +47,6 @@ def confirm_payment(number: str, transaction_id: str = "", *, ports: PaymentPort
 
 
 def _take(payment: Payment, found: Transaction, ports: PaymentPorts) -> Payment:
-    """Credit a transaction, or note that it goes back."""
     for _ in range(_TRIES):
         if payment.transaction_id == found.transaction_id:
             return payment
@@ -73,7 +70,6 @@ def _take(payment: Payment, found: Transaction, ports: PaymentPorts) -> Payment:
 def _reason_against(
     payment: Payment, found: Transaction, ports: PaymentPorts
 ) -> ReturnReason | None:
-    """Return why a transaction is not credited; None where it is."""
     merchant = ports.gateway(payment.channel).merchant
     wrong = mismatches(payment, found, merchant)
     if wrong:
@@ -90,7 +86,7 @@ def _reason_against(
 def _send_back(
     payment: Payment, found: Transaction, reason: ReturnReason, ports: PaymentPorts
 ) -> None:
-    # What is not as it was ordered may be somebody else's money: a person decides.
+    # A mismatched transaction may be another person's money: an operator decides.
     is_listed = reason is ReturnReason.MISMATCHED
     ports.returns.put_return(
         PaymentReturn(
@@ -107,7 +103,7 @@ def _send_back(
 
 
 def _funding(payment: Payment, now_ms: int, ports: PaymentPorts) -> tuple[Packet, Transfer] | None:
-    """Return the packet that a payment funds, as it is then; None: the money is its user's."""
+    """Return the packet that a payment funds; None credits the payer's balance."""
     packet = ports.packets.find_packet(payment.packet_id) if payment.packet_id else None
     if packet is None or packet.status is not PacketStatus.UNPAID:
         return None
@@ -126,7 +122,6 @@ def _funding(payment: Payment, now_ms: int, ports: PaymentPorts) -> tuple[Packet
 
 
 def _go_on(payment: Payment, found: OrderFound, ports: PaymentPorts) -> Payment:
-    """Close what was not paid in time, and say when to look again."""
     now_ms = ports.clock.now_ms()
     if payment.status is PaymentStatus.PENDING and now_ms >= payment.expires_at_ms:
         payment = _close(payment, found, ports)
@@ -137,13 +132,13 @@ def _go_on(payment: Payment, found: OrderFound, ports: PaymentPorts) -> Payment:
 
 
 def _close(payment: Payment, found: OrderFound, ports: PaymentPorts) -> Payment:
-    """Close the order first: only what can't be paid any more is CLOSED here."""
+    """Close the order at the gateway first: only an order that can't be paid becomes CLOSED."""
     gateway, now_ms = ports.gateway(payment.channel), ports.clock.now_ms()
     settled_at_ms = payment.expires_at_ms + gateway.settling_ms + gateway.call_ms_max
     if found.state is OrderState.UNPAID or (
         found.state is OrderState.NOT_FOUND and now_ms < settled_at_ms
     ):
-        # An order whose call is under way is made later, and then it is found.
+        # A call in flight may still create the order; a later query then finds it.
         gateway.close(payment.number)
         return payment
     if found.state is OrderState.PAID and not _all_known(payment, found.transactions, ports):
@@ -155,7 +150,7 @@ def _close(payment: Payment, found: OrderFound, ports: PaymentPorts) -> Payment:
 
 
 def _all_known(payment: Payment, transactions: Sequence[Transaction], ports: PaymentPorts) -> bool:
-    """Tell whether what was paid is in our rows: what is listed for a person ends the payment."""
+    """Return whether our rows have every transaction, including those listed for an operator."""
     noted = {one.transaction_id for one in ports.returns.list_returns(payment.number)}
     return bool(transactions) and all(one.transaction_id in noted for one in transactions)
 

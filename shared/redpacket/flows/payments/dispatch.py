@@ -1,7 +1,6 @@
-"""Dispatch: make the calls for withdrawals that wait, at the gateway's pace.
+"""Dispatch: call the gateway for pending withdrawals at its pace.
 
-The work list is the queue: it is durable, in the order of asking, and any number of functions may
-work at it, since slots and leases are durable. Other work has functions of its own.
+Any number of functions may work on the list, because slots and leases are durable.
 """
 
 from __future__ import annotations
@@ -16,23 +15,21 @@ from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts
 from redpacket.ports.runtime import InParallel
 
 BATCH = 30
-"""Calls that wait for their slots side by side."""
 
 PAGE = 300
-"""What is read of the work list at once; it is read again when this is done."""
 
 POLL_MS = 500
 
 IDLE_MS = 3_000
-"""So long nothing waits before a run ends: the next minute begins another one."""
+"""Milliseconds without work until a run ends; the next minute starts another one."""
 
 _REMEMBERED_MS = 20_000
-"""A late index may show what was called a moment ago."""
+"""The index is eventually consistent and may list withdrawals that were just called."""
 
 
 @dataclass(frozen=True, slots=True)
 class DispatchReport:
-    """What one run did."""
+    """Counts of one run."""
 
     answered_count: int = 0
     failed_count: int = 0
@@ -46,10 +43,7 @@ def dispatch(
     stop_at_ms: int,
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> DispatchReport:
-    """Call the gateway for what waits until *stop_at_ms*, or until *may_go_on* says no.
-
-    Ends before where nothing waits, or where the gateway rests for longer.
-    """
+    """Call the gateway until the time is up, *may_go_on* is False, or nothing is pending."""
     clock, pace = ports.clock, ports.paces[channel]
     tried_at_ms: dict[str, int] = {}
     waiting: list[str] = []
@@ -93,18 +87,17 @@ def dispatch(
 
 
 def _batch(pace: Pace, stop_at_ms: int) -> int:
-    """Return how many calls there is time for, at least one."""
     left_us = (stop_at_ms - pace.clock.now_ms()) * 1000
     return max(1, min(BATCH, left_us // pace.interval_us))
 
 
 def _call_at(withdrawal_id: str, slot_ms: int, ports: WithdrawalPorts) -> Called:
-    """Call in its slot; what goes wrong with one withdrawal is not the gateway's failure."""
+    """Call in its slot. An error of one withdrawal does not count as the gateway's failure."""
     wait_ms = slot_ms - ports.clock.now_ms()
     if wait_ms > 0:
         ports.clock.sleep_ms(wait_ms)
     try:
         return call_transfer(withdrawal_id, ports=ports)
-    except Exception as error:  # noqa: BLE001 - one bad row must not keep others from their money
+    except Exception as error:  # noqa: BLE001 - one bad row must not block the others
         ports.journal.failure("transfer_failed", error, withdrawal_id=withdrawal_id)
         return Called.NOT_MADE

@@ -1,4 +1,4 @@
-"""List who owes money: a refund that was made at the gateway took more than their account had."""
+"""List of users in debt: a refund at the gateway exceeded their balance."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from redpacket.ports.payments import PaymentLists
 def list_debts(
     cursor: str | None, limit: int, *, lists: PaymentLists, ledger: Ledger
 ) -> tuple[list[tuple[PaymentRefund, int]], str | None]:
-    """Return a page of refunds whose users are in debt, with what they owe in all by now.
+    """Return a page of refunds of indebted users, each with the user's total debt in fen.
 
-    A page may be short, or empty, and not be the last. Raises InvalidRequest, Unavailable.
+    A page may be short or empty without being the last. Raises InvalidRequest, Unavailable.
     """
     refunds, more = lists.list_debts(cursor, limit)
     debts_fen = {

@@ -1,7 +1,6 @@
-"""Pace calls to a gateway: so many a minute, none at night, none while it is out of order.
+"""Pace of calls to a gateway: a rate per minute, pauses at night and during outages.
 
-Slots are an interval apart for all functions together, since what is next is one durable number.
-An unused slot is lost, and no slot is used before its time.
+One durable number, the next slot, spaces the calls of all functions. An unused slot is lost.
 """
 
 from __future__ import annotations
@@ -17,26 +16,25 @@ from redpacket.ports.runtime import Clock
 CALLS, PROMISES = "calls", "promises"
 
 TRIES = 8
-"""Of two functions that take slots at once one is refused, and tries again."""
 
 REST_FIRST_MS = 30_000
 REST_MS_MAX = 15 * 60_000
 
 FAILURES_MAX = 5
-"""Calls in a row without a clear answer, or refused for all payees alike."""
+"""Consecutive calls without a clear answer, or refused for all payees alike."""
 
 _DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
 class NightWindow:
-    """When no transfer is made, by China's time; it may span midnight."""
+    """Nightly pause of transfers in China's time; it may span midnight."""
 
     begins_at: time
     ends_at: time
 
     def open_from_ms(self, at_ms: int) -> int:
-        """Return *at_ms*, or when the window ends that it is in."""
+        """Return *at_ms*, or the end of the window that contains it."""
         local = datetime.fromtimestamp(at_ms / 1000, tz=UTC) + BILL_ZONE
         since_midnight_ms = (local.replace(tzinfo=None) - _midnight(local)) // timedelta(
             milliseconds=1
@@ -51,7 +49,7 @@ class NightWindow:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The gateway's limits, and the durable numbers by which all functions keep to them."""
+    """Gateway limits and the durable state that all functions share."""
 
     channel: Channel
     bills_per_minute: int
@@ -61,38 +59,32 @@ class Pace:
 
     @property
     def interval_us(self) -> int:
-        """How far apart two calls are, rounded up."""
+        """Microseconds between two calls, rounded up."""
         return -(-60_000_000 // self.bills_per_minute)
 
     def take(self, count: int) -> list[int]:
-        """Return when each of *count* calls may be made; fewer where the night begins before.
-
-        Raises Unavailable.
-        """
+        """Return the slots of *count* calls, fewer if a night begins. Raises Unavailable."""
         return self._take(CALLS, count)
 
     def promise(self) -> int:
-        """Return when one more withdrawal is expected to be made, by those that came before it.
-
-        It is an estimate, and takes no slot. Raises Unavailable.
-        """
+        """Estimate the time of one more withdrawal without taking a slot. Raises Unavailable."""
         (at_ms,) = self._take(PROMISES, 1)
         rests_until_ms, _ = self.store.find_breaker(self.channel)
         return self.open_from_ms(max(at_ms, rests_until_ms))
 
     def open_from_ms(self, at_ms: int) -> int:
-        """Return *at_ms*, or when the night ends that it is in."""
+        """Return *at_ms*, or the end of the night that contains it."""
         return self.night.open_from_ms(at_ms) if self.night else at_ms
 
     def rests_until_ms(self) -> int:
-        """Return until when no call is made, for a breaker or for the night; 0 where one may be."""
+        """Return the end of the breaker's or night's pause in ms, or 0 if calls are allowed."""
         now_ms = self.clock.now_ms()
         rests_until_ms, _ = self.store.find_breaker(self.channel)
         begins_ms = self.open_from_ms(max(now_ms, rests_until_ms))
         return begins_ms if begins_ms > now_ms else 0
 
     def rest(self) -> int:
-        """Let all functions rest, longer each time in a row; return until when."""
+        """Pause all functions, longer each time in a row; return the end in ms."""
         now_ms = self.clock.now_ms()
         until_ms, times = self.store.find_breaker(self.channel)
         if until_ms > now_ms:
@@ -102,7 +94,7 @@ class Pace:
         return until_ms
 
     def recover(self) -> None:
-        """Note that the gateway answers: the next rest is a short one again."""
+        """Reset the breaker after an answer: the next pause is short again."""
         _, times = self.store.find_breaker(self.channel)
         if times:
             self.store.set_breaker(self.channel, 0, 0)
@@ -115,7 +107,7 @@ class Pace:
             first_us = max(seen_us, now_us)
             first_us = max(first_us, self.open_from_ms(first_us // 1000) * 1000)
             slots = [first_us + number * interval_us for number in range(count)]
-            # No slot is within a night that begins after the first one.
+            # No slot may lie in a night that begins after the first slot.
             slots = [slot for slot in slots if self.open_from_ms(slot // 1000) == slot // 1000]
             if self.store.take_slots(self.channel, name, seen_us, slots[-1] + interval_us):
                 return [-(-slot // 1000) for slot in slots]
@@ -123,7 +115,7 @@ class Pace:
 
 
 def _midnight(local: datetime) -> datetime:
-    return datetime(local.year, local.month, local.day)  # noqa: DTZ001 - wall time of one zone
+    return datetime(local.year, local.month, local.day)  # noqa: DTZ001 - local time of one zone
 
 
 def _ms(at: time) -> int:

@@ -1,4 +1,4 @@
-"""The ports that flows of payments ask, and what the deployment has set."""
+"""Ports and settings of payments."""
 
 from __future__ import annotations
 
@@ -18,10 +18,7 @@ from redpacket.ports.work_lists import WorkLists
 
 @dataclass(frozen=True, slots=True)
 class PaymentPorts:
-    """*gateways* are those that are configured; *new_number* makes a number of 32 characters.
-
-    *limits* keep a user from flooding a gateway with orders that they never pay.
-    """
+    """Dependencies of payments; *limits* bound the unpaid orders of one user."""
 
     gateways: Mapping[Channel, PaymentsIn]
     book: PaymentBook

@@ -1,8 +1,7 @@
-"""Give back what is not credited, and take from accounts what was refunded outside.
+"""Return of uncredited transactions, and reversal of refunds made at the gateway.
 
-A transaction that is not credited is refunded under a number that follows from it, so that all
-repeats are one refund. A refund that somebody made at the gateway takes its money from the user's
-account, never below zero: the rest is what they owe.
+A return's number derives from its transaction, so repeats are one refund. A refund made at the
+gateway is taken from the user's balance, never below zero; the rest is the user's debt.
 """
 
 from __future__ import annotations
@@ -14,25 +13,23 @@ from redpacket.domain.payments import Payment, PaymentRefund, PaymentReturn, Ret
 from redpacket.flows.payments.payment_ports import PaymentPorts
 
 RETURN_PAUSE_MS = 60_000
-"""Between two calls for a refund that is under way."""
 
 _TRIES = 6
-"""The user's account moves meanwhile."""
 
 
 def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> bool:
-    """Give a transaction back that is noted to be; tell whether it is done. Raises Unavailable."""
+    """Refund a transaction that is due; return whether it is done. Raises Unavailable."""
     returned = ports.returns.find_return(number, transaction_id)
     if returned is None or returned.status is not ReturnStatus.DUE:
         return returned is not None and returned.status is ReturnStatus.DONE
-    # Also where the call fails or dies: this one must not hold up the others.
+    # Delay first, so that a call that fails or dies does not block the other rows.
     ports.returns.delay_return(returned, ports.clock.now_ms() + RETURN_PAUSE_MS)
     found = ports.gateway(returned.channel).refund(returned.order)
     return _end(returned, found, ports)
 
 
 def note_refund(channel: Channel, refund_no: str, *, ports: PaymentPorts) -> None:
-    """Bring the ledger up to a refund that a callback or a bill has named. Raises Unavailable."""
+    """Update the ledger for a refund named by a callback or statement. Raises Unavailable."""
     found = ports.gateway(channel).query_refund(refund_no)
     if found.state is not RefundState.SUCCEEDED:
         return
@@ -50,7 +47,7 @@ def note_refund(channel: Channel, refund_no: str, *, ports: PaymentPorts) -> Non
 
 
 def collect_owed(user_id: str, *, ports: PaymentPorts) -> int:
-    """Take what a user owes from their account, as far as it goes; return what they owe still."""
+    """Collect a user's debt from the balance; return the remaining debt in fen."""
     for _ in range(_TRIES):
         owed_fen = -ports.ledger.balance_fen(receivable_account(user_id))
         has_fen = ports.ledger.balance_fen(user_account(user_id)) if owed_fen > 0 else 0
@@ -69,7 +66,7 @@ def _end(returned: PaymentReturn, found: RefundFound, ports: PaymentPorts) -> bo
         ports.returns.end_return(returned, found, ports.clock.now_ms())
         return True
     if found.state is RefundState.FAILED:
-        # Its number can't succeed any more, and another one might pay twice: a person decides.
+        # This number can no longer succeed, and a new one might pay twice: an operator decides.
         error = InvariantViolated(f"refund {returned.refund_no} of {returned.number} has failed")
         ports.journal.failure("refund_by_gateway_failed", error, number=returned.number)
         ports.returns.list_return(returned)
@@ -84,7 +81,6 @@ def _check_same(returned: PaymentReturn, found: RefundFound) -> None:
 
 
 def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
-    """Take a refund that was made outside, once for its number."""
     for _ in range(_TRIES):
         if any(
             one.refund_no == found.refund_no for one in ports.returns.list_refunds(payment.number)

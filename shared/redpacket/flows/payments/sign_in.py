@@ -1,4 +1,4 @@
-"""Sign in by a gateway: a token of our own issuer for whom a code belongs to."""
+"""Sign-in by a gateway's code, which returns a token of our issuer."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def sign_in(
     clock: Clock,
     journal: Journal,
 ) -> tuple[str, int]:
-    """Return a token, and when it expires, in ms; bind the account to its user if it is free.
+    """Return a token and its expiry in ms; bind the account to the user if it is free.
 
-    *user_id_of* makes the user's id of their token's subject. Raises CodeInvalid, Unavailable.
+    Raises CodeInvalid, Unavailable.
     """
     account = find_account(code, logins=logins)
     user_id = user_id_of(issuer.subject_of(account))
     try:
         _bind_first(user_id, channel, account, payees=payees, clock=clock)
     except Unavailable as error:
-        # The code is used up, and the token does not need the binding: the next one makes it.
+        # The code is used up, and the token works without the binding. The next sign-in binds.
         journal.failure("sign_in_not_bound", error)
     return issuer.issue(account, clock.now_ms())
 
@@ -40,11 +40,10 @@ def sign_in(
 def _bind_first(
     user_id: str, channel: Channel, account: OutsideAccount, *, payees: BoundPayees, clock: Clock
 ) -> None:
-    """Bind the account of somebody who has none; a user's own choice of another one stays."""
     if payees.find(user_id, channel):
         return
     try:
         payees.bind(user_id, channel, account, clock.now_ms())
     except OpenidInUse:
-        # Somebody who signs in otherwise has bound it: the money stays on its way to them.
+        # Another user has bound it and keeps it.
         return

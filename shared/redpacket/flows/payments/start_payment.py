@@ -1,7 +1,6 @@
-"""Start a payment: a durable intent first, then the order at the gateway under its number.
+"""Payment start: store a durable intent, then order at the gateway under its number.
 
-Whatever is cut off after the intent is harmless: the same number is ordered again by the repeat, or
-by the next request for the payment, and an intent that is not paid is closed.
+After a cutoff, a repeat or the next read orders the same number again; an unpaid intent is closed.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from redpacket.ports.withdrawals import Payees
 
 @dataclass(frozen=True, slots=True)
 class PaymentAsk:
-    """What a user asks for; *payer* is their account at the gateway, None where none is bound."""
+    """A user's payment request; *payer* is None if no gateway account is bound."""
 
     user_id: str
     amount_fen: int
@@ -31,7 +30,7 @@ class PaymentAsk:
 
 
 def start_payment(ask: PaymentAsk, *, ports: PaymentPorts) -> Payment:
-    """Return the payment that this request made, now or before; without a prompt while unknown.
+    """Return the payment of this request; its prompt is missing while the order is unknown.
 
     Raises ChannelUnavailable, PayeeNotBound, RateLimited, IdempotencyKeyReused, Busy, Unavailable.
     """
@@ -62,7 +61,7 @@ def start_packet_payment(
     *,
     ports: PaymentPorts,
 ) -> Payment:
-    """Return the payment of a packet that is to be paid; its number stands in the packet's row.
+    """Return the payment of an unpaid packet, under the number in the packet's row.
 
     Raises as `start_payment`, and PaymentNotFound for a packet that no payment funds.
     """
@@ -89,10 +88,9 @@ def start_packet_payment(
 
 
 def find_payment(number: str, user_id: str, *, ports: PaymentPorts, payees: Payees) -> Payment:
-    """Return a user's own payment; one whose order was cut off is ordered now.
+    """Return a user's payment, and order it now if the order or the intent was cut off.
 
-    So is that of a packet whose sender's request was cut off before its intent. Raises
-    PaymentNotFound, and for such a packet what `start_packet_payment` raises.
+    Raises PaymentNotFound and, for a packet's payment, as `start_packet_payment`.
     """
     payment = ports.book.find(number)
     if payment is None:
@@ -103,7 +101,6 @@ def find_payment(number: str, user_id: str, *, ports: PaymentPorts, payees: Paye
 
 
 def _start_cut_off(number: str, user_id: str, *, ports: PaymentPorts, payees: Payees) -> Payment:
-    """Begin the payment of a packet that waits for it, as its sender asked for it."""
     packet = ports.packets.find_packet_of_payment(number)
     if packet is None or packet.sender.user_id != user_id or not packet.pay_channel:
         raise PaymentNotFound("no such payment")
@@ -114,14 +111,14 @@ def _start_cut_off(number: str, user_id: str, *, ports: PaymentPorts, payees: Pa
 
 
 def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
-    """Return a payment with what its payer's client needs, if the gateway tells it now."""
+    """Return a payment with the prompt for its payer's client, if the gateway answers now."""
     is_open = payment.status is PaymentStatus.PENDING
     if payment.prompt or not is_open or ports.clock.now_ms() >= payment.expires_at_ms:
         return payment
     try:
         prompt = ports.gateway(payment.channel).order(payment.order)
     except Unavailable as error:
-        # The order may be there or not: the same number is ordered by the next who asks.
+        # The outcome is unknown. The next request orders the same number.
         ports.journal.failure("payment_not_ordered", error, number=payment.number)
         return payment
     if prompt is None:
@@ -132,7 +129,7 @@ def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
 
 
 def _payer(method: PayMethod, payer: OutsideAccount | None) -> OutsideAccount | None:
-    """Return whom a payment is compared with: only a client inside of the app is known before."""
+    """Return the expected payer: known in advance only for in-app payments (JSAPI)."""
     if method is PayMethod.JSAPI and payer is None:
         raise PayeeNotBound("bind your account at the gateway first")
     return payer if method is PayMethod.JSAPI else None

@@ -1,7 +1,6 @@
-"""Sweep: ask gateways for what is under way, and end what was left behind.
+"""Sweep of payments: query gateways for work in progress and end abandoned work.
 
-It needs no callback. Each row is delayed before it is looked at, so that one which always fails
-holds up no other.
+Each row is delayed first, so one that always fails blocks no other.
 """
 
 from __future__ import annotations
@@ -25,14 +24,13 @@ from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts
 from redpacket.ports.runtime import InParallel
 
 ROWS_PER_SWEEP = 400
-"""Of each work list; those that wait longest come first, the rest wait a minute."""
 
 AGAIN_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentSweepReport:
-    """How much was looked at; what failed is found again."""
+    """Counts of one sweep."""
 
     done_count: int = 0
     failed_count: int = 0
@@ -46,7 +44,7 @@ def sweep_payments(
     in_parallel: InParallel,
     stop_at_ms: int,
 ) -> PaymentSweepReport:
-    """Look at every work list once, until *stop_at_ms*."""
+    """Process every work list once, until *stop_at_ms*."""
     clock, journal = payments.clock, payments.journal
     done_count = failed_count = 0
 
@@ -95,10 +93,9 @@ def sweep_payments(
 
 
 def cancel_unpaid(packet_id: str, *, ports: PaymentPorts) -> bool:
-    """Cancel a packet that was not paid for in time; False where it is paid, or was cancelled.
+    """Cancel an overdue unpaid packet; return False if it is paid or already cancelled.
 
-    Its payment is asked for once more before. Whichever comes first excludes the other, and money
-    that comes after it goes to the sender's balance.
+    Payment and cancellation exclude each other; later money goes to the sender's balance.
     """
     now_ms = ports.clock.now_ms()
     ports.work.delay(packet_id, now_ms + AGAIN_MS)
@@ -106,7 +103,7 @@ def cancel_unpaid(packet_id: str, *, ports: PaymentPorts) -> bool:
     if packet is None or now_ms < packet.created_at_ms + PAYMENT_LIFE_MS:
         return False
     with suppress(Unavailable, PaymentNotFound):
-        # Without an answer it is cancelled all the same: it takes a place among the open ones.
+        # Cancel it even without an answer, because it counts as an open packet of its sender.
         confirm_payment(packet.payment_id or "", ports=ports)
     is_cancelled = ports.ledger.cancel_unpaid(packet, ports.clock.now_ms())
     if is_cancelled:

@@ -1,4 +1,4 @@
-"""Take a callback: check it, queue what it is about, and note it; it moves no money by itself."""
+"""Callback intake: verify, queue a notice, and record it. A callback moves no money."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from redpacket.ports.payments import PaymentBook
 from redpacket.ports.runtime import Clock
 
 KEPT_MS = 3_600_000
-"""How long a callback is remembered: one that is older than five minutes is refused anyway."""
+"""Milliseconds that a callback is deduplicated; one older than five minutes is rejected."""
 
 
 def take_callback(
@@ -32,10 +32,9 @@ def take_callback(
     book: PaymentBook,
     clock: Clock,
 ) -> None:
-    """Queue what a callback is about, at least once; a repeat of it has no effect.
+    """Queue a callback's notice at least once. Raises SignatureInvalid, Unavailable.
 
-    It is noted last: a note before a crash would swallow the gateway's next try. Raises
-    SignatureInvalid, Unavailable.
+    The callback is recorded last, so the gateway's retry counts after a crash in between.
     """
     now_ms = clock.now_ms()
     notice = callbacks.read(headers, body, now_ms)
@@ -54,10 +53,7 @@ def follow_notice(
     authorizations: AuthorizationPorts,
     may_withdraw: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Ask the gateway for what a notice names. Raises Unavailable.
-
-    While withdrawals are off, no balance is paid out by itself: the next notice of it may be.
-    """
+    """Query the gateway for a notice's subject. Raises Unavailable."""
     if notice.kind is NoticeKind.AUTHORIZATION:
         look_at_authorization(notice.number, ports=authorizations)
     elif notice.kind is NoticeKind.BALANCE:
@@ -77,7 +73,7 @@ def follow_notice(
 def follow_money(
     channel: Channel, notice: Notice, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
 ) -> None:
-    """Ask the gateway for a payment, a refund or a transfer. Raises Unavailable."""
+    """Query the gateway for a payment, refund, or transfer. Raises Unavailable."""
     if notice.kind is NoticeKind.PAYMENT:
         confirm_payment(notice.number, notice.outside_no, ports=payments)
     elif notice.kind is NoticeKind.REFUND:

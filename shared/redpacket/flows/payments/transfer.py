@@ -1,8 +1,7 @@
-"""Transfer: call the gateway for a withdrawal, ask what became of it, and post or give back.
+"""Transfer: call the gateway for a withdrawal, query it, and post or return the money.
 
-One worker at a time has the right to call, by a lease. A worker that stalls past it must not call;
-one that is killed leaves a row that others look at once the lease is over. Money comes back only
-when no bill of that number can be made any more (domain/withdrawals.py::judge, I6).
+A worker may call only within its lease. Money is returned only when no transfer of that number can
+still be made (domain/withdrawals.py::judge, I6).
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ _FIRST_LOOK_MS = 5_000
 _LOOK_PAUSE_MS_MAX = 30 * 60_000
 
 _CALL_PAUSE_MS = 60_000
-"""After a refusal that passes by itself; the breaker keeps the others from asking meanwhile."""
+"""Milliseconds after a temporary refusal."""
 
 _TRIES = 5
 
 
 class Called(StrEnum):
-    """What a call says of the gateway: whether it works, whatever became of this transfer."""
+    """Health of the gateway after a call, regardless of the transfer's outcome."""
 
     ANSWERED = "answered"
     FAILED = "failed"
@@ -43,11 +42,11 @@ class Called(StrEnum):
 
 
 def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
-    """Call the gateway for a withdrawal that waits for it."""
+    """Call the gateway for a pending withdrawal."""
     clock = ports.clock
     seen = ports.book.find(withdrawal_id)
     if seen is None or seen.is_final or seen.stop:
-        # The index is late.
+        # The index is eventually consistent.
         return Called.NOT_MADE
     gateway = ports.gateway(seen.channel)
     now_ms = clock.now_ms()
@@ -57,13 +56,13 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
     leased = ports.book.lease(seen, now_ms + LEASE_MS, now_ms)
     if leased is None:
         return Called.NOT_MADE
-    # The last thing before the call: a worker that stalled past its lease must not pay any more.
+    # Check last: a worker that stalled past its lease must not pay.
     if clock.now_ms() >= leased.lease_until_ms:
         return Called.NOT_MADE
     try:
         found = gateway.transfer(leased.order)
     except Unavailable as error:
-        # The outcome is unknown. The row is looked at when the lease is over.
+        # The outcome is unknown. The row is queried after the lease.
         ports.journal.failure("transfer_unknown", error, bill_no=leased.bill_no)
         return Called.FAILED
     verdict = _act(leased, found, ports)
@@ -71,10 +70,9 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
 
 
 def look_at_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal | None:
-    """Ask the gateway what became of a withdrawal, and bring the ledger up to it.
+    """Query the gateway for a withdrawal and update the ledger. Raises Unavailable.
 
-    While somebody has the right to call, they have the word, until their call was answered. Raises
-    Unavailable.
+    A worker that holds the lease and has no answer yet goes first.
     """
     seen = ports.book.find(withdrawal_id)
     if seen is None or seen.is_final:
@@ -87,18 +85,18 @@ def look_at_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawa
         if stopped is None:
             return ports.book.find(withdrawal_id)
         seen = stopped
-    # Also where the query fails or dies: this one must not hold up the others.
+    # Delay first, so that a query that fails or dies does not block the other rows.
     ports.book.look_again(seen, _next_look_ms(seen, now_ms))
     found = ports.gateway(seen.channel).query(seen.bill_no)
     verdict = _act(seen, found, ports)
     if verdict is Verdict.AWAIT and not _is_answered(seen):
-        # The answer was lost, and no query tells what the payee's client needs: a repeat does.
+        # The answer was lost. Only a repeated call returns the payee's confirmation data.
         ports.book.call_again(seen, max(now_ms, seen.lease_until_ms))
     return ports.book.find(withdrawal_id)
 
 
 def cancel_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPorts) -> Withdrawal:
-    """Cancel a user's withdrawal: at once where nothing was called, else as a query decides.
+    """Cancel a withdrawal: at once if no call was made, otherwise a query decides.
 
     Raises WithdrawalNotFound, NotCancellable, Unavailable.
     """
@@ -110,7 +108,7 @@ def cancel_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPort
             raise NotCancellable(f"the withdrawal is {seen.status}")
         now_ms = ports.clock.now_ms()
         if seen.call_count == 0:
-            # No worker had the right to call, and after this no worker gets it.
+            # No worker had the lease, and after this none gets it.
             if ports.book.give_back(seen, is_cancelled=True, reason="cancelled", now_ms=now_ms):
                 return find_withdrawal(withdrawal_id, user_id, ports=ports)
             continue
@@ -121,7 +119,7 @@ def cancel_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPort
 
 
 def _give_up(seen: Withdrawal, ports: WithdrawalPorts) -> Withdrawal | None:
-    """Make no further call for a withdrawal that is too old; give back what never was called."""
+    """Stop calls for an overdue withdrawal; return the money if no call was ever made."""
     now_ms = ports.clock.now_ms()
     if seen.call_count == 0:
         ports.book.give_back(seen, is_cancelled=False, reason="given_up", now_ms=now_ms)
@@ -130,7 +128,6 @@ def _give_up(seen: Withdrawal, ports: WithdrawalPorts) -> Withdrawal | None:
 
 
 def _act(seen: Withdrawal, found: TransferFound, ports: WithdrawalPorts) -> Verdict:
-    """Do what an answer means for a withdrawal as it was before the gateway was asked."""
     book, now_ms = ports.book, ports.clock.now_ms()
     settling_ms = ports.gateway(seen.channel).settling_ms
     try:
@@ -145,7 +142,7 @@ def _act(seen: Withdrawal, found: TransferFound, ports: WithdrawalPorts) -> Verd
     elif verdict in _STOPS:
         look_at_ms = settled_after_ms(seen, settling_ms)
         if verdict is Verdict.STOP_NOT_AUTHORIZED and seen.authorization_no:
-            # The refusal is a hint: the sweep asks for the consent itself.
+            # The refusal is a hint: the sweep queries the consent.
             ports.consents.doubt(seen.user_id, seen.channel, seen.authorization_no, now_ms)
         book.stop(seen, _STOPS[verdict], found.reason, look_at_ms)
     elif verdict is Verdict.AWAIT:
@@ -163,12 +160,10 @@ def _act(seen: Withdrawal, found: TransferFound, ports: WithdrawalPorts) -> Verd
 
 
 def _is_answered(seen: Withdrawal) -> bool:
-    """Tell whether the call was answered: the gateway has the bill, and waits for the payee."""
     return seen.status is WithdrawalStatus.AWAITING_CONFIRMATION
 
 
 def _end(seen: Withdrawal, found: TransferFound, verdict: Verdict, ports: WithdrawalPorts) -> None:
-    """Post what is paid, or give back what never will be."""
     now_ms = ports.clock.now_ms()
     if verdict is Verdict.POST:
         if ports.book.post(seen, found, now_ms):
@@ -180,7 +175,6 @@ def _end(seen: Withdrawal, found: TransferFound, verdict: Verdict, ports: Withdr
 
 
 def _call_again(seen: Withdrawal, verdict: Verdict, ports: WithdrawalPorts) -> None:
-    """Queue the next call: of the same number, unless that one can never be made."""
     now_ms = ports.clock.now_ms()
     if verdict is Verdict.NEW_NUMBER:
         ports.book.renumber(seen, now_ms)
@@ -196,6 +190,5 @@ _STOPS = {Verdict.STOP_REFUSED: Stop.REFUSED, Verdict.STOP_NOT_AUTHORIZED: Stop.
 
 
 def _next_look_ms(seen: Withdrawal, now_ms: int) -> int:
-    """Return when to look again: pauses grow with age."""
     pause_ms = min(max(_FIRST_LOOK_MS, (now_ms - seen.created_at_ms) // 4), _LOOK_PAUSE_MS_MAX)
     return now_ms + pause_ms

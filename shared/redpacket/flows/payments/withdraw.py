@@ -1,8 +1,4 @@
-"""Withdraw: take the money from the balance, and queue a frozen request for the gateway.
-
-No call is made here. What is refused has no effect; what is held is on its way, whatever becomes of
-this function.
-"""
+"""Withdrawal: hold the amount from the balance and queue a request for the gateway."""
 
 from __future__ import annotations
 
@@ -31,7 +27,7 @@ from redpacket.ports.withdrawals import Payee, Payees
 
 @dataclass(frozen=True, slots=True)
 class WithdrawalAsk:
-    """What a user asks for."""
+    """A user's withdrawal request."""
 
     user_id: str
     amount_fen: int
@@ -42,11 +38,11 @@ class WithdrawalAsk:
 def withdraw(
     ask: WithdrawalAsk, *, payees: Payees, ports: WithdrawalPorts, payments: PaymentPorts
 ) -> Withdrawal:
-    """Return the withdrawal that this request made, now or before.
+    """Return the withdrawal of this request, now or from the first time.
 
     Raises ChannelUnavailable, AmountTooSmall, AmountTooLarge, PayeeNotBound, InsufficientFunds,
-    WithdrawalLimitReached, IdempotencyKeyReused, Busy, Unavailable; none of them holds anything,
-    but after Unavailable only asking again tells.
+    WithdrawalLimitReached, IdempotencyKeyReused, Busy, Unavailable. Only Unavailable may have held
+    money; a retry returns the outcome.
     """
     try:
         payee = _check(ask, payees, ports)
@@ -84,11 +80,10 @@ def withdraw_above(
     ports: WithdrawalPorts,
     payments: PaymentPorts,
 ) -> Withdrawal | None:
-    """Pay a balance out by itself where it has reached the threshold; None where it isn't done.
+    """Pay out a balance that has reached the threshold, or return None.
 
-    *cause* names what raised the balance, like a claim: one cause pays out once, however often it
-    is told. Where a transfer would need the user's confirmation, nothing is paid out: it would hold
-    their money until they confirm, or for a day.
+    One *cause* pays out at most once. A payee who must confirm is skipped, because the money would
+    be held until then.
     """
     above_fen = ports.settings.above_fen
     payee = payees.find(user_id, channel) if above_fen else None
@@ -98,13 +93,13 @@ def withdraw_above(
     if balance_fen < max(above_fen, ports.settings.fen_min):
         return None
     key_hash = hashlib.sha256(f"automatic\n{user_id}\n{cause}".encode()).hexdigest()
-    # The body is the cause alone: a repeat finds another balance, and is the same request.
+    # The body is the cause alone: a repeat sees another balance but is the same request.
     request = Request(user_id, key_hash, key_hash)
     ask = WithdrawalAsk(user_id, min(balance_fen, ports.settings.fen_max), channel, request)
     try:
         return withdraw(ask, payees=payees, ports=ports, payments=payments)
     except Rejected as refusal:
-        # The money stays where it is, and the user may ask for it.
+        # The money stays in the balance, and the user may withdraw it.
         ports.journal.event("payout_left_out", code=refusal.code)
         return None
 
@@ -118,7 +113,7 @@ def find_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPorts)
 
 
 def _check(ask: WithdrawalAsk, payees: Payees, ports: WithdrawalPorts) -> Payee:
-    """Return whom to pay, or refuse before anything is held."""
+    """Return the payee, or reject the request before anything is held."""
     ports.gateway(ask.channel)
     settings = ports.settings
     if ask.amount_fen < settings.fen_min:
@@ -134,7 +129,7 @@ def _check(ask: WithdrawalAsk, payees: Payees, ports: WithdrawalPorts) -> Payee:
 
 
 def _promised(withdrawal: Withdrawal, ports: WithdrawalPorts) -> Withdrawal:
-    """Tell when it is expected; the money is held, so nothing here may fail the request."""
+    """Add the expected time. The money is held, so nothing here may fail the request."""
     try:
         expected_at_ms = ports.paces[withdrawal.channel].promise() + ports.settings.begins_within_ms
         ports.book.promise(withdrawal.withdrawal_id, expected_at_ms)

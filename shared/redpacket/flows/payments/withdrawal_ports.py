@@ -1,4 +1,4 @@
-"""The ports that flows of withdrawals ask, and what the deployment has set."""
+"""Ports and settings of withdrawals."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from redpacket.ports.withdrawals import AuthorizationBook, WithdrawalBook, Withd
 
 @dataclass(frozen=True, slots=True)
 class WithdrawalSettings:
-    """What an operator has agreed with a gateway.
+    """Limits agreed with a gateway.
 
-    Below *fen_min* money stays in the balance. *rebound_wait_ms* is how long a newly bound account
-    is not paid. Balances of *above_fen* and more are paid out by themselves; 0 is never.
-    *begins_within_ms* is how long a withdrawal may wait for the next run of calls.
+    *rebound_wait_ms* delays payouts to a newly bound account. Balances of *above_fen* or more are
+    paid out automatically; 0 disables this. *begins_within_ms* is the longest wait for a dispatch.
     """
 
     fen_min: int
@@ -32,7 +31,7 @@ class WithdrawalSettings:
 
 @dataclass(frozen=True, slots=True)
 class WithdrawalPorts:
-    """*gateways* and *paces* are those that are configured; *new_id* makes 30 characters."""
+    """Dependencies of withdrawals; *new_id* returns 30 characters."""
 
     gateways: Mapping[Channel, PaymentsOut]
     paces: Mapping[Channel, Pace]

@@ -1,1 +1,1 @@
-"""Compares the whole ledger with itself, and one packet at a time."""
+"""Reconciliation of the whole ledger, and audits of single packets."""

@@ -1,9 +1,8 @@
-"""Audit one packet: the invariants of domain/checks, on strong reads.
+"""Audit of one packet: the invariants of domain/checks, on strongly consistent reads.
 
-Shares are written by the functions of the crowd. So every settled or refunded one is compared with
-the entry and the receipt of its money, which those functions can't write, and the packet row with
-its sender's entry. Fates are read and compared some at a time: a packet of any size takes the same
-memory, except a number per chunk of refunded shares.
+Grab functions write shares, so each settled or refunded share is compared with its entry and
+receipt, which they can't write, and the packet row with its sender's entry. Memory use is bounded
+for any packet size.
 """
 
 from __future__ import annotations
@@ -38,15 +37,15 @@ from redpacket.ports.packets import Packets
 from redpacket.ports.runtime import Clock
 
 LATE_AFTER_MS = 15 * 60_000
-"""I8 in production: the sweep comes every minute, and tries again after 1, 2, 4 and 8."""
+"""I8 in production: the sweep runs every minute and retries after 1, 2, 4, and 8."""
 
 FOUND_MAX = 200
-"""An audit ends where it has found this much: the packet is broken, and somebody must look."""
+"""Differences after which an audit stops."""
 
 _SHARES_AT_ONCE = 500
 
 _BETWEEN_LOOKS_MS = 300
-"""A transaction that commits may be seen in part, for some milliseconds."""
+"""A committing transaction may be partly visible for some milliseconds."""
 
 
 def audit_packet(
@@ -57,11 +56,9 @@ def audit_packet(
     clock: Clock,
     beat: Callable[[], None] = lambda: None,
 ) -> list[Difference]:
-    """Return broken rules, FOUND_MAX at most; money that moves meanwhile is read again.
+    """Return at most FOUND_MAX differences that two looks agree on. Raises PacketNotFound.
 
-    *beat* is called now and then, and may end the audit by an error of its own.
-
-    Raises PacketNotFound.
+    *beat* is called regularly and may end the audit by raising an error.
     """
     now_ms = clock.now_ms()
 
@@ -101,7 +98,7 @@ def _of_shares(facts: PacketFacts, packets: Packets, ledger: Ledger) -> Iterator
     find_takers = packets.list_winners if facts.packet.rules.prize_id else packets.list_takers
     takers = find_takers(packet_id, user_ids_of(shares))
     if facts.packet.rules.prize_id:
-        # Somebody may have won others of its shares, too.
+        # A user may have won several shares.
         numbers = {share.share_no for share in shares}
         takers = [taker for taker in takers if taker.share_no in numbers]
     yield from check_fates(facts)
@@ -124,6 +121,6 @@ def _of_sender(packet: Packet, refunds: Refunds, ledger: Ledger) -> Iterator[Dif
 
 
 def user_ids_of(shares: Iterable[ShareFate]) -> list[str]:
-    """Return who has claimed these shares; "" for a claim without a taker."""
+    """Return the users who claimed these shares; "" for a claim without a user."""
     claims = (share for share in shares if share.fate is Fate.CLAIMED)
     return [share.taker.user_id if share.taker else "" for share in claims]

@@ -1,4 +1,4 @@
-"""Packets and lotteries that a reconciliation has read: some of them, so that memory is bounded."""
+"""Bounded cache of the packets and lotteries that a reconciliation has read."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ from redpacket.ports.campaigns import Draws
 from redpacket.ports.packets import Packets
 
 _PACKETS_MAX = 10_000
-"""About as many as the rows of one page of a table; 20 MB."""
+"""About as many as one page of a table has rows; 20 MB."""
 
 _LOTTERIES_MAX = 50
 _PACKETS_AT_ONCE = 100
 
 
 class CachedRows:
-    """What was read strongly since the run began: of a packet that was closed before it, all.
-
-    A value is empty where no row was found.
-    """
+    """Rows read strongly since the run began; an empty tuple means that no row was found."""
 
     def __init__(self, packets: Packets, draws: Draws) -> None:
         self._packets = packets
@@ -34,14 +31,14 @@ class CachedRows:
         )
 
     def fetch(self, packet_ids: Iterable[str], *, is_fresh: bool = False) -> None:
-        """Read those packets that are not known, or all of them, a hundred at a time."""
+        """Read the packets that are not cached, or all of them if *is_fresh*."""
         missing: list[str] = []
         for packet_id in dict.fromkeys(packet_ids):
             known = None if is_fresh else self._known.find(packet_id)
             if known is None:
                 missing.append(packet_id)
             else:
-                # Those that were asked for last stay longest.
+                # Evict the least recently requested.
                 self._known.keep(packet_id, known)
         for start in range(0, len(missing), _PACKETS_AT_ONCE):
             chunk = missing[start : start + _PACKETS_AT_ONCE]
@@ -50,27 +47,27 @@ class CachedRows:
                 self._known.keep(packet_id, (found[packet_id],) if packet_id in found else ())
 
     def packet(self, packet_id: str) -> Packet | None:
-        """Return a packet, as it was when it was read."""
+        """Return a packet, possibly from the cache."""
         known = self._known.find(packet_id)
         if known is None:
             return self.fresh_packet(packet_id)
         return known[0] if known else None
 
     def fresh_packet(self, packet_id: str) -> Packet | None:
-        """Return a packet as it is now."""
+        """Read a packet again."""
         self.fetch([packet_id], is_fresh=True)
         known = self._known.find(packet_id)
         return known[0] if known else None
 
     def lottery(self, campaign_id: str) -> LotterySnapshot | None:
-        """Return a campaign with its prizes, as it was when it was read."""
+        """Return a campaign with its prizes, possibly from the cache."""
         known = self._lotteries.find(campaign_id)
         if known is None:
             return self.fresh_lottery(campaign_id)
         return known[0] if known else None
 
     def fresh_lottery(self, campaign_id: str) -> LotterySnapshot | None:
-        """Return a campaign with its prizes as it is now."""
+        """Read a campaign with its prizes again."""
         lottery = self._draws.find_table(campaign_id)
         self._lotteries.keep(campaign_id, (lottery,) if lottery else ())
         return lottery

@@ -1,4 +1,4 @@
-"""Compare draws with what they used up, each by a strong read of the row that must be there."""
+"""Comparison of draws with the rows they used up, by strongly consistent reads."""
 
 from __future__ import annotations
 
@@ -21,14 +21,11 @@ from redpacket.ports.runtime import Clock
 _AT_ONCE = 100
 
 _SETTLED_MS = 2_000
-"""A transaction that commits may be seen in part, for some milliseconds."""
+"""Milliseconds until a committing transaction is fully visible."""
 
 
 class DrawComparison:
-    """A draw and the rows that it used up were written together: some time later all are seen.
-
-    Draws since *until_ms* are left to the next run; a unit's row does not say when it was won.
-    """
+    """Comparison of draws before *until_ms* with their units; newer ones wait for the next run."""
 
     def __init__(
         self,
@@ -71,7 +68,7 @@ class DrawComparison:
             self._tell(found)
 
     def _check_units(self, won: Sequence[Draw]) -> None:
-        """Each unit that a draw used up has its row, and that names the draw."""
+        """Report units of draws that lack a row naming the draw."""
         wanted: dict[str, list[tuple[Draw, UnitWon]]] = defaultdict(list)
         for draw in won:
             for unit in units_of(draw):
@@ -84,7 +81,7 @@ class DrawComparison:
                     self._tell(_unit_difference(draw.campaign_id, row, 1, 0))
 
     def _without_draws(self, units: Sequence[UnitWon]) -> list[UnitWon]:
-        """Return the rows of units that their draw did not use up."""
+        """Return the unit rows that no draw used up."""
         stray: list[UnitWon] = []
         for start in range(0, len(units), _AT_ONCE):
             some = units[start : start + _AT_ONCE]
@@ -97,7 +94,7 @@ class DrawComparison:
         return stray
 
     def _check_cash(self, won: Sequence[Draw]) -> None:
-        """Each unit of cash is a claim of its winner."""
+        """Report cash units that are not a claim of their winner."""
         wanted: list[tuple[ShareRef, Draw]] = []
         for draw in won:
             if draw.prize and draw.prize.kind is PrizeKind.PACKET:
@@ -126,8 +123,8 @@ class DrawComparison:
 
 
 def unfunded(table: LotterySnapshot, packets: Packets, now_ms: int) -> list[Difference]:
-    """Return cash prizes whose units do not all have their money."""
-    # A sweep whose clock is ahead may have begun to give back.
+    """Return cash prizes with unfunded units."""
+    # A sweep with a fast clock may have begun refunds.
     is_over = table.campaign.ends_at_ms <= now_ms + CLOCKS_DIFFER_MS
     found = []
     for prize in table.prizes:

@@ -1,7 +1,7 @@
-"""Compare the public log with its signed head, with the last walk, and with what it is of.
+"""Comparison of the public log with its signed head, the last walk, and its subjects.
 
-A person who can write the tables can make the log's rows agree with each other. They can't sign
-its head, and the last walk is remembered elsewhere.
+An attacker who can write the tables can make the log's rows consistent, but can't sign its head or
+change the last walk, which is stored elsewhere.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from redpacket.flows.reconciliation.run_state import Progress
 from redpacket.ports.log import Commitments, LogBook
 
 DEMANDED_AFTER_MS = 3_600_000
-"""What is made so long after the log's first entry must be in it: functions are deployed one after
-the other, and the first log entry is that of the first of them."""
+"""Milliseconds after the first entry from which entries are required: deployment is gradual."""
 
 
 class LogComparison:
-    """One run's comparison of the log; *tell* keeps a difference."""
+    """Comparison of the log in one run; *tell* records a difference."""
 
     def __init__(
         self,
@@ -43,14 +42,14 @@ class LogComparison:
     # ---- the tree
 
     def walk(self, rows: Sequence[Scanned], *, is_last: bool) -> None:
-        """Take the next entries in order; at the last one compare the root with the signed head."""
+        """Add the next entries in order, and compare the final root with the signed head."""
         if self._walk.head_size < 0:
             self._begin()
         walk = self._walk
         peaks = Peaks(walk.size, [bytes.fromhex(each) for each in walk.peaks])
         taken = []
         for row in rows:
-            # The first entry that is missing is told; what follows it is not compared.
+            # Only the first missing entry is reported; entries after it are not compared.
             if isinstance(row, Logged) and row.index == peaks.size < walk.head_size:
                 taken.append(row)
                 peaks.append(row.entry.leaf)
@@ -85,7 +84,7 @@ class LogComparison:
             walk.sealed_size, walk.sealed_root = peaks.size, walk.head_root
 
     def _compare_places(self, rows: Sequence[Logged]) -> None:
-        """Each entry is of a commitment that has this place: no other one is found by its id."""
+        """Report entries whose commitment has another place, or none."""
         noted = self._commitments.find([row.entry.id_hash for row in rows]) if rows else []
         places = {each.commitment.id_hash: each.index for each in noted}
         for row in rows:
@@ -101,10 +100,10 @@ class LogComparison:
     def _differs(self, what: str, expected: str, actual: str) -> None:
         self._tell(Difference("log", "the public log", what, expected, actual))
 
-    # ---- what it is of
+    # ---- the subjects
 
     def compare_subjects(self, rows: Iterable[Scanned]) -> None:
-        """Look for the entries of packets and campaigns: as they were committed to, and in time."""
+        """Report packets and campaigns whose entry is missing, different, or late."""
         wanted = {each.id_hash: each for row in rows if (each := _subject_of(row))}
         if not wanted or not self._began_at_ms():
             return
@@ -129,7 +128,7 @@ class LogComparison:
             )
 
     def _began_at_ms(self) -> int:
-        """Return when the first entry was made, which is signed; 0 where there is none."""
+        """Return the signed time of the first entry, or 0 without one."""
         walk = self._walk
         if walk.first_at_ms < 0:
             first = self._book.list_entries(0, 1)
@@ -139,7 +138,7 @@ class LogComparison:
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """What must be in the log; *at_ms* is 0 of a campaign, whose row does not say it."""
+    """Row that needs an entry; *at_ms* is 0 for a campaign, whose row lacks it."""
 
     name: str
     kind: CommitmentKind
@@ -154,7 +153,7 @@ def _subject_of(row: Scanned) -> _Subject | None:
         try:
             commitment = row.terms.commitment
         except InvariantViolated:
-            return None  # its key is missing, which its audit tells
+            return None  # the packet's audit reports the missing key
         id_hash = id_hash_of(packet_id)
         kind = CommitmentKind.PACKET
         return _Subject(packet_id, kind, id_hash, commitment, row.created_at_ms)

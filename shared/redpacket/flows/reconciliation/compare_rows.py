@@ -1,7 +1,7 @@
-"""Compare a table page by page: lines into sums, partitions within themselves, rows by themselves.
+"""First pass over the tables: sums of lines, partitions, and single rows.
 
-What is wrong with a row that never changes is told at once. What may be on its way (a balance that
-moves, a claim that is late, an end that is being moved) is read again, strongly, before it is told.
+Differences in immutable rows are reported at once. Rows that may be changing (balances, late
+claims, moved ends) are read again, strongly, first.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ from redpacket.ports.reconciliation import Table, Tables
 from redpacket.ports.runtime import Clock, Journal
 
 LOOKS = 4
-"""A partition that moves in each of so many looks is left to the next run, and counted."""
+"""Looks at a changing partition before it is left to the next run."""
 
 BETWEEN_LOOKS_MS = 300
-"""A transaction that commits may be seen in part, for some milliseconds."""
+"""A committing transaction may be partly visible for some milliseconds."""
 
 _ROWS_AT_ONCE = 500
 
@@ -69,12 +69,12 @@ _RULES = {
 }
 
 _TIMES = {table: times for times, table in enumerate(Table, start=2)}
-"""The history takes the lines of each table so many times: both sides of a line would cancel."""
+"""Factor per table in the history's sums; otherwise both sides of a line would cancel."""
 
 
 @dataclass(kw_only=True)
 class ReconcilePorts:
-    """The ports that a comparison asks, and what it has read of them."""
+    """Ports of a comparison, with the rows read so far."""
 
     tables: Tables
     packets: Packets
@@ -87,16 +87,15 @@ class ReconcilePorts:
     journal: Journal
     cache_is_away: bool = False
     beat: Callable[[], None] = lambda: None
-    """Called in the course of all that may take long."""
+    """Called regularly during long work."""
 
     def __post_init__(self) -> None:
-        """Look what there is."""
         self.known = CachedRows(self.packets, self.draws)
         self.has_receipts = self.ledger.list_receipts([]) is not None
 
 
 class Comparison:
-    """One pass over the tables; *state* says how far it is."""
+    """One pass over the tables; *state* has its progress."""
 
     def __init__(self, state: RunState, ports: ReconcilePorts) -> None:
         self.state = state
@@ -108,7 +107,7 @@ class Comparison:
         self._log = LogComparison(ports.log_book, ports.commitments, self._run, self.tell)
 
     def tell(self, found: Difference) -> None:
-        """Keep a difference and journal it, once."""
+        """Record and log a difference, once."""
         run = self._run
         if found in run.differences:
             return
@@ -129,7 +128,7 @@ class Comparison:
     # ---- the first pass
 
     def take_page(self, table: Table, rows: Sequence[Scanned], *, is_last: bool) -> None:
-        """Take a page of a table."""
+        """Add a page of a table."""
         if table is Table.LOG:
             self._run.row_count += len(rows)
             self._log.walk(rows, is_last=is_last)
@@ -173,11 +172,11 @@ class Comparison:
                 what = "terms that can be read"
                 self.tell(Difference("I3", row.packet_id, what, "all", str(error)))
                 return
-            # A win of no packet: `DrawComparison` tells of it.
+            # `DrawComparison` reports a win without a packet.
             self.tell(Difference("I9", str(error), "share of a won unit", "one", "none"))
 
     def add(self, table: Table, line: Line) -> None:
-        """Add a line to the sums; what is younger than the run's moment is left to the next run."""
+        """Add a line to the sums; the next run takes lines that are too new."""
         at_ms, subject, _, _ = line
         run, state = self._run, self.state
         if at_ms >= run.until_ms:
@@ -190,13 +189,13 @@ class Comparison:
             state.fresh.add(subject, value * _TIMES[table])
 
     def add_history(self, table: Table, subject: str, value: int) -> None:
-        """Add a line of before the last run's moment, which must not have changed since."""
+        """Add a line from before the last run, which must not have changed."""
         self.state.history.add(subject, value * _TIMES[table])
 
     # ---- partitions
 
     def _take_local(self, row: Scanned, packet: Packet | None) -> list[LocalSums]:
-        """Take a row into its partition's sums; return those of the one that is over now."""
+        """Add a row to its partition's sums; return the sums of the partition that ended."""
         owner = owner_of(row)
         if owner is None:
             return []
@@ -230,9 +229,9 @@ class Comparison:
                 self.look_at(table, local.owner)
 
     def look_at(self, table: Table, owner: tuple[str, ...], campaign_id: str = "") -> None:
-        """Read a partition again until two looks agree; tell what they find.
+        """Read a partition until two looks agree, and report their differences.
 
-        *campaign_id* is one whose count is compared also where its user claimed nothing.
+        *campaign_id* is compared even if its user claimed nothing.
         """
         before: dict[str, tuple[int, int]] | None = None
         for _ in range(LOOKS):
@@ -324,7 +323,7 @@ class Comparison:
             self._run.ends.append(f"packet {packet.packet_id}")
 
     def end_differs(self, packet: Packet) -> int | None:
-        """Return the end of the campaign where an open packet of a prize has another one."""
+        """Return the campaign's end if an open prize packet has another one."""
         rules = packet.rules
         if not (rules.prize_id and rules.campaign_id) or packet.status is not PacketStatus.OPEN:
             return None
@@ -333,7 +332,7 @@ class Comparison:
         return None if packet.expires_at_ms == ends_at_ms else ends_at_ms
 
     def audit(self, packet_id: str) -> None:
-        """Audit a packet, once in a run."""
+        """Audit a packet, once per run."""
         ports = self._ports
         if not self._run.remember_audit(packet_id):
             return
@@ -346,7 +345,7 @@ class Comparison:
                 beat=ports.beat,
             )
         except PacketNotFound:
-            return  # told by its shares and entries
+            return  # its shares and entries are reported
         except (InvariantViolated, SplitImpossible) as error:
             found = [Difference("I3", packet_id, "fates that can be read", "all", str(error))]
         for difference in found:
@@ -355,7 +354,7 @@ class Comparison:
     # ---- the cache
 
     def _compare_cache(self, rows: Iterable[Scanned]) -> None:
-        """Compare what the cache tells takers of open packets with what they own."""
+        """Compare the cache's owners of open packets with the ledger's."""
         owned: dict[str, dict[str, int]] = defaultdict(dict)
         for share in rows:
             if isinstance(share, ShareFate) and share.taker:
@@ -374,12 +373,13 @@ class Comparison:
                 continue
             for user_id, held in self._held_otherwise(packet_id, unequal).items():
                 number = numbers[user_id]
-                # Harmless: the next grab corrects it. But it tells of a failover that lost data.
+                # Harmless, because the next grab repairs it, but a sign of a failover that lost
+                # data.
                 what = f"number of share {number}"
                 self.tell(Difference("cache", packet_id, what, number, held))
 
     def _held_otherwise(self, packet_id: str, numbers: dict[str, int]) -> dict[str, int]:
-        """Return what the cache says of those of whom it says something else; 0 for nothing."""
+        """Return the cache's differing share numbers by user; 0 for none."""
         if self._ports.cache_is_away:
             return {}
         try:
@@ -399,7 +399,6 @@ class Comparison:
 
 
 def _worth_fen(packet: Packet, share_no: int) -> int:
-    """Return what a share is worth by its packet's terms; -1 where nothing says so."""
     try:
         return share_amount_fen(packet.terms, share_no)
     except (IndexError, InvariantViolated, SplitImpossible):

@@ -1,7 +1,7 @@
-"""Look again at buckets that do not balance: each of their rows has its counterpart, or is told.
+"""Second pass: find the rows behind buckets that do not balance.
 
-A row and its counterpart were written together, and only rows of before the run's moment are looked
-at: no transaction is seen in part. What no row explains is told with the subjects of its bucket.
+Only rows from before the run's moment are read, so no transaction is seen in part. A bucket that no
+row explains is reported with its subjects.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _BUCKETS_NAMED = 20
 
 
 class Confirmation(Comparison):
-    """The second pass; only what is in a suspected bucket is added up and looked at."""
+    """Second pass; only rows in suspected buckets are added up and checked."""
 
     def __init__(self, state: RunState, ports: ReconcilePorts) -> None:
         super().__init__(state, ports)
@@ -45,9 +45,9 @@ class Confirmation(Comparison):
         self._changed = set(self._run.changed)
 
     def take_page(self, table: Table, rows: Sequence[Scanned], *, is_last: bool) -> None:
-        """Take a page of a table."""
+        """Read a page of a table."""
         if table is Table.LOG:
-            return  # a walk that differs was told: entries never change
+            return  # the first pass reported it: entries never change
         known = self._ports.known
         known.fetch(name for row in rows if (name := packet_named(row)))
         for row in rows:
@@ -62,7 +62,7 @@ class Confirmation(Comparison):
             self._look(some)
 
     def add(self, table: Table, line: Line) -> None:
-        """Add a line again, if its bucket is suspected."""
+        """Add a line again if its bucket is suspected."""
         at_ms, subject, _, _ = line
         bucket = bucket_of(subject)
         if at_ms >= self._run.until_ms or bucket not in self._suspects | self._changed:
@@ -79,7 +79,7 @@ class Confirmation(Comparison):
                 subjects.append(subject)
 
     def tell_unexplained(self) -> None:
-        """Tell of buckets that differ in both passes where no row was found to be wrong."""
+        """Report buckets that differ in both passes and have no wrong row."""
         run = self._run
         explained = set(run.explained)
         for bucket in sorted(self.state.balance.unequal_to_zero() & self._suspects - explained):
@@ -144,20 +144,20 @@ class Confirmation(Comparison):
         try:
             is_asked_for = _is_asked_for(entry, packet, share)
         except InvariantViolated:
-            return  # its terms can't be read, which the first pass has told
+            return  # the first pass reported its unreadable terms
         if not is_asked_for:
             what = f"entry {entry.transfer_id} of {entry.account}"
             self.tell(Difference("I1", packet_id, what, 0, entry.amount_fen))
 
     def _look_at_posted(self, entry: Entry) -> None:
-        """Tell of an entry that no payment and no withdrawal asks for."""
+        """Report an entry without a payment or withdrawal."""
         rows = self._ports.tables.list_outside([entry.counterparty])
         if entry not in [wanted for row in rows for wanted in outside_entries(row)]:
             what = f"entry {entry.transfer_id} of {entry.account}"
             self.tell(Difference("I1", entry.counterparty, what, 0, entry.amount_fen))
 
     def _look_at_outside(self, row: Payment | PaymentRefund | Withdrawal) -> None:
-        """Tell of money that a payment or a withdrawal has moved without an entry."""
+        """Report a payment or withdrawal without its entry."""
         expected = outside_entries(row)
         posted = self._ports.ledger.list_postings(expected)
         subject = subject_of(row) or ""
@@ -193,7 +193,7 @@ class Confirmation(Comparison):
             )
 
     def _look_at_win(self, share: ShareFate) -> None:
-        """Tell of a claimed share of a prize that no draw has won."""
+        """Report a claimed prize share that no draw won."""
         packet = self._ports.known.packet(share.packet_id)
         if packet is None or not share.taker or not packet.rules.prize_id:
             return
@@ -204,7 +204,7 @@ class Confirmation(Comparison):
             self.tell(Difference("I9", share.packet_id, what, "one", "none"))
 
     def _look_at_members(self, rows: Sequence[Packet | Member]) -> None:
-        """Compare packets with what their campaigns' budgets paid for."""
+        """Compare packets with the campaign budgets that paid for them."""
         wanted: dict[tuple[str, str], Member] = {}
         names: list[tuple[str, str]] = []
         for row in rows:
@@ -227,7 +227,6 @@ class Confirmation(Comparison):
 
 
 def _written_at_ms(row: Scanned) -> int:
-    """Return when a row was written."""
     if isinstance(row, Entry | Receipt):
         return row.at_ms
     if isinstance(row, Taker):
@@ -248,7 +247,7 @@ def _packet_id(row: Scanned) -> str | None:
 
 
 def _ref_of(row: Scanned) -> ShareRef | None:
-    """Return the share that a row speaks of; of a refund's entry the first one of its chunk."""
+    """Return the share of a row; for a refund's entry, the first one of its chunk."""
     if isinstance(row, Receipt | Taker):
         return ShareRef(row.packet_id, row.share_no)
     if not isinstance(row, Entry):
@@ -263,7 +262,7 @@ def _ref_of(row: Scanned) -> ShareRef | None:
 
 
 def _is_asked_for(entry: Entry, packet: Packet, share: ShareFate | None) -> bool:
-    """Tell whether a packet or its fate asks for an entry; of a refund an audit has the sum."""
+    """Return whether a packet or its share explains an entry; an audit checks refund sums."""
     if entry.kind is TransferKind.SEND:
         return entry == sent_entry(packet)
     if share is None:

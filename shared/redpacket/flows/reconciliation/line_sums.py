@@ -1,9 +1,8 @@
 """Sums of lines in buckets: bounded memory for a ledger of any size.
 
-Each line has a weight that a secret key gives its text, and is added to the bucket of its subject
-as weight x amount, modulo a prime. A bucket in which all lines balance is zero; one that is not
-holds a difference. A thief who may write rows can't balance a bucket: the key never leaves the
-table of the runs, which only reconciliation reads.
+Each line's weight comes from its text and a secret key. Weight x amount is added to the subject's
+bucket modulo a prime, so a nonzero bucket holds a difference. An attacker who can write rows can't
+balance a bucket, because only reconciliation reads the key.
 """
 
 from __future__ import annotations
@@ -16,20 +15,20 @@ from zlib import crc32
 from redpacket.domain.lines import Line
 
 BUCKET_COUNT = 4096
-"""32 KB: three sets of sums fit into one row, which is written about twice a minute."""
+"""32 KB: three sets of sums fit into one row, written about twice a minute."""
 
 _PRIME = (1 << 61) - 1
-"""An amount that differs by less than this never vanishes, as it might modulo a power of two."""
+"""Modulus: a smaller difference never vanishes, as it might modulo a power of two."""
 
 
 class LineSums:
-    """One sum for each bucket."""
+    """One sum per bucket."""
 
     def __init__(self, kept: bytes = b"") -> None:
         self._sums = array("Q", kept or bytes(8 * BUCKET_COUNT))
 
     def add(self, subject: str, value: int) -> None:
-        """Add what `weigh` returned."""
+        """Add a value of `weigh`."""
         number = bucket_of(subject)
         self._sums[number] = (self._sums[number] + value) % _PRIME
 
@@ -39,7 +38,7 @@ class LineSums:
         return LineSums(array("Q", ((one + two) % _PRIME for one, two in pairs)).tobytes())
 
     def unequal(self, other: LineSums) -> set[int]:
-        """Return the buckets in which these sums and others differ."""
+        """Return the buckets that differ."""
         pairs = zip(self._sums, other._sums, strict=True)
         return {number for number, (one, two) in enumerate(pairs) if one != two}
 
@@ -48,17 +47,17 @@ class LineSums:
         return {number for number, total in enumerate(self._sums) if total}
 
     def clear(self, buckets: Iterable[int]) -> None:
-        """Set some buckets back to zero."""
+        """Set some buckets to zero."""
         for number in buckets:
             self._sums[number] = 0
 
     def kept(self) -> bytes:
-        """Return the sums as a row keeps them."""
+        """Return the sums in stored form."""
         return self._sums.tobytes()
 
 
 def bucket_of(subject: str) -> int:
-    """Return where the lines of a subject are summed up."""
+    """Return the bucket of a subject."""
     return crc32(subject.encode()) % BUCKET_COUNT
 
 

@@ -1,9 +1,8 @@
-"""Reconcile: compare everything that must agree, in bounded memory and over many invocations.
+"""Reconciliation: compare the whole ledger in bounded memory over many invocations.
 
-A run reads each table once, page by page, and stores its progress in one row; the next invocation
-goes on there. Rows are compared by sums of lines (domain/lines.py, line_sums.py) as of
-one moment before the run began, so that money which moves meanwhile is on neither side. Where sums
-differ, a second pass reads their rows again (confirm_rows.py). Nothing is changed here.
+A run reads each table page by page and stores its progress in one row. Sums of lines
+(domain/lines.py, line_sums.py) are as of one moment before the run, so that money in flight is on
+neither side. If sums differ, confirm_rows.py reads the rows again. Reconciliation changes nothing.
 """
 
 from __future__ import annotations
@@ -23,31 +22,27 @@ from redpacket.ports.packets import DeadLetters
 from redpacket.ports.reconciliation import Runs, Table
 
 MOVING_MS = LATE_AFTER_MS
-"""What was written later than this before the start is left to the next run: no function of ours
-takes so long from reading the clock to its write."""
+"""Milliseconds before the start that are left to the next run: the longest time to a write."""
 
 LEASE_MS = 90_000
-"""A run that was killed is taken up by another invocation after this."""
+"""Milliseconds after which another invocation takes over a killed run."""
 
 SAVE_EVERY_MS = 20_000
 
 RUN_MAX_MS = 72 * 3_600_000
-"""A longer run raises an alarm: too much has changed since its start."""
+"""Milliseconds after which a run raises an alarm: too much has changed since its start."""
 
 _SETTLED_MS = 2_000
-"""Between two looks at what an operator's edit may be moving at this moment."""
+"""Milliseconds between two looks at rows that an edit may be moving."""
 
 
 ENDS_DIFFER = "end vs that of its campaign"
-"""What an edit that was cut off leaves until it is repeated (docs/adr/0022)."""
+"""State after an interrupted edit, until it is repeated (docs/adr/0022)."""
 
 
 @dataclass(slots=True)
 class Reconciliation:
-    """What was compared, and every difference that was found so far.
-
-    *is_complete* where the run is over and everything has answered; *is_over* where it is over.
-    """
+    """Result so far; *is_complete* if the run is over and every dependency answered."""
 
     differences: list[Difference] = field(default_factory=list)
     difference_count: int = 0
@@ -78,9 +73,9 @@ def reconcile(
     stop_at_ms: int,
     moving_ms: int = MOVING_MS,
 ) -> Reconciliation:
-    """Go on with the run that there is until *stop_at_ms*, or begin one if it *may_begin*.
+    """Continue the current run until *stop_at_ms*, or begin one if it *may_begin*.
 
-    *holder* names this invocation. While another one holds the run, nothing is done.
+    Does nothing while another *holder* has the run.
     """
     journal, now_ms = ports.journal, ports.clock.now_ms()
     steps = ports.tables.kept()
@@ -99,7 +94,7 @@ def reconcile(
     if result.is_over != result.is_complete or now_ms > result.started_at_ms + RUN_MAX_MS:
         journal.event("reconcile_incomplete")
         return result
-    # A run that comes further is not silent.
+    # A run that advances is not silent.
     journal.event("reconcile_advanced")
     if result.is_complete:
         journal.event("reconcile_complete")
@@ -107,11 +102,11 @@ def reconcile(
 
 
 class _Cut(Exception):
-    """The time is up, or another invocation has taken the run, in the middle of a page."""
+    """The time is up, or another invocation took the run."""
 
 
 class _Run:
-    """One invocation's part of a run: it holds the row, and saves between two pages."""
+    """One invocation of a run: it holds the run's row and saves between pages."""
 
     def __init__(
         self,
@@ -132,9 +127,9 @@ class _Run:
         ports.beat = self._beat
 
     def go_on(self) -> bool:
-        """Read pages until the run is over or the time is up; False where another has the run."""
+        """Read pages until the run or the time is over; return False if another holder took it."""
         clock = self._ports.clock
-        # As of the last whole page: a page that is cut off is read again.
+        # State of the last whole page: an interrupted page is read again.
         saved = self._state.saved()
         try:
             while not self._state.progress.is_over and clock.now_ms() < self._stop_at_ms:
@@ -176,7 +171,7 @@ class _Run:
 def _end_pass(
     state: RunState, ports: ReconcilePorts, comparison: Comparison, dead_letters: DeadLetters
 ) -> None:
-    """Go on to the second pass where sums differ, else end the run."""
+    """Start the second pass if sums differ, otherwise end the run."""
     run = state.progress
     if isinstance(comparison, Confirmation):
         comparison.tell_unexplained()
@@ -198,7 +193,7 @@ def _end_pass(
 
 
 def _look_at_ends(run: Progress, ports: ReconcilePorts, comparison: Comparison) -> None:
-    """Look again at prize packets with another end than their campaign, or without their money."""
+    """Check prize packets again whose end or money differs from their campaign."""
     if not run.ends:
         return
     ports.clock.sleep_ms(_SETTLED_MS)
@@ -224,7 +219,7 @@ def _count_dead(
 ) -> None:
     try:
         dead_count = dead_letters.count()
-    except Exception as error:  # noqa: BLE001 - a missing permission, too, hides nothing of the ledger
+    except Exception as error:  # noqa: BLE001 - a missing permission must not end the run
         ports.journal.failure("queue_not_compared", error)
         run.is_whole = False
         return

@@ -1,4 +1,4 @@
-"""How far a reconciliation is, as one row keeps it between two invocations."""
+"""Progress of a reconciliation, stored in one row between invocations."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from redpacket.flows.reconciliation.line_sums import LineSums
 from redpacket.ports.reconciliation import SavedRun
 
 DIFFERENCES_KEPT = 200
-"""What a row has room for; each is in the log, and all are counted."""
+"""Differences stored in the row; all of them are logged and counted."""
 
 _AUDITS_REMEMBERED = 1_000
 
 
 @dataclass(slots=True)
 class LocalSums:
-    """The partition that is being read: names with their expected and actual numbers."""
+    """Partition being read: names with their expected and actual numbers."""
 
     owner: tuple[str, ...] = ()
     numbers: dict[str, list[int]] = field(default_factory=dict)
     firsts: dict[str, int] = field(default_factory=dict)
-    """When a user first claimed, by campaign."""
+    """Time of a user's first claim by campaign."""
 
 
 @dataclass(slots=True)
 class LogWalk:
-    """How far a run has walked through the public log, and what it is compared with.
+    """Progress of the walk through the public log.
 
-    *sealed_size* and *sealed_root* are what the last whole walk found, *key_id* who signed then:
-    a log that was rewritten since differs, also where its rows agree with each other.
+    *sealed_size*, *sealed_root*, and *key_id* are from the last complete walk: a log rewritten
+    since then differs even if its rows are consistent.
     """
 
     size: int = 0
@@ -45,7 +45,7 @@ class LogWalk:
 
 @dataclass(slots=True)
 class Progress:
-    """What a run has done, and where it goes on; all of it is JSON."""
+    """Progress of a run, as JSON."""
 
     key: str
     started_at_ms: int
@@ -63,22 +63,22 @@ class Progress:
     booked_fen: int = 0
     held_fen: int = 0
     is_whole: bool = True
-    """Whether all that was asked has answered."""
+    """Whether every dependency answered."""
     suspects: list[int] = field(default_factory=list)
     changed: list[int] = field(default_factory=list)
-    """Buckets that are looked at again: lines that don't balance, and facts that changed."""
+    """Buckets to read again: unbalanced lines, and changed facts."""
     named: dict[str, list[str]] = field(default_factory=dict)
     explained: list[int] = field(default_factory=list)
     looked_at: list[str] = field(default_factory=list)
-    """Packets that were audited."""
+    """Audited packets."""
     ends: list[str] = field(default_factory=list)
-    """Prize packets and campaigns to look at again at the end."""
+    """Prize packets and campaigns to check again at the end."""
     local: LocalSums = field(default_factory=LocalSums)
     differences: list[Difference] = field(default_factory=list)
     log: LogWalk = field(default_factory=LogWalk)
 
     def remember_audit(self, packet_id: str) -> bool:
-        """Note that a packet is audited; False if it was before."""
+        """Record an audit; return False if the packet was audited before."""
         if packet_id in self.looked_at:
             return False
         self.looked_at = [*self.looked_at[1 - _AUDITS_REMEMBERED :], packet_id]
@@ -87,10 +87,10 @@ class Progress:
 
 @dataclass(slots=True)
 class RunState:
-    """The progress with its sums.
+    """Progress and sums of a run.
 
-    *balance* is zero where all lines agree. *history* are the facts before the last run's moment,
-    which must be what *seal* says; *fresh* those between that moment and this run's.
+    *balance* is zero if all lines agree. *history* has the facts before the last run's moment and
+    must equal *seal*; *fresh* has those since.
     """
 
     progress: Progress
@@ -100,7 +100,7 @@ class RunState:
     seal: LineSums
 
     def saved(self) -> SavedRun:
-        """Return it as a row keeps it."""
+        """Return the state in stored form."""
         names = ("balance", "history", "fresh", "seal")
         return SavedRun(
             json.dumps(asdict(self.progress), ensure_ascii=False, separators=(",", ":")),
@@ -109,7 +109,7 @@ class RunState:
 
 
 def read_state(saved: SavedRun) -> RunState | None:
-    """Read what a row kept; None where there never was a run."""
+    """Return the stored state, or None before the first run."""
     kept = json.loads(saved.state)
     if not kept:
         return None
@@ -122,13 +122,13 @@ def read_state(saved: SavedRun) -> RunState | None:
 
 
 def next_state(before: RunState | None, now_ms: int, moving_ms: int, new_key: str) -> RunState:
-    """Begin a run; what the one before it compared must not have changed since."""
+    """Begin a run; facts that the last run compared must not have changed."""
     until_ms = now_ms - moving_ms
     if before is None:
         progress = Progress(new_key, now_ms, until_ms)
         return RunState(progress, LineSums(), LineSums(), LineSums(), LineSums())
     seal = before.seal.plus(before.fresh)
-    # A run's seal has no facts later than the run, whatever its clock said.
+    # A run's seal has no facts later than the run, even if clocks differ.
     until_ms = max(until_ms, before.progress.until_ms)
     progress = Progress(
         before.progress.key, now_ms, until_ms, sealed_until_ms=before.progress.until_ms
