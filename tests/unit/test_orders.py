@@ -7,12 +7,14 @@ import json
 import pytest
 
 from local.user_ids import PUBLISHED_USER_IDS
-from redpacket.domain.errors import InvalidRequest
+from redpacket.domain.errors import ChannelUnavailable, Forbidden, InvalidRequest
+from redpacket.domain.switches import Switch
 from redpacket.domain.user_id import UserIds
 from redpacket.edge.orders import send_order
 from redpacket.edge.request import RequestOf
 from redpacket.edge.schemas.bodies import parse
 from redpacket.edge.schemas.draws import HelpBody
+from redpacket.edge.wiring import wiring
 from redpacket.flows.packets.send_packet import SendOrder
 
 BODY = {"kind": "lucky", "total_fen": 1000, "count": 10}
@@ -64,6 +66,24 @@ def test_what_was_asked_is_the_same_whatever_the_settings(monkeypatch: pytest.Mo
     monkeypatch.setenv("SHARE_FEN_MAX", "150")
 
     assert _order(BODY).request == before.request
+
+
+def test_a_packet_is_paid_for_while_payments_are_on_and_its_channel_is_set_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Switch] = []
+    monkeypatch.setattr(wiring, "require_on", asked.append, raising=False)
+    with pytest.raises(ChannelUnavailable):
+        _order({**BODY, "pay_with": "host"})
+    monkeypatch.setenv("PAYMENT_CHANNELS", "host")
+
+    assert _order({**BODY, "pay_with": "host"}).payment_id
+    assert asked == [Switch.PAY, Switch.PAY]
+
+
+def test_only_operators_send_for_a_campaign() -> None:
+    with pytest.raises(Forbidden):
+        _order({**BODY, "campaign_id": "rain"})
 
 
 def test_recipients_are_users_of_this_deployment_alone() -> None:
