@@ -20,6 +20,9 @@ _MISSED_FOR_MS = 1_000
 
 _SIZE_MAX = 1_000
 
+_AWAY = "the beacon's rounds can't be read"
+_NOT_THERE = "the day's round of the beacon is not there yet"
+
 
 class CachedRounds:
     """Beacon rounds as this process read them. Another round never replaces a missing one."""
@@ -42,7 +45,7 @@ class CachedRounds:
         if found or self._clock.now_ms() < chain.time_ms(round_no):
             return found
         if missed := self._missed.find(key):
-            if missed is _AWAY:
+            if missed == _AWAY:
                 raise Unavailable(missed)
             return None
         try:
@@ -66,7 +69,3 @@ class CachedRounds:
             wait_s = -(-(PENDING_MS - late_ms) // 1000)
             raise DayNotStarted("the day's draws begin with its beacon round", max(1, wait_s))
         return found
-
-
-_AWAY = "the beacon's rounds can't be read"
-_NOT_THERE = "the day's round of the beacon is not there yet"
