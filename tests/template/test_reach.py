@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,9 @@ class _Callers(_Readers):
         return services
 
 
+_callers = cache(_Callers)
+
+
 def _services(stack: Stack) -> dict[str, set[str]]:
     """Return the services that each function may call, by how this stack signs in to its cache."""
     has_secret = stack.is_true("CacheHasPassword")
@@ -52,10 +56,12 @@ def _services(stack: Stack) -> dict[str, set[str]]:
     if not stack.is_true("HasGateway"):
         # Then no packet may be paid for: edge/orders.py.
         without.add("order_payment")
-    callers = _Callers()
-    return {
-        _function_of(door): callers.services_of(door, without=frozenset(without)) for door in DOORS
-    }
+    return _reached(frozenset(without))
+
+
+@cache
+def _reached(without: frozenset[str]) -> dict[str, set[str]]:
+    return {_function_of(door): _callers().services_of(door, without=without) for door in DOORS}
 
 
 def test_the_code_is_followed_to_its_calls() -> None:
