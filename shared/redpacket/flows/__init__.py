@@ -1,1 +1,1 @@
-"""What the system does, step by step, over the ports."""
+"""Use cases over the ports."""

@@ -52,7 +52,6 @@ def _check_empty(user_id: str, holdings: Holdings) -> OutsideRows:
         raise AccountNotEmpty("a packet of theirs has not ended")
     if holdings.count_claims(user_id) > standing.received_count:
         raise AccountNotEmpty("a claim of theirs is not settled")
-    # Packets of campaigns and prizes are not counted as open.
     sent = holdings.list_sent(user_id)
     if any(packet.status not in _OVER for packet in sent):
         raise AccountNotEmpty("a packet of theirs has not ended")

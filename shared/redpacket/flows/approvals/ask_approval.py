@@ -39,10 +39,9 @@ def ask_approval(
     payee: Person | None = None,
     ports: AskPorts,
 ) -> Approval:
-    """Return the pending approval of this change, now or from the first time.
+    """Return the pending approval of this change. Raises IdempotencyKeyReused.
 
-    A request with an idempotency key keeps its outcome; a PUT may be requested again after a
-    rejection. Raises IdempotencyKeyReused.
+    A request with an idempotency key keeps its outcome; a PUT may be repeated after a rejection.
     """
     now_ms, asked = ports.clock.now_ms(), asked_of(needed.version)
     for turn in range(_ASKED_AGAIN_MAX):
@@ -71,7 +70,6 @@ def ask_approval(
 
 
 def _word(asked: Asked) -> str:
-    """Return the part of a request that its repeats share."""
     if isinstance(asked, DepositAsked | StockAsked):
         return f"{type(asked).__name__} {asked.key_hash}"
     return repr(asked)

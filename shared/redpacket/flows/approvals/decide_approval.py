@@ -57,7 +57,6 @@ def reject(approval_id: str, approver: Operator, *, ports: DecidePorts) -> Appro
 def _decide(
     approval_id: str, approver: Operator, status: ApprovalStatus, ports: DecidePorts
 ) -> tuple[Approval, bool]:
-    """Return the decided approval and whether this call decided it."""
     for _ in range(_TRIES):
         approval = ports.approvals.find_approval(approval_id)
         if approval is None:

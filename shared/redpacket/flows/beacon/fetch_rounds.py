@@ -77,7 +77,6 @@ def _keep(round_no: int, chain: BeaconChain, beacon: Beacon, rounds: Rounds) -> 
 
 
 def _due(campaigns: list[Drawing], chain: BeaconChain, now_ms: int) -> set[int]:
-    """Return the due rounds of today for the campaigns that draw now."""
     due = set()
     for campaign in campaigns:
         if campaign.beacon.chain != chain:

@@ -41,7 +41,6 @@ def apply_campaign(
     found = _watch(plan.campaign_id, ports)
     if found.lottery.table.prizes:
         load_edited(plan.campaign_id, ports=ports)
-    # Return this edit's budget and version, even after a concurrent edit.
     return replace(found, campaign=campaign), is_new
 
 

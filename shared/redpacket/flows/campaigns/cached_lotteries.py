@@ -1,7 +1,7 @@
-"""Process cache of users' views of lotteries: one read for any number of wins.
+"""Process cache of users' views of lotteries.
 
-The packed row has the table and a note of sold-out prizes. A reader that finds the note outdated
-replaces it: one write per sold-out prize, not per draw.
+A reader that finds the note of sold-out prizes outdated replaces it: one write per prize, not per
+draw.
 """
 
 from __future__ import annotations
@@ -76,7 +76,6 @@ class CachedLotteries:
         return Lottery(table, seen.sold_out, day)
 
     def _sold_out(self, table: LotterySnapshot, note: PageNote) -> frozenset[str]:
-        """Return the sold-out prizes from the cache or, failing that, from the note."""
         campaign_id = table.campaign.campaign_id
         try:
             issued = self._claim_cache.count_issued(
@@ -98,5 +97,4 @@ class CachedLotteries:
         try:
             self._draws.note_page(campaign_id, note)
         except Unavailable as error:
-            # The next process that reads the page notes it.
             self._journal.failure("page_not_noted", error, campaign_id=campaign_id)

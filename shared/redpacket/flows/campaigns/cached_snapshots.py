@@ -28,10 +28,7 @@ class CachedSnapshots:
         )
 
     def recall(self, campaign_id: str, version_min: int = 0) -> LotterySnapshot:
-        """Return a campaign with its prizes, in *version_min* or newer.
-
-        Raises CampaignNotFound; Unavailable if it was never read.
-        """
+        """Return a lottery of at least *version_min*. Raises CampaignNotFound, Unavailable."""
         known = self._tables.find(campaign_id)
         if known and known.version >= version_min:
             return known

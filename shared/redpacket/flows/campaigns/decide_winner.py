@@ -1,7 +1,4 @@
-"""Decision on won goods: handed over, or forfeited and drawn again.
-
-A forfeited unit keeps its winner, and the same transaction adds one unit to the prize.
-"""
+"""Decision on won goods: handed over, or forfeited, which adds a unit to the prize."""
 
 from __future__ import annotations
 
@@ -44,10 +41,9 @@ def decide_winner(
     *,
     ports: WinnerPorts,
 ) -> Winner:
-    """Return the decided winner of a unit, now or from the first time.
+    """Decide on a won unit, or return the same earlier decision.
 
-    Raises CampaignNotFound without such a winner, InvalidRequest for cash, VersionConflict if it
-    was decided otherwise.
+    Raises CampaignNotFound, InvalidRequest for cash, VersionConflict if it was decided otherwise.
     """
     for _ in range(_TRIES):
         prize = _goods_of(campaign_id, prize_id, ports.draws)

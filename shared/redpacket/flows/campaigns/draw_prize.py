@@ -52,10 +52,9 @@ class Drawn:
 def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPorts) -> Drawn:
     """Return the draw of this user and key, always the same one.
 
-    A new key gets the user's next draw number of the day, whose point no key can change; an
-    unfinished request keeps its number. Raises CampaignNotFound, CampaignNotStarted, CampaignEnded,
-    CampaignPaused, NotInAudience, AttemptsExhausted, DayNotStarted. After Unavailable the outcome
-    is unknown; a retry returns it.
+    No key changes the point of the user's next draw number. Raises CampaignNotFound,
+    CampaignNotStarted, CampaignEnded, CampaignPaused, NotInAudience, AttemptsExhausted,
+    DayNotStarted. After Unavailable the outcome is unknown; a retry returns it.
     """
     status: DrawStatus | None = None
     for _ in range(_TRIES):
@@ -91,11 +90,7 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
 
 
 def _round_of(campaign: CampaignPlan, day: DrawDay, ports: DrawPorts) -> BeaconRound | None:
-    """Return the beacon round of the day's draws, or None without a beacon.
-
-    Raises DayNotStarted or Unavailable only while the campaign runs, so earlier draws stay
-    readable.
-    """
+    """Return the day's beacon round. A missing one does not hide draws of an ended campaign."""
     if campaign.beacon is None:
         return None
     round_no = campaign.beacon.round_of(day.starts_at_ms)

@@ -31,10 +31,9 @@ def edit_audience(
     cache: AudienceCache,
     load_lottery: Callable[[str], None],
 ) -> Audience:
-    """Edit the list, then its mode (None keeps it); repeating it is harmless.
+    """Edit the list, then its mode (None keeps it). Raises CampaignNotFound, InvalidRequest.
 
-    Raises CampaignNotFound, InvalidRequest; Unavailable if the cache may lack the edit, which a
-    repeat fixes.
+    If the cache may lack the edit, raises Unavailable; a repeat fixes it.
     """
     campaign = get_campaign(campaign_id, campaigns=campaigns)
     if both := set(add) & set(remove):

@@ -26,7 +26,6 @@ from redpacket.ports.packets import Packets
 from redpacket.ports.runtime import Clock
 
 _AT_ONCE = 100
-"""DynamoDB's limit of rows per batch read."""
 
 _TRIES = 4
 
@@ -59,15 +58,14 @@ def edit_campaign(
 ) -> tuple[Campaign, bool]:
     """Write *plan*; return the campaign and whether it is new.
 
-    *version* None skips the version check. Other None values keep the current budget (initially 0)
-    or beacon (initially the deployment's). Cash prizes end with the campaign: after a cutoff they
-    end later, never earlier, and a repeat completes the edit. Raises Forbidden,
-    ApprovalNeededError, VersionConflict, and InvalidRequest for a budget below the money in
-    packets, a changed beacon or time zone, or an end too late for closed cash prizes.
+    *version* None skips the version check; other None values change nothing. After a cutoff, cash
+    prizes end later than the campaign, never earlier. Raises Forbidden, ApprovalNeededError,
+    VersionConflict, and InvalidRequest for a budget below the money in packets, a changed beacon or
+    time zone, or an end too late for closed cash prizes.
     """
     campaigns, draws, packets, clock = ports.campaigns, ports.draws, ports.packets, ports.clock
     for _ in range(_TRIES):
-        # Before the campaign, so that a concurrent edit is noticed by the table's version.
+        # Read before the campaign: if another edit comes in between, its newer table version wins.
         table = draws.find_table(plan.campaign_id)
         before = campaigns.find_campaign(plan.campaign_id)
         if before is None:
@@ -118,10 +116,7 @@ def _end_with_campaign(campaign_id: str, draws: Draws, packets: Packets) -> None
 def _keep_cash(
     table: LotterySnapshot, after: Campaign, before: Campaign, draws: Draws, packets: Packets
 ) -> None:
-    """Extend cash prizes before a later end is written, so that a cutoff never ends them early.
-
-    Raises InvalidRequest if refunds of cash have begun.
-    """
+    """Extend cash before a later end is written, so that a cutoff never ends it early."""
     packet_ids = list(_packet_ids(table))
     if after.ends_at_ms <= before.ends_at_ms or not packet_ids:
         return
@@ -129,10 +124,9 @@ def _keep_cash(
     for packet_id in packet_ids:
         packets.reschedule(packet_id, after.ends_at_ms, table.version + 1, only_later=True)
     try:
-        # It may have begun to close in between.
         _check_cash_is_there(packet_ids, packets)
     except InvalidRequest:
-        # No extension can succeed now, so no cash prize needs the later end.
+        # No extension can succeed now.
         for packet_id in packet_ids:
             packets.reschedule(packet_id, before.ends_at_ms, table.version + 1)
         _end_with_campaign(table.campaign.campaign_id, draws, packets)
@@ -166,8 +160,7 @@ def _check_beacon(draw_beacon: DrawBeacon | None, before: Campaign) -> None:
 
 
 def _check_timezone(after: Campaign, before: Campaign) -> None:
-    # Another zone may end a day early and reveal a seed still in use, and has rounds that may
-    # already be known.
+    # Another zone may reveal a seed that is still in use, and has rounds that may be known.
     if after.timezone != before.timezone:
         kept = f"never changes once there are prizes or a beacon: it is {before.timezone}"
         raise InvalidRequest([{"field": "timezone", "message": kept}])
@@ -190,7 +183,6 @@ def _is_made(
 
 
 def _action(operator: Operator, after: Campaign, before: Campaign | None, clock: Clock) -> Action:
-    # The remaining budget changes without edits.
     facts = [
         {**asdict(campaign), "budget_left_fen": None} if campaign else None
         for campaign in (before, after)
@@ -211,7 +203,6 @@ def _spend(
     action: Action,
     four_eyes: FourEyes,
 ) -> Allowance | None:
-    """Count a budget increase. Raises ApprovalNeededError."""
     had_fen, version = (before.budget_fen, before.version) if before else (0, 0)
     return four_eyes.spend(
         operator,
@@ -223,7 +214,6 @@ def _spend(
 
 
 def _check_duties(operator: Operator, after: Campaign, before: Campaign | None) -> None:
-    """Require the operator's duty for each half: the plan or the money."""
     if before is None or _planned(after) != _planned(before):
         operator.require(Duty.OPERATE)
     if after.budget_fen != (before.budget_fen if before else 0):
@@ -252,11 +242,10 @@ def _edited(plan: CampaignPlan, budget_fen: int | None, before: Campaign | None)
         budget_fen=budget_fen,
         budget_left_fen=left_fen,
         version=version + 1,
-        # Edited with the list, so it must not appear in the audit log or approvals here.
+        # Edited with the list, not here.
         audience_mode=before.audience_mode if before else None,
     )
 
 
 def _planned(plan: CampaignPlan) -> dict[str, Any]:
-    """Return the fields of a plan that an operator decides."""
     return {field.name: getattr(plan, field.name) for field in fields(CampaignPlan)}

@@ -1,8 +1,8 @@
 """Edits of prizes and their stock while users draw.
 
-A cash prize is funded first: an equal packet of the operator's money with one share per unit, which
-ends with the campaign and is then refunded if not won. After a cutoff in between, a repeat finds
-the packet by its request. Units are added only while their packet is open.
+A cash prize is funded first: an equal packet of the operator's money with one share per unit. After
+a cutoff, a repeat finds the packet by its request. Without one, its money is refunded at the
+campaign's end.
 """
 
 from __future__ import annotations
@@ -69,9 +69,8 @@ def put_prize(
 ) -> tuple[Prize, bool]:
     """Write *plan*; return the prize and whether it is new.
 
-    *version* None skips the version check. Kind, amount, and total never change here. Raises
-    CampaignNotFound, VersionConflict, InvalidRequest, Forbidden; for cash also CampaignEnded,
-    InsufficientFunds, ApprovalNeededError.
+    Kind, amount, and total never change here. Raises CampaignNotFound, VersionConflict,
+    InvalidRequest, Forbidden; for cash also CampaignEnded, InsufficientFunds, ApprovalNeededError.
     """
     check_prize_id(plan.prize_id)
 
@@ -111,10 +110,9 @@ def change_stock(
 ) -> Prize:
     """Add *delta* units to a prize, or remove units not yet won, once per *request*.
 
-    A repeat returns the first result. More cash is funded; removed cash funds later additions, or
-    is refunded at the campaign's end. Units already granted by the cache are still won. Raises
-    CampaignNotFound, VersionConflict, InvalidRequest, Forbidden, IdempotencyKeyReused, Busy; for
-    cash also CampaignEnded, InsufficientFunds.
+    Removed cash funds later additions or is refunded at the campaign's end. Units already granted
+    by the cache are still won. Raises CampaignNotFound, VersionConflict, InvalidRequest, Forbidden,
+    IdempotencyKeyReused, Busy; for cash also CampaignEnded, InsufficientFunds.
     """
     check_prize_id(prize_id)
     # Includes the path: the same key for another prize is not a repeat.
@@ -154,8 +152,6 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """A prize before and after an edit; *spent* is the operator's allowance after it."""
-
     after: Prize
     before: Prize | None
     spent: Allowance | None = None
@@ -168,7 +164,6 @@ def _write(
     request: Request | None,
     ports: PrizePorts,
 ) -> tuple[Prize, Prize | None]:
-    """Write the edit, and start again after a concurrent one."""
     for _ in range(_TRIES):
         table = ports.draws.find_table(campaign_id)
         if table is None:
@@ -187,7 +182,6 @@ def _write(
 def _funded(
     edit: _Edit, campaign: CampaignPlan, operator: Operator, asked: _Asked, ports: PrizePorts
 ) -> _Edit:
-    """Return the edit with a new packet if some units have no share yet."""
     prize, before = edit.after, edit.before
     count = prize.total - sum(count for _, count in prize.packets)
     if prize.kind is not PrizeKind.PACKET or count <= 0:
@@ -211,10 +205,7 @@ def _funded(
 
 
 def _fund(packet: Packet, user_id: str, wanted: tuple[str, ...], ports: PrizePorts) -> str:
-    """Fund the *wanted* packet once, or return the open one that an interrupted call left.
-
-    If that packet was refunded since, fund a new one, also once.
-    """
+    """Fund the *wanted* packet once, or return the open one that an interrupted call left."""
     while True:
         digest = _digest("prize", *wanted)
         packet_id = ports.funding.fund(
@@ -278,7 +269,6 @@ def _is_made(plan: Prize, version: int | None, found: Prize) -> bool:
 
 
 def _check_amount(prize: Prize, ports: PrizePorts) -> None:
-    """Reject new money above the limit; existing prizes may still be edited."""
     if (prize.amount_fen or 0) > ports.share_fen_max:
         raise _invalid("amount_fen", f"is above {ports.share_fen_max}")
 
@@ -292,7 +282,6 @@ def _check_version(version: int | None, before: Prize | None) -> None:
 
 
 def _check_unchanged(plan: Prize, before: Prize) -> None:
-    """Reject changes to the units' money or the stock."""
     kept = {
         "kind": "never changes",
         "amount_fen": "never changes",

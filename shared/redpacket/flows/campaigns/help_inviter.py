@@ -66,7 +66,7 @@ def help_inviter(
     )
     if status is HelpStatus.HELPS_EXHAUSTED:
         raise HelpQuotaExhausted("friends have helped this user as often as they may today")
-    # Also for a repeat: the first call may have died before it updated the cache.
+    # Also for a repeat: the first call may not have updated the cache.
     player = ports.draws.find_player(campaign_id, inviter_id, day.name)
     _tell_cache(DrawAsk(campaign_id, inviter_id, "", day, 0), player, ports)
     return Helped(status, attempts_left(campaign.rules, player))

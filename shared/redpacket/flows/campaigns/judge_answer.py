@@ -51,7 +51,6 @@ def _check_refusal(
     rules = table.campaign.rules
     if status is DrawStatus.ATTEMPTS_EXHAUSTED and attempts_left(rules, tried.attempt.player) != 0:
         player = correct_player(tried.ask, ports)
-        # The cache missed a help, or counted an attempt that did not become durable.
         if attempts_left(rules, player) != 0:
             return
     refuse(status)
@@ -87,7 +86,6 @@ def _is_owed_a_prize(
 
 
 def _decided(tried: Try, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts) -> Draw:
-    """Return the draw to write. The day's seed is enough to recompute it."""
     ask = tried.ask
     if choose(outcome.odds, ask.point) != outcome.prize_id:
         raise InvariantViolated(

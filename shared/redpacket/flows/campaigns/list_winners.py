@@ -11,7 +11,6 @@ from redpacket.ports.campaigns import Draws
 from redpacket.ports.operators import Winners
 
 ROWS_MAX = 400
-"""Rows that one page reads at most: a page of one status may be short without being the last."""
 
 
 def list_winners(
@@ -24,9 +23,9 @@ def list_winners(
     draws: Draws,
     winners: Winners,
 ) -> tuple[list[tuple[Winner, int]], tuple[str, int] | None]:
-    """Return winners with their draw times in ms, and the next page's prize and unit.
+    """Return winners of goods with their draw times in ms, and the place of the next page.
 
-    Cash is excluded: its winners are the claims of its packets. Raises CampaignNotFound.
+    A page may be short without being the last. Raises CampaignNotFound.
     """
     table = draws.find_table(campaign_id)
     if table is None:

@@ -11,10 +11,7 @@ from redpacket.ports.runtime import Clock
 def load_campaign(
     campaign_id: str, *, draws: Draws, claim_cache: DrawCache, clock: Clock
 ) -> LotterySnapshot:
-    """Replace the cache's lottery by the ledger's and return its table.
-
-    Players are not loaded: the ledger checks their quotas. Raises CampaignNotFound.
-    """
+    """Replace the cache's lottery, without players, by the ledger's. Raises CampaignNotFound."""
     table = draws.find_table(campaign_id)
     if table is None:
         raise CampaignNotFound("no such campaign")

@@ -41,11 +41,7 @@ def preheat_campaign(
     journal: Journal,
     stop_at_ms: int,
 ) -> Preheated:
-    """Load the campaign's users, and its open packets after *cursor*, until the time is up.
-
-    Repeating it is harmless. The first grab loads a packet that fails here. Raises
-    CampaignNotFound.
-    """
+    """Load the campaign's users and open packets until the time is up. Raises CampaignNotFound."""
     campaign = get_campaign(campaign_id, campaigns=campaigns)
     if campaign.audience_mode and cursor is None:
 
@@ -81,7 +77,6 @@ def _load_users(
     journal: Journal,
     stop_at_ms: int,
 ) -> None:
-    """Load the list by buckets; the first user who needs a missing bucket loads it."""
     try:
         for first in range(0, AUDIENCE_BUCKETS, _BUCKETS_AT_ONCE):
             if clock.now_ms() >= stop_at_ms:
@@ -94,7 +89,6 @@ def _load_users(
 def _packets_after(
     cursor: str, campaign_id: str, campaigns: Campaigns, packets: Packets
 ) -> Iterator[tuple[str, int]]:
-    """Yield the remaining packet ids, each with its first part to load."""
     last_id, _, last_part = cursor.partition(".")
     last = packets.find_packet(last_id) if last_part else None
     if last and last.rules.campaign_id == campaign_id:

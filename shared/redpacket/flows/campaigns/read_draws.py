@@ -42,11 +42,7 @@ class DrawPage:
 
 @dataclass(frozen=True, slots=True)
 class DrawProof:
-    """Seed of a past day, with the campaign's commitment.
-
-    *secret_version* is the version of the key that sealed the seed. *round* is None without a
-    beacon, or if no round came: such a day has no draws.
-    """
+    """Seed of a past day; *round* is None without a beacon, or if no round came (no draws)."""
 
     campaign_id: str
     day: str
@@ -76,10 +72,7 @@ def watch_lottery(
 def list_draws(
     campaign_id: str, user_id: str, cursor: str | None, *, draws: Draws, tables: CachedSnapshots
 ) -> DrawPage:
-    """Return the page after *cursor*, or the first page for an unknown one.
-
-    Raises CampaignNotFound.
-    """
+    """Return the page after *cursor*; an unknown one is the start. Raises CampaignNotFound."""
     tables.recall(campaign_id)
     found = draws.list_draws(campaign_id, user_id)
     ids = [draw.draw_id for draw in found]

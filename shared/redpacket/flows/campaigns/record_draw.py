@@ -63,7 +63,6 @@ def _keep_what_is_durable(draw: Draw, ask: DrawAsk, ports: DrawPorts) -> None:
     """Undo the cache's decision for this number, unless that decision became durable."""
     durable = ports.draws.find_draw(draw.campaign_id, draw.user_id, draw.draw_id)
     if durable is None or _used_up(durable) != _used_up(draw):
-        # Otherwise, each such request would use up another unit.
         undo(ask, ports, is_unit_free=True)
 
 
@@ -74,8 +73,7 @@ def _used_up(draw: Draw) -> tuple[str | None, int, int]:
 def _forget_yesterdays(ask: DrawAsk, table: LotterySnapshot, ports: DrawPorts) -> None:
     """Offer a unit again that an attempt took before midnight and lost.
 
-    The repeat is an attempt of the new day. If the old one still becomes durable, the next winner
-    of its unit gets another one.
+    If that attempt still becomes durable, the next winner of the unit gets another one.
     """
     if ports.clock.now_ms() - ask.day.starts_at_ms >= _REPEATED_WITHIN_MS:
         return
@@ -85,7 +83,7 @@ def _forget_yesterdays(ask: DrawAsk, table: LotterySnapshot, ports: DrawPorts) -
         draw_id = draw_id_of(ask.campaign_id, ask.user_id, day.name, attempt.draw_no)
         ports.claim_cache.undo(replace(ask, day=day, draw_id=draw_id), is_unit_free=True)
     except Unavailable as error:
-        # The user's draw is durable. Reloading a lost lottery offers the unit again.
+        # The user's draw is durable.
         ports.journal.failure("draw_not_forgotten", error, campaign_id=ask.campaign_id)
 
 

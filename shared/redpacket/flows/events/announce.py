@@ -31,10 +31,7 @@ def announce(
     queue: DeliveryQueue,
     clock: Clock,
 ) -> int:
-    """Queue the deliveries of *changes* and return their number. Raises Unavailable.
-
-    A repeat makes the same event ids.
-    """
+    """Queue deliveries and return their number. Raises Unavailable; a repeat makes the same ids."""
     webhooks = [one for one in book.list_all() if one.is_on]
     if not webhooks:
         return 0

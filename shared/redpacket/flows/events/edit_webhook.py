@@ -68,10 +68,7 @@ def put_webhook(
 
 
 def rotate_secret(name: str, *, ports: EditPorts) -> str:
-    """Return a new secret; the old one also signs for a day.
-
-    Raises WebhookNotFound, VersionConflict.
-    """
+    """Return a new secret; the old one signs for a day. Raises WebhookNotFound, VersionConflict."""
     seen = find_webhook(name, book=ports.book)
     secret, sealed = ports.sender.new_secret(name)
     edited = seen.with_new_secret(sealed, ports.clock.now_ms())

@@ -1,7 +1,7 @@
-"""Switches, cached in memory and in a shared copy.
+"""Switches, cached in memory and in a shared copy, each for KEPT_MS.
 
-Each cache keeps an answer for KEPT_MS, so a switch takes effect within eight seconds. If nothing
-answers, the last known state holds; the initial state is on.
+A switch takes effect within eight seconds. If nothing answers, the last known state holds, at first
+"on".
 """
 
 from __future__ import annotations
@@ -44,8 +44,7 @@ class CachedSwitches:
         off = self._cache.find(_OFF)
         if off is None:
             now_ms = self._clock.now_ms()
-            # Cache a failure like an answer; otherwise each request would wait for the next
-            # failure.
+            # Cache a failure like an answer; otherwise each request would wait for the next one.
             off = self._cache.find_old(_OFF) or frozenset()
             self._cache.keep(_OFF, off, now_ms)
             seen = self._find_copy() or self._read_store(now_ms)

@@ -12,10 +12,7 @@ from redpacket.ports.packets import ClaimCache
 
 
 class CircuitBreaker:
-    """Claim cache that rejects all calls after the first CacheAway.
-
-    Other errors concern one packet. *turn* serializes calls: the client may have one connection.
-    """
+    """Claim cache that rejects all calls after the first CacheAway; *turn* serializes calls."""
 
     def __init__(self, claim_cache: ClaimCache, turn: Lock) -> None:
         self._claim_cache = claim_cache

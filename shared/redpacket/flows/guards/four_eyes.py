@@ -27,9 +27,9 @@ class FourEyes:
         version: int = 0,
         changes: tuple[Change, ...] = (),
     ) -> Allowance | None:
-        """Return the allowance that the money's transaction must write, or None if nothing counts.
+        """Return the allowance that the money's transaction must write.
 
-        Raises ApprovalNeededError.
+        Return None if nothing counts: no money, or approved money. Raises ApprovalNeededError.
         """
         if amount_fen <= 0 or operator.is_approved:
             return None

@@ -14,10 +14,7 @@ AWAY_MS = 5_000
 
 
 def limit_rate(limit: Limit, subject: str, *, limits: Limits, journal: Journal) -> None:
-    """Count one call of *subject*. Raises RateLimited.
-
-    While the cache is unavailable, all calls pass: these limits only save ledger load.
-    """
+    """Count one call of *subject*. Raises RateLimited, but passes while the cache is down."""
     try:
         require_rate(limit, subject, limits=limits)
     except Unavailable as error:

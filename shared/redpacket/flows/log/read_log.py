@@ -62,10 +62,7 @@ def prove_inclusion(
 
 
 def prove_consistency(old: int, new: int | None, *, book: LogBook) -> tuple[int, Sequence[bytes]]:
-    """Return the size *new* and a proof that its log extends that of *old* entries.
-
-    Raises InvalidRequest, Unavailable.
-    """
+    """Return *new* and a proof that its log extends *old*. Raises InvalidRequest, Unavailable."""
     new = _size("to", new, book)
     if old > new:
         raise InvalidRequest([{"field": "from", "message": f"is above the log's size of {new}"}])

@@ -33,8 +33,7 @@ def attempt_lanes(
 ) -> Attempts[Result]:
     """Call *do* for every item: lanes in parallel, items of one lane in sequence.
 
-    Failures are logged under *name*. Items left after *stop_at_ms*, or after *may_go_on* returns
-    False, wait for the next sweep.
+    The next sweep finds the items that failed or were not reached.
     """
 
     def attempt(lane: Iterable[Item]) -> tuple[Attempts[Result], bool]:

@@ -1,7 +1,6 @@
 """Campaign quota and audience: how many shares one user may take, and which users may take any.
 
-The ledger counts in the claim's transaction, so no crash or failover grants extra shares. The cache
-only filters early.
+The ledger counts in the claim's transaction, so a cache failover grants no extra share.
 """
 
 from __future__ import annotations
@@ -106,7 +105,6 @@ class CampaignQuota:
         return None
 
     def _is_member(self, campaign_id: str) -> bool | None:
-        """Return whether the user is on the campaign's list. Raises RateLimited, Unavailable."""
         is_member = self._ports.quotas.find_member(campaign_id, self._user_id)
         if is_member is None:
             self._load_audience(campaign_id)

@@ -1,7 +1,6 @@
 """Close (结束): write a packet's final sums once every share is decided and every claim is paid.
 
-A decided share never changes, so a part's sums are written once. The caller that finds the sums of
-all parts closes the packet. Closing is never undone.
+A decided share never changes. The caller that finds the sums of all parts closes the packet.
 """
 
 from __future__ import annotations

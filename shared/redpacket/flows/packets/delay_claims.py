@@ -14,11 +14,7 @@ _DELAY_S = 60
 def delay_claims(
     refs: Iterable[ShareRef], *, payouts: PayoutQueue, journal: Journal
 ) -> set[ShareRef]:
-    """Queue *refs* for later and return the empty set, because none failed.
-
-    They are queued before the old messages are acknowledged. After a cutoff in between, a claim is
-    queued twice and settled once.
-    """
+    """Queue *refs* for later, before the old messages are acknowledged, and return no failures."""
     waiting = list(dict.fromkeys(refs))
     payouts.put(waiting, delay_s=_DELAY_S)
     journal.event("payouts_paused", claim_count=len(waiting))

@@ -1,8 +1,8 @@
 """Expire: close due packets and refund the remaining shares to their senders.
 
 Runs may be late, repeated, or cut off: the ledger writes "closing", the cache stops granting
-shares, claims in flight get a grace period, then the rest is refunded. One sender's packets are
-refunded in sequence because refunds conflict on the balance. Packets take turns (docs/adr/0023).
+shares, claims in flight get a grace period, then the rest is refunded. Packets take turns
+(docs/adr/0023).
 """
 
 from __future__ import annotations
@@ -114,7 +114,6 @@ def expire_packets(
 
 
 def _read(due: Sequence[str], packets: Packets, in_parallel: InParallel) -> Mapping[str, Packet]:
-    """Return packets by id; the caller reads packets of a failed read one by one."""
 
     def read(chunk: Sequence[str]) -> list[Packet]:
         try:

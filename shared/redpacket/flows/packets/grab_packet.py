@@ -29,8 +29,7 @@ def grab_packet(
 ) -> Claim | Admission:
     """Return the user's share or admission; *said* is the optional passphrase.
 
-    Raises the errors of `claim_share` and NotInvited, PassphraseMismatch, RateLimited,
-    CampaignPaused, NotInAudience.
+    Raises as `claim_share`, and NotInvited, PassphraseMismatch, RateLimited, CampaignPaused.
     """
     user_id, loads = taker.user_id, CacheLoads(taker.user_id, ports)
     with CampaignQuota(packet_id, taker, ports) as quota:

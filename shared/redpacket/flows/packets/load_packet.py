@@ -111,10 +111,7 @@ def load_among_many(
 def reload_among_many(
     packet_id: str, part: int, *, packets: Packets, claim_cache: ClaimCache, clock: Clock
 ) -> None:
-    """Reload a part that is behind the ledger, after the callers that are already loading it.
-
-    Their loads may have begun too early or died, so the cache could still miss owners.
-    """
+    """Reload a part that is behind the ledger, after loads that may have begun too early."""
     for wait_ms in (*WAITS_MS, 0):
         if claim_cache.begin_load(packet_id, part, _LOAD_LIFE_MS):
             _load(packet_id, part, packets, claim_cache)

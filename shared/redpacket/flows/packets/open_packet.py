@@ -15,10 +15,7 @@ from redpacket.flows.packets.load_packet import CacheLoads
 
 
 def open_packet(packet_id: str, taker: Person, grab_token: str, *, ports: ClaimPorts) -> Claim:
-    """Return the user's share.
-
-    Raises the errors of `claim_share` and GrabTokenInvalid, CampaignPaused.
-    """
+    """Return the user's share. Raises as `claim_share`, and GrabTokenInvalid, CampaignPaused."""
     rules = find_rules(packet_id, ports.packets)
     if rules.opening is not Opening.TWO_STEP:
         raise GrabTokenInvalid("this packet is opened by grabbing it")

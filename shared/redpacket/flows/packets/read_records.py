@@ -1,8 +1,4 @@
-"""Record page (红包详情), and the packets that a user sent or received.
-
-A read touches few rows at any packet size: final pages and sums if closed, all shares if small,
-running sums if large.
-"""
+"""Record page (红包详情), and the packets that a user sent or received."""
 
 from __future__ import annotations
 
@@ -21,7 +17,7 @@ class Record:
     """Packet with a page of its claims and the viewer's own claim.
 
     *luckiest* is set once no claim can follow. Totals of an open large packet count settled claims.
-    Callers must check *shows_amount* and *hides_amounts*.
+    Check *shows_amount* and *hides_amounts* before showing amounts.
     """
 
     packet: Packet
@@ -55,7 +51,10 @@ def read_record(
     packets: Packets,
     pages: Pages,
 ) -> Record:
-    """Return a record; *after_no* is a `next_no`, or 0. Raises PacketNotFound."""
+    """Return a record; *after_no* is a `next_no`, or 0.
+
+    Raises PacketNotFound, also if the viewer may not read the packet.
+    """
     packet = pages.find_seen(packet_id)
     if packet is None or not packet.may_be_read_by(viewer):
         raise PacketNotFound("no such packet")

@@ -64,7 +64,6 @@ class Closing:
         self._ports = ports
         self._end = PacketEnd()
         self._turn_ends_ms = 0
-        # All decided shares of a one-part packet.
         self._known: Sequence[ShareFate] | None = None
 
     def go_on(self, turn_ms: int) -> Progress:
@@ -132,10 +131,7 @@ class Closing:
         return Progress.DONE
 
     def _tell(self, part: int) -> Progress:
-        """Update the cache and write the part's sums, so that owners get their shares.
-
-        Wait while the cache is unavailable or a claim is unsettled: the refund is already durable.
-        """
+        """Update the cache and write the part's sums, or wait: the refund is already durable."""
         packet, ports = self.packet, self._ports
         shares = self._known
         if shares is None:

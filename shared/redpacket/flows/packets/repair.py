@@ -78,7 +78,7 @@ def _requeue(ref: ShareRef, ports: SweepPorts) -> None:
 
 
 def load_packets(stop_at_ms: int, *, ports: SweepPorts) -> Attempts[str]:
-    """Load packets whose load is not confirmed a minute after they were sent.
+    """Load packets whose load is not confirmed after a minute.
 
     A packet gets one try: its refund must not wait for the cache, and its first grab loads it.
     """

@@ -122,7 +122,6 @@ def _checked_all(
     sent: Mapping[str, Packet],
     journal: Journal,
 ) -> tuple[list[ShareFate], set[ShareRef]]:
-    """Return the unpaid shares and the refs that are not valid claims."""
     failed: set[ShareRef] = set()
     payable: list[ShareFate] = []
     for ref in refs:
@@ -140,7 +139,6 @@ def _checked_all(
 def _packets_of(
     packet_ids: Sequence[str], packets: Packets, journal: Journal
 ) -> tuple[list[Packet], set[str]]:
-    """Return the readable packets and the ids of the unreadable ones."""
     try:
         return packets.list_packets(packet_ids), set()
     except Unavailable:

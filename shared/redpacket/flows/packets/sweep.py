@@ -34,10 +34,7 @@ def sweep(
     ports: SweepPorts,
     is_on: Callable[[Switch], bool],
 ) -> SweepReport:
-    """Refund due packets, requeue lost claims, and load missing packets.
-
-    Refunds come first, so a hanging queue or cache cannot delay them.
-    """
+    """Refund first, so that a hanging queue or cache can't delay it, then requeue and load."""
     stop_at_ms = ports.clock.now_ms() + time_left_ms - RESERVE_MS
     expired = expire_packets(
         stop_at_ms - REPAIR_MS, ports=ports, may_go_on=lambda: is_on(Switch.REFUND)

@@ -1,7 +1,4 @@
-"""Authorization: a user's consent to transfers without confirmation.
-
-The number is durable before the gateway is called, and retries reuse it.
-"""
+"""Consent of users to transfers without confirmation; retries reuse its durable number."""
 
 from __future__ import annotations
 

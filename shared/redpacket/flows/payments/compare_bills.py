@@ -1,6 +1,6 @@
 """Comparison of a day's gateway statement with our rows, in both directions.
 
-Lines missing in our rows are followed first: a refund made at the gateway may have no other signal.
+Missing lines are followed first: a refund made at the gateway may have no other signal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from redpacket.flows.payments.take_callback import follow_money
 from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts
 
 EDGE_MS = 600_000
-"""Transfers this close to midnight may be on the next day's statement and are checked with it."""
+"""Milliseconds around midnight whose money may be on either day's statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,7 @@ class BillReport:
 def compare_bill(
     channel: Channel, day: str, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
 ) -> BillReport | None:
-    """Return the differences, or None without a statement. Raises Unavailable.
-
-    A day is complete once the next day is compared.
-    """
+    """Return the differences, or None without a statement. Raises Unavailable."""
     comparison = _Comparison(channel, day, payments, withdrawals)
     bill = comparison.read_bill(day)
     if bill is None:
@@ -96,7 +93,6 @@ class _Comparison:
                 self._channel, notice, payments=self._payments, withdrawals=self._withdrawals
             )
         except RedPacketError as error:
-            # A failure shows up as a difference below.
             self._payments.journal.failure("bill_not_followed", error, number=line.number)
 
     def missing_in_ours(self, unknown: Iterable[BillLine]) -> list[Difference]:

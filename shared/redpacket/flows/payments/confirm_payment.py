@@ -29,7 +29,7 @@ _TRIES = 4
 
 
 def confirm_payment(number: str, transaction_id: str = "", *, ports: PaymentPorts) -> Payment:
-    """Update a payment from the gateway; *transaction_id* is a hint that is queried separately.
+    """Update a payment from the gateway; *transaction_id* is an untrusted hint.
 
     Raises PaymentNotFound, Unavailable.
     """
@@ -150,7 +150,6 @@ def _close(payment: Payment, found: OrderFound, ports: PaymentPorts) -> Payment:
 
 
 def _all_known(payment: Payment, transactions: Sequence[Transaction], ports: PaymentPorts) -> bool:
-    """Return whether our rows have every transaction, including those listed for an operator."""
     noted = {one.transaction_id for one in ports.returns.list_returns(payment.number)}
     return bool(transactions) and all(one.transaction_id in noted for one in transactions)
 

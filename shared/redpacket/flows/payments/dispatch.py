@@ -1,7 +1,4 @@
-"""Dispatch: call the gateway for pending withdrawals at its pace.
-
-Any number of functions may work on the list, because slots and leases are durable.
-"""
+"""Dispatch: call the gateway for pending withdrawals. Slots and leases are durable."""
 
 from __future__ import annotations
 

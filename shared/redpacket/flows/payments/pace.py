@@ -1,7 +1,4 @@
-"""Pace of calls to a gateway: a rate per minute, pauses at night and during outages.
-
-One durable number, the next slot, spaces the calls of all functions. An unused slot is lost.
-"""
+"""Pace of calls to a gateway: one durable number, the next slot, spaces all functions' calls."""
 
 from __future__ import annotations
 

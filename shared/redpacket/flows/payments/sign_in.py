@@ -23,10 +23,7 @@ def sign_in(
     clock: Clock,
     journal: Journal,
 ) -> tuple[str, int]:
-    """Return a token and its expiry in ms; bind the account to the user if it is free.
-
-    Raises CodeInvalid, Unavailable.
-    """
+    """Return a token and its expiry in ms; bind a free account. Raises CodeInvalid, Unavailable."""
     account = find_account(code, logins=logins)
     user_id = user_id_of(issuer.subject_of(account))
     try:

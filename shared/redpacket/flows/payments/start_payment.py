@@ -1,6 +1,6 @@
 """Payment start: store a durable intent, then order at the gateway under its number.
 
-After a cutoff, a repeat or the next read orders the same number again; an unpaid intent is closed.
+After a cutoff, the next request orders the same number; an unpaid intent is closed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Sweep of payments: query gateways for work in progress and end abandoned work.
-
-Each row is delayed first, so one that always fails blocks no other.
-"""
+"""Sweep of payments and withdrawals: a row is delayed first, so a bad one blocks no other."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def take_callback(
 ) -> None:
     """Queue a callback's notice at least once. Raises SignatureInvalid, Unavailable.
 
-    The callback is recorded last, so the gateway's retry counts after a crash in between.
+    Recorded last, so the gateway's retry counts after a crash in between.
     """
     now_ms = clock.now_ms()
     notice = callbacks.read(headers, body, now_ms)

@@ -46,7 +46,6 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
     clock = ports.clock
     seen = ports.book.find(withdrawal_id)
     if seen is None or seen.is_final or seen.stop:
-        # The index is eventually consistent.
         return Called.NOT_MADE
     gateway = ports.gateway(seen.channel)
     now_ms = clock.now_ms()
@@ -70,10 +69,7 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
 
 
 def look_at_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal | None:
-    """Query the gateway for a withdrawal and update the ledger. Raises Unavailable.
-
-    A worker that holds the lease and has no answer yet goes first.
-    """
+    """Query the gateway unless a call is in flight, and update the ledger. Raises Unavailable."""
     seen = ports.book.find(withdrawal_id)
     if seen is None or seen.is_final:
         return seen

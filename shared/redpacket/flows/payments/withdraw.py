@@ -99,7 +99,6 @@ def withdraw_above(
     try:
         return withdraw(ask, payees=payees, ports=ports, payments=payments)
     except Rejected as refusal:
-        # The money stays in the balance, and the user may withdraw it.
         ports.journal.event("payout_left_out", code=refusal.code)
         return None
 

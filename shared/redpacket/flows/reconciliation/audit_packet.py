@@ -1,8 +1,7 @@
 """Audit of one packet: the invariants of domain/checks, on strongly consistent reads.
 
-Grab functions write shares, so each settled or refunded share is compared with its entry and
-receipt, which they can't write, and the packet row with its sender's entry. Memory use is bounded
-for any packet size.
+Grab functions write shares, so each one is compared with the entry and receipt of its money, which
+they can't write. Memory use is bounded for any packet size.
 """
 
 from __future__ import annotations
@@ -40,7 +39,6 @@ LATE_AFTER_MS = 15 * 60_000
 """I8 in production: the sweep runs every minute and retries after 1, 2, 4, and 8."""
 
 FOUND_MAX = 200
-"""Differences after which an audit stops."""
 
 _SHARES_AT_ONCE = 500
 
@@ -56,10 +54,7 @@ def audit_packet(
     clock: Clock,
     beat: Callable[[], None] = lambda: None,
 ) -> list[Difference]:
-    """Return at most FOUND_MAX differences that two looks agree on. Raises PacketNotFound.
-
-    *beat* is called regularly and may end the audit by raising an error.
-    """
+    """Return at most FOUND_MAX differences; *beat* may end the audit. Raises PacketNotFound."""
     now_ms = clock.now_ms()
 
     def differences() -> list[Difference]:
@@ -98,7 +93,6 @@ def _of_shares(facts: PacketFacts, packets: Packets, ledger: Ledger) -> Iterator
     find_takers = packets.list_winners if facts.packet.rules.prize_id else packets.list_takers
     takers = find_takers(packet_id, user_ids_of(shares))
     if facts.packet.rules.prize_id:
-        # A user may have won several shares.
         numbers = {share.share_no for share in shares}
         takers = [taker for taker in takers if taker.share_no in numbers]
     yield from check_fates(facts)

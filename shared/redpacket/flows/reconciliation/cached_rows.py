@@ -38,7 +38,6 @@ class CachedRows:
             if known is None:
                 missing.append(packet_id)
             else:
-                # Evict the least recently requested.
                 self._known.keep(packet_id, known)
         for start in range(0, len(missing), _PACKETS_AT_ONCE):
             chunk = missing[start : start + _PACKETS_AT_ONCE]

@@ -81,7 +81,6 @@ class DrawComparison:
                     self._tell(_unit_difference(draw.campaign_id, row, 1, 0))
 
     def _without_draws(self, units: Sequence[UnitWon]) -> list[UnitWon]:
-        """Return the unit rows that no draw used up."""
         stray: list[UnitWon] = []
         for start in range(0, len(units), _AT_ONCE):
             some = units[start : start + _AT_ONCE]

@@ -1,7 +1,6 @@
 """Comparison of the public log with its signed head, the last walk, and its subjects.
 
-An attacker who can write the tables can make the log's rows consistent, but can't sign its head or
-change the last walk, which is stored elsewhere.
+An attacker who can write the tables can't sign a head or change the last walk.
 """
 
 from __future__ import annotations
@@ -38,8 +37,6 @@ class LogComparison:
         self._run = run
         self._walk = run.log
         self._tell = tell
-
-    # ---- the tree
 
     def walk(self, rows: Sequence[Scanned], *, is_last: bool) -> None:
         """Add the next entries in order, and compare the final root with the signed head."""
@@ -100,10 +97,8 @@ class LogComparison:
     def _differs(self, what: str, expected: str, actual: str) -> None:
         self._tell(Difference("log", "the public log", what, expected, actual))
 
-    # ---- the subjects
-
     def compare_subjects(self, rows: Iterable[Scanned]) -> None:
-        """Report packets and campaigns whose entry is missing, different, or late."""
+        """Report packets and campaigns whose entry is missing or different."""
         wanted = {each.id_hash: each for row in rows if (each := _subject_of(row))}
         if not wanted or not self._began_at_ms():
             return

@@ -1,7 +1,6 @@
 """First pass over the tables: sums of lines, partitions, and single rows.
 
-Differences in immutable rows are reported at once. Rows that may be changing (balances, late
-claims, moved ends) are read again, strongly, first.
+Rows that may be changing are read again, strongly, before a difference is reported.
 """
 
 from __future__ import annotations
@@ -125,8 +124,6 @@ class Comparison:
             actual=found.actual,
         )
 
-    # ---- the first pass
-
     def take_page(self, table: Table, rows: Sequence[Scanned], *, is_last: bool) -> None:
         """Add a page of a table."""
         if table is Table.LOG:
@@ -192,8 +189,6 @@ class Comparison:
         """Add a line from before the last run, which must not have changed."""
         self.state.history.add(subject, value * _TIMES[table])
 
-    # ---- partitions
-
     def _take_local(self, row: Scanned, packet: Packet | None) -> list[LocalSums]:
         """Add a row to its partition's sums; return the sums of the partition that ended."""
         owner = owner_of(row)
@@ -229,10 +224,7 @@ class Comparison:
                 self.look_at(table, local.owner)
 
     def look_at(self, table: Table, owner: tuple[str, ...], campaign_id: str = "") -> None:
-        """Read a partition until two looks agree, and report their differences.
-
-        *campaign_id* is compared even if its user claimed nothing.
-        """
+        """Read a partition until two looks agree, and report their differences."""
         before: dict[str, tuple[int, int]] | None = None
         for _ in range(LOOKS):
             found = self._unequal(table, owner, campaign_id)
@@ -270,8 +262,6 @@ class Comparison:
             for (name, _), count in self._ports.tables.count_claims(pairs).items():
                 numbers[name][1] = count
         return {name: (one, two) for name, (one, two) in sorted(numbers.items()) if one != two}
-
-    # ---- rows
 
     def _check_row(self, row: Scanned, packet: Packet | None) -> None:
         found: list[Difference] = []
@@ -351,8 +341,6 @@ class Comparison:
         for difference in found:
             self.tell(difference)
 
-    # ---- the cache
-
     def _compare_cache(self, rows: Iterable[Scanned]) -> None:
         """Compare the cache's owners of open packets with the ledger's."""
         owned: dict[str, dict[str, int]] = defaultdict(dict)
@@ -373,13 +361,11 @@ class Comparison:
                 continue
             for user_id, held in self._held_otherwise(packet_id, unequal).items():
                 number = numbers[user_id]
-                # Harmless, because the next grab repairs it, but a sign of a failover that lost
-                # data.
+                # Harmless, because the next grab repairs it, but a sign of lost data.
                 what = f"number of share {number}"
                 self.tell(Difference("cache", packet_id, what, number, held))
 
     def _held_otherwise(self, packet_id: str, numbers: dict[str, int]) -> dict[str, int]:
-        """Return the cache's differing share numbers by user; 0 for none."""
         if self._ports.cache_is_away:
             return {}
         try:

@@ -1,7 +1,6 @@
 """Second pass: find the rows behind buckets that do not balance.
 
-Only rows from before the run's moment are read, so no transaction is seen in part. A bucket that no
-row explains is reported with its subjects.
+Only rows from before the run's moment are read, so no transaction is seen in part.
 """
 
 from __future__ import annotations
@@ -150,14 +149,12 @@ class Confirmation(Comparison):
             self.tell(Difference("I1", packet_id, what, 0, entry.amount_fen))
 
     def _look_at_posted(self, entry: Entry) -> None:
-        """Report an entry without a payment or withdrawal."""
         rows = self._ports.tables.list_outside([entry.counterparty])
         if entry not in [wanted for row in rows for wanted in outside_entries(row)]:
             what = f"entry {entry.transfer_id} of {entry.account}"
             self.tell(Difference("I1", entry.counterparty, what, 0, entry.amount_fen))
 
     def _look_at_outside(self, row: Payment | PaymentRefund | Withdrawal) -> None:
-        """Report a payment or withdrawal without its entry."""
         expected = outside_entries(row)
         posted = self._ports.ledger.list_postings(expected)
         subject = subject_of(row) or ""
@@ -204,7 +201,6 @@ class Confirmation(Comparison):
             self.tell(Difference("I9", share.packet_id, what, "one", "none"))
 
     def _look_at_members(self, rows: Sequence[Packet | Member]) -> None:
-        """Compare packets with the campaign budgets that paid for them."""
         wanted: dict[tuple[str, str], Member] = {}
         names: list[tuple[str, str]] = []
         for row in rows:

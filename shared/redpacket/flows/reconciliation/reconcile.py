@@ -1,8 +1,7 @@
 """Reconciliation: compare the whole ledger in bounded memory over many invocations.
 
-A run reads each table page by page and stores its progress in one row. Sums of lines
-(domain/lines.py, line_sums.py) are as of one moment before the run, so that money in flight is on
-neither side. If sums differ, confirm_rows.py reads the rows again. Reconciliation changes nothing.
+Sums of lines (domain/lines.py, line_sums.py) are as of one moment before the run, so that money in
+flight is on neither side. If sums differ, confirm_rows.py reads the rows again.
 """
 
 from __future__ import annotations
@@ -73,10 +72,7 @@ def reconcile(
     stop_at_ms: int,
     moving_ms: int = MOVING_MS,
 ) -> Reconciliation:
-    """Continue the current run until *stop_at_ms*, or begin one if it *may_begin*.
-
-    Does nothing while another *holder* has the run.
-    """
+    """Continue the run, or begin one if it *may_begin*; no-op while another *holder* has it."""
     journal, now_ms = ports.journal, ports.clock.now_ms()
     steps = ports.tables.kept()
     before = read_state(runs.find())
@@ -94,7 +90,6 @@ def reconcile(
     if result.is_over != result.is_complete or now_ms > result.started_at_ms + RUN_MAX_MS:
         journal.event("reconcile_incomplete")
         return result
-    # A run that advances is not silent.
     journal.event("reconcile_advanced")
     if result.is_complete:
         journal.event("reconcile_complete")
@@ -171,7 +166,6 @@ class _Run:
 def _end_pass(
     state: RunState, ports: ReconcilePorts, comparison: Comparison, dead_letters: DeadLetters
 ) -> None:
-    """Start the second pass if sums differ, otherwise end the run."""
     run = state.progress
     if isinstance(comparison, Confirmation):
         comparison.tell_unexplained()
@@ -193,7 +187,6 @@ def _end_pass(
 
 
 def _look_at_ends(run: Progress, ports: ReconcilePorts, comparison: Comparison) -> None:
-    """Check prize packets again whose end or money differs from their campaign."""
     if not run.ends:
         return
     ports.clock.sleep_ms(_SETTLED_MS)

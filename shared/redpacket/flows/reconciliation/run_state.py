@@ -27,11 +27,7 @@ class LocalSums:
 
 @dataclass(slots=True)
 class LogWalk:
-    """Progress of the walk through the public log.
-
-    *sealed_size*, *sealed_root*, and *key_id* are from the last complete walk: a log rewritten
-    since then differs even if its rows are consistent.
-    """
+    """Progress of the walk through the public log; sealed values are from the last walk."""
 
     size: int = 0
     peaks: list[str] = field(default_factory=list)
@@ -70,7 +66,6 @@ class Progress:
     named: dict[str, list[str]] = field(default_factory=dict)
     explained: list[int] = field(default_factory=list)
     looked_at: list[str] = field(default_factory=list)
-    """Audited packets."""
     ends: list[str] = field(default_factory=list)
     """Prize packets and campaigns to check again at the end."""
     local: LocalSums = field(default_factory=LocalSums)
@@ -89,8 +84,8 @@ class Progress:
 class RunState:
     """Progress and sums of a run.
 
-    *balance* is zero if all lines agree. *history* has the facts before the last run's moment and
-    must equal *seal*; *fresh* has those since.
+    *balance* is zero if all lines agree. *history*, from before the last run's moment, must equal
+    *seal*; *fresh* has the facts since.
     """
 
     progress: Progress
