@@ -20,8 +20,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from local import places
-from tests.mutants.children import CACHE, Job, first_failure, prepare, record, run_all
+from tests.mutants.children import CACHE, Job, Tests, run_all
 from tests.mutants.generate import TEMPLATE, Mutant, list_mutants, read
 
 EQUIVALENT = Path(__file__).parent / "equivalent.toml"
@@ -30,8 +32,6 @@ FIRST_FILES, FIRST_OF_FILE = 6, 10
 """How many tests run at first: most mutants are caught there."""
 SECONDS_MAX = 60
 """The processor's time of a mutant's tests, the slowest left out: a survivor takes all of it."""
-AT_ONCE = 8
-"""How many files of tests are recorded together: each start imports much."""
 RECORD_S, SPARE_S, SLOWER = 3600, 30, 10
 """A child is killed after ten times what its tests took unchanged, and half a minute."""
 OF_TEMPLATE = ("tests/template/test_template.py", "tests/contract/test_policies.py")
@@ -88,45 +88,47 @@ def _lines_of(path: str) -> list[str]:
     return read(path).decode().splitlines()
 
 
-def read_records(files: list[str], processes: int) -> Covered:
+def read_records(tests: Tests, processes: int) -> Covered:
     """Return which tests run which lines; only what changed is run again."""
+    files: dict[str, list[str]] = defaultdict(list)
+    for test in tests.items:
+        files[test.partition("::")[0]].append(test)
     code = hashlib.sha256()
     for path in sorted(path for name in _SOURCES for path in (places.ROOT / name).rglob("*.py")):
         code.update(path.read_bytes())
-    missing: dict[Path, list[str]] = {}
-    for at in range(0, len(files), AT_ONCE):
-        own, some = code.copy(), files[at : at + AT_ONCE]
-        for file in some:
-            own.update((places.ROOT / file).read_bytes())
-        missing[CACHE / f"{own.hexdigest()[:32]}.record"] = some
-    records = list(missing)
-    missing = {path: some for path, some in missing.items() if not path.exists()}
-    jobs: list[Job] = [(partial(record, some), RECORD_S) for some in missing.values()]
-    for done, (number, found) in enumerate(run_all(jobs, processes), 1):
-        path, some = list(missing.items())[number]
-        (told,) = found or [{"failed": f"{some} take too long"}]
-        if "failed" in told:
-            sys.exit(f"an unchanged test fails: {told['failed']}")
-        path.write_text(json.dumps(told))
-        _tell(f"{done} of {len(jobs)} groups of tests are recorded")
+    records: dict[Path, list[str]] = {}
+    for file, found in files.items():
+        own = code.copy()
+        own.update((places.ROOT / file).read_bytes())
+        records[CACHE / f"{own.hexdigest()[:32]}.record"] = found
+    missing = [path for path in records if not path.exists()]
+    jobs: list[Job] = [(partial(tests.record, records[path]), RECORD_S) for path in missing]
+    for done, (number, answer) in enumerate(run_all(jobs, processes), 1):
+        (told,) = answer or [{"failed": records[missing[number]]}]
+        if told["failed"]:
+            pytest.exit(f"an unchanged test fails: {told['failed']}", 1)
+        missing[number].write_text(json.dumps(told))
+        _tell(f"{done} of {len(jobs)} files of tests are recorded")
     covered = Covered()
     for path in records:
         covered.add(json.loads(path.read_text()))
     return covered
 
 
-def run_mutants(mutants: list[Mutant], covered: Covered, processes: int) -> dict[str, str | None]:
+def run_mutants(
+    mutants: list[Mutant], tests: Tests, covered: Covered, processes: int
+) -> dict[str, str | None]:
     """Return by each mutant's name the test that catches it, or TOO_SLOW."""
     told: dict[str, str | None] = {mutant.name: None for mutant in mutants}
     for is_first in (True, False):
         jobs: dict[str, Job] = {}
         for mutant in mutants:
-            tests = covered.tests_of(mutant) if told[mutant.name] is None else []
-            first = _first_of(tests)
-            tests = [test for test in tests if (test in first) == is_first]
-            limit_s = SPARE_S + SLOWER * sum(covered.seconds[test] for test in tests)
-            if tests:
-                jobs[mutant.name] = partial(first_failure, tests, mutant), limit_s
+            chosen = covered.tests_of(mutant) if told[mutant.name] is None else []
+            first = _first_of(chosen)
+            chosen = [test for test in chosen if (test in first) == is_first]
+            limit_s = SPARE_S + SLOWER * sum(covered.seconds[test] for test in chosen)
+            if chosen:
+                jobs[mutant.name] = partial(tests.first_failure, chosen, mutant), limit_s
         for done, (number, found) in enumerate(run_all(list(jobs.values()), processes), 1):
             name = list(jobs)[number]
             (told[name],) = found or [TOO_SLOW]
@@ -159,14 +161,18 @@ def main() -> int:
         sys.exit(f"{EQUIVALENT.name} names what is no mutant: {sorted(gone)}")
     mutants = [mutant for mutant in mutants if re.search(asked.only, mutant.name)]
     sample = random.Random(asked.seed).sample(mutants, min(asked.count, len(mutants)))
-    real = [mutant for mutant in sample if mutant.name not in known]
+    return Tests(partial(judge, sample, known, asked.processes)).run()
 
-    covered = read_records(prepare(), asked.processes)
-    told = run_mutants(real, covered, asked.processes)
+
+def judge(sample: list[Mutant], known: set[str], processes: int, tests: Tests) -> int:
+    """Run the mutants of a sample that are not known to be equivalent, and print what survived."""
+    real = [mutant for mutant in sample if mutant.name not in known]
+    covered = read_records(tests, processes)
+    told = run_mutants(real, tests, covered, processes)
     catchers = sorted({by for by in told.values() if by in covered.seconds})
-    ((_, control),) = run_all([(partial(first_failure, catchers, None), RECORD_S)], 1)
+    ((_, control),) = run_all([(partial(tests.first_failure, catchers, None), RECORD_S)], 1)
     if control != [None]:
-        sys.exit(f"an unchanged test fails: {control}")
+        pytest.exit(f"an unchanged test fails: {control}", 1)
 
     survived = [name for name, by in told.items() if by is None]
     slow = [name for name, by in told.items() if by == TOO_SLOW]

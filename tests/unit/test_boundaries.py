@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, time, timedelta, timezone
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from redpacket.domain.approvals import (
     ApprovalStatus,
     DepositAsked,
 )
+from redpacket.domain.checks.outside import check_outside
 from redpacket.domain.clocks import CLOCKS_DIFFER_MS
 from redpacket.domain.errors import InvariantViolated, Unavailable, VersionConflict
 from redpacket.domain.gateway import (
@@ -30,8 +33,9 @@ from redpacket.domain.packet import Person
 from redpacket.domain.passphrase import is_alike
 from redpacket.domain.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnStatus
 from redpacket.domain.webhooks import FAILURES_MAX
-from redpacket.domain.withdrawals import FUNCTION_MS, Stop, Verdict, Withdrawal, judge
+from redpacket.domain.withdrawals import FUNCTION_MS, LEASE_MS, Stop, Verdict, Withdrawal, judge
 from redpacket.flows.approvals.decide_approval import DecidePorts, approve
+from redpacket.flows.packets.load_packet import CacheLoads, PartToLoad
 from redpacket.flows.packets.read_records import read_record
 from redpacket.flows.payments.confirm_payment import _funding
 from redpacket.flows.payments.pace import NightWindow
@@ -322,7 +326,44 @@ def test_a_phrase_that_is_half_numerals_is_said_to_the_letter() -> None:
     assert not is_alike("一二恭禧", "一二恭喜", 80, lambda *_: 80)
 
 
+def test_an_emptied_packet_says_in_what_time_before_its_claims_are_settled(
+    system: InMemorySystem,
+) -> None:
+    packet = system.send(count=2)
+    system.pass_time(500)
+    for user in ("ann", "bob"):
+        system.grab(packet, user)
+
+    record = system.read_record(packet, "ann")
+
+    assert (record.status, record.emptied_in_ms) == ("emptied", 500)
+
+
+def test_a_caller_gives_up_on_a_cache_that_is_always_behind(system: InMemorySystem) -> None:
+    packet = system.send()
+    ports: Any = SimpleNamespace(
+        packets=system.packets, claim_cache=system.memory, clock=system.clock
+    )
+    loads = CacheLoads("ann", ports)
+    wanted = PartToLoad(0, is_behind=True)
+
+    for _ in range(3):
+        loads.load(packet.packet_id, wanted)
+    with pytest.raises(Unavailable):
+        loads.load(packet.packet_id, wanted)
+
+
 # ---- reconciliation
+
+
+def test_each_transfer_that_no_bill_has_is_told(town: PaymentSystem) -> None:
+    for _ in range(2):
+        town.withdraw("user", 100)
+    town.dispatch()
+    town.system.pass_time(LEASE_MS)
+    town.sweep()
+
+    assert len(check_outside(town.system.ledger_state().outside, [])) == 2
 
 
 def test_a_run_whose_clock_went_back_compares_no_less_than_the_one_before() -> None:

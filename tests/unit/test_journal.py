@@ -171,16 +171,17 @@ def test_the_journal_goes_on_where_a_page_ended(system: InMemorySystem) -> None:
         subject = "ledger" if number % 2 else "user:bob"
         actions.note(Action(f"op-{number}", ActionKind.RECONCILED, subject, number // 2))
 
-    def walk(subject: str | None) -> list[str]:
+    def walk(subject: str | None, limit: int = 2) -> list[str]:
         found: list[str] = []
         cursor: str | None = None
         while True:
-            page, cursor = actions.list_actions(subject, cursor, 2)
+            page, cursor = actions.list_actions(subject, cursor, limit)
             found += [noted.action.operator_id for noted in page]
             if cursor is None:
                 return found
 
-    assert sorted(walk(None)) == [f"op-{number}" for number in range(5)]
+    for limit in (1, 2, 3):
+        assert sorted(walk(None, limit)) == [f"op-{number}" for number in range(5)]
     assert walk("user:bob") == ["op-4", "op-2", "op-0"]
     assert walk("ledger") == ["op-3", "op-1"]
     for cursor in ("", "x", "0000000000001#", "0000000000001#0123456789abcdef\n"):
