@@ -97,14 +97,20 @@ class Till:
         return packet
 
     def claim(
-        self, packet: Packet, numbers: Iterable[int], quota: Quota | None = None, **changes: Any
+        self,
+        packet: Packet,
+        numbers: Iterable[int],
+        quota: Quota | None = None,
+        *,
+        user_from: int = 0,
+        **changes: Any,
     ) -> list[ShareFate]:
-        """Make claims durable, each by a user of its own."""
+        """Make claims durable, each by a user of its own, numbered after *user_from*."""
         last_no = packet.terms.count - part_count(packet.packet_id)
         shares = [
             replace(
                 a_claim(packet, number, "", is_last=number > last_no, **changes),
-                taker=a_person(number),
+                taker=a_person(user_from + number),
             )
             for number in numbers
         ]

@@ -39,7 +39,7 @@ from local.seed_keys import seed_keys_of
 from local.stack import Stack
 from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.domain.claim import ShareRef
+from redpacket.domain.claim import ShareFate, ShareRef
 from redpacket.edge.wiring.outside import SystemClock
 from redpacket.flows.packets.settle_claims import CLAIMS_PER_TRANSACTION
 from testing.builders import a_packet_id
@@ -53,6 +53,7 @@ CALLERS = 4
 
 CLAIMS = 10_000
 SHARES = 100
+PACKETS_AT_ONCE = 10
 CLAIMERS = 2
 POLLERS = 4
 HOLD_MS = (20, 80)
@@ -246,12 +247,21 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
         )
         for _ in range(CLAIMS // SHARES)
     ]
+
+    def claim(place: int) -> list[ShareFate]:
+        # Each packet has users of its own: the same balance would conflict.
+        numbers, user_from = range(1, SHARES + 1), SHARES * place
+        return till.claim(packets[place], numbers, user_from=user_from, decided_at_ms=now_ms)
+
     with ThreadPoolExecutor(CLAIMERS) as pool:
-        claimed = pool.map(
-            lambda packet: till.claim(packet, range(1, SHARES + 1), decided_at_ms=now_ms), packets
-        )
-        # Several packets at once, their claims in turns, as crowds make them.
-        refs = [share.ref for shares in zip(*claimed, strict=True) for share in shares]
+        claimed = list(pool.map(claim, range(len(packets))))
+    # Several packets at once, their claims in turns, as crowds make them.
+    refs = [
+        share.ref
+        for start in range(0, len(packets), PACKETS_AT_ONCE)
+        for shares in zip(*claimed[start : start + PACKETS_AT_ONCE], strict=True)
+        for share in shares
+    ]
     SqsPayouts(lambda: sqs, stack.outputs["PayoutQueueUrl"], clock.now_ms).put(refs)
     return set(refs)
 
