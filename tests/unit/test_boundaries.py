@@ -176,7 +176,35 @@ def test_the_rest_after_a_recovery_is_a_short_one_again(town: PaymentSystem) -> 
     assert town.pace.rest() - town.clock.now_ms() == 30_000
 
 
+def test_the_interval_of_calls_is_rounded_up(town: PaymentSystem) -> None:
+    town.bills_per_minute = 7
+
+    assert repr(town.pace.interval_us) == "8571429"
+
+
+def test_a_run_goes_on_after_a_short_rest(town: PaymentSystem) -> None:
+    town.store.set_breaker(WECHAT, town.clock.now_ms() + 3_000, 1)
+    withdrawal = town.withdraw("user", 100)
+
+    town.dispatch(20_000)
+
+    assert town.gateway.called_at_ms
+    assert town.find(withdrawal).call_count == 1
+
+
 # ---- payments
+
+
+def test_a_payment_opens_no_packet_that_waits_for_another_one(town: PaymentSystem) -> None:
+    first, second = (town.start_packet(town.send_unpaid(f"sender-{no}")) for no in range(2))
+    transaction = town.gateway.pay(second.number)
+    assert transaction
+    funding = _funding(first, NOW_MS, town.payments)
+
+    is_done = town.book.credit(second, transaction, NOW_MS, may_be_closed=True, funding=funding)
+
+    assert not is_done
+    assert town.confirm(second).status is PaymentStatus.PAID
 
 
 def test_a_refund_of_another_amount_ends_no_return(town: PaymentSystem) -> None:
