@@ -17,9 +17,16 @@ from redpacket.domain.approvals import (
     ApprovalStatus,
     DepositAsked,
 )
+from redpacket.domain.campaign import meets
 from redpacket.domain.checks.outside import check_outside
 from redpacket.domain.clocks import CLOCKS_DIFFER_MS
-from redpacket.domain.errors import InvariantViolated, Unavailable, VersionConflict
+from redpacket.domain.errors import (
+    CampaignEnded,
+    CampaignNotStarted,
+    InvariantViolated,
+    Unavailable,
+    VersionConflict,
+)
 from redpacket.domain.gateway import (
     BillKind,
     Channel,
@@ -28,6 +35,7 @@ from redpacket.domain.gateway import (
     TransferState,
     bill_day,
 )
+from redpacket.domain.lottery import check_is_giving, is_giving
 from redpacket.domain.merkle import EMPTY_ROOT, is_consistent, leaf_hash
 from redpacket.domain.packet import Person
 from redpacket.domain.passphrase import is_alike
@@ -44,7 +52,7 @@ from redpacket.flows.payments.start_payment import find_payment
 from redpacket.flows.payments.withdraw import withdraw_above
 from redpacket.flows.reconciliation.run_state import next_state
 from redpacket.ports.accounts import Request
-from testing.builders import NOW_MS
+from testing.builders import NOW_MS, a_campaign
 from testing.event_system import FAILED, EventSystem
 from testing.fakes.gateway import CALL_MS_MAX, SETTLING_MS, FakePaymentsIn, an_account
 from testing.in_memory_system import InMemorySystem, a_person, an_operator
@@ -379,6 +387,25 @@ def test_a_caller_gives_up_on_a_cache_that_is_always_behind(system: InMemorySyst
         loads.load(packet.packet_id, wanted)
     with pytest.raises(Unavailable):
         loads.load(packet.packet_id, wanted)
+
+
+def test_a_campaign_gives_from_its_first_millisecond_to_its_last() -> None:
+    campaign = a_campaign(starts_at_ms=NOW_MS, ends_at_ms=NOW_MS + 10)
+    times = [NOW_MS - 1, NOW_MS, NOW_MS + 9, NOW_MS + 10]
+
+    assert [is_giving(campaign, at_ms) for at_ms in times] == [False, True, True, False]
+    check_is_giving(campaign, NOW_MS)
+    check_is_giving(campaign, NOW_MS + 9)
+    with pytest.raises(CampaignNotStarted):
+        check_is_giving(campaign, NOW_MS - 1)
+    with pytest.raises(CampaignEnded):
+        check_is_giving(campaign, NOW_MS + 10)
+
+
+@pytest.mark.parametrize("claim", ["_gold silver]", "[gold silver"])
+def test_a_claim_in_half_a_bracket_is_no_list(claim: str) -> None:
+    assert not meets((("tier", ("gold",)),), {"tier": claim})
+    assert meets((("tier", ("gold",)),), {"tier": "[gold silver]"})
 
 
 # ---- reconciliation
