@@ -30,7 +30,7 @@ EQUIVALENT = Path(__file__).parent / "equivalent.toml"
 SURVIVING_MAX = 0.05
 FIRST_FILES, FIRST_OF_FILE = 6, 10
 """How many tests run at first: most mutants are caught there."""
-SECONDS_MAX = 60
+SECONDS_MAX = 20
 """The processor's time of a mutant's tests, the slowest left out: a survivor takes all of it."""
 RECORD_S, SPARE_S, SLOWER = 3600, 30, 10
 """A child is killed after ten times what its tests took unchanged, and half a minute."""

@@ -53,7 +53,7 @@ from redpacket.flows.payments.withdraw import withdraw_above
 from redpacket.flows.reconciliation.run_state import next_state
 from redpacket.ports.accounts import Request
 from testing.builders import NOW_MS, a_campaign
-from testing.event_system import FAILED, EventSystem
+from testing.event_system import FAILED, OK, EventSystem
 from testing.fakes.gateway import CALL_MS_MAX, SETTLING_MS, FakePaymentsIn, an_account
 from testing.in_memory_system import InMemorySystem, a_person, an_operator
 from testing.payment_system import FEN_MAX, PaymentSystem
@@ -447,3 +447,21 @@ def test_a_receiver_that_stays_away_is_told_to_be_paused_once() -> None:
 
     assert events.process().find_webhook("host").failure_count > FAILURES_MAX
     assert events.system.journal.events.count("webhook_paused") == 1
+
+
+def test_a_success_is_kept_and_ends_the_count_of_failures() -> None:
+    events = EventSystem()
+    receiver = events.receiver("host")
+    receiver.answers = lambda _: FAILED
+    packet = events.system.send(count=1)
+    events.run()
+    receiver.answers = lambda _: OK
+    events.system.grab(packet, "ann")
+    events.system.settle()
+
+    events.run()
+
+    webhook = events.process().find_webhook("host")
+    assert webhook.failure_count == 0
+    assert webhook.last_success
+    assert webhook.last_success.status == OK
