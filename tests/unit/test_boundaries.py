@@ -18,7 +18,7 @@ from redpacket.domain.approvals import (
     DepositAsked,
 )
 from redpacket.domain.campaign import meets
-from redpacket.domain.checks.outside import check_outside
+from redpacket.domain.checks.outside import check_late_end, check_outside
 from redpacket.domain.clocks import CLOCKS_DIFFER_MS
 from redpacket.domain.errors import (
     CampaignEnded,
@@ -41,7 +41,15 @@ from redpacket.domain.packet import Person
 from redpacket.domain.passphrase import is_alike
 from redpacket.domain.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnStatus
 from redpacket.domain.webhooks import FAILURES_MAX
-from redpacket.domain.withdrawals import FUNCTION_MS, LEASE_MS, Stop, Verdict, Withdrawal, judge
+from redpacket.domain.withdrawals import (
+    FUNCTION_MS,
+    GIVEN_UP_AFTER_MS,
+    LEASE_MS,
+    Stop,
+    Verdict,
+    Withdrawal,
+    judge,
+)
 from redpacket.flows.approvals.decide_approval import DecidePorts, approve
 from redpacket.flows.packets.load_packet import CacheLoads, PartToLoad
 from redpacket.flows.packets.read_records import read_record
@@ -182,6 +190,19 @@ def test_the_rest_after_a_recovery_is_a_short_one_again(town: PaymentSystem) -> 
 
     assert town.pace.rests_until_ms() == 0
     assert town.pace.rest() - town.clock.now_ms() == 30_000
+
+
+def test_money_is_held_too_long_after_twice_the_days_of_giving_up() -> None:
+    held, late_ms = _withdrawal(), NOW_MS + 2 * GIVEN_UP_AFTER_MS
+
+    assert check_late_end(held, late_ms) == []
+    assert len(check_late_end(held, late_ms + 1)) == 1
+
+
+def test_only_money_for_a_packet_can_come_too_late(town: PaymentSystem) -> None:
+    town.pay_in("user", 100)
+
+    assert "payment_came_late" not in town.system.journal.events
 
 
 def test_the_interval_of_calls_is_rounded_up(town: PaymentSystem) -> None:
