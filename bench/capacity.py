@@ -172,7 +172,7 @@ def sweeps() -> Sweeps:
     memory_mb = function.get("MemorySize", deployed["Globals"]["Function"]["MemorySize"])
     by_processor = min(1.0, memory_mb / PROCESSOR_MB) / SWEEP_CPU_S
     by_waiting = THREADS / (SWEEP_CALLS * CALL_S)
-    grace_s = deployed["Mappings"]["Stages"]["prod"]["CloseGraceSeconds"]
+    grace_s = int(deployed["Mappings"]["Stages"]["prod"]["CloseGraceSeconds"])
     return Sweeps(
         side_by_side=sweeps_of(deployed),
         packets_per_s=min(by_processor, by_waiting),
