@@ -56,6 +56,15 @@ test("a lost connection is repeated, a refusal is not", async () => {
   assert.equal(refused.asked.length, 1);
 });
 
+test("a draw before the day's round waits for it; a campaign before its start is told", async () => {
+  const day = scene(problem(409, "campaign_not_started", { "Retry-After": "7" }), ok);
+  assert.deepEqual(await day.client.ask("POST", "/draws", { key: "k", repeats: 1 }), { done: true });
+  assert.deepEqual(day.waitsMs, [7250]);
+
+  const start = scene(problem(409, "campaign_not_started"), ok);
+  await assert.rejects(start.client.ask("POST", "/draws", { key: "k", repeats: 1 }), { status: 409 });
+});
+
 test("429 and a closed switch are told with their time and not repeated", async () => {
   for (const [status, code] of [[429, "rate_limited"], [503, "switched_off"]] as const) {
     const { client, asked } = scene(problem(status, code, { "Retry-After": "7" }));
