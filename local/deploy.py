@@ -69,8 +69,9 @@ def _deploy(
 def _with_variables(build: Build, variables: dict[str, str]) -> Build:
     template = deepcopy(build.template)
     for resource in template["Resources"].values():
-        if resource["Type"] == "AWS::Lambda::Function":
-            resource["Properties"]["Environment"]["Variables"] |= variables
+        if resource["Type"] in {"AWS::Lambda::Function", "AWS::Serverless::Function"}:
+            environment = resource["Properties"].setdefault("Environment", {"Variables": {}})
+            environment["Variables"] = {**environment["Variables"], **variables}
     return replace(build, template=template)
 
 
