@@ -17,13 +17,14 @@ from redpacket.domain.approvals import (
     ApprovalStatus,
     DepositAsked,
 )
-from redpacket.domain.campaign import meets
+from redpacket.domain.campaign import AudienceMode, meets
 from redpacket.domain.checks.outside import check_late_end, check_outside
 from redpacket.domain.clocks import CLOCKS_DIFFER_MS
 from redpacket.domain.errors import (
     CampaignEnded,
     CampaignNotStarted,
     InvariantViolated,
+    NotInAudience,
     Unavailable,
     VersionConflict,
 )
@@ -51,6 +52,7 @@ from redpacket.domain.withdrawals import (
     judge,
 )
 from redpacket.flows.approvals.decide_approval import DecidePorts, approve
+from redpacket.flows.campaigns.refuse_draw import check_audience
 from redpacket.flows.packets.load_packet import CacheLoads, PartToLoad
 from redpacket.flows.packets.read_records import read_record
 from redpacket.flows.payments.confirm_payment import _funding
@@ -421,6 +423,20 @@ def test_a_campaign_gives_from_its_first_millisecond_to_its_last() -> None:
         check_is_giving(campaign, NOW_MS - 1)
     with pytest.raises(CampaignEnded):
         check_is_giving(campaign, NOW_MS + 10)
+
+
+def test_a_campaign_that_has_ended_tells_nobody_that_they_were_not_invited(
+    system: InMemorySystem,
+) -> None:
+    campaign = a_campaign(ends_at_ms=system.clock.now_ms() + 1)
+    table: Any = SimpleNamespace(campaign=campaign, audience_mode=AudienceMode.ALLOW)
+    attempt: Any = SimpleNamespace(is_member=False, denied_until_ms=0)
+    ports: Any = SimpleNamespace(clock=system.clock)
+
+    with pytest.raises(NotInAudience):
+        check_audience(table, Person("ann"), attempt, ports)
+    system.pass_time(1)
+    check_audience(table, Person("ann"), attempt, ports)
 
 
 @pytest.mark.parametrize("claim", ["_gold silver]", "[gold silver"])
