@@ -53,6 +53,7 @@ from redpacket.domain.withdrawals import (
 )
 from redpacket.flows.approvals.decide_approval import DecidePorts, approve
 from redpacket.flows.campaigns.refuse_draw import check_audience
+from redpacket.flows.packets.cached_campaigns import CachedCampaigns
 from redpacket.flows.packets.load_packet import CacheLoads, PartToLoad
 from redpacket.flows.packets.read_records import read_record
 from redpacket.flows.payments.confirm_payment import _funding
@@ -423,6 +424,13 @@ def test_a_campaign_gives_from_its_first_millisecond_to_its_last() -> None:
         check_is_giving(campaign, NOW_MS - 1)
     with pytest.raises(CampaignEnded):
         check_is_giving(campaign, NOW_MS + 10)
+
+
+def test_a_campaign_that_has_packets_and_is_not_there_is_a_bug(system: InMemorySystem) -> None:
+    campaigns = CachedCampaigns(system.campaigns, clock=system.clock, journal=system.journal)
+
+    with pytest.raises(InvariantViolated):
+        campaigns.recall("gone")
 
 
 def test_a_campaign_that_has_ended_tells_nobody_that_they_were_not_invited(
