@@ -1,7 +1,7 @@
-"""Operators' actions in JournalTable: put where nothing stands, and never changed.
+"""Append-only log of operators' actions in JournalTable.
 
-No role may update or delete there. The place of a row has 64 random bits, so that a second put of
-one is a bug.
+No role may update or delete these rows. A row's position has 64 random bits, so writing the same
+position twice is a bug.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LAST = f"{10**13 - 1}#~"
 
 
 class DynamoActions:
-    """Implements ActionJournal."""
+    """DynamoDB implementation of ActionJournal."""
 
     def __init__(self, dynamo: Dynamo, journal_table: str) -> None:
         self._dynamo = dynamo
@@ -63,7 +63,7 @@ class DynamoActions:
 
 
 def note_action(journal_table: str | None, action: Action | None) -> list[Operation]:
-    """Return what notes an action in the transaction that carries it out."""
+    """Return the write that logs an action in the transaction that carries it out."""
     if action is None:
         return []
     if journal_table is None:

@@ -1,4 +1,4 @@
-"""What waits for another operator, and what each moved alone, in ApprovalsTable."""
+"""Changes that await a second operator, and each operator's allowance, in ApprovalsTable."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ from redpacket.domain.operators import Action, Change
 from redpacket.domain.packet import Person
 from redpacket.ports.operators import APPROVAL_CURSOR
 
-# What the conditions of this module mean.
 IS_AWAITING = "#status = :awaiting"
 IS_APPROVED_AND_WAITS = "#status = :approved AND is_applied = :no"
 IS_AS_READ = "version = :read_version"
@@ -41,7 +40,7 @@ _STATUS = {"#status": "status"}
 
 
 class DynamoApprovals:
-    """Implements Approvals and Allowances."""
+    """DynamoDB implementation of Approvals and Allowances."""
 
     def __init__(
         self,
@@ -53,7 +52,7 @@ class DynamoApprovals:
         self._dynamo = dynamo
         self._approvals = approvals_table
         self._journal = journal_table
-        # Only who asks has it.
+        # Only the function that requests approvals sets it.
         self._profiles = profiles_table
 
     def ask(self, approval: Approval, people: Sequence[Person], action: Action) -> bool:
@@ -134,9 +133,10 @@ class DynamoApprovals:
 
 
 def spend_allowance(approvals_table: str | None, spent: Allowance | None) -> list[Operation]:
-    """Return what counts money that an operator moves alone, in the transaction that moves it.
+    """Return the write that counts money that an operator moves without a second one.
 
-    Its condition fails where another one counted meanwhile: the sum has to be looked at again.
+    Its condition fails if a concurrent request counted first. The caller must then check the sum
+    again.
     """
     if spent is None:
         return []
@@ -149,7 +149,7 @@ def spend_allowance(approvals_table: str | None, spent: Allowance | None) -> lis
         "expires_at_s": (spent.sums[-1][0] + WINDOW_MS) // 1000 + 1,
     }
     if spent.version == 1:
-        # Where the row of long ago went away by its time to live meanwhile, this is the first.
+        # The condition is "no row": if TTL deleted an expired row meanwhile, this is the first one.
         return [put(approvals_table, row)]
     return [put(approvals_table, row, condition=IS_AS_READ, read_version=spent.version - 1)]
 

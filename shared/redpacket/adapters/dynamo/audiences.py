@@ -1,6 +1,6 @@
-"""The lists of users of campaigns in AudienceTable; what they are for is in CampaignsTable.
+"""Audience lists of campaigns in AudienceTable; CampaignsTable has their mode.
 
-A user who is taken from a list keeps a row that says so: no function may delete rows.
+Removing a user sets `is_member` to false, because no function may delete rows.
 """
 
 from __future__ import annotations
@@ -19,21 +19,20 @@ from redpacket.adapters.dynamo.client import (
 from redpacket.domain.campaign import AUDIENCE_MAX, AudienceMode
 from redpacket.domain.errors import InvalidRequest, Unavailable
 
-# What the conditions of this module mean.
 IS_THERE = "attribute_exists(pk)"
 IS_MEMBER = "is_member = :yes"
 IS_NO_MEMBER = "attribute_not_exists(pk) OR is_member = :no"
 IS_SHORT_ENOUGH = "attribute_not_exists(member_count) OR member_count <= :most"
 
 _USERS_PER_TRANSACTION = 99
-"""A transaction has at most 100 rows, and one is the size of the list."""
+"""Users in one transaction: DynamoDB's limit is 100 rows, and one is the list's size."""
 
 _TRIES = 6
-"""Each loses to somebody's edit of the same users."""
+"""Attempts to edit; each one loses to a concurrent edit of the same users."""
 
 
 class DynamoAudiences:
-    """Implements AudienceRows."""
+    """DynamoDB implementation of AudienceRows."""
 
     def __init__(self, dynamo: Dynamo, audience_table: str, campaigns_table: str) -> None:
         self._dynamo = dynamo
@@ -51,7 +50,7 @@ class DynamoAudiences:
     def set_mode(self, campaign_id: str, mode: AudienceMode) -> None:
         rows: tuple[tuple[dict[str, str], str, dict[str, int]], ...] = (
             (campaign_keys.campaign(campaign_id), "SET audience_mode = :mode", {}),
-            # Draws see another version of the table; an edit of the plan goes on beside it.
+            # The new version makes draws reload the snapshot; plan edits do not conflict with it.
             (
                 campaign_keys.shown(campaign_id),
                 "SET audience_mode = :mode ADD version :one",
@@ -75,7 +74,7 @@ class DynamoAudiences:
         return [str(row["sk"]) for row in rows if row["is_member"]]
 
     def _change(self, campaign_id: str, user_ids: Sequence[str], *, is_member: bool) -> None:
-        """Change those of *user_ids* that are not so yet, and the size with them."""
+        """Change the users whose membership differs, together with the list's size."""
         left = list(user_ids)
         for _ in range(_TRIES):
             if not left:
@@ -116,7 +115,7 @@ class DynamoAudiences:
 
 
 def demand(table: str, campaign_id: str, user_id: str, mode: AudienceMode) -> Operation:
-    """Return what lets a transaction through only for users who may take part."""
+    """Return the check that fails a transaction if the user may not take part."""
     key = campaign_keys.member(campaign_id, user_id)
     if mode is AudienceMode.ALLOW:
         return check(table, key, IS_MEMBER, yes=True)

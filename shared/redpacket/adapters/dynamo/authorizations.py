@@ -1,4 +1,4 @@
-"""Users' consent to transfers without a tap, in PaymentsTable; the user's account names it."""
+"""Users' consents to transfers without confirmation, in PaymentsTable."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from redpacket.domain.authorization import Authorization, AuthorizationStatus
 from redpacket.domain.gateway import Channel
 from redpacket.ports.withdrawals import Payee
 
-# What the conditions of this module mean.
 NAMES_IT = "asked_no = :number"
 IS_AWAITED = "authorization_status = :awaited"
 IS_ACTIVE = "authorization_status = :active"
 IS_WAITING = "attribute_exists(work_pk)"
 
 KEPT_MS = 30 * 24 * 3_600_000
-"""How long a consent that has ended is kept: its row has a user's name."""
+"""Milliseconds until the row of a closed consent expires; it holds a user's name."""
 
 
 class DynamoAuthorizations:
-    """Implements AuthorizationBook."""
+    """DynamoDB implementation of AuthorizationBook."""
 
     def __init__(self, dynamo: Dynamo, payments_table: str) -> None:
         self._dynamo = dynamo
@@ -119,7 +118,7 @@ class DynamoAuthorizations:
         )
         unused = self._unnamed(authorization)
         if not self._dynamo.try_transact([closed, unused]):
-            # The account names another one, or none: it never names this one again.
+            # The payee row refers to another consent or none, and never to this one again.
             self._dynamo.write(closed)
 
     def _unnamed(self, authorization: Authorization) -> Operation:
@@ -131,7 +130,7 @@ class DynamoAuthorizations:
         )
 
     def _naming(self, user_id: str, channel: Channel, number: str, expression: str) -> Operation:
-        """Change the row of a user's account, which must name the consent."""
+        """Return the update of a payee row on condition that it refers to this consent."""
         key = payment_keys.payee(channel, user_id)
         return update(self._payments, key, expression, condition=NAMES_IT, number=number)
 

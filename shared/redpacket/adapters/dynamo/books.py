@@ -1,4 +1,4 @@
-"""The rows of AccountsTable, and its reads: books, the list of what was received, receipts."""
+"""Rows of AccountsTable, and reads of entries, received shares and receipts."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from redpacket.ports.accounts import ENTRY_CURSOR
 from redpacket.ports.packets import ReceivedItem
 
 _YEAR_SUMS = ("sent_fen", "sent_count", "received_fen", "received_count", "luckiest_count")
-"""Attributes of a balance, each with "_" and a year: what `YearSums` adds up."""
+"""Prefixes of a balance's yearly sums (`sent_fen_2025`), which `YearSums` adds up."""
 
-# DynamoDB refuses a range that ends before it begins, and a long key.
+# Validate cursors: DynamoDB rejects long keys and ranges that end before they begin.
 _ENTRY_CURSOR = re.compile(ENTRY_CURSOR)
 _LANES = (keys.ENTRY_PREFIX, keys.CLAIM_PREFIX)
 
 
 class BookPages:
-    """Reads entries and receipts by their keys, never a whole book."""
+    """Paged reader of entries and receipts."""
 
     def __init__(self, dynamo: Dynamo, accounts_table: str) -> None:
         self._dynamo = dynamo
@@ -34,7 +34,7 @@ class BookPages:
     def list_entries(
         self, account: str, cursor: str | None, limit: int
     ) -> tuple[list[Entry], str | None]:
-        """Return a page of a book, newest first, from both of its ranges."""
+        """Return a page of an account's entries, newest first, merged from both key ranges."""
         rows = [row for lane in _LANES for row in self._lane(account, lane, cursor, limit + 1)]
         rows.sort(key=_place, reverse=True)
         page = rows[:limit]
@@ -51,12 +51,12 @@ class BookPages:
         return [_received(row) for row in page], next_cursor
 
     def list_postings(self, wanted: Sequence[Entry]) -> list[Entry]:
-        """Return those of the entries that are there, as they are."""
+        """Return the stored versions of those *wanted* entries that exist."""
         row_keys = [_key(entry) for entry in wanted]
         return [entry_of(row) for row in self._get_all(row_keys)]
 
     def list_receipts(self, refs: Sequence[ShareRef]) -> list[Receipt]:
-        """Return the receipts of these shares that there are."""
+        """Return the existing receipts of these shares."""
         row_keys = [keys.receipt(ref.packet_id, ref.share_no) for ref in refs]
         return [receipt_of(row) for row in self._get_all(row_keys)]
 
@@ -68,7 +68,7 @@ class BookPages:
     def _lane(
         self, account: str, lane: str, cursor: str | None, limit: int, year: int | None = None
     ) -> list[dict[str, Value]]:
-        """Return the newest rows of one range of a book that come after *cursor*."""
+        """Return the newest rows of one key range after *cursor*."""
         first, last = f"{lane}{_start_ms(year):013d}", f"{lane}{_end_ms(year):013d}"
         if cursor is not None:
             found = _ENTRY_CURSOR.fullmatch(cursor)
@@ -91,7 +91,7 @@ class BookPages:
 
 
 def _after(lane: str, cursor: str, place_ms: int) -> str:
-    """Return where a range goes on after *cursor*: entries of one moment come before its claims."""
+    """Return a range's upper bound after *cursor*: at equal times, entries sort before claims."""
     if cursor.startswith(lane):
         return cursor
     if lane == keys.CLAIM_PREFIX:
@@ -130,7 +130,7 @@ def entry_row(entry: Entry) -> dict[str, Value]:
 
 
 def entry_of(row: dict[str, Any]) -> Entry:
-    """Read an entry's row."""
+    """Parse an entry's row."""
     return Entry(
         account=row["pk"],
         transfer_id=row["transfer_id"],
@@ -154,21 +154,21 @@ def receipt_row(receipt: Receipt) -> dict[str, Value]:
 
 
 def receipt_of(row: dict[str, Any]) -> Receipt:
-    """Read a receipt's row."""
+    """Parse a receipt's row."""
     packet_id, _, share_no = row["pk"].removeprefix(keys.RECEIPT_PREFIX).rpartition("#")
     return Receipt(packet_id, int(share_no), row["account"], row["amount_fen"], row["at_ms"])
 
 
 def balance_of(row: dict[str, Any]) -> Balance:
-    """Read a balance's row; one that only counts what its user was luckiest in holds nothing."""
+    """Parse a balance's row; a row with only yearly counters has balance 0."""
     kept = {name: number for name, number in row.items() if name.rpartition("_")[0] in _YEAR_SUMS}
-    # Unpaid packets count as open, and have no entries yet.
+    # Unpaid packets count as open but have no entries yet.
     open_count = row.get("open_count", 0) - row.get("unpaid_count", 0)
     return Balance(row["pk"], row.get("balance_fen", 0), kept, open_count)
 
 
 def sums_of(row: Mapping[str, Value], year: int | None) -> YearSums:
-    """Read the sums of a year from a balance's row, or of all years."""
+    """Add up a balance's sums for one year, or for all years."""
     found = dict.fromkeys(_YEAR_SUMS, 0)
     for name, value in row.items():
         kind, _, of_year = name.rpartition("_")

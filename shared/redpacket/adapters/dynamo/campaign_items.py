@@ -1,4 +1,4 @@
-"""The one mapper between campaigns and their rows in CampaignsTable: grabs need no more of it."""
+"""Mapper between campaigns and their rows in CampaignsTable, kept small for grabs' cold start."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def campaign_of(row: dict[str, Any]) -> Campaign:
-    """Read a campaign's row."""
+    """Parse a campaign's row."""
     return Campaign(
         **_plan_fields(row),
         audience_mode=audience_mode_of(row),
@@ -32,12 +32,12 @@ def campaign_of(row: dict[str, Any]) -> Campaign:
 
 
 def audience_mode_of(row: dict[str, Any]) -> AudienceMode | None:
-    """Read what a campaign's list of users is for; both of its rows tell."""
+    """Return the audience mode from the campaign row or its snapshot row."""
     return AudienceMode(row["audience_mode"]) if "audience_mode" in row else None
 
 
 def plan_row(plan: CampaignPlan) -> dict[str, Value]:
-    """Return the attributes of a campaign's row that an operator decides."""
+    """Return the attributes of a campaign's row that operators edit."""
     return {
         "campaign_id": plan.campaign_id,
         "title": plan.title,
@@ -61,7 +61,7 @@ def plan_row(plan: CampaignPlan) -> dict[str, Value]:
 
 
 def plan_of(row: dict[str, Any]) -> CampaignPlan:
-    """Read a plan."""
+    """Parse a plan."""
     return CampaignPlan(**_plan_fields(row))
 
 
@@ -95,7 +95,7 @@ def _plan_fields(row: dict[str, Any]) -> dict[str, Any]:
 def _beacon_of(text: str) -> CampaignBeacon | None:
     if not text:
         return None
-    # Most campaigns that a grab reads draw nothing.
+    # Import lazily: most campaigns that a grab reads have no lottery.
     from redpacket.domain.beacon import CampaignBeacon
 
     return CampaignBeacon.parse(text)

@@ -1,4 +1,4 @@
-"""Keys of campaigns, of the users whom they are for, and of those that draw by the beacon."""
+"""Keys of campaigns, their audiences, and campaigns that draw by the beacon."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from redpacket.domain.campaign import audience_bucket
 
 
 def campaign(campaign_id: str) -> dict[str, str]:
-    """CampaignsTable: a campaign with its budget."""
+    """Return the key of a campaign and its budget in CampaignsTable."""
     return {"pk": f"campaign#{campaign_id}", "sk": "campaign"}
 
 
 CAMPAIGNS = "campaigns"
-"""CampaignsTable, index by_list: all campaigns by their start."""
+"""Partition of all campaigns in CampaignsTable's index by_list, sorted by start."""
 
 
 def lottery_seed(campaign_id: str) -> dict[str, str]:
-    """CampaignsTable: the secret of which the seeds of a campaign's days are made."""
+    """Return the key of the secret that derives a campaign's daily seeds, in CampaignsTable."""
     return {"pk": f"campaign#{campaign_id}", "sk": "seed"}
 
 
 def campaign_packet(campaign_id: str, packet_id: str) -> dict[str, str]:
-    """CampaignsTable: that a packet is of a campaign."""
+    """Return the key of a packet's membership in a campaign, in CampaignsTable."""
     return {"pk": f"campaign#{campaign_id}", "sk": f"{CAMPAIGN_PACKET_PREFIX}{packet_id}"}
 
 
@@ -29,32 +29,32 @@ SHOWN = "shown"
 
 
 def shown(campaign_id: str) -> dict[str, str]:
-    """CampaignsTable: a campaign's plan with all its prizes, in one packed row (docs/adr/0014)."""
+    """Return the key of a campaign's packed plan and prizes in CampaignsTable (docs/adr/0014)."""
     return {"pk": f"campaign#{campaign_id}", "sk": SHOWN}
 
 
 def member(campaign_id: str, user_id: str) -> dict[str, str]:
-    """AudienceTable: whether a user is on a campaign's list."""
+    """Return the key of a user's membership in a campaign's list, in AudienceTable."""
     return {**members(campaign_id, audience_bucket(user_id)), "sk": user_id}
 
 
 def members(campaign_id: str, bucket: int) -> dict[str, str]:
-    """AudienceTable: the partition of one part of a campaign's list."""
+    """Return the partition of one bucket of a campaign's list, in AudienceTable."""
     return {"pk": f"members#{campaign_id}#{bucket}"}
 
 
 def audience_size(campaign_id: str) -> dict[str, str]:
-    """AudienceTable: how many users are on a campaign's list."""
+    """Return the key of the size of a campaign's list, in AudienceTable."""
     return {"pk": f"audience#{campaign_id}", "sk": "size"}
 
 
 def verdict(user_id: str) -> dict[str, str]:
-    """AudienceTable: what the host says of a user, for a while."""
+    """Return the key of the host's cached risk decision on a user, in AudienceTable."""
     return {"pk": f"verdict#{user_id}", "sk": "verdict"}
 
 
 def drawing(ends_at_ms: int, campaign_id: str) -> dict[str, str]:
-    """TransparencyTable: that a campaign draws by the beacon; in the order of ends."""
+    """Return the key of a beacon campaign in TransparencyTable, sorted by its end."""
     return {"pk": DRAWING, "sk": f"{ends_at_ms:013d}#{campaign_id}"}
 
 

@@ -33,11 +33,10 @@ from redpacket.domain.packet import Packet
 from redpacket.domain.seed_keys import SeedKeys
 
 if TYPE_CHECKING:
-    # Grabs find campaigns, and edit none.
+    # Grabs only read campaigns.
     from redpacket.domain.approvals import Allowance
     from redpacket.domain.operators import Action
 
-# What the conditions of this module mean.
 IS_THERE = "attribute_exists(pk)"
 IS_AS_READ = "version = :read_version"
 CAN_GIVE_UP = "budget_left_fen >= :given_up"
@@ -47,7 +46,7 @@ CAN_SPEND = "#status = :on AND ends_at_ms >= :later_ms AND budget_left_fen >= :s
 
 
 class DynamoCampaigns:
-    """Implements Campaigns."""
+    """DynamoDB implementation of Campaigns."""
 
     def __init__(
         self,
@@ -62,7 +61,7 @@ class DynamoCampaigns:
     ) -> None:
         self._dynamo = dynamo
         self._table = table
-        # Only who edits campaigns has it.
+        # Only the function that edits campaigns sets these tables.
         self._transparency = transparency_table
         self._journal = journal_table
         self._approvals = approvals_table
@@ -77,7 +76,7 @@ class DynamoCampaigns:
     def create(
         self, campaign: Campaign, action: Action | None = None, spent: Allowance | None = None
     ) -> bool:
-        # Grabs find campaigns, and have no use for prizes.
+        # Import lazily: grabs never create campaigns.
         from redpacket.adapters.dynamo.actions import note_action
         from redpacket.adapters.dynamo.approvals import spend_allowance
         from redpacket.adapters.dynamo.commitments import note_commitment
@@ -92,14 +91,14 @@ class DynamoCampaigns:
             "budget_left_fen": campaign.budget_left_fen,
             "version": campaign.version,
         }
-        # The functions that draw can't write this table: all days' seeds are fixed from here on.
+        # Functions that draw cannot write this table, so every day's seed is fixed from here on.
         seed = {**campaign_keys.lottery_seed(campaign.campaign_id), **self._new_root()}
         root = root_of(campaign.campaign_id, seed, self._seeds)
         commitment = chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY, campaign.beacon)
         rows = {**plan_row(campaign), **money}, shown_row(campaign, commitment), seed
         noted = note_action(self._journal, action) + spend_allowance(self._approvals, spent)
         written = [put(self._table, row) for row in rows]
-        if self._commitments and action:  # without an operator only tests create campaigns
+        if self._commitments and action:  # only tests create campaigns without an operator
             kind, id_hash = CommitmentKind.CAMPAIGN, id_hash_of(campaign.campaign_id)
             logged = Commitment(kind, id_hash, commitment, action.at_ms)
             written += note_commitment(self._commitments, logged)
@@ -121,7 +120,7 @@ class DynamoCampaigns:
         operation = update(
             self._table,
             campaign_keys.campaign(campaign.campaign_id),
-            # Packets take from the budget meanwhile: what is left changes by the difference.
+            # Packets spend concurrently, so change the remaining budget by the difference.
             "SET budget_left_fen = budget_left_fen + :change_fen, budget_fen = :budget_fen,"
             f" version = :version, {', '.join(f'#{name} = :{name}' for name in planned)},"
             " list_pk = :list_pk, list_sk = :list_sk",
@@ -134,12 +133,12 @@ class DynamoCampaigns:
             version=campaign.version,
             read_version=before.version,
         )
-        # Some of them are words of DynamoDB's own.
+        # Some attribute names are reserved words in DynamoDB.
         operation["Update"]["ExpressionAttributeNames"] = {f"#{name}": name for name in planned}
         shown = update(
             self._table,
             campaign_keys.shown(campaign.campaign_id),
-            # Needs no version: another edit of the plan fails above, and prizes stay as they are.
+            # No version check: a concurrent edit of the plan already fails the update above.
             "SET #plan = :plan ADD version :one",
             condition=IS_THERE,
             plan=packed_plan(campaign),
@@ -166,9 +165,9 @@ class DynamoCampaigns:
         return [packet_id for packet_id in ids if packet_id != after][:limit]
 
     def _drawing(self, campaign: Campaign) -> list[Operation]:
-        """Return what tells the fetcher of rounds that a campaign draws, until its end.
+        """Return the write that makes the beacon job fetch rounds until the campaign ends.
 
-        A row of an earlier end stays: some rounds more are fetched than are needed.
+        A row for an earlier end stays; it only causes a few extra rounds to be fetched.
         """
         if campaign.beacon is None:
             return []
@@ -194,13 +193,16 @@ class DynamoCampaigns:
 
 
 def _listed(campaign: Campaign) -> dict[str, Value]:
-    """Return the place of a campaign in the list of all; an edit moves it with the start."""
+    """Return the campaign's position in the list of all campaigns, by start."""
     place = keys.list_position(campaign.starts_at_ms, campaign.campaign_id)
     return {"list_pk": campaign_keys.CAMPAIGNS, "list_sk": place}
 
 
 def root_of(campaign_id: str, row: Row, seeds: SeedKeys | None) -> bytes:
-    """Return the seed of a campaign's last day. Raises InvariantViolated without its key."""
+    """Return the seed of a campaign's last day.
+
+    Raises InvariantViolated if it is sealed and *seeds* is missing.
+    """
     if "sealed" not in row:
         return bytes.fromhex(str(row["seed"]))
     if seeds is None:
@@ -211,7 +213,7 @@ def root_of(campaign_id: str, row: Row, seeds: SeedKeys | None) -> bytes:
 def spend(
     table: str, packet: Packet, campaign_id: str
 ) -> tuple[Guarded[RedPacketError], Operation]:
-    """Return what takes a packet's total from its campaign's budget, and its membership."""
+    """Return the writes that debit the campaign's budget and add the packet to it."""
     spent_fen = packet.terms.total_fen
     budget = update(
         table,
@@ -234,7 +236,6 @@ def spend(
 
 
 def _spending_refusal(found: Row, now_ms: int) -> RedPacketError:
-    """Say why a campaign's row refuses to spend."""
     if not found:
         return CampaignNotFound("no such campaign")
     if int(found["ends_at_ms"]) <= now_ms:

@@ -1,7 +1,7 @@
-"""Claims: fates and takers in SharesTable, counted in QuotasTable, for who is in AudienceTable.
+"""Claims in SharesTable, counted in QuotasTable and limited by AudienceTable.
 
-The functions of the crowd may only update SharesTable, so a claim is an update where no row is, and
-what a settlement writes is not theirs to write (docs/adr/0018).
+Grab functions may only update SharesTable: a claim is an update on condition that no row exists,
+and they cannot write settlement attributes (docs/adr/0018).
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from redpacket.adapters.dynamo import items, keys
 from redpacket.adapters.dynamo.client import Dynamo, Guarded, Operation, Row, create, update
 from redpacket.domain.claim import Fate, Quota, RecordStatus, ShareFate
 
-# What the conditions of this module mean.
 IS_WITHIN_QUOTA = "attribute_not_exists(claim_count) OR claim_count < :count_max"
 
 
 class DynamoClaims:
-    """Implements ClaimRecorder."""
+    """DynamoDB implementation of ClaimRecorder."""
 
     def __init__(
         self,
@@ -36,7 +35,7 @@ class DynamoClaims:
         if share.taker is None or share.fate is not Fate.CLAIMED:
             raise ValueError("only a claim has a taker to record")
         user_id = share.taker.user_id
-        # In the order of precedence of their refusals.
+        # The order is the precedence of the refusals.
         writes = [
             # I4: one share
             Guarded(
@@ -54,7 +53,7 @@ class DynamoClaims:
         if quota and quota.audience_mode:
             from redpacket.adapters.dynamo.audiences import demand
 
-            # Whatever the cache says.
+            # Check in DynamoDB because the cache may be stale.
             demanded = demand(self._audience, quota.campaign_id, user_id, quota.audience_mode)
             writes.append(Guarded(demanded, lambda _: RecordStatus.NOT_IN_AUDIENCE))
         if quota:
@@ -71,7 +70,7 @@ class DynamoClaims:
         return update(
             self._quotas,
             keys.claim_count(quota.campaign_id, user_id),
-            # Reconciliation compares counts that are old enough with what was claimed by then.
+            # Reconciliation compares old enough counts with the claims recorded by then.
             "ADD claim_count :one SET first_at_ms = if_not_exists(first_at_ms, :at_ms)",
             condition=IS_WITHIN_QUOTA,
             one=1,

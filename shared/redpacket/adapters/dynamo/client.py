@@ -1,4 +1,4 @@
-"""DynamoDB's wire forms, its transactions and their conflicts."""
+"""DynamoDB client: wire format, transactions, and retries after conflicts."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from redpacket.domain.errors import InvariantViolated, Unavailable
 
 Value: TypeAlias = str | int | bool | bytes
 Row: TypeAlias = Mapping[str, Value]
-"""An item without DynamoDB's type letters; absent attributes are simply not there."""
+"""Item without DynamoDB's type letters."""
 
 WireItem: TypeAlias = dict[str, Any]
 Operation: TypeAlias = dict[str, Any]
-"""One element of TransactItems: {"Put": {...}} and the like."""
+"""Element of TransactItems, such as {"Put": {...}}."""
 
 KEYS_PER_READ = 100
-"""BatchGetItem's own limit."""
+"""Limit of keys in one BatchGetItem."""
 
 TRIES = 6
 _WAIT_S = 0.02
-"""First wait of a doubling series with full jitter: 1.2 seconds at the most, half on average."""
+"""First wait in seconds; waits double with full jitter, 1.2 seconds in total at most."""
 
 _DECIDED = {"None", "ConditionalCheckFailed"}
-"""Reasons of a canceled transaction that will be the same at the next try."""
+"""Cancellation reasons that a retry does not change."""
 
 
 class TransactionCanceled(Exception):
-    """A condition did not hold: *found[i]* is what stood where operation *i* had a condition.
+    """A condition did not hold.
 
-    None where the operation's own condition held, {} where nothing stood there.
+    *found[i]* is the row at operation *i* if its condition failed ({} if no row), otherwise None.
     """
 
     def __init__(self, found: Sequence[dict[str, Value] | None]) -> None:
@@ -44,7 +44,7 @@ class TransactionCanceled(Exception):
 
 
 class ConflictPersists(Unavailable):
-    """Other transactions held the rows of the operations at *positions* through all tries."""
+    """Concurrent transactions held the rows of the operations at *positions* in every attempt."""
 
     def __init__(self, positions: set[int]) -> None:
         super().__init__("other transactions hold the same rows")
@@ -56,9 +56,9 @@ Refusal = TypeVar("Refusal")
 
 @dataclass(frozen=True, slots=True)
 class Guarded(Generic[Refusal]):
-    """One write of a transaction, and what it means where its condition does not hold.
+    """A transaction's write, with the meaning of its failed condition.
 
-    *refusal* is given the row that stood there, {} if no row stood there.
+    *refusal* receives the existing row, or {}.
     """
 
     operation: Operation
@@ -66,21 +66,21 @@ class Guarded(Generic[Refusal]):
 
 
 def never_refused(_found: Row) -> NoReturn:
-    """Refuse a write that has no condition, which can't happen."""
+    """Raise InvariantViolated: a write without a condition cannot fail one."""
     raise InvariantViolated("a write without a condition was refused")
 
 
 def refusals(
     writes: Sequence[Guarded[Refusal]], canceled: TransactionCanceled
 ) -> Iterator[Refusal]:
-    """Yield what each refused write means, in the order of *writes*."""
+    """Yield the refusals of the rejected writes, in the order of *writes*."""
     for write, found in zip(writes, canceled.found, strict=True):
         if found is not None:
             yield write.refusal(found)
 
 
 def to_wire(row: Row) -> WireItem:
-    """Add type letters; a bool is not an int here."""
+    """Add type letters."""
     return {name: _wire_value(value) for name, value in row.items()}
 
 
@@ -97,7 +97,7 @@ def values(**named: Value) -> WireItem:
 def put(
     table: str, row: Row, *, condition: str = "attribute_not_exists(pk)", **named: Value
 ) -> Operation:
-    """Write a row if it is absent, or if *condition* holds; *named* bind its values."""
+    """Return a put that needs *condition* (by default: no row); *named* bind its values."""
     operation: dict[str, Any] = {
         "TableName": table,
         "Item": to_wire(row),
@@ -112,7 +112,7 @@ def put(
 def update(
     table: str, key: Row, expression: str, *, condition: str | None = None, **named: Value
 ) -> Operation:
-    """Change a row by *expression*; *named* bind its and the condition's values."""
+    """Return an update; *named* bind the values of its expression and condition."""
     operation: dict[str, Any] = {
         "TableName": table,
         "Key": to_wire(key),
@@ -127,12 +127,12 @@ def update(
 
 
 def create(table: str, row: Row) -> Operation:
-    """Write a row if it is absent, by an update, for roles that may not replace rows."""
+    """Return an update that creates an absent row, for roles that may not replace rows."""
     return _set(table, row, "attribute_not_exists(pk)")
 
 
 def merge(table: str, row: Row, *, condition: str | None = None, **named: Value) -> Operation:
-    """Write attributes of a row, and leave those that it has besides, unread."""
+    """Return an update that sets these attributes and leaves the row's other ones."""
     operation = _set(table, row, condition, **named)
     del operation["Update"]["ReturnValuesOnConditionCheckFailure"]
     return operation
@@ -148,7 +148,7 @@ def _set(table: str, row: Row, condition: str | None, **named: Value) -> Operati
 
 
 def check(table: str, key: Row, condition: str, **named: Value) -> Operation:
-    """Demand that *condition* holds for a row, without changing it."""
+    """Return a condition check of a row that the transaction does not change."""
     operation: dict[str, Any] = {
         "TableName": table,
         "Key": to_wire(key),
@@ -161,7 +161,7 @@ def check(table: str, key: Row, condition: str, **named: Value) -> Operation:
 
 
 class Dynamo:
-    """A DynamoDB client that connects at its first use: losers of a grab never need it."""
+    """DynamoDB client that connects at first use, because losers of a grab never need it."""
 
     def __init__(
         self, connect: Callable[[], Any], pause_s: Callable[[float], None] = time.sleep
@@ -185,8 +185,8 @@ class Dynamo:
                     reasons: list[dict[str, Any]] = error.response["CancellationReasons"]
                     token = token_hex(16)
                 except client.exceptions.TransactionInProgressException:
-                    # An earlier call of this very transaction: its token tells
-                    # the next call whether it was carried out.
+                    # A previous attempt of this transaction still runs; its token makes the retry
+                    # idempotent.
                     reasons = [{"Code": "TransactionConflict"}] * len(operations)
                 else:
                     return
@@ -194,15 +194,15 @@ class Dynamo:
             if not set(codes) <= PASSING | _DECIDED:
                 raise InvariantViolated(f"transaction canceled: {', '.join(sorted(set(codes)))}")
             conflicts = {position for position, code in enumerate(codes) if code in PASSING}
-            # A failed condition beside a conflict is half an answer: who holds the other row may
-            # be about to make the condition of the row in front of it fail, too.
+            # Next to a conflict, a failed condition is not final: the conflicting transaction may
+            # be about to fail the condition of an earlier row.
             if not conflicts:
                 raise TransactionCanceled([_found(reason) for reason in reasons])
             self._wait(attempt)
         raise ConflictPersists(conflicts)
 
     def attempt(self, writes: Sequence[Guarded[Refusal]]) -> Refusal | None:
-        """Write all or nothing; None, or the refusal of the first of *writes* that was refused.
+        """Write all or nothing; return the first refusal in the order of *writes*, or None.
 
         Raises ConflictPersists, Unavailable.
         """
@@ -213,7 +213,7 @@ class Dynamo:
         return None
 
     def try_transact(self, operations: Sequence[Operation]) -> bool:
-        """Write all or nothing; False where a condition did not hold. Raises as `attempt`."""
+        """Write all or nothing; return False if a condition failed. Raises as `attempt`."""
         try:
             self.transact(operations)
         except TransactionCanceled:
@@ -221,13 +221,13 @@ class Dynamo:
         return True
 
     def get(self, table: str, key: Row) -> dict[str, Value] | None:
-        """Read one row strongly."""
+        """Read one row strongly consistently."""
         with translated("the ledger"):
             answer = self._open().get_item(TableName=table, Key=to_wire(key), ConsistentRead=True)
         return from_wire(answer["Item"]) if "Item" in answer else None
 
     def get_seen(self, table: str, key: Row) -> dict[str, Value] | None:
-        """Read one row for half the price, perhaps as it was a moment ago."""
+        """Read one row eventually consistently, for half the price."""
         with translated("the ledger"):
             answer = self._open().get_item(TableName=table, Key=to_wire(key), ConsistentRead=False)
         return from_wire(answer["Item"]) if "Item" in answer else None
@@ -235,13 +235,13 @@ class Dynamo:
     def get_many(
         self, table: str, row_keys: Sequence[Row], *, is_strong: bool, only: str = ""
     ) -> list[dict[str, Value]]:
-        """Read at most 100 rows, those that exist, in no order; *only* lists attributes to read."""
+        """Return existing rows of at most 100, in any order; *only* lists attributes to read."""
         return self.get_across({table: row_keys}, is_strong=is_strong, only=only)
 
     def get_across(
         self, row_keys: Mapping[str, Sequence[Row]], *, is_strong: bool, only: str = ""
     ) -> list[dict[str, Value]]:
-        """Read at most 100 rows of some tables in one call, those that exist, in no order."""
+        """Return the existing rows of at most 100 from several tables, in any order."""
         projection = {"ProjectionExpression": only} if only else {}
         wanted: dict[str, Any] = {
             table: {
@@ -264,7 +264,7 @@ class Dynamo:
         raise Unavailable("the ledger leaves rows unread")
 
     def query(self, table: str, **query: Any) -> Iterator[dict[str, Value]]:  # noqa: ANN401
-        """Yield all rows of a query, page by page; *query* is in boto3's words."""
+        """Yield all rows of a query, page by page; *query* has boto3's arguments."""
         while True:
             with translated("the ledger"):
                 page = self._open().query(TableName=table, **query)
@@ -276,9 +276,9 @@ class Dynamo:
     def scan_page(
         self, table: str, begin: WireItem | None
     ) -> tuple[list[dict[str, Value]], WireItem | None]:
-        """Return a page of a table, and where the next one begins; None after the last.
+        """Return a page of a table and the start of the next one, None after the last.
 
-        Rows of one partition follow each other.
+        Rows of one partition are adjacent.
         """
         position = {"ExclusiveStartKey": begin} if begin else {}
         with translated("the ledger"):
@@ -286,14 +286,12 @@ class Dynamo:
         return [from_wire(item) for item in page["Items"]], page.get("LastEvaluatedKey")
 
     def query_some(self, table: str, limit: int, **query: Any) -> list[dict[str, Value]]:  # noqa: ANN401
-        """Return the first *limit* rows of a query."""
         return list(islice(self.query(table, Limit=limit, **query), limit))
 
     def write(self, operation: Operation) -> bool:
-        """Carry out one put or update by itself; False if its condition did not hold.
+        """Carry out one put or update; return False if its condition failed.
 
-        Raises ConflictPersists where transactions hold the row through all tries: AWS' clients
-        don't try again after a conflict.
+        Raises ConflictPersists. AWS SDKs do not retry transaction conflicts of single writes.
         """
         ((verb, arguments),) = operation.items()
         client = self._open()
@@ -312,7 +310,7 @@ class Dynamo:
         raise ConflictPersists({0})
 
     def change(self, operation: Operation) -> dict[str, Value] | None:
-        """Carry out one update by itself, and return the whole row; None as `write` is False."""
+        """Carry out one update and return the new row, or None if its condition failed."""
         client = self._open()
         with translated("the ledger"):
             try:
@@ -353,5 +351,5 @@ def _plain_number(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        # No function of ours writes one. It equals no amount, and keeps no other row from us.
+        # No function writes such a number. It equals no amount and does not block other rows.
         return float(text)  # type: ignore[return-value]

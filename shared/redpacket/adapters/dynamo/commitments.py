@@ -1,4 +1,4 @@
-"""Commitments in CommitmentsTable: noted in the transaction of what they commit to."""
+"""Commitments in CommitmentsTable, each written in the transaction of its packet or campaign."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.log import Commitment, CommitmentKind
 from redpacket.ports.log import NotedCommitment
 
-# What the condition of this module means.
 HAS_NO_PLACE = "attribute_exists(pk) AND attribute_not_exists(log_index)"
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
 class DynamoCommitments:
-    """Implements Commitments."""
+    """DynamoDB implementation of Commitments."""
 
     def __init__(self, dynamo: Dynamo, table: str) -> None:
         self._dynamo = dynamo
@@ -52,7 +51,7 @@ class DynamoCommitments:
 
 
 def note_commitment(table: str | None, commitment: Commitment) -> list[Operation]:
-    """Return what notes a commitment in the transaction of what it commits to."""
+    """Return the write that stores a commitment in the same transaction as its subject."""
     if table is None:
         raise InvariantViolated("there is no table for what is committed to")
     return [
@@ -71,7 +70,7 @@ def note_commitment(table: str | None, commitment: Commitment) -> list[Operation
 
 
 def place_commitment(table: str, id_hash: str, index: int) -> Operation:
-    """Return what gives a commitment its place, in the transaction of its entry."""
+    """Return the update that assigns a commitment's log index, in the transaction of its entry."""
     return update(
         table,
         log_keys.commitment(id_hash),
@@ -82,13 +81,13 @@ def place_commitment(table: str, id_hash: str, index: int) -> Operation:
 
 
 def _noted_of(row: dict[str, Any]) -> NotedCommitment | None:
-    """Read a row; None for one that no function of ours writes, which must not stop the others."""
+    """Parse a row; return None for a malformed one, which must not block the others."""
     try:
         commitment = Commitment(
             CommitmentKind(row["kind"]), row["pk"], row["commitment"], row["at_ms"]
         )
         texts = commitment.id_hash, commitment.commitment
-        # By its type: the time is part of the leaf, which must be the same when it is read again.
+        # Check the type: the time is part of the leaf and must hash the same when read again.
         is_time = type(commitment.at_ms) is int and commitment.at_ms >= 0
         if not is_time or not all(_DIGEST.fullmatch(text) for text in texts):
             return None

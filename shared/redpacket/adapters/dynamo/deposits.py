@@ -1,4 +1,4 @@
-"""Deposits: money that comes into an account from outside."""
+"""Deposits of money from outside into an account."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from redpacket.ports.accounts import Request
 
 
 class DynamoDeposits:
-    """Implements Deposits."""
+    """DynamoDB implementation of Deposits."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The one mapper between what is drawn and the rows of DrawsTable."""
+"""Mapper between draws and the rows of DrawsTable."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def draw_row(draw: Draw) -> dict[str, Value]:
 
 
 def draw_of(row: dict[str, Any]) -> Draw:
-    """Read a draw's row."""
+    """Parse a draw's row."""
     return Draw(
         campaign_id=row["campaign_id"],
         user_id=row["user_id"],
@@ -59,13 +59,13 @@ def draw_of(row: dict[str, Any]) -> Draw:
 
 
 def won_by(draw: Draw) -> dict[str, Value]:
-    """Return the winner and the draw, for the rows of units: a taken one shows by which draw."""
+    """Return the winner and draw for the row of a won unit."""
     return {"user_id": draw.user_id, "draw_id": draw.draw_id}
 
 
 def unit_of(row: dict[str, Any]) -> UnitWon:
-    """Read the row of a unit, or of one of a day's stock."""
-    # Neither ids of campaigns nor of prizes hold a "#".
+    """Parse the row of a unit, of the whole stock or of one day's."""
+    # Neither campaign ids nor prize ids contain "#".
     campaign_id, prize_id = row["pk"].removeprefix(draw_keys.UNITS_PREFIX).split("#")
     _, *day, number = row["sk"].split("#")
     unit = Unit(prize_id, int(number), row["draw_id"], day[0] if day else "")
@@ -73,7 +73,7 @@ def unit_of(row: dict[str, Any]) -> UnitWon:
 
 
 def player_of(row: dict[str, Any] | None) -> Player:
-    """Read what a user did on one day; without a row they did nothing."""
+    """Parse a user's counters for one day; without a row all are 0."""
     if row is None:
         return Player()
     counts = row["attempt_count"], row["win_count"], row["miss_streak"]
@@ -81,7 +81,7 @@ def player_of(row: dict[str, Any] | None) -> Player:
 
 
 def share_won(draw: Draw, prize: Prize) -> ShareFate:
-    """Return the claim that a unit of a cash prize is."""
+    """Return the claim for a won unit of a cash prize."""
     if prize.amount_fen is None:
         raise ValueError(f"cash prize {prize.prize_id} has no amount")
     ref = unit_share(prize, draw.unit_no)
@@ -96,12 +96,12 @@ def share_won(draw: Draw, prize: Prize) -> ShareFate:
 
 
 def prize_text(prize: Prize) -> str:
-    """Return a prize as it is at this moment, for the rows that keep it so."""
+    """Return a prize as JSON, for rows that keep its current version."""
     return json.dumps(asdict(prize), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 def prize_of(text: str) -> Prize:
-    """Read what `prize_text` returned."""
+    """Parse the result of `prize_text`."""
     kept = json.loads(text)
     kept["kind"] = PrizeKind(kept["kind"])
     kept["status"] = CampaignStatus(kept["status"])

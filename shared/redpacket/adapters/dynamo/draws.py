@@ -1,7 +1,7 @@
 """Prizes in CampaignsTable; units, draws, players and helps in DrawsTable; cash in SharesTable.
 
-As with shares, each unit of a prize and of a day's stock has one row, put only if absent, and
-each attempt moves a counter under a condition. All that one draw does is one transaction.
+Each unit of a prize and of a day's stock has one row, written only if absent. Each attempt moves a
+counter under a condition. One draw is one transaction.
 """
 
 from __future__ import annotations
@@ -64,7 +64,6 @@ from redpacket.domain.seed_keys import SeedKeys
 from redpacket.domain.winners import Winner
 from redpacket.ports.accounts import Request
 
-# What the conditions of this module mean.
 IS_AS_READ = "version = :read_version"
 IS_THERE = "attribute_exists(pk)"
 MAY_DRAW = "attribute_not_exists(pk) OR attempt_count < :attempts_max"
@@ -72,11 +71,11 @@ MAY_WIN = "attribute_not_exists(pk) OR attempt_count < :attempts_max AND win_cou
 MAY_BE_HELPED = "attribute_not_exists(help_count) OR help_count < :helps_max"
 
 _PUT_TRIES = 6
-"""Edits are made by hand: hardly ever is one between a read and its write, and never six."""
+"""Attempts to write an edit. Operators edit by hand, so conflicts are rare."""
 
 
 class _NotPut(Enum):
-    """Why a prize was not put."""
+    """Reason for rejecting a prize."""
 
     EDITED = auto()
     PACKET_ENDED = auto()
@@ -85,7 +84,7 @@ class _NotPut(Enum):
 
 
 class DynamoDraws:
-    """Implements Draws."""
+    """DynamoDB implementation of Draws."""
 
     def __init__(
         self,
@@ -104,21 +103,17 @@ class DynamoDraws:
     ) -> None:
         self._dynamo = dynamo
         self._campaigns = campaigns_table
-        # Only who draws has it.
+        # Only functions that draw set this one and the profiles table.
         self._audience = audience_table
         self._asks_verdicts = asks_verdicts
         self._shares = shares_table
         self._draws = draws_table
-        # Only who puts prizes has it.
+        # Only functions that edit prizes set this one, the audit log and the approvals table.
         self._packets = packets_table
-        # Only who draws has it.
         self._profiles = profiles_table
-        # Only who puts prizes has it.
         self._journal = journal_table
         self._approvals = approvals_table
         self._seeds = seeds
-
-    # ---- prizes
 
     def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
         table = self.find_table(campaign_id)
@@ -173,7 +168,7 @@ class DynamoDraws:
                 return made
             if made is not _NotPut.EDITED:
                 return None
-            # Another prize was put meanwhile, or the campaign was edited: try again on that.
+            # A concurrent edit changed another prize or the campaign: retry on the new version.
         raise Unavailable("others edit the campaign at the same time")
 
     def find_put(self, request: Request) -> Prize | None:
@@ -183,8 +178,6 @@ class DynamoDraws:
     def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
         stock = UnitStock(self._dynamo, self._draws, self._shares)
         return [stock.count(prize, day) for prize in prizes]
-
-    # ---- draws
 
     def find_attempt(
         self,
@@ -228,18 +221,18 @@ class DynamoDraws:
             **draw_keys.draw_request(draw.campaign_id, draw.user_id, key_hash),
             "draw_id": draw.draw_id,
         }
-        # In the order of precedence of their refusals.
+        # The order is the precedence of the refusals.
         writes = [
-            # I10: one outcome, of each key and of each number
+            # I10: one outcome for each key and each number
             Guarded(put(self._draws, request), lambda _: RecordDrawStatus.DRAWN_BEFORE),
             Guarded(put(self._draws, draw_row(draw)), lambda _: RecordDrawStatus.NUMBER_TAKEN),
-            # I9: no more than the rules
+            # I9: at most what the rules allow
             Guarded(self._count_draw(draw, rules), lambda player: _player_refusal(player, rules)),
         ]
         if draw.prize:
             people = items.note_person(self._profiles, drawer) if drawer else []
             writes += [Guarded(row, never_refused) for row in people]
-            writes += self._use_up(draw, draw.prize)  # I9: no more than there is
+            writes += self._use_up(draw, draw.prize)  # I9: at most the stock
         return self._dynamo.attempt(writes) or RecordDrawStatus.RECORDED
 
     def find_player(self, campaign_id: str, user_id: str, day: str) -> Player:
@@ -274,7 +267,7 @@ class DynamoDraws:
         one_more = update(
             self._draws,
             draw_keys.player(campaign_id, inviter_id, day),
-            # All of a player's counts, so that a row has them whatever came first.
+            # Add all counters so that the row is complete even if help comes before the first draw.
             "ADD attempt_count :minus_one, help_count :one, win_count :zero, miss_streak :zero",
             condition=MAY_BE_HELPED,
             minus_one=-1,
@@ -298,8 +291,8 @@ class DynamoDraws:
         self, prize: Prize, writes: list[Guarded[_NotPut]], request: Request | None
     ) -> Prize | _NotPut:
         if request is None:
-            # Perhaps of one row, and a transaction: it waits for another one, and a repeat is the
-            # same.
+            # A transaction even for one row, so that conflicts are retried. Repeating it has no
+            # effect.
             return self._dynamo.attempt(writes) or prize
         marker, result = _put_by(request), prize_text(prize)
         made = transact_once(self._dynamo, self._packets_table(), marker, request, result, writes)
@@ -308,7 +301,7 @@ class DynamoDraws:
     def _last_until_the_end(
         self, prize: Prize, before: Prize | None, table: LotterySnapshot
     ) -> list[Guarded[_NotPut]]:
-        """Let the packets that are new to a prize end with the campaign, if they are open."""
+        """Return writes that keep newly assigned packets open until the campaign ends."""
         known = before.packets if before else ()
         version = table.version + 1
         return [
@@ -321,13 +314,12 @@ class DynamoDraws:
         ]
 
     def _packets_table(self) -> str:
-        """Return PacketsTable, which has the packets of cash and the requests of operators."""
+        """Return PacketsTable, which has cash packets and operators' requests."""
         if self._packets is None:
             raise InvariantViolated("these draws know no packets")
         return self._packets
 
     def _audience_table(self) -> str:
-        """Return AudienceTable, which says who may draw."""
         if self._audience is None:
             raise InvariantViolated("these draws know no lists of users")
         return self._audience
@@ -349,7 +341,7 @@ class DynamoDraws:
         return update(
             self._draws,
             key,
-            # The limits are kept for the audit (I9): they may be lowered later.
+            # Store the limits for reconciliation (I9), because operators may lower them later.
             "ADD attempt_count :one, win_count :one"
             " SET miss_streak = :zero, attempts_max = :attempts_max, wins_max = :wins_max",
             condition=MAY_WIN,
@@ -360,7 +352,7 @@ class DynamoDraws:
         )
 
     def _use_up(self, draw: Draw, prize: Prize) -> list[Guarded[RecordDrawStatus]]:
-        """Return the writes of what a win uses up."""
+        """Return the writes that consume a prize's unit and the user's right to win."""
         where = draw.campaign_id, prize.prize_id
         writes: list[Guarded[RecordDrawStatus]] = []
         if prize.once_per_user:

@@ -1,6 +1,6 @@
-"""Erasing who a user is: attributes leave rows, and no row goes away.
+"""Erasure of users: removes attributes from rows, and deletes no row.
 
-The role may name these attributes and no others, so that it can't touch money (docs/privacy.md).
+The role may name only these attributes, so it cannot touch money (docs/privacy.md).
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from redpacket.domain.payments import PaymentStatus
 from redpacket.ports.erasure import OutsideRows
 from redpacket.ports.runtime import InParallel
 
-# What the conditions of this module mean.
 IS_PENDING_NO_MORE = "attribute_exists(pk) AND payment_status <> :pending"
 HAS_ENDED = "attribute_exists(ended_at_ms)"
 IS_USED_NO_MORE = (
@@ -28,7 +27,7 @@ IS_THERE = "attribute_exists(pk)"
 
 
 class DynamoErasure:
-    """Implements Erasure."""
+    """DynamoDB implementation of Erasure."""
 
     def __init__(
         self,
@@ -63,7 +62,7 @@ class DynamoErasure:
             freed = update(
                 self._payments,
                 payment_keys.outside_account(channel, seen.account.name_hash),
-                # Its key is a keyed hash: the row goes away by its time to live.
+                # The key is a keyed hash, so the whole row must expire.
                 "SET expires_at_s = :now_s REMOVE user_id, bound_at_ms",
                 condition=IS_THEIRS,
                 now_s=now_ms // 1000,
@@ -71,7 +70,7 @@ class DynamoErasure:
             )
             operations = [unbound, freed]
             if seen.asked_no:
-                # The sweep ends it at the gateway, by its number.
+                # The sweep then closes the consent at the gateway.
                 operations.append(closing(self._payments, channel, seen.asked_no, now_ms))
             if not self._dynamo.try_transact(operations):
                 raise Unavailable("the user's account at a gateway changes at this moment")
@@ -108,7 +107,7 @@ class DynamoErasure:
         )
 
     def _listing(self, user_id: str, campaign_ids: Sequence[str]) -> list[str]:
-        """Return the campaigns whose lists have the user, read strongly."""
+        """Return the campaigns whose lists contain the user, read strongly consistently."""
         row_keys = {campaign_keys.member(one, user_id)["pk"]: one for one in campaign_ids}
         wanted = [{"pk": pk, "sk": user_id} for pk in row_keys]
         return [

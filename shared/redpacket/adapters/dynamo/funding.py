@@ -1,4 +1,4 @@
-"""Funding: the transaction that takes a packet's money from its sender, and what it counts."""
+"""Transaction that takes a packet's money from its sender."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from redpacket.domain.operators import Action
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.ports.accounts import Request
 
-# What the conditions of this module mean.
 HAS_ROOM = (
-    # Of packets that are open; AND binds first.
+    # AND binds before OR.
     f"{HOLDS_ENOUGH} AND attribute_not_exists(open_count)"
     f" OR {HOLDS_ENOUGH} AND open_count < :open_max"
 )
 HAS_ROOM_UNPAID = "attribute_not_exists(open_count) OR open_count < :open_max"
 
 OPEN_RETRY_S = 60
-"""A packet of a sender who has too many may end at any time; sweeps come once a minute."""
+"""Seconds until a sender with too many open packets may retry; sweeps run every minute."""
 
 
 class DynamoFunding:
-    """Implements Funding; *open_packets_max* is None where no user's packets are funded.
+    """DynamoDB implementation of Funding; *open_packets_max* None disables that limit.
 
-    Without a *commitments_table* packets are not logged: those of prizes, which users can not open.
+    Without *commitments_table* packets are not committed to the log: prize packets, which users
+    cannot open.
     """
 
     def __init__(
@@ -70,10 +70,11 @@ class DynamoFunding:
         rows: list[Guarded[RedPacketError]] = []
         made = [put(self._packets, items.packet_row(packet))]
         if packet.payment_id:
-            # Where the payment is never begun, its number still leads to the packet.
+            # Written even if the payment never starts, so that its number always leads to the
+            # packet.
             made.append(put(self._packets, items.payment_packet_row(packet)))
         campaign_id = packet.rules.campaign_id
-        # Prizes are funded by themselves: a budget is for packets.
+        # Prizes are funded separately; the budget is for packets.
         if campaign_id and not packet.rules.prize_id:
             budget, member = spend(self._campaigns, packet, campaign_id)
             rows.append(budget)
@@ -83,13 +84,13 @@ class DynamoFunding:
         rows += [Guarded(row, exists) for row in made]
         beside = items.note_person(self._profiles, packet.sender)
         if action:
-            # A user's packet, which most are, needs none of it.
+            # Import lazily: users' packets, which are most, have no operator.
             from redpacket.adapters.dynamo.actions import note_action
 
             beside += note_action(self._journal, action)
         rows += [Guarded(row, never_refused) for row in beside]
         if packet.status is PacketStatus.UNPAID:
-            # Its payment brings the money; until then it only takes a place.
+            # The payment brings the money; until then the packet only counts as open.
             rows.append(Guarded(self._open_unpaid(packet), self._open_refusal))
         elif packet.counts_as_open:
             rows += [
@@ -107,7 +108,7 @@ class DynamoFunding:
         return find_result(self._dynamo, self._packets, _sent_by(request), request)
 
     def _open(self, transfer: Transfer) -> Operation:
-        """Take a packet's money from its sender, and count it as open, in one update."""
+        """Return the update that debits the sender and counts the packet as open."""
         account, open_max = transfer.debit, self._open_packets_max
         sums = kept_sums(account, [transfer])
         added = {"balance_fen": -transfer.amount_fen, "open_count": 1, **sums}
@@ -122,7 +123,7 @@ class DynamoFunding:
         )
 
     def _open_refusal(self, found: Row) -> RedPacketError:
-        """Tell as many open packets as there may be from a debit that is not covered."""
+        """Return RateLimited for too many open packets, otherwise the uncovered debit's error."""
         open_max = self._open_packets_max
         if open_max is not None and int(found.get("open_count", 0)) >= open_max:
             return RateLimited(
@@ -131,7 +132,7 @@ class DynamoFunding:
         return is_not_covered(found)
 
     def _open_unpaid(self, packet: Packet) -> Operation:
-        """Count a packet as open that its payment will fund; until then no entry speaks of it."""
+        """Return the update that counts an unpaid packet as open; its money has no entries yet."""
         open_max = self._open_packets_max
         return update(
             self._accounts,

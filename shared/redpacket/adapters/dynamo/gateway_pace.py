@@ -1,4 +1,4 @@
-"""A gateway's limits as all functions share them: rows of PaymentsTable, one for each thing."""
+"""Rate limits and circuit breaker of a gateway, shared by all functions, in PaymentsTable."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from redpacket.adapters.dynamo import payment_keys
 from redpacket.adapters.dynamo.client import Dynamo, update
 from redpacket.domain.gateway import Channel
 
-# What the conditions of this module mean.
 IS_FIRST = "attribute_not_exists(next_us)"
 IS_STILL_THERE = "next_us = :seen_us"
 
@@ -14,7 +13,7 @@ _BREAKER = "breaker"
 
 
 class DynamoGatewayPace:
-    """Implements GatewayPace."""
+    """DynamoDB implementation of GatewayPace."""
 
     def __init__(self, dynamo: Dynamo, payments_table: str) -> None:
         self._dynamo = dynamo

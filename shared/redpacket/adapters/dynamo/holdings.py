@@ -1,6 +1,6 @@
-"""What a user has and what is on its way, from rows and lists that are there for other reasons.
+"""A user's balances, packets, payments and withdrawals, from existing rows and lists.
 
-An index may be late, so each list is read beside a count that a transaction keeps.
+Indexes may lag, so callers compare each list with a count that transactions keep.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from redpacket.ports.runtime import InParallel
 
 
 class DynamoHoldings:
-    """Implements Holdings."""
+    """DynamoDB implementation of Holdings."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class DynamoHoldings:
 
     def list_outside(self, user_id: str) -> OutsideRows:
         counted = f"{keys.USER_PREFIX}{user_id}"
-        # Before the lists: what begins meanwhile is in neither, or in the lists alone.
+        # Read counts before lists: a concurrent start is then in neither or only in the lists.
         begun_counts = {
             row["sk"].removeprefix(payment_keys.BEGUN_PREFIX): int(row["begun_count"])
             for row in self._partition(self._payments, counted, payment_keys.BEGUN_PREFIX)
@@ -95,7 +95,7 @@ class DynamoHoldings:
         )
 
     def _payment(self, key: Row) -> tuple[Payment, int]:
-        """Return a payment, and how many of its transactions are being given back."""
+        """Return a payment and the number of its transactions with a pending return."""
         rows = list(self._partition(self._payments, str(key["pk"])))
         (payment,) = (payment_of(row) for row in rows if row["sk"] == payment_keys.PAYMENT)
         returns = [
@@ -104,7 +104,7 @@ class DynamoHoldings:
         return payment, sum(one.status is ReturnStatus.DUE for one in returns)
 
     def _partition(self, table: str, pk: str, prefix: str = "") -> Iterator[dict[str, Any]]:
-        """Yield the rows of a partition whose sort keys begin so, read strongly."""
+        """Yield a partition's rows by sort key prefix, read strongly consistently."""
         where = "pk = :pk AND begins_with(sk, :prefix)" if prefix else "pk = :pk"
         bound = {"pk": pk, **({"prefix": prefix} if prefix else {})}
         return self._dynamo.query(
@@ -115,7 +115,7 @@ class DynamoHoldings:
         )
 
     def _listed(self, table: str, name: str) -> list[Row]:
-        """Return the keys of all rows of a list, as the index has them."""
+        """Return the keys of all rows of a list, read from the index."""
         rows = self._dynamo.query(
             table,
             IndexName="by_list",

@@ -1,4 +1,4 @@
-"""What the host calls users: the one way from our ids to theirs, which an erasure cuts."""
+"""Mapping from user ids to the host's ids; an erasure removes it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo
 
 
 class DynamoHostIds:
-    """Implements HostIds."""
+    """DynamoDB implementation of HostIds."""
 
     def __init__(self, dynamo: Dynamo, profiles_table: str) -> None:
         self._dynamo = dynamo
@@ -22,7 +22,7 @@ class DynamoHostIds:
             for row in self._dynamo.get_many(
                 self._profiles,
                 wanted[start : start + KEYS_PER_READ],
-                # After an erasure no user is named, not even for a moment.
+                # No read may return an erased user's id, even briefly.
                 is_strong=True,
                 only="pk, host_id",
             )

@@ -1,4 +1,4 @@
-"""The one mapper between domain values and the rows of PacketsTable and SharesTable."""
+"""Mapper between domain values and the rows of PacketsTable and SharesTable."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from redpacket.domain.split import Terms, seed_of
 
 
 def packet_row(packet: Packet) -> dict[str, Value]:
-    """Return the row of a packet that was just sent: not loaded yet."""
+    """Return the row of a new packet, which is not loaded yet."""
     row: dict[str, Value] = {
         **keys.packet(packet.packet_id),
         "packet_id": packet.packet_id,
@@ -46,7 +46,7 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         "list_sk": keys.list_position(packet.created_at_ms, packet.packet_id),
     }
     if packet.payment_id:
-        # It waits for its payment; from then on it is loaded, listed and due like any other.
+        # An unpaid packet is neither loaded nor listed until its payment arrives.
         for name in ("is_loaded", "list_pk", "list_sk"):
             del row[name]
         row["payment_id"] = packet.payment_id
@@ -58,7 +58,7 @@ def packet_row(packet: Packet) -> dict[str, Value]:
     if packet.cover_url:
         row["cover_url"] = packet.cover_url
     if packet.rules.recipients:
-        # User ids hold no commas (domain/user_id.py).
+        # User ids contain no commas (domain/user_id.py).
         row["recipients"] = ",".join(sorted(packet.rules.recipients))
     if packet.rules.passphrase:
         row["passphrase"] = packet.rules.passphrase
@@ -67,9 +67,9 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         row["campaign_id"] = packet.rules.campaign_id
     if packet.rules.prize_id:
         row["prize_id"] = packet.rules.prize_id
-        # The table by which its end was set: the sender's own has none yet.
+        # Version of the prize table that set its end; 0 is the sender's own end.
         row["end_version"] = 0
-        # It can't be grabbed, so there is nothing to load.
+        # Prize packets cannot be grabbed, so the cache does not load them.
         row["is_loaded"] = True
         row["work_pk"] = due_list(packet)
         row["work_at_ms"] = packet.expires_at_ms
@@ -77,18 +77,18 @@ def packet_row(packet: Packet) -> dict[str, Value]:
 
 
 def payment_packet_row(packet: Packet) -> dict[str, Value]:
-    """Return the row that leads from the number of a packet's payment to the packet."""
+    """Return the row that maps a payment's number to its packet."""
     assert packet.payment_id
     return {**keys.paid_packet(packet.payment_id), "packet_id": packet.packet_id}
 
 
 def due_list(packet: Packet) -> str:
-    """Return the partition of the work list in which a packet waits for its end."""
+    """Return the work list partition in which a packet waits for its end."""
     return keys.work("due", keys.work_shard(packet.sender.user_id))
 
 
 def rules_of(row: dict[str, Any]) -> Rules:
-    """Read a packet row's rules."""
+    """Parse a packet's rules."""
     return Rules(
         opening=Opening(row["opening"]),
         recipients=frozenset(row["recipients"].split(",") if "recipients" in row else ()),
@@ -100,7 +100,7 @@ def rules_of(row: dict[str, Any]) -> Rules:
 
 
 def packet_of(row: dict[str, Any], seeds: SeedKeys | None = None) -> Packet:
-    """Read a packet row; without *seeds* its amounts can't be computed while it is open."""
+    """Parse a packet's row; an open packet's amounts need *seeds*."""
     return Packet(
         packet_id=row["packet_id"],
         sender=Person(row["sender_id"]),
@@ -133,7 +133,7 @@ def _terms_of(row: dict[str, Any], seeds: SeedKeys | None) -> Terms:
 
 
 def end_row(end: PacketEnd) -> dict[str, Value]:
-    """Return the attributes of a packet's end, or of a part's."""
+    """Return the attributes of the final sums of a packet or shard."""
     row: dict[str, Value] = {
         "claimed_count": end.claimed_count,
         "claimed_fen": end.claimed_fen,
@@ -152,7 +152,7 @@ def end_row(end: PacketEnd) -> dict[str, Value]:
 
 
 def end_of(row: dict[str, Any]) -> PacketEnd:
-    """Read a packet's end, or a part's."""
+    """Parse the final sums of a packet or shard."""
     user_id = row.get("luckiest_user_id")
     return PacketEnd(
         claimed_count=row["claimed_count"],
@@ -169,7 +169,7 @@ def end_of(row: dict[str, Any]) -> PacketEnd:
 
 
 def share_row(share: ShareFate) -> dict[str, Value]:
-    """Return the row of a share's fate; a claimed one waits in the sweep's list."""
+    """Return the row of a claimed or refunded share; a claimed one is in the sweep's work list."""
     row: dict[str, Value] = {
         **keys.share(share.packet_id, share.share_no),
         "fate": share.fate,
@@ -188,7 +188,7 @@ def share_row(share: ShareFate) -> dict[str, Value]:
 
 
 def taker_row(share: ShareFate, user_id: str) -> dict[str, Value]:
-    """Return the row that keeps *user_id* from taking a second share."""
+    """Return the row that prevents a second share for *user_id*."""
     return {
         **keys.taker(share.packet_id, user_id),
         "share_no": share.share_no,
@@ -198,13 +198,13 @@ def taker_row(share: ShareFate, user_id: str) -> dict[str, Value]:
 
 
 def prize_taker_row(share: ShareFate, user_id: str) -> dict[str, Value]:
-    """Return the row that shows a won share to *user_id*, who may win several of one packet."""
+    """Return the row of a won share; *user_id* may win several shares of one prize packet."""
     key = keys.prize_taker(share.packet_id, user_id, share.share_no)
     return {**taker_row(share, user_id), **key}
 
 
 def person_row(person: Person) -> dict[str, Value]:
-    """Return what a user's own row keeps of their token; the host's id leads back to them."""
+    """Return the user's row with the host id and nickname from their token."""
     row: dict[str, Value] = {"pk": person.user_id}
     if person.host_id:
         row["host_id"] = person.host_id
@@ -214,7 +214,7 @@ def person_row(person: Person) -> dict[str, Value]:
 
 
 def note_person(profiles_table: str | None, person: Person) -> list[Operation]:
-    """Return what keeps the way back to a user, in the transaction that gives them a right."""
+    """Return the write that stores a user's host id, in the transaction that gives them a right."""
     if person.host_id is None:
         return []
     if profiles_table is None:
@@ -223,7 +223,7 @@ def note_person(profiles_table: str | None, person: Person) -> list[Operation]:
 
 
 def taker_of(row: dict[str, Any]) -> Taker:
-    """Read a taker's row."""
+    """Parse a claimer's row."""
     packet_id, _, _ = row["sk"].removeprefix(keys.TAKER_PREFIX).partition("#")
     return Taker(
         packet_id=packet_id,
@@ -235,7 +235,7 @@ def taker_of(row: dict[str, Any]) -> Taker:
 
 
 def share_of(row: dict[str, Any]) -> ShareFate:
-    """Read a share's fate."""
+    """Parse a share's row."""
     ref = ref_of(row)
     taker = Person(row["user_id"]) if "user_id" in row else None
     return ShareFate(
@@ -253,13 +253,13 @@ def share_of(row: dict[str, Any]) -> ShareFate:
 
 
 def ref_of(row: dict[str, Any]) -> ShareRef:
-    """Read which share a row's key names."""
+    """Parse the share from a row's key. Raises ValueError if it is no share's key."""
     _, packet_id, *_ = row["pk"].split("#")
     return ShareRef(packet_id, int(row["sk"].removeprefix(keys.SHARE_PREFIX)))
 
 
 def find_ref(row: dict[str, Any]) -> ShareRef | None:
-    """Read which share a row's key names; None where it is not the key of a share."""
+    """Parse the share from a row's key; return None if it is no share's key."""
     try:
         return ref_of(row)
     except ValueError:

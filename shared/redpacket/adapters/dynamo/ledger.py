@@ -32,9 +32,8 @@ from redpacket.domain.ledger import (
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus
 from redpacket.ports.packets import ReceivedItem
 
-# What the conditions of this module mean.
 IS_CLAIMED_AND_UNSETTLED = (
-    # A refunded share has no user, and its number of a refund can't be taken away by a forger.
+    # A refunded share has no user. A forged user_id cannot remove its refund_no.
     "user_id = :user_id AND amount_fen = :amount_fen"
     " AND attribute_not_exists(settled_at_ms) AND attribute_not_exists(refund_no)"
 )
@@ -43,7 +42,7 @@ IS_UNPAID = "#status = :unpaid"
 
 
 class DynamoLedger:
-    """Implements Ledger."""
+    """DynamoDB implementation of Ledger."""
 
     def __init__(
         self,
@@ -64,7 +63,7 @@ class DynamoLedger:
     def settle(
         self, settlements: Sequence[tuple[ShareFate, Transfer]], now_ms: int
     ) -> set[ShareRef]:
-        # Each is refused for the claims that it is of: a balance is of all claims of its user.
+        # A refused write fails its own claims; a balance fails all claims of its user.
         writes: list[Guarded[set[ShareRef]]] = []
         change_fen: dict[str, list[Transfer]] = defaultdict(list)
         for share, transfer in settlements:
@@ -96,7 +95,7 @@ class DynamoLedger:
     def close(self, packet: Packet, end: PacketEnd, now_ms: int) -> bool:
         row = items.end_row(end)
         if packet.terms.sealed and packet.terms.seed:
-            # So that a key is needed no longer than the packets that were sealed by it.
+            # Keys are then needed only while packets that they sealed are open.
             row["opened_seed"] = packet.terms.seed_text
         sums = ", ".join(f"{name} = :{name}" for name in row)
         closed = update(
@@ -150,7 +149,7 @@ class DynamoLedger:
 
     def balance_fen(self, account: str) -> int:
         row = self._dynamo.get(self._accounts, keys.account(account))
-        # A row that only counts, like an unpaid packet, has no balance yet.
+        # A row with only counters, such as an unpaid packet's, has no balance yet.
         return int(row.get("balance_fen", 0)) if row else 0
 
     def year_sums(self, user_id: str, year: int | None) -> YearSums:
@@ -174,7 +173,7 @@ class DynamoLedger:
         return self._books.list_receipts(refs) if self._has_receipts else None
 
     def _receipts(self, shares: Sequence[ShareFate], account: str, now_ms: int) -> list[Operation]:
-        """Return what writes that these shares' money left, once, if receipts are kept."""
+        """Return writes of receipts, at most one for each share, if receipts are enabled."""
         if not self._has_receipts:
             return []
         return [

@@ -1,4 +1,4 @@
-"""The log in LogTable: its entries, the nodes of its tree, how far it is, and its signed head."""
+"""Public log in LogTable: entries, tree nodes, current size, and signed head."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from redpacket.adapters.dynamo.commitments import place_commitment
 from redpacket.domain.log import Commitment, CommitmentKind, LogHead, SignedHead
 from redpacket.domain.merkle import EMPTY_ROOT, Node
 
-# What the conditions of this module mean.
 ENDS_THERE = "log_size = :size AND root = :root"
 IS_NEW = "attribute_not_exists(pk)"
 SHOWS_THAT = "log_size = :size AND root = :root AND at_ms = :at_ms"
 
 
 class DynamoLog:
-    """Implements LogBook; *commitments_table* is known only where entries are appended."""
+    """DynamoDB implementation of LogBook; only the appending function sets *commitments_table*."""
 
     def __init__(self, dynamo: Dynamo, table: str, commitments_table: str = "") -> None:
         self._dynamo = dynamo
@@ -104,7 +103,7 @@ class DynamoLog:
 
 
 def _node_key(node: Node) -> dict[str, str]:
-    """Return where the hash of a node is; that of a leaf is made of its entry."""
+    """Return the key of a node's hash; a leaf's hash is computed from its entry."""
     level, number = node
     return log_keys.log_node(level, number) if level else log_keys.log_entry(number)
 

@@ -1,4 +1,4 @@
-"""Keys of what operators see and do: reconciliation, journal, approvals, webhooks."""
+"""Keys of reconciliation, the operators' audit log, approvals and webhooks."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from zlib import crc32
 
 
 def reconciliation() -> dict[str, str]:
-    """ReconciliationTable: its one row."""
+    """Return the key of the only row of ReconciliationTable."""
     return {"pk": "run"}
 
 
 def action(position: str) -> dict[str, str]:
-    """JournalTable: what an operator did, by time; the index by_list has it by its subject."""
+    """Return the key of an operator's action in JournalTable; index by_list sorts by subject."""
     return {"pk": JOURNAL, "sk": position}
 
 
@@ -19,34 +19,34 @@ JOURNAL = "journal"
 
 
 def approval(approval_id: str) -> dict[str, str]:
-    """ApprovalsTable: what waits for another operator."""
+    """Return the key of a change that needs a second operator, in ApprovalsTable."""
     return {"pk": f"{APPROVAL_PREFIX}{approval_id}"}
 
 
 APPROVAL_PREFIX = "approval#"
 APPROVALS = "approvals"
-"""ApprovalsTable, index by_list: all approvals by time."""
+"""Partition of all approvals in ApprovalsTable's index by_list, sorted by time."""
 
 
 def allowance(operator_id: str, subject: str) -> dict[str, str]:
-    """ApprovalsTable: what an operator moved alone to a subject; it goes away by itself."""
+    """Return the key of the sums that an operator moved alone to a subject; the row has a TTL."""
     return {"pk": f"moved#{operator_id}#{subject}"}
 
 
 WEBHOOKS = "webhooks"
-"""WebhooksTable: the partition of all webhooks."""
+"""Partition of all webhooks in WebhooksTable."""
 
 
 def webhook(name: str) -> dict[str, str]:
-    """WebhooksTable: who is told of which events."""
+    """Return the key of a webhook in WebhooksTable."""
     return {"pk": WEBHOOKS, "sk": name}
 
 
 def delivery(webhook_name: str, event_id: str) -> dict[str, str]:
-    """WebhooksTable: a delivery that waits or is dead."""
+    """Return the key of a waiting or dead delivery in WebhooksTable."""
     shard = crc32(event_id.encode()) % DELIVERY_SHARDS
     return {"pk": f"delivery#{webhook_name}#{shard}", "sk": event_id}
 
 
 DELIVERY_SHARDS = 4
-"""Partitions of a webhook's waiting list: a receiver that is down in a rush fills it."""
+"""Partitions of a webhook's deliveries; a receiver that is down during a rush fills them."""

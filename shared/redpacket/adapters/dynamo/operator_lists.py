@@ -1,4 +1,4 @@
-"""What operators list: campaigns and open packets, each by an index, never by a scan."""
+"""Operators' lists of campaigns and open packets, each read from an index."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OPEN_CURSOR = re.compile(OPEN_CURSOR)
 
 
 class DynamoOperatorLists:
-    """Implements OperatorLists."""
+    """DynamoDB implementation of OperatorLists."""
 
     def __init__(self, dynamo: Dynamo, campaigns_table: str, packets_table: str) -> None:
         self._dynamo = dynamo
@@ -40,7 +40,7 @@ class DynamoOperatorLists:
         rows = [row for row in found if row["list_sk"] != cursor]
         page = rows[:limit]
         more = str(page[-1]["list_sk"]) if len(rows) > limit else None
-        # The index has keys alone: a packet that takes from a budget writes no index.
+        # The index has only keys, so that spending from a budget does not write it.
         read = read_in_order(
             self._dynamo, self._campaigns, [{"pk": row["pk"], "sk": row["sk"]} for row in page]
         )
@@ -71,7 +71,7 @@ class DynamoOperatorLists:
 
 
 def _due_row(shard: int, at_ms: int, packet_id: str) -> WireItem:
-    """Return the place of a packet in the index: packets of one moment have no other order."""
+    """Return a packet's full index position, which is unique for packets of one moment."""
     return to_wire(
         {**keys.packet(packet_id), "work_pk": keys.work("due", shard), "work_at_ms": at_ms}
     )
@@ -82,5 +82,5 @@ def _packet_id(row: Row) -> str:
 
 
 def invalid_cursor() -> InvalidRequest:
-    """Return the refusal of a cursor that is not one of the list."""
+    """Return the error for a malformed cursor."""
     return InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])

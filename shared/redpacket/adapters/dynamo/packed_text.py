@@ -1,4 +1,4 @@
-"""Long texts of a row, compressed: a campaign's prizes, and the claims of a final page."""
+"""Compression of long attributes: a campaign's prizes, and the claims of a final page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 _PLAIN_BYTES_MAX = 400
-"""A shorter text stays readable in the console, and would hardly be shorter packed."""
+"""Bytes up to which text stays readable; compression hardly shortens it."""
 
 
 def json_text(value: Any) -> str:  # noqa: ANN401 - any JSON
@@ -15,7 +15,7 @@ def json_text(value: Any) -> str:  # noqa: ANN401 - any JSON
 
 
 def packed(text: str) -> str | bytes:
-    """Return *text* as it is where it is short, else compressed: its type tells which."""
+    """Return short *text* unchanged and long text compressed; the type shows which."""
     plain = text.encode()
     if len(plain) <= _PLAIN_BYTES_MAX:
         return text
@@ -25,7 +25,7 @@ def packed(text: str) -> str | bytes:
 
 
 def unpacked(text: str | bytes) -> str:
-    """Return what `packed` was given."""
+    """Return the text that `packed` received."""
     if isinstance(text, str):
         return text
     import lzma
@@ -34,10 +34,10 @@ def unpacked(text: str | bytes) -> str:
 
 
 def _filters() -> list[dict[str, int]]:
-    """Return how packed texts are compressed, for ever.
+    """Return LZMA's filters, which stored rows depend on and which must never change.
 
-    The smallest window is enough: a hundred prizes are some 40 KB of text. Chinese is three bytes a
-    sign and aligned to nothing, so that contexts by position only cost.
+    The smallest window suffices for 40 KB (a hundred prizes). Chinese text takes three unaligned
+    bytes a character, so position contexts do not help.
     """
     import lzma
 

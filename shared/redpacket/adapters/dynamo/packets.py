@@ -1,4 +1,4 @@
-"""Packet rows in PacketsTable; their shares are in adapters/dynamo/shares.py."""
+"""Packet rows in PacketsTable."""
 
 from __future__ import annotations
 
@@ -16,26 +16,25 @@ from redpacket.domain.process_cache import ProcessCache, no_clock
 from redpacket.domain.seed_keys import SeedKeys
 from redpacket.ports.packets import SENT_CURSOR, SentItem
 
-# What the conditions of this module mean.
 IS_DUE = (
-    # An unpaid packet has no money to refund; a closed or cancelled one is over.
+    # An unpaid packet has no money to refund; a closed or canceled one has ended.
     "expires_at_ms <= :now_ms AND #status = :open"
     " OR expires_at_ms <= :now_ms AND #status = :closing"
 )
 IS_CLOSING = "#status = :closing"
-# Only packets of prizes have the attribute.
+# Only prize packets have end_version.
 IS_OPEN_AND_NO_NEWER = "#status = :open AND end_version <= :version"
 ENDS_EARLIER = "expires_at_ms < :at_ms"
 IS_UNLOADED = "is_loaded = :no"
 
 _KNOWN_MAX = 1_000
-"""Packets that a process keeps for what never changes of them: a crowd asks for the same few."""
+"""Packets that a process caches for their immutable attributes."""
 
 _SENT_CURSOR = re.compile(SENT_CURSOR)
 
 
 class DynamoPackets(DynamoShares):
-    """Implements Packets."""
+    """DynamoDB implementation of Packets."""
 
     def __init__(
         self, dynamo: Dynamo, packets_table: str, shares_table: str, seeds: SeedKeys | None = None
@@ -56,7 +55,7 @@ class DynamoPackets(DynamoShares):
     def find_known(self, packet_id: str) -> Packet | None:
         packet = self._known.find(packet_id)
         if packet is None and (row := self._dynamo.get(self._packets, keys.packet(packet_id))):
-            # A crowd asks for rules: it needs neither the seed nor the round, which may stay away.
+            # Callers read only rules: skip the seed and the beacon round, which may be unavailable.
             packet = items.packet_of(row)
             self._known.keep(packet_id, packet)
         return packet
@@ -107,7 +106,7 @@ class DynamoPackets(DynamoShares):
 
     def put_part_end(self, packet_id: str, part: int, end: PacketEnd) -> None:
         row = {**keys.part_end(packet_id, part), **items.end_row(end)}
-        # The end of a part never changes: a second one would be the same.
+        # A shard's final sums never change, so a second write would be the same.
         self._dynamo.write(put(self._packets, row))
 
     def list_part_ends(self, packet_id: str) -> list[PacketEnd]:
@@ -126,7 +125,7 @@ class DynamoPackets(DynamoShares):
             self._packets,
             keys.packet(packet.packet_id),
             "SET closing_step = :step, closing_no = :share_no",
-            # Not where another sweep has closed it meanwhile: no sweep would finish the step.
+            # If another sweep has closed the packet meanwhile, no sweep would finish the step.
             condition=IS_CLOSING,
             step=packet.closing_step,
             share_no=packet.closing_no,
@@ -173,14 +172,14 @@ class DynamoPackets(DynamoShares):
 
 
 def last_until(table: str, packet_id: str, ends_at_ms: int, table_version: int) -> Operation:
-    """Return what moves the end of an open packet of a prize to that of its campaign.
+    """Return the update that moves an open prize packet's end to its campaign's end.
 
-    The end that the newest table says stays, in whatever order edits of the campaign arrive.
+    The newest *table_version* wins, whatever order edits of the campaign arrive in.
     """
     operation = update(
         table,
         keys.packet(packet_id),
-        # Such a packet waits for nothing but its end.
+        # A prize packet waits only for its end.
         "SET expires_at_ms = :at_ms, work_at_ms = :at_ms, end_version = :version",
         condition=IS_OPEN_AND_NO_NEWER,
         at_ms=ends_at_ms,
@@ -192,7 +191,7 @@ def last_until(table: str, packet_id: str, ends_at_ms: int, table_version: int) 
 
 
 def _bound(year: int) -> str:
-    """Return the position of a year's first moment, of a far one for 9999, of any for 0."""
+    """Return the first position of a year; 0 and 9999 stand for the ends of the list."""
     if not 0 < year < 9999:  # noqa: PLR2004 - the ends of time
         return keys.list_position(10**13 - 1 if year else 0, "")
     return keys.list_position(int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000), "")

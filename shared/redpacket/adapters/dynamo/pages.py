@@ -1,4 +1,4 @@
-"""What record pages read instead of all fates: final pages and kept sums, in PacketsTable."""
+"""Final pages and running sums in PacketsTable, which record pages read instead of all shares."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from redpacket.domain.seed_keys import SeedKeys
 from redpacket.ports.packets import Settled
 
 CLAIMS_PER_PAGE = 50
-"""About 2.2 KB: one read unit has three of them, which are 100 claims after any of them."""
+"""Claims in one stored page of about 2.2 KB, so that one read unit returns any 100 claims."""
 
 _PARTITIONS_PER_PAGE = 2
-"""Most partitions that one page looks at: each costs half a read unit."""
+"""Maximum partitions read for one page; each costs half a read unit."""
 
 
 class DynamoPages:
-    """Implements Pages."""
+    """DynamoDB implementation of Pages."""
 
     def __init__(self, dynamo: Dynamo, packets_table: str, seeds: SeedKeys | None = None) -> None:
         self._dynamo = dynamo
@@ -32,7 +32,7 @@ class DynamoPages:
 
     def find_seen(self, packet_id: str) -> Packet | None:
         key = keys.packet(packet_id)
-        # A packet that was sent a moment ago may be missing from a read that is not strong.
+        # An eventually consistent read may miss a new packet.
         row = self._dynamo.get_seen(self._table, key) or self._dynamo.get(self._table, key)
         return items.packet_of(row, self._seeds) if row else None
 
@@ -52,16 +52,16 @@ class DynamoPages:
             for start in range(0, len(of_partition), CLAIMS_PER_PAGE):
                 page = of_partition[start : start + CLAIMS_PER_PAGE]
                 key = keys.final_page(packet_id, partition, page[-1].share_no)
-                # A page never changes: a second one would be the same.
+                # A final page never changes, so a second write would be the same.
                 self._dynamo.write(put(self._table, {**key, "claims": _packed(page)}))
 
     def list_final(
         self, packet_id: str, after_no: int, limit: int
     ) -> tuple[list[ShareFate], int | None]:
         partitions = fate_partitions(packet_id)
-        # Below 0 it is where a partition begins: as in `Packets.list_some_shares`.
+        # A value of 0 or below encodes the start of a partition, as in `Packets.list_some_shares`.
         partition = ((after_no - 1) if after_no > 0 else -after_no) % partitions
-        # The first of the claims may be anywhere in its page.
+        # The first claim may be anywhere in its stored page.
         asked = -(-limit // CLAIMS_PER_PAGE) + (after_no > 0)
         found: list[ShareFate] = []
         for looked in range(_PARTITIONS_PER_PAGE):
@@ -77,7 +77,7 @@ class DynamoPages:
             )
             claims = [share for row in rows for share in _unpacked(packet_id, row)]
             found += [share for share in claims if share.share_no >= first]
-            # The last page of a partition may be full, too.
+            # A partition's last stored page may be full as well.
             has_more = len(rows) == asked and len(claims) == asked * CLAIMS_PER_PAGE
             if has_more or len(found) > limit:
                 page = found[:limit]
@@ -107,7 +107,7 @@ class DynamoPages:
 
 
 def _packed(page: Sequence[ShareFate]) -> str | bytes:
-    """Return a page's claims field by field, since values of one field are alike."""
+    """Return a page's claims by column, which compresses better."""
     takers = [share.taker or Person("") for share in page]
     columns = [
         [share.share_no for share in page],
@@ -128,7 +128,7 @@ def _unpacked(packet_id: str, row: dict[str, Any]) -> list[ShareFate]:
             amount_fen=amount_fen,
             decided_at_ms=at_ms,
             taker=Person(user_id),
-            # Every claim of a final page is settled; when, its book says.
+            # Every claim of a final page is settled; the account's entry has the time.
             settled_at_ms=at_ms,
         )
         for share_no, amount_fen, at_ms, user_id in zip(*columns, strict=True)

@@ -1,7 +1,7 @@
-"""Users' accounts at gateways in PaymentsTable: a row by user, and one by account.
+"""Users' payout accounts in PaymentsTable: one row by user and one by account.
 
-The row by account is put, or changed, in the transaction that changes the row by user. A free
-account keeps its row without a user: payment functions delete nothing.
+Both rows change in one transaction. A free account keeps its row without a user, because payment
+functions delete nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from redpacket.domain.errors import InvariantViolated, OpenidInUse, RedPacketErr
 from redpacket.domain.gateway import Channel, OutsideAccount
 from redpacket.ports.withdrawals import Payee
 
-# What the conditions of this module mean.
 IS_FREE_OR_THEIRS = "attribute_not_exists(user_id) OR user_id = :user_id"
 IS_THEIRS = "user_id = :user_id"
 HAS_ACCOUNT_AS_SEEN = "payee_hash = :seen_hash"
@@ -26,11 +25,11 @@ IS_THERE = "attribute_exists(pk)"
 HAS_NO_ACCOUNT = "attribute_not_exists(payee_hash)"
 
 _TRIES = 4
-"""A binding that is refused has met another one of the same user."""
+"""Attempts to bind; each one loses to a concurrent binding of the same user."""
 
 
 class DynamoPayees:
-    """Implements BoundPayees."""
+    """DynamoDB implementation of BoundPayees."""
 
     def __init__(self, dynamo: Dynamo, payments_table: str) -> None:
         self._dynamo = dynamo
@@ -38,7 +37,7 @@ class DynamoPayees:
 
     def find(self, user_id: str, channel: Channel) -> Payee | None:
         row = self._dynamo.get(self._payments, payment_keys.payee(channel, user_id))
-        # An erasure leaves the row, and nothing in it.
+        # An erasure leaves an empty row.
         return _payee_of(row) if row and "payee_hash" in row else None
 
     def bind(self, user_id: str, channel: Channel, account: OutsideAccount, now_ms: int) -> Payee:
@@ -57,7 +56,7 @@ class DynamoPayees:
     def _binding(
         self, user_id: str, channel: Channel, bound: Payee, seen: Payee | None, now_ms: int
     ) -> list[Guarded[RedPacketError]]:
-        """Return the writes of one binding; *seen* is what the user has before it."""
+        """Return the writes of one binding; *seen* is the user's previous account."""
         taken = put(
             self._payments,
             {
@@ -104,18 +103,18 @@ class DynamoPayees:
 
 
 def as_seen(seen: Payee) -> str:
-    """Return the condition that a user's account and consent are as they were seen."""
+    """Return the condition that a user's account and consent have not changed."""
     return f"{HAS_ACCOUNT_AS_SEEN} AND {HAS_CONSENT_AS_SEEN if seen.asked_no else HAS_NO_CONSENT}"
 
 
 def seen_in(seen: Payee) -> dict[str, Value]:
-    """Return what the condition of `as_seen` names."""
+    """Return the values that `as_seen` binds."""
     named: dict[str, Value] = {"seen_hash": seen.account.name_hash}
     return named | ({"seen_no": seen.asked_no} if seen.asked_no else {})
 
 
 def closing(payments_table: str, channel: Channel, number: str, now_ms: int) -> Operation:
-    """Return what lets a consent be used no more, and be looked at until it has ended."""
+    """Return the update that disables a consent and queues it for closing at the gateway."""
     return update(
         payments_table,
         payment_keys.authorization(number),
@@ -142,10 +141,9 @@ def _is_in_use(_found: Row) -> RedPacketError:
 
 
 def _has_changed(_found: Row) -> RedPacketError:
-    """Refuse by a binding of the same user that came first: look again."""
     return Unavailable("the user's account changed at this moment")
 
 
 def _is_not_theirs(_found: Row) -> RedPacketError:
-    """Refuse where the rows by user disagree with the others, which is a bug."""
+    """Return the error for rows by user and by account that disagree, which is a bug."""
     return InvariantViolated("a user's account, or their consent, is not theirs")

@@ -1,4 +1,4 @@
-"""The one mapper between payments and withdrawals and the rows of PaymentsTable."""
+"""Mapper between payments and withdrawals and the rows of PaymentsTable."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from redpacket.domain.payments import (
 from redpacket.domain.withdrawals import Stop, Withdrawal, WithdrawalStatus
 
 SHARDS = range(8)
-"""Partitions of each work list of payments: far below the ledger's, which are for crowds."""
+"""Partitions of each work list of payments, which see far less traffic than claims."""
 
 
 def work_list(kind: str, channel: Channel, subject: str) -> str:
-    """Return the partition of a work list in which a row waits."""
+    """Return the partition of a work list for *subject*."""
     return keys.work(f"{kind}-{channel}", keys.work_shard(subject) % len(SHARDS))
 
 
 def payment_row(payment: Payment) -> dict[str, Value]:
-    """Return the row of an intent, which waits to be looked at."""
+    """Return the row of a pending payment, in the work list."""
     row: dict[str, Value] = {
         **payment_keys.payment(payment.number),
         "number": payment.number,
@@ -61,7 +61,7 @@ def payment_row(payment: Payment) -> dict[str, Value]:
 
 
 def payment_of(row: dict[str, Any]) -> Payment:
-    """Read a payment's row."""
+    """Parse a payment's row."""
     return Payment(
         number=row["number"],
         user_id=row["user_id"],
@@ -83,7 +83,7 @@ def payment_of(row: dict[str, Any]) -> Payment:
 
 
 def return_row(returned: PaymentReturn) -> dict[str, Value]:
-    """Return the row of a transaction that goes back; it waits, unless a person decides."""
+    """Return the row of a transaction's return, in the work list or in the operators' list."""
     row: dict[str, Value] = {
         **payment_keys.payment_return(returned.number, returned.transaction_id),
         "amount_fen": returned.amount_fen,
@@ -101,7 +101,7 @@ def return_row(returned: PaymentReturn) -> dict[str, Value]:
 
 
 def listed_as(returned: PaymentReturn) -> dict[str, Value]:
-    """Return where a transaction that waits for a person stands in their list."""
+    """Return the attributes that put a return into the operators' list."""
     name = f"{returned.number}#{returned.transaction_id}"
     return {
         "list_pk": payment_keys.LISTED_RETURNS,
@@ -110,7 +110,7 @@ def listed_as(returned: PaymentReturn) -> dict[str, Value]:
 
 
 def return_of(row: dict[str, Any]) -> PaymentReturn:
-    """Read the row of a transaction that goes back."""
+    """Parse the row of a transaction's return."""
     return PaymentReturn(
         number=row["pk"].removeprefix(payment_keys.PAYMENT_PREFIX),
         transaction_id=row["sk"].removeprefix(payment_keys.RETURN_PREFIX),
@@ -123,7 +123,7 @@ def return_of(row: dict[str, Any]) -> PaymentReturn:
 
 
 def refund_row(refund: PaymentRefund) -> dict[str, Value]:
-    """Return the row of a refund that was made outside; one that left a debt is in a list."""
+    """Return the row of a refund made outside; one that left a debt is in the operators' list."""
     row: dict[str, Value] = {
         **payment_keys.payment_refund(refund.number, refund.refund_no),
         "user_id": refund.user_id,
@@ -139,7 +139,7 @@ def refund_row(refund: PaymentRefund) -> dict[str, Value]:
 
 
 def refund_of(row: dict[str, Any]) -> PaymentRefund:
-    """Read the row of a refund that was made outside."""
+    """Parse the row of a refund made outside."""
     return PaymentRefund(
         number=row["pk"].removeprefix(payment_keys.PAYMENT_PREFIX),
         refund_no=row["sk"].removeprefix(payment_keys.REFUND_PREFIX),
@@ -151,7 +151,7 @@ def refund_of(row: dict[str, Any]) -> PaymentRefund:
 
 
 def withdrawal_row(withdrawal: Withdrawal) -> dict[str, Value]:
-    """Return the row of a withdrawal whose money is held: it waits to be called."""
+    """Return the row of a withdrawal whose money is held, in the work list."""
     row: dict[str, Value] = {
         **payment_keys.withdrawal(withdrawal.withdrawal_id),
         "withdrawal_id": withdrawal.withdrawal_id,
@@ -177,7 +177,7 @@ def withdrawal_row(withdrawal: Withdrawal) -> dict[str, Value]:
 
 
 def withdrawal_of(row: dict[str, Any]) -> Withdrawal:
-    """Read a withdrawal's row."""
+    """Parse a withdrawal's row."""
     return Withdrawal(
         withdrawal_id=row["withdrawal_id"],
         user_id=row["user_id"],
@@ -202,7 +202,7 @@ def withdrawal_of(row: dict[str, Any]) -> Withdrawal:
 
 
 def line_row(channel: Channel, line: BillLine) -> dict[str, Value]:
-    """Return the row of a line that the bill of a day must have."""
+    """Return the row of a line that the day's statement must contain."""
     day = bill_day(line.moved_at_ms)
     row: dict[str, Value] = {
         **payment_keys.outside_line(channel, line.kind, day, line.number, line.outside_no),
@@ -216,7 +216,7 @@ def line_row(channel: Channel, line: BillLine) -> dict[str, Value]:
 
 
 def line_of(row: dict[str, Any]) -> BillLine:
-    """Read a line that the bill of a day must have."""
+    """Parse the row of an expected statement line."""
     number, _, outside_no = row["sk"].partition("#")
     return BillLine(
         kind=BillKind(row["bill_kind"]),
@@ -229,17 +229,17 @@ def line_of(row: dict[str, Any]) -> BillLine:
 
 
 def account_row(name: str, account: OutsideAccount) -> dict[str, Value]:
-    """Return the attributes of an account at a gateway, whose names begin with *name*."""
+    """Return the attributes of a gateway account, with names prefixed by *name*."""
     return {f"{name}_sealed": account.sealed, f"{name}_hash": account.name_hash}
 
 
 def account_of(name: str, row: dict[str, Any]) -> OutsideAccount:
-    """Read an account at a gateway; after an erasure it has no name."""
+    """Parse a gateway account; after an erasure it is empty."""
     return OutsideAccount(row.get(f"{name}_sealed", ""), row.get(f"{name}_hash", ""))
 
 
 def line_in(transaction: Transaction) -> BillLine:
-    """Return the line that a bill must have for a payment."""
+    """Return the expected statement line of a payment."""
     return BillLine(
         BillKind.PAYMENT,
         transaction.number,
@@ -250,7 +250,7 @@ def line_in(transaction: Transaction) -> BillLine:
 
 
 def line_back(found: RefundFound) -> BillLine:
-    """Return the line that a bill must have for what was given back."""
+    """Return the expected statement line of a refund."""
     return BillLine(
         BillKind.REFUND,
         found.refund_no,

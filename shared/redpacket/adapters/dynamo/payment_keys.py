@@ -1,4 +1,4 @@
-"""Keys of PaymentsTable: money that comes in and goes out through a gateway."""
+"""Keys of PaymentsTable: money that enters and leaves through a gateway."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from redpacket.adapters.dynamo.keys import USER_PREFIX, work_shard
 
 
 def payment(number: str) -> dict[str, str]:
-    """PaymentsTable: a payment; its returns and refunds are in the same partition."""
+    """Return the key of a payment; its returns and refunds share the partition."""
     return {"pk": f"{PAYMENT_PREFIX}{number}", "sk": PAYMENT}
 
 
 def payment_return(number: str, transaction_id: str) -> dict[str, str]:
-    """PaymentsTable: a transaction of a payment that is given back."""
+    """Return the key of a payment's transaction that is returned."""
     return {**payment(number), "sk": f"{RETURN_PREFIX}{transaction_id}"}
 
 
 def payment_refund(number: str, refund_no: str) -> dict[str, str]:
-    """PaymentsTable: a refund of a payment that was made outside."""
+    """Return the key of a payment's refund that was made outside."""
     return {**payment(number), "sk": f"{REFUND_PREFIX}{refund_no}"}
 
 
@@ -27,7 +27,7 @@ REFUND_PREFIX = "refund#"
 
 
 def withdrawal(withdrawal_id: str) -> dict[str, str]:
-    """PaymentsTable: a withdrawal."""
+    """Return the key of a withdrawal."""
     return {"pk": f"{WITHDRAWAL_PREFIX}{withdrawal_id}", "sk": WITHDRAWAL}
 
 
@@ -36,7 +36,7 @@ WITHDRAWAL = "withdrawal"
 
 
 def withdrawn(user_id: str, day: str) -> dict[str, str]:
-    """PaymentsTable: how much a user has withdrawn on one day."""
+    """Return the key of a user's withdrawn sum for one day."""
     return {"pk": f"{USER_PREFIX}{user_id}", "sk": f"{WITHDRAWN_PREFIX}{day}"}
 
 
@@ -44,7 +44,7 @@ WITHDRAWN_PREFIX = "withdrawn#"
 
 
 def payments_begun(user_id: str, day: str) -> dict[str, str]:
-    """PaymentsTable: how many payments a user has begun on one day; it goes away by itself."""
+    """Return the key of a user's number of payments for one day; the row has a TTL."""
     return {"pk": f"{USER_PREFIX}{user_id}", "sk": f"{BEGUN_PREFIX}{day}"}
 
 
@@ -52,13 +52,13 @@ BEGUN_PREFIX = "begun#"
 
 
 def outside_line(channel: str, kind: str, day: str, number: str, outside_no: str) -> dict[str, str]:
-    """PaymentsTable: a line that the bill of a day must have, by our number and the gateway's."""
+    """Return the key of an expected statement line, by our number and the gateway's."""
     shard = work_shard(number)
     return {"pk": outside_lines(channel, kind, day, shard), "sk": f"{number}#{outside_no}"}
 
 
 def outside_lines(channel: str, kind: str, day: str, shard: int) -> str:
-    """PaymentsTable: one partition of the lines that the bill of a day must have."""
+    """Return one partition of the expected lines of a day's statement."""
     return f"{OUTSIDE_PREFIX}{channel}#{kind}#{day}#{shard}"
 
 
@@ -66,27 +66,27 @@ OUTSIDE_PREFIX = "outside#"
 
 
 def gateway_row(channel: str, name: str) -> dict[str, str]:
-    """PaymentsTable: what is kept of a gateway: its slots, what was promised, its breaker."""
+    """Return the key of a gateway's rate limit slots or circuit breaker."""
     return {"pk": f"gateway#{channel}", "sk": name}
 
 
 def notice(channel: str, notice_id: str) -> dict[str, str]:
-    """PaymentsTable: that a callback was taken; it goes away by its time to live."""
+    """Return the key that marks a callback as processed; the row has a TTL."""
     return {"pk": f"notice#{channel}#{notice_id}", "sk": "notice"}
 
 
 def payee(channel: str, user_id: str) -> dict[str, str]:
-    """PaymentsTable: a user's account at a gateway, and their consent."""
+    """Return the key of a user's payout account and consent."""
     return {"pk": f"payee#{channel}#{user_id}", "sk": "payee"}
 
 
 def outside_account(channel: str, name_hash: str) -> dict[str, str]:
-    """PaymentsTable: whose an account at a gateway is."""
+    """Return the key of the user who owns a payout account."""
     return {"pk": f"account#{channel}#{name_hash}", "sk": "account"}
 
 
 def authorization(number: str) -> dict[str, str]:
-    """PaymentsTable: a user's consent to transfers without a tap."""
+    """Return the key of a user's consent to transfers without confirmation."""
     return {"pk": f"{AUTHORIZATION_PREFIX}{number}", "sk": "authorization"}
 
 
@@ -94,22 +94,22 @@ AUTHORIZATION_PREFIX = "authorization#"
 
 
 def payment_list(user_id: str) -> str:
-    """PaymentsTable, index by_list: a user's payments."""
+    """Return the partition of a user's payments in index by_list."""
     return f"payments#{user_id}"
 
 
 def authorization_list(user_id: str) -> str:
-    """PaymentsTable, index by_list: each consent that a user was asked for."""
+    """Return the partition of a user's consents in index by_list."""
     return f"authorizations#{user_id}"
 
 
 def withdrawal_list(user_id: str) -> str:
-    """PaymentsTable, index by_list: a user's withdrawals."""
+    """Return the partition of a user's withdrawals in index by_list."""
     return f"withdrawals#{user_id}"
 
 
 LISTED_RETURNS = "returns"
-"""PaymentsTable, index by_list: transactions that wait for a person."""
+"""Partition of returns that wait for an operator, in index by_list."""
 
 DEBTS = "debts"
-"""PaymentsTable, index by_list: refunds made outside that left their user in debt."""
+"""Partition of outside refunds that left their user in debt, in index by_list."""

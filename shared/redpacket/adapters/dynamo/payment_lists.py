@@ -1,4 +1,4 @@
-"""Lists of PaymentsTable by the index by_list, newest first; their rows are read strongly."""
+"""Lists of PaymentsTable, newest first, read strongly consistently after the index."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CURSOR = re.compile(PAYMENTS_CURSOR)
 
 
 class DynamoPaymentLists:
-    """Implements PaymentLists."""
+    """DynamoDB implementation of PaymentLists."""
 
     def __init__(self, dynamo: Dynamo, payments_table: str) -> None:
         self._dynamo = dynamo
@@ -44,10 +44,7 @@ class DynamoPaymentLists:
 def page_of(
     dynamo: Dynamo, table: str, name: str, cursor: str | None, limit: int
 ) -> tuple[list[dict[str, Any]], str | None]:
-    """Return a page of a list as the index has it, and the next page's cursor.
-
-    Raises InvalidRequest where *cursor* is not one of such a list.
-    """
+    """Return a page of the index and the next cursor. Raises InvalidRequest for a bad *cursor*."""
     if cursor is not None and not CURSOR.fullmatch(cursor):
         field = {"field": "cursor", "message": "is not a valid cursor of this list"}
         raise InvalidRequest([field])
@@ -66,7 +63,7 @@ def page_of(
 
 
 def read_page(dynamo: Dynamo, table: str, page: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows of a page, in its order: the index may be late, and has no amounts."""
+    """Return a page's full rows in its order; the index may lag and has no amounts."""
     row_keys: list[Row] = [{"pk": row["pk"], "sk": row["sk"]} for row in page]
     rows = {(row["pk"], row["sk"]): row for row in get_all(dynamo, table, row_keys)}
     return [found for key in row_keys if (found := rows.get((key["pk"], key["sk"])))]

@@ -1,4 +1,4 @@
-"""Reads of PaymentsTable that several of its adapters share."""
+"""Reads of PaymentsTable that several adapters share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redpacket.adapters.dynamo.payment_items import SHARDS
 def oldest(
     dynamo: Dynamo, table: str, kind: str, until_ms: int, limit: int
 ) -> list[dict[str, Any]]:
-    """Return the rows of a work list that wait longest."""
+    """Return the oldest rows of a work list."""
     rows = [
         row
         for shard in SHARDS
@@ -29,6 +29,6 @@ def oldest(
 
 
 def get_all(dynamo: Dynamo, table: str, row_keys: Sequence[Row]) -> Iterator[dict[str, Any]]:
-    """Read rows by their keys, strongly, those that exist."""
+    """Yield the existing rows of these keys, read strongly consistently."""
     for start in range(0, len(row_keys), KEYS_PER_READ):
         yield from dynamo.get_many(table, row_keys[start : start + KEYS_PER_READ], is_strong=True)

@@ -1,6 +1,6 @@
 """Payments in PaymentsTable, and the transactions that tie them to accounts and packets.
 
-The table has few writers: the payment functions alone (docs/adr/0030).
+Only the payment functions write this table (docs/adr/0030).
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ from redpacket.domain.payments import Payment, PaymentStatus, credit_transfer
 from redpacket.ports.accounts import Request
 from redpacket.ports.payments import PaymentLimits
 
-# What the conditions of this module mean.
 HAS_NO_TRANSACTION = "attribute_exists(pk) AND attribute_not_exists(transaction_id)"
 IS_PENDING = "payment_status = :pending"
 WAITS_FOR_THIS_PAYMENT = "#status = :unpaid AND payment_id = :number"
@@ -53,11 +52,11 @@ HAS_BEGUN_FEWER = "attribute_not_exists(begun_count) OR begun_count < :count_max
 
 DAY_MS = 24 * 3_600_000
 COUNTED_MS = 7 * DAY_MS
-"""How long the count of a day is kept, for questions about it."""
+"""Milliseconds for which a day's count of payments is kept."""
 
 
 class DynamoPayments:
-    """Implements PaymentBook."""
+    """DynamoDB implementation of PaymentBook."""
 
     def __init__(
         self, dynamo: Dynamo, payments_table: str, accounts_table: str, packets_table: str
@@ -85,7 +84,7 @@ class DynamoPayments:
         return made
 
     def put_of_packet(self, payment: Payment, limits: PaymentLimits) -> Payment:
-        # The intent comes first: one that is there counts no more.
+        # The intent comes first so that an existing one is not counted again.
         there: Guarded[Payment | RedPacketError] = Guarded(
             put(self._payments, payment_row(payment)), lambda found: _of_packet(found, payment)
         )
@@ -98,7 +97,6 @@ class DynamoPayments:
         return refused or payment
 
     def _count(self, payment: Payment, limits: PaymentLimits) -> Operation:
-        """Count a payment that its user begins today."""
         day = bill_day(payment.created_at_ms)
         return update(
             self._payments,
@@ -136,7 +134,7 @@ class DynamoPayments:
                 self._payments,
                 payment_keys.payment(number),
                 "REMOVE work_pk, work_at_ms" if at_ms is None else "SET work_at_ms = :at_ms",
-                # What was credited meanwhile has left the list for good.
+                # A payment credited meanwhile has left the work list permanently.
                 condition="attribute_exists(work_pk)",
                 **({} if at_ms is None else {"at_ms": at_ms}),
             )
@@ -190,7 +188,7 @@ class DynamoPayments:
             packet, transfer = funding
             operations.append(self._open(packet, payment.number))
             transfers.append(transfer)
-            # Its place among the open packets it has already.
+            # The packet already counts as open.
             counts[transfer.debit] = {"unpaid_count": -1}
         return self._dynamo.try_transact(
             [*operations, *post_operations(self._accounts, transfers, counts)]
@@ -222,7 +220,7 @@ class DynamoPayments:
         ]
 
     def _open(self, packet: Packet, number: str) -> Operation:
-        """Let a packet's life begin: the payment has funded it."""
+        """Return the update that opens the funded packet."""
         paid_at_ms = packet.starts_at_ms
         operation = update(
             self._packets,
@@ -246,7 +244,7 @@ class DynamoPayments:
 
 
 def _of_packet(found: Row, payment: Payment) -> Payment | RedPacketError:
-    """Return the intent that is there, which must be of the same packet."""
+    """Return the existing intent, or InvariantViolated if it is for another packet."""
     before = payment_of(dict(found))
     if before.packet_id != payment.packet_id:
         msg = f"payment {payment.number} is not that of packet {payment.packet_id}"
@@ -255,7 +253,7 @@ def _of_packet(found: Row, payment: Payment) -> Payment | RedPacketError:
 
 
 def _too_many_today(payment: Payment) -> Callable[[Row], RedPacketError]:
-    """Refuse the payments of one user above the limit, until the next day begins."""
+    """Return the refusal of payments above the daily limit, until the next day starts."""
     day_ends_ms = bill_day_start_ms(bill_day(payment.created_at_ms)) + DAY_MS
     wait_s = -(-(day_ends_ms - payment.created_at_ms) // 1000)
     return lambda _found: RateLimited("you have begun too many payments today", wait_s)

@@ -1,4 +1,4 @@
-"""How a transfer is written: an entry for each side that has a book, and one change per account."""
+"""Writes of transfers: an entry for each account, and one balance change for each account."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from redpacket.domain.ledger import (
     year_of,
 )
 
-# What the conditions of this module mean.
 HOLDS_ENOUGH = "balance_fen >= :needed"
 OWES_AS_MUCH = "balance_fen <= :at_most"
 
@@ -28,9 +27,9 @@ def post(
     transfers: Sequence[Transfer],
     counts: Mapping[str, Mapping[str, int]] | None = None,
 ) -> list[Guarded[RedPacketError]]:
-    """Return the writes that post *transfers*: entries, and one change per account.
+    """Return the writes of entries and balances that post *transfers*.
 
-    *counts* are added beside the balances, by account and name.
+    *counts* are added to the balance rows, by account and attribute name.
     """
     moved: dict[str, list[Transfer]] = defaultdict(list)
     book: list[Guarded[RedPacketError]] = []
@@ -53,7 +52,7 @@ def post_operations(
     transfers: Sequence[Transfer],
     counts: Mapping[str, Mapping[str, int]] | None = None,
 ) -> list[Operation]:
-    """Return what `post` does, for a transaction whose refusals all mean the same."""
+    """Return the writes of `post` without refusals."""
     return [write.operation for write in post(accounts_table, transfers, counts)]
 
 
@@ -64,9 +63,9 @@ def change_balance(
     counts: Mapping[str, int] | None = None,
     at_most_fen: int | None = None,
 ) -> Operation:
-    """Return the one change of an account by *transfers*, which it must cover.
+    """Return the only change of an account by *transfers*; a debit must be covered.
 
-    With *at_most_fen*, the account must hold no more than that before: of one that owes, the debt.
+    With *at_most_fen* the balance before must not exceed it, which keeps a debtor from overpaying.
     """
     fen = sum(
         transfer.amount_fen if transfer.credit == account else -transfer.amount_fen
@@ -92,7 +91,7 @@ def change_balance(
 
 
 def kept_sums(account: str, transfers: Sequence[Transfer]) -> dict[str, int]:
-    """Return what is added to the sums that a user's balance keeps by year."""
+    """Return the increments of a user's yearly sums."""
     sums: dict[str, int] = defaultdict(int)
     for transfer in transfers if user_of(account) else ():
         year = year_of(transfer.placed_at_ms or transfer.at_ms)
@@ -106,10 +105,10 @@ def kept_sums(account: str, transfers: Sequence[Transfer]) -> dict[str, int]:
 
 
 def exists(_found: Row) -> RedPacketError:
-    """Refuse an id that was used before, which is a bug."""
+    """Return the error for an id that already exists, which is a bug."""
     return InvariantViolated("a packet or transfer of this id exists already")
 
 
 def is_not_covered(_found: Row) -> RedPacketError:
-    """Refuse a debit that its account does not cover."""
+    """Return the error for an uncovered debit."""
     return InsufficientFunds("the account does not hold that much")

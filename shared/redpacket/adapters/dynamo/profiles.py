@@ -1,6 +1,6 @@
 """Nicknames and avatars in ProfilesTable: the only rows with a user's personal data.
 
-The transactions that give a user a right add what their token says (`items.note_person`).
+Transactions that give a user a right add data from their token (`items.note_person`).
 """
 
 from __future__ import annotations
@@ -12,24 +12,23 @@ from redpacket.adapters.dynamo.client import Dynamo, Row, merge, update
 from redpacket.domain.packet import Person
 from redpacket.ports.accounts import Profile
 
-# What the condition of this module means.
 IS_SAID_SINCE = "attribute_not_exists(erased_at_ms) OR erased_at_ms < :said_at_ms"
 
 _KEYS_PER_CALL = 100
-"""BatchGetItem's own limit."""
+"""Limit of keys in one BatchGetItem."""
 
 SHOWN = "pk, nickname, token_nickname, avatar_url"
-"""What pages read of a row: never the host's own id of a user."""
+"""Attributes for pages, which never show the host's user id."""
 
 KNOWN = "pk, host_id, nickname, token_nickname"
-"""What operators read of a row: whom the host means."""
+"""Attributes for operators, with the host's user id."""
 
 SAID = "pk, host_id, token_nickname"
-"""What tokens say."""
+"""Attributes that tokens provide."""
 
 
 class DynamoProfiles:
-    """Implements Profiles and KnownPeople."""
+    """DynamoDB implementation of Profiles and KnownPeople."""
 
     def __init__(self, dynamo: Dynamo, table: str) -> None:
         self._dynamo = dynamo
@@ -38,7 +37,7 @@ class DynamoProfiles:
     def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
         profiles = {}
         for user_id, row in self._rows(user_ids, SHOWN).items():
-            # What they chose, or what their token said when they last sent or took something.
+            # Prefer the chosen nickname to the one from the user's last token.
             nickname = row.get("nickname") or row.get("token_nickname")
             avatar_url = row.get("avatar_url")
             profiles[user_id] = Profile(
@@ -68,7 +67,7 @@ class DynamoProfiles:
 
     def note(self, person: Person, said_at_ms: int) -> None:
         row = items.person_row(person)
-        # A message may come twice, and long after: it must not bring back who was erased.
+        # A late duplicate message must not restore an erased user.
         self._dynamo.write(merge(self._table, row, condition=IS_SAID_SINCE, said_at_ms=said_at_ms))
 
     def erase(self, user_id: str, now_ms: int) -> None:

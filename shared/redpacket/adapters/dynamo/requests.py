@@ -1,4 +1,4 @@
-"""Requests that are carried out once: their row is written with what they make (I10)."""
+"""Idempotent requests: their row is written in the transaction of their result (I10)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def transact_once(
     result: str,
     writes: Sequence[Guarded[Refusal]],
 ) -> str | Refusal:
-    """Carry out *writes* with the request's row, and return what the request made, then or now.
+    """Carry out *writes* with the request's row, and return the first execution's *result*.
 
-    *marker* is the key of that row, *result* what it keeps. Or returns the refusal of the first of
-    *writes* that was refused. Raises IdempotencyKeyReused, Busy.
+    *marker* is the key of that row. If a write is refused, return the first refusal. Raises
+    IdempotencyKeyReused, Busy.
     """
     remembered = {**marker, "body_hash": request.body_hash, "result_id": result}
     made_before: Guarded[str | Refusal] = Guarded(
@@ -46,7 +46,7 @@ def transact_request(
     result: str,
     writes: Sequence[Guarded[RedPacketError]],
 ) -> str:
-    """Carry out *writes* as `transact_once` does, and raise the refusal."""
+    """Carry out *writes* as `transact_once` does, and raise a refusal."""
     made = transact_once(dynamo, table, marker, request, result, writes)
     if isinstance(made, RedPacketError):
         raise made
@@ -54,16 +54,13 @@ def transact_request(
 
 
 def find_result(dynamo: Dynamo, table: str, marker: Row, request: Request) -> str | None:
-    """Return what the request made, None where it was never carried out, by a strong read.
-
-    Raises IdempotencyKeyReused.
-    """
+    """Return the request's result, or None if it never ran. Raises IdempotencyKeyReused."""
     before = dynamo.get(table, marker)
     return result_of(before, request) if before else None
 
 
 def result_of(before: Row, request: Request) -> str:
-    """Return what a request made when it came for the first time, by its row of then."""
+    """Return the result from the request's row. Raises IdempotencyKeyReused."""
     if before["body_hash"] != request.body_hash:
         raise IdempotencyKeyReused("this key came with another body before")
     return str(before["result_id"])

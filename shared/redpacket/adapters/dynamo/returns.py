@@ -1,4 +1,4 @@
-"""Transactions that are given back, and refunds that were made outside, in PaymentsTable."""
+"""Returned transactions and refunds made outside, in PaymentsTable."""
 
 from __future__ import annotations
 
@@ -38,9 +38,8 @@ from redpacket.domain.payments import (
     refund_transfers,
 )
 
-# What the conditions of this module mean.
 IS_NOT_CREDITED_BY_IT = (
-    # A payment without a credit has not been credited by it either.
+    # An uncredited payment passes as well.
     "attribute_exists(pk) AND attribute_not_exists(transaction_id)"
     " OR attribute_exists(pk) AND transaction_id <> :transaction_id"
 )
@@ -49,7 +48,7 @@ IS_REVERSED_AS_SEEN = "attribute_exists(transaction_id) AND reversed_fen = :seen
 
 
 class DynamoReturns:
-    """Implements ReturnBook."""
+    """DynamoDB implementation of ReturnBook."""
 
     def __init__(self, dynamo: Dynamo, payments_table: str, accounts_table: str) -> None:
         self._dynamo = dynamo

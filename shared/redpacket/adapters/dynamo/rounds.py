@@ -1,4 +1,4 @@
-"""Rounds of the beacon in TransparencyTable, and who draws by them."""
+"""Beacon rounds in TransparencyTable, and the campaigns that draw by them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from redpacket.ports.beacon import Drawing
 
 
 class DynamoRounds:
-    """Implements Rounds."""
+    """DynamoDB implementation of Rounds."""
 
     def __init__(self, dynamo: Dynamo, table: str) -> None:
         self._dynamo = dynamo

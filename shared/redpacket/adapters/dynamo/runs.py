@@ -1,4 +1,4 @@
-"""The one row of ReconciliationTable: a run's progress and its lease."""
+"""Progress and lease of reconciliation runs, in the only row of ReconciliationTable."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from redpacket.adapters.dynamo import operator_keys
 from redpacket.adapters.dynamo.client import Dynamo, Value, update
 from redpacket.ports.reconciliation import SavedRun
 
-# What the conditions of this module mean.
-# A holder whose answer was lost asks again.
+# A holder may repeat the call if it lost the response.
 IS_FREE = "attribute_not_exists(held_until_ms) OR held_until_ms < :now_ms OR holder = :holder"
 IS_MINE = "holder = :holder"
 
@@ -15,7 +14,7 @@ _SUMS = "sums_"
 
 
 class DynamoRuns:
-    """Implements Runs."""
+    """DynamoDB implementation of Runs."""
 
     def __init__(self, dynamo: Dynamo, table: str) -> None:
         self._dynamo = dynamo

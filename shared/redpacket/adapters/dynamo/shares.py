@@ -1,4 +1,4 @@
-"""Share fates and takers in SharesTable: which share is whose, for ever."""
+"""Claimed and refunded shares and their claimers in SharesTable."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from redpacket.domain.claim import ShareFate, ShareRef, Taker
 from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.packet import fate_partitions, part_count
 
-# What the conditions of this module mean.
 IS_WAITING = "attribute_exists(work_pk)"
 IS_SETTLED = "attribute_exists(settled_at_ms)"
 
 _share_no = attrgetter("share_no")
 
 _BLOCKS_PER_PAGE = 6
-"""Most blocks of 4 KB that one page reads, each half a read unit; an empty partition is one."""
+"""Maximum blocks of 4 KB for one page, each half a read unit; an empty partition counts as one."""
 
 _SHARES_PER_BLOCK = 18
-"""A claim takes 209 bytes with a user id of 36 characters and a nickname of six Chinese signs."""
+"""Shares in 4 KB: a claim takes 209 bytes with a 36-character user id and a nickname of six Chinese
+characters.
+"""
 
 
 class DynamoShares:
-    """The half of `Packets` that is about shares."""
+    """Share methods of `Packets`."""
 
     def __init__(self, dynamo: Dynamo, shares_table: str) -> None:
         self._dynamo = dynamo
@@ -64,7 +65,7 @@ class DynamoShares:
         self, packet_id: str, after_no: int, limit: int
     ) -> tuple[list[ShareFate], int | None]:
         partitions = fate_partitions(packet_id)
-        # Below 0 it is where a partition begins.
+        # A value of 0 or below encodes the start of a partition.
         partition = ((after_no - 1) if after_no > 0 else -after_no) % partitions
         first, left = max(0, after_no + 1), _BLOCKS_PER_PAGE
         found: list[ShareFate] = []

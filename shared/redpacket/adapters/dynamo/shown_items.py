@@ -1,4 +1,4 @@
-"""The one mapper between a campaign with its prizes and its packed row (docs/adr/0014)."""
+"""Mapper between a campaign with its prizes and its packed row (docs/adr/0014)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.lottery import LotterySnapshot, PageNote, Prize, PrizeKind
 
 PACKED_BYTES_MAX = 300_000
-"""An item of DynamoDB has at most 400 KB, and the plan and the note are in this one, too."""
+"""Bytes of packed prizes; DynamoDB allows 400 KB for the whole row with plan and note."""
 
 _OFTEN_EMPTY = {"beacon": "", "required_claims": "[]"}
-"""Most campaigns have neither, and every draw that is not warm reads this row."""
+"""Attributes left out if empty, because every uncached draw reads this row."""
 
 _PRIZE_FIELDS = [field.name for field in fields(Prize) if field.name != "campaign_id"]
 
 
 def shown_row(plan: CampaignPlan, commitment: str) -> dict[str, Value]:
-    """Return the packed row of a campaign that was just created."""
+    """Return the packed row of a new campaign."""
     return {
         **campaign_keys.shown(plan.campaign_id),
         "plan": packed_plan(plan),
@@ -36,17 +36,16 @@ def shown_row(plan: CampaignPlan, commitment: str) -> dict[str, Value]:
 
 
 def packed_plan(plan: CampaignPlan) -> str | bytes:
-    """Return a plan as the packed row has it."""
+    """Return a plan in packed form."""
     row = plan_row(plan)
     absent = {name for name, empty in _OFTEN_EMPTY.items() if row[name] == empty}
     return packed(json_text({name: value for name, value in row.items() if name not in absent}))
 
 
 def packed_prizes(prizes: Sequence[Prize]) -> str | bytes:
-    """Return a campaign's prizes as the packed row has them, in the order of their ids.
+    """Return a campaign's prizes in packed form, sorted by id and stored by column.
 
-    Field by field, since values of one field are alike. Raises InvalidRequest where they are more
-    than a row holds.
+    Raises InvalidRequest if they exceed `PACKED_BYTES_MAX`.
     """
     ordered = sorted(prizes, key=lambda prize: prize.prize_id)
     columns = {name: [getattr(prize, name) for prize in ordered] for name in _PRIZE_FIELDS}
@@ -58,7 +57,7 @@ def packed_prizes(prizes: Sequence[Prize]) -> str | bytes:
 
 
 def table_of(row: dict[str, Any]) -> LotterySnapshot:
-    """Read a packed row."""
+    """Parse a packed row."""
     plan = plan_of(json.loads(unpacked(row["plan"])))
     columns = json.loads(unpacked(row["prizes"]))
     rows = zip(*columns.values(), strict=True)
@@ -70,14 +69,14 @@ def table_of(row: dict[str, Any]) -> LotterySnapshot:
 
 
 def note_row(note: PageNote) -> dict[str, Value]:
-    """Return a note as the packed row has it."""
-    # Ids of prizes hold no commas (domain/lottery.PRIZE_ID).
+    """Return a page note's attributes."""
+    # Prize ids contain no commas (domain/lottery.PRIZE_ID).
     sold_out = packed(",".join(sorted(note.sold_out)))
     return {"noted_sold_out": sold_out}
 
 
 def note_of(row: dict[str, Any]) -> PageNote:
-    """Read what was noted beside a table; nothing before the first page."""
+    """Parse a page note; it is empty before the first page."""
     sold_out = unpacked(row["noted_sold_out"]) if "noted_sold_out" in row else ""
     return PageNote(frozenset(sold_out.split(",") if sold_out else ()))
 

@@ -1,4 +1,4 @@
-"""Records of the tables' streams, as the changes that events are made of."""
+"""Parser of DynamoDB stream records into the changes that cause events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redpacket.ports.events import Change, Subject
 
 
 def change_of(record: Mapping[str, Any]) -> Change | None:
-    """Read a record; None for a row that no event is of. Raises where such a row can't be read."""
+    """Parse a record; return None if its row causes no events. Raises for a malformed row."""
     images = record["dynamodb"]
     if "NewImage" not in images:
         return None
@@ -33,7 +33,7 @@ def _reader(row: Mapping[str, Any]) -> Callable[[dict[str, Any]], Subject] | Non
         return items.share_of
     if place.startswith(draw_keys.DRAW_PREFIX) and "draw_id" in row:
         return draw_of
-    # PacketsTable has rows of these names, too, which lead from a payment to its packet.
+    # PacketsTable has rows of this name that map a payment to its packet.
     if place == payment_keys.PAYMENT and "payment_status" in row:
         return payment_of
     return withdrawal_of if place == payment_keys.WITHDRAWAL else None

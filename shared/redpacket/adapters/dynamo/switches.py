@@ -1,4 +1,4 @@
-"""The switches in SwitchesTable: one row, a few attributes for each switch that was ever turned."""
+"""Switches in the only row of SwitchesTable, with attributes for each switch once it is changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from redpacket.domain.switches import Switch, SwitchState
 
 
 class DynamoSwitches:
-    """Implements SwitchStore."""
+    """DynamoDB implementation of SwitchStore."""
 
     def __init__(self, dynamo: Dynamo, table: str) -> None:
         self._dynamo = dynamo

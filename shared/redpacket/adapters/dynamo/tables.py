@@ -1,4 +1,4 @@
-"""Whole tables, page by page, and the single rows that reconciliation looks at again."""
+"""Reads for reconciliation: whole tables page by page, and single rows to check again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)
 
 
 class DynamoTables:
-    """Implements Tables."""
+    """DynamoDB implementation of Tables."""
 
     def __init__(
         self, dynamo: Dynamo, names: Mapping[Table, str], seeds: SeedKeys | None = None
@@ -59,7 +59,7 @@ class DynamoTables:
         return found, json.dumps(end) if end else None
 
     def _read_log(self, first: int) -> tuple[list[Scanned], str | None]:
-        """Return entries in their order: a scan would have another one."""
+        """Return entries in log order, which a scan would not preserve."""
         after = first + log_keys.LOG_ENTRIES_AT_ONCE
         found = self._log.list_entries(first, log_keys.LOG_ENTRIES_AT_ONCE)
         is_last = after >= self._log.find_head().size
@@ -96,13 +96,13 @@ class DynamoTables:
         ]
 
     def list_units(self, campaign_id: str, units: Sequence[Unit]) -> list[UnitWon]:
-        # Two draws may name the same unit, if one of them is forged.
+        # Two draws name the same unit if one of them is forged.
         named = {(unit.prize_id, unit.day, unit.number): unit for unit in units}
         row_keys = [_unit_key(campaign_id, unit) for unit in named.values()]
         return list(self._get_all(Table.DRAWS, row_keys, unit_of))
 
     def _read(self, table: Table, row: dict[str, Any]) -> Scanned | None:
-        """Return what a row says; None for one that is not compared."""
+        """Return a row's content, or None if reconciliation ignores it."""
         try:
             _check_numbers(row)
             if table is Table.PACKETS:
@@ -110,13 +110,13 @@ class DynamoTables:
                 return items.packet_of(row, self._seeds) if is_packet else None
             return _READERS[table](row)
         except _UNREADABLE:
-            # A forger's row must not keep all others from being compared.
+            # A forged row must not keep other rows from being compared.
             return UnreadableRow(" ".join(str(row[name]) for name in ("pk", "sk") if name in row))
 
     def _get_all(
         self, table: Table, row_keys: Sequence[Row], read: Callable[[dict[str, Any]], Found]
     ) -> Iterator[Found]:
-        """Yield what rows say; one that can't be read proves nothing, as if it were not there."""
+        """Yield existing rows, skipping malformed ones as if they were absent."""
         for start in range(0, len(row_keys), KEYS_PER_READ):
             chunk = row_keys[start : start + KEYS_PER_READ]
             for row in self._dynamo.get_many(self._names[table], chunk, is_strong=True):
@@ -129,7 +129,7 @@ class DynamoTables:
 
 
 def _check_numbers(row: Mapping[str, object]) -> None:
-    """Raise ValueError for a number that is not an integer: sums can't take it."""
+    """Raise ValueError for a non-integer number, which sums cannot include."""
     if any(isinstance(value, float) for value in row.values()):
         raise ValueError("a number is not an integer")
 
@@ -150,7 +150,7 @@ def _share_row(row: dict[str, Any]) -> Scanned | None:
 
 
 def _count_of(row: dict[str, Any]) -> ClaimCount:
-    # No id of a campaign holds a "#".
+    # Campaign ids contain no "#".
     campaign_id, user_id = row["pk"].split("#", 1)
     return ClaimCount(campaign_id, user_id, row["claim_count"], row["first_at_ms"])
 

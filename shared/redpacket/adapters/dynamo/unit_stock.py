@@ -1,8 +1,8 @@
-"""Which units of prizes are won, read on from a noted place, so that no read is of all units.
+"""Counter of won units that resumes from a stored position, so that no read covers all units.
 
-A won unit is won for ever, and units are handed out by number. So up to some number all are won but
-a few, and that is noted in DrawsTable. One call reads a bounded number of rows, notes how far it
-has come, and fails where more are left: the next call goes on there (docs/adr/0024).
+Units are won permanently and handed out by number. DrawsTable stores a number up to which all units
+but a few are won. A call reads a bounded number of rows, stores its position, and fails if more are
+left; the next call resumes there (docs/adr/0024).
 """
 
 from __future__ import annotations
@@ -18,30 +18,32 @@ from redpacket.domain.errors import Unavailable
 from redpacket.domain.lottery import UNITS_MAX, Prize, PrizeKind, PrizeStock, unit_share
 from redpacket.domain.packet import fate_partitions
 
-# What the condition of this module means.
 IS_BEHIND = "attribute_not_exists(pk) OR until_no < :until_no"
 
 ROWS_PER_CALL = 100_000
-"""About seventeen pages of DynamoDB's, and less than a second of a processor."""
+"""Rows for one call: about seventeen DynamoDB pages, and less than a second of CPU."""
 
 ROWS_PER_RUN = 200
-"""Rows that each partition is read of in any case, so that also the last prize makes progress."""
+"""Rows read from each partition in any case, so that the last prize progresses as well."""
 
 NOTED_MIN = 200
-"""After this many more units the place is stored again."""
+"""Additional units after which the position is stored again."""
 
 FREE_MAX = 5_000
-"""Free units below a place; each is looked up again by each call."""
+"""Maximum free units below a position; each call looks them up again."""
 
 _COUNTING = "the units that are won are being counted: ask again"
 
 _Fates = dict[int, Value | None]
-"""Units that have a row, with the fate of those of cash."""
+"""Units with a row; the value is the outcome of a cash prize's share."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Up to *until_no* every unit has a row but *free*; *refunded_count* went back unwon."""
+    """Position up to which every unit except *free* has a row.
+
+    *refunded_count* units were refunded without a winner.
+    """
 
     until_no: int = 0
     free: tuple[int, ...] = ()
@@ -50,7 +52,7 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """The rows in one partition of units *before* + 1 to *before* + *count*."""
+    """Units *before* + 1 to *before* + *count* in one partition."""
 
     table: str
     pk: str
@@ -60,7 +62,7 @@ class _Run:
 
 
 class UnitStock:
-    """Counts units for one call; what it may read is for all of its prizes together."""
+    """Counter for one call; its read limit covers all of the call's prizes."""
 
     def __init__(self, dynamo: Dynamo, draws_table: str, shares_table: str) -> None:
         self._dynamo = dynamo
@@ -69,7 +71,7 @@ class UnitStock:
         self._left = ROWS_PER_CALL
 
     def count(self, prize: Prize, day: str) -> PrizeStock:
-        """Return what is known of a prize's units. Raises Unavailable where more are to be read."""
+        """Return the state of a prize's units. Raises Unavailable if rows are left to read."""
         where = prize.campaign_id, prize.prize_id
         units = draw_keys.units(*where)["pk"]
         if prize.kind is PrizeKind.PACKET:
@@ -107,7 +109,7 @@ class UnitStock:
         return runs
 
     def _read(self, where: Row, runs: Sequence[_Run], key_of: Callable[[int], Row]) -> _Place:
-        """Return the place at the highest unit that has a row."""
+        """Return the position of the highest unit that has a row."""
         if self._left <= 0:
             raise Unavailable(_COUNTING)
         noted = self._find(where)
@@ -146,7 +148,7 @@ class UnitStock:
     def _look_again(
         self, table: str, numbers: Sequence[int], key_of: Callable[[int], Row]
     ) -> _Fates:
-        """Return those of the units that were free which have a row by now."""
+        """Return previously free units that now have a row."""
         row_keys = {tuple(key_of(no).values()): no for no in numbers}
         fates: _Fates = {}
         waiting = iter(key_of(no) for no in numbers)
@@ -179,7 +181,7 @@ class UnitStock:
 
 
 def _place_at(until_no: int, noted: _Place, fates: _Fates) -> _Place:
-    """Return the place at a unit up to which *noted* and *fates* know everything."""
+    """Return the position at a unit up to which *noted* and *fates* are complete."""
     until_no = max(until_no, noted.until_no)
     fresh = range(noted.until_no + 1, until_no)
     free = [no for no in (*noted.free, *fresh) if no not in fates]

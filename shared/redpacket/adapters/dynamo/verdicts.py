@@ -1,4 +1,4 @@
-"""The host's verdicts on users in AudienceTable, which a claim's own transaction checks."""
+"""The host's risk decisions on users in AudienceTable, checked in each claim's transaction."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from redpacket.adapters.dynamo import campaign_keys
 from redpacket.adapters.dynamo.client import Dynamo, Operation, Row, Value, check, merge
 from redpacket.domain.risk import Verdict, VerdictKind
 
-# What the condition of this module means.
 IS_NOT_DENIED = "attribute_not_exists(denied_until_ms) OR denied_until_ms <= :now_ms"
 
 
 class DynamoVerdicts:
-    """Implements Verdicts."""
+    """DynamoDB implementation of Verdicts."""
 
     def __init__(self, dynamo: Dynamo, audience_table: str) -> None:
         self._dynamo = dynamo
@@ -28,10 +27,10 @@ class DynamoVerdicts:
 
 
 def demand_verdict(table: str, user_id: str, now_ms: int) -> Operation:
-    """Return what lets a transaction through only for users who are not denied."""
+    """Return the check that fails a transaction for a denied user."""
     return check(table, campaign_keys.verdict(user_id), IS_NOT_DENIED, now_ms=now_ms)
 
 
 def denied_until_ms(row: Row | None) -> int:
-    """Read until when a user is denied; 0 without a verdict."""
+    """Return the end of a user's denial, or 0 if there is none."""
     return int(row.get("denied_until_ms", 0)) if row else 0

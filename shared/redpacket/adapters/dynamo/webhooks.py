@@ -1,4 +1,4 @@
-"""Webhooks, and the deliveries that wait for them, in WebhooksTable."""
+"""Webhooks and their waiting deliveries, in WebhooksTable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from redpacket.domain.events import EventType
 from redpacket.domain.webhooks import DEAD_KEPT_MS, Attempt, Delivery, SealedSecret, Webhook
 from redpacket.ports.events import COUNT_MAX
 
-# What the conditions of this module mean.
 HAS_VERSION_AS_SEEN = "webhook_version = :seen_version"
 HAS_FAILED_AS_OFTEN = "failure_count = :seen_count"
 IS_THERE = "attribute_exists(pk)"
@@ -22,7 +21,7 @@ _REMOVED_KEPT_S = 3_600
 
 
 class DynamoWebhooks:
-    """Implements WebhookBook."""
+    """DynamoDB implementation of WebhookBook."""
 
     def __init__(self, dynamo: Dynamo, table: str) -> None:
         self._dynamo = dynamo
@@ -90,7 +89,7 @@ class DynamoWebhooks:
 
 
 class DynamoWaitingList:
-    """Implements WaitingList: a row that is done keeps no event, and goes away by its end."""
+    """DynamoDB implementation of WaitingList; finished rows drop their event and expire."""
 
     def __init__(self, dynamo: Dynamo, table: str) -> None:
         self._dynamo = dynamo
@@ -149,7 +148,7 @@ class DynamoWaitingList:
         for start in range(0, len(named), KEYS_PER_READ):
             wanted = named[start : start + KEYS_PER_READ]
             rows += self._dynamo.get_many(self._table, wanted, is_strong=True)
-        # The list lags behind its rows: what has moved on since is not in it any more.
+        # The index lags behind the rows: skip rows that have moved on.
         found = [
             row
             for row in rows
@@ -162,7 +161,7 @@ class DynamoWaitingList:
     def _named(
         self, kind: str, webhook: str, until_ms: int | None, limit: int
     ) -> list[dict[str, str]]:
-        """Return the keys of the first rows of each partition of a list, the oldest first."""
+        """Return the keys of a list's oldest rows over all partitions."""
         bound = "" if until_ms is None else " AND work_at_ms <= :until_ms"
         named: list[tuple[int, str, str]] = []
         for shard in range(operator_keys.DELIVERY_SHARDS):

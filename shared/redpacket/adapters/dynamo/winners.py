@@ -1,4 +1,4 @@
-"""Winners in DrawsTable: the row of a unit says who won it, and what became of it."""
+"""Winners in DrawsTable: a unit's row has its winner and the operator's decision."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Operation, R
 from redpacket.domain.operators import Action
 from redpacket.domain.winners import Decision, Winner, WinnerStatus
 
-# What the conditions of this module mean.
 IS_UNDECIDED = "draw_id = :draw_id AND attribute_not_exists(winner_status)"
 
 
 class DynamoWinners:
-    """Implements Winners."""
+    """DynamoDB implementation of Winners."""
 
     def __init__(self, dynamo: Dynamo, draws_table: str, journal_table: str | None = None) -> None:
         self._dynamo = dynamo
         self._draws = draws_table
-        # Only who decides has it.
+        # Only the function that decides sets it.
         self._journal = journal_table
 
     def list_winners(
@@ -56,7 +55,7 @@ class DynamoWinners:
 
 
 def decide(draws_table: str, winner: Winner, decision: Decision) -> Operation:
-    """Return what notes a decision, which no later one replaces."""
+    """Return the update that stores a decision permanently."""
     return update(
         draws_table,
         draw_keys.unit(winner.campaign_id, winner.prize_id, winner.unit_no),
@@ -70,7 +69,7 @@ def decide(draws_table: str, winner: Winner, decision: Decision) -> Operation:
 
 
 def read_in_order(dynamo: Dynamo, table: str, row_keys: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return the rows of *row_keys* that exist, in that order, read strongly."""
+    """Return the existing rows of *row_keys* in that order, read strongly consistently."""
     rows = {
         (row["pk"], row["sk"]): row
         for start in range(0, len(row_keys), KEYS_PER_READ)
@@ -80,7 +79,7 @@ def read_in_order(dynamo: Dynamo, table: str, row_keys: Sequence[Row]) -> list[d
 
 
 def _winner_of(row: dict[str, Any]) -> Winner:
-    # Neither ids of campaigns nor of prizes hold a "#".
+    # Neither campaign ids nor prize ids contain "#".
     campaign_id, prize_id = row["pk"].removeprefix(draw_keys.UNITS_PREFIX).split("#")
     decision = None
     if "winner_status" in row:

@@ -1,7 +1,6 @@
 """Withdrawals in PaymentsTable, and the transactions that tie them to accounts.
 
-Each change names the attempt and the lease that it was judged by: a row that has moved on since
-refuses it (I6).
+Each change is conditional on the attempt and lease that the caller read (I6).
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ from redpacket.domain.withdrawals import (
 from redpacket.ports.accounts import Request
 from redpacket.ports.withdrawals import WithdrawalLimits
 
-# What the conditions of this module mean.
 IS_WITHIN_LIMITS = (
     "attribute_not_exists(withdrawn_count)"
     " OR withdrawn_count < :count_max AND withdrawn_fen <= :room_fen"
@@ -46,7 +44,7 @@ HAS_NOT_ENDED = "attribute_not_exists(ended_at_ms) AND attempt_no = :attempt"
 
 
 class DynamoWithdrawals:
-    """Implements WithdrawalBook."""
+    """DynamoDB implementation of WithdrawalBook."""
 
     def __init__(self, dynamo: Dynamo, payments_table: str, accounts_table: str) -> None:
         self._dynamo = dynamo
@@ -152,7 +150,7 @@ class DynamoWithdrawals:
             " outside_no = :outside_no, work_pk = :look, work_at_ms = :at_ms",
             f"{IS_AS_SEEN} AND {IS_NOT_STOPPED}",
             awaiting=WithdrawalStatus.AWAITING_CONFIRMATION,
-            # No query tells it, only the call did.
+            # Only the call returns it; queries do not.
             confirmation=found.confirmation or seen.confirmation,
             outside_no=found.outside_no,
             look=self._look_list(seen),
@@ -258,7 +256,7 @@ class DynamoWithdrawals:
     def _change(
         self, seen: Withdrawal, expression: str, condition: str, **named: Value
     ) -> Withdrawal | None:
-        """Change a row that is as it was *seen*, and return it."""
+        """Change the row if it is still as *seen*, and return it."""
         row = self._dynamo.change(
             update(
                 self._payments,

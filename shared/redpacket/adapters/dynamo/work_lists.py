@@ -1,4 +1,4 @@
-"""The sweep's work lists: the rows of PacketsTable and SharesTable in their indexes by_work."""
+"""Work lists of the sweep: rows of PacketsTable and SharesTable in their indexes by_work."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from redpacket.adapters.dynamo.client import Dynamo, update, values
 from redpacket.domain.claim import ShareRef
 from redpacket.ports.work_lists import Unreadable
 
-# What the conditions of this module mean.
 COMES_BEFORE = "work_at_ms < :until_ms"
 
 _work_at_ms = itemgetter("work_at_ms")
 
 
 class DynamoWorkLists:
-    """Implements WorkLists; *shards* are the part of each list that one sweep takes."""
+    """DynamoDB implementation of WorkLists; *shards* limits it to one sweep's part."""
 
     def __init__(
         self,
@@ -68,7 +67,7 @@ class DynamoWorkLists:
         )
 
     def _oldest(self, table: str, kind: str, until_ms: int, limit: int) -> list[dict[str, Any]]:
-        """Return the oldest rows of a work list: a fair share from each shard, and what is left.
+        """Return the oldest rows: a fair share from each shard, then spare capacity to full ones.
 
         All due packets of one sender are in one shard.
         """
@@ -88,5 +87,5 @@ class DynamoWorkLists:
         spare = limit - sum(len(rows) for rows in found.values())
         if full and spare >= len(full):
             found |= {shard: query(shard, fair + spare // len(full)) for shard in full}
-        # Where time runs out, no shard is the last one every time.
+        # Sort so that the same shard is not always last if time runs out.
         return sorted(chain(*found.values()), key=_work_at_ms)
