@@ -1,1 +1,1 @@
-"""One technology and one port each."""
+"""Implementations of the ports; each has one technology."""

@@ -1,4 +1,4 @@
-"""A chain of drand, on several endpoints, none of which is trusted."""
+"""Client of a drand chain over several untrusted endpoints."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from redpacket.ports.runtime import Journal
 
 _OK = 200
 _ANSWER_BYTES_MAX = 64 * 1024
-"""A round has some 500; an endpoint must not fill the function's memory."""
+"""Bytes of an answer; a round has about 500."""
 
 
 class DrandBeacon:
-    """Implements Beacon: asks endpoints in turn, and believes a right signature alone."""
+    """drand implementation of Beacon: tries endpoints in turn and verifies each signature."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class DrandBeacon:
         return None
 
     def _ask(self, url: str, round_no: int) -> bytes | None:
-        """Return what an endpoint says is the signature; None where it has no such round by now."""
+        """Return an endpoint's signature, or None if it does not have the round yet."""
         endpoint = Outgoing(
             f"{url.rstrip('/')}/{self._chain.chain_hash}/public/{round_no}",
             call_ms_max=self._call_ms_max,

@@ -1,4 +1,4 @@
-"""Asks the host's own risk control about one user: signed, and never for longer than 150 ms."""
+"""Signed call to the host's risk control, limited to 150 ms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OK = 200
 
 
 class RiskHook:
-    """Implements Hook. Signs as Standard Webhooks; their library is not in the crowd's layer."""
+    """HTTP implementation of Hook, signed as Standard Webhooks without their library."""
 
     def __init__(
         self, outgoing: Outgoing, secret: str, now_s: Callable[[], float] = time.time
@@ -28,7 +28,7 @@ class RiskHook:
         self._outgoing = outgoing
         self._key = b64decode(secret.removeprefix(_SECRET_PREFIX))
         self._now_s = now_s
-        # A name that is resolved slowly must not keep a taker waiting: sockets can't bound that.
+        # The thread bounds slow name resolution, which socket timeouts do not.
         self._thread = ThreadPoolExecutor(1)
 
     def ask(self, host_id: str) -> bool | None:

@@ -1,4 +1,4 @@
-"""What a reader takes a text for, by Unicode's table of look-alikes (UTS #39)."""
+"""Skeletons of texts by Unicode's table of confusable characters (UTS #39)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from functools import cache
 
 
 def skeleton_of(text: str) -> str:
-    """Put one character in place of all that look like it."""
+    """Return the text with one representative for all characters that look alike."""
     return "".join(map(_stand_in, unicodedata.normalize("NFKC", text)))
 
 
 @cache
 def _stand_in(letter: str) -> str:
-    # Imported here: it takes 0.1 s, and only who edits a profile needs it.
+    # Import lazily: it takes 0.1 s, and only profile edits need it.
     from confusable_homoglyphs.confusables import confusables_data
 
     alike, waiting = {letter}, [letter]
@@ -25,5 +25,5 @@ def _stand_in(letter: str) -> str:
 
 
 def _rank(letter: str) -> tuple[bool, bool, str]:
-    """Prefer a small Latin letter, then a large one: l for 1, I and |."""
+    """Prefer a lowercase Latin letter, then an uppercase one: l for 1, I and |."""
     return not "a" <= letter <= "z", not "A" <= letter <= "Z", letter

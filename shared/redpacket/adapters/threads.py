@@ -1,4 +1,4 @@
-"""Threads for calls that wait for AWS side by side."""
+"""Threads for concurrent AWS calls."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 THREADS = 10
-"""As many connections as botocore keeps open by itself; a call waits for most of its time."""
+"""Maximum threads: botocore's default number of open connections."""
 
 
 def in_threads(
     do: Callable[[Any], Any], items: Sequence[Any], *, threads: int = THREADS
 ) -> list[Any]:
-    """Return `do(item)` of every item, in order; raise the first error once all have ended."""
+    """Return `do(item)` for every item, in order; raise the first error after all have ended."""
     if len(items) <= 1:
         return [do(item) for item in items]
     with ThreadPoolExecutor(min(threads, len(items))) as pool:

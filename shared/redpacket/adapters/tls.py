@@ -1,8 +1,7 @@
-"""Whom a TLS connection trusts: certificate and host name are always verified.
+"""Trust settings of TLS connections; certificate and host name are always verified.
 
-A system's bundle of a hundred roots takes 20 to 30 ms of CPU to read, in each new process and for
-each new connection. AWS tells its users to trust the five roots of Amazon Trust Services; those
-take 1 ms. Any other host is verified against the system's bundle.
+The system's bundle of about a hundred roots takes 20 to 30 ms of CPU in each process and
+connection; the five roots of Amazon Trust Services, which AWS recommends, take 1 ms.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ from functools import cache
 from pathlib import Path
 
 AMAZON_ROOTS = Path(__file__).with_name("amazon_roots.pem")
-"""As in certifi's bundle, which `tests/contract/test_tls.py` compares."""
+"""Copy from certifi's bundle; `tests/contract/test_tls.py` compares them."""
 
 _AMAZON = ".amazonaws.com"
-"""Endpoints and ElastiCache. Not those of China (`.amazonaws.com.cn`), which other roots signed."""
+"""Suffix of AWS endpoints and ElastiCache. China (`.amazonaws.com.cn`) uses other roots."""
 
 
 def context_for(host: str, bundle: str = "") -> ssl.SSLContext:
-    """Return the context of a connection to *host*, which *bundle* replaces the roots of."""
+    """Return the TLS context for *host*; *bundle* replaces the default roots."""
     if not bundle and f".{host}".endswith(_AMAZON):
         bundle = str(AMAZON_ROOTS)
     return _context(bundle)
@@ -27,5 +26,5 @@ def context_for(host: str, bundle: str = "") -> ssl.SSLContext:
 
 @cache
 def _context(bundle: str) -> ssl.SSLContext:
-    # Without a file, OpenSSL reads the system's bundle, or SSL_CERT_FILE.
+    # Without a file, OpenSSL reads the system's bundle or SSL_CERT_FILE.
     return ssl.create_default_context(cafile=bundle or None)

@@ -1,1 +1,1 @@
-"""AWS's other services, and a light client for all of them."""
+"""AWS services other than DynamoDB, and a light client for all of them."""

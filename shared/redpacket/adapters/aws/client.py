@@ -1,7 +1,7 @@
-"""A small client of AWS services that speak JSON: DynamoDB, SQS and Secrets Manager.
+"""Small client of AWS services that use JSON: DynamoDB, SQS and Secrets Manager.
 
-It has the shape of boto3's clients (`client.get_item(TableName=...)`) as far as the adapters use
-it. botocore reads 1 MB of models before its first call, which is half of a first winner's start.
+It mimics the boto3 methods that the adapters use. botocore reads 1 MB of models before its first
+call, which would be half of a winner's cold start.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ _TARGETS = {
     "sqs": ("1.0", "AmazonSQS"),
     "secretsmanager": ("1.1", "secretsmanager"),
 }
-"""The version of the protocol, and what stands before the name of an operation."""
+"""Protocol version and operation prefix by service."""
 
-# What passes by itself is asked once more, after a while; as botocore's standard mode has it.
+# Retry transient errors once after a wait, as in botocore's standard mode.
 _OK, _BROKEN = 200, {500, 502, 503, 504}
 _BROKEN_WAIT_S, _BUSY_WAIT_S = 0.05, 1.0
 
 
 class _Exceptions:
-    """Those that an adapter names."""
+    """Exception classes that adapters refer to."""
 
     class ConditionalCheckFailedException(AwsRefused):
-        """The condition of a single write did not hold."""
+        """Failed condition of a single write."""
 
     class TransactionCanceledException(AwsRefused):
-        """*response* has the CancellationReasons, each with its Item."""
+        """Canceled transaction; *response* has the CancellationReasons."""
 
     class TransactionConflictException(AwsRefused):
-        """A transaction holds the row of a single write."""
+        """Conflict of a single write with a transaction."""
 
     class TransactionInProgressException(AwsRefused):
-        """An earlier try with the same token is not over."""
+        """Previous attempt with the same token that has not finished."""
 
 
 class AwsClient:
-    """A client of one service; connects at its first call. Several threads may share it.
+    """Thread-safe client of one service, which connects at its first call.
 
-    A call is tried twice. *keys* are asked for each time: the one that holds them may renew them.
+    It tries each call twice. *keys* is called for each request, because credentials may be renewed.
     """
 
     exceptions = _Exceptions
@@ -82,7 +82,7 @@ class AwsClient:
         return partial(self._call, method.title().replace("_", ""))
 
     def close(self) -> None:
-        """End the connections that are kept; the next call makes a new one."""
+        """Close idle connections; the next call makes a new one."""
         while self._idle:
             self._idle.pop().close()
 
@@ -90,7 +90,7 @@ class AwsClient:
 
     def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
         if operation == "TransactWriteItems":
-            # The same in all tries: one that follows a commit whose answer was lost succeeds.
+            # The token is the same in all tries, so a retry after a lost answer succeeds.
             arguments = {"ClientRequestToken": token_hex(16), **arguments}
         body = json.dumps(arguments, default=_base64_of).encode()
         wait_s = _BROKEN_WAIT_S
@@ -128,7 +128,7 @@ class AwsClient:
             if status == _OK:
                 raise AwsSilent(f"{operation}: an answer that is cut off") from error
         if status != _OK:
-            # Behind the name of its model; an older form has a URL after it.
+            # The code follows the model's name; an older form appends a URL.
             code = str(found.get("__type", status)).rpartition("#")[2].partition(":")[0]
             raise getattr(self.exceptions, code, AwsRefused)(operation, code, status, found)
         return found
@@ -150,7 +150,7 @@ class AwsClient:
         return answer.status, text
 
     def _find_idle(self) -> HTTPConnection | None:
-        with suppress(IndexError):  # of a list that other threads take from, too
+        with suppress(IndexError):  # other threads take from this list
             while True:
                 idle = self._idle.pop()
                 # The server sends nothing unasked, except when it closes the connection.
@@ -172,6 +172,6 @@ def _base64_of(value: bytes) -> str:
 
 
 def _with_bytes(found: dict[str, Any]) -> dict[str, Any]:
-    """Read a binary attribute's value; an item with an attribute of that name is left as it is."""
+    """Decode a binary attribute's value; leave items that have an attribute "B" unchanged."""
     value = found.get("B")
     return {"B": a2b_base64(value)} if len(found) == 1 and isinstance(value, str) else found

@@ -1,4 +1,4 @@
-"""The one place where AWS' errors become ours."""
+"""Translation of AWS errors into domain errors."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ PASSING = {
     "TransactionConflictException",
     "TransactionInProgressException",
 }
-"""Errors that pass by themselves; any other, like a missing permission, is a fault of ours."""
+"""Transient errors; any other, such as a missing permission, is a deployment error."""
 
 TOO_MANY, _SERVER_ERROR = 429, 500
 
 
 class AwsSilent(Exception):
-    """A service gave no answer that can be read, in all tries."""
+    """A service gave no readable answer in any try."""
 
 
 class AwsRefused(Exception):
@@ -55,21 +55,21 @@ class AwsRefused(Exception):
 
 @contextmanager
 def translated(who: str) -> Iterator[None]:
-    """Raise Unavailable where *who* fails and that passes; what does not pass flies as it is."""
+    """Raise Unavailable for transient failures of *who*; other errors propagate."""
     try:
         yield
     except _silences() as error:
         raise Unavailable(f"{who} does not answer") from error
     except _refusals() as error:
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        # SQS' older protocol puts its own name in front of a code.
+        # SQS's older protocol prefixes a code with its own name.
         code = error.response["Error"]["Code"].rpartition(".")[2]
         if code not in PASSING and status != TOO_MANY and status < _SERVER_ERROR:
             raise
         raise Unavailable(f"{who} is busy") from error
 
 
-# An error of botocore's can only come where it was imported, which costs what a grab need not pay.
+# Do not import botocore for its errors: they occur only if it is loaded, and grabs save the import.
 def _silences() -> tuple[type[Exception], ...]:
     botocore = sys.modules.get("botocore.exceptions")
     return (AwsSilent, botocore.BotoCoreError) if botocore else (AwsSilent,)

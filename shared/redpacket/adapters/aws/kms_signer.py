@@ -1,4 +1,4 @@
-"""A key of KMS that signs the heads of the log."""
+"""KMS key that signs the log's heads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from redpacket.adapters.aws.errors import translated
 
 
 class KmsSigner:
-    """Implements HeadSigner: ECDSA on P-256 over SHA-256."""
+    """KMS implementation of HeadSigner: ECDSA on P-256 with SHA-256."""
 
     def __init__(self, connect: Callable[[], Any], key_id: str) -> None:
         self._connect = connect

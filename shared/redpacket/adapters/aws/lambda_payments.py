@@ -1,4 +1,4 @@
-"""The payment function, as a function inside of the VPC asks it: it reaches gateways."""
+"""Client of the payment function, which reaches gateways from outside the VPC."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redpacket.domain.errors import Unavailable
 
 
 class LambdaPayments:
-    """Implements PacketPayments."""
+    """AWS implementation of PacketPayments."""
 
     def __init__(self, connect: Callable[[], Any], function: str) -> None:
         self._connect = connect
@@ -25,7 +25,7 @@ class LambdaPayments:
             )
             told = json.loads(answer["Payload"].read())
         if "FunctionError" in answer:
-            # Its own log says why; the client asks for the payment by its number.
+            # The payment function logs the reason; the client polls the payment by its number.
             raise Unavailable("the payment function failed")
         ordered: Mapping[str, Any] = told
         return ordered

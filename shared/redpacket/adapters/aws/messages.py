@@ -1,4 +1,4 @@
-"""The form of queue messages: an envelope around the name of a claim, and never an amount."""
+"""Payout queue messages: an envelope around a claim's name, without an amount."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ SETTLE = "settle_claim"
 
 
 def settle_message(ref: ShareRef, now_ms: int, request_id: str = "") -> dict[str, Any]:
-    """Return the message that asks to settle one claim; its id names the claim, not the sending.
+    """Return the message to settle one claim; its id depends only on the claim.
 
-    A first message also says who took the share, for the row that leads back to them, and by
-    which request, for the log.
+    A first message also has the claimer's host id and the request id.
     """
     message: dict[str, Any] = {
         "message_id": f"settle:{ref.packet_id}:{ref.share_no}",
         "kind": SETTLE,
         "version": 1,
-        # A message that is delayed says what was said before it.
+        # A delayed message keeps the time of the original one.
         "occurred_at_ms": ref.said_at_ms or now_ms,
         "body": {"packet_id": ref.packet_id, "share_no": ref.share_no},
     }

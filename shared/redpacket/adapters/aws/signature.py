@@ -1,4 +1,4 @@
-"""AWS' Signature Version 4: for a POST without a query, and for a GET that is signed in its URL."""
+"""AWS Signature Version 4 for POST requests without a query and for presigned GET URLs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ALGORITHM = "AWS4-HMAC-SHA256"
 
 
 class Keys(NamedTuple):
-    """What a request is signed with; *token* is empty for keys that don't expire."""
+    """AWS credentials; *token* is empty for permanent ones."""
 
     access_key: str
     secret_key: str
@@ -21,9 +21,9 @@ class Keys(NamedTuple):
 def signed(
     headers: dict[str, str], body: bytes, path: str, at: str, place: tuple[str, str], keys: Keys
 ) -> dict[str, str]:
-    """Return the *headers* and the signature's own.
+    """Return *headers* with the signature's headers.
 
-    *at* is like "20261231T235959Z", *place* is a region and a service in it.
+    *at* has the form "20261231T235959Z"; *place* is the region and service.
     """
     sent = {**headers, "X-Amz-Date": at}
     if keys.token:
@@ -44,7 +44,7 @@ def signed(
 def presigned(
     host: str, query: dict[str, str], life_s: int, at: str, place: tuple[str, str], keys: Keys
 ) -> str:
-    """Return the URL, without its scheme, that asks *host* for its root within *life_s*."""
+    """Return the URL, without scheme, of a GET of the root of *host*, valid for *life_s*."""
     credential = _credential(at, place)
     asked = {
         **query,

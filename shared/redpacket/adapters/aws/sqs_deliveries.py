@@ -1,4 +1,4 @@
-"""The queue of deliveries on SQS, and where records that can't be read are put aside."""
+"""SQS queues of webhook deliveries and of unreadable records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redpacket.domain.webhooks import Delivery
 
 
 class SqsDeliveries:
-    """Implements DeliveryQueue; connects at the first delivery."""
+    """SQS implementation of DeliveryQueue, which connects at first use."""
 
     def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:
         self._connect = connect
@@ -28,13 +28,13 @@ class SqsDeliveries:
 
 
 class SqsPutAside:
-    """Keeps a record for a person, in the form in which its function takes it again."""
+    """Queue that keeps a record for an operator, in the form in which its function can retry it."""
 
     def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:
         self._connect = connect
         self._queue_url = queue_url
 
     def __call__(self, record: Mapping[str, Any]) -> None:
-        """Put one record aside. Raises Unavailable."""
+        """Store one record. Raises Unavailable."""
         with translated("the queue of unread records"):
             put_messages(self._connect(), self._queue_url, [json.dumps({"Records": [record]})])

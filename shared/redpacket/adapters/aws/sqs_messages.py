@@ -1,4 +1,4 @@
-"""How messages are put into a queue of SQS: one by itself, several in batches."""
+"""Sending of messages to SQS, in batches if there are several."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from redpacket.domain.errors import Unavailable
 
 _MESSAGES_PER_CALL = 10
-"""SQS' own limit of a batch."""
+"""SQS's limit of messages in one batch."""
 
 
 def put_messages(
@@ -19,7 +19,7 @@ def put_messages(
     *,
     delay_s: int = 0,
 ) -> None:
-    """Put all of *bodies*, in order. Raises Unavailable where the queue took only some."""
+    """Send all *bodies* in order. Raises Unavailable if the queue rejects some."""
     options = {"DelaySeconds": delay_s} if delay_s else {}
     waiting = iter(bodies)
     while chunk := list(islice(waiting, _MESSAGES_PER_CALL)):

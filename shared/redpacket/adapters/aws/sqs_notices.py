@@ -1,4 +1,4 @@
-"""The queue of notices on SQS: what a gateway has told about, for the payment function to ask."""
+"""SQS queue of gateway callbacks, for the payment function to look up."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.gateway import Channel, Notice, NoticeKind
 
 _LENGTH_MAX = 128
-"""Above any gateway's numbers and ids."""
+"""Maximum length, which exceeds any gateway's numbers and ids."""
 
 
 class SqsNotices:
-    """Implements NoticeQueue; connects at the first notice."""
+    """SQS implementation of NoticeQueue, which connects at first use."""
 
     def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:
         self._connect = connect
@@ -41,7 +41,7 @@ def _message(channel: Channel, notice: Notice) -> dict[str, str]:
 
 
 def read_notice(body: str) -> tuple[Channel, Notice]:
-    """Return what a message is about. Raises InvalidRequest where it is not a notice."""
+    """Parse a message. Raises InvalidRequest if it is malformed."""
     try:
         message = json.loads(body)
     except (ValueError, RecursionError) as error:

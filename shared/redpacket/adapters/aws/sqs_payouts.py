@@ -1,4 +1,4 @@
-"""The payout queue and its dead letters on SQS."""
+"""Payout queue and its dead-letter queue on SQS."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redpacket.domain.claim import ShareRef
 
 
 class SqsPayouts:
-    """Implements PayoutQueue; connects at the first winner."""
+    """SQS implementation of PayoutQueue, which connects at first use."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class SqsPayouts:
 
 
 class SqsDeadLetters:
-    """Implements DeadLetters."""
+    """AWS implementation of DeadLetters."""
 
     def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:
         self._connect = connect

@@ -1,1 +1,1 @@
-"""Gateways of payments: WeChat Pay and the host's own wallet, each behind the same ports."""
+"""Payment gateways: WeChat Pay and the host's wallet."""

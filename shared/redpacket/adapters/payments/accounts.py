@@ -1,4 +1,4 @@
-"""Users' names at a gateway, like openids: sealed at rest, and compared by a keyed hash."""
+"""Encryption of users' names at a gateway, such as openids, with a keyed hash for comparison."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.gateway import OutsideAccount
 
 _TEXT_LENGTH_MIN = 43
-"""256 bits, if each character is one of 64."""
+"""Minimum characters of a key text: 256 bits if each character is one of 64."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccountKeys:
-    """The keys of all accounts: the last of *seal_keys* seals, each of them opens.
+    """Keys of all accounts; the last of *seal_keys* encrypts, and every one decrypts.
 
-    *hash_key* never changes: accounts are found by its hashes.
+    *hash_key* never changes, because accounts are found by its hashes.
     """
 
     seal_keys: Mapping[str, bytes] = field(repr=False)
@@ -31,13 +31,13 @@ class AccountKeys:
 
     @classmethod
     def of(cls, secret: str) -> Self:
-        """Read a JSON object of names and texts, such as `{"1": "<64 random characters>"}`.
+        """Parse a JSON object of named texts, such as `{"1": "<64 random characters>"}`.
 
-        The last text seals, each opens. The first one hashes for ever: never remove it, and never
-        put another one before it.
+        The last text encrypts and all decrypt. The first one derives the hash key: never remove it
+        or insert another before it.
         """
         texts = json.loads(secret)
-        # Messages must not tell what stands in place of a text: it may be one.
+        # Error messages must not include the value, which may be a secret.
         if not isinstance(texts, dict) or not texts or not all(map(_is_key, texts.values())):
             raise ValueError(f"account keys: texts of at least {_TEXT_LENGTH_MIN} characters")
         first = next(iter(texts.values()))
@@ -48,10 +48,10 @@ class AccountKeys:
 
 
 class Accounts:
-    """Seals the names of one gateway, which *context* tells apart from other gateways' names.
+    """Encryption of the names of one gateway, bound to *context*.
 
-    AES-SIV needs no nonce, and the same name is the same text: a write that is repeated changes
-    nothing. That tells no more than the hash beside it does.
+    AES-SIV is deterministic, so a repeated write changes nothing; equality leaks no more than the
+    hash.
     """
 
     def __init__(self, keys: AccountKeys, context: str) -> None:
@@ -60,7 +60,7 @@ class Accounts:
         self._hash_prefix = len(self._context).to_bytes(2) + self._context
 
     def seal(self, name: str) -> OutsideAccount:
-        """Return *name* as it may be stored."""
+        """Return *name* in storable form."""
         key_name = list(self._keys.seal_keys)[-1]
         sealed = AESSIV(self._keys.seal_keys[key_name]).encrypt(name.encode(), [self._context])
         return OutsideAccount(
@@ -68,7 +68,7 @@ class Accounts:
         )
 
     def open(self, account: OutsideAccount) -> str:
-        """Return the name of an account, which must not be logged."""
+        """Return an account's name, which must not be logged. Raises InvariantViolated."""
         key_name, _, sealed = account.sealed.partition(".")
         key = self._keys.seal_keys.get(key_name)
         name = None if key is None else _opened(key, sealed, self._context)
@@ -77,7 +77,7 @@ class Accounts:
         return name
 
     def hash_of(self, name: str) -> str:
-        """Return what compares names without telling them."""
+        """Return the keyed hash of a name."""
         return hmac.digest(self._keys.hash_key, self._hash_prefix + name.encode(), "sha256").hex()
 
 

@@ -1,4 +1,4 @@
-"""The embedding app's own wallet as a gateway; `docs/host-wallet.md` is what it must speak."""
+"""Host's wallet as a gateway; `docs/host-wallet.md` is its protocol."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FAILURES = frozenset({TransferState.REFUSED, TransferState.FAILED})
 
 
 class HostIn:
-    """Implements PaymentsIn."""
+    """Host wallet implementation of PaymentsIn."""
 
     channel = Channel.HOST
     merchant = Merchant("", "")
@@ -128,7 +128,7 @@ class HostIn:
 
 
 class HostOut:
-    """Implements PaymentsOut."""
+    """Host wallet implementation of PaymentsOut."""
 
     channel = Channel.HOST
 
@@ -141,7 +141,7 @@ class HostOut:
         self._accounts = accounts
 
     def details(self) -> str:
-        # A host's wallet knows by itself what it writes beside a transfer.
+        # The host's wallet writes its own transfer details.
         return ""
 
     def transfer(self, order: TransferOrder) -> TransferFound:
@@ -192,11 +192,11 @@ class HostOut:
 
 
 _NOTICE_KINDS = {NoticeKind.PAYMENT, NoticeKind.REFUND, NoticeKind.TRANSFER}
-"""The kinds that docs/host-wallet.md allows."""
+"""Kinds that docs/host-wallet.md allows."""
 
 
 class HostCallbacks:
-    """Implements Callbacks."""
+    """Host wallet implementation of Callbacks."""
 
     def __init__(self, client: HostClient) -> None:
         self._client = client
@@ -208,7 +208,7 @@ class HostCallbacks:
         if told is None:
             raise SignatureInvalid("a callback is not signed by the host")
         kind, data = str(told.get("type", "")).partition("."), told.get("data")
-        # An answer to a call is signed by the same secret: `payment.query.answer` is not a result.
+        # Answers to calls have the same secret: `payment.query.answer` is no callback.
         is_result = kind[0] in _NOTICE_KINDS and kind[2] and "." not in kind[2]
         if not is_result or not isinstance(data, dict) or not isinstance(data.get("number"), str):
             raise SignatureInvalid("a callback is of a kind that is not known here")

@@ -1,4 +1,4 @@
-"""Signed calls to the embedding app's own wallet: Standard Webhooks, both ways."""
+"""Signed calls to the host's wallet, with Standard Webhooks in both directions."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _TIMESTAMP_DIGITS_MAX = 12
 
 @dataclass(frozen=True, slots=True)
 class HostKeys:
-    """The secrets of both directions, so that nothing we sign comes back as the host's word."""
+    """Secrets of both directions, so that our signatures never pass as the host's."""
 
     call_secret: str = field(repr=False)
     result_secret: str = field(repr=False)
 
     @classmethod
     def of(cls, secret: str) -> Self:
-        """Read the JSON of the secret: `{"call_secret": "whsec_...", "result_secret": ...}`."""
+        """Parse the secret's JSON: `{"call_secret": "whsec_...", "result_secret": ...}`."""
         return cls(**json.loads(secret))
 
 
 class HostClient:
-    """Signs calls, and believes only answers that are signed for the very same call."""
+    """Client that signs calls and accepts only answers signed for the same call."""
 
     def __init__(self, keys: HostKeys, outgoing: Outgoing) -> None:
         self._calls = Webhook(keys.call_secret)
@@ -43,10 +43,10 @@ class HostClient:
         self._outgoing = outgoing
 
     def call(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the `data` of the wallet's answer; Unavailable where it is unknown.
+        """Return the `data` of the wallet's answer. Raises Unavailable if the outcome is unknown.
 
-        The type stands in the signed body, so that a call can't be replayed as another kind, and
-        the answer carries the call's id, so that it can't be another call's.
+        The signed body has the call's type, and the answer has its id, so neither can be replayed
+        for another call.
         """
         message_id, now = f"call_{secrets.token_hex(16)}", datetime.now(UTC)
         body = json.dumps({"type": kind, "data": data}, ensure_ascii=False)
@@ -70,7 +70,7 @@ class HostClient:
         return answered
 
     def verified(self, headers: Mapping[str, str], body: bytes) -> Mapping[str, Any] | None:
-        """Return what the wallet has signed within the last five minutes; None: it has not."""
+        """Return the message if the wallet signed it within the last five minutes, else None."""
         try:
             told = self._results.verify(body, dict(headers))
         except (WebhookVerificationError, ValueError):
@@ -79,7 +79,7 @@ class HostClient:
 
 
 def is_fresh(headers: Mapping[str, str], now_ms: int) -> bool:
-    """Say whether a message is at most five minutes from *now_ms*."""
+    """Return whether a message's time is within five minutes of *now_ms*."""
     timestamp = headers.get("webhook-timestamp", "")
     if not timestamp.isascii() or not timestamp.isdecimal():
         return False

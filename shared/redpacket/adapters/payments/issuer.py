@@ -1,7 +1,7 @@
-"""Tokens of our own issuer, for users who sign in by a gateway: RS256, keys that rotate.
+"""Issuer of RS256 tokens, with rotating keys, for users who sign in through a gateway.
 
-Who checks tokens keeps the published keys for two hours. So a new key is published three hours
-before it signs, and an old one stays published for as long as a token of it may live.
+Verifiers cache the published keys for two hours. A new key is therefore published three hours
+before it signs, and an old one stays published while its tokens may live.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _RSA_BITS = 2048
 _SUBJECT_KEY_BYTES = 32
 _SUBJECT_LENGTH = 40
 _MS_PER_S = 1_000
-# Before each subject, so that none is ever the subject of another issuer's user.
+# Keeps subjects apart from those of other issuers.
 _SUBJECT_PREFIX = "wechat|"
 
 
 @dataclass(frozen=True, slots=True)
 class IssuerKey:
-    """One key pair, and since when its public half is published."""
+    """Key pair with the time since which its public half is published."""
 
     kid: str
     private_key: str = field(repr=False)
@@ -50,7 +50,7 @@ class IssuerKey:
         return cls(f"{now_ms // _MS_PER_S}-{secrets.token_hex(4)}", text, now_ms)
 
     def loaded(self) -> rsa.RSAPrivateKey:
-        """Return the key pair itself."""
+        """Return the parsed key pair."""
         key = serialization.load_pem_private_key(self.private_key.encode(), password=None)
         assert isinstance(key, rsa.RSAPrivateKey)
         return key
@@ -58,7 +58,7 @@ class IssuerKey:
 
 @dataclass(frozen=True, slots=True)
 class IssuerKeys:
-    """All keys of an issuer, the oldest first; *subject_key* never changes, as no user's id may."""
+    """Keys of an issuer, oldest first; *subject_key* never changes, as users' ids depend on it."""
 
     keys: tuple[IssuerKey, ...]
     subject_key: bytes = field(repr=False)
@@ -70,7 +70,7 @@ class IssuerKeys:
 
     @classmethod
     def of(cls, secret: str) -> Self:
-        """Read what `text` wrote."""
+        """Parse the result of `text`."""
         read = json.loads(secret)
         subject_key = b64decode(read["subject_key"])
         keys = tuple(IssuerKey(**key) for key in read["keys"])
@@ -79,7 +79,7 @@ class IssuerKeys:
         return cls(keys, subject_key)
 
     def text(self) -> str:
-        """Return what a secret keeps."""
+        """Return the keys as JSON for a secret."""
         kept = {
             "keys": [asdict(key) for key in self.keys],
             "subject_key": b64encode(self.subject_key).decode(),
@@ -87,7 +87,7 @@ class IssuerKeys:
         return json.dumps(kept)
 
     def rotated(self, now_ms: int, new: IssuerKey) -> Self:
-        """Return these keys and a new one, without those that no living token names."""
+        """Return these keys plus *new*, without those that no living token refers to."""
         signs = self.signing(now_ms)
         kept = [
             key
@@ -99,13 +99,13 @@ class IssuerKeys:
         return type(self)((*kept, new), self.subject_key)
 
     def signing(self, now_ms: int) -> IssuerKey:
-        """Return the newest key that everybody has had the time to fetch."""
+        """Return the newest key that all verifiers have had time to fetch."""
         ready = [k for k in self.keys if now_ms >= k.published_at_ms + PUBLISHED_AHEAD_MS]
-        # The first key of all: no one can have fetched the keys before it was there.
+        # With the first key, no verifier can have cached an earlier set.
         return ready[-1] if ready else self.keys[0]
 
     def jwks(self) -> dict[str, Any]:
-        """Return the public halves."""
+        """Return the public halves as a JWK set."""
         return {
             "keys": [
                 {
@@ -120,7 +120,7 @@ class IssuerKeys:
 
 
 class Rs256Tokens:
-    """Implements TokenIssuer. Its tokens have no scope: a gateway makes no one an operator."""
+    """JWT implementation of TokenIssuer; tokens have no scope, so none is an operator's."""
 
     def __init__(self, keys: IssuerKeys, *, url: str, audience: str, life_ms: int) -> None:
         if not 0 < life_ms <= TOKEN_LIFE_MS_MAX:
@@ -150,9 +150,9 @@ class Rs256Tokens:
 
 
 def issuer_files(url: str, keys: IssuerKeys) -> dict[str, str]:
-    """Return the files that stand under the issuer's *url*, by their paths.
+    """Return the issuer's static files by path below *url*.
 
-    They are static: an HTTP API reads them when it is made, so that it can't serve them itself.
+    They are static because an HTTP API reads them when it is created and cannot serve them itself.
     """
     configuration = {
         "issuer": url,

@@ -1,4 +1,4 @@
-"""HTTP to an address that somebody configured: a global one, resolved once, no redirects."""
+"""HTTP client for configured addresses that prevents requests to private networks (SSRF)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Resolve = Callable[[str, int], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What came back; names of headers in lower case."""
+    """HTTP response; header names are lowercase."""
 
     status: int
     headers: Mapping[str, str]
@@ -37,10 +37,10 @@ def _resolve(host: str, port: int) -> list[str]:
 
 
 class Outgoing:
-    """Sends requests to one URL.
+    """HTTP client of one URL.
 
-    A name is resolved once for each request, and the address that was looked at is the one that is
-    connected to: a name that changes in between can't lead inside. Redirects are not followed.
+    It resolves the name once for each request and connects to the checked address, so that DNS
+    changes cannot lead inside. It does not follow redirects.
     """
 
     def __init__(
@@ -67,11 +67,11 @@ class Outgoing:
         self._resolve = resolve
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
-        """Post and return the answer; Unavailable without one."""
+        """Send a POST. Raises Unavailable without an answer."""
         return self._send("POST", self._path, body, headers)
 
     def get(self, query: str) -> HttpAnswer:
-        """Ask with a query string, which may hold a secret and is not told to anybody."""
+        """Send a GET; *query* may contain a secret and is never logged. Raises Unavailable."""
         return self._send("GET", f"{self._path}?{query}", None, {})
 
     def _send(
@@ -88,7 +88,7 @@ class Outgoing:
                 given.begin()
                 answer = _read(given, self._answer_bytes_max)
         except (OSError, HTTPException, ValueError):
-            # Its words may tell the query; the one below tells nothing.
+            # Drop the error, whose text may contain the query.
             answer = None
         finally:
             if connection is not None:
@@ -114,14 +114,14 @@ class Outgoing:
     def _address(self) -> str:
         addresses = self._resolve(self._host, self._port)
         for address in addresses:
-            # All of them: which one is first is for others to choose.
+            # Check all addresses, because others control their order.
             if not self._allows_private and not _is_global(address):
                 raise OSError("not a global address")
         return addresses[0]
 
 
 _TRANSLATED = (
-    ip_network("64:ff9b::/96"),  # NAT64: the rest is an address of IPv4, perhaps a private one
+    ip_network("64:ff9b::/96"),  # NAT64: the rest is an IPv4 address, perhaps a private one
     ip_network("64:ff9b:1::/48"),
     ip_network("2002::/16"),  # 6to4
     ip_network("2001::/32"),  # Teredo
@@ -137,14 +137,14 @@ def _is_global(address: str) -> bool:
 
 
 class _ReadUntil(RawIOBase):
-    """A socket as an answer reads it, to a deadline: also headers may come byte by byte."""
+    """Socket reader with an overall deadline, also for headers that arrive byte by byte."""
 
     def __init__(self, connected: socket.socket, deadline_s: float) -> None:
         self._socket = connected
         self._deadline_s = deadline_s
 
     def makefile(self, _mode: str) -> BufferedReader:
-        """Return what `HTTPResponse` reads."""
+        """Return the reader for `HTTPResponse`."""
         return BufferedReader(self)
 
     def readable(self) -> bool:
@@ -159,7 +159,7 @@ class _ReadUntil(RawIOBase):
 
 
 def _read(answer: HTTPResponse, bytes_max: int) -> HttpAnswer:
-    """Read an answer to its end. Raises ValueError for one that is too long."""
+    """Read an answer to its end. Raises ValueError if it exceeds *bytes_max*."""
     body = bytearray()
     while chunk := answer.read1(_CHUNK_BYTES):
         body += chunk

@@ -1,4 +1,4 @@
-"""Whom a request may pay: at the host's wallet a user is who their token says."""
+"""Payees of a request: at the host's wallet, only the token's user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from redpacket.ports.withdrawals import Payee, Payees
 
 
 class TokenPayees:
-    """Implements Payees for the one user who asks; accounts elsewhere are those they bound."""
+    """Implementation of Payees for one user; accounts at other gateways are the bound ones."""
 
     def __init__(self, user: Person, host_accounts: Accounts, bound: Payees) -> None:
         self._user = user

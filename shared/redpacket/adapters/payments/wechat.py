@@ -37,14 +37,14 @@ _REFUNDS = "/v3/refund/domestic/refunds"
 _TRANSFERS = "/v3/fund-app/mch-transfer/transfer-bills"
 _MS_PER_S = 1_000
 
-# Codes differ between the gateway's own pages: with and without the second underscore.
+# The gateway's documentation has codes with and without the second underscore.
 _NO_ORDER = frozenset({"ORDER_NOT_EXIST", "ORDERNOTEXIST"})
 _TAKES_NOTHING = frozenset(
     {"ORDERPAID", "ORDER_PAID", "ORDER_CLOSED", "ORDERCLOSED", "OUT_TRADE_NO_USED"}
 )
 _ORDER_STATES = {
     "SUCCESS": OrderState.PAID,
-    # Paid, then given back: the transaction is there all the same.
+    # Paid and then refunded: the transaction still exists.
     "REFUND": OrderState.PAID,
     "NOTPAY": OrderState.UNPAID,
     "USERPAYING": OrderState.UNPAID,
@@ -53,7 +53,7 @@ _ORDER_STATES = {
 _REFUND_STATES = {
     "SUCCESS": RefundState.SUCCEEDED,
     "PROCESSING": RefundState.PROCESSING,
-    # The payer's bank sent it back; the merchant's console can still bring it to an end.
+    # The payer's bank rejected it; an operator can still complete it in the merchant's console.
     "ABNORMAL": RefundState.PROCESSING,
     "CLOSED": RefundState.FAILED,
 }
@@ -78,12 +78,12 @@ _REFUSALS = {
     "NO_AUTH": Refusal.OTHER,
     "APPID_MCHID_NOT_MATCH": Refusal.OTHER,
 }
-"""All others are unknown outcomes: the gateway adds codes, and asks that none is guessed at."""
+"""Refusals; all other codes are unknown outcomes, because the gateway adds codes."""
 
 
 @dataclass(frozen=True, slots=True)
 class OrderSettings:
-    """What each order says besides its own: where the gateway tells us, what the payer reads."""
+    """Settings that all orders share."""
 
     notify_url: str
     description: str
@@ -91,18 +91,18 @@ class OrderSettings:
 
 @dataclass(frozen=True, slots=True)
 class TransferSettings:
-    """What each transfer says besides its own; the gateway wants what a scene must report."""
+    """Settings that all transfers share, with the reports that the gateway requires for a scene."""
 
     notify_url: str
     scene_id: str
     remark: str
     report_infos: tuple[tuple[str, str], ...]
-    """Pairs of a type and a content, like ("活动名称", "新会员有礼")."""
+    """Pairs of type and content, such as ("活动名称", "新会员有礼")."""
     perception: str = ""
 
 
 class WeChatIn:
-    """Implements PaymentsIn."""
+    """WeChat Pay implementation of PaymentsIn."""
 
     channel = Channel.WECHAT
 
@@ -239,7 +239,7 @@ class WeChatIn:
 
 
 class WeChatOut:
-    """Implements PaymentsOut."""
+    """WeChat Pay implementation of PaymentsOut."""
 
     channel = Channel.WECHAT
 
@@ -266,7 +266,7 @@ class WeChatOut:
     def transfer(self, order: TransferOrder) -> TransferFound:
         answer = self._client.post(*self._request(order))
         if answer.code == "ALREADY_EXISTS":
-            # It was carried out; how it stands, a query says.
+            # The transfer was accepted earlier; a query returns its state.
             return TransferFound(TransferState.PROCESSING)
         if not answer.is_ok:
             if refusal := _REFUSALS.get(answer.code):
@@ -306,7 +306,7 @@ class WeChatOut:
         if told["perception"]:
             body["user_recv_perception"] = told["perception"]
         if order.authorization_no is not None:
-            # The consent names the payee, and what becomes of it is asked for.
+            # The consent identifies the payee, and the result is polled.
             return f"{_TRANSFERS}/transfer", body | {"out_authorization_no": order.authorization_no}
         return _TRANSFERS, body | {
             "openid": self._accounts.open(order.payee),
@@ -339,7 +339,7 @@ def _unknown(answer: Answer) -> Unavailable:
 
 
 def _of(states: Mapping[str, Any], answer: Answer, name: str) -> Any:  # noqa: ANN401 - one of several enums
-    """Return our word for the gateway's; a word that it has added since is an unknown outcome."""
+    """Return our state for the gateway's; an unknown one raises Unavailable."""
     word = answer.body.get(name)
     if not isinstance(word, str) or word not in states:
         raise Unavailable(f"the gateway answered a {name} that is not known here")

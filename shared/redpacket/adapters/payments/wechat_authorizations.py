@@ -1,4 +1,4 @@
-"""WeChat users' consent to transfers without a tap (用户授权免确认)."""
+"""WeChat users' consent to transfers without confirmation (用户授权免确认)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STATES = {
 
 
 class WeChatAuthorizations:
-    """Implements Authorizations."""
+    """WeChat Pay implementation of Authorizations."""
 
     def __init__(
         self, client: WeChatClient, accounts: Accounts, *, notify_url: str, scene_id: str
@@ -48,7 +48,7 @@ class WeChatAuthorizations:
     def query(self, authorization_no: str) -> AuthorizationFound:
         answer = self._client.get(f"{_by(authorization_no)}?is_display_authorization=true")
         if answer.code in {"INVALID_REQUEST", "PARAM_ERROR"}:
-            # The display may be for active consents only; the state is known without it.
+            # The display may exist only for active consents; query without it.
             answer = self._client.get(_by(authorization_no))
         if answer.code == "NOT_FOUND":
             return AuthorizationFound(AuthorizationState.NOT_FOUND)

@@ -1,4 +1,4 @@
-"""WeChat Pay's bill files: what moved on a day, checked against the hash that was signed."""
+"""WeChat Pay's daily statements, checked against their signed hash."""
 
 from __future__ import annotations
 
@@ -13,31 +13,30 @@ from redpacket.domain.gateway import BILL_ZONE, BillKind, BillLine, bill_day_sta
 
 _ZONE = timezone(BILL_ZONE)
 _MS_PER_S = 1_000
-# Bills are made from nine on, and are there at ten; so long after, a bill that is not there has
-# nothing in it.
+# Statements are complete at 10:00; one that is missing four hours later has no lines.
 _SURELY_MADE_AFTER_MS = (24 + 14) * 60 * 60 * _MS_PER_S
 _NO_BILL = "NO_STATEMENT_EXIST"
 _BEING_MADE = "STATEMENT_CREATING"
-# Each field begins with one of these, so that a comma in a text separates nothing.
+# Each field starts with it, so a comma inside a text separates nothing.
 _MARK = "`"
 _CENTS = 2
 
 
 class BillReader:
-    """Reads the bills of one merchant."""
+    """Reader of one merchant's statements."""
 
     def __init__(self, client: WeChatClient, now_ms: Callable[[], int]) -> None:
         self._client = client
         self._now_ms = now_ms
 
     def trades(self, day: str) -> list[BillLine] | None:
-        """Return the payments and refunds of a day; None where there is no bill yet."""
+        """Return a day's payments and refunds, or None if the statement does not exist yet."""
         path = f"/v3/bill/tradebill?bill_date={_date(day)}&bill_type=ALL"
         rows = self._rows(day, path)
         return None if rows is None else [_trade(row) for row in rows]
 
     def transfers(self, day: str) -> list[BillLine] | None:
-        """Return the transfers of a day; None where there is no bill yet."""
+        """Return a day's transfers, or None if the statement does not exist yet."""
         path = f"/v3/bill/fundflowbill?bill_date={_date(day)}&account_type=OPERATION"
         rows = self._rows(day, path)
         if rows is None:
@@ -65,7 +64,7 @@ class BillReader:
 
 
 def _read(content: bytes) -> Iterator[dict[str, str]]:
-    """Yield each line of money by the names of the header; the summary is counted against them."""
+    """Yield the rows by header name. Raises Unavailable if fields or the summary are missing."""
     lines = content.decode("utf-8-sig").splitlines()
     if not lines:
         raise Unavailable("a bill file is empty")
@@ -78,7 +77,7 @@ def _read(content: bytes) -> Iterator[dict[str, str]]:
             raise Unavailable("a line of a bill file has other fields than its header")
         rows += 1
         yield dict(zip(names, fields, strict=True))
-    # After the lines come the summary's own header and its one line.
+    # The summary has a header and one line.
     if len(lines) != rows + 3:
         raise Unavailable("a bill file does not end with its summary")
 
@@ -100,7 +99,6 @@ def _transfer(row: dict[str, str]) -> BillLine:
 
 
 def _fen(yuan: str) -> int:
-    """Return an amount of a bill in fen, exactly."""
     whole, _, rest = yuan.partition(".")
     cents = rest.ljust(_CENTS, "0")
     digits = whole + cents

@@ -1,4 +1,4 @@
-"""What WeChat Pay sends to us: verified, decrypted, and read as a notice."""
+"""Verification and parsing of WeChat Pay's callbacks."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _KINDS = {
         *(NoticeKind.AUTHORIZATION, "out_authorization_no", "authorization_id"),
     ),
 }
-"""By the prefix of an event's type: its kind, and the fields of both numbers."""
+"""Kind and names of both numbers, by the prefix of the event's type."""
 
 
 class WeChatCallbacks:
-    """Implements Callbacks."""
+    """WeChat Pay implementation of Callbacks."""
 
     def __init__(self, client: WeChatClient) -> None:
         self._client = client
 
     def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> Notice:
         given = {name: headers.get(name, "") for name in _HEADERS}
-        # The library would fetch certificates for a serial that it does not know, and fails at one
-        # that is not a number; it accepts a callback of any age.
+        # The library would fetch certificates for an unknown serial, fail on a malformed one, and
+        # accept callbacks of any age.
         public_key_id = self._client.merchant.public_key_id
         if not hmac.compare_digest(given["wechatpay-serial"].encode(), public_key_id.encode()):
             raise SignatureInvalid("a callback names a key that is not configured")
@@ -52,7 +52,7 @@ class WeChatCallbacks:
             raise SignatureInvalid("a callback is of a kind that is not known here")
         notice_kind, number_name, outside_name = _KINDS[kind]
         number = resource.get(number_name)
-        # Public clients of WeChat Pay disagree about the name.
+        # Public WeChat Pay clients disagree about the name.
         mch_id = resource.get("mchid", resource.get("mch_id"))
         if mch_id != self._client.merchant.mch_id or not number:
             raise SignatureInvalid("a callback is for another merchant")

@@ -1,4 +1,4 @@
-"""Calls of WeChat Pay's API v3, by the library wechatpayv3 in its public-key mode."""
+"""Client of WeChat Pay's API v3, on wechatpayv3 in public-key mode."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from redpacket.domain.errors import Unavailable
 
 WECHAT_PAY = "https://api.mch.weixin.qq.com"
 _OK, _REFUSED, _BROKEN = 200, 400, 500
-# A connection is there in milliseconds, or not at all.
+# A connection is ready within milliseconds or not at all.
 _CONNECT_SHARE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class WeChatMerchant:
-    """What WeChat gives a merchant: names, and the keys of the secret that holds them."""
+    """WeChat's merchant settings and keys, from a secret."""
 
     mch_id: str
     app_id: str
@@ -34,35 +34,36 @@ class WeChatMerchant:
 
     @classmethod
     def of(cls, secret: str) -> Self:
-        """Read the JSON of the secret, an object of these fields."""
+        """Parse the secret's JSON object."""
         return cls(**json.loads(secret))
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the gateway answered; of a refusal only its code, for nothing proves who wrote it."""
+    """Gateway's answer; use only the code of a refusal, because its signature is not verified."""
 
     status: int
     body: Mapping[str, Any] = field(repr=False)
 
     @property
     def is_ok(self) -> bool:
-        """Say whether the gateway did what it was asked; it has signed that."""
+        """Return whether the gateway accepted the request; such answers are signed."""
         return self.status < _REFUSED
 
     @property
     def code(self) -> str:
-        """The gateway's name of a refusal, "" where it gave none."""
+        """Refusal code of the gateway, or ""."""
         code = self.body.get("code", "")
-        # What a log may carry: no code of the gateway is longer, or has other letters.
+        # Restrict it to what may be logged: the gateway's codes are shorter and have only these
+        # letters.
         is_code = isinstance(code, str) and code.isascii() and code.replace("_", "").isalnum()
         return code[:64] if not self.is_ok and is_code else ""
 
 
 class WeChatClient:
-    """Signs requests, checks the signatures of answers, and keeps silent about both.
+    """Client that signs requests and verifies answers.
 
-    It is given no logger: the library would write bodies, openids among them.
+    It passes no logger to the library, which would log bodies with openids.
     """
 
     def __init__(
@@ -87,15 +88,15 @@ class WeChatClient:
         _point_at(self._pay, gateway_url)
 
     def get(self, path: str) -> Answer:
-        """Ask the gateway; Unavailable where its answer is unknown."""
+        """Query the gateway. Raises Unavailable if the answer is unknown."""
         return self._read(*self._request(path, RequestType.GET, None))
 
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Answer:
-        """Tell the gateway to do something; Unavailable where it is unknown whether it did."""
+        """Send a command to the gateway. Raises Unavailable if its outcome is unknown."""
         return self._read(*self._request(path, RequestType.POST, body))
 
     def download(self, url: str) -> bytes:
-        """Return a file that the gateway named; it carries no signature, so compare its hash."""
+        """Return a file that the gateway named; it is unsigned, so compare its hash."""
         if not url.startswith(f"{self._url}/"):
             raise Unavailable("the gateway names a file of another host")
         status, content = self._request(
@@ -106,12 +107,12 @@ class WeChatClient:
         return content.encode() if isinstance(content, str) else content
 
     def sign(self, *lines: str) -> str:
-        """Return the signature that the payer's client shows WeChat."""
+        """Return the signature that the payer's client passes to WeChat."""
         signature: str = self._pay.sign(list(lines))
         return signature
 
     def open_callback(self, headers: Mapping[str, str], body: bytes) -> Mapping[str, Any] | None:
-        """Return a callback's event with its resource decrypted; None where anything is wrong."""
+        """Return a verified callback with its resource decrypted, or None."""
         try:
             event = self._pay.callback(dict(headers), body)
         except Exception:  # noqa: BLE001 - a library that reads what anybody sends
@@ -127,13 +128,13 @@ class WeChatClient:
         is_signed: bool = True,
     ) -> tuple[int, str | bytes]:
         answered: tuple[int, str | bytes] | None = None
-        # All kinds of errors, whose words may tell a body or an address with a secret in it.
+        # Drop the error, whose text may contain a body or a URL with a secret.
         with suppress(Exception):
             answered = self._pay._core.request(  # noqa: SLF001 - what its maintainer advises
                 path, method=method, data=body, skip_verify=not is_signed
             )
         if answered is None:
-            # Raised here, where no other error's words hang on to it.
+            # Raise outside the handler so that no other error is attached.
             raise Unavailable("the gateway's answer is unknown")
         return answered
 
@@ -152,9 +153,9 @@ class WeChatClient:
 
 
 def _point_at(pay: WeChatPay, gateway_url: str) -> None:
-    """Let the library call *gateway_url*; it has no setting for that."""
+    """Set the library's gateway URL, for which it has no setting."""
     core = pay._core  # noqa: SLF001 - the one place that knows
     if not hasattr(core, "_gate_way"):
-        # Else a test's requests would go to the real gateway.
+        # Otherwise tests would call the real gateway.
         raise RuntimeError("wechatpayv3 keeps the gateway's address under another name")
     core._gate_way = gateway_url  # noqa: SLF001

@@ -1,4 +1,4 @@
-"""Whose openid a code of WeChat belongs to."""
+"""Exchange of a WeChat authorization code for an openid."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ WECHAT_API = "https://api.weixin.qq.com"
 
 
 class CodeKind(StrEnum):
-    """Where clients get their codes; the value is the path that takes them."""
+    """Source of authorization codes; the value is the path that accepts them."""
 
     OFFICIAL_ACCOUNT = "/sns/oauth2/access_token"
     MINI_PROGRAM = "/sns/jscode2session"
 
 
 class WeChatLogin:
-    """Implements Logins. *outgoing* leads to the path of *kind*."""
+    """WeChat implementation of Logins; *outgoing* leads to the path of *kind*."""
 
     def __init__(
         self, merchant: WeChatMerchant, accounts: Accounts, outgoing: Outgoing, kind: CodeKind

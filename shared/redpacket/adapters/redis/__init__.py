@@ -1,1 +1,1 @@
-"""The cache: Valkey or Redis, one server or a cluster."""
+"""Cache on Valkey or Redis, with one server or a cluster."""

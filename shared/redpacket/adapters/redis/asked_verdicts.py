@@ -1,4 +1,4 @@
-"""What the host's risk control said of users, on Redis or Valkey: one small key each."""
+"""Cached decisions of the host's risk control, one key for each user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _ALLOWED, _DENIED = "allow", "deny"
 
 
 class RedisAskedVerdicts(Cache):
-    """Implements AskedVerdicts."""
+    """Implementation of AskedVerdicts on Redis or Valkey."""
 
     def find(self, user_id: str) -> bool | None:
         found = self.ask("GET", keys.asked_verdict(user_id))

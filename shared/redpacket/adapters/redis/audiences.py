@@ -1,4 +1,4 @@
-"""The lists of users of campaigns on Redis or Valkey: one hash per part, beside its quotas."""
+"""Audience lists on Redis or Valkey: one hash for each bucket, in the slot of its users' quotas."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from redpacket.adapters.redis.connect import Cache, Script
 from redpacket.domain.campaign import audience_bucket
 
 _LIFE_MS = 10 * 60 * 1000
-"""A part that missed an edit, because the cache lost its tail in a failover, is read again."""
+"""Lifetime of a bucket, after which edits that a failover lost are read again."""
 
 _USERS_PER_LOAD = 1_000
-"""ElastiCache Serverless takes 3,999 arguments a script."""
+"""Users in one script call; ElastiCache Serverless allows 3,999 arguments."""
 
 
 class RedisAudiences(Cache):
-    """Implements AudienceCache."""
+    """Implementation of AudienceCache on Redis or Valkey."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(client)

@@ -1,4 +1,4 @@
-"""The claim cache on Redis or Valkey: one hash per packet, one script per move."""
+"""Claim cache on Redis or Valkey: one hash for each packet, one script for each operation."""
 
 from __future__ import annotations
 
@@ -23,45 +23,45 @@ from redpacket.domain.claim import (
 from redpacket.domain.packet import Packet, PacketStatus, part_id, part_size
 
 STATE = "#"
-"""The field of a packet's hash for its state (lua/lib/state.lua); all others are users."""
+"""Field of a packet's state (lua/lib/state.lua); all other fields are users."""
 
 _GATED = "!"
-"""Follows the terms of a packet that has rules."""
+"""Mark of a packet with rules, after its terms."""
 _FORGETFUL = "?"
-"""Follows the terms, and that, of a part whose notes may be lost."""
+"""Mark of a shard whose notes may be lost, after the other marks."""
 
 _EMPTIED = "E"
 _REFUSED_BY_LETTER = {_EMPTIED: GrabStatus.PACKET_EMPTIED, "C": GrabStatus.PACKET_EXPIRED}
 
 _KEEP_AFTER_EXPIRY_MS = 24 * 3600 * 1000
-"""Latecomers of a day are answered without the ledger; then the key goes, and a load brings it.
+"""Milliseconds for which the cache answers latecomers; afterwards the ledger reloads the key.
 
-The scripts tell by what is left of the key's life whether the packet has ended (lua/lib/open.lua).
+The scripts derive the packet's end from the key's remaining life (lua/lib/open.lua).
 """
 
 _SENT, _TOLD = "sent", "told"
-"""How a load proves that the hash has every taker (lua/packet_load.lua)."""
+"""Proofs in a load that the hash has every claimer (lua/packet_load.lua)."""
 
 _CERTAIN_S = 1.0
-"""So long a process believes that a packet's hash has every taker."""
+"""Seconds for which a process trusts that a packet's hash has every claimer."""
 
 _LIFE_S = 10.0
-"""So long a process believes in a life of the server that some packet's sign has proved."""
+"""Seconds for which a process trusts a server's life that a packet's mark has proved."""
 
 _REMEMBERED_MAX = 1_000
 
 _PAIRS_PER_LOAD = 1_000
-"""ElastiCache Serverless takes 3,999 arguments a script."""
+"""Pairs in one script call; ElastiCache Serverless allows 3,999 arguments."""
 
 _SEEN_OPEN_S = 0.1
-"""So long after a claim the next one goes to the script at once, which checks everything."""
+"""Seconds after a claim in which the next one skips the read; the script checks everything."""
 
 _SEEN_MAX = 1_000
 """Packets that a process remembers as open: about 300 KB."""
 
 
 class _Head(NamedTuple):
-    """What a claim's outcome says of its packet; *at_s* is when it handed out a share."""
+    """Packet data for a claim's outcome; *at_s* is the time of the last claim."""
 
     terms: str
     is_gated: bool = False
@@ -70,7 +70,7 @@ class _Head(NamedTuple):
 
 
 class RedisClaims(Cache):
-    """Implements PartCache."""
+    """Implementation of PartCache on Redis or Valkey."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(client)
@@ -92,9 +92,9 @@ class RedisClaims(Cache):
             if outcome.share_no is not None:
                 self._note_open(packet_id, seen, outcome, now_s)
                 return outcome
-            # A refusal is told from the state as it is, with its marks.
+            # A refusal needs the current state with its marks.
             self._seen_open.pop(packet_id, None)
-        # The crowd loses, and one native read is cheaper than any script: ADR 0002.
+        # Most of a crowd loses, and one native read is cheaper than any script (ADR 0002).
         state, owned_no = self.ask("HMGET", keys.claim_cache(packet_id), STATE, user_id)
         letter = str(state)[0] if state else ""
         terms, marks = read_terms(str(state)) if state else ("", "")
@@ -117,16 +117,16 @@ class RedisClaims(Cache):
         return outcome
 
     def _doubted(self, packet_id: str, user_id: str, outcome: GrabOutcome) -> GrabOutcome:
-        """Return a script's answer, with doubt whether its refusal missed a claim of the user.
+        """Return the script's outcome; mark it uncertain if the cache may lack a claim of the user.
 
-        A packet is emptied also while a number that came back is not offered yet.
+        A packet also counts as emptied while a returned number is not offered yet.
         """
         if outcome.status is not GrabStatus.PACKET_EMPTIED or not outcome.is_certain:
             return outcome
         return replace(outcome, is_certain=self.knows_takers(packet_id, user_id))
 
     def _is_whole(self, packet_id: str, marks: str, now_s: float) -> bool:
-        """Tell whether a hash has every taker, most often by what the process remembers."""
+        """Return whether a hash has every claimer, usually from the process's memory."""
         _, is_life, life = marks.partition("@")
         if not is_life:
             return "*" in marks
@@ -160,7 +160,7 @@ class RedisClaims(Cache):
         )
 
     def _note_open(self, packet_id: str, head: _Head, outcome: GrabOutcome, now_s: float) -> None:
-        """Remember that a packet has just handed out a share, and has more of them."""
+        """Remember that a packet has just handed out a share and has more."""
         if outcome.is_last:
             self._seen_open.pop(packet_id, None)
         elif outcome.status is GrabStatus.CLAIMED:
@@ -180,11 +180,11 @@ class RedisClaims(Cache):
         self,
         packet: Packet,
         shares: Sequence[ShareFate],
-        part: int | None = None,  # noqa: ARG002 - a packet that isn't cut is one part
+        part: int | None = None,  # noqa: ARG002 - an unsharded packet is one part
     ) -> None:
         marks = "" if packet.rules.is_plain else _GATED
         count = packet.terms.count
-        # Fates are final: once each share has one, these are all the takers.
+        # Shares' outcomes are final: if each share has one, these are all claimers.
         proof = _TOLD if len(shares) == count else ""
         self._bring(packet.packet_id, packet, count, shares, marks, proof)
 
@@ -193,7 +193,7 @@ class RedisClaims(Cache):
     ) -> None:
         marks = ("" if packet.rules.is_plain else _GATED) + ("" if is_whole else _FORGETFUL)
         count = part_size(packet, part)
-        # Its own fates don't tell who begins here and has a share of another part: no proof.
+        # No proof: this shard lacks its users who own a share of another shard.
         self._bring(part_id(packet.packet_id, part), packet, count, shares, marks)
 
     def load_sent(self, packet: Packet) -> None:
@@ -217,7 +217,7 @@ class RedisClaims(Cache):
     def is_loaded(
         self,
         packet_id: str,
-        part: int,  # noqa: ARG002 - a packet that isn't cut is one part
+        part: int,  # noqa: ARG002 - an unsharded packet is one part
     ) -> bool:
         return bool(self.ask("HEXISTS", keys.claim_cache(packet_id), STATE))
 
@@ -244,7 +244,7 @@ class RedisClaims(Cache):
         numbers = {share.share_no for share in shares}
         durable_no = max(numbers, default=0)
         free = ",".join(str(no) for no in range(1, durable_no) if no not in numbers)
-        # Refunded shares have no taker.
+        # Refunded shares have no claimer.
         pairs: list[tuple[str, int]] = [
             (share.taker.user_id, share.share_no) for share in shares if share.taker
         ]
@@ -259,7 +259,7 @@ class RedisClaims(Cache):
             for user_id, share_no in pairs[start : start + _PAIRS_PER_LOAD]:
                 args += [user_id, share_no]
             answer = self.run(self._load, key, *args)
-            # Of the first call: what it brought is lost where the last one meets another life.
+            # The server's life at the first call: if it differs at the last one, data was lost.
             life = answer.partition(" ")[2] or "?" if life == "-" else life
 
     def revoke(self, packet_id: str, user_id: str, share_no: int) -> None:
@@ -277,7 +277,7 @@ class RedisClaims(Cache):
     def knows_takers(
         self,
         packet_id: str,
-        user_id: str,  # noqa: ARG002 - a packet that isn't cut is one part
+        user_id: str,  # noqa: ARG002 - an unsharded packet is one part
     ) -> bool:
         key, now_s = keys.claim_cache(packet_id), time.monotonic()
         known_at_s = self._certain_at_s.get(key)
@@ -308,11 +308,11 @@ class RedisClaims(Cache):
 
 
 def _pairs(fields: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Return an answer's fields and values, which come one after the other."""
+    """Return field and value pairs of a flat HGETALL answer."""
     return zip(fields[::2], fields[1::2], strict=True)
 
 
 def _letter(packet: Packet, count: int, shares: Sequence[ShareFate]) -> str:
-    # The script itself sees that all is handed out; to latecomers that is "emptied", not "expired".
+    # The script detects that all shares are handed out: latecomers get "emptied", not "expired".
     claimed_count = sum(share.fate is Fate.CLAIMED for share in shares)
     return "O" if packet.status is PacketStatus.OPEN or claimed_count == count else "C"

@@ -1,4 +1,4 @@
-"""How a command reaches the cache: over redis-py's connections, without its client (ADR 0012)."""
+"""Commands to the cache over redis-py's connections, without its client (ADR 0012)."""
 
 from __future__ import annotations
 
@@ -15,33 +15,32 @@ from redis.exceptions import TimeoutError as NoAnswer
 
 Word: TypeAlias = str | int
 ConnectTo: TypeAlias = Callable[[str, int], Connection]
-"""Makes a connection to a host and port, which connects when it is used."""
+"""Factory of lazy connections to a host and port."""
 
 FAILURES = (NoConnection, NoAnswer, ReadOnlyError)
 """Errors that a new connection may fix. A demoted primary keeps its connections."""
 
 _PAUSE_S = 0.02
-"""At the most, before the second try: a crowd that lost its server must not come back as one."""
+"""Maximum seconds before the second try, so that a crowd does not reconnect at once."""
 
 _ASKING = pack_command(("ASKING",))
 
 
 class Client(Protocol):
-    """A cache of one server or of many."""
+    """Cache of one or many servers."""
 
     def ask(self, *words: Word) -> Any:  # noqa: ANN401 - each command has its own answer
-        """Return the answer to a command, which has one key at least; raises redis-py's errors.
+        """Return the answer to a command, whose first argument is a key. Raises redis-py's errors.
 
-        The command may arrive twice: where an answer is lost, it is sent once more. All commands of
-        the adapters allow for that.
+        The command is sent again if its answer is lost, so it must be safe to run twice.
         """
 
     def close(self) -> None:
-        """End all connections; the next command makes a new one."""
+        """Drop all connections; the next command makes a new one."""
 
 
 class Connections:
-    """The connections to one server, each of them lent to one thread at a time."""
+    """Connections to one server, each used by one thread at a time."""
 
     __slots__ = ("_idle", "_make")
 
@@ -50,8 +49,8 @@ class Connections:
         self._idle: list[Connection] = []
 
     def ask(self, words: tuple[Word, ...], *, is_asking: bool = False) -> Any:  # noqa: ANN401
-        """Send a command once; *is_asking* for a slot that is on its way to this server."""
-        # A connection returned after `forget` goes to a list that is no longer read.
+        """Send a command once; *is_asking* for a slot that moves to this server."""
+        # After `forget`, a returned connection goes to this abandoned list.
         idle = self._idle
         try:
             connection = idle.pop()
@@ -69,19 +68,19 @@ class Connections:
             idle.append(connection)
             raise
         except BaseException:
-            # An answer may still be on its way: it must not be taken for that of another command.
+            # A late answer must not be read as the answer to another command.
             connection.disconnect()  # type: ignore[no-untyped-call]
             raise
         idle.append(connection)
         return answer
 
     def forget(self) -> None:
-        """Use none of these connections again: what broke one has most often broken all."""
+        """Drop all idle connections, because a failure of one usually breaks all."""
         self._idle = []
 
 
 class ServerClient:
-    """Implements Client for one server, at an address that may lead to another one tomorrow."""
+    """Client of one server, whose address may lead to another server later."""
 
     def __init__(self, make: Callable[[], Connection]) -> None:
         self._connections = Connections(make)
@@ -103,5 +102,5 @@ class ServerClient:
 
 
 def pause() -> None:
-    """Wait for a moment before the second try."""
+    """Wait for a random moment before the second try."""
     time.sleep(random.uniform(0, _PAUSE_S))  # noqa: S311 - no secret

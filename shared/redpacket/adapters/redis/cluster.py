@@ -1,4 +1,4 @@
-"""The client of a cache in cluster mode; imported only where CACHE_CLUSTER says so."""
+"""Client of a cache in cluster mode, imported only if CACHE_CLUSTER is set."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 Address = tuple[str, int]
 
 _HOPS_MAX = 8
-"""A slot that moves costs two; more are a cluster that doesn't know itself what it wants."""
+"""Maximum redirections; a moving slot takes two, and more mean an inconsistent cluster."""
 
 _MAP_AGE_S = 1.0
-"""A slot that has moved is noted at once, the whole map is read again after this time at most."""
+"""Minimum seconds between reloads of the slot map after redirections."""
 
 _ASKED_FOR_MAP = 2
-"""Servers, before the endpoint: each may hang for as long as a time-out lasts."""
+"""Servers that are asked before the endpoint; each may take a full timeout."""
 
 
 def connect_cluster(host: str, port: int, **options: Unpack[Options]) -> ClusterClient:
-    """Return a client that has not connected yet; *host* is any node, or the cluster's endpoint."""
+    """Return a lazy client; *host* is any node or the cluster's endpoint."""
     return ClusterClient(host, port, connection_maker(**options))
 
 
 class ClusterClient:
-    """Implements Client; asks for the map of slots at its first command.
+    """Cluster client that loads the slot map at its first command.
 
-    Follows MOVED, ASK and TRYAGAIN. Where a server is away or the cluster is down, it reads a new
-    map and tries once more. An unserved slot refuses its own packets, not all of them.
+    It follows MOVED, ASK and TRYAGAIN, and reloads the map once after a failure. An unserved slot
+    refuses only its own packets.
     """
 
     def __init__(self, host: str, port: int, connect_to: ConnectTo) -> None:
@@ -77,7 +77,7 @@ class ClusterClient:
         self._servers, self._owners = {}, []
 
     def _server(self, address: Address) -> Connections:
-        # Also one that ASK names and that isn't in the map: it has no slots yet.
+        # ASK may name a server that is not in the map because it has no slots yet.
         server = self._servers.get(address)
         if server is None:
             server = Connections(partial(self._connect_to, *address))
@@ -86,7 +86,7 @@ class ClusterClient:
 
     def _owner(self, slot: int) -> Address:
         owners = self._owners or self._read_map()
-        # Unserved slots must not refuse the packets of other slots.
+        # An unserved slot must not refuse packets of other slots.
         address = owners[slot] or self._read_map()[slot]
         if address is None:
             raise ClusterDownError("no server has the slot")
@@ -94,19 +94,19 @@ class ClusterClient:
 
     def _note(self, slot: int, address: Address) -> None:
         if time.monotonic() - self._read_at_s > _MAP_AGE_S:
-            # After a failover all slots of a server have moved.
+            # A failover moves all slots of a server.
             self._read_map()
         self._owners[slot] = address
 
     def _read_map(self, suspect: Address | None = None) -> list[Address | None]:
-        """Ask some server, and the endpoint at last, who has which slots."""
+        """Load the slot map from some servers, and finally from the endpoint."""
         others = [address for address in self._servers if address not in {suspect, self._endpoint}]
         asked = random.sample(others, min(_ASKED_FOR_MAP, len(others)))
         failure: RedisError | None = None
         for address in [*asked, self._endpoint]:
             server = self._server(address)
             if suspect:
-                # After a long sleep every connection is as dead as the one that failed.
+                # After a long freeze every connection is as dead as the failed one.
                 server.forget()
             try:
                 answer = server.ask(("CLUSTER", "SLOTS"))
@@ -121,7 +121,7 @@ class ClusterClient:
     def _keep_map(self, answer: Any, told_by: Address) -> list[Address | None]:  # noqa: ANN401
         owners: list[Address | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
         for first, last, (host, port, *_), *_ in answer:
-            # A server that doesn't know its own name is the one that was asked.
+            # An empty host means the server that answered.
             owners[first : last + 1] = [(host or told_by[0], port)] * (last + 1 - first)
         named = {*owners, self._endpoint}
         self._servers = {at: server for at, server in self._servers.items() if at in named}

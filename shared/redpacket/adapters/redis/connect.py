@@ -1,4 +1,4 @@
-"""What all adapters of the cache share: how they connect, run scripts, and tell of failures."""
+"""Base of all cache adapters: connections, scripts, and errors."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
 
 
 class Options(TypedDict):
-    """How to connect; *ca_bundle* replaces the roots that are trusted."""
+    """Connection options; *ca_bundle* replaces the trusted roots."""
 
     has_tls: bool
     username: str
     password: str | Callable[[], str]
-    """Where it changes, what to ask for it at every connection."""
+    """A callable is called at every connection, for passwords that change."""
     timeout_s: float
     ca_bundle: NotRequired[str]
 
 
 def connect(host: str, port: int, **options: Unpack[Options]) -> ServerClient:
-    """Return a client that has not connected yet."""
+    """Return a lazy client."""
     return ServerClient(partial(connection_maker(**options), host, port))
 
 
 def connection_maker(**options: Unpack[Options]) -> ConnectTo:
-    """Return what connects to any server in the same way."""
+    """Return a factory of connections with these options."""
     timeout_s = options["timeout_s"]
     told: dict[str, Any] = {
         "credential_provider": _sign_in(options["username"], options["password"]),
         "protocol": 2,  # one round trip less at connect than RESP3, and nothing of it is used
-        "driver_info": None,  # would cost two more, to tell the server our library
+        "driver_info": None,  # saves two round trips that report the library
         "decode_responses": True,
         "socket_timeout": timeout_s,
         "socket_connect_timeout": timeout_s,
@@ -62,7 +62,7 @@ def _sign_in(username: str, password: str | Callable[[], str]) -> CredentialProv
 
 
 class SignIn(CredentialProvider):
-    """What redis-py asks at every connection for the words of AUTH."""
+    """Credentials for AUTH, which redis-py requests at every connection."""
 
     def __init__(self, username: str, password: str | Callable[[], str]) -> None:
         self._username, self._password = username, password
@@ -74,7 +74,7 @@ class SignIn(CredentialProvider):
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script's source, and the name by which a server that has run it knows it."""
+    """Script source with the hash by which servers cache it."""
 
     source: str
     sha: str
@@ -86,7 +86,7 @@ class Script:
 
 
 class Cache:
-    """One client, scripts by their hash, our errors."""
+    """Base class of cache adapters."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -104,16 +104,16 @@ class Cache:
         try:
             return str(self._client.ask("EVALSHA", script.sha, len(keys), *keys, *args))
         except NoScriptError:
-            # Not SCRIPT LOAD: that would have to go to the one server which misses it.
+            # SCRIPT LOAD would have to reach the one server that lacks the script.
             return str(self.ask("EVAL", script.source, len(keys), *keys, *args))
         except RedisError as error:
             _raise_ours(error)
 
 
 def _raise_ours(error: RedisError) -> NoReturn:
-    """Turn redis-py's error into Unavailable, except what doesn't pass by itself."""
+    """Raise Unavailable instead of a transient redis-py error."""
     if isinstance(error, NoPermissionError):
-        # A command that the cache's user may not run is a fault of ours: 500, and an alarm.
+        # A missing permission is a deployment error: answer 500 and trigger the alarm.
         raise error
     if isinstance(error, ReadOnlyError):
         raise Unavailable("the cache fails over") from error

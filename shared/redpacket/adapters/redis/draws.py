@@ -1,4 +1,4 @@
-"""The lottery on Redis or Valkey: one hash per campaign, one per day of it, one script per move."""
+"""Lottery on Redis or Valkey: one hash for each campaign and day, one script for each operation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from redpacket.domain.lottery import (
 )
 
 _KEEP_AFTER_END_MS = 24 * 3600 * 1000
-"""Latecomers of a day are answered without the ledger; a day's counts outlive it as long."""
+"""Milliseconds for which the cache answers latecomers, and a day's counters outlive it."""
 
 _LETTERS = {CampaignStatus.ON: "O", CampaignStatus.OFF: "P"}
 _MISS_LETTERS = {WhenSoldOut.MISS: "M", WhenSoldOut.REDISTRIBUTE: "R"}
@@ -31,7 +31,7 @@ _OUTCOME_WORDS = 5
 
 
 class RedisDraws(Cache):
-    """Implements DrawCache."""
+    """Implementation of DrawCache on Redis or Valkey."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(client)

@@ -1,4 +1,4 @@
-"""Rate limits on Redis or Valkey: one key per limit and subject, gone when it is of no more use."""
+"""Rate limits on Redis or Valkey: one expiring key for each limit and subject."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from redpacket.domain.limits import Limit
 
 
 class RedisLimits(Cache):
-    """Implements Limits."""
+    """Implementation of Limits on Redis or Valkey."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(client)

@@ -1,6 +1,6 @@
-"""What a packet's hash in the cache says of the packet itself, in as few bytes as will do.
+"""Compact encoding of a packet's constants in its cache hash.
 
-The scripts know the letter before it, and the tail after it (lua/lib/state.lua).
+The scripts own the letter before it and the tail after it (lua/lib/state.lua).
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _SPLITS = {letter: split for split, letter in _LETTERS.items()}
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _OPENS, _COUNT = 8, 4
-"""Digits: of milliseconds enough for 89 years, of shares for 1,679,615."""
+"""Digits: milliseconds for 89 years, and 1,679,615 shares."""
 
 
 def write_head(terms: Terms, count: int, opens_ms: int, marks: str) -> str:
-    """Write what never changes: when the packet opens, its count, its terms and *marks*.
+    """Encode the constants: opening time, share count, terms and *marks*.
 
-    The terms are a letter, a capital where the seed is sealed, the seed, total, bounds, unit and
-    their own count, another one where this is a part. Of the last three the usual ones are left
-    out: 1 fen, 1 fen, *count*.
+    The terms are a letter (uppercase if the seed is sealed), seed, total, maximum, minimum, unit
+    and own count, which differs for a shard. Of the last three, the defaults 1 fen, 1 fen and
+    *count* are omitted.
     """
     numbers = [_base36(terms.total_fen), _base36(terms.share_fen_max)]
     usual = ((terms.share_fen_min, 1), (terms.unit_fen, 1), (terms.count, count))
@@ -42,15 +42,15 @@ def write_head(terms: Terms, count: int, opens_ms: int, marks: str) -> str:
 
 
 def read_terms(state: str) -> tuple[str, str]:
-    """Return a state's terms in their stored form, and their marks."""
+    """Return a state's terms in stored form, and its marks."""
     return _read_head(state[1:].partition("|")[0])
 
 
 @lru_cache(maxsize=256)
 def _read_head(head: str) -> tuple[str, str]:
-    # A packet's head is the same for all of its crowd.
+    # Cache it because a packet's head is the same for its whole crowd.
     count, packed = int(head[_OPENS : _OPENS + _COUNT], 36), head[_OPENS + _COUNT :]
-    # A sign that the hash has every taker is the scripts' (lua/lib/state.lua).
+    # The proof after "@" belongs to the scripts (lua/lib/state.lua).
     plain = packed.partition("@")[0].rstrip("!?*")
     seed_text, total, high, *rest = plain[1:].split(",")
     seed, is_sealed = seed_of(seed_text), plain[0].isupper()

@@ -1,8 +1,8 @@
-"""A hot packet in parts: each user begins at one of them, and tries the others once it is emptied.
+"""Sharded claim cache: users start at their home shard and try others once it is emptied.
 
-In the cache each part is a packet of its own, in its own slot. Money, terms and share numbers stay
-those of one packet. A share from another part is noted in the user's first part before it becomes
-durable, so one read answers repeats and late users.
+The cache stores each shard as its own packet in its own slot; money, terms and share numbers belong
+to the whole packet. A share from another shard is noted in the user's home shard before it becomes
+durable, so that one read answers repeats and latecomers.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from redpacket.ports.packets import PartCache
 from redpacket.ports.runtime import Clock
 
 _EMPTIED_MAX = 10_000
-"""Parts that a process remembers as emptied: about 1 MB."""
+"""Shards that a process remembers as emptied: about 1 MB."""
 
 Outcome = TypeVar("Outcome", GrabOutcome, AdmitOutcome)
 
 
 @dataclass(frozen=True, slots=True)
 class _Found(Generic[Outcome]):
-    """The first part that has something left, or where the user begins if none has."""
+    """First shard with shares left, or the user's home shard if none has."""
 
     part: int
     outcome: Outcome
@@ -51,18 +51,17 @@ class _Found(Generic[Outcome]):
 
 
 class PartedClaims:
-    """Implements ClaimCache; a packet that isn't cut goes straight through."""
+    """Implementation of ClaimCache; an unsharded packet passes straight through."""
 
     def __init__(self, claim_cache: PartCache, *, clock: Clock) -> None:
         self._claim_cache = claim_cache
         self._clock = clock
-        # A number that comes back is offered when this is over (lua/packet_amend.lua).
+        # A returned number is offered again after this time (lua/packet_amend.lua).
         self._emptied: ProcessCache[str, bool] = ProcessCache(
             clock.now_ms, kept_ms=EMPTIED_KEPT_MS, size_max=_EMPTIED_MAX
         )
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
-        """Read where the user begins, and elsewhere only once that is emptied."""
         if not is_cut(packet_id):
             return self._claim_cache.grab(packet_id, user_id)
         found = self._first_left(
@@ -72,7 +71,6 @@ class PartedClaims:
         return replace(outcome, is_certain=found.at_home.is_certain)
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
-        """Take a number of the first part that has one left."""
         if not is_cut(packet_id):
             return self._claim_cache.take(packet_id, user_id, terms)
         found = self._first_left(
@@ -83,7 +81,7 @@ class PartedClaims:
     def admit(
         self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
     ) -> AdmitOutcome:
-        """Admit to the first part that has something left; each has its share of the places."""
+        """Admit to the first shard with shares left; each shard has its part of *admitted_max*."""
         if not is_cut(packet_id):
             return self._claim_cache.admit(
                 packet_id, user_id, life_ms=life_ms, admitted_max=admitted_max
@@ -102,7 +100,7 @@ class PartedClaims:
         return replace(outcome, part=part)
 
     def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
-        """Bring parts up to the ledger, and their users' numbers to where those begin."""
+        """Load shards from the ledger, and note their users' numbers in the home shards."""
         packet_id = packet.packet_id
         if not is_cut(packet_id):
             self._claim_cache.load(packet, shares)
@@ -116,8 +114,8 @@ class PartedClaims:
                 home = part_of_user(packet_id, share.taker.user_id)
                 if home != of_share:
                     notes[home][share.taker.user_id] = -share.share_no
-        # One part's fates lack its users who took a share of another part. Before the start
-        # no user has one.
+        # One shard's shares lack its users who own a share of another shard, but before the start
+        # no user owns one.
         is_whole = part is None or self._clock.now_ms() < packet.starts_at_ms
         for number in range(part_count(packet_id)) if part is None else (part,):
             self._claim_cache.load_part(packet, number, own[number], is_whole=is_whole)
@@ -126,7 +124,6 @@ class PartedClaims:
             self._claim_cache.note(part_id(packet_id, home), numbers)
 
     def load_sent(self, packet: Packet) -> None:
-        """Load all parts of a packet whose id has not been told to anybody."""
         if not is_cut(packet.packet_id):
             self._claim_cache.load_sent(packet)
             return
@@ -134,31 +131,27 @@ class PartedClaims:
             self._claim_cache.load_sent_part(packet, part)
 
     def knows_takers(self, packet_id: str, user_id: str) -> bool:
-        """Ask where the user begins: what they take elsewhere is noted there before it counts."""
+        """Check the home shard: claims from other shards are noted there before they count."""
         cache_id = packet_id
         if is_cut(packet_id):
             cache_id = part_id(packet_id, part_of_user(packet_id, user_id))
         return self._claim_cache.knows_takers(cache_id, user_id)
 
     def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
-        """Give one of many callers its turn to look for owners that are lost."""
         return self._claim_cache.begin_look(packet_id, part, life_ms)
 
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
-        """Give one of many callers its turn to load a part."""
         return self._claim_cache.begin_load(packet_id, part, life_ms)
 
     def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
-        """Change how long a turn still lasts."""
         self._claim_cache.hold_load(packet_id, part, life_ms)
 
     def is_loaded(self, packet_id: str, part: int) -> bool:
-        """Tell whether the cache has a part."""
         cache_id = part_id(packet_id, part) if is_cut(packet_id) else packet_id
         return self._claim_cache.is_loaded(cache_id, 0)
 
     def revoke(self, packet_id: str, user_id: str, share_no: int) -> None:
-        """Take a number from a user who does not own it, and its note."""
+        """Remove a number and its note from a user who does not own it."""
         if not is_cut(packet_id):
             self._claim_cache.revoke(packet_id, user_id, share_no)
             return
@@ -168,7 +161,7 @@ class PartedClaims:
             self._claim_cache.revoke(part_id(packet_id, part), user_id, number)
 
     def reassign(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
-        """Swap a number for the one that the user owns, wherever either is."""
+        """Replace a number by the one that the user owns, whichever shards they are in."""
         if not is_cut(packet_id):
             self._claim_cache.reassign(packet_id, user_id, share_no, owned_no=owned_no)
             return
@@ -182,12 +175,11 @@ class PartedClaims:
             self._claim_cache.note(part_id(packet_id, home), {user_id: owned})
 
     def release(self, packet_id: str, user_id: str, share_no: int) -> None:
-        """Offer a number again in its part."""
         if not is_cut(packet_id):
             self._claim_cache.release(packet_id, user_id, share_no)
             return
         of_share, home = part_of_share(packet_id, share_no), part_of_user(packet_id, user_id)
-        # First where the number is: a note that is left leads here again.
+        # Release the number before its note, because a remaining note leads here again.
         self._claim_cache.release(
             part_id(packet_id, of_share), user_id, local_no(packet_id, share_no)
         )
@@ -195,12 +187,11 @@ class PartedClaims:
             self._claim_cache.revoke(part_id(packet_id, home), user_id, -share_no)
 
     def close(self, packet_id: str) -> None:
-        """Close every part."""
         for cache_id in _cache_ids(packet_id):
             self._claim_cache.close(cache_id)
 
     def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
-        """Return what owners would be told: it stands where they begin, or else with the share."""
+        """Return owners' numbers from their home shards, or else from the shards of the shares."""
         if not is_cut(packet_id):
             return self._claim_cache.held_numbers(packet_id, owned)
         found: dict[str, int] = {}
@@ -219,15 +210,15 @@ class PartedClaims:
         return found
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
-        """Return who emptied a packet that isn't cut: others are not small."""
+        """Return the claimers of an emptied unsharded packet; sharded packets are too large."""
         return None if is_cut(packet_id) else self._claim_cache.emptied_by(packet_id)
 
     def _first_left(
         self, packet_id: str, user_id: str, ask: Callable[[str], Outcome]
     ) -> _Found[Outcome]:
-        """Ask where the user begins, and then other parts until one is not emptied."""
+        """Query the home shard, then other shards until one is not emptied."""
         home = part_of_user(packet_id, user_id)
-        # Asked whatever is remembered: only there is everything known of this user.
+        # Always query the home shard, because only it has everything about this user.
         at_home = ask(part_id(packet_id, home))
         if self._note_emptied(part_id(packet_id, home), at_home):
             for part in other_parts(packet_id, user_id):
@@ -240,7 +231,7 @@ class PartedClaims:
         return _Found(home, at_home, at_home)
 
     def _note_emptied(self, cache_id: str, outcome: GrabOutcome | AdmitOutcome) -> bool:
-        """Keep a part's answer; return whether it is emptied."""
+        """Remember whether a shard is emptied, and return it."""
         is_emptied = outcome.status.value == GrabStatus.PACKET_EMPTIED.value
         if is_emptied:
             self._emptied.keep(cache_id, value=True)
@@ -249,14 +240,14 @@ class PartedClaims:
         return is_emptied
 
     def _told(self, packet_id: str, user_id: str, part: int, outcome: GrabOutcome) -> GrabOutcome:
-        """Return a part's answer as the packet's, and note a number where the user begins."""
+        """Return a shard's outcome as the packet's, after noting the number in the home shard."""
         if outcome.status is GrabStatus.PACKET_EMPTIED:
-            # Without the terms: the flow would take them for those of a small packet.
+            # Omit the terms, which the flow would take for those of a small packet.
             return GrabOutcome(outcome.status)
         if outcome.share_no is None:
             return replace(outcome, part=part)
         if not outcome.terms:
-            # A note that came before the rest: what the claim counts against isn't known yet.
+            # A note arrived before the load: the terms that the claim counts against are unknown.
             return GrabOutcome(GrabStatus.PACKET_NOT_LOADED, part=part)
         share_no = _share_no(packet_id, part, outcome.share_no)
         home = part_of_user(packet_id, user_id)
@@ -272,7 +263,7 @@ def _cache_ids(packet_id: str) -> list[str]:
 
 
 def _number(packet_id: str, part: int, share_no: int) -> int:
-    """Return how a part writes a share: its own by their number in it, others' below 0."""
+    """Return a share's number in a shard: local if it is its own, negative otherwise."""
     is_own = part_of_share(packet_id, share_no) == part
     return local_no(packet_id, share_no) if is_own else -share_no
 

@@ -1,6 +1,6 @@
-"""Reservations of a campaign's quotas on Redis or Valkey: one hash per campaign and user.
+"""Quota reservations on Redis or Valkey: one hash for each campaign and user.
 
-The script that reserves asks the campaign's list of users, too, which is in the same slot.
+The reserving script also checks the campaign's list, which is in the same slot.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from redpacket.domain.campaign import audience_bucket
 from redpacket.domain.claim import Quota, QuotaStatus
 
 _LIFE_MS = 24 * 3600 * 1000
-"""After a day without a grab it is forgotten, and the ledger is asked once more."""
+"""Lifetime without a grab, after which the ledger is read again."""
 
 _WHOLE = "#"
-"""The field of a part of a list that has all of its users (lua/lib/audience.lua)."""
+"""Field that marks a bucket of a list as complete (lua/lib/audience.lua)."""
 
 
 class RedisQuotas(Cache):
-    """Implements Quotas."""
+    """Implementation of Quotas on Redis or Valkey."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(client)

@@ -1,4 +1,4 @@
-"""Reads the Lua scripts; the only module that knows where they lie."""
+"""Loader of the Lua scripts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 LUA_FOLDER = Path(__file__).parents[2] / "lua"
-"""A link to the repository's `lua/`; in the layer a copy of it."""
+"""Link to the repository's `lua/`; a copy in the layer."""
 
 _INCLUDE = re.compile(r"^-- @include (\S+)$", re.MULTILINE)
 _HEADER = re.compile(r"--\[\[.*?\]\]\n", re.DOTALL)
@@ -14,7 +14,7 @@ _COMMENT = re.compile(r"^\s*--.*\n", re.MULTILINE)
 
 
 def read_script(name: str) -> str:
-    """Return a script ready to run: includes spliced in, comments left out."""
+    """Return a script with includes spliced in and comments removed."""
     source = (LUA_FOLDER / f"{name}.lua").read_text()
     shebang, _, body = source.partition("\n")
     body = _INCLUDE.sub(lambda match: (LUA_FOLDER / f"{match[1]}.lua").read_text(), body)

@@ -1,4 +1,4 @@
-"""The password of a cache whose owner keeps it in Secrets Manager."""
+"""Cache password from Secrets Manager."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from redpacket.adapters.aws.errors import translated
 from redpacket.domain.errors import Unavailable
 
 _ASKED_AGAIN_S = 5.0
-"""After a failure: a request that waits for two connections must not wait for two time-outs."""
+"""Seconds without a new read after a failure, so that two connections wait for one timeout."""
 
 
 class CacheSecret:
-    """Read at each connection, so that a password that rotates is followed."""
+    """Password provider that reads the secret at each connection, to follow rotations."""
 
     def __init__(
         self,
@@ -32,14 +32,14 @@ class CacheSecret:
         self._silent_until_s = 0.0
 
     def __call__(self) -> str:
-        """Return the password, or the last one that was known. Raises redis-py's error."""
+        """Return the password, or the last known one. Raises redis-py's ConnectionError."""
         if self._now_s() >= self._silent_until_s:
             try:
                 self._read()
             except Unavailable:
                 self._silent_until_s = self._now_s() + _ASKED_AGAIN_S
         if not self._known:
-            # To all that asks, a cache that can't be signed in to is a cache that is away.
+            # Callers treat a cache without a password as unavailable.
             raise NoConnection("the store of the cache's password does not answer")
         return self._known
 

@@ -1,4 +1,4 @@
-"""The copy of the switches on Redis or Valkey: one small key that forgets itself."""
+"""Copy of the switches on Redis or Valkey: one small expiring key."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _UNKNOWN = "?"
 
 
 class RedisSwitches(Cache):
-    """Implements SwitchCopy."""
+    """Implementation of SwitchCopy on Redis or Valkey."""
 
     def find(self) -> SwitchesSeen | None:
         found = self.ask("GET", keys.SWITCH_COPY)
         if found is None:
             return None
         names = str(found).split(",")
-        # A later version may know more of them.
+        # A later version may have written unknown switches.
         off = frozenset(switch for switch in Switch if switch in names)
         return SwitchesSeen(off, is_known=str(found) != _UNKNOWN)
 

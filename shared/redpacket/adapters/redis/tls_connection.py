@@ -1,4 +1,4 @@
-"""Connections over TLS; imported only where CACHE_TLS says so."""
+"""TLS connections, imported only if CACHE_TLS is set."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redpacket.adapters.tls import context_for
 
 
 class TlsConnection(Connection):
-    """Verifies as `adapters/tls.py` says; redis-py's own reads all roots at each connect."""
+    """Connection with `adapters/tls.py`'s context; redis-py reads all roots at each connect."""
 
     def __init__(self, host: str, port: int, *, ca_bundle: str, **options: Any) -> None:  # noqa: ANN401
         self._ca_bundle = ca_bundle

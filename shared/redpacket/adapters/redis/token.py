@@ -1,4 +1,4 @@
-"""What ElastiCache takes for a password where its user signs in by IAM."""
+"""IAM authentication tokens that ElastiCache accepts as passwords."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import time
 from redpacket.adapters.aws.signature import Keys, presigned
 
 _LIFE_S = 900
-"""As long as ElastiCache takes a token. A connection outlives it, for twelve hours at the most."""
+"""Seconds for which ElastiCache accepts a token; a connection then lasts up to twelve hours."""
 
 
 def cache_token(resource: str, user_id: str, region: str, keys: Keys) -> str:
-    """Return a token for *user_id*, signed with the function's own keys; nothing is called.
+    """Return a token for *user_id*, signed locally with *keys*.
 
-    *resource* is the last part of the cache's ARN: "replicationgroup:name", "serverlesscache:name".
+    *resource* ends the cache's ARN: "replicationgroup:name" or "serverlesscache:name".
     """
     kind, _, name = resource.partition(":")
     query = {"Action": "connect", "User": user_id}

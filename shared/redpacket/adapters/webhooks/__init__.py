@@ -1,1 +1,1 @@
-"""Receivers of events: how they are asked, and how messages name deliveries."""
+"""Webhook receivers: sending, and the form of queue messages."""

@@ -1,4 +1,4 @@
-"""The form of events in messages and rows: our own ids of users, never the host's."""
+"""Form of events in messages and rows, with our user ids and never the host's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redpacket.domain.webhooks import NAME, Delivery
 
 
 def event_text(event: Event) -> str:
-    """Return an event as a text."""
+    """Return an event as JSON."""
     told: dict[str, Any] = {
         "kind": event.kind,
         "subject": event.subject,
@@ -25,7 +25,7 @@ def event_text(event: Event) -> str:
 
 
 def event_of(text: str) -> Event:
-    """Read what `event_text` returned. Raises ValueError, KeyError or TypeError."""
+    """Parse the result of `event_text`. Raises ValueError, KeyError or TypeError."""
     told = json.loads(text)
     return Event(
         EventType(told["kind"]),
@@ -38,7 +38,7 @@ def event_of(text: str) -> Event:
 
 
 def delivery_message(delivery: Delivery) -> str:
-    """Return the message that asks for a delivery."""
+    """Return the queue message of a delivery."""
     return json.dumps(
         {
             "webhook": delivery.webhook,
@@ -50,7 +50,7 @@ def delivery_message(delivery: Delivery) -> str:
 
 
 def read_delivery(body: str) -> Delivery:
-    """Read a message. Raises InvalidRequest where it asks for no delivery."""
+    """Parse a queue message. Raises InvalidRequest if it is malformed."""
     try:
         message = json.loads(body)
         name, first_at_ms = str(message["webhook"]), int(message["first_at_ms"])

@@ -1,4 +1,4 @@
-"""Signed posts to receivers: CloudEvents in JSON, headers of Standard Webhooks."""
+"""Signed webhook requests: CloudEvents in JSON with Standard Webhooks headers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CONTENT_TYPE = "application/cloudevents+json; charset=utf-8"
 
 
 class WebhookSender:
-    """Implements Sender. Secrets are sealed each for its webhook: moved to another, none opens."""
+    """HTTP implementation of Sender; each secret is encrypted for its webhook only."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class WebhookSender:
         try:
             status = self._outgoing(webhook.url).post(body.encode(), headers).status
         except (Unavailable, ValueError):
-            # No answer, or an address that the deployment does not allow any more.
+            # No answer, or an address that the deployment no longer allows.
             status = 0
         duration_ms = int((time.monotonic() - began_at) * 1_000)
         return Attempt(event.event_id, event.kind, self._now_ms(), status, duration_ms)
