@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -25,7 +25,7 @@ from redpacket.domain.approvals import (
 )
 from redpacket.domain.campaign import CampaignPlan
 from redpacket.domain.lottery import PrizeKind
-from redpacket.domain.operators import ActionKind
+from redpacket.domain.operators import Action, ActionKind
 from redpacket.edge.approval_views import approval_view
 from redpacket.ports.accounts import Request
 from testing.builders import a_campaign, a_prize
@@ -435,6 +435,102 @@ def test_stock_at_once_can_not_both_be_within_the_sum(lottery: InMemorySystem) -
 
     assert sorted(done) == [False, True]
     assert _total(lottery) == 7
+
+
+def _before_funding(system: InMemorySystem, do: Callable[[], object]) -> None:
+    """Let *do* happen once, whole, right before the next funding."""
+    waiting = [do]
+
+    def interpose(operations: list[Any]) -> None:
+        tables = {str(next(iter(each.values())).get("TableName")) for each in operations}
+        if waiting and "accounts" in tables:
+            waiting.pop()()
+
+    system.before_each_transaction(interpose)
+
+
+def test_stock_that_a_second_click_added_is_listed_as_applied(lottery: InMemorySystem) -> None:
+    assert _cash(lottery, 9) is None
+    approval = _asked(_stock(lottery, 20, "more"))
+    twin: list[Approval] = []
+
+    _before_funding(
+        lottery, lambda: twin.append(lottery.process().approve(approval.approval_id, BOB))
+    )
+    mine = lottery.process().approve(approval.approval_id, BOB)
+
+    assert [mine.is_applied, twin[0].is_applied] == [True, True]
+    found = _asked(lottery.process().approvals.find_approval(approval.approval_id))
+    assert (found.status, found.is_applied, found.refusal) == (APPROVED, True, None)
+    assert _total(lottery) == 29
+    assert lottery.balance_fen("ann") == 10**6 - 2_900
+    assert lottery.differences() == []
+
+
+@pytest.mark.parametrize("version", [None, 1], ids=["any version", "of a version"])
+def test_repeats_at_once_of_a_stock_change_get_one_answer(
+    lottery: InMemorySystem, version: int | None
+) -> None:
+    assert _cash(lottery, 1) is None
+    request = Request("ann", "key", "body")
+
+    def change() -> Any:
+        return lottery.process().change_stock("gala", "cash", 9, version, ANN, request)[0]
+
+    answers: list[Any] = []
+    _before_funding(lottery, lambda: answers.append(change()))
+    answers += [change(), change()]
+
+    assert [prize.total for prize in answers] == [10, 10, 10]
+    assert lottery.balance_fen("ann") == 10**6 - 1_000
+
+
+def test_an_edit_after_a_second_click_leaves_what_was_applied_approved(
+    lottery: InMemorySystem,
+) -> None:
+    approval = _asked(_cash(lottery, 11))
+    edited = a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=100, total=11, title="new")
+
+    def approve_and_edit() -> None:
+        assert lottery.process().approve(approval.approval_id, CAT).is_applied
+        lottery.process().put_prize(edited, 1, CAT)
+
+    _before_funding(lottery, approve_and_edit)
+    mine = lottery.process().approve(approval.approval_id, BOB)
+
+    assert (mine.status, mine.is_applied, mine.refusal) == (APPROVED, True, None)
+    assert lottery.balance_fen("ann") == 10**6 - 1_100
+
+
+@pytest.mark.parametrize("is_refused_first", [False, True])
+def test_what_was_applied_never_reads_as_rejected(
+    system: InMemorySystem, *, is_refused_first: bool
+) -> None:
+    approval = _asked(_deposit(system, 2_000, "key"))
+    decided = replace(approval, status=APPROVED, decided_by="bob", decided_at_ms=1)
+    approvals = system.process().approvals
+    action = Action("bob", ActionKind.APPROVAL_DECIDED, approval.subject, 1, ())
+    assert approvals.decide(decided, action)
+    applied = replace(decided, is_applied=True)
+
+    # A call that applied it may note so after another one failed on its effects.
+    if is_refused_first:
+        approvals.mark_refused(decided, "version_conflict")
+        refused = _asked(approvals.find_approval(approval.approval_id))
+        assert (refused.status, refused.refusal) == (ApprovalStatus.REJECTED, "version_conflict")
+    approvals.mark_applied(applied)
+    approvals.mark_refused(decided, "version_conflict")
+
+    assert approvals.find_approval(approval.approval_id) == applied
+
+
+def test_what_an_operator_rejected_is_not_marked_as_applied(system: InMemorySystem) -> None:
+    approval = _asked(_deposit(system, 2_000, "key"))
+    rejected = system.process().reject(approval.approval_id, BOB)
+
+    system.process().approvals.mark_applied(rejected)
+
+    assert system.process().approvals.find_approval(approval.approval_id) == rejected
 
 
 def test_what_can_not_be_paid_for_is_rejected_with_its_reason(lottery: InMemorySystem) -> None:

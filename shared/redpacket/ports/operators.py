@@ -122,7 +122,7 @@ class Approvals(Protocol):
         """Write who decided what; False, without effect, where it does not wait any more."""
 
     def mark_applied(self, approval: Approval) -> None:
-        """Note that what was approved is done."""
+        """Note that what was approved is done, whatever a concurrent call noted."""
 
     def mark_refused(self, approval: Approval, code: str) -> None:
-        """Reject what was approved and could not be done."""
+        """Reject what was approved and could not be done, unless it was applied."""

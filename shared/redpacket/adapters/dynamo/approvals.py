@@ -33,6 +33,7 @@ from redpacket.ports.operators import APPROVAL_CURSOR
 
 IS_AWAITING = "#status = :awaiting"
 IS_APPROVED_AND_WAITS = "#status = :approved AND is_applied = :no"
+WAS_APPROVED = "#status = :approved OR #status = :rejected AND attribute_exists(refusal)"
 IS_AS_READ = "version = :read_version"
 
 _CURSOR = re.compile(APPROVAL_CURSOR)
@@ -101,12 +102,21 @@ class DynamoApprovals:
         return self._dynamo.try_transact([operation, *note_action(self._journal, action)])
 
     def mark_applied(self, approval: Approval) -> None:
-        self._mark(approval, "SET is_applied = :yes", yes=True)
+        # Overrides the refusal of a concurrent call: what was applied never reads as rejected.
+        self._mark(
+            approval,
+            "SET is_applied = :yes, #status = :approved REMOVE refusal",
+            WAS_APPROVED,
+            yes=True,
+            rejected=ApprovalStatus.REJECTED,
+        )
 
     def mark_refused(self, approval: Approval, code: str) -> None:
         self._mark(
             approval,
             "SET #status = :rejected, refusal = :code",
+            IS_APPROVED_AND_WAITS,
+            no=False,
             rejected=ApprovalStatus.REJECTED,
             code=code,
         )
@@ -118,14 +128,15 @@ class DynamoApprovals:
         sums = tuple((at_ms, fen) for at_ms, fen in json.loads(str(row["sums"])))
         return Allowance(operator_id, subject, sums, int(row["version"]))
 
-    def _mark(self, approval: Approval, expression: str, **named: str | bool) -> None:
+    def _mark(
+        self, approval: Approval, expression: str, condition: str, **named: str | bool
+    ) -> None:
         operation = update(
             self._approvals,
             operator_keys.approval(approval.approval_id),
             expression,
-            condition=IS_APPROVED_AND_WAITS,
+            condition=condition,
             approved=ApprovalStatus.APPROVED,
-            no=False,
             **named,
         )
         operation["Update"]["ExpressionAttributeNames"] = _STATUS

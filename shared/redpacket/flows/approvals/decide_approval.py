@@ -43,6 +43,10 @@ def approve(approval_id: str, approver: Operator, *, ports: DecidePorts) -> Appr
         # A concurrent second call may fail on the effects of the first, so it records nothing.
         if is_mine:
             ports.approvals.mark_refused(approval, error.code)
+        # The refusal is not recorded over an application, which this call may have failed on.
+        found = ports.approvals.find_approval(approval_id)
+        if found and found.is_applied:
+            return found
         raise
     applied = replace(approval, is_applied=True)
     ports.approvals.mark_applied(applied)

@@ -11,12 +11,13 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 
-from redpacket.domain.approvals import Allowance
+from redpacket.domain.approvals import Allowance, ApprovalNeededError
 from redpacket.domain.campaign import CampaignPlan
 from redpacket.domain.errors import (
     CampaignEnded,
     CampaignNotFound,
     InvalidRequest,
+    Rejected,
     Unavailable,
     VersionConflict,
 )
@@ -139,7 +140,13 @@ def change_stock(
         return _funded(_Edit(after, before), campaign, operator, asked, ports)
 
     by = operator, ActionKind.STOCK_CHANGED
-    return _write(campaign_id, edited, by, request, ports)[0]
+    try:
+        return _write(campaign_id, edited, by, request, ports)[0]
+    except (Rejected, ApprovalNeededError):
+        # A concurrent repeat may have caused the refusal by applying this same request.
+        if changed := ports.draws.find_put(request):
+            return changed
+        raise
 
 
 @dataclass(frozen=True, slots=True)
