@@ -13,12 +13,10 @@ from redpacket.adapters.payments.wechat_client import WeChatMerchant
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.gateway import OutsideAccount
 
-WECHAT = "https://api.weixin.qq.com"
+WECHAT_API = "https://api.weixin.qq.com"
 _OK = 200
 # Invalid, expired, missing, used before.
 _WRONG_CODES = frozenset({40029, 42003, 41008, 40163})
-
-WECHAT_API = "https://api.weixin.qq.com"
 
 
 class CodeKind(StrEnum):
