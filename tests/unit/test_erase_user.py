@@ -17,10 +17,11 @@ from redpacket.domain.errors import AccountNotEmpty, NotInAudience, Unavailable
 from redpacket.domain.gateway import Channel
 from redpacket.domain.lottery import PrizeKind
 from redpacket.domain.packet import Packet, Person
-from redpacket.domain.payments import PaymentStatus
+from redpacket.domain.payments import PaymentStatus, ReturnStatus
 from redpacket.domain.risk import Verdict, VerdictKind
 from redpacket.domain.withdrawals import LEASE_MS, Withdrawal, WithdrawalStatus
 from redpacket.flows.payments.authorize import authorize
+from redpacket.flows.payments.return_payment import collect_owed
 from redpacket.ports.accounts import Profile
 from redpacket.ports.erasure import OutsideRows
 from testing.builders import a_campaign, a_prize
@@ -241,6 +242,55 @@ def test_a_payment_that_is_given_back_keeps_its_payer(town: PaymentSystem) -> No
     assert _refusal(town.system) == "a payment of theirs is under way"
     town.sweep()
     _erase(town.system)
+
+
+@pytest.mark.parametrize("status", ReturnStatus)
+def test_money_that_is_not_given_back_keeps_its_payer(
+    town: PaymentSystem, status: ReturnStatus
+) -> None:
+    payment = town.pay_in("ann", 100)
+    town.pay_again(payment)
+    _spend(town.system, "ann")
+    if status is ReturnStatus.DONE:
+        town.sweep()
+    elif status is ReturnStatus.LISTED:
+        (due,) = town.returns.list_returns(payment.number)
+        town.returns.list_return(due)
+    assert [one.status for one in town.returns.list_returns(payment.number)] == [status]
+
+    if status is ReturnStatus.DONE:
+        _erase(town.system)
+    else:
+        assert _refusal(town.system) == "a payment of theirs is under way"
+
+
+def test_a_payment_that_is_not_what_was_ordered_keeps_its_payer(town: PaymentSystem) -> None:
+    payment = town.start("ann", 100)
+    town.gateway.pay(payment.number, amount_fen=99)
+    town.confirm(payment)
+    town.system.pass_time(3_600_000)
+    town.confirm(payment)
+    assert town.paid(payment).status is not PaymentStatus.PENDING
+
+    assert _refusal(town.system) == "a payment of theirs is under way"
+
+
+@pytest.mark.parametrize("collected_fen", [0, 59, 60])
+def test_a_debt_keeps_its_debtor(town: PaymentSystem, collected_fen: int) -> None:
+    payment = town.pay_in("ann", 100)
+    packet = _sent_by(town.system, "ann", 60, count=1)
+    town.system.grab(packet, "friend")
+    town.system.settle()
+    town.refund(payment, 100)
+    if collected_fen:
+        town.system.deposit("ann", collected_fen)
+        collect_owed("ann", ports=town.payments)
+    assert town.balance_fen("ann") == 0
+
+    if collected_fen == 60:
+        _erase(town.system)
+    else:
+        assert _refusal(town.system) == "they owe money"
 
 
 def test_a_withdrawal_that_is_under_way_keeps_its_user(town: PaymentSystem) -> None:

@@ -19,12 +19,14 @@ class Standing:
 
     *open_count* is of packets that they send from their balance, or have yet to pay for.
     *sent_count* is of all packets that they ever funded, *received_count* of all settled claims.
+    *owed_fen* is their debt, of a row of its own.
     """
 
     balance_fen: int = 0
     open_count: int = 0
     sent_count: int = 0
     received_count: int = 0
+    owed_fen: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class OutsideRows:
 
     Counts are read before the lists. *begun_counts* are by day, of days that are still counted.
     *withdrawn_count* is of withdrawals whose money did not come back. *returning_count* is of
-    transactions that are being given back.
+    transactions that are being given back, or wait for an operator who decides about them.
     """
 
     payments: Sequence[Payment]

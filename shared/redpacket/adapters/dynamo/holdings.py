@@ -13,7 +13,7 @@ from redpacket.adapters.dynamo.books import sums_of
 from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Row, values
 from redpacket.adapters.dynamo.payment_items import payment_of, return_of, withdrawal_of
 from redpacket.adapters.dynamo.payment_reads import get_all
-from redpacket.domain.ledger import user_account
+from redpacket.domain.ledger import receivable_account, user_account
 from redpacket.domain.packet import Packet
 from redpacket.domain.payments import Payment, ReturnStatus
 from redpacket.ports.erasure import OutsideRows, Standing
@@ -42,11 +42,13 @@ class DynamoHoldings:
     def standing(self, user_id: str) -> Standing:
         row = self._dynamo.get(self._accounts, keys.account(user_account(user_id))) or {}
         sums = sums_of(row, None)
+        owed = self._dynamo.get(self._accounts, keys.account(receivable_account(user_id))) or {}
         return Standing(
             balance_fen=int(row.get("balance_fen", 0)),
             open_count=int(row.get("open_count", 0)),
             sent_count=sums.sent_count,
             received_count=sums.received_count,
+            owed_fen=-int(owed.get("balance_fen", 0)),
         )
 
     def count_claims(self, user_id: str) -> int:
@@ -101,7 +103,7 @@ class DynamoHoldings:
         returns = [
             return_of(row) for row in rows if row["sk"].startswith(payment_keys.RETURN_PREFIX)
         ]
-        return payment, sum(one.status is ReturnStatus.DUE for one in returns)
+        return payment, sum(one.status is not ReturnStatus.DONE for one in returns)
 
     def _partition(self, table: str, pk: str, prefix: str = "") -> Iterator[dict[str, Any]]:
         """Yield a partition's rows by sort key prefix, read strongly consistently."""

@@ -48,6 +48,8 @@ def _check_empty(user_id: str, holdings: Holdings) -> OutsideRows:
     standing = holdings.standing(user_id)
     if standing.balance_fen:
         raise AccountNotEmpty("the balance is not 0")
+    if standing.owed_fen:
+        raise AccountNotEmpty("they owe money")
     if standing.open_count:
         raise AccountNotEmpty("a packet of theirs has not ended")
     if holdings.count_claims(user_id) > standing.received_count:
