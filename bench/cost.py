@@ -12,13 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench.counts import Claims, count_claims, record_reads
-from bench.deployment import (
-    Deployment,
-    Standing,
-    deployment_of,
-    indexes_of,
-    standing_of,
-)
+from bench.deployment import Deployment, Standing, deployment_of, indexes_of, standing_of
 from local.places import ROOT
 from local.template import read_template
 from redpacket.adapters.dynamo.keys import WORK_SHARDS
@@ -105,10 +99,7 @@ def total(bill: Bill) -> float:
 
 
 def grabs_bill(
-    book: Mapping[str, Any],
-    deployment: Deployment,
-    claims: Claims,
-    winners_share: float,
+    book: Mapping[str, Any], deployment: Deployment, claims: Claims, winners_share: float
 ) -> Bill:
     """Return the price of a million grabs, settling included."""
     usd, payouts = book["usd"], winners_share / deployment.batch_size

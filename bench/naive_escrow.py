@@ -76,9 +76,7 @@ def count_settled(client: Any, refs: Iterable[ShareRef]) -> int:
 
 def _read(client: Any, refs: Sequence[ShareRef]) -> dict[ShareRef, dict[str, Any]]:
     wanted = [to_wire(fate_key(ref)) for ref in refs]
-    answer = client.batch_get_item(
-        RequestItems={PACKETS: {"Keys": wanted, "ConsistentRead": True}},
-    )
+    answer = client.batch_get_item(RequestItems={PACKETS: {"Keys": wanted, "ConsistentRead": True}})
     rows = {row["sk"]: row for row in map(from_wire, answer["Responses"][PACKETS])}
     return {ref: dict(rows[fate_key(ref)["sk"]]) for ref in refs}
 
@@ -121,9 +119,7 @@ def _operations(
 
 
 def _transact(
-    client: Any,
-    operations: Sequence[Operation],
-    pause_s: Callable[[float], None],
+    client: Any, operations: Sequence[Operation], pause_s: Callable[[float], None]
 ) -> bool:
     for attempt in range(TRIES):
         try:

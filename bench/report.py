@@ -24,10 +24,7 @@ READMES = {"en": ROOT / "README.md", "zh": ROOT / "README.zh-CN.md"}
 BEGIN, END = "<!-- speed:begin -->", "<!-- speed:end -->"
 
 _COLUMNS = {"en": "| Figure | Measured | Target |", "zh": "| 指标 | 实测 | 目标 |"}
-_NOTHING = {
-    "en": "Nothing is measured yet: `make bench`.\n",
-    "zh": "尚未测量：`make bench`。\n",
-}
+_NOTHING = {"en": "Nothing is measured yet: `make bench`.\n", "zh": "尚未测量：`make bench`。\n"}
 _BOUNDS = {
     ">=": (operator.ge, {"en": "at least", "zh": "不低于"}),
     "<=": (operator.le, {"en": "at most", "zh": "不高于"}),

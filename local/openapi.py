@@ -338,7 +338,7 @@ def document() -> Schema:
             "responses": dict(sorted(responses.items())),
             "headers": _HEADERS,
             "securitySchemes": {
-                "user": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+                "user": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
             },
         },
     }
@@ -487,7 +487,7 @@ def _webhook(kind: EventType) -> Schema:
                 "content": {"application/cloudevents+json": {"schema": form}},
             },
             "responses": {
-                "2XX": {"description": "Taken. Anything else is tried again, for a day."},
+                "2XX": {"description": "Taken. Anything else is tried again, for a day."}
             },
         }
     }

@@ -29,12 +29,7 @@ from redpacket.adapters.payments.accounts import AccountKeys, Accounts
 from redpacket.adapters.payments.host import HostCallbacks, HostIn, HostOut
 from redpacket.adapters.payments.host_client import HostClient, HostKeys
 from redpacket.adapters.payments.outgoing import Outgoing
-from redpacket.adapters.payments.wechat import (
-    OrderSettings,
-    TransferSettings,
-    WeChatIn,
-    WeChatOut,
-)
+from redpacket.adapters.payments.wechat import OrderSettings, TransferSettings, WeChatIn, WeChatOut
 from redpacket.adapters.payments.wechat_authorizations import WeChatAuthorizations
 from redpacket.adapters.payments.wechat_callbacks import WeChatCallbacks
 from redpacket.adapters.payments.wechat_client import WeChatClient, WeChatMerchant
@@ -322,10 +317,7 @@ def a_wechat_side(folder: Path) -> Iterator[WeChatSide]:
             WeChatIn(client, accounts, OrderSettings(inbox.url, "红包"), **limits),
             WeChatOut(client, accounts, transfers, **limits),
             WeChatCallbacks(client),
-            [
-                *(merchant.api_v3_key, merchant.app_secret),
-                *merchant.private_key.splitlines()[1:3],
-            ],
+            [*(merchant.api_v3_key, merchant.app_secret), *merchant.private_key.splitlines()[1:3]],
             merchant.app_id,
             client=client,
             merchant=merchant,

@@ -73,10 +73,7 @@ def a_client(kind: str, request: pytest.FixtureRequest) -> Iterator[Any]:
 def _motos_client() -> Any:
     """Return a client that moto answers while it mocks, with empty tables."""
     client = boto3.session.Session().client(
-        "dynamodb",
-        region_name=REGION,
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
+        "dynamodb", region_name=REGION, aws_access_key_id="test", aws_secret_access_key="test"
     )
     resources = read_template()["Resources"]
     for name, resource in TABLES.items():

@@ -452,8 +452,7 @@ def test_the_scripts_and_the_fake_tell_one_story(cache: OperatorCache, seed: int
 
     for _ in range(150):
         (move,) = moves.choices(
-            [story.draw, story.undo, story.edit, story.correct, story.forget],
-            [40, 6, 4, 2, 1],
+            [story.draw, story.undo, story.edit, story.correct, story.forget], [40, 6, 4, 2, 1]
         )
         move()
 

@@ -301,10 +301,7 @@ def test_units_that_one_call_can_not_read_are_counted_over_several(
                 return fair.draws.list_stock([prize, cash], DAY)
         pytest.fail("it gets nowhere")
 
-    assert stock() == [
-        PrizeStock("cup", 12, (5, 10), 12, (5, 10)),
-        PrizeStock("cash", 5, (3,)),
-    ]
+    assert stock() == [PrizeStock("cup", 12, (5, 10), 12, (5, 10)), PrizeStock("cash", 5, (3,))]
     fair.record(fair.won(prize, 5, "ann", day_no=10))
     fair.record(fair.won(cash, 3, "ann"))
     assert stock() == [PrizeStock("cup", 12, (10,), 12, (5,)), PrizeStock("cash", 5)]

@@ -14,12 +14,7 @@ from redpacket.adapters.dynamo.books import receipt_row
 from redpacket.adapters.dynamo.client import Dynamo, from_wire, to_wire
 from redpacket.adapters.dynamo.deposits import DynamoDeposits
 from redpacket.domain.claim import Fate
-from redpacket.domain.errors import (
-    Busy,
-    IdempotencyKeyReused,
-    InsufficientFunds,
-    InvariantViolated,
-)
+from redpacket.domain.errors import Busy, IdempotencyKeyReused, InsufficientFunds, InvariantViolated
 from redpacket.domain.ledger import Receipt, YearSums, user_account, year_of
 from redpacket.domain.packet import Kind, Packet, PacketStatus, Person
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id, a_user_id
@@ -332,12 +327,7 @@ def test_a_refund_gives_shares_their_fate_and_the_sender_their_sum(books: Books)
 
     assert books.balance_fen(packet.sender.user_id) == 1000 - taken.amount_fen
     fates = {share.share_no: share.fate for share in books.packets.list_shares(packet.packet_id)}
-    assert fates == {
-        1: Fate.REFUNDED,
-        2: Fate.CLAIMED,
-        3: Fate.REFUNDED,
-        4: Fate.REFUNDED,
-    }
+    assert fates == {1: Fate.REFUNDED, 2: Fate.CLAIMED, 3: Fate.REFUNDED, 4: Fate.REFUNDED}
 
 
 @pytest.mark.parametrize("number", [1, 3])

@@ -8,13 +8,7 @@ import pytest
 
 from local.gateways.core import CANCELLING_MS
 from redpacket.domain.errors import Unavailable
-from redpacket.domain.gateway import (
-    Channel,
-    NoticeKind,
-    Refusal,
-    TransferOrder,
-    TransferState,
-)
+from redpacket.domain.gateway import Channel, NoticeKind, Refusal, TransferOrder, TransferState
 from testing.gateways import DAY_MS, Side, WeChatSide, a_number
 
 IN_MEMORY_TOO = True

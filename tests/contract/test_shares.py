@@ -16,14 +16,7 @@ from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Person, fate_partitions
 from redpacket.ports.work_lists import Unreadable
 from testing.builders import NOW_MS, a_claim, a_packet_id, a_user_id
-from tests.contract.tables import (
-    PAID_MS,
-    REFUNDED_MS,
-    Books,
-    a_client,
-    a_settlement,
-    some_books,
-)
+from tests.contract.tables import PAID_MS, REFUNDED_MS, Books, a_client, a_settlement, some_books
 
 LONG_AGO_MS = NOW_MS - 400 * 86_400_000
 """In 2025."""
@@ -107,9 +100,7 @@ def test_takers_are_listed_with_what_they_have(books: Books) -> None:
 
     found = books.packets.list_takers(packet.packet_id, ["ann", "bob", "ann"])
 
-    assert found == [
-        Taker(packet.packet_id, "ann", 2, share.amount_fen, share.decided_at_ms),
-    ]
+    assert found == [Taker(packet.packet_id, "ann", 2, share.amount_fen, share.decided_at_ms)]
     assert books.packets.list_takers(packet.packet_id, []) == []
 
 

@@ -122,13 +122,7 @@ def ask(request: pytest.FixtureRequest, authority: Authority, redis_port: int) -
 
         def ask_cache(host: str, bundle: str) -> object:
             client = connect(
-                host,
-                port,
-                has_tls=True,
-                username="",
-                password="",
-                timeout_s=2,
-                ca_bundle=bundle,
+                host, port, has_tls=True, username="", password="", timeout_s=2, ca_bundle=bundle
             )
             with closing(client):
                 return client.ask("PING", "rp:key")

@@ -53,11 +53,7 @@ class Doors:
     """The grab and the payout function, warm, and what they spend."""
 
     def __init__(
-        self,
-        cloud: Cloud,
-        cache: OperatorCache,
-        queue_url: str,
-        monkeypatch: pytest.MonkeyPatch,
+        self, cloud: Cloud, cache: OperatorCache, queue_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self._cloud = cloud
         self._cache = cache

@@ -58,14 +58,8 @@ def test_every_refusal_has_its_code_and_no_effect(a_user: MakeUser) -> None:
         ({"channel": "host"}, (422, "invalid_request")),
     ]
     payments = [
-        (
-            {"amount_fen": 100, "channel": "wechat", "method": "jsapi"},
-            (409, "payee_not_bound"),
-        ),
-        (
-            {"amount_fen": 100, "channel": "wechat", "method": "card"},
-            (422, "invalid_request"),
-        ),
+        ({"amount_fen": 100, "channel": "wechat", "method": "jsapi"}, (409, "payee_not_bound")),
+        ({"amount_fen": 100, "channel": "wechat", "method": "card"}, (422, "invalid_request")),
         ({"amount_fen": -1, "channel": "host", "method": "native"}, (422, "invalid_request")),
     ]
 

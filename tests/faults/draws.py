@@ -11,13 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from redpacket.domain.beacon import MARGIN_MS, BeaconChain, BeaconRound, CampaignBeacon
-from redpacket.domain.campaign import (
-    Campaign,
-    CampaignPlan,
-    CampaignStatus,
-    DrawRules,
-    WhenSoldOut,
-)
+from redpacket.domain.campaign import Campaign, CampaignPlan, CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.domain.checks.facts import Difference, LotteryFacts
 from redpacket.domain.errors import (
     AttemptsExhausted,

@@ -10,13 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from redpacket.adapters.dynamo.keys import WORK_SHARDS
-from redpacket.domain.claim import (
-    AdmitOutcome,
-    GrabOutcome,
-    Quota,
-    QuotaStatus,
-    ShareFate,
-)
+from redpacket.domain.claim import AdmitOutcome, GrabOutcome, Quota, QuotaStatus, ShareFate
 from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.limits import Limit
 from redpacket.domain.lottery import (

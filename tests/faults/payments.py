@@ -18,12 +18,7 @@ from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.domain.checks.facts import Difference
 from redpacket.domain.checks.outside import check_outside, check_outside_in_time
 from redpacket.domain.errors import InvariantViolated, RedPacketError, Rejected, Unavailable
-from redpacket.domain.gateway import (
-    Refusal,
-    TransferOrder,
-    TransferState,
-    bill_day,
-)
+from redpacket.domain.gateway import Refusal, TransferOrder, TransferState, bill_day
 from redpacket.domain.packet import Packet
 from redpacket.domain.payments import PAYMENT_LIFE_MS, Payment, ReturnStatus, WhenLate
 from redpacket.domain.withdrawals import FUNCTION_MS, Withdrawal

@@ -123,12 +123,7 @@ def _quiet_journal() -> Iterator[None]:
 
 
 def _run(
-    cloud: Cloud,
-    figures: Figures,
-    messages: int,
-    *,
-    is_naive: bool = False,
-    is_quick: bool = False,
+    cloud: Cloud, figures: Figures, messages: int, *, is_naive: bool = False, is_quick: bool = False
 ) -> None:
     sqs: Any = cloud.aws("sqs")
     queue_url, dlq_url = cloud.make_queues(f"payouts-{messages}", VISIBILITY_TIMEOUT_S)

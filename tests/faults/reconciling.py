@@ -151,10 +151,7 @@ def wrong_count(system: InMemorySystem, random: Random) -> None:
         return
     forged = {"claim_count": {"N": "1"}, "first_at_ms": {"N": "1"}}
     name = "rain#thief"
-    system.dynamo.tables.setdefault("quotas", FakeTable())[name, ""] = {
-        "pk": {"S": name},
-        **forged,
-    }
+    system.dynamo.tables.setdefault("quotas", FakeTable())[name, ""] = {"pk": {"S": name}, **forged}
 
 
 def unit_twice(system: InMemorySystem, random: Random) -> None:

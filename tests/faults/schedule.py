@@ -74,11 +74,7 @@ SWITCH_BOUND_MS = 10_000
 
 _MINUTE_MS = 60_000
 
-_OTHER_REASONS = (
-    "ThrottlingError",
-    "ProvisionedThroughputExceeded",
-    "TransactionConflict",
-)
+_OTHER_REASONS = ("ThrottlingError", "ProvisionedThroughputExceeded", "TransactionConflict")
 _USER = re.compile(r"(user|sender)-\d")
 
 _REFUSED = 0.01

@@ -31,9 +31,7 @@ def _ran(kind: _Kind, seed: int) -> ReconciledPackets | ReconciledDraws:
 
 
 @pytest.mark.parametrize("kind", [ReconciledPackets, ReconciledDraws])
-def test_money_that_moves_under_a_reconciliation_raises_no_false_alarm(
-    kind: _Kind,
-) -> None:
+def test_money_that_moves_under_a_reconciliation_raises_no_false_alarm(kind: _Kind) -> None:
     schedules = [_ran(kind, seed) for seed in SEEDS]
 
     for schedule in schedules:

@@ -63,12 +63,7 @@ def test_a_lottery_that_starts_at_once_waits_for_its_round_and_is_then_decided_b
     time.sleep(max(0, made["beacon_at_ms"] / 1000 - time.time()))
     while not rounds.find(chain.chain.chain_hash, made["beacon_round"]):
         fetch_rounds(
-            0,
-            chain=chain.chain,
-            beacon=beacon,
-            rounds=rounds,
-            clock=SystemClock(),
-            journal=journal,
+            0, chain=chain.chain, beacon=beacon, rounds=rounds, clock=SystemClock(), journal=journal
         )
     time.sleep(1)  # so long a process remembers that the round was missing
     drawn = ann.draw("gala-by-beacon", key="one").raise_for_status().json()

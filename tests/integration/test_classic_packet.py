@@ -10,10 +10,7 @@ from tests.integration.conftest import MakeUser
 def test_all_rules_together(a_user: MakeUser) -> None:
     sender, invited, stranger = a_user(funds_fen=1000), a_user(), a_user()
     sent = sender.send(
-        count=1,
-        opening="two_step",
-        recipients=[invited.user_token()],
-        passphrase="open sesame",
+        count=1, opening="two_step", recipients=[invited.user_token()], passphrase="open sesame"
     )
     packet_id = sent.json()["packet_id"]
 

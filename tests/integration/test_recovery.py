@@ -272,10 +272,7 @@ def test_a_message_that_comes_five_times_pays_once(
 
 
 def test_a_poison_message_ends_in_the_dlq_and_its_batch_is_settled(
-    stack: Stack,
-    a_user: MakeUser,
-    paused_payouts: Interruption,
-    eventually: Eventually,
+    stack: Stack, a_user: MakeUser, paused_payouts: Interruption, eventually: Eventually
 ) -> None:
     takers, sender = [a_user(), a_user()], a_user(funds_fen=1000)
     sqs, queue = stack.aws("sqs"), stack.outputs["PayoutQueueUrl"]

@@ -38,15 +38,11 @@ def _signed(stack: Stack, key: str | bytes, **changes: Any) -> str:
 
 def _strangers_key() -> bytes:
     return rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
 
 
-def test_without_a_right_token_the_gateway_itself_answers_401_in_its_own_json(
-    stack: Stack,
-) -> None:
+def test_without_a_right_token_the_gateway_itself_answers_401_in_its_own_json(stack: Stack) -> None:
     issuers_key = (stack.state_dir / "issuer.pem").read_bytes()
     tokens = [
         "",

@@ -11,14 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.claim import EMPTIED_KEPT_MS, Admission
 from redpacket.domain.errors import PacketEmptied, Rejected, Unavailable
-from redpacket.domain.packet import (
-    Opening,
-    Rules,
-    other_parts,
-    part_count,
-    part_id,
-    part_of_user,
-)
+from redpacket.domain.packet import Opening, Rules, other_parts, part_count, part_id, part_of_user
 from redpacket.flows.packets.load_packet import load_packet
 from testing.builders import a_campaign
 from testing.in_memory_system import LIFE_MS, InMemorySystem

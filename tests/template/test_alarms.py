@@ -70,11 +70,7 @@ def _counted_by(stack: Stack, function: str, name: str) -> dict[str, Any]:
         )
     variables = stack.of_type("AWS::Lambda::Function")[function]["Environment"]["Variables"]
     done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            counts,
-        ],
+        [sys.executable, "-c", counts],
         env={
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(ROOT / "shared"),

@@ -18,11 +18,7 @@ each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.na
 
 SENT_BY_AWS = {
     "AWS/Lambda": {"Duration", "IteratorAge", "Throttles"},
-    "AWS/SQS": {
-        "ApproximateAgeOfOldestMessage",
-        "NumberOfMessagesDeleted",
-        "NumberOfMessagesSent",
-    },
+    "AWS/SQS": {"ApproximateAgeOfOldestMessage", "NumberOfMessagesDeleted", "NumberOfMessagesSent"},
     "AWS/ApiGateway": {"4xx", "5xx", "Count"},
     "AWS/DynamoDB": {"TransactionConflict"},
     "AWS/ElastiCache": {"DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},

@@ -252,9 +252,7 @@ def test_what_a_settlement_and_a_refund_write_is_not_what_a_claim_writes() -> No
     assert refund.keys() - _written_by_a_claim() == {"refund_no"}
 
 
-NOTES = [
-    *("SendFunction", "LotteryFunction", "CampaignFunction", "PrizeFunction", "AdminFunction"),
-]
+NOTES = [*("SendFunction", "LotteryFunction", "CampaignFunction", "PrizeFunction", "AdminFunction")]
 """Who notes what the host calls a user, with what they get."""
 
 
@@ -435,8 +433,7 @@ KEPT = ("RetainExceptOnCreate", "Retain")
 
 
 @pytest.mark.parametrize(
-    "table",
-    ["AccountsTable", "PacketsTable", "SharesTable", "CampaignsTable", "SwitchesTable"],
+    "table", ["AccountsTable", "PacketsTable", "SharesTable", "CampaignsTable", "SwitchesTable"]
 )
 def test_the_ledger_outlives_its_stack_and_can_be_restored(table: str) -> None:
     resource = RESOURCES[table]
@@ -716,10 +713,7 @@ def test_the_gateway_asks_for_the_token_that_the_door_declares() -> None:
     }
 
     asked = {
-        route["RouteKey"]: (
-            route["AuthorizationType"],
-            tuple(route.get("AuthorizationScopes", [])),
-        )
+        route["RouteKey"]: (route["AuthorizationType"], tuple(route.get("AuthorizationScopes", [])))
         for route in _of_type("AWS::ApiGatewayV2::Route").values()
     }
 

@@ -326,11 +326,7 @@ STACKS = [
     Stack("dev in China", "cn-northwest-1", {"JwtIssuer": ISSUER}),
     Stack(
         "both gateways",
-        parameters={
-            **HOST_WALLET,
-            **WECHAT,
-            "CallbackBaseUrl": "https://a.example",
-        },
+        parameters={**HOST_WALLET, **WECHAT, "CallbackBaseUrl": "https://a.example"},
     ),
     Stack("a host's wallet, and a given cache", parameters={**HOST_WALLET, **OWN_CACHE}),
     Stack(

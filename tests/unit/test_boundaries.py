@@ -156,12 +156,7 @@ def test_a_balance_above_the_largest_transfer_is_paid_out_in_parts(town: Payment
     town.system.deposit("user", FEN_MAX)
 
     withdrawal = withdraw_above(
-        "user",
-        WECHAT,
-        "claim",
-        payees=town.payees,
-        ports=town.transfers,
-        payments=town.payments,
+        "user", WECHAT, "claim", payees=town.payees, ports=town.transfers, payments=town.payments
     )
 
     assert withdrawal
@@ -360,9 +355,7 @@ def test_a_page_that_ends_with_the_last_claim_names_no_next_one(system: InMemory
     assert [next_no(limit) for limit in (1, 2, 3)] == [1, None, None]
 
 
-def test_the_cache_learns_which_share_an_owner_has(
-    system: InMemorySystem,
-) -> None:
+def test_the_cache_learns_which_share_an_owner_has(system: InMemorySystem) -> None:
     packet = system.send(count=3)
     system.grab_all(packet, "ann", "bob")
     system.memory.caches.clear()

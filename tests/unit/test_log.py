@@ -22,12 +22,7 @@ from redpacket.domain.lottery import PrizeKind
 from redpacket.domain.merkle import Peaks
 from redpacket.edge import log_pages
 from redpacket.edge.request import HttpRequest
-from redpacket.flows.log.extend_log import (
-    BATCH_MAX,
-    FRESH_MS,
-    LATE_MS,
-    LogReport,
-)
+from redpacket.flows.log.extend_log import BATCH_MAX, FRESH_MS, LATE_MS, LogReport
 from redpacket.verify import command
 from testing.builders import a_campaign, a_prize
 from testing.fakes.head_signer import FakeSigner

@@ -355,9 +355,7 @@ def test_a_packet_is_cancelled_only_after_its_payment_was_asked_for(
     assert town.differences() == []
 
 
-def test_an_unpaid_packet_is_never_due_and_in_no_list_of_what_was_sent(
-    town: PaymentSystem,
-) -> None:
+def test_an_unpaid_packet_is_never_due_and_in_no_list_of_what_was_sent(town: PaymentSystem) -> None:
     packet = town.send_unpaid()
     town.system.pass_time(10 * 60_000)
 

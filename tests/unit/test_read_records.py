@@ -159,12 +159,7 @@ def test_the_viewers_own_claim_is_shown_on_every_page(system: InMemorySystem) ->
 @pytest.mark.parametrize("per_partition", [1, 17, 21, 60])
 @pytest.mark.parametrize("parts", [1, 2])
 def test_a_page_reads_few_units_however_claims_are_spread(
-    system: InMemorySystem,
-    parts: int,
-    per_partition: int,
-    *,
-    is_final: bool,
-    units_max: float,
+    system: InMemorySystem, parts: int, per_partition: int, *, is_final: bool, units_max: float
 ) -> None:
     packet = system.send_in_parts(parts, count=1_000, total_fen=100_000)
     partitions = fate_partitions(packet.packet_id)

@@ -12,12 +12,7 @@ from redpacket.adapters.dynamo import keys
 from redpacket.domain.claim import ShareFate, ShareRef
 from redpacket.domain.errors import Rejected
 from redpacket.domain.lottery import PrizeKind
-from redpacket.domain.packet import (
-    Kind,
-    Packet,
-    part_count,
-    part_of_share,
-)
+from redpacket.domain.packet import Kind, Packet, part_count, part_of_share
 from redpacket.domain.split import Split
 from redpacket.domain.switches import Switch
 from redpacket.flows.campaigns import edit_prize

@@ -89,9 +89,7 @@ INSIDE = (
 )
 
 
-def test_an_address_that_is_not_global_is_not_connected_to(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_address_that_is_not_global_is_not_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
     connected: list[object] = []
     monkeypatch.setattr("socket.create_connection", lambda *a, **_: connected.append(a))
 
