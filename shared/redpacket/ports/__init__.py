@@ -1,5 +1,6 @@
-"""What the flows need from outside, implemented by the adapters.
+"""Protocols that flows depend on and adapters implement.
 
-Every method may raise Unavailable; then nothing is known of its effect, and calling it again is
-harmless.
+Every method may raise Unavailable. Its effect is then unknown, and calling it again is safe. Reads
+are strongly consistent and unordered unless a docstring says otherwise. Methods that return False
+on a conflict have no effect then.
 """

@@ -1,4 +1,4 @@
-"""What accounts and profiles need from outside."""
+"""Ports for accounts and profiles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    # Each flow and adapter imports this page; none needs the words of all the others.
     from collections.abc import Sequence
 
     from redpacket.domain.approvals import Allowance
@@ -17,12 +16,12 @@ if TYPE_CHECKING:
 from redpacket.ports.packets import ReceivedItem
 
 ENTRY_CURSOR = r"(entry|claim)#([0-9]{13})#[!-~]{1,200}"
-"""The form of where a book goes on: the sort key of an entry."""
+"""Form of a cursor in an account's book: the sort key of an entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """An idempotent request: who asked, and hashes of their key and of what they asked."""
+    """Idempotent request, with hashes of its key and body."""
 
     user_id: str
     key_hash: str
@@ -30,34 +29,27 @@ class Request:
 
 
 class Funding(Protocol):
-    """Takes the money of packets from their senders, once per request."""
+    """Funding of packets by their senders."""
 
     def fund(
         self, packet: Packet, transfer: Transfer, request: Request, action: Action | None = None
     ) -> str:
-        """Take the total from the sender and put the packet, once per request; note *action*.
+        """Debit the sender and store the packet, once for each request; log *action*.
 
-        A packet of a campaign takes its total from the budget, too; one that is UNPAID takes
-        nothing, and counts as open all the same. Returns the id of the packet
-        that this request made, now or the first time. Raises CampaignPaused, CampaignEnded,
-        InsufficientFunds, IdempotencyKeyReused, Busy.
+        A campaign's packet also debits the budget. An UNPAID packet debits nothing but counts as
+        open. Return the packet id of the request's first execution. Raises CampaignPaused,
+        CampaignEnded, InsufficientFunds, IdempotencyKeyReused, Busy.
         """
 
     def find_sent(self, request: Request) -> str | None:
-        """Return the id of the packet that this request made before, read strongly.
-
-        Raises IdempotencyKeyReused.
-        """
+        """Return the request's packet id, if it was executed. Raises IdempotencyKeyReused."""
 
 
 class Deposits(Protocol):
-    """Puts money into accounts from outside, once per request."""
+    """Deposits of outside money into accounts."""
 
     def find_deposited(self, request: Request) -> str | None:
-        """Return the id of the transfer that this request made before, read strongly.
-
-        Raises IdempotencyKeyReused.
-        """
+        """Return the request's transfer id, if it was executed. Raises IdempotencyKeyReused."""
 
     def deposit(
         self,
@@ -67,9 +59,9 @@ class Deposits(Protocol):
         action: Action | None = None,
         spent: Allowance | None = None,
     ) -> None:
-        """Post a deposit, once per request, and note who *payee* is to the host, and *action*.
+        """Post a deposit, once for each request; store *payee*'s host id and log *action*.
 
-        Raises IdempotencyKeyReused, Busy, AllowanceMoved where *spent* is not the next one.
+        Raises IdempotencyKeyReused, Busy, and AllowanceMoved if *spent* is outdated.
         """
 
 
@@ -77,60 +69,60 @@ class Ledger(Protocol):
     """Accounts and entries; each method is one transaction, or a few that can be resumed."""
 
     def cancel_unpaid(self, packet: Packet, now_ms: int) -> bool:
-        """Turn an UNPAID packet to CANCELLED, and free its place; False, without effect, else.
+        """Set an UNPAID packet to CANCELLED and no longer count it as open.
 
-        A payment that comes first, or is under way, excludes it (`PaymentBook.credit`).
+        Return False if a payment was credited first (`PaymentBook.credit`).
         """
 
     def settle(
         self, settlements: Sequence[tuple[ShareFate, Transfer]], now_ms: int
     ) -> set[ShareRef]:
-        """Credit claims in one transaction; return those that stood in its way, if any.
+        """Credit claims in one transaction; return the claims that prevented it, if any.
 
-        Then none is credited: they have changed, or others hold a row of theirs all the time.
+        Then none is credited: those have changed, or other transactions keep holding their rows.
         """
 
     def refund(self, refunds: Sequence[tuple[Sequence[ShareFate], Transfer]], now_ms: int) -> bool:
-        """Give shares the fate "refunded" and their sums to their sender, in one transaction.
+        """Mark shares as refunded and return their sums to the sender, in one transaction.
 
-        Each sum is of one packet. False, without effect, if one of the shares has a fate by now.
+        Each sum is for one packet. Return False if one of the shares was claimed or refunded.
         """
 
     def close(self, packet: Packet, end: PacketEnd, now_ms: int) -> bool:
-        """Turn a packet to CLOSED with its final sums; False, without effect, if it was before."""
+        """Set a packet to CLOSED with its final sums; return False if it was CLOSED."""
 
     def balance_fen(self, account: str) -> int:
-        """Return an account's balance, read strongly; 0 for one that never moved."""
+        """Return an account's balance, or 0 for an account without entries."""
 
     def year_sums(self, user_id: str, year: int | None) -> YearSums:
-        """Return what a user sent and received in a UTC year, or ever, read strongly."""
+        """Return a user's sums for a UTC year, or for all years."""
 
     def list_received(
         self, user_id: str, year: int | None, cursor: str | None, limit: int
     ) -> tuple[list[ReceivedItem], str | None]:
-        """Return a page of what a user was paid, newest first, and the next page's cursor.
+        """Return a page of a user's received shares, newest first, and the next cursor.
 
-        Raises InvalidRequest where *cursor* is not one of the user's book.
+        Raises InvalidRequest for a bad *cursor*.
         """
 
     def list_postings(self, wanted: Sequence[Entry]) -> list[Entry]:
-        """Return the entries that stand where these should, read strongly."""
+        """Return the stored entries at the keys of *wanted*."""
 
     def list_receipts(self, refs: Sequence[ShareRef]) -> list[Receipt] | None:
-        """Return the receipts of shares, read strongly; None where none are kept."""
+        """Return the receipts of shares, or None if receipts are disabled."""
 
     def list_entries(
         self, account: str, cursor: str | None, limit: int
     ) -> tuple[list[Entry], str | None]:
-        """Return a page of an account's book, newest first, and the next page's cursor.
+        """Return a page of an account's entries, newest first, and the next cursor.
 
-        Raises InvalidRequest where *cursor* is not one that this method returned.
+        Raises InvalidRequest for a bad *cursor*.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a user shows to others."""
+    """Public profile of a user."""
 
     user_id: str
     nickname: str | None = None
@@ -138,22 +130,22 @@ class Profile:
 
 
 class Profiles(Protocol):
-    """Nicknames and avatars, and the way back to the host's own ids."""
+    """Profiles, and the mapping to the host's user ids. Reads are eventually consistent."""
 
     def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
-        """Return the profiles that exist, by user id."""
+        """Return the existing profiles by user id."""
 
     def put(self, profile: Profile) -> None:
-        """Keep a profile, in place of the one before; what tokens said stays."""
+        """Replace a profile; data from tokens stays."""
 
     def list_unnoted(self, people: Sequence[Person]) -> list[Person]:
-        """Return those, each once, of whom something else is kept than what their token says."""
+        """Return, without duplicates, the people whose stored data differs from their token's."""
 
     def note(self, person: Person, said_at_ms: int) -> None:
-        """Keep what a token said of its user at a time; what they chose stays.
+        """Store a token's data about its user; chosen names stay.
 
-        What was said before the user was erased is not kept.
+        Ignore it if the user was erased at or after *said_at_ms*.
         """
 
     def erase(self, user_id: str, now_ms: int) -> None:
-        """Forget what tokens said of a user, and what they chose, until they come back."""
+        """Delete a user's profile and token data; a later token restores the user."""

@@ -1,4 +1,4 @@
-"""What campaigns' lists of users and the host's verdicts need from outside."""
+"""Ports for campaigns' audience lists and the host's risk decisions."""
 
 from __future__ import annotations
 
@@ -12,54 +12,54 @@ if TYPE_CHECKING:
 
 
 class AudienceRows(Protocol):
-    """The lists themselves: durable, and the truth where the cache says something else."""
+    """Durable audience lists, which prevail over the cache."""
 
     def edit(self, campaign_id: str, add: Sequence[str], remove: Sequence[str]) -> int:
-        """Put users on a campaign's list and take others from it; return how many are on it then.
+        """Add and remove users, and return the list's size.
 
-        Users who are on it already, or are not on it, count nothing. Raises InvalidRequest where
-        the list would be too long; what came before the last hundred of *add* stays then.
+        Raises InvalidRequest if the list would be too long; earlier batches of users then stay
+        added.
         """
 
     def set_mode(self, campaign_id: str, mode: AudienceMode) -> None:
-        """Say what the list is for; the same one again changes nothing."""
+        """Set the list's mode."""
 
     def list_members(self, campaign_id: str, bucket: int) -> list[str]:
-        """Return the users of one part of a list, read strongly."""
+        """Return the users in one bucket of a list."""
 
 
 class Verdicts(Protocol):
-    """What the host says of users; claims and draws see it in the rows that they ask anyway."""
+    """The host's risk decisions on users, checked by claims and draws."""
 
     def put(self, user_id: str, verdict: Verdict) -> None:
-        """Keep a verdict in place of an earlier one."""
+        """Replace a user's decision."""
 
 
 class Hook(Protocol):
-    """The host's own risk control, somewhere on the Internet."""
+    """The host's risk control, called over HTTP."""
 
     def ask(self, host_id: str) -> bool | None:
-        """Tell whether the host lets a user take part; None where it does not say so in time."""
+        """Return whether the user may take part, or None without a timely answer."""
 
 
 class AskedVerdicts(Protocol):
-    """The memory of what the hook has said."""
+    """Cache of the hook's answers."""
 
     def find(self, user_id: str) -> bool | None:
-        """Tell what was said of a user; None where it is not known any more."""
+        """Return the cached answer, or None."""
 
     def keep(self, user_id: str, *, is_allowed: bool, for_ms: int) -> None:
-        """Remember it for a while."""
+        """Cache an answer."""
 
 
 class AudienceCache(Protocol):
-    """The cache's copy of the lists, part by part; it refuses users, and the ledger decides."""
+    """Cached audience lists by bucket; a refusal is confirmed by the ledger."""
 
     def begin_load(self, campaign_id: str, bucket: int, life_ms: int) -> str | None:
-        """Give one of many callers its turn to load a part; None to the others."""
+        """Return a token for the turn to load a bucket, or None if another caller has it."""
 
     def load(self, campaign_id: str, bucket: int, turn: str, user_ids: Sequence[str]) -> bool:
-        """Bring a part that was read in this turn; False if the list was edited meanwhile."""
+        """Load a bucket read in this turn; return False if the list was edited meanwhile."""
 
     def edit(self, campaign_id: str, add: Sequence[str], remove: Sequence[str]) -> None:
-        """Apply an edit that is durable to the parts that are loaded."""
+        """Apply a durable edit to loaded buckets."""

@@ -1,4 +1,4 @@
-"""What draws need of a public beacon, and what fetches its rounds."""
+"""Ports for public beacons and their rounds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A campaign that draws by the beacon, from its start to its end."""
+    """Period in which a campaign draws by the beacon."""
 
     beacon: CampaignBeacon
     starts_at_ms: int
@@ -19,23 +19,23 @@ class Drawing:
 
 
 class Beacon(Protocol):
-    """A public beacon, as its endpoints on the Internet show it."""
+    """Public beacon on the Internet."""
 
     def fetch(self, round_no: int) -> BeaconRound | None:
-        """Return a round whose signature is right; None where no endpoint has such a one by now."""
+        """Return a verified round, or None if no endpoint has one yet."""
 
 
 class Rounds(Protocol):
-    """The rounds that were verified, and which campaigns draw by them."""
+    """Verified rounds, and the campaigns that draw by them."""
 
     def find(self, chain_hash: str, round_no: int) -> BeaconRound | None:
-        """Return a round that was verified."""
+        """Return a verified round."""
 
     def find_newest_no(self, chain_hash: str) -> int:
-        """Return the number of the newest round that was verified; 0 without one."""
+        """Return the newest verified round's number, or 0."""
 
     def keep(self, chain_hash: str, found: BeaconRound) -> None:
-        """Keep a verified round for ever; the first one stays."""
+        """Store a verified round permanently; an existing one stays."""
 
     def list_drawing(self, now_ms: int) -> list[Drawing]:
-        """Return the campaigns that draw by a beacon and are not over."""
+        """Return the beacon periods that have not ended; reads may lag."""

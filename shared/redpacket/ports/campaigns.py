@@ -1,11 +1,10 @@
-"""What campaigns and lotteries need from outside."""
+"""Ports for campaigns and lotteries."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    # Each flow and adapter imports this page; none needs the words of all the others.
     from collections.abc import Sequence
 
     from redpacket.domain.approvals import Allowance
@@ -31,17 +30,17 @@ from redpacket.ports.accounts import Request
 
 
 class Campaigns(Protocol):
-    """Campaigns and what they may still spend; a packet is put into one by Ledger.fund."""
+    """Campaigns and their budgets; `Funding.fund` adds packets."""
 
     def find_campaign(self, campaign_id: str) -> Campaign | None:
-        """Return the campaign, read strongly."""
+        """Return a campaign."""
 
     def create(
         self, campaign: Campaign, action: Action | None = None, spent: Allowance | None = None
     ) -> bool:
-        """Put a campaign, note *action* and count *spent*.
+        """Store a campaign, log *action* and count *spent*.
 
-        False, without effect, if there is one of this id, or if *spent* is not the next one.
+        Return False if the id exists or *spent* is outdated.
         """
 
     def edit(
@@ -51,65 +50,61 @@ class Campaigns(Protocol):
         action: Action | None = None,
         spent: Allowance | None = None,
     ) -> bool:
-        """Replace *before*, change what is left by what the budget changes, and note *action*.
+        """Replace *before*, adjust the remaining budget, log *action* and count *spent*.
 
-        False, without effect, if it has another version by now, or less left than is taken away,
-        or if *spent*, which is counted, is not the next one.
+        Return False if the version changed, the remaining budget is too small, or *spent* is
+        outdated.
         """
 
     def list_packet_ids(self, campaign_id: str, after: str | None, limit: int) -> list[str]:
-        """Return ids of the campaign's packets that come after the id *after*, read strongly."""
+        """Return ids of the campaign's packets after the id *after*, sorted."""
 
 
 class DrawCache(Protocol):
-    """The cache's side of a lottery: chooses, counts and remembers; it never decides for good."""
+    """Cache of a lottery: chooses prizes and counts; the ledger decides."""
 
     def draw(self, ask: DrawAsk) -> DrawOutcome:
-        """Decide one attempt, the same way whenever it is asked on its day."""
+        """Decide one attempt; repeats on the same day return the same outcome."""
 
     def load(self, table: LotterySnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
-        """Bring the cache up to the ledger: an older table and lower counts change nothing."""
+        """Load from the ledger; an older table or lower counts change nothing."""
 
     def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
-        """Forget an attempt that did not become durable, and what it counted.
+        """Undo an attempt that did not become durable, with its counts.
 
-        Its unit's numbers are offered again where *is_unit_free*, else they stay taken: somebody
-        else has the unit. Forgetting what is not known changes nothing.
+        Offer its unit again if *is_unit_free*; otherwise another draw has the unit.
         """
 
     def set_player(self, ask: DrawAsk, player: Player) -> None:
-        """Bring a user's counts of the day to what the ledger knows."""
+        """Set a user's counters of the day from the ledger."""
 
     def mark_winner(self, ask: DrawAsk, prize_id: str) -> None:
-        """Note that the user has won a once-only prize."""
+        """Record that the user has won a once-per-user prize."""
 
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
-        """Tell one of many callers to load a campaign that the cache has lost; the others wait."""
+        """Return True to the one caller that should load a lost campaign; others wait."""
 
     def find_version(self, campaign_id: str) -> int | None:
-        """Return the version of the table that is loaded; None if no table is loaded."""
+        """Return the loaded table's version, or None."""
 
     def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
-        """Return how many units of each prize are handed out; None if nothing is loaded.
-
-        A prize that is not in the cache is left out.
-        """
+        """Return the handed-out units of loaded prizes, or None if no table is loaded."""
 
 
 class Draws(Protocol):
-    """Prizes, their units, draws, players and helps: durable, and none of them ever undone."""
+    """Durable prizes, units, draws, players and helps; none is ever undone."""
 
     def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
-        """Return every prize of a campaign by id, on or off, read strongly."""
+        """Return every prize of a campaign, sorted by id."""
 
     def find_table(self, campaign_id: str) -> LotterySnapshot | None:
-        """Return the campaign with its prizes and the version of both, read strongly."""
+        """Return the campaign with its prizes and version."""
 
     def find_page(self, campaign_id: str) -> tuple[LotterySnapshot, PageNote] | None:
-        """Return the table as it is now or was a moment ago, with what is noted beside it."""
+        """Return the table with its note, eventually consistent."""
 
     def note_page(self, campaign_id: str, note: PageNote) -> None:
-        """Keep *note* beside a campaign's table, whose version stays."""
+        """Store *note* without a new table version."""
 
     def put_prize(
         self,
@@ -120,26 +115,21 @@ class Draws(Protocol):
         forfeited: Winner | None = None,
         spent: Allowance | None = None,
     ) -> Prize | None:
-        """Create or replace a prize, raise its campaign's table version, and note *action*.
+        """Create or replace a prize, raise the table's version, and log *action*.
 
-        Packets that *before* has not got last until the campaign's end from then on. None, without
-        effect, if there is another version than *before* by now, if such a packet is not open, or
-        if the unit of *forfeited* was decided before, or if *spent* is not the next one; both are
-        written, too.
-        With a *request* once: returns what it put, now or the first time. Raises
-        IdempotencyKeyReused, Busy.
+        Newly assigned packets stay open until the campaign's end. Also write *forfeited*'s decision
+        and count *spent*. Return None, without effect, if the prize's version is not *before*'s, a
+        new packet is not open, the unit of *forfeited* was decided, or *spent* is outdated. With a
+        *request*, run once and return the first result. Raises IdempotencyKeyReused, Busy.
         """
 
     def find_put(self, request: Request) -> Prize | None:
-        """Return the prize as this request put it, read strongly; None where it did not yet.
-
-        Raises IdempotencyKeyReused.
-        """
+        """Return the request's prize, if it was executed. Raises IdempotencyKeyReused."""
 
     def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
-        """Return what the units' rows say, read strongly.
+        """Count the prizes' units.
 
-        Of more units than one call may read: Unavailable, and each call gets further.
+        Raises Unavailable if one call may not read them all; each call makes progress.
         """
 
     def find_attempt(
@@ -151,35 +141,34 @@ class Draws(Protocol):
         *,
         asks_audience: bool = False,
     ) -> Attempt:
-        """Return what a user did on a day, and what their key has drawn, read strongly.
+        """Return a user's counters of a day and their key's draw.
 
-        *asks_audience*: and whether they are on the campaign's list of users.
+        With *asks_audience*, include the user's membership in the campaign's list.
         """
 
     def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
-        """Return a draw, read strongly."""
+        """Return a draw."""
 
     def record_draw(
         self, draw: Draw, rules: DrawRules, key_hash: str, drawer: Person | None = None
     ) -> RecordDrawStatus:
-        """Make a draw durable with all that it uses up, or nothing of it; note who wins.
+        """Store a draw with all that it consumes, in one transaction, and the winner's host id.
 
-        The key names it from then on, and its number is taken.
-
-        A cash prize's unit is a share of one of its packets: claimed by the user, to be settled.
+        The key and the draw's number belong to it afterwards. A cash prize's unit is a share of one
+        of its packets, which the user claims and the payout settles.
         """
 
     def find_player(self, campaign_id: str, user_id: str, day: str) -> Player:
-        """Return what a user did on a day, read strongly."""
+        """Return a user's counters of a day."""
 
     def list_draws(self, campaign_id: str, user_id: str) -> list[Draw]:
         """Return a user's draws, newest first."""
 
     def day_seed(self, campaign_id: str, day: str) -> bytes:
-        """Return the day's secret seed, of the chain that was fixed with the campaign."""
+        """Return the day's secret seed from the campaign's fixed chain."""
 
     def find_secret_version(self, campaign_id: str) -> int | None:
-        """Return the version of the key that sealed a campaign's seeds; None where none did."""
+        """Return the version of the key that sealed a campaign's seeds, or None."""
 
     def record_help(
         self,
@@ -190,4 +179,4 @@ class Draws(Protocol):
         helps_max: int,
         at_ms: int,
     ) -> HelpStatus:
-        """Give the inviter one more attempt on *day*, once per pair for ever."""
+        """Give the inviter one more attempt on *day*, once for each pair."""

@@ -1,4 +1,4 @@
-"""What the erasure of a user needs: what is theirs, and which rows say who they are."""
+"""Ports for the erasure of a user."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a user's balance row says: their money, and counts that its transactions keep.
+    """Balance and counters from a user's balance row.
 
-    *open_count* is of packets that they send from their balance, or have yet to pay for.
-    *sent_count* is of all packets that they ever funded, *received_count* of all settled claims.
-    *owed_fen* is their debt, of a row of its own.
+    *open_count* includes unpaid packets. *sent_count* and *received_count* cover all funded packets
+    and settled claims. *owed_fen* is the user's debt, from another row.
     """
 
     balance_fen: int = 0
@@ -31,11 +30,11 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class OutsideRows:
-    """A user's payments, withdrawals and consents, and how many there must be.
+    """Payments, withdrawals and consents of a user, with their expected counts.
 
-    Counts are read before the lists. *begun_counts* are by day, of days that are still counted.
-    *withdrawn_count* is of withdrawals whose money did not come back. *returning_count* is of
-    transactions that are being given back, or wait for an operator who decides about them.
+    Counts are read before lists. *begun_counts* are by day and expire. *withdrawn_count* excludes
+    withdrawals whose money was returned. *returning_count* counts transactions with a return that
+    is pending or waits for an operator.
     """
 
     payments: Sequence[Payment]
@@ -47,32 +46,32 @@ class OutsideRows:
 
 
 class Holdings(Protocol):
-    """What a user has, and what is on its way."""
+    """A user's money and pending business."""
 
     def standing(self, user_id: str) -> Standing:
-        """Return what the balance row says, read strongly."""
+        """Return the user's balance row."""
 
     def count_claims(self, user_id: str) -> int:
-        """Return how many shares a user ever took or won, read strongly."""
+        """Return the number of shares that a user ever claimed or won."""
 
     def list_sent(self, user_id: str) -> list[Packet]:
-        """Return the packets that the list of a user's packets has by now, each read strongly."""
+        """Return the user's packets; the list may lag, its rows do not."""
 
     def list_outside(self, user_id: str) -> OutsideRows:
-        """Return what the lists of a user have by now, each row read strongly."""
+        """Return the user's payments, withdrawals and consents; lists may lag, rows do not."""
 
 
 class Erasure(Protocol):
-    """Takes from rows what says who a user is; each method may be repeated."""
+    """Removal of personal data from rows; each method may be repeated."""
 
     def erase_payees(self, user_id: str, now_ms: int) -> None:
-        """Free the user's accounts at gateways, and end the consent that they name.
+        """Free the user's payout accounts, and close their consents.
 
-        Raises Unavailable where the user changes them at this moment.
+        Raises Unavailable if an account changes concurrently.
         """
 
     def erase_outside(self, rows: OutsideRows) -> None:
-        """Take the names of accounts from payments, withdrawals and consents that have ended."""
+        """Remove account names from ended payments, withdrawals and consents."""
 
     def erase_audiences(self, user_id: str) -> None:
-        """Take the user from the lists of all campaigns, and the host's verdict on them."""
+        """Remove the user from all campaigns' lists, and the host's risk decision."""

@@ -1,4 +1,4 @@
-"""What the flows of events need: changes of rows, webhooks, deliveries, and a way out."""
+"""Ports for events, webhooks and deliveries."""
 
 from __future__ import annotations
 
@@ -19,75 +19,75 @@ Subject = Packet | ShareFate | Draw | Withdrawal | Payment
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A row before and after one write; the row is of one of the subjects that events are of."""
+    """Row before and after one write."""
 
     before: Subject | None
     after: Subject
 
 
 class WebhookBook(Protocol):
-    """Who is told of what."""
+    """Repository of webhooks."""
 
     def list_all(self) -> list[Webhook]:
-        """Return all webhooks by their names, perhaps as they were a moment ago."""
+        """Return all webhooks by name, eventually consistent."""
 
     def find(self, name: str) -> Webhook | None:
-        """Return one, as it is now."""
+        """Return a webhook."""
 
     def put(self, webhook: Webhook, seen: Webhook | None) -> bool:
-        """Write an edit of *seen*; False if somebody was faster."""
+        """Write an edit of *seen*; return False after a concurrent edit."""
 
     def note_success(self, webhook: Webhook, attempt: Attempt, slow_until_ms: int) -> None:
-        """Note that a receiver took an event: it has not failed since."""
+        """Record a successful attempt and reset the failures."""
 
     def note_failure(self, webhook: Webhook, attempt: Attempt, paused_until_ms: int) -> bool:
-        """Count a failure; False where another one that began as early was counted."""
+        """Count a failure; return False if a concurrent one was counted."""
 
 
 class WaitingList(Protocol):
-    """Deliveries that wait for another attempt, and dead letters."""
+    """Deliveries that wait for another attempt, and dead letters; lists may lag."""
 
     def put(self, delivery: Delivery) -> None:
-        """Let a delivery wait until it is due, or keep it as a dead letter."""
+        """Store a delivery until it is due, or as a dead letter."""
 
     def remove(self, delivery: Delivery, now_ms: int) -> None:
-        """Forget a delivery that was taken."""
+        """Remove a successful delivery."""
 
     def list_due(self, webhook: str, until_ms: int, limit: int) -> list[Delivery]:
-        """Return deliveries that are due, the longest waiting first."""
+        """Return due deliveries, oldest first."""
 
     def list_dead(self, webhook: str, limit: int) -> list[Delivery]:
-        """Return dead letters, the oldest first."""
+        """Return dead letters, oldest first."""
 
     def count(self, webhook: str) -> tuple[int, int]:
-        """Return how many wait and how many are dead; COUNT_MAX stands for more."""
+        """Return the numbers of waiting and dead deliveries, each at most COUNT_MAX."""
 
 
 COUNT_MAX = 1_000
 
 
 class DeliveryQueue(Protocol):
-    """Takes deliveries to the function that makes them."""
+    """Queue of the function that sends deliveries."""
 
     def put(self, deliveries: Iterable[Delivery], *, delay_s: int = 0) -> None:
-        """Queue deliveries. Raises Unavailable."""
+        """Queue deliveries."""
 
 
 class Sender(Protocol):
-    """Sends an event to an address outside."""
+    """Sender of events to receivers."""
 
     def check(self, url: str) -> None:
-        """Refuse an address that can't be a target. Raises InvalidRequest."""
+        """Raise InvalidRequest if a URL cannot be a target."""
 
     def new_secret(self, name: str) -> tuple[str, SealedSecret]:
-        """Return a signing secret for a webhook, to be shown once, and as it may be stored."""
+        """Return a new signing secret, to be shown once, and its sealed form."""
 
     def send(self, webhook: Webhook, event: Event, host_ids: Mapping[str, str]) -> Attempt:
-        """Send an event once, signed. Raises Unavailable where its own keys are out of reach."""
+        """Send a signed event once; Unavailable means that the sealing keys are unavailable."""
 
 
 class HostIds(Protocol):
-    """What the host calls users."""
+    """The host's ids of users."""
 
     def find(self, user_ids: Sequence[str]) -> dict[str, str]:
-        """Return the host's ids of those users of whom they are known."""
+        """Return the known host ids by user id."""

@@ -1,21 +1,21 @@
-"""What payments and withdrawals ask of gateways, and what brings their callbacks.
+"""Ports for payment gateways and their callbacks.
 
 The contract between flows and gateways (docs/architecture.md has the steps):
 
-* **Numbers are ours.** Each order, refund and transfer has a number that we choose: at most 32
-  letters and digits. A gateway carries a number out once at most, for ever. A call that comes again
-  with the same number and the same content changes nothing, and answers as things stand then.
-* **Unknown is not refused.** `Unavailable` means that nothing is known: a time-out, a lost
-  connection, HTTP 5xx, `SYSTEM_ERROR`, a throttle whose effect is not certain, an answer that can't
-  be read or whose signature is wrong. The flow repeats the SAME number and queries.
-* **A refusal is a hint.** Answers outside of 2xx are not signed, so that even a clear refusal is
-  confirmed by a query before any money comes back.
-* **NOT_FOUND needs time.** A query may miss what was just called. NOT_FOUND counts only once
-  `settling_ms` have passed since the last moment at which a call can have begun; the flow adds its
-  lease and its function's time-out.
-* **Final is for ever.** SUCCEEDED, FAILED and CANCELLED of a number never change.
-* **No retries inside.** An adapter makes one HTTP call for each method, with a time-out of
-  `call_ms_max` at most, and keeps nothing: pacing, repeats and breakers are the flows'.
+* **Numbers are ours.** Each order, refund and transfer has a number that we choose, of at most 32
+  letters and digits. A gateway carries out each number at most once. Repeating a call with the same
+  number and content changes nothing and returns the current state.
+* **Unknown is not refused.** `Unavailable` means that the outcome is unknown: a timeout, a lost
+  connection, HTTP 5xx, `SYSTEM_ERROR`, throttling with an uncertain effect, or an answer that is
+  malformed or has a wrong signature. The flow repeats the SAME number and queries.
+* **A refusal is a hint.** Answers other than 2xx are not signed. A query confirms even a clear
+  refusal before any money is returned.
+* **NOT_FOUND needs time.** A query may miss a recent call. NOT_FOUND counts only after
+  `settling_ms` have passed since the last moment at which a call can have started; the flow adds
+  its lease and its function's timeout.
+* **Final states are permanent.** SUCCEEDED, FAILED and CANCELLED of a number never change.
+* **No retries inside.** An adapter makes one HTTP call for each method, within `call_ms_max`, and
+  has no state: pacing, retries and breakers belong to the flows.
 """
 
 from __future__ import annotations
@@ -41,96 +41,85 @@ if TYPE_CHECKING:
 
 
 class PaymentsIn(Protocol):
-    """A gateway's side of money that comes in."""
+    """Gateway for incoming payments."""
 
     channel: Channel
     merchant: Merchant
-    """In whose name orders are made: a transaction in another one's name is not ours."""
+    """Payee of our orders; a transaction with another merchant is not ours."""
     settling_ms: int
-    """For how long after a call a query may still answer NOT_FOUND for what the call made."""
+    """Milliseconds after a call for which a query may still return NOT_FOUND."""
     call_ms_max: int
-    """After how long a call is given up."""
+    """Timeout of a call in milliseconds."""
 
     def order(self, order: PaymentOrder) -> Mapping[str, str] | None:
-        """Announce a payment, and return what the payer's client needs to pay.
+        """Create a payment order, and return the parameters that the payer's client needs.
 
-        That is `{"code_url"}` for native, the client's signed parameters for jsapi; for the host
-        what its wallet answered. None where the number takes no payment any more, because it is
-        paid or closed: a query says which. Raises Unavailable.
+        These are `{"code_url"}` for native, signed parameters for jsapi, and the wallet's own for
+        the host. Return None if the number is already paid or closed; `query` returns which.
         """
 
     def query(self, number: str) -> OrderFound:
-        """Return an order with every payment that was taken for it, not only the first.
-
-        Raises Unavailable.
-        """
+        """Return an order with every payment that was taken for it, not only the first."""
 
     def query_transaction(self, transaction_id: str) -> Transaction | None:
-        """Return a payment by the gateway's own id; None for NOT_FOUND.
+        """Return a payment by the gateway's id, or None for NOT_FOUND.
 
-        For payments that `query` does not list: a callback or a bill named them. Raises
-        Unavailable.
+        It finds payments that `query` does not list but a callback or a statement named.
         """
 
     def close(self, number: str) -> None:
-        """Take no payment for a number from now on; a payment under way may still arrive.
+        """Close an order; a payment in progress may still arrive.
 
-        Returns as well where it is closed, paid, or not known: a query says which. Raises
-        Unavailable.
+        Return as well if it is closed, paid or unknown; `query` returns which.
         """
 
     def refund(self, order: RefundOrder) -> RefundFound:
-        """Give a payment back, wholly or in part, once for its *refund_no*. Raises Unavailable.
+        """Refund a payment, wholly or in part, once for each *refund_no*.
 
-        A refusal is the state FAILED only where the gateway's signed answer says so.
+        A refusal is FAILED only if the gateway's signed answer says so.
         """
 
     def query_refund(self, refund_no: str) -> RefundFound:
-        """Return a refund, ours or one that was made outside; NOT_FOUND as a state.
-
-        Raises Unavailable.
-        """
+        """Return a refund, ours or one made outside; NOT_FOUND is a state."""
 
     def read_bill(self, day: str) -> list[BillLine] | None:
-        """Return all payments and refunds of a day, "2026-11-22" in the gateway's time zone.
+        """Return all payments and refunds of a day such as "2026-11-22" in the gateway's time zone.
 
-        None where the gateway has no bill of the day yet. The adapter has compared the file's hash.
-        Raises Unavailable.
+        Return None if the statement does not exist yet. The adapter has verified the file's hash.
         """
 
 
 class PaymentsOut(Protocol):
-    """A gateway's side of money that goes out."""
+    """Gateway for outgoing transfers."""
 
     channel: Channel
     settling_ms: int
-    """For how long after a call a query may still answer NOT_FOUND for what the call made."""
+    """Milliseconds after a call for which a query may still return NOT_FOUND."""
     call_ms_max: int
-    """After how long a call is given up."""
+    """Timeout of a call in milliseconds."""
 
     def details(self) -> str:
-        """Return what the settings add to each transfer, like its scene and remark, as text.
+        """Return the settings that each transfer includes, such as scene and remark, as text.
 
-        A withdrawal keeps it, so that a repeat after a deployment sends what the first call sent.
+        A withdrawal stores them, so that a retry after a deployment sends the same content.
         """
 
     def transfer(self, order: TransferOrder) -> TransferFound:
-        """Pay out, once for its *bill_no*, and return where it stands, or REFUSED.
+        """Pay out, once for each *bill_no*, and return the transfer's state, or REFUSED.
 
-        REFUSED is only for answers that name their reason. THROTTLED and OUT_OF_FUNDS pass by
-        themselves; NOT_AUTHORIZED is USER_NOT_AUTHORIZED; OTHER is for what no repeat changes. Of a
-        number that is carried out already the state is returned, whatever the gateway calls it.
-        Raises Unavailable.
+        REFUSED is only for answers with a reason. THROTTLED and OUT_OF_FUNDS are transient;
+        NOT_AUTHORIZED is USER_NOT_AUTHORIZED; OTHER is permanent. For a number that was carried out
+        already, return its state, whatever code the gateway uses.
         """
 
     def query(self, bill_no: str) -> TransferFound:
-        """Return where a transfer stands; NOT_FOUND as a state. Raises Unavailable."""
+        """Return a transfer's state; NOT_FOUND is a state."""
 
     def cancel(self, bill_no: str) -> None:
-        """Ask that a transfer which the payee has not confirmed is not made.
+        """Request that a transfer is canceled that the payee has not confirmed.
 
-        It only asks: a query says what came of it, and SUCCEEDED may. Returns as well where the
-        transfer can't be cancelled, or is not known. Raises Unavailable.
+        Only a query returns the result, which may be SUCCEEDED. Return as well if the transfer is
+        unknown or cannot be canceled.
         """
 
     def read_bill(self, day: str) -> list[BillLine] | None:
@@ -138,35 +127,35 @@ class PaymentsOut(Protocol):
 
 
 class Callbacks(Protocol):
-    """Checks what a gateway sends to us."""
+    """Verifier of a gateway's callbacks."""
 
     def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> Notice:
-        """Return what a callback is about; header names come in lower case.
+        """Return a callback's notice; header names are lowercase.
 
-        Over the raw bytes: the signature, by a key that is configured; the timestamp, at most five
-        minutes from *now_ms*; then the content is decrypted and read. Raises SignatureInvalid for
-        all of them. Nonces are the flow's (`PaymentBook.note_notice`).
+        Verify the signature over the raw bytes with a configured key, and the timestamp within five
+        minutes of *now_ms*; then decrypt and parse. Raises SignatureInvalid. The flow checks nonces
+        (`PaymentBook.note_notice`).
         """
 
 
 class NoticeQueue(Protocol):
-    """Carries notices to the payment function, at least once."""
+    """Queue of notices to the payment function, with at-least-once delivery."""
 
     def put(self, channel: Channel, *notices: Notice) -> None:
-        """Queue notices. Raises Unavailable; some may be queued then."""
+        """Queue notices; after Unavailable, some may be queued."""
 
 
 class GatewayPace(Protocol):
-    """A gateway's limits as all functions share them, durably."""
+    """Durable rate limits and circuit breaker of a gateway, shared by all functions."""
 
     def find_slot(self, channel: Channel, name: str) -> int:
-        """Return the microsecond of the next free slot; 0 where none was taken."""
+        """Return the next free slot in microseconds, or 0 if none was taken."""
 
     def take_slots(self, channel: Channel, name: str, seen_us: int, next_us: int) -> bool:
-        """Move the next free slot from *seen_us* to *next_us*; False if it is elsewhere by now."""
+        """Move the next free slot; return False if it is no longer *seen_us*."""
 
     def find_breaker(self, channel: Channel) -> tuple[int, int]:
-        """Return until when calls rest, and how often in a row they have."""
+        """Return the end of the current rest in milliseconds, and the number of rests in a row."""
 
     def set_breaker(self, channel: Channel, until_ms: int, times: int) -> None:
-        """Let calls rest until a time."""
+        """Open the breaker until a time."""

@@ -1,4 +1,4 @@
-"""What switches and rate limits need from outside."""
+"""Ports for switches and rate limits."""
 
 from __future__ import annotations
 
@@ -6,32 +6,30 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    # Each flow and adapter imports this page; none needs the words of all the others.
-
     from redpacket.domain.limits import Limit
     from redpacket.domain.switches import Switch, SwitchState
 
 
 class Limits(Protocol):
-    """Counts what subjects do; forgets it all where the cache does."""
+    """Rate limit counters; a cache failover resets them."""
 
     def take(self, limit: Limit, subject: str) -> int:
-        """Let *subject* do one more and return 0, or return in how many ms they may."""
+        """Count one action and return 0, or return the milliseconds until one is allowed."""
 
     def take_within(
         self, limit: Limit, subject: str, group_limit: Limit, group: str, *, is_spent: bool
     ) -> int:
-        """As `take`, of a member of *group*, which must have one left of its own limit, too.
+        """Count one action as `take`, also against the limit of *group*.
 
-        That one is used up where *is_spent*. Both limits have one name.
+        Only if *is_spent* is the group's limit used up. Both limits have one name.
         """
 
 
 class SwitchStore(Protocol):
-    """How the switches stand, durably."""
+    """Durable switches."""
 
     def list_states(self) -> list[SwitchState]:
-        """Return every switch, read strongly."""
+        """Return every switch."""
 
     def put(self, state: SwitchState) -> None:
         """Set one switch."""
@@ -39,24 +37,24 @@ class SwitchStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SwitchesSeen:
-    """What somebody read of the store a moment ago; not *is_known*: it did not answer them."""
+    """Recent read of the switches; *is_known* is false if the store did not answer."""
 
     off: frozenset[Switch]
     is_known: bool = True
 
 
 class SwitchCopy(Protocol):
-    """What was read of the store last, where it is cheap to ask; gone after some seconds."""
+    """Shared copy of the switches, which expires after seconds."""
 
     def find(self) -> SwitchesSeen | None:
-        """Return what somebody read, if it is not too old."""
+        """Return the copy, if it has not expired."""
 
     def keep(self, seen: SwitchesSeen, for_ms: int) -> None:
-        """Tell the others for a while."""
+        """Store the copy."""
 
 
 class Deliveries(Protocol):
-    """Whether the payout queue hands its messages to the payout function."""
+    """Event source mapping from the payout queue to the payout function."""
 
     def turn(self, *, is_on: bool) -> None:
-        """Let messages through, or let them wait; it takes effect some time later."""
+        """Enable or disable the mapping, which takes effect after a while."""

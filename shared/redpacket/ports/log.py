@@ -1,4 +1,4 @@
-"""What the public log of commitments needs: what waits, the rows of its tree, what signs heads."""
+"""Ports for the public log of commitments."""
 
 from __future__ import annotations
 
@@ -14,33 +14,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NotedCommitment:
-    """A commitment as it was noted with what it commits to; *index* is its place in the log.
-
-    None until it has one.
-    """
+    """Stored commitment; *index* is its place in the log, if it has one."""
 
     commitment: Commitment
     index: int | None
 
 
 class Commitments(Protocol):
-    """The commitments that were noted, and those of them that wait for a place in the log."""
+    """Stored commitments, and the list of those that await the log."""
 
     def list_waiting(self, limit: int) -> list[str]:
-        """Return the hashes of about so many ids that wait, the oldest first; some may be late."""
+        """Return id hashes of about *limit* waiting commitments, oldest first; the list may lag."""
 
     def find(self, id_hashes: Sequence[str]) -> list[NotedCommitment]:
-        """Return those that were noted and can be read, in no order, by strong reads."""
+        """Return the stored, well-formed commitments."""
 
 
 class LogBook(Protocol):
-    """The rows of the log. An entry, a node and a signed head never change once they are there."""
+    """Rows of the log; entries, nodes and signed heads never change."""
 
     def find_head(self) -> LogHead:
-        """Return how far the log is; a head of nothing where no entry was ever appended."""
+        """Return the log's current head, of size 0 if it is empty."""
 
     def find_signed(self) -> SignedHead | None:
-        """Return the newest head that was signed."""
+        """Return the newest signed head."""
 
     def append(
         self,
@@ -49,27 +46,27 @@ class LogBook(Protocol):
         entries: Sequence[Commitment],
         nodes: Mapping[Node, bytes],
     ) -> bool:
-        """Append entries, with the nodes that they complete, to the log that ends with *before*.
+        """Append entries and the nodes that they complete, in one transaction.
 
-        All of it or nothing. False, without effect, where the log has another end by now, or one
-        of the entries a place.
+        Return False if the log's end is no longer *before*, or one of the entries is already in the
+        log.
         """
 
     def publish(self, head: SignedHead, before: SignedHead | None) -> bool:
-        """Show a head in place of *before*; False, without effect, where another one is shown."""
+        """Publish a head in place of *before*; return False if another head is published."""
 
     def list_entries(self, first: int, limit: int) -> list[tuple[int, Commitment]]:
-        """Return entries by index, at most *limit*; fewer where a partition of rows ends."""
+        """Return at most *limit* entries by index; fewer at the end of a partition."""
 
     def find_nodes(self, nodes: Sequence[Node]) -> dict[Node, bytes]:
-        """Return the hashes of those nodes that are there, of leaves by their entries."""
+        """Return the hashes of existing nodes; a leaf's hash comes from its entry."""
 
 
 class HeadSigner(Protocol):
-    """What signs heads; its private key never leaves the key service."""
+    """Signer of heads; its private key never leaves the key service."""
 
     def sign(self, message: bytes) -> bytes:
         """Return the signature in DER."""
 
     def public_key(self) -> bytes:
-        """Return the public key in DER; it never changes."""
+        """Return the public key in DER, which never changes."""

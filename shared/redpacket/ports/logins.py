@@ -1,51 +1,44 @@
-"""What signing in by a gateway, and consent to its transfers, need from outside."""
+"""Ports for sign-in through a gateway and for consent to its transfers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    # Each flow and adapter imports this page; none needs the words of all the others.
     from redpacket.domain.authorization import AuthorizationFound
     from redpacket.domain.gateway import OutsideAccount
 
 
 class Logins(Protocol):
-    """Tells whose a code is that a gateway gave to a client."""
+    """Exchange of a gateway's authorization code for an account."""
 
     def find_account(self, code: str) -> OutsideAccount | None:
-        """Return the account of a code; None where it is wrong, used, or too old.
-
-        Raises Unavailable.
-        """
+        """Return a code's account, or None if the code is wrong, used or expired."""
 
 
 class Authorizations(Protocol):
-    """A gateway's side of users' consent to transfers without a tap; numbers are ours."""
+    """Gateway for users' consents to transfers without confirmation; numbers are ours."""
 
     def ask(
         self, authorization_no: str, payee: OutsideAccount, display_name: str
     ) -> AuthorizationFound:
-        """Ask for a consent, once for each number; a repeat answers as things stand.
+        """Request a consent, once for each number; a repeat returns the current state.
 
-        *display_name* is what the user is called here, for the gateway to show. Raises Unavailable.
+        The gateway shows *display_name* to the user.
         """
 
     def query(self, authorization_no: str) -> AuthorizationFound:
-        """Return where a consent stands; NOT_FOUND as a state. Raises Unavailable."""
+        """Return a consent's state; NOT_FOUND is a state."""
 
     def close(self, authorization_no: str) -> None:
-        """End a consent; returns as well where it has ended, or is not known.
-
-        Raises Unavailable.
-        """
+        """Close a consent; return as well if it is closed or unknown."""
 
 
 class TokenIssuer(Protocol):
-    """Signs tokens for users who signed in by a gateway."""
+    """Issuer of tokens for users who sign in through a gateway."""
 
     def subject_of(self, account: OutsideAccount) -> str:
-        """Return the subject of this user's tokens, the same for ever."""
+        """Return the permanent subject of this user's tokens."""
 
     def issue(self, account: OutsideAccount, now_ms: int) -> tuple[str, int]:
-        """Return a token for the user of *account*, and when it expires, in ms."""
+        """Return a token and its expiry in milliseconds."""

@@ -1,4 +1,4 @@
-"""What packets, claims and payouts need from outside."""
+"""Ports for packets, claims and payouts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    # Each flow and adapter imports this page; none needs the words of all the others.
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from redpacket.domain.claim import (
@@ -22,102 +21,102 @@ if TYPE_CHECKING:
     from redpacket.domain.packet import Packet, PacketEnd, Rules
 
 SENT_CURSOR = r"[0-9]{13}#[!-~]{1,100}"
-"""The form of where a list of sent packets goes on: a sort key."""
+"""Form of a sent list cursor: a sort key."""
 
 
 class ClaimCache(Protocol):
-    """The cache that keeps the crowd away from the ledger; it never decides about money."""
+    """Cache that keeps the crowd off the ledger; it never decides about money."""
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
-        """Hand a share number to the user, the same one whenever they ask.
+        """Return the user's share number, the same one for every repeat.
 
-        A packet with rules answers PACKET_GATED, and hands out nothing.
+        A packet with rules returns PACKET_GATED without a number.
         """
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
-        """Hand out a share number of a packet with rules; *terms* are what `grab` answered."""
+        """Return a share number of a packet with rules; *terms* come from `grab`."""
 
     def admit(
         self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
     ) -> AdmitOutcome:
-        """Let a user open within *life_ms*, unless *admitted_max* others may at this moment."""
+        """Allow a user to open within *life_ms*, unless *admitted_max* others may now."""
 
     def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
-        """Bring the cache up to what the ledger knows; never takes anything back.
+        """Load from the ledger; loading never removes anything.
 
-        *shares* are those of one *part*. Without it they are the whole packet's; if that is cut,
-        it must not be open for claims at this moment.
+        *shares* are those of one *part*, or without it the whole packet's. A sharded packet must
+        then not be open for claims.
         """
 
     def load_sent(self, packet: Packet) -> None:
-        """Load a packet whose id has not been told to anybody: the cache will see every claim."""
+        """Load a packet whose id is not public yet, so that the cache sees every claim."""
 
     def knows_takers(self, packet_id: str, user_id: str) -> bool:
-        """Tell whether the cache has lost nothing of a packet: a refusal is certain then.
+        """Return whether the cache has lost nothing of a packet, so that its refusals are certain.
 
-        False where it can't tell. What is true stays so for a second in the memory of a process.
+        False means unknown. A process may remember True for a second.
         """
 
     def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
-        """Give one of many callers its turn to look for owners whom the cache may have lost."""
+        """Return True to the one caller that should search for owners lost by the cache."""
 
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
-        """Give one of many callers its turn to load a part, for *life_ms*; the others wait."""
+        """Return True to the one caller that should load a part within *life_ms*; others wait."""
 
     def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
-        """Change how long a turn still lasts; 0 ends it."""
+        """Change the remaining time of a load's turn; 0 ends it."""
 
     def is_loaded(self, packet_id: str, part: int) -> bool:
-        """Tell whether the cache has a part, and not only notes of some of its users."""
+        """Return whether a part is loaded, not only noted users."""
 
     def revoke(self, packet_id: str, user_id: str, share_no: int) -> None:
-        """Take a number from a user who turned out not to own it: it is somebody else's."""
+        """Remove a number from a user, because another user owns it."""
 
     def reassign(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
-        """Swap a number for the one that the user owned all along, and offer it again."""
+        """Replace a number by the one that the user owns durably, and offer the former again."""
 
     def release(self, packet_id: str, user_id: str, share_no: int) -> None:
-        """Take a number from a user who may not have it, and offer it again."""
+        """Remove a number from a user, and offer it again."""
 
     def close(self, packet_id: str) -> None:
-        """Answer "expired" from now on, except to those who have a share."""
+        """Return "expired" from now on, except to owners of shares."""
 
     def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
-        """Return the share numbers that the cache has of those users, of some or all of them.
+        """Return the cache's share numbers of the users in *owned*, possibly not all.
 
-        *owned* are the shares that they own. None where the cache doesn't have the packet.
+        *owned* are their durable shares. Return None if the packet is not loaded.
         """
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
-        """Return all users of a small packet that is emptied, in one read; None if it isn't."""
+        """Return all users of a small emptied packet in one read, otherwise None."""
 
 
 class PartCache(ClaimCache, Protocol):
-    """A claim cache that treats a part as a packet, under the id of `domain/packet.part_id`.
+    """Claim cache that treats a part as a packet, under the id of `domain/packet.part_id`.
 
-    It hands out the part's own numbers, from 1 on. A number below 0 is what `note` brought.
+    Numbers are local to the part, from 1. A negative number comes from `note`.
     """
 
     def load_part(
         self, packet: Packet, part: int, shares: Sequence[ShareFate], *, is_whole: bool
     ) -> None:
-        """Bring a part up to *shares*, which have its own numbers.
+        """Load a part from *shares*, which have local numbers.
 
-        Not *is_whole*: notes may be missing. No refusal is certain then, for as long as it lives.
+        If not *is_whole*, notes may be missing, and no refusal of the part is certain.
         """
 
     def load_sent_part(self, packet: Packet, part: int) -> None:
-        """Load a part of a packet whose id has not been told to anybody."""
+        """Load a part of a packet whose id is not public yet."""
 
     def note(self, cache_id: str, numbers: Mapping[str, int]) -> None:
-        """Note numbers of users who have none here, also where the part isn't loaded yet."""
+        """Store numbers of users who have none here, even if the part is not loaded."""
 
 
 class Quotas(Protocol):
-    """The cache's memory of who takes how much of a campaign; the ledger decides.
+    """Cached quota reservations, which spare the ledger users with a full quota.
 
-    It spares the ledger the users whose quota is full. A lost or leftover reservation costs no user
-    a share: a user who is FULL here is let through if the ledger has fewer claims.
+    The ledger decides: lost or leftover reservations cost no user a share, because a FULL user is
+    let through if the ledger has fewer claims.
     """
 
     def reserve(
@@ -125,19 +124,19 @@ class Quotas(Protocol):
     ) -> QuotaStatus:
         """Reserve one of the user's shares for this packet; *claimed_count* is the ledger's.
 
-        Only for users who may take part, as far as the cache knows.
+        It also checks the cached audience list.
         """
 
     def find_member(self, campaign_id: str, user_id: str) -> bool | None:
-        """Tell whether a user is on a campaign's list; None where that part is not loaded."""
+        """Return whether a user is on a campaign's list, or None if it is not loaded."""
 
     def release(self, quota: Quota, user_id: str, packet_id: str) -> None:
-        """Give a reservation back that came to nothing."""
+        """Release an unused reservation."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentItem:
-    """A line of what a user sent."""
+    """Row of a user's sent packets."""
 
     packet_id: str
     total_fen: int
@@ -146,7 +145,7 @@ class SentItem:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedItem:
-    """A line of what a user was paid: a share of a packet, and when it was claimed."""
+    """Row of a user's received shares, with the time of the claim."""
 
     packet_id: str
     share_no: int
@@ -155,179 +154,176 @@ class ReceivedItem:
 
 
 class ClaimRecorder(Protocol):
-    """Makes claims durable, each at most once, and counts them against quotas."""
+    """Durable recorder of claims, each at most once, counted against quotas."""
 
     def record_claim(self, share: ShareFate, quota: Quota | None = None) -> RecordStatus:
-        """Make a claim durable, unless its share or its user already has a fate here.
+        """Record a claim, unless its share or its user already has an outcome.
 
-        With a *quota* only if the user has claimed fewer shares of the campaign, all in one move.
+        With a *quota*, also require that the user has claimed fewer shares, in one transaction.
         """
 
     def count_claims(self, campaign_id: str, user_id: str) -> int:
-        """Return how many shares of a campaign's packets a user owns, read strongly."""
+        """Return the number of a user's shares in a campaign."""
 
 
 class Packets(Protocol):
-    """Packet rows and share fates: which share is whose, for ever."""
+    """Packet rows, and the permanent outcomes of shares."""
 
     def find_packet(self, packet_id: str) -> Packet | None:
-        """Return the packet, read strongly."""
+        """Return a packet."""
 
     def find_packet_of_payment(self, number: str) -> Packet | None:
-        """Return the packet that waits, or waited, for the payment of a number, read strongly."""
+        """Return the packet of a payment's number."""
 
     def find_known(self, packet_id: str) -> Packet | None:
-        """Return the packet as it was at some time, sealed: what never changes of it is right."""
+        """Return a possibly outdated, sealed packet; only its constants are reliable."""
 
     def find_rules(self, packet_id: str) -> Rules | None:
-        """Return the packet's rules; they never change, and may be remembered."""
+        """Return the packet's rules, which never change and may be cached."""
 
     def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
-        """Return those of at most 100 packets that exist, read strongly, in no order."""
+        """Return the existing packets of at most 100."""
 
     def list_shares(self, packet_id: str) -> list[ShareFate]:
-        """Return every share that has a fate, by number, read strongly."""
+        """Return every claimed or refunded share, by number."""
 
     def list_part_shares(self, packet_id: str, part: int) -> list[ShareFate]:
-        """Return the shares of one part that have a fate, by number, read strongly."""
+        """Return the claimed or refunded shares of one part, by number."""
 
     def scan_part_shares(self, packet_id: str, part: int, after_no: int = 0) -> Iterator[ShareFate]:
-        """Yield the shares of one part that have a fate and a number above *after_no*.
+        """Yield the claimed or refunded shares of one part above *after_no*.
 
-        Read strongly, page by page while they are taken; not sorted where a part has partitions.
+        It reads lazily by page, and numbers are sorted only within a partition.
         """
 
     def find_share_of(self, packet_id: str, user_id: str) -> ShareFate | None:
-        """Return the share that a user durably owns, read strongly."""
+        """Return the share that a user durably owns."""
 
     def find_taker(self, packet_id: str, user_id: str) -> Taker | None:
-        """Return the note of a user's share, as it is or was a moment ago."""
+        """Return the note of a user's share, eventually consistent."""
 
     def list_refs(self, refs: Sequence[ShareRef]) -> list[ShareFate]:
-        """Return the fates of at most 100 shares that have one, read strongly, in no order."""
+        """Return the claimed or refunded shares among at most 100."""
 
     def mark_loaded(self, packet: Packet) -> None:
-        """Take the packet from the sweep's list of packets to load."""
+        """Remove the packet from the sweep's list of packets to load."""
 
     def mark_requeued(self, share: ShareFate, again_at_ms: int) -> None:
-        """Hide a claim that waits for settlement, or for its packet's end, until *again_at_ms*."""
+        """Hide a waiting claim from the sweep until *again_at_ms*."""
 
     def mark_done(self, share: ShareFate) -> None:
-        """Take a settled claim, the last one of its packet, from the sweep's list."""
+        """Remove a packet's last settled claim from the sweep's list."""
 
     def begin_close(self, packet: Packet, now_ms: int) -> Packet:
-        """Turn a packet that has expired to CLOSING unless it is CLOSED; return it as it is then.
+        """Set an expired packet to CLOSING unless it is CLOSED, and return it.
 
-        It goes to the end of the sweep's list, so that it blocks no other if it can't be closed.
+        It moves to the end of the sweep's list, so that a failing one does not block others.
         """
 
     def mark_step(self, packet: Packet) -> None:
-        """Note on the row of a packet that is CLOSING how far it is on its way to CLOSED."""
+        """Store the progress of a CLOSING packet."""
 
     def put_part_end(self, packet_id: str, part: int, end: PacketEnd) -> None:
-        """Write the final sums of a part; repeating it changes nothing."""
+        """Store the final sums of a part; a repeat changes nothing."""
 
     def list_part_ends(self, packet_id: str) -> list[PacketEnd]:
-        """Return the final sums of the parts that have them, read strongly."""
+        """Return the stored final sums of the parts."""
 
     def reschedule(
         self, packet_id: str, expires_at_ms: int, table_version: int, *, only_later: bool = False
     ) -> None:
-        """Let an open packet of a prize expire when its campaign ends by this table.
+        """Move the end of an open prize packet to its campaign's end by this table.
 
-        Any other packet stays as it is, and so does one whose end a newer table has set, and with
-        *only_later* one that does not end earlier.
+        Other packets are unchanged, as are packets with an end from a newer table and, with
+        *only_later*, those that already end as late.
         """
 
     def list_takers(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
-        """Return the takers' rows of those users who have one, read strongly, in no order."""
+        """Return the existing claimer rows of these users."""
 
     def list_winners(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
-        """Return the takers' rows of a prize's packet, of which a user may win several shares."""
+        """Return the claimer rows of a prize packet, of which a user may win several shares."""
 
     def list_some_shares(
         self, packet_id: str, after_no: int, limit: int
     ) -> tuple[list[ShareFate], int | None]:
-        """Return a page of fates, not read strongly, and where the next one begins.
+        """Return a page of shares, eventually consistent, and the start of the next one.
 
-        They come by number; those of a packet in parts by partition, and by number within it.
-        *after_no* 0 is the beginning, and a number below 0 is one that this method returned. A page
-        may be short, or empty, and not be the last.
+        They are sorted by number, and first by partition if there are several. *after_no* is 0 or a
+        returned start; a negative one encodes a partition. A page may be short or empty without
+        being the last.
         """
 
     def list_sent(
         self, user_id: str, year: int | None, cursor: str | None, limit: int
     ) -> tuple[list[SentItem], str | None]:
-        """Return a page of what a user sent, newest first, and the next page's cursor.
+        """Return a page of a user's sent packets, newest first, and the next cursor; it may lag.
 
-        *year* is a UTC year. Raises InvalidRequest where *cursor* is not one of this list.
+        *year* is a UTC year. Raises InvalidRequest for a bad *cursor*.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """How many claims of a packet are settled, and what they sum up to."""
+    """Number and sum of a packet's settled claims."""
 
     count: int
     fen: int
 
 
 class Pages(Protocol):
-    """What record pages read: never all fates of a packet, and no row strongly without need."""
+    """Eventually consistent reads for record pages, which never read all shares of a packet."""
 
     def find_seen(self, packet_id: str) -> Packet | None:
-        """Return the packet as it is, or was a moment ago."""
+        """Return a packet."""
 
     def list_seen(self, packet_ids: Sequence[str]) -> list[Packet]:
-        """Return those of at most 100 packets that exist, as they are or were, in no order."""
+        """Return the existing packets of at most 100."""
 
     def put_final(self, packet_id: str, shares: Sequence[ShareFate]) -> None:
-        """Write pages of the claims among *shares*, all fates of a part, by number."""
+        """Write pages of the claims among *shares*, which are all shares of a part by number."""
 
     def list_final(
         self, packet_id: str, after_no: int, limit: int
     ) -> tuple[list[ShareFate], int | None]:
-        """Return a page of a closed packet's claims, and where the next one begins.
+        """Return a page of a closed packet's claims, and the start of the next one.
 
-        In the order and with the numbers of `Packets.list_some_shares`.
+        Order and starts are those of `Packets.list_some_shares`.
         """
 
     def add_settled(self, packet_id: str, settled: Settled) -> None:
-        """Add to the sums of a large packet, for its page alone.
+        """Add to a large packet's displayed sums.
 
-        What is cut off before is missing until the packet's end, and a lost answer may add twice.
+        They may miss interrupted batches until the packet closes, and count a retried one twice.
         """
 
     def find_settled(self, packet_id: str) -> Settled:
-        """Return the sums of a large packet, perhaps as they were a moment ago."""
+        """Return a large packet's displayed sums."""
 
 
 class PayoutQueue(Protocol):
-    """Carries the names of claims to the payout function, at least once."""
+    """Queue of claims for the payout function, with at-least-once delivery."""
 
     def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
-        """Queue claims for settlement, to be delivered after *delay_s* seconds, 900 at most."""
+        """Queue claims for settlement after *delay_s* seconds, at most 900."""
 
 
 class DeadLetters(Protocol):
-    """Messages that were given up after all their receives."""
+    """Messages that exceeded their receives."""
 
     def count(self) -> int:
-        """Return about how many there are."""
+        """Return their approximate number."""
 
 
 class Phrases(Protocol):
-    """Compares what was said with what should have been."""
+    """Comparison of spoken or typed phrases."""
 
     def similarity(self, said: str, phrase: str) -> int:
-        """Return from 0 to 100 how alike two normalised phrases are, to the eye or to the ear."""
+        """Return the similarity of two normalized phrases, from 0 to 100, by writing or sound."""
 
 
 class PacketPayments(Protocol):
-    """Orders the payments of packets, for functions that reach no gateway."""
+    """Payment orders of packets, for functions that reach no gateway."""
 
     def order(self, number: str, host_id: str) -> Mapping[str, Any]:
-        """Return a payment as GET /me/payments/{payment_id} shows it to its payer.
-
-        Raises Unavailable.
-        """
+        """Return a payment in the form of GET /me/payments/{payment_id}."""

@@ -1,4 +1,4 @@
-"""The books of payments: what came in, what went back, and what waits for a person."""
+"""Ports for payments, their returns and refunds."""
 
 from __future__ import annotations
 
@@ -14,45 +14,42 @@ if TYPE_CHECKING:
 
 
 PAYMENTS_CURSOR = r"[0-9]{13}#[!-~]{1,200}"
-"""The form of where a list of withdrawals, returns or debts goes on: a sort key."""
+"""Form of a cursor in lists of withdrawals, returns and debts: a sort key."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentLimits:
-    """How many payments one user may begin on one day; a paid one counts, too."""
+    """Maximum payments that one user may start on one day, including paid ones."""
 
     count_max: int
 
 
 class PaymentBook(Protocol):
-    """Payments, durably; nothing else may credit one. Reads are strong, except those of lists."""
+    """Repository of payments; only it credits them. Lists may lag."""
 
     def put(self, payment: Payment, request: Request, limits: PaymentLimits) -> str:
-        """Write an intent once per request; return the number that it made, now or then.
+        """Store an intent, once for each request, and return its number.
 
         Raises RateLimited, IdempotencyKeyReused, Busy.
         """
 
     def put_of_packet(self, payment: Payment, limits: PaymentLimits) -> Payment:
-        """Write the intent of an unpaid packet, which names its number; return what is there.
-
-        Raises RateLimited.
-        """
+        """Store the intent of an unpaid packet, or return the existing one. Raises RateLimited."""
 
     def find(self, number: str) -> Payment | None:
         """Return a payment."""
 
     def keep_prompt(self, number: str, prompt: str) -> None:
-        """Keep what the payer's client needs, unless the payment has ended."""
+        """Store the payer's client parameters, unless the payment has ended."""
 
     def list_waiting(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
-        """Return numbers of payments to ask the gateway for, those that wait longest first."""
+        """Return numbers of payments to query at the gateway, oldest first."""
 
     def look_again(self, number: str, at_ms: int | None) -> None:
-        """Let `list_waiting` find a payment again at a time; None: not by itself any more."""
+        """Reschedule a payment in `list_waiting`, or with None remove it."""
 
     def close(self, payment: Payment, now_ms: int, again_at_ms: int | None) -> bool:
-        """Turn a PENDING payment to CLOSED; False, without effect, if it is not any more."""
+        """Set a PENDING payment to CLOSED; return False if it is no longer PENDING."""
 
     def credit(
         self,
@@ -63,77 +60,74 @@ class PaymentBook(Protocol):
         may_be_closed: bool,
         funding: tuple[Packet, Transfer] | None = None,
     ) -> bool:
-        """Credit a payment, once for our number, to its user's account.
+        """Credit a payment to its user's account, once for our number.
 
-        With *funding*, a packet as it is once it is paid and the transfer that funds it, the money
-        goes on to that packet, which is UNPAID and turns to OPEN in the same move.
-        False, without effect, where the payment has a transaction, is closed and not
-        *may_be_closed*, or the packet is not UNPAID any more: then look again.
+        With *funding* (the paid packet and its transfer) the money moves on to that packet, which
+        turns from UNPAID to OPEN in the same transaction. Return False if the payment has a
+        transaction, is closed and not *may_be_closed*, or the packet is not UNPAID; the caller must
+        then read again.
         """
 
     def has_notice(self, channel: Channel, notice_id: str) -> bool:
-        """Tell whether a callback was taken."""
+        """Return whether a callback was processed."""
 
     def note_notice(self, channel: Channel, notice_id: str, expires_at_ms: int) -> None:
-        """Note that a callback was taken."""
+        """Record that a callback was processed."""
 
     def list_lines(self, channel: Channel, day: str) -> list[BillLine]:
-        """Return what the bill of a day must have, by our rows: payments, refunds, transfers."""
+        """Return the payments, refunds and transfers that a day's statement must contain."""
 
 
 class ReturnBook(Protocol):
-    """Transactions that are not credited, and refunds that were made outside.
-
-    Reads are strong, except those of lists.
-    """
+    """Repository of uncredited transactions and of refunds made outside. Lists may lag."""
 
     def put_return(self, returned: PaymentReturn, transaction: Transaction) -> PaymentReturn:
-        """Note once that a transaction is not credited; return what is noted.
+        """Record once that a transaction is not credited; return the stored record.
 
-        Raises InvariantViolated for the one that was credited.
+        Raises InvariantViolated if it was credited.
         """
 
     def list_returns(self, number: str) -> list[PaymentReturn]:
-        """Return all transactions of a payment that are not credited."""
+        """Return all uncredited transactions of a payment."""
 
     def list_returns_due(
         self, channel: Channel, until_ms: int, limit: int
     ) -> list[tuple[str, str]]:
-        """Return number and transaction id of what is to be given back."""
+        """Return number and transaction id of pending returns, oldest first."""
 
     def find_return(self, number: str, transaction_id: str) -> PaymentReturn | None:
-        """Return one of them."""
+        """Return one transaction's record."""
 
     def delay_return(self, returned: PaymentReturn, at_ms: int) -> None:
-        """Let `list_returns_due` find it again at a time."""
+        """Reschedule a return in `list_returns_due`."""
 
     def end_return(self, returned: PaymentReturn, found: RefundFound, now_ms: int) -> bool:
-        """Note that it was given back, once, at the time that the gateway names."""
+        """Record a completed return, once, at the gateway's time."""
 
     def list_return(self, returned: PaymentReturn) -> None:
-        """Leave one to a person that the gateway will never give back."""
+        """Leave a return that the gateway will never make to an operator."""
 
     def list_refunds(self, number: str) -> list[PaymentRefund]:
         """Return the refunds of a payment that were made outside."""
 
     def reverse(self, payment: Payment, refund: PaymentRefund, found: RefundFound) -> bool:
-        """Take a refund that was made outside from the user's account, and what they owe.
+        """Debit an outside refund to the user's account and receivable, once for each number.
 
-        Once for its number. False, without effect, where it was taken, or the account holds less
-        than its part by now, or the payment has changed: then look again.
+        Return False if it was recorded, the balance no longer covers its part, or the payment has
+        changed; the caller must then read again.
         """
 
     def collect(self, user_id: str, fen: int, at_ms: int, name: str) -> bool:
-        """Take what a user owes from their account; False, without effect, if it is not so."""
+        """Collect a debt from a user's account; return False if debt or balance is too small."""
 
 
 class PaymentLists(Protocol):
-    """What operators look through, newest first; InvalidRequest where a cursor is of no list."""
+    """Operators' lists, newest first. Raises InvalidRequest for a bad cursor."""
 
     def list_listed_returns(
         self, cursor: str | None, limit: int
     ) -> tuple[list[PaymentReturn], str | None]:
-        """Return a page of transactions that wait for a person, and the next page's cursor."""
+        """Return a page of returns that wait for an operator, and the next cursor."""
 
     def list_debts(self, cursor: str | None, limit: int) -> tuple[list[PaymentRefund], str | None]:
-        """Return a page of refunds made outside that left a debt, whatever became of it."""
+        """Return a page of outside refunds that left a debt, paid or not, and the next cursor."""

@@ -1,23 +1,22 @@
-"""What every flow may need of its process: time, a journal, threads."""
+"""Ports for time, logging and threads."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    # Each flow and adapter imports this page; none needs the words of all the others.
     from collections.abc import Callable, Sequence
 
 
 class InParallel(Protocol):
-    """Runs a function on items side by side; returns the results in order, or raises an error."""
+    """Concurrent map that keeps the order and propagates an error."""
 
     def __call__(self, do: Callable[[Any], Any], items: Sequence[Any], /) -> list[Any]:
-        """Return `do(item)` of every item."""
+        """Return `do(item)` for every item."""
 
 
 class Clock(Protocol):
-    """Time, as a parameter."""
+    """Clock as a parameter."""
 
     def now_ms(self) -> int:
         """Return the time since the epoch."""
@@ -27,10 +26,10 @@ class Clock(Protocol):
 
 
 class Journal(Protocol):
-    """Tells operators what happened; never fails a flow."""
+    """Application log for operators, which never fails a flow."""
 
     def event(self, name: str, **details: str | int) -> None:
-        """Note something that ran as designed but not as usual, and count it."""
+        """Log and count an expected but unusual event."""
 
     def failure(self, name: str, error: Exception, **details: str | int) -> None:
-        """Note an error that was survived here and is repaired later."""
+        """Log an error that was handled and will be repaired later."""

@@ -1,4 +1,4 @@
-"""What a sweep needs to find its work."""
+"""Port for the sweep's work lists."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A row of the table of shares that no function of ours writes."""
+    """Row of SharesTable with a malformed key."""
 
     pk: str
     sk: str
@@ -23,13 +23,13 @@ class Unreadable:
 
 
 class WorkLists(Protocol):
-    """What waits for a sweep: the oldest come first, and what can't be done makes way for others.
+    """Work lists of the sweep, oldest first; failing items are delayed in favor of others.
 
     Lists lag behind their rows, so they only name candidates.
     """
 
     def list_unloaded(self, until_ms: int, limit: int) -> list[str]:
-        """Return ids of packets sent before *until_ms* whose load is not known to have worked."""
+        """Return ids of packets sent before *until_ms* whose load is unconfirmed."""
 
     def list_unpaid(self, until_ms: int, limit: int) -> list[str]:
         """Return ids of packets sent before *until_ms* that wait for their payment."""
@@ -38,13 +38,13 @@ class WorkLists(Protocol):
         """Return ids of packets that expired before *until_ms* and are not closed."""
 
     def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef | Unreadable]:
-        """Return claims that wait since before *until_ms* for settlement, or for a packet's end.
+        """Return claims that wait since before *until_ms* for settlement or their packet's end.
 
-        The longest waiting come first; a row of no share that somebody put there is among them.
+        Rows with malformed keys are among them.
         """
 
     def set_aside(self, found: ShareRef | Unreadable, until_ms: int) -> None:
-        """Let a row that `list_unsettled` returned be found again from *until_ms* on."""
+        """Hide a row of `list_unsettled` until *until_ms*."""
 
     def delay(self, packet_id: str, until_ms: int) -> None:
-        """Let a packet that waits in one of the sweep's lists be found again from *until_ms* on."""
+        """Hide a packet of the sweep's lists until *until_ms*."""

@@ -97,7 +97,7 @@ class DynamoHoldings:
         )
 
     def _payment(self, key: Row) -> tuple[Payment, int]:
-        """Return a payment and the number of its transactions with a pending return."""
+        """Return a payment and the number of its unfinished returns."""
         rows = list(self._partition(self._payments, str(key["pk"])))
         (payment,) = (payment_of(row) for row in rows if row["sk"] == payment_keys.PAYMENT)
         returns = [
