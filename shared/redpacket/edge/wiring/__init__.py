@@ -1,7 +1,6 @@
-"""The composition root: builds each adapter once per cold start, and binds the flows to them.
+"""Composition root: builds adapters lazily, once for each process, and binds use cases to them.
 
-Nothing connects at import time, and nothing is built before a flow needs it. Each room of the
-wiring builds on those below it, as the rooms of the flows do.
+Nothing connects at import time.
 """
 
 from __future__ import annotations
@@ -11,9 +10,9 @@ from redpacket.edge.wiring.events import Events
 
 
 class Wiring(Events):
-    """All that the doors call, and what it stands on."""
+    """Wiring of all handlers."""
 
 
 settings.check()
 wiring = Wiring()
-"""This process' own."""
+"""Wiring of this process."""

@@ -1,4 +1,4 @@
-"""Accounts and profiles."""
+"""Wiring of accounts and profiles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Accounts(Guards):
-    """Builds flows/accounts."""
+    """Wiring of flows/accounts."""
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -29,7 +29,6 @@ class Accounts(Guards):
 
     @cached_property
     def deposits(self) -> Deposits:
-        """The deposits into AccountsTable, which note in ProfilesTable whom the host means."""
         from redpacket.adapters.dynamo.deposits import DynamoDeposits
 
         return DynamoDeposits(
@@ -42,12 +41,12 @@ class Accounts(Guards):
 
     @cached_property
     def packet_funding(self) -> Funding:
-        """Funds users' packets, as many as may be open."""
+        """Funding of users' packets, with a limit of open ones."""
         return self._funding(self.settings.open_packets_max, self.settings.commitments_table)
 
     @cached_property
     def prize_funding(self) -> Funding:
-        """Funds cash prizes, which don't count as open and are not logged."""
+        """Funding of cash prizes, which neither count as open nor are logged."""
         return self._funding(None)
 
     def _funding(
@@ -74,13 +73,12 @@ class Accounts(Guards):
 
     @cached_property
     def shown_profiles(self) -> CachedProfiles:
-        """The profiles as this process remembers them, for pages that many people look at."""
+        """Process-local cache of profiles for pages with many viewers."""
         from redpacket.flows.accounts.cached_profiles import CachedProfiles
 
         return CachedProfiles(self.profiles, clock=self.clock)
 
     def balance_fen(self, user_id: str) -> int:
-        """Return what a user has."""
         from redpacket.domain.ledger import user_account
 
         return self.ledger.balance_fen(user_account(user_id))

@@ -1,4 +1,4 @@
-"""The public beacon: fetched and verified in one function, read in others."""
+"""Wiring of the public beacon, which one function fetches and others read."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from redpacket.ports.beacon import Beacon, Rounds
 
 _CALL_MS_MAX = 2_000
-"""After how long an endpoint is given up; most answer within 100 ms."""
+"""Timeout of a call to an endpoint; most answer within 100 ms."""
 
 RESERVE_MS = 10_000
-"""What is begun must end before the function does: each endpoint is asked once more."""
+"""Milliseconds left for the last round: each endpoint is tried once more."""
 
 
 class BeaconRoom(LogRoom):
-    """Builds flows/beacon."""
+    """Wiring of flows/beacon."""
 
     @cached_property
     def rounds(self) -> Rounds:
@@ -44,7 +44,7 @@ class BeaconRoom(LogRoom):
 
     @cached_property
     def new_beacon(self) -> NewBeacon | None:
-        """Names the rounds of a new campaign; None where the deployment has no beacon."""
+        """Choice of rounds for a new campaign, or None without a configured beacon."""
         if not self.settings.beacon_chain:
             return None
         from redpacket.flows.beacon.new_beacon import new_beacon
@@ -66,7 +66,7 @@ class BeaconRoom(LogRoom):
         )
 
     def fetch_rounds(self, time_left_ms: int, wait_s: int | None = None) -> FetchReport:
-        """Fetch, verify and keep the rounds that become due while there is time, or *wait_s*."""
+        """Fetch, verify and store the rounds that become due in the time left, or in *wait_s*."""
         from redpacket.flows.beacon.fetch_rounds import fetch_rounds
 
         return fetch_rounds(

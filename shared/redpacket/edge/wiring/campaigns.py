@@ -1,4 +1,4 @@
-"""Campaigns and their lotteries: shown, drawn, edited, loaded."""
+"""Wiring of campaigns and lotteries."""
 
 from __future__ import annotations
 
@@ -28,16 +28,15 @@ if TYPE_CHECKING:
 
 
 class CampaignRoom(BeaconRoom):
-    """Builds flows/campaigns."""
+    """Wiring of flows/campaigns."""
 
     @cached_property
     def draws(self) -> Draws:
-        """The lotteries of CampaignsTable; cash prizes are shares of SharesTable."""
         return self._draws(opened_by=self.seeds)
 
     @cached_property
     def recorded_draws(self) -> Draws:
-        """The lotteries where users draw, which note who wins."""
+        """Repository for the function that draws, which stores winners' host ids."""
         return self._draws(
             profiles_table=self.settings.profiles_table,
             opened_by=self.seeds,
@@ -47,7 +46,7 @@ class CampaignRoom(BeaconRoom):
 
     @cached_property
     def prize_draws(self) -> Draws:
-        """The lotteries where prizes are put, which need their packets and draw nothing."""
+        """Repository for the function that edits prizes, without the keys of seeds."""
         return self._draws(
             self.settings.packets_table,
             journal_table=self.settings.journal_table,
@@ -157,7 +156,6 @@ class CampaignRoom(BeaconRoom):
 
     @cached_property
     def watch_lottery(self) -> partial[WatchedLottery]:
-        """Reads a campaign as it is now, with its stock."""
         from redpacket.flows.campaigns.read_draws import watch_lottery
 
         return partial(watch_lottery, campaigns=self.campaigns, draws=self.draws, clock=self.clock)
@@ -179,7 +177,7 @@ class CampaignRoom(BeaconRoom):
 
     @cached_property
     def edited_campaigns(self) -> Campaigns:
-        """The campaigns where they are edited, which tell the beacon's function who draws."""
+        """Repository for the function that edits campaigns and announces beacon campaigns."""
         from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 
         return DynamoCampaigns(
@@ -203,7 +201,7 @@ class CampaignRoom(BeaconRoom):
 
     @cached_property
     def prize_edit_ports(self) -> EditPorts:
-        """What every edit of a prize passes, without the keys of seeds."""
+        """Ports of prize edits, without the keys of seeds."""
         return self._edit_ports(self.campaign_rows, self.prize_draws, self.packet_rows)
 
     def _edit_ports(self, stored: Campaigns, drawn: Draws, sent: Packets) -> EditPorts:
@@ -273,7 +271,7 @@ class CampaignRoom(BeaconRoom):
     def preheat_campaign(
         self, campaign_id: str, cursor: str | None, time_left_ms: int
     ) -> Preheated:
-        """Load a campaign's packets, as many as there is time for."""
+        """Load a campaign's packets until the time is up."""
         from redpacket.flows.campaigns.preheat_campaign import preheat_campaign
 
         return preheat_campaign(

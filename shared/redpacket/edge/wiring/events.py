@@ -1,4 +1,4 @@
-"""Events out: what reads streams, and what delivers to webhooks."""
+"""Wiring of events and webhooks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from redpacket.ports.runtime import InParallel
 
 _CALL_MS_MAX = 5_000
-"""After how long a receiver is given up: a batch of the queue waits for the slowest."""
+"""Timeout of a receiver; a batch waits for the slowest one."""
 
 _ANSWER_BYTES_MAX = 64 * 1024
 _RESERVE_MS = 8_000
@@ -36,7 +36,7 @@ _THREADS = 20
 
 
 class Events(GatewayWork):
-    """Builds flows/events."""
+    """Wiring of flows/events."""
 
     @cached_property
     def webhook_book(self) -> WebhookBook:
@@ -52,7 +52,7 @@ class Events(GatewayWork):
 
     @cached_property
     def announced_packets(self) -> Packets:
-        """The packets of shares that changed, without the keys of their amounts."""
+        """Repository without the keys of amounts."""
         from redpacket.adapters.dynamo.packets import DynamoPackets
 
         return DynamoPackets(self.dynamo, self.settings.packets_table, self.settings.shares_table)
@@ -102,16 +102,14 @@ class Events(GatewayWork):
             answer_bytes_max=_ANSWER_BYTES_MAX,
         )
 
-    # ---------------------------------------------------------------- flows
-
     def read_change(self, record: Mapping[str, Any]) -> Change | None:
-        """Read a record of a stream; None for a row that no event is of."""
+        """Parse a stream record; return None for a row that causes no events."""
         from redpacket.adapters.dynamo.stream import change_of
 
         return change_of(record)
 
     def announce(self, changes: Sequence[Change]) -> int:
-        """Queue the deliveries of changes, and return how many."""
+        """Queue the deliveries of changes, and return their number."""
         from redpacket.flows.events.announce import announce
 
         return announce(
@@ -145,19 +143,17 @@ class Events(GatewayWork):
         )
 
     def deliver(self, batch: Sequence[Delivery]) -> list[Delivery]:
-        """Make deliveries; return those whose messages must come again."""
+        """Send deliveries; return those whose messages must be redelivered."""
         from redpacket.flows.events.deliver import deliver
 
         return deliver(batch, ports=self.delivery_ports)
 
     def read_delivery(self, body: str) -> Delivery:
-        """Read a message of the queue. Raises InvalidRequest."""
         from redpacket.adapters.webhooks.messages import read_delivery
 
         return read_delivery(body)
 
     def retry_deliveries(self, time_left_ms: int) -> RetryReport:
-        """Make the deliveries that are due again."""
         from redpacket.flows.events.deliver import retry_deliveries
 
         stop_at_ms = self.clock.now_ms() + time_left_ms - _RESERVE_MS
@@ -178,7 +174,7 @@ class Events(GatewayWork):
     def put_webhook(
         self, name: str, url: str, types: Collection[str], *, is_on: bool
     ) -> tuple[Webhook, str | None]:
-        """Create or edit a webhook; with its secret if it is new."""
+        """Create or edit a webhook; return the secret of a new one."""
         from redpacket.domain.events import EventType
         from redpacket.flows.events.edit_webhook import put_webhook
 
@@ -186,13 +182,12 @@ class Events(GatewayWork):
         return put_webhook(name, url, kinds, is_on=is_on, ports=self.webhook_ports)
 
     def find_webhook(self, name: str) -> Webhook:
-        """Return a webhook. Raises WebhookNotFound."""
         from redpacket.flows.events.edit_webhook import find_webhook
 
         return find_webhook(name, book=self.webhook_book)
 
     def watch_webhook(self, name: str) -> tuple[Webhook, tuple[int, int], list[Delivery]]:
-        """Return a webhook, how many wait and are dead, and its oldest dead letters."""
+        """Return a webhook, its waiting and dead counts, and its oldest dead letters."""
         from redpacket.flows.events.edit_webhook import DEAD_SHOWN
 
         waiting = self.waiting_list
@@ -200,19 +195,17 @@ class Events(GatewayWork):
         return found, waiting.count(name), waiting.list_dead(name, DEAD_SHOWN)
 
     def rotate_secret(self, name: str) -> str:
-        """Return a new secret; the old one signs beside it for a day."""
+        """Return a new secret; the old one also signs for a day."""
         from redpacket.flows.events.edit_webhook import rotate_secret
 
         return rotate_secret(name, ports=self.webhook_ports)
 
     def test_webhook(self, name: str) -> Attempt:
-        """Send an event that says nothing."""
         from redpacket.flows.events.edit_webhook import test_webhook
 
         return test_webhook(name, ports=self.webhook_ports)
 
     def replay_dead(self, name: str) -> tuple[int, bool]:
-        """Let dead letters be delivered again."""
         from redpacket.flows.events.edit_webhook import replay_dead
 
         return replay_dead(name, ports=self.webhook_ports)

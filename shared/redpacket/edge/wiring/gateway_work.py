@@ -1,4 +1,4 @@
-"""What goes on with gateways while no user waits: callbacks, sweeps, transfers, bills."""
+"""Wiring of background work with gateways: callbacks, sweeps, transfers, statements."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 _DAY_MS = 24 * 60 * 60 * 1_000
 
 _RESERVE_MS = 8_000
-"""What is begun must end before the function does: one call, and the note of its answer."""
+"""Milliseconds left to finish one call and store its answer."""
 
 
 class GatewayWork(Withdrawals):
-    """Builds the flows that callbacks and schedules start."""
+    """Wiring of use cases that callbacks and schedules start."""
 
     def take_callback(self, channel: str, headers: Mapping[str, str], body: bytes) -> None:
-        """Queue what a callback is about. Raises ChannelUnavailable, SignatureInvalid."""
+        """Queue a callback's notice. Raises ChannelUnavailable, SignatureInvalid."""
         from redpacket.domain.errors import ChannelUnavailable
         from redpacket.domain.gateway import Channel
         from redpacket.flows.payments.take_callback import take_callback
@@ -45,10 +45,7 @@ class GatewayWork(Withdrawals):
         )
 
     def follow_notice(self, message: str) -> None:
-        """Ask a gateway for what a message of the queue says it told of.
-
-        Raises InvalidRequest, Unavailable.
-        """
+        """Query the gateway about a queued notice. Raises InvalidRequest, Unavailable."""
         from redpacket.adapters.aws.sqs_notices import read_notice
         from redpacket.domain.switches import Switch
         from redpacket.flows.payments.take_callback import follow_notice
@@ -64,7 +61,7 @@ class GatewayWork(Withdrawals):
         )
 
     def sweep_payments(self, time_left_ms: int) -> PaymentSweepReport:
-        """Look once at all that is under way at gateways."""
+        """Check everything that is pending at gateways once."""
         from redpacket.flows.payments.sweep_payments import sweep_payments
 
         return sweep_payments(
@@ -77,14 +74,14 @@ class GatewayWork(Withdrawals):
 
     @cached_property
     def many_in_parallel(self) -> InParallel:
-        """Waits for gateways side by side, one thread for each slot of a batch."""
+        """Thread map with one thread for each slot of a batch."""
         from redpacket.adapters.threads import in_threads
         from redpacket.flows.payments.dispatch import BATCH
 
         return partial(in_threads, threads=BATCH)
 
     def dispatch(self, time_left_ms: int) -> dict[Channel, DispatchReport]:
-        """Call gateways for the withdrawals that wait, at their pace, until none does."""
+        """Call gateways for waiting withdrawals at their pace."""
         from redpacket.adapters.threads import in_threads
         from redpacket.domain.switches import Switch
         from redpacket.flows.payments.dispatch import dispatch
@@ -102,7 +99,7 @@ class GatewayWork(Withdrawals):
         return dict(zip(channels, in_threads(dispatch_by, channels), strict=True))
 
     def compare_bills(self, day: str | None) -> dict[Channel, BillReport | None]:
-        """Compare the bills of a day, without one of yesterday, with our rows; None: not there."""
+        """Compare a day's statements, by default yesterday's, with our rows; None if missing."""
         from redpacket.domain.gateway import bill_day
         from redpacket.flows.payments.compare_bills import compare_bill
 

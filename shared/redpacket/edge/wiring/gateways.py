@@ -1,4 +1,4 @@
-"""The gateways that are set up, their clients, and the keys that only these functions read."""
+"""Wiring of gateways, their clients, and keys that only these functions read."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from redpacket.ports.logins import Authorizations, Logins, TokenIssuer
 
 CALL_MS_MAX = 5_000
-"""After how long a call to a gateway is given up; most take less than one second."""
+"""Timeout of a gateway call; most take less than one second."""
 
 SETTLING_MS = 60_000
-"""For how long a gateway may say NOT_FOUND of what a call has made (docs/adr/0030)."""
+"""Milliseconds for which a gateway may return NOT_FOUND after a call (docs/adr/0030)."""
 
 _TOKEN_LIFE_MS = 2 * 60 * 60 * 1_000
 
 
 class Gateways(Operations):
-    """Builds adapters/payments."""
+    """Wiring of adapters/payments."""
 
     def secret(self, arn: str) -> str:
-        """Read a secret. Raises Unavailable."""
+        """Return a secret's text. Raises Unavailable."""
         from redpacket.adapters.aws.errors import translated
 
         with translated("the store of secrets"):
@@ -52,13 +52,12 @@ class Gateways(Operations):
 
     @cached_property
     def wechat_accounts(self) -> Accounts:
-        """What seals openids: the same user has another one in each app."""
+        """Encryption of openids, which differ by app."""
         from redpacket.adapters.payments.accounts import Accounts
 
         return Accounts(self.payee_keys, f"wechat/{self.wechat_client.merchant.app_id}")
 
     def outgoing(self, url: str) -> Outgoing:
-        """Return what sends requests to an address that an operator has set."""
         from redpacket.adapters.payments.outgoing import Outgoing
 
         return Outgoing(
@@ -95,7 +94,6 @@ class Gateways(Operations):
 
     @cached_property
     def gateways_in(self) -> Mapping[Channel, PaymentsIn]:
-        """The gateways that are set up, for money that comes in."""
         from redpacket.domain.gateway import Channel
 
         found: dict[Channel, PaymentsIn] = {}
@@ -123,7 +121,6 @@ class Gateways(Operations):
 
     @cached_property
     def gateways_out(self) -> Mapping[Channel, PaymentsOut]:
-        """The gateways that are set up, for money that goes out."""
         from redpacket.domain.gateway import Channel
 
         found: dict[Channel, PaymentsOut] = {}
@@ -171,7 +168,7 @@ class Gateways(Operations):
 
     @cached_property
     def wechat_logins(self) -> Logins:
-        """What tells whose a code of WeChat is. Raises ChannelUnavailable."""
+        """Exchange of WeChat codes. Raises ChannelUnavailable."""
         from redpacket.adapters.payments.wechat_login import WECHAT_API, CodeKind, WeChatLogin
 
         self._require_wechat()
@@ -185,7 +182,6 @@ class Gateways(Operations):
 
     @cached_property
     def consent_gateways(self) -> Mapping[Channel, Authorizations]:
-        """The gateways that know users' consent, of those that are set up."""
         from redpacket.domain.gateway import Channel
 
         if not self.settings.wechat_secret_arn:
@@ -208,7 +204,7 @@ class Gateways(Operations):
 
     @cached_property
     def token_issuer(self) -> TokenIssuer:
-        """What signs tokens for users who sign in by WeChat. Raises ChannelUnavailable."""
+        """Issuer for users who sign in by WeChat. Raises ChannelUnavailable."""
         from redpacket.adapters.payments.issuer import IssuerKeys, Rs256Tokens
         from redpacket.domain.errors import ChannelUnavailable
 

@@ -1,4 +1,4 @@
-"""Switches and limits: what a request meets before anything is read or begun."""
+"""Wiring of switches, rate limits and approvals."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
 
 class Guards(Outside):
-    """Builds flows/guards."""
+    """Wiring of flows/guards."""
 
     @cached_property
     def limits(self) -> Limits:
-        """The rate limits on the cache; `domain/limits.py` says what the subject of each is."""
         from redpacket.adapters.redis.limits import RedisLimits
 
         return RedisLimits(self.cache_client)
@@ -36,7 +35,7 @@ class Guards(Outside):
 
     @cached_property
     def switches(self) -> CachedSwitches:
-        """The switches as this process knows them, by way of the cache."""
+        """Switches cached by this process and the shared cache."""
         from redpacket.adapters.redis.switches import RedisSwitches
         from redpacket.flows.guards.cached_switches import CachedSwitches
 
@@ -49,7 +48,7 @@ class Guards(Outside):
 
     @cached_property
     def stored_switches(self) -> CachedSwitches:
-        """The switches without a cache, for functions that reach none."""
+        """Switches for functions without a connection to the cache."""
         from redpacket.flows.guards.cached_switches import CachedSwitches
 
         return CachedSwitches(
@@ -64,7 +63,6 @@ class Guards(Outside):
 
     @cached_property
     def actions(self) -> ActionJournal:
-        """The journal of what operators do, in JournalTable."""
         from redpacket.adapters.dynamo.actions import DynamoActions
 
         return DynamoActions(self.dynamo, self.settings.journal_table)
@@ -96,13 +94,13 @@ class Guards(Outside):
     def note_action(
         self, operator_id: str, kind: ActionKind, subject: str, changes: tuple[Change, ...] = ()
     ) -> None:
-        """Note what an operator is about to do, where no transaction does it."""
+        """Log an operator's action that no transaction logs, before it is carried out."""
         from redpacket.domain.operators import Action
 
         self.actions.note(Action(operator_id, kind, subject, self.clock.now_ms(), changes))
 
     def require_on(self, switch: Switch) -> None:
-        """Raise SwitchedOff where an operator turned *switch* off; ask it before anything else."""
+        """Raise SwitchedOff if *switch* is off; call it before anything else."""
         self.switches.require_on(switch)
 
     @cached_property
@@ -119,7 +117,7 @@ class Guards(Outside):
         )
 
     def limit_sends(self, user_id: str) -> None:
-        """Count one more send of a user. Raises RateLimited."""
+        """Count a user's send. Raises RateLimited."""
         from redpacket.domain.limits import SENDS, daily_send_limit
         from redpacket.flows.guards.limit_rate import limit_rates
 
@@ -127,14 +125,14 @@ class Guards(Outside):
         limit_rates(wanted, user_id, limits=self.limits, journal=self.journal)
 
     def limit_draws(self, user_id: str) -> None:
-        """Count one more draw of a user. Raises RateLimited."""
+        """Count a user's draw. Raises RateLimited."""
         from redpacket.domain.limits import DRAWS
         from redpacket.flows.guards.limit_rate import limit_rate
 
         limit_rate(DRAWS, user_id, limits=self.limits, journal=self.journal)
 
     def limit_reads(self, user_id: str) -> None:
-        """Count one more read of a user. Raises RateLimited."""
+        """Count a user's read. Raises RateLimited."""
         self.read_costs.count(user_id)
 
     @cached_property

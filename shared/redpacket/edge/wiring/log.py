@@ -1,4 +1,4 @@
-"""The public log of commitments: extended and signed in one function, read in others."""
+"""Wiring of the public log, which one function extends and others read."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from redpacket.ports.log import Commitments, HeadSigner, LogBook
 
 RESERVE_MS = 15_000
-"""What is begun must end before the function does: a transaction with its tries, a signature."""
+"""Milliseconds left to finish one transaction with retries, and one signature."""
 
 
 class LogRoom(PacketRoom):
-    """Builds flows/log."""
+    """Wiring of flows/log."""
 
     @cached_property
     def log_book(self) -> LogBook:
-        """The log, as all but its own function may use it."""
+        """Read-only log; only the log function may append."""
         from redpacket.adapters.dynamo.log import DynamoLog
 
         return DynamoLog(self.dynamo, self.settings.log_table)
@@ -41,7 +41,7 @@ class LogRoom(PacketRoom):
         return KmsSigner(lambda: self.aws("kms"), self.settings.log_key_id)
 
     def extend_log(self, named: Sequence[str], time_left_ms: int) -> LogReport:
-        """Append the commitments that are named, and all others that wait, and sign."""
+        """Append the named commitments and all other waiting ones, and sign the head."""
         from redpacket.adapters.dynamo.log import DynamoLog
         from redpacket.flows.log.extend_log import LogPorts, extend_log
 
@@ -56,7 +56,6 @@ class LogRoom(PacketRoom):
 
     @cached_property
     def read_log(self) -> partial[LogPage]:
-        """Reads entries, with the signed head."""
         from redpacket.flows.log.read_log import read_entries
 
         return partial(read_entries, book=self.log_book)

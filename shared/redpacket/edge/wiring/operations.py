@@ -1,4 +1,4 @@
-"""What operators and the nightly schedule ask: audits and reconciliation."""
+"""Wiring of operators' work and of reconciliation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Operations(CampaignRoom):
-    """Builds flows/reconciliation."""
+    """Wiring of flows/reconciliation and flows/approvals."""
 
     @cached_property
     def dead_letters(self) -> DeadLetters:
@@ -33,7 +33,6 @@ class Operations(CampaignRoom):
 
     @cached_property
     def verdicts(self) -> Verdicts:
-        """The host's verdicts, in AudienceTable."""
         from redpacket.adapters.dynamo.verdicts import DynamoVerdicts
 
         return DynamoVerdicts(self.dynamo, self.settings.audience_table)
@@ -46,7 +45,7 @@ class Operations(CampaignRoom):
 
     @cached_property
     def erase_user(self) -> partial[None]:
-        """Erases who a user is, once nothing is theirs."""
+        """Erasure of users who have no money and no pending business."""
         from redpacket.adapters.dynamo.erasure import DynamoErasure
         from redpacket.adapters.dynamo.holdings import DynamoHoldings
         from redpacket.flows.accounts.erase_user import erase_user
@@ -198,7 +197,6 @@ class Operations(CampaignRoom):
         )
 
     def reconcile(self, time_left_ms: int, *, may_begin: bool = True) -> Reconciliation:
-        """Compare everything, as far as there is time."""
         from redpacket.flows.reconciliation.reconcile import reconcile
 
         return reconcile(

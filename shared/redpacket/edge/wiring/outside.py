@@ -1,4 +1,4 @@
-"""What a process has from outside: clients of AWS and of the cache, time, chance, settings."""
+"""Wiring of infrastructure: clients of AWS and the cache, clock, randomness, settings."""
 
 from __future__ import annotations
 
@@ -25,31 +25,30 @@ _CACHE_TIMEOUT_S = 0.5
 _AWS_CONNECT_TIMEOUT_S = 1
 _AWS_READ_TIMEOUT_S = 2
 _AWS_TRIES = 2
-"""A grab in the worst case: the cache 2 x 0.5 s, ledger and queue 2 x 3 s each, so that a user gets
-a 503 before the Lambda's 15 s are over, and not a 502. Where the cache has no copy of the switches
-either, the ledger is asked for them first: 2 x 3 s more, but then it does not get to the queue."""
+"""Timeouts in seconds. In the worst case a grab takes 2 x 0.5 s for the cache and 2 x 3 s each for
+ledger and queue, so that its 503 precedes the function's 15 s timeout (a 502). If switches must be
+read from the ledger, that takes 2 x 3 s more, but then the grab does not reach the queue.
+"""
 
 _LIGHT_SERVICES = {"dynamodb", "sqs", "secretsmanager"}
-"""What `adapters/aws/client.py` speaks to; botocore does all else, and where keys aren't given."""
+"""Services of `adapters/aws/client.py`; botocore serves all others, and runs without given keys."""
 
 
 class SystemClock:
-    """Implements Clock."""
+    """Clock of the operating system."""
 
     def now_ms(self) -> int:
-        """Return the time since the epoch."""
         return time.time_ns() // 1_000_000
 
     def sleep_ms(self, duration_ms: int) -> None:
-        """Wait."""
         time.sleep(duration_ms / 1000)
 
 
 class Outside:
-    """The lowest room: it knows no port of a feature."""
+    """Base of the wiring, which knows no port of a feature."""
 
     def __init__(self, **given: object) -> None:
-        """Take *given* in place of what would be built: a test's stand-ins, by the same names."""
+        """Use *given*, a test's fakes by attribute name, in place of built objects."""
         unknown = [name for name in given if not hasattr(type(self), name)]
         if unknown:
             raise TypeError(f"the wiring builds no {', '.join(unknown)}")
@@ -83,7 +82,7 @@ class Outside:
 
     @property
     def seeds(self) -> SeedKeys | None:
-        """The keys that seal seeds, for adapters: a function without them computes no amount."""
+        """Keys of sealed seeds, or None in a function that must not compute amounts."""
         return self.seed_keys if self.settings.has_seed_keys() else None
 
     @cached_property
@@ -94,7 +93,6 @@ class Outside:
 
     @cached_property
     def dynamo(self) -> Dynamo:
-        """DynamoDB, as all adapters of tables use it."""
         from redpacket.adapters.dynamo.client import Dynamo
 
         return Dynamo(lambda: self.aws("dynamodb"))
@@ -106,7 +104,7 @@ class Outside:
         read_timeout_s: int = _AWS_READ_TIMEOUT_S,
         tries: int = _AWS_TRIES,
     ) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
-        """Make a client of one of AWS' services; the light ones have the usual times alone."""
+        """Return a client of an AWS service; the light client ignores the arguments."""
         if service in _LIGHT_SERVICES and self.settings.has_aws_keys():
             return self._light(service)
         from botocore.config import Config
@@ -123,10 +121,7 @@ class Outside:
 
     @cached_property
     def aws_session(self) -> Any:  # noqa: ANN401 - see aws
-        """A session of botocore alone: boto3 adds its import and nothing that is used here.
-
-        One session, since it caches the data of AWS that both clients need.
-        """
+        """Session of botocore, shared for its cache of AWS's data; boto3 only adds its import."""
         import botocore.session
 
         return botocore.session.get_session()
@@ -147,7 +142,6 @@ class Outside:
 
     @cached_property
     def cache_client(self) -> Client:
-        """Redis or Valkey, as all adapters of the cache use it."""
         from redpacket.adapters.redis.connect import connect
 
         url = self.settings.cache_url

@@ -1,4 +1,4 @@
-"""Packets: sent, grabbed, opened, settled, swept."""
+"""Wiring of packets: send, grab, open, settle, sweep."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
 
 _ORDER_TIMEOUT_S = 8
-"""For a cold start and a gateway's answer; the sender can ask for the payment afterwards."""
+"""Seconds for a cold start and a gateway's answer; the sender can poll the payment afterwards."""
 
 
 class PacketRoom(Accounts):
-    """Builds flows/packets."""
+    """Wiring of flows/packets."""
 
     admission_factor = 5
-    """How many users per share may be admitted at one time."""
+    """Users for each share that may be admitted at one time."""
 
     part_share_count = 20_000
-    """A campaign's packet of more shares is cut into parts of about this size."""
+    """Shares above which a campaign's packet is sharded, and the approximate size of a shard."""
 
     @cached_property
     def packets(self) -> Packets:
@@ -58,14 +58,13 @@ class PacketRoom(Accounts):
 
     @cached_property
     def packet_rows(self) -> Packets:
-        """The packets where no amount is computed: their seeds stay sealed."""
+        """Repository without the keys of amounts."""
         from redpacket.adapters.dynamo.packets import DynamoPackets
 
         return DynamoPackets(self.dynamo, self.settings.packets_table, self.settings.shares_table)
 
     @cached_property
     def claims(self) -> ClaimRecorder:
-        """The claims of SharesTable, counted in QuotasTable."""
         from redpacket.adapters.dynamo.claims import DynamoClaims
 
         return DynamoClaims(
@@ -77,7 +76,7 @@ class PacketRoom(Accounts):
         )
 
     def work_lists(self, group: int, groups: int) -> WorkLists:
-        """Return the work of the *group*-th sweep of *groups*."""
+        """Return the work lists of sweep number *group* out of *groups*."""
         from redpacket.adapters.dynamo.keys import work_shards
         from redpacket.adapters.dynamo.work_lists import DynamoWorkLists
 
@@ -90,7 +89,6 @@ class PacketRoom(Accounts):
 
     @cached_property
     def pages(self) -> Pages:
-        """What record pages read, in PacketsTable."""
         from redpacket.adapters.dynamo.pages import DynamoPages
 
         return DynamoPages(self.dynamo, self.settings.packets_table, self.seeds)
@@ -105,7 +103,7 @@ class PacketRoom(Accounts):
 
     @cached_property
     def campaign_rows(self) -> Campaigns:
-        """The campaigns where none is created: their seeds stay sealed."""
+        """Repository without the keys of seeds."""
         from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 
         return DynamoCampaigns(self.dynamo, self.settings.campaigns_table, self.new_seed)
@@ -130,21 +128,19 @@ class PacketRoom(Accounts):
 
     @cached_property
     def phrases(self) -> Phrases:
-        """What compares passphrases; its libraries are in the grab function's second layer."""
+        """Comparison of passphrases, whose libraries only the grab function's second layer has."""
         from redpacket.adapters.pinyin import PinyinPhrases
 
         return PinyinPhrases()
 
     @cached_property
     def quotas(self) -> Quotas:
-        """The quotas of campaigns, reserved on the cache."""
         from redpacket.adapters.redis.quotas import RedisQuotas
 
         return RedisQuotas(self.cache_client)
 
     @cached_property
     def audience_rows(self) -> AudienceRows:
-        """The lists of users of campaigns, in AudienceTable."""
         from redpacket.adapters.dynamo.audiences import DynamoAudiences
 
         return DynamoAudiences(
@@ -159,7 +155,7 @@ class PacketRoom(Accounts):
 
     @cached_property
     def risk(self) -> RiskCheck | None:
-        """The host's risk control; None where the deployment asks none."""
+        """Host's risk control, or None if none is configured."""
         if not self.settings.risk_url:
             return None
         from redpacket.adapters.payments.outgoing import Outgoing
@@ -181,7 +177,6 @@ class PacketRoom(Accounts):
         )
 
     def load_audience(self, campaign_id: str, bucket: int) -> None:
-        """Bring a part of a campaign's list of users into the cache."""
         from redpacket.flows.packets.load_audience import load_audience
 
         load_audience(campaign_id, bucket, rows=self.audience_rows, cache=self.audience_cache)
@@ -239,7 +234,7 @@ class PacketRoom(Accounts):
         )
 
     def order_payment(self, packet: Packet, sender: Person) -> Mapping[str, Any] | None:
-        """Order the payment of a packet, as far as the gateway answers now."""
+        """Order a packet's payment; None if the gateway does not answer now."""
         from redpacket.adapters.aws.lambda_payments import LambdaPayments
         from redpacket.flows.packets.order_payment import order_payment
 
@@ -251,7 +246,6 @@ class PacketRoom(Accounts):
 
     @cached_property
     def grab_packet(self) -> partial[Claim | Admission]:
-        """Claims a share, or admits to open one."""
         from redpacket.flows.packets.grab_packet import grab_packet
 
         return partial(grab_packet, ports=self.claim_ports)
@@ -264,7 +258,6 @@ class PacketRoom(Accounts):
 
     @cached_property
     def settle_claims(self) -> partial[set[ShareRef]]:
-        """Settles what the queue delivers, or delays it."""
         from redpacket.flows.packets.settle_claims import SettlePorts
         from redpacket.flows.packets.settle_or_delay import settle_or_delay
 
@@ -283,11 +276,10 @@ class PacketRoom(Accounts):
 
     @cached_property
     def announce_claims(self) -> Callable[[Sequence[ShareFate]], None] | None:
-        """Tells which claims are paid; None where nothing asks for it."""
+        """Callback with paid claims, or None if there is no subscriber."""
         return None
 
     def sweep(self, time_left_ms: int, group: int, groups: int) -> SweepReport:
-        """Do the work of the *group*-th, from 0, of *groups* sweeps that share it."""
         from redpacket.flows.packets.sweep import sweep
         from redpacket.flows.packets.sweep_ports import SweepPorts
 

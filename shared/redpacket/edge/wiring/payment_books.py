@@ -1,4 +1,4 @@
-"""What is kept of money outside: the rows of PaymentsTable, and the queue of notices."""
+"""Wiring of PaymentsTable's repositories and of the queue of notices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PaymentBooks(Gateways):
-    """Builds the books of payments and withdrawals."""
+    """Wiring of repositories of payments and withdrawals."""
 
     @cached_property
     def payment_book(self) -> PaymentBook:
@@ -33,7 +33,6 @@ class PaymentBooks(Gateways):
 
     @cached_property
     def return_book(self) -> ReturnBook:
-        """What is given back, in PaymentsTable."""
         from redpacket.adapters.dynamo.returns import DynamoReturns
 
         return DynamoReturns(
@@ -56,20 +55,18 @@ class PaymentBooks(Gateways):
 
     @cached_property
     def bound_payees(self) -> BoundPayees:
-        """The accounts at gateways that users have bound, in PaymentsTable."""
         from redpacket.adapters.dynamo.payees import DynamoPayees
 
         return DynamoPayees(self.dynamo, self.settings.payments_table)
 
     def payees_of(self, user: Person) -> Payees:
-        """Return the accounts of a user whose token is at hand."""
+        """Return the payout accounts of the request's user."""
         from redpacket.adapters.payments.token_payees import TokenPayees
 
         return TokenPayees(user, self.host_accounts, self.bound_payees)
 
     @cached_property
     def consents(self) -> AuthorizationBook:
-        """Users' consent to transfers without a tap, in PaymentsTable."""
         from redpacket.adapters.dynamo.authorizations import DynamoAuthorizations
 
         return DynamoAuthorizations(self.dynamo, self.settings.payments_table)
@@ -88,7 +85,7 @@ class PaymentBooks(Gateways):
 
     @cached_property
     def announce_claims(self) -> Callable[[Sequence[ShareFate]], None] | None:
-        """Tells whose balances claims have raised, where they are paid out by themselves."""
+        """Trigger of automatic payouts after claims, or None if they are disabled."""
         if not self.settings.withdraw_above_fen:
             return None
         from redpacket.domain.gateway import Channel

@@ -1,4 +1,4 @@
-"""Payments: what users and operators ask about money that comes in."""
+"""Wiring of payments into accounts."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 _RETURNS_PER_PAGE = 100
 
 _PAYMENTS_PER_DAY = 100
-"""Payments that one user may begin a day."""
+"""Payments that one user may start on one day."""
 
 _DEBTS_PER_PAGE = 20
-"""Each reads a user's balance besides."""
+"""Debts on one page; each also reads a user's balance."""
 
 
 class Payments(PaymentBooks):
-    """Builds the flows of payments."""
+    """Wiring of use cases of payments."""
 
     @cached_property
     def payment_ports(self) -> PaymentPorts:
@@ -56,11 +56,11 @@ class Payments(PaymentBooks):
         method: str,
         request: Request,
     ) -> Payment:
-        """Begin a payment into a user's account, once per request."""
+        """Start a payment into a user's account, once for each request."""
         from redpacket.domain.gateway import Channel, PayMethod
         from redpacket.flows.payments.start_payment import PaymentAsk, start_payment
 
-        # An event will tell the host of it, by their id.
+        # An event will report the payment under the host's user id.
         self.profiles.note(user, self.clock.now_ms())
         by, how = Channel(channel), PayMethod(method)
         is_known = how is PayMethod.JSAPI
@@ -72,7 +72,7 @@ class Payments(PaymentBooks):
         )
 
     def find_payment(self, number: str, user: Person) -> Payment:
-        """Return a user's own payment, ordered if it was cut off. Raises PaymentNotFound."""
+        """Return a user's own payment; order it if that was interrupted. Raises PaymentNotFound."""
         from redpacket.flows.payments.start_payment import find_payment
 
         return find_payment(
@@ -80,17 +80,16 @@ class Payments(PaymentBooks):
         )
 
     def list_listed_returns(self, cursor: str | None) -> tuple[list[PaymentReturn], str | None]:
-        """Return a page of transactions that wait for a person, and the next page's cursor."""
         return self.payment_lists.list_listed_returns(cursor, _RETURNS_PER_PAGE)
 
     def list_debts(self, cursor: str | None) -> tuple[list[tuple[PaymentRefund, int]], str | None]:
-        """Return a page of refunds whose users owe money, and what they owe by now."""
+        """Return a page of refunds with debts, and each user's current debt."""
         from redpacket.flows.payments.list_debts import list_debts
 
         return list_debts(cursor, _DEBTS_PER_PAGE, lists=self.payment_lists, ledger=self.ledger)
 
     def merchant_of(self, channel: Channel) -> Merchant:
-        """Return in whose name a gateway acts; one that was removed since has no name."""
+        """Return a gateway's merchant, empty if the gateway is no longer configured."""
         from redpacket.domain.gateway import Merchant
 
         gateway = self.gateways_in.get(channel)

@@ -1,4 +1,4 @@
-"""Withdrawals: what users ask about money that goes out, and the accounts that get it."""
+"""Wiring of withdrawals and payout accounts."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from redpacket.ports.accounts import Request
 
 _DISPATCHED_EVERY_MS = 60_000
-"""The schedule of template.yaml: TransferEveryMinute."""
+"""Schedule of template.yaml: TransferEveryMinute."""
 
 _WITHDRAWALS_PER_DAY = 10
-"""Of one user."""
+"""Withdrawals of one user on one day."""
 
 _WITHDRAWALS_PER_PAGE = 20
 
 _ID_BYTES = 15
-"""In hexadecimal digits twice as long: domain/withdrawals.py::ID_LENGTH."""
+"""Random bytes of an id, half of domain/withdrawals.py::ID_LENGTH."""
 
 
 class Withdrawals(Payments):
-    """Builds the flows of withdrawals, of users' accounts at gateways, and of their consent."""
+    """Wiring of use cases of withdrawals, payout accounts and consents."""
 
     @cached_property
     def withdrawal_ports(self) -> WithdrawalPorts:
@@ -72,7 +72,6 @@ class Withdrawals(Payments):
         return NightWindow(time.fromisoformat(begins_at), time.fromisoformat(ends_at))
 
     def withdraw(self, user: Person, amount_fen: int, channel: str, request: Request) -> Withdrawal:
-        """Hold a withdrawal, once per request."""
         from redpacket.domain.gateway import Channel
         from redpacket.flows.payments.withdraw import WithdrawalAsk, withdraw
 
@@ -98,7 +97,6 @@ class Withdrawals(Payments):
     def list_withdrawals(
         self, user_id: str, cursor: str | None
     ) -> tuple[list[Withdrawal], str | None]:
-        """Return a page of a user's withdrawals, newest first, and the next page's cursor."""
         return self.withdrawal_book.list_of_user(user_id, cursor, _WITHDRAWALS_PER_PAGE)
 
     @cached_property
@@ -116,7 +114,7 @@ class Withdrawals(Payments):
         )
 
     def bind_wechat(self, user_id: str, code: str) -> None:
-        """Bind the WeChat account that a code belongs to. Raises CodeInvalid, OpenidInUse."""
+        """Bind a code's WeChat account. Raises CodeInvalid, OpenidInUse."""
         from redpacket.domain.gateway import Channel
         from redpacket.flows.payments.bind_account import bind_account
 
@@ -130,7 +128,7 @@ class Withdrawals(Payments):
         )
 
     def sign_in(self, code: str, user_id_of: Callable[[str], str]) -> tuple[str, int]:
-        """Return a token for whom a code belongs to, and when it expires. Raises CodeInvalid."""
+        """Return a token for a code's user, and its expiry. Raises CodeInvalid."""
         from redpacket.domain.gateway import Channel
         from redpacket.flows.payments.sign_in import sign_in
 
@@ -146,14 +144,14 @@ class Withdrawals(Payments):
         )
 
     def authorize(self, user_id: str, display_name: str) -> Authorization:
-        """Ask a user for their consent at WeChat. Raises PayeeNotBound."""
+        """Request a user's consent at WeChat. Raises PayeeNotBound."""
         from redpacket.domain.gateway import Channel
         from redpacket.flows.payments.authorize import authorize
 
         return authorize(user_id, Channel.WECHAT, display_name, ports=self.authorization_ports)
 
     def end_authorization(self, user_id: str) -> Authorization | None:
-        """End a user's consent at WeChat; None without one."""
+        """Close a user's consent at WeChat; return None if there is none."""
         from redpacket.domain.gateway import Channel
         from redpacket.flows.payments.authorize import end_authorization
 
