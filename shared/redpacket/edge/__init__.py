@@ -1,1 +1,1 @@
-"""What all doors share: routes, problems, schemas, settings, wiring."""
+"""HTTP routes, problems, schemas, settings and wiring, shared by all handlers."""

@@ -1,7 +1,7 @@
-"""A door's HTTP side: from API Gateway's event to a request, from a result to its answer.
+"""HTTP layer of a handler: from API Gateway's event to a request, and from a result to a response.
 
-The gateway has matched the route and verified the token. No router is needed: the event names
-its route, and the libraries that route again cost each cold start of a grab 65 ms (LOCAL.md).
+The gateway has matched the route and verified the token. Libraries that route again would cost each
+cold start of a grab 65 ms.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ Body = TypeVar("Body")
 BODY_BYTES_MAX = 8 * 1024
 NO_STORE = "no-store"
 REQUEST_ID = "x-request-id"
-"""What a user quotes, and every log line of the request has (docs/operations.md)."""
+"""Header with the id that users quote and every log line has (docs/operations.md)."""
 
 UBIQUITOUS = (Forbidden, PayloadTooLarge, InvariantViolated)
-"""What every operation may refuse with, but a public one never with Forbidden."""
+"""Errors that every operation may raise, except that a public one never raises Forbidden."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer(Generic[Body]):
-    """A success, whose type is one of edge/answers; *body* None sends none.
+    """Success response with a type of edge/answers; *body* None sends none.
 
-    Without a *status* it has the first that the operation declares.
+    *status* defaults to the first one that the operation declares.
     """
 
     body: Body | None
@@ -61,13 +61,11 @@ Schedule: TypeAlias = Callable[[int, Event], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """All that is declared about one route; openapi.json is made of it.
+    """Declaration of a route, from which openapi.json is generated.
 
-    The types of *function* say what it reads and answers, its docstring what it does. *refusals*
-    are what it may raise beside UBIQUITOUS. A token needs one of *scopes*, if there are any;
-    *is_public* needs no token.
-    *caching* is what Cache-Control may say on a page with an entity tag. *csv* are the columns in
-    which a list is sent to those who accept CSV.
+    The types and docstring of *function* are included. *refusals* are errors beside UBIQUITOUS. A
+    token needs one of *scopes*, if any; *is_public* needs no token. *caching* are values of
+    Cache-Control for pages with an entity tag. *csv* are the columns for clients that accept CSV.
     """
 
     key: str
@@ -83,7 +81,7 @@ class Operation:
 
 
 class Api:
-    """The routes of one door; an instance is the Lambda's handler."""
+    """Routes of one handler; an instance is the Lambda handler."""
 
     def __init__(self) -> None:
         self.operations: dict[str, Operation] = {}
@@ -102,7 +100,7 @@ class Api:
         csv: tuple[str, ...] = (),
         body_bytes_max: int = BODY_BYTES_MAX,
     ) -> Callable[[AnyRoute], AnyRoute]:
-        """Declare a function as the operation of a route key of the template, like "GET /me"."""
+        """Register a function for a route key of the template, such as "GET /me"."""
 
         def register(function: AnyRoute) -> AnyRoute:
             self.operations[key] = Operation(
@@ -122,12 +120,12 @@ class Api:
         return register
 
     def schedule(self, function: Schedule) -> Schedule:
-        """Register what a schedule runs: it gets the time left in ms and the event; errors fly."""
+        """Register the function for schedules, which receives the time left in ms and the event."""
         self._on_schedule = function
         return function
 
     def __call__(self, event: Event, context: Any) -> Mapping[str, Any]:  # noqa: ANN401 - Lambda's form
-        """Answer one request, whose every error becomes a problem; or run the schedule."""
+        """Answer a request, turning every error into a problem; or run the schedule."""
         if self._on_schedule and "routeKey" not in event:
             asked.request_id = ""
             return self._on_schedule(context.get_remaining_time_in_millis(), event)
@@ -141,13 +139,13 @@ class Api:
         except (Rejected, SwitchedOff) as error:
             refusals.count(code_of(error))
             return _answer(*problem_of(error, request_id), request_id)
-        except Exception as error:  # noqa: BLE001 - the last resort, logged and answered
-            # Known errors come with their cause; unknown ones must not leak theirs.
+        except Exception as error:  # noqa: BLE001 - last resort, logged and answered
+            # Log a known error by its type; never return an unknown error's text.
             is_known = isinstance(error, RedPacketError)
             name = type(error).__name__ if is_known else "unexpected_error"
             refusals.count(code_of(error), is_failure=True)
             logger().exception(name, request_id=request_id, route=event["routeKey"])
-            # At once, as the line above: this process may be frozen or killed next.
+            # Write now, because Lambda may freeze or kill this process next.
             refusals.write()
             return _answer(*problem_of(error, request_id), request_id)
         if operation.csv and "csv" in request.headers.get("accept", ""):
@@ -185,6 +183,6 @@ def _body_of(event: Event, bytes_max: int) -> bytes:
 
 def _answer(status: int, headers: Mapping[str, str], body: object, request_id: str) -> Answer:
     text = "" if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    # Nearly every answer is somebody's own; the pages that may be kept say so.
+    # Nearly every response is private; pages that may be cached override this.
     ours = {"cache-control": NO_STORE, REQUEST_ID: request_id}
     return {"statusCode": status, "headers": {**ours, **headers}, "body": text}

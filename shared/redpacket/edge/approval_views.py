@@ -1,4 +1,4 @@
-"""What waits for another operator: the parameters and answers of approvals."""
+"""Parameters and responses of approvals."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def approval_status_of(text: str) -> ApprovalStatus:
 
 
 def awaiting_view(approval: Approval, now_ms: int) -> approvals.AwaitingApproval:
-    """Show who asked where their question stands."""
+    """Return the state of a requested change for its requester."""
     return {"approval_id": approval.approval_id, "status": approval.status_at(now_ms)}
 
 
 def approval_view(approval: Approval, now_ms: int) -> approvals.ListedApproval:
-    """Show an approval to those who decide."""
+    """Return an approval for operators who decide."""
     return {
         "approval_id": approval.approval_id,
         "kind": approval.kind,

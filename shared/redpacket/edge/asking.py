@@ -1,4 +1,4 @@
-"""What an operator asks for: it is done, or it waits for another one; and what is noted before."""
+"""Changes that may need a second operator, and logging of actions before they are carried out."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 Body = TypeVar("Body")
 AskedOf: TypeAlias = Callable[[int], Asked]
-"""What waits, of the version that was shown."""
+"""Maps the displayed version to the requested change."""
 
 
 def do_or_wait(
@@ -46,7 +46,7 @@ def do_or_wait(
     asked_of: AskedOf,
     payee: Person | None = None,
 ) -> HttpAnswer[Body | AwaitingApproval]:
-    """Answer what *do* does, or 202 where another operator must approve it first."""
+    """Return the result of *do*, or 202 if another operator must approve it first."""
     try:
         done = do()
     except ApprovalNeededError as needed:
@@ -56,7 +56,7 @@ def do_or_wait(
 
 
 def asked_deposit(payee: Person, amount_fen: int, idempotent: Request) -> AskedOf:
-    """Return what waits of a deposit."""
+    """Return a deposit for approval."""
     hashes = idempotent.key_hash, idempotent.body_hash
     return lambda _: DepositAsked(payee.user_id, amount_fen, *hashes)
 
@@ -64,60 +64,60 @@ def asked_deposit(payee: Person, amount_fen: int, idempotent: Request) -> AskedO
 def asked_campaign(
     plan: CampaignPlan, budget_fen: int | None, draw_beacon: DrawBeacon | None
 ) -> AskedOf:
-    """Return what waits of an edit of a campaign."""
+    """Return an edit of a campaign for approval."""
     return lambda version: CampaignAsked(plan, budget_fen, version, draw_beacon)
 
 
 def asked_prize(plan: Prize) -> AskedOf:
-    """Return what waits of a cash prize."""
+    """Return a cash prize for approval."""
     return lambda version: PrizeAsked(plan, version)
 
 
 def asked_stock(campaign_id: str, prize_id: str, delta: int, idempotent: Request) -> AskedOf:
-    """Return what waits of a change of stock."""
+    """Return a change of stock for approval."""
     hashes = idempotent.key_hash, idempotent.body_hash
     return lambda version: StockAsked(campaign_id, prize_id, delta, version, *hashes)
 
 
 def note_preheat(request: HttpRequest, campaign_id: str, cursor: str | None) -> None:
-    """Note that an operator is about to preheat a campaign."""
+    """Log a preheat before it runs."""
     subject = campaign_subject(campaign_id)
     _note(request, ActionKind.CAMPAIGN_PREHEATED, subject, {"cursor": cursor})
 
 
 def note_audience(request: HttpRequest, campaign_id: str, edited: Facts) -> None:
-    """Note that an operator is about to edit a campaign's list of users."""
+    """Log an edit of a campaign's list before it runs."""
     _note(request, ActionKind.AUDIENCE_EDITED, campaign_subject(campaign_id), edited)
 
 
 def note_verdict(request: HttpRequest, user_id: str, verdict: str, until_ms: int) -> None:
-    """Note that an operator is about to allow or deny a user."""
+    """Log a risk decision on a user before it is stored."""
     judged = {"verdict": verdict, "until_ms": until_ms}
     _note(request, ActionKind.USER_JUDGED, user_subject(user_id), judged)
 
 
 def note_erasure(request: HttpRequest, user_id: str) -> None:
-    """Note that an operator is about to erase a user; nothing of what is erased."""
+    """Log an erasure before it runs, without erased data."""
     _note(request, ActionKind.USER_ERASED, user_subject(user_id), {})
 
 
 def note_webhook(request: HttpRequest, name: str, edited: Facts) -> None:
-    """Note that an operator is about to create or edit a webhook."""
+    """Log the creation or edit of a webhook before it runs."""
     _note(request, ActionKind.WEBHOOK_EDITED, webhook_subject(name), edited)
 
 
 def note_rotation(request: HttpRequest, name: str) -> None:
-    """Note that an operator is about to make another secret for a webhook."""
+    """Log the rotation of a webhook's secret before it runs."""
     _note(request, ActionKind.WEBHOOK_KEY_ROTATED, webhook_subject(name), {})
 
 
 def note_replay(request: HttpRequest, name: str) -> None:
-    """Note that an operator is about to have dead letters delivered again."""
+    """Log a replay of dead letters before it runs."""
     _note(request, ActionKind.WEBHOOK_REPLAYED, webhook_subject(name), {})
 
 
 def note_reconcile(request: HttpRequest) -> None:
-    """Note that an operator is about to compare everything."""
+    """Log a reconciliation before it runs."""
     _note(request, ActionKind.RECONCILED, LEDGER_SUBJECT, {})
 
 

@@ -1,4 +1,4 @@
-"""The parameters of routes of campaigns and their prizes."""
+"""Parameters of routes of campaigns and prizes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redpacket.edge.parameters import optional, required
 
 DAY = re.compile("[0-9]{8}")
 
-# The packet that was loaded last; "." and a part follow where others of its parts are left.
+# Id of the last loaded packet, and "." with a part if the packet has more parts to load.
 PREHEAT_CURSOR = re.compile(rf"{PACKET_ID.pattern}(\.[0-9]{{1,2}})?")
 
 

@@ -1,4 +1,4 @@
-"""A page of a list as CSV (RFC 4180), which a spreadsheet may open without running anything."""
+"""Pages of lists as CSV (RFC 4180) that are safe to open in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 CSV = "text/csv"
 CONTENT_TYPE = "text/csv; charset=utf-8; header=present"
 NEXT_HEADER = "x-next-cursor"
-"""Where CSV says what JSON says by `next`; it is missing on the last page."""
+"""Header with the cursor that JSON has in `next`; missing on the last page."""
 
 _JSON = "application/json"
-# OWASP's list: what spreadsheets take for a formula at the start of a cell, full-width signs too.
+# OWASP's list of characters that start a formula, including full-width ones.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def is_csv_asked(headers: Mapping[str, str]) -> bool:
-    """Tell whether Accept names CSV before JSON."""
+    """Return whether Accept names CSV before JSON."""
     named = (
         each.partition(";")[0].strip() for each in headers.get("accept", "").lower().split(",")
     )
@@ -27,7 +27,7 @@ def is_csv_asked(headers: Mapping[str, str]) -> bool:
 
 
 def csv_text(columns: Sequence[str], items: Sequence[Mapping[str, object]]) -> str:
-    """Return a head and a line for each of *items*; every text is quoted."""
+    """Return a header and a line for each item; every text is quoted."""
     text = io.StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\r\n")
     writer.writerow(columns)
@@ -37,7 +37,7 @@ def csv_text(columns: Sequence[str], items: Sequence[Mapping[str, object]]) -> s
 
 
 def csv_answer(columns: Sequence[str], page: Mapping[str, Any]) -> dict[str, Any]:
-    """Return Lambda's answer of a page that has `items` and `next`."""
+    """Return the Lambda response for a page with `items` and `next`."""
     headers = {"cache-control": "no-store", "content-type": CONTENT_TYPE}
     if page["next"] is not None:
         headers[NEXT_HEADER] = page["next"]
@@ -52,5 +52,5 @@ def _cell(value: object) -> str | int:
     if isinstance(value, int):
         return value
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    # An apostrophe makes a cell a text.
+    # An apostrophe turns the cell into text.
     return f"'{text}" if text.startswith(_FORMULA) else text

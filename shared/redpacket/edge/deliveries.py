@@ -1,4 +1,4 @@
-"""From records of streams and messages of a queue to events and deliveries."""
+"""Batch handlers of stream records and of delivery messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redpacket.ports.runtime import Journal
 Record = Mapping[str, Any]
 
 _UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)
-"""What a row that no function of ours has written raises."""
+"""Errors that malformed rows raise."""
 
 
 def announce_batch(
@@ -24,10 +24,10 @@ def announce_batch(
     put_aside: Callable[[Record], None],
     journal: Journal,
 ) -> dict[str, int]:
-    """Announce the changes of a batch of one stream, and say how many deliveries were queued.
+    """Announce the changes of a stream batch, and return the number of queued deliveries.
 
-    A record that can't be read is put aside, so that it holds up no other. Where a dependency is
-    away the error flies and the whole batch comes again, until it is a day old.
+    A malformed record is set aside so that it does not block others. If a dependency is
+    unavailable, the error propagates and Lambda retries the batch for up to a day.
     """
 
     def set_aside(record: Record, error: Exception) -> None:
@@ -38,7 +38,7 @@ def announce_batch(
     for record in records:
         try:
             change = read(record)
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with it, others wait behind it
+        except Exception as error:  # noqa: BLE001 - it must not block the records behind it
             set_aside(record, error)
         else:
             found += [(record, change)] if change else []
@@ -47,7 +47,7 @@ def announce_batch(
         try:
             return announce([change for _, change in some]) if some else 0
         except _UNREADABLE as error:
-            # Of the packets that shares are of, one can't be read.
+            # A packet of one of the shares is malformed.
             if len(some) == 1:
                 set_aside(some[0][0], error)
                 return 0
@@ -63,7 +63,7 @@ def deliver_batch(
     deliver: Callable[[Sequence[Delivery]], list[Delivery]],
     journal: Journal,
 ) -> dict[str, list[dict[str, str]]]:
-    """Make the deliveries of a batch of messages; return SQS' partial batch response."""
+    """Send the deliveries of a batch; return SQS's partial batch response."""
     asked: list[tuple[str, Delivery]] = []
     failed: list[str] = []
     for record in records:

@@ -1,4 +1,4 @@
-"""Entity tags: who has a page already is told so, in few bytes."""
+"""Entity tags, which save resending unchanged pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def known_tags_of(text: str) -> str:
 
 
 def tagged(body: Page, request: HttpRequest, headers: Mapping[str, str]) -> HttpAnswer[Page]:
-    """Answer 304 where the caller has this very page already."""
+    """Return the page, or 304 if the client already has it."""
     digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:32]
     headers = {"etag": f'"{digest}"', **headers}
     if headers["etag"] in known_tags_of(request):

@@ -1,4 +1,4 @@
-"""What a request meets before anything is read or begun: switches, and limits per user."""
+"""Checks before a request reads or writes anything: switches and user rate limits."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from redpacket.edge.wiring import wiring
 
 
 def guard_send(request: HttpRequest) -> None:
-    """Let a send begin. Raises Forbidden, SwitchedOff, RateLimited."""
+    """Check that a send is allowed. Raises Forbidden, SwitchedOff, RateLimited."""
     sender = request.user
     wiring.require_on(Switch.SEND)
     wiring.limit_sends(sender.user_id)
 
 
 def guard_draw(request: HttpRequest) -> None:
-    """Let a draw begin. Raises Forbidden, SwitchedOff, RateLimited."""
+    """Check that a draw is allowed. Raises Forbidden, SwitchedOff, RateLimited."""
     user = request.user
     wiring.require_on(Switch.DRAW)
     wiring.limit_draws(user.user_id)
 
 
 def guard_help() -> None:
-    """Let a help begin: it gives a draw. Raises SwitchedOff."""
+    """Check that a help is allowed, which gives a draw. Raises SwitchedOff."""
     wiring.require_on(Switch.DRAW)
 
 
 def guard_grab() -> None:
-    """Let a grab begin. Raises SwitchedOff."""
+    """Check that a grab is allowed. Raises SwitchedOff."""
     wiring.require_on(Switch.GRAB)
 
 
 def guard_read(request: HttpRequest) -> None:
-    """Let a user read. Raises Forbidden, RateLimited."""
+    """Check that a read is allowed. Raises Forbidden, RateLimited."""
     wiring.limit_reads(request.user.user_id)
 
 
 def guard_payment() -> None:
-    """Let a payment begin. Raises SwitchedOff."""
+    """Check that a payment is allowed. Raises SwitchedOff."""
     wiring.stored_switches.require_on(Switch.PAY)
 
 
 def guard_withdrawal() -> None:
-    """Let a withdrawal begin. Raises SwitchedOff."""
+    """Check that a withdrawal is allowed. Raises SwitchedOff."""
     wiring.stored_switches.require_on(Switch.WITHDRAW)

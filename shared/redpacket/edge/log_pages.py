@@ -1,4 +1,4 @@
-"""The pages of the public log: entries in order, and proofs."""
+"""Pages of the public log: entries and proofs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LOG_CACHING = ("public, max-age=1",)
 PROOF_CACHING = ("public, max-age=1", "public, max-age=31536000, immutable")
-"""As of now, and of a size that is given: that never changes."""
+"""For the newest head, and for a given size, whose proofs never change."""
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 

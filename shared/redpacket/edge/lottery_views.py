@@ -1,4 +1,4 @@
-"""What answers of campaigns and lotteries look like; apart, as a grab shows none of them."""
+"""Responses of campaigns and lotteries, in a module that grabs do not import."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 def campaign_view(lottery: Lottery) -> campaigns.Campaign:
-    """Show a campaign to its users, without its money, its passphrase and its plans.
+    """Return a campaign for users, without its money, passphrase and plans.
 
-    A prize that is off has no weight here, and the miss has none: `odds` of a draw tell. Without a
-    passphrase to say, or a limit of attempts, no friend can help.
+    A disabled prize and the miss have no weight here; a draw's `odds` has them. Helps need a
+    passphrase and a limit of attempts.
     """
     campaign = lottery.table.campaign
     plan = _plan(campaign)
@@ -53,7 +53,6 @@ def campaign_view(lottery: Lottery) -> campaigns.Campaign:
 
 
 def _drawn_by(lottery: Lottery) -> campaigns.DrawnBy:
-    """Show what today's draws wait for."""
     campaign = lottery.table.campaign
     beacon = campaign.beacon
     if beacon is None:
@@ -82,10 +81,10 @@ def _beacon_view(beacon: CampaignBeacon | None) -> campaigns.Beacon | None:
 
 
 def campaign_admin_view(watched: WatchedLottery) -> campaigns.CampaignAdmin:
-    """Show a campaign to an operator: all of it."""
+    """Return a complete campaign for operators."""
     campaign, lottery = watched.campaign, watched.lottery
     return {
-        # Of the same row as its version, by which the operator edits it.
+        # From the same row as the version by which operators edit it.
         **_plan(campaign),
         **_drawn_by(lottery),
         "prizes": [
@@ -106,7 +105,7 @@ def campaign_admin_view(watched: WatchedLottery) -> campaigns.CampaignAdmin:
 
 
 def audience_view(audience: Audience) -> campaigns.Audience:
-    """Show a campaign's list of users to an operator."""
+    """Return the size and mode of a campaign's audience list."""
     return {"size": audience.size, "mode": audience.mode}
 
 
@@ -132,7 +131,7 @@ def _plan(campaign: CampaignPlan) -> campaigns.Plan:
 
 
 def prize_admin_view(prize: Prize, stock: PrizeStock | None) -> campaigns.PrizeAdmin:
-    """Show an operator a prize, with how many of its units are won."""
+    """Return a prize for operators, with the number of won units."""
     is_sold_out = not has_units_left(prize, stock or PrizeStock(prize.prize_id))
     return {
         **_shown_prize(prize, is_sold_out=is_sold_out),
@@ -141,7 +140,7 @@ def prize_admin_view(prize: Prize, stock: PrizeStock | None) -> campaigns.PrizeA
         "per_day": prize.per_day,
         "per_hour": prize.per_hour,
         "issued": stock.won_count if stock else 0,
-        # Counted where there is a day's stock.
+        # Counted only with a daily stock.
         "issued_today": stock.won_today_count if stock and prize.per_day else None,
         "version": prize.version,
     }
@@ -169,13 +168,13 @@ def _won_prize(prize: Prize) -> campaigns.WonPrize:
 
 
 def drawn_view(drawn: Drawn) -> campaigns.Drawn:
-    """Show a user what they drew."""
+    """Return a user's draw."""
     draw = drawn.draw
     return {**_one_draw(draw), "attempts_left": drawn.attempts_left}
 
 
 def draws_view(page: DrawPage) -> campaigns.Draws:
-    """Show a user their draws; `python -m redpacket.verify` reads this."""
+    """Return a user's draws; `python -m redpacket.verify` reads this."""
     return {
         "user_token": page.user_id,
         "items": [_draw_view(draw) for draw in page.items],
@@ -212,7 +211,7 @@ def _draw_view(draw: Draw) -> campaigns.Draw:
 
 
 def draw_proof_view(proof: DrawProof) -> campaigns.DrawProof:
-    """Show the seed of a day's draws: `python -m redpacket.verify` reads this."""
+    """Return the seed of a day's draws; `python -m redpacket.verify` reads this."""
     return {
         "campaign_id": proof.campaign_id,
         "day": proof.day,
@@ -226,7 +225,7 @@ def draw_proof_view(proof: DrawProof) -> campaigns.DrawProof:
 
 
 def helped_view(helped: Helped) -> campaigns.Helped:
-    """Tell a friend what came of their help."""
+    """Return the result of a friend's help."""
     return {
         "outcome": "helped" if helped.status is HelpStatus.HELPED else "already_helped",
         "attempts_left_of_inviter": helped.attempts_left,

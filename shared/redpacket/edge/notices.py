@@ -1,4 +1,4 @@
-"""From a batch of queue messages to what gateways told, and back to the ones that failed."""
+"""Batch handler of gateway notices."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from redpacket.edge.telemetry import journal
 def follow_batch(
     records: Sequence[dict[str, Any]], *, follow: Callable[[str], None]
 ) -> dict[str, list[dict[str, str]]]:
-    """Follow each notice by itself; return SQS' partial batch response.
+    """Follow each notice; return SQS's partial batch response.
 
-    What fails comes again, and goes to the DLQ after five receives: the sweep looks at the same
-    rows without it.
+    SQS redelivers failed notices and moves them to the DLQ after five receives. The sweep also
+    checks the same rows.
     """
     failed: list[str] = []
     for record in records:
         try:
             follow(record["body"])
-        except Exception as error:  # noqa: BLE001 - one notice must not hold up the others
+        except Exception as error:  # noqa: BLE001 - one notice must not block the others
             journal.failure("notice_not_followed", error, message_id=record["messageId"])
             failed.append(record["messageId"])
     return {"batchItemFailures": [{"itemIdentifier": one} for one in failed]}

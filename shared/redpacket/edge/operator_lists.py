@@ -1,4 +1,4 @@
-"""The lists of the operators' door: their parameters, and their rows."""
+"""Parameters and rows of operators' lists."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ list_limit_of = integer("limit", 1, LIMIT_MAX, missing=LIMIT_DEFAULT, meaning="T
 
 
 def of_form(name: str, form: str, text: str) -> str:
-    """Return *text*, or raise InvalidRequest where it is not of the form."""
+    """Return *text*. Raises InvalidRequest if it does not match *form*."""
     if not re.fullmatch(form, text, re.ASCII):
         raise InvalidRequest([{"field": name, "message": "has not the form that it must have"}])
     return text
@@ -130,11 +130,11 @@ def unit_of(text: str) -> tuple[str, int]:
 
 
 People: TypeAlias = Mapping[str, Person]
-"""Whom the host means, by user id; who is not known is missing."""
+"""Known users of the host by user id."""
 
 
 def action_view(noted: NotedAction) -> lists.ListedAction:
-    """Show an operator's action."""
+    """Return an operator's action for the audit log."""
     action = noted.action
     return {
         "at_ms": action.at_ms,
@@ -149,7 +149,7 @@ def action_view(noted: NotedAction) -> lists.ListedAction:
 
 
 def campaign_row(campaign: Campaign) -> lists.ListedCampaign:
-    """Show a campaign in the list of all."""
+    """Return a campaign's row."""
     return {
         "campaign_id": campaign.campaign_id,
         "title": campaign.title,
@@ -163,7 +163,7 @@ def campaign_row(campaign: Campaign) -> lists.ListedCampaign:
 
 
 def packet_row(packet: Packet, people: People) -> lists.ListedPacket:
-    """Show a packet in a list of operators."""
+    """Return a packet's row."""
     end, sender = packet.end, packet.sender.user_id
     return {
         "packet_id": packet.packet_id,
@@ -184,7 +184,7 @@ def packet_row(packet: Packet, people: People) -> lists.ListedPacket:
 
 
 def claim_row(share: ShareFate, people: People) -> lists.ListedClaim:
-    """Show a claim to an operator."""
+    """Return a claim's row."""
     assert share.taker
     taker = share.taker.user_id
     return {
@@ -199,7 +199,7 @@ def claim_row(share: ShareFate, people: People) -> lists.ListedClaim:
 
 
 def winner_view(winner: Winner) -> lists.DecidedWinner:
-    """Show what became of a unit."""
+    """Return a unit with its decision."""
     decision = winner.decision
     return {
         "unit": winner.unit,
@@ -212,7 +212,7 @@ def winner_view(winner: Winner) -> lists.DecidedWinner:
 
 
 def winner_row(winner: Winner, won_at_ms: int, people: People) -> lists.ListedWinner:
-    """Show a winner to who hands over what they won."""
+    """Return a winner's row."""
     return {
         **winner_view(winner),
         "user": _host_id(winner.user_id, people),

@@ -1,4 +1,4 @@
-"""From bodies to what is ordered, and what of it this deployment refuses by now."""
+"""Conversion of request bodies to orders, with the deployment's limits."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from redpacket.edge.wiring import wiring
 from redpacket.flows.packets.send_packet import SendOrder
 
 PACKET_COUNT_MAX = 100
-"""Shares of a packet outside campaigns."""
+"""Maximum shares of a packet outside campaigns."""
 
 
 def send_order(request: RequestOf[SendBody]) -> SendOrder:
-    """Read an order.
+    """Parse a send.
 
     Raises InvalidRequest, IdempotencyKeyMissing, Forbidden, CampaignNotFound, ChannelUnavailable,
     SwitchedOff.
@@ -41,7 +41,8 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         ("count", body.count, count_max),
         ("share_fen_max", body.share_fen_max or cap_fen, cap_fen),
     )
-    # Not refused here: a repeat gets its first answer, although limits were lowered since.
+    # Collect refusals instead of raising: a repeat gets its first answer even after limits are
+    # lowered.
     refused = [(name, f"is above {limit}") for name, value, limit in limits if value > limit]
     if body.cover_url and not is_on_hosts(body.cover_url, settings.cover_hosts):
         refused.append(("cover_url", "is not on a host of this deployment"))
@@ -55,7 +56,7 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         unit_fen=body.unit_fen,
         cap_fen=cap_fen,
     )
-    # A campaign's packet lives as long as the campaign where nothing else is asked for.
+    # By default a campaign's packet expires with the campaign.
     is_until_the_end = is_of_campaign and "expires_in_s" not in body.model_fields_set
     is_paid_for = body.pay_with != "balance"
     if is_paid_for:
@@ -82,7 +83,6 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         campaign=wiring.get_campaign(body.campaign_id) if body.campaign_id else None,
         amounts_shown=AmountsShown(body.amounts_shown) if body.amounts_shown else None,
         cover_url=body.cover_url,
-        # Not refused here: a repeat gets its first answer, although limits were lowered since.
         refused_fields=tuple(refused),
         payment_id=new_payment_id() if is_paid_for else None,
         pay_channel=body.pay_with if is_paid_for else "",
@@ -91,7 +91,7 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
 
 
 def prize_plan(request: RequestOf[PrizeBody]) -> tuple[Prize, int | None]:
-    """Read a prize, and the version that its operator has seen. Raises InvalidRequest."""
+    """Parse a prize and the version that the operator edited. Raises InvalidRequest."""
     campaign_id, prize_id = campaign_id_of(request), prize_id_of(request)
     body = body_of(PrizeBody, request)
     return body.prize(campaign_id, prize_id), body.version

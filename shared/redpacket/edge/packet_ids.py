@@ -1,4 +1,4 @@
-"""The packet ids of this deployment: checked at the door, before anything is read."""
+"""Packet ids of this deployment, verified before anything is read."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from redpacket.edge.settings import settings
 
 @cache
 def packet_ids() -> PacketIds:
-    """Return what signs and checks ids. Raises SettingMissing or ValueError without its keys."""
+    """Return the signer of ids. Raises SettingMissing or ValueError for missing or bad keys."""
     return PacketIds.parse(settings.packet_id_keys)
 
 
 def new_packet_id(parts: int) -> str:
-    """Return the id of a new packet that is cut into *parts*.
+    """Return the id of a new packet with *parts* shards.
 
-    None begins with "-": command lines would take it for an option.
+    No id starts with "-", which command lines would take for an option.
     """
     while (random_text := secrets.token_urlsafe(RANDOM_BYTES)).startswith("-"):
         pass

@@ -1,14 +1,14 @@
-"""How many items a page may have."""
+"""Limits of pages."""
 
 LIMIT_DEFAULT = 50
 LIMIT_MAX = 100
 
 CURSOR_MAX = 10**7
-"""Over any share number, which is what the cursor of a proof is."""
+"""Maximum cursor of a proof, above any share number."""
 
 PROOF_LIMIT_DEFAULT = 10_000
 PROOF_LIMIT_MAX = 100_000
-"""1.4 MB of the largest amounts; Lambda answers with 6 MB at most."""
+"""Amounts on one page: at most 1.4 MB; Lambda's response limit is 6 MB."""
 
 LOG_SIZE_MAX = 10**9 - 1
-"""More entries than the parameters of its routes have digits for."""
+"""Maximum entries, by the digits of the routes' parameters."""

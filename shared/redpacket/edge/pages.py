@@ -1,4 +1,4 @@
-"""The pages of the records door: paging, and people instead of ids."""
+"""Pages of the records handler."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 YEAR_FIRST, YEAR_LAST = 2020, 2200
 _PAGES_SEEN_AFTER_MS = 10_000
-"""So long after the close every replica of the ledger has the final pages, and far longer."""
+"""Milliseconds after a close by which every replica has the final pages, with a wide margin."""
 
 RECORD_CACHING = ("private, no-cache",)
 FEED_CACHING = ("public, max-age=1", "public, max-age=3600")
@@ -83,10 +83,10 @@ def feed_page(request: HttpRequest) -> HttpAnswer[packets.Feed]:
 
 
 def _feed_caching(packet: Packet) -> str:
-    """Return for how long caches at the edge may keep the feed of a packet."""
-    # Its final pages are not read strongly: one of them may be missing for a moment.
+    """Return Cache-Control of a packet's feed."""
+    # Final pages are read eventually consistently: one may be missing for a moment.
     is_settled = wiring.clock.now_ms() - (packet.closed_at_ms or 0) > _PAGES_SEEN_AFTER_MS
-    # A closed packet never changes, but a nickname may have to go.
+    # A closed packet never changes, but a nickname may be erased.
     while_open, once_closed = FEED_CACHING
     return once_closed if packet.end and is_settled else while_open
 
@@ -103,7 +103,7 @@ def _read(request: HttpRequest, packet_id: str, viewer: Person | None) -> Record
 
 
 def _people(record: Record, viewer: Person | None = None) -> views.People:
-    """Return all whom a page shows, by the rows of their own: money rows have no names."""
+    """Return the users on a page from ProfilesTable; money rows have no names."""
     shares = [*record.claims, record.luckiest, record.mine]
     people = [record.packet.sender, *(share.taker for share in shares if share)]
     return views.People(

@@ -1,6 +1,6 @@
-"""Parameters of routes: a name, a check and a meaning, and the form of the text for openapi.json.
+"""Declarations of route parameters, each with a check, a meaning and a schema for openapi.json.
 
-A parameter is its check with a decorator. Doors declare it, and call it with the request.
+A parameter is its check with a decorator. Handlers declare it, and call it with the request.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _REQUIRED = object()
 
 @dataclass(frozen=True, slots=True)
 class Parameter(Generic[T]):
-    """One parameter of a route; *form* is the JSON schema of what *check* accepts."""
+    """Parameter of a route; *form* is the JSON schema of the texts that *check* accepts."""
 
     place: Place
     name: str
@@ -37,11 +37,11 @@ class Parameter(Generic[T]):
 
     @property
     def is_required(self) -> bool:
-        """Whether a request without it is refused."""
+        """Whether a request without it is rejected."""
         return self.missing is _REQUIRED
 
     def __call__(self, request: HttpRequest) -> T:
-        """Return what the request says, checked; raises what the check raises."""
+        """Return the request's checked value. Raises as the check does."""
         given: Mapping[str, str] = getattr(request, self.place)
         text = given.get(self.name.lower())
         if text is None and not self.is_required:
@@ -53,7 +53,7 @@ class Parameter(Generic[T]):
 def required(
     place: Place, name: str, **form: object
 ) -> Callable[[Callable[[str], T]], Parameter[T]]:
-    """Make a parameter of a check; a request without it is checked as if it were empty."""
+    """Declare a parameter by its check; a missing value is checked as an empty text."""
 
     def declare(check: Callable[[str], T]) -> Parameter[T]:
         return Parameter(place, name, form, check.__doc__ or "", check, _REQUIRED)
@@ -64,7 +64,7 @@ def required(
 def optional(
     place: Place, name: str, *, missing: Missing, **form: object
 ) -> Callable[[Callable[[str], T]], Parameter[T | Missing]]:
-    """Make a parameter of a check; a request without it means *missing*."""
+    """Declare a parameter by its check; a missing value becomes *missing*."""
 
     def declare(check: Callable[[str], T]) -> Parameter[T | Missing]:
         return Parameter(place, name, form, check.__doc__ or "", check, missing)
@@ -75,7 +75,7 @@ def optional(
 def integer(
     name: str, low: int, high: int, *, missing: Missing, meaning: str
 ) -> Parameter[int | Missing]:
-    """Make a parameter of the query that is an integer from *low* to *high*."""
+    """Declare a query parameter that is an integer from *low* to *high*."""
 
     def check(text: str) -> int:
         is_one = text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX

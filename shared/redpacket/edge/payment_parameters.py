@@ -1,4 +1,4 @@
-"""Parameters of the routes of payments and withdrawals."""
+"""Parameters of routes of payments and withdrawals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PAYMENT_ID_BYTES = 16
 
 
 def new_payment_id() -> str:
-    """Return the number of a new payment: what a gateway takes, and 128 random bits."""
+    """Return a new payment's number: 128 random bits in a form that gateways accept."""
     return secrets.token_hex(_PAYMENT_ID_BYTES)
 
 

@@ -1,4 +1,4 @@
-"""Payments and withdrawals as their owners see them."""
+"""Responses of payments, withdrawals and consents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def payment_view(payment: Payment) -> answers.Payment:
-    """Show a payer their payment, and while it can be paid what their client needs."""
+    """Return a payment with its client parameters while it can be paid."""
     is_open = payment.shown_status is PaymentStatus.PENDING and payment.prompt
     prompt = json.loads(payment.prompt) if is_open else None
     return {
@@ -36,7 +36,7 @@ def payment_view(payment: Payment) -> answers.Payment:
 
 
 def withdrawal_view(withdrawal: Withdrawal) -> answers.Withdrawal:
-    """Show a user their withdrawal, and what confirms it at WeChat."""
+    """Return a withdrawal with WeChat's confirmation parameters."""
     is_asked = withdrawal.status is WithdrawalStatus.AWAITING_CONFIRMATION
     return {
         "withdrawal_id": withdrawal.withdrawal_id,
@@ -53,7 +53,7 @@ def withdrawal_view(withdrawal: Withdrawal) -> answers.Withdrawal:
 
 
 def confirmation_view(package: str) -> answers.Confirmation | None:
-    """Show what a client passes to WeChat for a user to confirm; None without a *package*."""
+    """Return the client's parameters to confirm at WeChat, or None without a *package*."""
     if not package:
         return None
     merchant = wiring.merchant_of(Channel.WECHAT)
@@ -61,7 +61,7 @@ def confirmation_view(package: str) -> answers.Confirmation | None:
 
 
 def consent_view(consent: Authorization | None) -> answers.Consent:
-    """Show a user their consent, and what asks for it at WeChat; none is a closed one."""
+    """Return a consent with WeChat's confirmation parameters; None is shown as CLOSED."""
     if consent is None:
         return {"status": AuthorizationStatus.CLOSED, "wechat": None}
     is_asked = consent.status is AuthorizationStatus.AWAITING_CONFIRMATION
@@ -72,7 +72,7 @@ def consent_view(consent: Authorization | None) -> answers.Consent:
 
 
 def listed_return_view(returned: PaymentReturn) -> answers.ListedReturn:
-    """Show an operator a transaction that waits for a person."""
+    """Return a transaction that waits for an operator."""
     return {
         "payment_id": returned.number,
         "transaction_id": returned.transaction_id,
@@ -84,7 +84,7 @@ def listed_return_view(returned: PaymentReturn) -> answers.ListedReturn:
 
 
 def debt_view(refund: PaymentRefund, debt_fen: int) -> answers.Debt:
-    """Show an operator a refund whose user owes money."""
+    """Return a refund that left a debt."""
     return {
         "user_token": refund.user_id,
         "payment_id": refund.number,

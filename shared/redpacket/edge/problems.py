@@ -1,4 +1,4 @@
-"""Errors as problem+json (RFC 9457); the only module that maps codes to HTTP statuses."""
+"""Errors as problem+json (RFC 9457), and the mapping of codes to HTTP statuses."""
 
 from __future__ import annotations
 
@@ -62,16 +62,16 @@ RETRIED: Final = {
     "switched_off",
     "unavailable",
 }
-"""Codes that can say when to ask again, unchanged; all but the first always do."""
+"""Codes with an optional Retry-After header; all but the first always have it."""
 
 
 def code_of(error: Exception) -> str:
-    """Return the code by which clients know *error*."""
+    """Return the problem code of *error*."""
     return error.code if isinstance(error, RedPacketError) else "internal_error"
 
 
 def problem_of(error: Exception, request_id: str) -> tuple[int, dict[str, str], dict[str, Any]]:
-    """Return status, headers and body for *error*; an unknown one tells nothing of itself."""
+    """Return status, headers and body; an unknown error does not expose its text."""
     code, detail = code_of(error), str(error)
     if code == "internal_error":
         detail = "Something is wrong on our side; it has been reported."

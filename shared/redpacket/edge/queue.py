@@ -1,4 +1,4 @@
-"""From a batch of queue messages to the claims they name, and back to the ones that failed."""
+"""Batch handler of settlement messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Record = dict[str, Any]
 
 _REQUEST_ID_LENGTH_MAX = 64
 _SHARE_NO_MAX = 10**7
-"""Above any share number; a number with more digits is not a key of the ledger."""
+"""Upper bound of share numbers; a longer one is no valid key."""
 
 _AT_MS_MAX = 10**13
 
@@ -26,11 +26,11 @@ _AT_MS_MAX = 10**13
 def settle_batch(
     records: Sequence[Record], *, settle: Callable[[Iterable[ShareRef]], set[ShareRef]]
 ) -> dict[str, list[dict[str, str]]]:
-    """Settle what *records* name; return SQS' partial batch response.
+    """Settle the claims of *records*; return SQS's partial batch response.
 
-    The whole batch shares transactions, so this is not Powertools' record-by-record processor. A
-    record that can't be read fails alone, and only it goes to the DLQ after its five receives. An
-    error of the whole batch flies, and all of it comes again.
+    The batch shares transactions, unlike in Powertools' processor. A malformed record fails alone
+    and goes to the DLQ after five receives. Other errors propagate, and the whole batch is
+    redelivered.
     """
     named: dict[str, ShareRef] = {}
     asked_for: list[str] = []
@@ -53,7 +53,7 @@ def settle_batch(
 
 
 def _taker_of(message: dict[str, Any]) -> Person | None:
-    """Read who took the share. Their id is made of what the host calls them, not believed."""
+    """Parse the claimer; the user id is recomputed from host_id, not read from the message."""
     match message.get("taker"):
         case {"host_id": str(host_id), "nickname": str() | None as nickname} if HOST_ID.fullmatch(
             host_id
@@ -80,8 +80,8 @@ def _message_of(text: str) -> dict[str, Any]:
 
 
 def _ref_of(message: dict[str, Any]) -> ShareRef:
-    # For five fields the schemas' library is too costly: it would double the cold start. Extra
-    # envelope fields are accepted, for later versions. Extra body fields are rejected.
+    # The schema library would double the cold start. Accept extra envelope fields from later
+    # versions, but reject extra body fields.
     match message:
         case {
             "kind": "settle_claim",

@@ -1,4 +1,4 @@
-"""A request as the doors see it: its user, its body, and what the token grants."""
+"""HTTP request with user, body and token scopes."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _NICKNAME_LENGTH_MAX = 64
 
 @cache
 def user_ids() -> UserIds:
-    """Return what makes user ids of the host's own. Raises SettingMissing or ValueError."""
+    """Return the factory of user ids. Raises SettingMissing or ValueError."""
     return UserIds(settings.user_id_key)
 
 
 def person_of(
     host_id: str, nickname: str | None = None, claims: Mapping[str, Any] | None = None
 ) -> Person:
-    """Return the user whom the host calls *host_id*; their id is made of that alone."""
+    """Return the host's user *host_id*; the user id depends on it alone."""
     return Person(user_ids().id_of(host_id), nickname, host_id, claims or {})
 
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One request; header names are lower case."""
+    """HTTP request; header names are lowercase."""
 
     path: Mapping[str, str]
     query: Mapping[str, str]
@@ -43,12 +43,12 @@ class HttpRequest:
     body: bytes
 
     def json(self) -> dict[str, Any]:
-        """Return the body, an object; none at all is an empty one. Raises InvalidRequest."""
+        """Return the body as an object, empty if there is none. Raises InvalidRequest."""
         if not self.body.strip():
             return {}
         try:
             parsed = json.loads(
-                # Decoded, because json.loads would also accept bytes in UTF-16.
+                # Decode first, because json.loads would also accept UTF-16 bytes.
                 self.body.decode(),
                 parse_constant=_refuse_constant,
                 object_pairs_hook=_unique,
@@ -61,7 +61,7 @@ class HttpRequest:
 
     @property
     def user(self) -> Person:
-        """Who asks, by the token's subject. Raises Forbidden where that can't be a user id."""
+        """User of the token's subject. Raises Forbidden if that is no valid user id."""
         host_id = check_host_id(str(self.claims.get("sub", "")))
         nickname = composed(str(self.claims.get("nickname", "")))
         is_fit = 0 < len(nickname) <= _NICKNAME_LENGTH_MAX and is_visible(nickname)
@@ -70,17 +70,17 @@ class HttpRequest:
 
     @property
     def scopes(self) -> frozenset[str]:
-        """What the token grants."""
+        """Scopes of the token."""
         return frozenset(str(self.claims.get("scope", "")).split())
 
     def require_scope(self, scopes: tuple[str, ...]) -> None:
-        """Raise Forbidden unless the token carries one of *scopes*."""
+        """Raise Forbidden unless the token has one of *scopes*."""
         if self.scopes.isdisjoint(scopes):
             raise Forbidden(f"this route needs the scope {' or '.join(scopes)}")
 
 
 class RequestOf(HttpRequest, Generic[Body]):
-    """A request with a body: the type says which of edge/schemas/ it is read as."""
+    """Request with the type of its body, from edge/schemas."""
 
     __slots__ = ()
 
@@ -90,7 +90,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a name that comes twice: the meant value is unknown."""
+    """Return the members as a dict; reject duplicate names, whose meaning is ambiguous."""
     unique = dict(members)
     if len(unique) != len(members):
         raise ValueError("a name comes twice")

@@ -1,4 +1,4 @@
-"""The scopes of operators' tokens: gateway and door ask for one of those that a route declares."""
+"""Scopes of operators' tokens, checked by API Gateway and handlers."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ ADMIN_SCOPE = "hongbao/admin"
 """Everything."""
 
 OPERATE_SCOPE = "hongbao/operate"
-"""Campaigns, prizes, packets of campaigns, switches."""
+"""Campaigns, prizes, campaigns' packets, switches."""
 
 TREASURY_SCOPE = "hongbao/treasury"
 """Deposits, budgets, stock of cash, approvals."""
 
 AUDIT_SCOPE = "hongbao/audit"
-"""Reads, audits and reconciliation: nothing that changes anything."""
+"""Reads, audits and reconciliation, without changes."""
 
 ADMINS = (ADMIN_SCOPE,)
 OPERATORS = (ADMIN_SCOPE, OPERATE_SCOPE)
 TREASURERS = (ADMIN_SCOPE, TREASURY_SCOPE)
 EDITORS = (ADMIN_SCOPE, OPERATE_SCOPE, TREASURY_SCOPE)
-"""Of what has a plan and money: the flow asks who may change which of them."""
+"""For plans with money; the use case checks which part each duty may change."""
 TREASURY_READERS = (ADMIN_SCOPE, TREASURY_SCOPE, AUDIT_SCOPE)
 AUDITORS = (ADMIN_SCOPE, AUDIT_SCOPE)
 WATCHERS = (ADMIN_SCOPE, OPERATE_SCOPE, TREASURY_SCOPE, AUDIT_SCOPE)
@@ -35,6 +35,6 @@ _DUTIES = {
 
 
 def operator_of(request: HttpRequest) -> Operator:
-    """Return who asks, with all that their token's scopes let them do."""
+    """Return the request's operator with the duties of the token's scopes."""
     duties = (_DUTIES.get(scope, frozenset[Duty]()) for scope in request.scopes)
     return Operator(request.user, frozenset[Duty]().union(*duties))

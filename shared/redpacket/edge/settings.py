@@ -1,4 +1,4 @@
-"""Every environment variable that a function reads; the only module that knows `os.environ`."""
+"""Environment variables of all functions; no other module reads `os.environ`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Value = TypeVar("Value")
 
 
 class SettingMissing(Exception):
-    """A variable that a flow needs is not given to this function, or is ill-formed."""
+    """A variable is missing or malformed."""
 
 
 class _Variable(Generic[Value]):
-    """One variable; *parse* makes its value, and *default* stands for one that is not given."""
+    """Variable with its parser; *default* replaces a missing or empty value."""
 
     def __init__(
         self,
@@ -25,7 +25,7 @@ class _Variable(Generic[Value]):
         is_checked_at_start: bool = True,
     ) -> None:
         self.name = name
-        # What belongs to a gateway that is not set up is empty, and is not read.
+        # Variables of an unconfigured gateway are empty and never read.
         self.is_checked_at_start = is_checked_at_start
         self._parse = parse
         self._default = default
@@ -38,13 +38,13 @@ class _Variable(Generic[Value]):
         try:
             return self._parse(text)
         except ValueError as error:
-            # The text may be a key.
+            # Omit the text, which may be a key.
             raise SettingMissing(f"{self.name} is {error}") from None
 
 
 def _resolved(text: str) -> str:
     if "{{resolve" in text:
-        # What CloudFormation was to replace is known to everybody, so it can't be a key.
+        # An unresolved CloudFormation reference is public, so it must not become a key.
         raise ValueError("not resolved")
     return text
 
@@ -85,7 +85,7 @@ def _hosts(text: str) -> frozenset[str]:
 
 
 class CacheUrl(NamedTuple):
-    """Where a cache is; *user* is empty for one without users."""
+    """Address of the cache; *user* is empty for one without users."""
 
     host: str
     port: int
@@ -114,7 +114,7 @@ def _is_refund(text: str) -> bool:
 
 
 class Scene(NamedTuple):
-    """A scene of transfers, and the names and contents that it reports."""
+    """Scene of WeChat transfers with its required reports."""
 
     scene_id: str
     report_infos: tuple[tuple[str, str], ...]
@@ -143,15 +143,14 @@ def _table(name: str) -> _Variable[str]:
             raise ValueError("without a table of " + name)
         return tables[name]
 
-    # Of all tables, a function uses some.
+    # A function has only some tables.
     return _Variable("TABLES", parse, is_checked_at_start=False)
 
 
 class Settings:
-    """What a function is given by its environment; a test gives its own *variables*.
+    """Settings of a function, from the environment or a test's *variables*.
 
-    Which of them a function needs is in the template. `tests/template` follows the code of each
-    door to the variables that it reads, and holds the template to them, both ways.
+    `tests/template` compares the variables that each handler's code reads with the template.
     """
 
     packets_table = _table("packets")
@@ -159,121 +158,117 @@ class Settings:
     packet_id_keys = _Variable("PACKET_ID_KEYS", _resolved)
     """`version:key[,version:key]`; the first signs, all are accepted."""
     seed_keys = _Variable("SEED_KEYS", _resolved)
-    """`{"1":"key",...}`: what seals seeds, by version; the newest seals."""
+    """`{"1":"key",...}`: keys of sealed seeds by version; the newest seals."""
     user_id_key = _Variable("USER_ID_KEY", _resolved)
-    """What user ids are hashed with; it is never replaced."""
+    """Key that hashes user ids, which is never replaced."""
     draws_table = _table("draws")
     quotas_table = _table("quotas")
     audience_table = _table("audience")
     has_verdicts = _Variable("RISK_VERDICTS", _is_true, default="false")
-    """Whether claims and draws ask what the host says of their users."""
+    """Whether claims and draws check the host's risk decisions."""
     risk_url = _Variable("RISK_URL", str, default="")
-    """Where the host's risk control is asked; empty for none."""
+    """URL of the host's risk control; empty disables it."""
     risk_secret = _Variable("RISK_SECRET", _resolved, is_checked_at_start=False)
-    """What calls of it are signed with: `whsec_...`."""
+    """Key that signs those calls: `whsec_...`."""
     risk_is_open = _Variable("RISK_ON_FAILURE", _is_open, default="open")
-    """Whether users take part where it does not answer."""
+    """Whether users may take part if the risk control does not answer."""
     accounts_table = _table("accounts")
     reconciliation_table = _table("reconciliation")
     journal_table = _table("journal")
     approvals_table = _table("approvals")
     approval_fen = _Variable("APPROVAL_FEN", _integer)
-    """What an operator may move alone a day, to one subject."""
+    """Fen that an operator may move alone to one subject in a day."""
     profiles_table = _table("profiles")
     campaigns_table = _table("campaigns")
     payout_queue_url = _Variable("PAYOUT_QUEUE_URL", str)
     payout_dlq_url = _Variable("PAYOUT_DLQ_URL", str)
     cache_url = _Variable("CACHE_URL", _cache_url)
-    """Where the cache is, and how it is spoken to."""
     cache_credentials = _Variable("CACHE_CREDENTIALS", str, default="")
-    """The end of the cache's ARN to sign in by IAM, or the ARN of a secret with the password."""
+    """End of the cache's ARN for IAM authentication, or ARN of a secret with the password."""
     share_base_url = _Variable("SHARE_BASE_URL", _without_slash)
-    """Without a slash at its end."""
     share_fen_max = _Variable("SHARE_FEN_MAX", _integer)
-    """The largest share that any packet may hold."""
+    """Maximum fen of one share in any packet."""
     avatar_hosts = _Variable("AVATAR_HOSTS", _hosts, default="")
-    """Where avatars may lie; `*.host` is any host below one."""
+    """Allowed hosts of avatars; `*.host` allows all its subdomains."""
     cover_hosts = _Variable("COVER_HOSTS", _hosts, default="")
-    """Where covers of packets may lie, as avatars."""
+    """Allowed hosts of packet covers."""
     deposit_fen_max = _Variable("DEPOSIT_FEN_MAX", _integer)
-    """The most that one deposit may bring."""
+    """Maximum fen of one deposit."""
     open_packets_max = _Variable("OPEN_PACKETS_MAX", _integer_or_none, default="")
-    """Packets of one user that may be open; only sends have it."""
+    """Maximum open packets of one user; only the send function has it."""
     sends_per_day = _Variable("SENDS_PER_DAY", _integer)
-    """How many packets one user may send a day, in the long run."""
+    """Packets that one user may send in a day, in the long run."""
     switches_table = _table("switches")
     payout_mapping_id = _Variable("PAYOUT_MAPPING_ID", str)
-    """What hands the payout queue's messages to its function."""
+    """Event source mapping of the payout queue."""
     payments_table = _table("payments")
     notice_queue_url = _Variable("NOTICE_QUEUE_URL", str)
     payment_function = _Variable("PAYMENT_FUNCTION", str)
-    """The alias that orders the payments of packets."""
+    """Alias of the function that orders packets' payments."""
     payment_channels = _Variable("PAYMENT_CHANNELS", _words, default="")
-    """By which gateways packets may be paid for."""
+    """Gateways that may pay for packets."""
     payee_keys_secret_arn = _Variable("PAYEE_KEYS_SECRET_ARN", str)
-    """Where the keys of users' accounts at gateways are."""
+    """Secret with the keys of users' gateway accounts."""
     webhooks_table = _table("webhooks")
     webhook_keys_secret_arn = _Variable("WEBHOOK_KEYS_SECRET_ARN", str)
-    """Where the keys are that seal webhooks' secrets."""
+    """Secret with the keys that encrypt webhooks' secrets."""
     delivery_queue_url = _Variable("DELIVERY_QUEUE_URL", str)
     unread_records_url = _Variable("UNREAD_RECORDS_URL", str)
-    """Where records of streams go that can't be read."""
+    """Queue for malformed stream records."""
     host_wallet_url = _Variable("HOST_WALLET_URL", str, default="")
-    """Empty where the embedding app has no wallet."""
+    """URL of the host's wallet; empty disables it."""
     host_wallet_secret_arn = _Variable("HOST_WALLET_SECRET_ARN", str, is_checked_at_start=False)
     wechat_secret_arn = _Variable("WECHAT_SECRET_ARN", str, default="")
-    """Empty for no WeChat Pay."""
+    """Secret of WeChat Pay; empty disables it."""
     wechat_code_kind = _Variable("WECHAT_CODE_KIND", str)
-    """Where clients get their codes."""
+    """Source of clients' authorization codes."""
     wechat_scene = _Variable("WECHAT_SCENE", _scene)
-    """The scene of transfers, with the names and contents that it must report."""
     simulator_url = _Variable("SIMULATOR_URL", _without_slash, default="")
-    """What stands for WeChat on a local stack, where outside addresses may be private, and http."""
+    """Local simulator of WeChat. If set, outside addresses may be private and use http."""
     wechat_remark = _Variable("WECHAT_REMARK", str)
-    """What users see beside a payment and a transfer."""
+    """Text that users see on payments and transfers."""
     wechat_issuer_url = _Variable("WECHAT_ISSUER_URL", str, default="")
-    """Whose tokens users get who sign in by WeChat; may be empty."""
+    """Issuer URL of WeChat sign-in tokens; empty disables it."""
     wechat_issuer_secret_arn = _Variable("WECHAT_ISSUER_SECRET_ARN", str, is_checked_at_start=False)
     jwt_audience = _Variable("JWT_AUDIENCE", str)
-    """Whom the tokens of our own issuer are for."""
+    """Audience of our issuer's tokens."""
     callback_base_url = _Variable("CALLBACK_BASE_URL", _without_slash)
-    """The API, as gateways reach it."""
+    """URL of the API for gateways."""
     refunds_late_payments = _Variable("LATE_PAYMENTS", _is_refund)
-    """Whether what comes after its order was closed goes back."""
+    """Whether payments after their order was closed are returned."""
     withdrawal_fen_min = _Variable("WITHDRAWAL_FEN_MIN", _integer)
     withdrawal_fen_max = _Variable("WITHDRAWAL_FEN_MAX", _integer)
     withdrawal_fen_per_day = _Variable("WITHDRAWAL_FEN_PER_DAY", _integer)
-    """Of one user."""
+    """Fen for one user."""
     bills_per_minute = _Variable("BILLS_PER_MINUTE", _integer)
-    """Transfers that a gateway takes of all users together."""
+    """Transfers that a gateway accepts for all users together."""
     withdraw_above_fen = _Variable("WITHDRAW_ABOVE_FEN", _integer, default="0")
-    """From when on balances are paid out by themselves; 0 for never."""
+    """Fen above which balances are paid out automatically; 0 disables it."""
     night_window = _Variable("NIGHT_WINDOW", str, default="")
-    """When no transfer is made, like 23:00-07:00; empty for never."""
+    """Period without transfers, such as 23:00-07:00; empty disables it."""
     transparency_table = _table("transparency")
-    """Where the beacon's rounds are kept."""
+    """Table of beacon rounds."""
     commitments_table = _table("commitments")
-    """Where sends and new campaigns note what they commit to."""
+    """Table of commitments of packets and campaigns."""
     log_table = _table("log")
-    """The public log of commitments."""
     log_key_id = _Variable("LOG_KEY_ID", str)
-    """The key of KMS that signs the log's heads."""
+    """KMS key that signs the log's heads."""
     beacon_urls = _Variable("BEACON_URLS", _listed, default="")
-    """The endpoints of a public beacon, asked in turn; empty for none."""
+    """Beacon endpoints in order of use; empty disables the beacon."""
     beacon_chain = _Variable("BEACON_CHAIN", _chain, default="")
-    """`chain_hash,genesis_s,period_s`; empty where campaigns draw without a beacon."""
+    """`chain_hash,genesis_s,period_s`; empty if campaigns draw without a beacon."""
     beacon_public_key = _Variable("BEACON_CHAIN", _chain_key, is_checked_at_start=False)
-    """What the chain's rounds are signed with: the last part of the variable."""
+    """Public key of the chain, the variable's last part."""
     default_draw_beacon = _Variable("DRAW_BEACON", str, default="day")
-    """What a new campaign draws by that does not say it, with a beacon: day or none."""
+    """Default of new campaigns if there is a beacon: day or none."""
     close_grace_ms = _Variable("CLOSE_GRACE_S", _milliseconds)
-    """The time between closing a packet and refunding it."""
+    """Time between closing a packet and refunding it."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self.variables = variables
 
     def check(self) -> None:
-        """Check all variables that are given. Raises SettingMissing, which names each bad one."""
+        """Parse all given variables. Raises SettingMissing with each malformed one."""
         failures = []
         for attribute, variable in vars(Settings).items():
             if not isinstance(variable, _Variable) or variable.name not in self.variables:
@@ -287,14 +282,14 @@ class Settings:
             raise SettingMissing("; ".join(failures))
 
     def cache_iam_user(self) -> str:
-        """Return whom a cache knows by IAM, which has TLS. Raises SettingMissing."""
+        """Return the cache's IAM user, which requires TLS. Raises SettingMissing."""
         url = self.cache_url
         if not (url.user and url.has_tls):
             raise SettingMissing("CACHE_CREDENTIALS by IAM need rediss:// and a user in CACHE_URL")
         return url.user
 
     def has_seed_keys(self) -> bool:
-        """Tell whether SEED_KEYS is there: only functions that compute amounts or draws have it."""
+        """Return whether this function may compute amounts or draws."""
         return "SEED_KEYS" in self.variables
 
     def _required(self, name: str) -> str:
@@ -304,11 +299,11 @@ class Settings:
         return value
 
     def aws_region(self) -> str:
-        """Return AWS_REGION, which Lambda gives; elsewhere AWS_DEFAULT_REGION."""
+        """Return AWS_REGION, which Lambda sets, or AWS_DEFAULT_REGION."""
         return self.variables.get("AWS_REGION") or self._required("AWS_DEFAULT_REGION")
 
     def aws_endpoint(self, service: str) -> str:
-        """Return AWS_ENDPOINT_URL_<SERVICE>, AWS_ENDPOINT_URL, or AWS' own address of a service."""
+        """Return AWS_ENDPOINT_URL_<SERVICE>, AWS_ENDPOINT_URL, or the default endpoint."""
         for name in (f"AWS_ENDPOINT_URL_{service.upper()}", "AWS_ENDPOINT_URL"):
             if given := self.variables.get(name):
                 return given
@@ -317,13 +312,13 @@ class Settings:
         return f"https://{service}.{region}.{domain}"
 
     def has_aws_keys(self) -> bool:
-        """Tell whether AWS_ACCESS_KEY_ID is there; a profile and SnapStart keep keys elsewhere."""
+        """Return whether AWS_ACCESS_KEY_ID is set; profiles and SnapStart have keys elsewhere."""
         return "AWS_ACCESS_KEY_ID" in self.variables
 
     def aws_keys(self) -> tuple[str, str, str]:
-        """Return AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or nothing for it.
+        """Return the access key, secret key and session token, "" if there is none.
 
-        Lambda gives them to a sandbox at its start, and they outlive it.
+        Lambda sets them at the start of a sandbox, and they outlive it.
         """
         return (
             self._required("AWS_ACCESS_KEY_ID"),
@@ -332,13 +327,13 @@ class Settings:
         )
 
     def aws_ca_bundle(self) -> str:
-        """Return AWS_CA_BUNDLE or SSL_CERT_FILE: whom to trust for AWS, not Amazon's roots."""
+        """Return AWS_CA_BUNDLE or SSL_CERT_FILE, which replaces Amazon's roots."""
         return self.variables.get("AWS_CA_BUNDLE") or self.cache_ca_bundle()
 
     def cache_ca_bundle(self) -> str:
-        """Return SSL_CERT_FILE: whom to trust for the cache in place of the known roots."""
+        """Return SSL_CERT_FILE, which replaces the default roots of the cache."""
         return self.variables.get("SSL_CERT_FILE", "")
 
 
 settings = Settings(os.environ)
-"""This process' own."""
+"""Settings of this process."""

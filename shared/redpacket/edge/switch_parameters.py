@@ -1,4 +1,4 @@
-"""The parameter of routes of one switch."""
+"""Parameter of routes of one switch."""
 
 from __future__ import annotations
 

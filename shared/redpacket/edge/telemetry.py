@@ -1,4 +1,4 @@
-"""Logs and metrics, as structured events; never tokens, bodies, greetings or nicknames."""
+"""Structured logs and metrics, which never contain tokens, bodies, greetings or nicknames."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 REFUSALS_EVERY_S = 60.0
 
 ALL_DOORS = "api"
-"""The service of what all doors count together: an alarm looks at no more than ten metrics."""
+"""Service name of metrics that all handlers share, because an alarm allows at most ten metrics."""
 
 
 @cache
 def logger() -> Logger:
-    """Return the logger; nearly no request has anything to log, and none pays for its import."""
+    """Return the logger, imported lazily because most requests log nothing."""
     from aws_lambda_powertools import Logger
 
     return Logger()
 
 
 class Asked:
-    """The request that this process answers now: Lambda hands a process one at a time."""
+    """Current request of this process; Lambda sends a process one request at a time."""
 
     request_id = ""
 
@@ -37,17 +37,16 @@ asked = Asked()
 
 
 def write_line(message: str, **details: Any) -> None:  # noqa: ANN401 - any JSON
-    """Write a log line without the logger, whose import would be all that a batch pays for it."""
+    """Write a log line without the costly import of the logger."""
     line = {"level": "INFO", "message": message, **details}
     sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
 
 
 class Refusals:
-    """Counts by code of what this process refused: a line for each code, once a minute at most.
+    """Counter of refusals by code, which writes a line for each code at most once a minute.
 
-    A crowd of losers writes no line each. The first refusal is written at once; what came in the
-    last minute of a process may be missing. Of refusals that are failures it sends the metric that
-    ApiErrorsAlarm watches.
+    This saves a log line for each loser. The first refusal is written at once; those in a process's
+    last minute may be lost. Failures also count in the metric of ApiErrorsAlarm.
     """
 
     def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
@@ -57,14 +56,14 @@ class Refusals:
         self._written_at_s: float | None = None
 
     def count(self, code: str, *, is_failure: bool = False) -> None:
-        """Count a refusal; *is_failure* if it is neither by design nor by a switch."""
+        """Count a refusal; *is_failure* means neither by design nor by a switch."""
         self._counts[code] = self._counts.get(code, 0) + 1
         self._failed_count += is_failure
         if self._written_at_s is None or self._now_s() >= self._written_at_s + REFUSALS_EVERY_S:
             self.write()
 
     def write(self) -> None:
-        """Write what was counted since the last time."""
+        """Write and reset the counts."""
         self._written_at_s = self._now_s()
         counts, self._counts = self._counts, {}
         failed_count, self._failed_count = self._failed_count, 0
@@ -78,7 +77,7 @@ refusals = Refusals()
 
 
 class LoggedJournal:
-    """Implements Journal: a log line and a count in CloudWatch for every event."""
+    """Implementation of Journal with a log line and a CloudWatch count for each event."""
 
     def event(self, name: str, **details: str | int) -> None:
         """Warn and count."""
@@ -92,12 +91,11 @@ class LoggedJournal:
 
 
 def _traced(details: dict[str, str | int]) -> dict[str, str | int]:
-    """Add whose request it was, as its answer says."""
     return {**details, "request_id": asked.request_id} if asked.request_id else details
 
 
 def _count(name: str, value: int = 1, service: str = "") -> None:
-    """Count *value* of the metric, which is this function's, or of another *service*."""
+    """Count a metric of this function, or of another *service*."""
     from aws_lambda_powertools.metrics import MetricUnit, single_metric
 
     with single_metric(name=name, unit=MetricUnit.Count, value=value) as metric:

@@ -1,4 +1,4 @@
-"""What answers look like: domain values in, JSON objects of the HTTP contract out."""
+"""Responses of the HTTP contract, from domain values to JSON objects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from redpacket.edge.claim_places import claim_place
 from redpacket.ports.accounts import Profile
 
 if TYPE_CHECKING:
-    # Each door shows what its own flow made, and imports no other.
+    # Types only: each handler imports just its own use case.
     from redpacket.domain.checks.facts import Difference
     from redpacket.domain.switches import SwitchState
     from redpacket.edge.answers import campaigns, operators, packets
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def claim_view(claim: Claim) -> packets.Claim:
-    """Show a taker their claim."""
+    """Return a claim."""
     share = claim.share
     return {
         "outcome": "claimed" if claim.is_new else "already_claimed",
@@ -38,9 +38,9 @@ def claim_view(claim: Claim) -> packets.Claim:
 def sent_view(
     packet: Packet, share_base_url: str, ordered: Mapping[str, Any] | None = None
 ) -> packets.SentPacket:
-    """Show a sender the packet they sent, as it was then: a repeat reads the same.
+    """Return a packet as it was when it was sent, so that repeats are equal.
 
-    *ordered* is the payment that it waits for, as the payment function shows it.
+    *ordered* is the payment order that it waits for.
     """
     return {
         "packet_id": packet.packet_id,
@@ -66,7 +66,7 @@ def sent_view(
 
 
 def grab_view(answer: Claim | Admission) -> packets.Claim | packets.Admission:
-    """Show a taker their claim, or who was admitted how to open, and until when."""
+    """Return a claim, or an admission with its token and deadline."""
     if isinstance(answer, Claim):
         return claim_view(answer)
     return {
@@ -77,13 +77,13 @@ def grab_view(answer: Claim | Admission) -> packets.Claim | packets.Admission:
 
 
 Profiles: TypeAlias = Mapping[str, Profile]
-"""Profiles by user id; who has none is missing."""
+"""Existing profiles by user id."""
 
 
 class People:
-    """Shows users to each other: a nickname, an avatar and a token, never the host's own id.
+    """Presenter of users, with nickname, avatar and token but never the host's id.
 
-    The *viewer*'s own nickname is in their token; the payout notes it for others a moment later.
+    The *viewer*'s nickname comes from their token; the payout stores it for others a moment later.
     """
 
     def __init__(self, profiles: Profiles, viewer: Person | None = None) -> None:
@@ -91,7 +91,7 @@ class People:
         self._viewer = viewer
 
     def view(self, person: Person) -> packets.ShownPerson:
-        """Show one person; who never chose a nickname gets one from their token."""
+        """Return a user; one without a nickname gets one from their token."""
         token = person.user_id
         profile = self._profiles.get(person.user_id)
         nickname = (profile and profile.nickname) or person.nickname
@@ -104,13 +104,13 @@ class People:
         }
 
     def public_view(self, person: Person) -> packets.PublicPerson:
-        """Show one person to anybody who has a link: without the token that names them."""
+        """Return a user without their token, for anyone with a link."""
         shown = self.view(person)
         return {"nickname": shown["nickname"], "avatar_url": shown["avatar_url"]}
 
 
 def record_view(record: Record, people: People) -> packets.Record:
-    """Show a record page; *mine* is the viewer's own claim."""
+    """Return a record page; *mine* is the viewer's claim."""
     packet = record.packet
     best, mine = record.luckiest, record.mine
 
@@ -151,7 +151,7 @@ def record_view(record: Record, people: People) -> packets.Record:
         "expires_at_ms": packet.expires_at_ms,
         "campaign_id": packet.rules.campaign_id,
         "emptied_in_ms": record.emptied_in_ms,
-        # To users an emptied packet has ended when its last share was taken.
+        # For users, an emptied packet ended with its last claim.
         "closed_at_ms": None if packet.is_emptied else packet.closed_at_ms,
         "luckiest": claim(best) if best else None,
         "claims": [claim(share) for share in record.claims],
@@ -164,7 +164,7 @@ def record_view(record: Record, people: People) -> packets.Record:
 
 
 def feed_view(record: Record, people: People) -> packets.Feed:
-    """Show a packet to everybody: no token of a user, and nothing of a viewer."""
+    """Return a public packet, without user tokens and without a viewer."""
     packet = record.packet
     return {
         "packet_id": packet.packet_id,
@@ -194,7 +194,7 @@ def feed_view(record: Record, people: People) -> packets.Feed:
 
 
 def proof_view(proof: Proof) -> packets.Proof:
-    """Show the seed and what it made: `python -m redpacket.verify` reads this."""
+    """Return the seed and its amounts; `python -m redpacket.verify` reads this."""
     terms = proof.terms
     return {
         "commitment": terms.commitment,
@@ -213,7 +213,7 @@ def proof_view(proof: Proof) -> packets.Proof:
 
 
 def sent_list_view(page: PacketList) -> packets.Sent:
-    """Show a page of what a user sent."""
+    """Return a page of sent packets."""
     return {
         "items": [
             {"packet_id": packet_id, "total_fen": total_fen, "at_ms": at_ms, "status": status}
@@ -224,7 +224,7 @@ def sent_list_view(page: PacketList) -> packets.Sent:
 
 
 def received_list_view(page: PacketList) -> packets.Received:
-    """Show a page of what a user received."""
+    """Return a page of received shares."""
     return {
         "items": [
             {"packet_id": packet_id, "amount_fen": amount_fen, "at_ms": at_ms, "status": status}
@@ -244,7 +244,7 @@ def _totals(page: PacketList) -> packets.Totals:
 
 
 def transfers_view(entries: Iterable[Entry], next_cursor: str | None) -> packets.Transfers:
-    """Show a user their book: what came in is positive, what went out negative."""
+    """Return a user's transfers; credits are positive and debits negative."""
     return {
         "items": [
             {
@@ -261,7 +261,7 @@ def transfers_view(entries: Iterable[Entry], next_cursor: str | None) -> packets
 
 
 def preheated_view(preheated: Preheated) -> campaigns.Preheated:
-    """Show an operator how far a preheat came."""
+    """Return the progress of a preheat."""
     return {
         "packet_count": preheated.packet_count,
         "loaded_count": preheated.loaded_count,
@@ -270,7 +270,7 @@ def preheated_view(preheated: Preheated) -> campaigns.Preheated:
 
 
 def audit_view(differences: Sequence[Difference]) -> operators.Audit:
-    """Show an operator what an audit found."""
+    """Return the result of an audit."""
     return {
         "ok": not differences,
         "differences": [_difference_view(found) for found in differences],
@@ -288,13 +288,13 @@ def _difference_view(found: Difference) -> operators.Difference:
 
 
 def reconciliation_view(found: Reconciliation) -> operators.Reconciliation:
-    """Show an operator what was compared, and every difference."""
-    # Only its own door has it loaded.
+    """Return the result of a reconciliation with every difference."""
+    # Import lazily: only the operators' handler needs it.
     from redpacket.ports.reconciliation import Table
 
     is_known = found.is_complete or bool(found.differences)
     return {
-        # Nothing is wrong so far, and not all was compared.
+        # Null while there is no difference but not everything was compared.
         "ok": not found.differences if is_known else None,
         "differences": [_difference_view(each) for each in found.differences],
         "is_complete": found.is_complete,
@@ -316,7 +316,7 @@ def reconciliation_view(found: Reconciliation) -> operators.Reconciliation:
 
 
 def switch_view(state: SwitchState) -> operators.Switch:
-    """Show an operator a switch; who turned it is in the log."""
+    """Return a switch; the audit log has its operator."""
     return {
         "name": state.switch,
         "on": state.is_on,
@@ -326,7 +326,7 @@ def switch_view(state: SwitchState) -> operators.Switch:
 
 
 def switches_view(states: Iterable[SwitchState]) -> operators.Switches:
-    """Show an operator all switches."""
+    """Return all switches."""
     return {"items": [switch_view(state) for state in states]}
 
 
@@ -346,7 +346,7 @@ def _payout(share: ShareFate) -> Literal["queued", "settled"]:
 
 
 def _counterparty(account: str) -> str:
-    """Name the other side without an internal id: a packet is public, a user is not."""
+    """Return the counterparty without an internal user id; packet ids are public."""
     if account == DEPOSITS:
         return "deposit"
     return account if packet_of(account) else account.partition(":")[0]

@@ -1,4 +1,4 @@
-"""Webhooks as operators see them, and the parameter of their routes."""
+"""Responses of webhooks, and the parameter of their routes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def webhook_name_of(text: str) -> str:
 
 
 def attempt_view(made: Attempt) -> TriedDelivery:
-    """Show what became of a delivery."""
+    """Return the result of a delivery."""
     return {
         "event_id": made.event_id,
         "type": made.kind,
@@ -35,7 +35,7 @@ def attempt_view(made: Attempt) -> TriedDelivery:
 
 
 def webhook_view(webhook: Webhook, secret: str | None = None) -> answers.webhooks.Webhook:
-    """Show a webhook; its secret only where it was made just now."""
+    """Return a webhook, with its secret only if that is new."""
     shown: answers.webhooks.Webhook = {
         "name": webhook.name,
         "url": webhook.url,
@@ -56,7 +56,7 @@ def webhook_view(webhook: Webhook, secret: str | None = None) -> answers.webhook
 def details_view(
     webhook: Webhook, counts: tuple[int, int], dead: Sequence[Delivery]
 ) -> WebhookDetails:
-    """Show a webhook with its dead letters."""
+    """Return a webhook with its dead letters."""
     waiting_count, dead_count = counts
     return {
         **webhook_view(webhook),
