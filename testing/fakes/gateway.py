@@ -60,7 +60,8 @@ class FakeGateway(Gateway):
     """The simulator with a policy that suites set, hook by hook, while they run.
 
     *hides_for_ms*: NOT_FOUND, then found; *next_state*: what becomes of a transfer between two
-    looks; *refusal*: instead of a transfer; *is_away*: no call is answered; *ends_orders*: orders
+    looks; *refusal*: instead of a transfer, or of the answer
+    about one that it has; *is_away*: no call is answered; *ends_orders*: orders
     that are overdue are closed before they are closed by a call.
     """
 
@@ -125,7 +126,7 @@ class _Hooks(Policy):
             return _not_done(Refused(503, "SYSTEM_ERROR", "the gateway does not answer"))
         if call.action == "transfer":
             of.called_at_ms.append(of.clock.now_ms())
-            if transfer is None and (refusal := of.refusal(call.wanted)):
+            if refusal := of.refusal(call.wanted):
                 return _not_done(Refused(403, _CODES[refusal]))
         if call.action == "find_transfer" and transfer:
             if of.clock.now_ms() < of.seen_from_ms[call.number]:

@@ -90,6 +90,7 @@ class PaymentSchedule(Schedule):
             "check_year_sums",
             "logged lines",
             "reconciled rows",
+            "refused repeats",
             "stalled calls",
         }
     )
@@ -108,6 +109,8 @@ class PaymentSchedule(Schedule):
         )
         self.gateway.next_state = self._next_state
         self.gateway.ends_orders = pick((False, True))
+        # A host's wallet need not end what nobody confirms.
+        self.waits_until_asked = pick((False, True))
         self.refusals: dict[str, Refusal | None] = {}
         self.gateway.refusal = self._refuse
         self.details = pick(("scene", "confirm"))
@@ -276,13 +279,16 @@ class PaymentSchedule(Schedule):
 
     def _next_state(self, state: TransferState) -> TransferState:
         pick = self.random.choice
-        if state is TransferState.CANCELLING:
-            return pick((TransferState.CANCELLED, TransferState.SUCCEEDED, state))
         if state is TransferState.AWAITING_CONFIRMATION and self._is_over:
-            # It was not confirmed for a day.
-            return TransferState.CANCELLED
-        ends = (TransferState.SUCCEEDED, TransferState.SUCCEEDED, TransferState.FAILED)
-        return pick((*ends, state, state) if state is TransferState.PROCESSING else (*ends, state))
+            # It is not confirmed any more, and WeChat ends it after a day.
+            return state if self.waits_until_asked else TransferState.CANCELLED
+        if state is TransferState.CANCELLING:
+            ends = [TransferState.CANCELLED, TransferState.SUCCEEDED]
+        else:
+            ends = [TransferState.SUCCEEDED, TransferState.SUCCEEDED, TransferState.FAILED]
+        # Once faults stop, it ends what is under way, however seldom it is asked.
+        waits = 0 if self._is_over else 1 + (state is TransferState.PROCESSING)
+        return pick([*ends, *[state] * waits])
 
     def _refuse(self, order: TransferOrder) -> Refusal | None:
         if order.bill_no not in self.refusals:
@@ -290,6 +296,10 @@ class PaymentSchedule(Schedule):
             self.refusals[order.bill_no] = self.random.choice(kinds)
             if order.authorization_no and self.random.random() < 0.4:
                 self.refusals[order.bill_no] = Refusal.NOT_AUTHORIZED
+        elif order.bill_no in self.gateway.transfers and self.random.random() < 0.3:
+            # It has the bill, and refuses its repeat.
+            self.seen["refused repeats"] += 1
+            return Refusal.NOT_AUTHORIZED if order.authorization_no else Refusal.OTHER
         refusal = self.refusals[order.bill_no]
         if refusal in {Refusal.THROTTLED, Refusal.OUT_OF_FUNDS}:
             # It passes.
@@ -299,12 +309,12 @@ class PaymentSchedule(Schedule):
     # The end
 
     def heal(self) -> None:
-        """Let schedules run for two days; compare each day's bill, and both books."""
+        """Let schedules run until all is given up; compare each day's bill, and both books."""
         town = self._town_of(self.process(), lambda: None)
         for _ in range(8):
             self.end_minute(town)
         self.end_all()
-        for hours in (1, 1, 2, 2, 6, 24, 24):
+        for hours in (1, 1, 2, 2, 6, 24, 24, 24, 1, 1):
             self.system.pass_time(hours * 3_600_000)
             self.end_minute(town)
         self._compare_bills(town)
@@ -336,8 +346,8 @@ class PaymentSchedule(Schedule):
         self.system.pass_time(60_000)
 
     def _compare_bills(self, town: PaymentSystem) -> None:
-        for offset in range(4):
-            day = bill_day(self.system.clock.now_ms() - (3 - offset) * _DAY_MS)
+        for days_ago in reversed(range(6)):
+            day = bill_day(self.system.clock.now_ms() - days_ago * _DAY_MS)
             report = town.compare_bill(day)
             if report:
                 self.seen["bill lines"] += report.line_count

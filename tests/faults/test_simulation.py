@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from redpacket.domain.checks import ledger, lottery, outside, packets, postings
+from redpacket.domain.gateway import TransferState
 from redpacket.domain.lottery import PrizeKind
 from tests.faults.draws import DrawSchedule
 from tests.faults.packets import PacketSchedule
@@ -91,6 +92,14 @@ def test_a_check_that_sees_nothing_is_told() -> None:
     seen["check_lottery"] = 0
 
     assert blind_checks(DRAWS, seen) == ["check_lottery"]
+
+
+def test_once_faults_stop_a_gateway_ends_what_is_under_way() -> None:
+    schedule = PaymentSchedule(1, is_naive=False)
+    schedule.run()
+
+    for state in (TransferState.PROCESSING, TransferState.CANCELLING):
+        assert state not in {schedule.gateway.next_state(state) for _ in range(200)}
 
 
 @pytest.mark.parametrize("of", [PACKETS, DRAWS, PAYMENTS])

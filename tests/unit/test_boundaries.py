@@ -98,6 +98,18 @@ def test_a_stopped_bill_is_cancelled_at_the_gateway(stop: Stop, state: TransferS
     assert judge(_withdrawal(stop=stop), found, NOW_MS, 0) is Verdict.ASK_TO_CANCEL
 
 
+@pytest.mark.parametrize("stop", [Stop.REFUSED, Stop.NOT_AUTHORIZED])
+def test_a_refused_bill_is_cancelled_at_the_gateway_while_nobody_has_confirmed_it(
+    stop: Stop,
+) -> None:
+    def verdict(state: TransferState) -> Verdict:
+        return judge(_withdrawal(stop=stop), TransferFound(state), NOW_MS, 0)
+
+    assert verdict(TransferState.AWAITING_CONFIRMATION) is Verdict.ASK_TO_CANCEL
+    assert verdict(TransferState.PROCESSING) is Verdict.LOOK
+    assert verdict(TransferState.CANCELLING) is Verdict.LOOK
+
+
 def test_a_bill_that_is_being_cancelled_is_looked_at() -> None:
     found = TransferFound(TransferState.CANCELLING)
 

@@ -267,9 +267,7 @@ def test_a_payment_wins_over_its_cancel(town: PaymentSystem) -> None:
 
 
 def test_what_waits_for_its_payee_is_cancelled_at_the_gateway(waiting: PaymentSystem) -> None:
-    waiting.gateway.next_state = lambda state: (
-        TransferState.CANCELLED if state is TransferState.CANCELLING else state
-    )
+    waiting.gateway.next_state = _cancels
     withdrawal = waiting.called(300)
     _check_waits(waiting, withdrawal)
     waiting.cancel(withdrawal)
@@ -313,6 +311,16 @@ def test_what_its_payee_needs_outlasts_queries_which_do_not_tell_it_and_fail(
 def test_a_lost_answer_is_asked_for_by_the_same_number_for_its_payee(
     waiting: PaymentSystem,
 ) -> None:
+    withdrawal = _called_without_answer(waiting)
+    waiting.sweep_after(LEASE_MS)
+    waiting.dispatch(1_000)
+
+    _check_waits(waiting, withdrawal)
+    assert len(waiting.gateway.transfers) == 1
+
+
+def _called_without_answer(town: PaymentSystem) -> Withdrawal:
+    """Make a bill that its payee has to confirm, and lose the answer."""
     answers = iter([False])
 
     class Losing(FakePaymentsOut):
@@ -322,13 +330,99 @@ def test_a_lost_answer_is_asked_for_by_the_same_number_for_its_payee(
                 return found
             raise errors.Unavailable("it timed out")
 
-    waiting.gates_out = {WECHAT: Losing(waiting.gateway, "confirm")}
-    withdrawal = waiting.called(300)
-    waiting.sweep_after(LEASE_MS)
-    waiting.dispatch(1_000)
+    town.gates_out = {WECHAT: Losing(town.gateway, "confirm")}
+    return town.called(300)
 
-    _check_waits(waiting, withdrawal)
-    assert len(waiting.gateway.transfers) == 1
+
+def _refused_when_repeated(town: PaymentSystem, refusal: Refusal = Refusal.OTHER) -> Withdrawal:
+    """Lose the answer about a bill that no query sees yet, and refuse its repeat."""
+    town.gateway.hides_for_ms = lambda: SETTLING_MS - 10_000
+    withdrawal = _called_without_answer(town)
+    town.sweep_after(LEASE_MS)
+    town.gateway.refusal = lambda _: refusal
+    town.dispatch(1_000)
+    assert town.find(withdrawal).stop in {Stop.REFUSED, Stop.NOT_AUTHORIZED}
+    assert town.find(withdrawal).call_count == 2
+    return withdrawal
+
+
+@pytest.mark.parametrize("consent", [None, "consent"])
+def test_a_bill_whose_repeat_was_refused_is_cancelled_at_the_gateway_before_its_confirmation(
+    waiting: PaymentSystem, consent: str | None
+) -> None:
+    waiting.payees.authorization_no = consent
+    refusal = Refusal.NOT_AUTHORIZED if consent else Refusal.OTHER
+    withdrawal = _refused_when_repeated(waiting, refusal)
+    waiting.gateway.transfers[withdrawal.bill_no].state = "awaiting_confirmation"
+    waiting.gateway.next_state = _cancels
+
+    for _ in range(3):
+        waiting.sweep_after(SAFE_MS)
+
+    assert waiting.find(withdrawal).status is WithdrawalStatus.CANCELLED
+    assert waiting.balance_fen() == 1000
+    assert waiting.differences(bound_ms=0) == []
+
+
+def _cancels(state: TransferState) -> TransferState:
+    return TransferState.CANCELLED if state is TransferState.CANCELLING else state
+
+
+def test_a_refusal_keeps_nobody_from_cancelling(waiting: PaymentSystem) -> None:
+    withdrawal = _refused_when_repeated(waiting)
+    refused = waiting.find(withdrawal)
+    now_ms = waiting.clock.now_ms()
+    assert waiting.withdrawals.stop(refused, Stop.NOT_AUTHORIZED, "late", now_ms) is None
+
+    stopped = waiting.cancel(withdrawal)
+
+    assert (stopped.status, stopped.stop) == (WithdrawalStatus.CANCELLING, Stop.CANCELLED)
+    assert waiting.cancel(withdrawal) == stopped
+    # Neither a refusal nor the end of our patience replaces the user's word.
+    for stop in (Stop.REFUSED, Stop.NOT_AUTHORIZED, Stop.EXPIRED):
+        for seen in (refused, stopped):
+            assert waiting.withdrawals.stop(seen, stop, "late", now_ms) is None
+    waiting.gateway.next_state = _cancels
+    for _ in range(3):
+        waiting.sweep_after(SAFE_MS)
+    assert waiting.find(withdrawal).status is WithdrawalStatus.CANCELLED
+    assert waiting.balance_fen() == 1000
+
+
+def test_what_was_refused_is_given_up_as_well(waiting: PaymentSystem) -> None:
+    withdrawal = _refused_when_repeated(waiting)
+    waiting.gateway.transfers[withdrawal.bill_no].state = "processing"
+
+    waiting.sweep_after(GIVEN_UP_AFTER_MS // 2)
+    early = waiting.find(withdrawal)
+    waiting.sweep_after(GIVEN_UP_AFTER_MS // 2)
+    late = waiting.find(withdrawal)
+    with pytest.raises(errors.NotCancellable):
+        waiting.cancel(withdrawal)
+    waiting.gateway.next_state = lambda _: TransferState.FAILED
+    waiting.sweep_after(60_000)
+
+    assert (early.stop, late.stop) == (Stop.REFUSED, Stop.EXPIRED)
+    assert waiting.find(withdrawal).status is WithdrawalStatus.FAILED
+    assert waiting.balance_fen() == 1000
+
+
+def test_a_transfer_that_its_gateway_leaves_under_way_is_followed_to_its_end(
+    town: PaymentSystem,
+) -> None:
+    # As in a schedule of the simulation, whose gateway said "processing" for two days and a half.
+    withdrawal = town.called(300)
+    town.gateway.next_state = lambda state: state
+    for _ in range(120):
+        town.sweep_after(1_800_000)
+    seen = town.find(withdrawal)
+
+    town.gateway.next_state = lambda _: TransferState.SUCCEEDED
+    town.sweep_after(1_800_000)
+
+    assert (seen.status, seen.stop) == (WithdrawalStatus.PROCESSING, None)
+    assert town.find(withdrawal).status is WithdrawalStatus.PAID
+    assert town.differences(bound_ms=0) == []
 
 
 def test_a_confirmation_is_followed_at_once_though_the_lease_still_runs(

@@ -70,6 +70,10 @@ class Stop(StrEnum):
     NOT_AUTHORIZED = "not_authorized"
 
 
+CANCELS = frozenset({Stop.CANCELLED, Stop.EXPIRED})
+"""Stops after which the gateway is asked to cancel. They replace a refusal, not each other."""
+
+
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
     """The row: a frozen request with its bill number, and its state.
@@ -163,9 +167,13 @@ def judge(withdrawal: Withdrawal, found: TransferFound, now_ms: int, settling_ms
         return _judge_refusal(withdrawal, found)
     if state is TransferState.NOT_FOUND:
         return _judge_missing(withdrawal, now_ms, settling_ms)
-    if withdrawal.stop in {Stop.CANCELLED, Stop.EXPIRED} and state is not TransferState.CANCELLING:
+    is_awaiting = state is TransferState.AWAITING_CONFIRMATION
+    if withdrawal.stop in CANCELS and state is not TransferState.CANCELLING:
         return Verdict.ASK_TO_CANCEL
-    return Verdict.AWAIT if state is TransferState.AWAITING_CONFIRMATION else Verdict.LOOK
+    if withdrawal.stop and is_awaiting:
+        # It was refused all the same. No call may be repeated, so its payee can't confirm it.
+        return Verdict.ASK_TO_CANCEL
+    return Verdict.AWAIT if is_awaiting else Verdict.LOOK
 
 
 def settled_after_ms(withdrawal: Withdrawal, settling_ms: int) -> int:

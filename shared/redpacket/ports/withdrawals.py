@@ -62,7 +62,10 @@ class WithdrawalBook(Protocol):
         """
 
     def stop(self, seen: Withdrawal, stop: Stop, reason: str, look_at_ms: int) -> Withdrawal | None:
-        """Make no further call for this bill; return None, without effect, as in `lease`."""
+        """Make no further call for this bill; return None, without effect, as in `lease`.
+
+        The first stop counts, but one of CANCELS replaces a refusal.
+        """
 
     def await_confirmation(self, seen: Withdrawal, found: TransferFound, look_at_ms: int) -> None:
         """Store what the payee's client needs to confirm."""

@@ -22,6 +22,7 @@ from redpacket.adapters.dynamo.requests import find_result, transact_once
 from redpacket.domain.errors import InvariantViolated, RedPacketError, WithdrawalLimitReached
 from redpacket.domain.gateway import BillKind, BillLine, Channel, TransferFound
 from redpacket.domain.withdrawals import (
+    CANCELS,
     Stop,
     Withdrawal,
     WithdrawalStatus,
@@ -130,17 +131,20 @@ class DynamoWithdrawals:
         )
 
     def stop(self, seen: Withdrawal, stop: Stop, reason: str, look_at_ms: int) -> Withdrawal | None:
-        is_asked = stop in {Stop.CANCELLED, Stop.EXPIRED}
+        is_cancel = stop in CANCELS
+        if seen.stop in CANCELS or (seen.stop and not is_cancel):
+            return None
         return self._change(
             seen,
             "SET stop_reason = :stopped, gateway_reason = :reason, withdrawal_status = :status,"
             " work_pk = :look, work_at_ms = :at_ms",
-            f"{IS_AS_SEEN} AND {IS_NOT_STOPPED}",
+            f"{IS_AS_SEEN} AND {_stopped_as(seen)}",
             stopped=stop,
             reason=reason,
-            status=WithdrawalStatus.CANCELLING if is_asked else seen.status,
+            status=WithdrawalStatus.CANCELLING if is_cancel else seen.status,
             look=self._look_list(seen),
             at_ms=look_at_ms,
+            **_stop_of(seen),
         )
 
     def await_confirmation(self, seen: Withdrawal, found: TransferFound, look_at_ms: int) -> None:
@@ -158,8 +162,7 @@ class DynamoWithdrawals:
         )
 
     def look_again(self, seen: Withdrawal, at_ms: int) -> None:
-        is_stopped = seen.stop in {Stop.CANCELLED, Stop.EXPIRED}
-        status = WithdrawalStatus.CANCELLING if is_stopped else seen.status
+        status = WithdrawalStatus.CANCELLING if seen.stop in CANCELS else seen.status
         self._change(
             seen,
             "SET withdrawal_status = :status, work_pk = :look, work_at_ms = :at_ms",

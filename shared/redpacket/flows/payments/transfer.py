@@ -12,6 +12,7 @@ from enum import StrEnum
 from redpacket.domain.errors import InvariantViolated, NotCancellable, Unavailable
 from redpacket.domain.gateway import TransferFound, TransferState
 from redpacket.domain.withdrawals import (
+    CANCELS,
     GIVEN_UP_AFTER_MS,
     LEASE_MS,
     Stop,
@@ -76,7 +77,7 @@ def look_at_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawa
     now_ms = ports.clock.now_ms()
     if seen.call_count == 0 or (now_ms < seen.lease_until_ms and not _is_answered(seen)):
         return seen
-    if now_ms >= seen.created_at_ms + GIVEN_UP_AFTER_MS and seen.stop is None:
+    if now_ms >= seen.created_at_ms + GIVEN_UP_AFTER_MS and seen.stop not in CANCELS:
         stopped = _give_up(seen, ports)
         if stopped is None:
             return ports.book.find(withdrawal_id)
@@ -100,7 +101,7 @@ def cancel_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPort
         seen = find_withdrawal(withdrawal_id, user_id, ports=ports)
         if seen.stop is Stop.CANCELLED or seen.status is WithdrawalStatus.CANCELLED:
             return seen
-        if seen.is_final or seen.stop:
+        if seen.is_final or seen.stop is Stop.EXPIRED:
             raise NotCancellable(f"the withdrawal is {seen.status}")
         now_ms = ports.clock.now_ms()
         if seen.call_count == 0:
