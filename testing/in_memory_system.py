@@ -183,7 +183,6 @@ class InMemorySystem:
             Dynamo(lambda: client),
             *tables,
             journal_table="journal",
-            approvals_table="approvals",
             seeds=PUBLISHED_SEEDS,
             audience_table="audience",
             asks_verdicts=True,

@@ -359,8 +359,8 @@ def test_budgets_by_small_steps_and_up_and_down_are_summed(system: InMemorySyste
     assert _budget(system, 501) is not None
 
 
-def _cash(system: InMemorySystem, total: int) -> Approval | None:
-    plan = a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=100, total=total)
+def _cash(system: InMemorySystem, total: int, prize_id: str = "cash") -> Approval | None:
+    plan = a_prize("gala", prize_id, kind=PrizeKind.PACKET, amount_fen=100, total=total)
     return _waits(
         system,
         lambda: system.process().put_prize(plan, None, ANN),
@@ -531,6 +531,71 @@ def test_what_an_operator_rejected_is_not_marked_as_applied(system: InMemorySyst
     system.process().approvals.mark_applied(rejected)
 
     assert system.process().approvals.find_approval(approval.approval_id) == rejected
+
+
+@pytest.mark.parametrize("at", [1, 2], ids=["before its money", "before its row"])
+@pytest.mark.parametrize("mine", ["prize", "stock"])
+@pytest.mark.parametrize("other", ["prize", "stock"])
+def test_money_that_waits_has_not_moved_whoever_comes_between(
+    lottery: InMemorySystem, mine: str, other: str, at: int
+) -> None:
+    assert _cash(lottery, 1) is None
+    changes = {
+        "prize": lambda name: _cash(lottery, 6, name),
+        "stock": lambda name: _stock(lottery, 6, name),
+    }
+    waiting: list[Approval | None] = []
+    calls: list[int] = []
+
+    def interpose(_operations: list[Any]) -> None:
+        calls.append(1)
+        if len(calls) == at:
+            waiting.append(changes[other]("other"))
+
+    lottery.before_each_transaction(interpose)
+    waiting.append(changes[mine]("mine"))
+
+    # The units that are there are paid for, and no fen more is gone.
+    assert sorted(approval is None for approval in waiting) == [False, True]
+    assert _total(lottery) == 7
+    assert lottery.balance_fen("ann") == 10**6 - 700
+    assert lottery.differences() == []
+
+
+def test_a_repeat_after_a_cut_off_needs_no_second_allowance(lottery: InMemorySystem) -> None:
+    def cut_off(operations: list[Any]) -> None:
+        tables = {str(next(iter(each.values())).get("TableName")) for each in operations}
+        if "campaigns" in tables:
+            raise errors.Unavailable("cut off")
+
+    lottery.before_each_transaction(cut_off)
+    with pytest.raises(errors.Unavailable):
+        _cash(lottery, 10)
+    assert lottery.balance_fen("ann") == 10**6 - LIMIT_FEN
+    lottery.stand_on(lottery.dynamo)
+
+    # What moved is counted, whatever became of the prize.
+    assert _cash(lottery, 1, "other") is not None
+    assert _cash(lottery, 10) is None
+    assert _total(lottery) == 10
+    assert lottery.balance_fen("ann") == 10**6 - LIMIT_FEN
+
+
+def test_a_repeat_at_once_of_a_prize_needs_one_allowance(lottery: InMemorySystem) -> None:
+    four_eyes = lottery.process().four_eyes
+    plan = a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=100, total=10)
+    twin: list[Approval | None] = []
+
+    class Meeting:
+        def find_allowance(self, operator_id: str, subject: str) -> Allowance:
+            twin.append(_cash(lottery, 10))
+            return four_eyes.allowances.find_allowance(operator_id, subject)
+
+    process = lottery.process(four_eyes=replace(four_eyes, allowances=Meeting()))
+    prize, _, is_new = process.put_prize(plan, None, ANN)
+
+    assert (twin, prize.total, is_new) == ([None], 10, False)
+    assert lottery.balance_fen("ann") == 10**6 - LIMIT_FEN
 
 
 def test_what_can_not_be_paid_for_is_rejected_with_its_reason(lottery: InMemorySystem) -> None:

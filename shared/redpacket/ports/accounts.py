@@ -32,13 +32,19 @@ class Funding(Protocol):
     """Funding of packets by their senders."""
 
     def fund(
-        self, packet: Packet, transfer: Transfer, request: Request, action: Action | None = None
+        self,
+        packet: Packet,
+        transfer: Transfer,
+        request: Request,
+        action: Action | None = None,
+        spent: Allowance | None = None,
     ) -> str:
         """Debit the sender and store the packet, once for each request; log *action*.
 
-        A campaign's packet also debits the budget. An UNPAID packet debits nothing but counts as
-        open. Return the packet id of the request's first execution. Raises CampaignPaused,
-        CampaignEnded, InsufficientFunds, IdempotencyKeyReused, Busy.
+        Also count *spent*. A campaign's packet also debits the budget. An UNPAID packet debits
+        nothing but counts as open. Return the packet id of the request's first execution. Raises
+        CampaignPaused, CampaignEnded, InsufficientFunds, AllowanceMoved if *spent* is outdated,
+        IdempotencyKeyReused, Busy.
         """
 
     def find_sent(self, request: Request) -> str | None:

@@ -113,14 +113,13 @@ class Draws(Protocol):
         request: Request | None = None,
         action: Action | None = None,
         forfeited: Winner | None = None,
-        spent: Allowance | None = None,
     ) -> Prize | None:
         """Create or replace a prize, raise the table's version, and log *action*.
 
-        Newly assigned packets stay open until the campaign's end. Also write *forfeited*'s decision
-        and count *spent*. Return None, without effect, if the prize's version is not *before*'s, a
-        new packet is not open, the unit of *forfeited* was decided, or *spent* is outdated. With a
-        *request*, run once and return the first result. Raises IdempotencyKeyReused, Busy.
+        Newly assigned packets stay open until the campaign's end. Also write *forfeited*'s
+        decision. Return None, without effect, if the prize's version is not *before*'s, a new
+        packet is not open, or the unit of *forfeited* was decided. With a *request*, run once and
+        return the first result. Raises IdempotencyKeyReused, Busy.
         """
 
     def find_put(self, request: Request) -> Prize | None:

@@ -12,7 +12,6 @@ from typing import Any
 
 from redpacket.adapters.dynamo import campaign_keys, draw_keys, items, keys
 from redpacket.adapters.dynamo.actions import note_action
-from redpacket.adapters.dynamo.approvals import spend_allowance
 from redpacket.adapters.dynamo.campaigns import root_of
 from redpacket.adapters.dynamo.client import (
     Dynamo,
@@ -41,7 +40,6 @@ from redpacket.adapters.dynamo.shown_items import note_of, note_row, packed_priz
 from redpacket.adapters.dynamo.unit_stock import UnitStock
 from redpacket.adapters.dynamo.verdicts import denied_until_ms
 from redpacket.adapters.dynamo.winners import decide
-from redpacket.domain.approvals import Allowance
 from redpacket.domain.campaign import DrawRules
 from redpacket.domain.claim import NO_LIMIT, Fate
 from redpacket.domain.errors import InvariantViolated, Unavailable
@@ -80,7 +78,6 @@ class _NotPut(Enum):
     EDITED = auto()
     PACKET_ENDED = auto()
     UNIT_DECIDED = auto()
-    ALLOWANCE_MOVED = auto()
 
 
 class DynamoDraws:
@@ -96,7 +93,6 @@ class DynamoDraws:
         profiles_table: str | None = None,
         *,
         journal_table: str | None = None,
-        approvals_table: str | None = None,
         seeds: SeedKeys | None = None,
         audience_table: str | None = None,
         asks_verdicts: bool = False,
@@ -112,7 +108,6 @@ class DynamoDraws:
         self._packets = packets_table
         self._profiles = profiles_table
         self._journal = journal_table
-        self._approvals = approvals_table
         self._seeds = seeds
 
     def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
@@ -142,7 +137,6 @@ class DynamoDraws:
         request: Request | None = None,
         action: Action | None = None,
         forfeited: Winner | None = None,
-        spent: Allowance | None = None,
     ) -> Prize | None:
         for _ in range(_PUT_TRIES):
             table = self.find_table(prize.campaign_id)
@@ -159,8 +153,6 @@ class DynamoDraws:
             if forfeited and forfeited.decision:
                 unit = decide(self._draws, forfeited, forfeited.decision)
                 writes.append(Guarded(unit, lambda _: _NotPut.UNIT_DECIDED))
-            for row in spend_allowance(self._approvals, spent):
-                writes.append(Guarded(row, lambda _: _NotPut.ALLOWANCE_MOVED))  # noqa: PERF401 - one
             noted = note_action(self._journal, action)
             writes += [Guarded(row, never_refused) for row in noted]
             made = self._put(prize, writes, request)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from redpacket.adapters.dynamo import items, keys
 from redpacket.adapters.dynamo.books import entry_row
 from redpacket.adapters.dynamo.campaigns import spend
@@ -17,12 +19,15 @@ from redpacket.adapters.dynamo.client import (
 from redpacket.adapters.dynamo.commitments import note_commitment
 from redpacket.adapters.dynamo.posting import HOLDS_ENOUGH, exists, is_not_covered, kept_sums, post
 from redpacket.adapters.dynamo.requests import find_result, transact_request
-from redpacket.domain.errors import RateLimited, RedPacketError
+from redpacket.domain.errors import AllowanceMoved, RateLimited, RedPacketError
 from redpacket.domain.ledger import Transfer, entries, user_account
 from redpacket.domain.log import Commitment, CommitmentKind, id_hash_of
 from redpacket.domain.operators import Action
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.ports.accounts import Request
+
+if TYPE_CHECKING:
+    from redpacket.domain.approvals import Allowance
 
 HAS_ROOM = (
     # AND binds before OR.
@@ -53,6 +58,7 @@ class DynamoFunding:
         open_packets_max: int | None = None,
         journal_table: str | None = None,
         commitments_table: str | None = None,
+        approvals_table: str | None = None,
     ) -> None:
         self._dynamo = dynamo
         self._accounts = accounts_table
@@ -61,10 +67,16 @@ class DynamoFunding:
         self._profiles = profiles_table
         self._journal = journal_table
         self._commitments = commitments_table
+        self._approvals = approvals_table
         self._open_packets_max = open_packets_max
 
     def fund(
-        self, packet: Packet, transfer: Transfer, request: Request, action: Action | None = None
+        self,
+        packet: Packet,
+        transfer: Transfer,
+        request: Request,
+        action: Action | None = None,
+        spent: Allowance | None = None,
     ) -> str:
         marker = _sent_by(request)
         rows: list[Guarded[RedPacketError]] = []
@@ -89,6 +101,14 @@ class DynamoFunding:
 
             beside += note_action(self._journal, action)
         rows += [Guarded(row, never_refused) for row in beside]
+        if spent:
+            # Like the action, for prizes alone.
+            from redpacket.adapters.dynamo.approvals import spend_allowance
+
+            rows += [
+                Guarded(row, lambda _: AllowanceMoved("other money moved meanwhile"))
+                for row in spend_allowance(self._approvals, spent)
+            ]
         if packet.status is PacketStatus.UNPAID:
             # The payment brings the money; until then the packet only counts as open.
             rows.append(Guarded(self._open_unpaid(packet), self._open_refusal))

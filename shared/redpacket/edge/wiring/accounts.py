@@ -63,6 +63,7 @@ class Accounts(Guards):
             open_packets_max=open_packets_max,
             journal_table=self.settings.journal_table,
             commitments_table=commitments_table,
+            approvals_table=self.settings.approvals_table,
         )
 
     @cached_property

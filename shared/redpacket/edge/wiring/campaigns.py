@@ -50,7 +50,6 @@ class CampaignRoom(BeaconRoom):
         return self._draws(
             self.settings.packets_table,
             journal_table=self.settings.journal_table,
-            approvals_table=self.settings.approvals_table,
         )
 
     def _draws(
@@ -60,7 +59,6 @@ class CampaignRoom(BeaconRoom):
         opened_by: SeedKeys | None = None,
         audience_table: str | None = None,
         journal_table: str | None = None,
-        approvals_table: str | None = None,
         *,
         asks_verdicts: bool = False,
     ) -> DynamoDraws:
@@ -74,7 +72,6 @@ class CampaignRoom(BeaconRoom):
             packets_table,
             profiles_table,
             journal_table=journal_table,
-            approvals_table=approvals_table,
             seeds=opened_by,
             audience_table=audience_table,
             asks_verdicts=asks_verdicts,

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from redpacket.domain.approvals import Allowance, ApprovalNeededError
 from redpacket.domain.campaign import CampaignPlan
 from redpacket.domain.errors import (
+    AllowanceMoved,
     CampaignEnded,
     CampaignNotFound,
     InvalidRequest,
@@ -161,7 +162,6 @@ class _Asked:
 class _Edit:
     after: Prize
     before: Prize | None
-    spent: Allowance | None = None
 
 
 def _write(
@@ -181,7 +181,7 @@ def _write(
         if after is before:
             return after, before
         action = _action(*by, after, before, ports.clock)
-        if done := ports.draws.put_prize(after, before, request, action, spent=edit.spent):
+        if done := ports.draws.put_prize(after, before, request, action):
             return done, before
     raise Unavailable("others edit it at the same time")
 
@@ -199,34 +199,62 @@ def _funded(
         raise _invalid("total", f"the units together are above {FEN_MAX} fen")
     if campaign.ends_at_ms <= packet.created_at_ms:
         raise CampaignEnded("the campaign is over")
-    spent = ports.four_eyes.spend(
-        operator,
-        campaign_subject(prize.campaign_id),
-        packet.terms.total_fen,
-        version=before.version if before else 0,
-        changes=_changes(prize, before),
-    )
-    wanted = asked.word, prize.campaign_id, prize.prize_id, str(count), str(prize.amount_fen)
-    packet_id = _fund(packet, asked.user_id, wanted, ports)
-    return _Edit(replace(prize, packets=(*prize.packets, (packet_id, count))), before, spent)
 
-
-def _fund(packet: Packet, user_id: str, wanted: tuple[str, ...], ports: PrizePorts) -> str:
-    """Fund the *wanted* packet once, or return the open one that an interrupted call left."""
-    while True:
-        digest = _digest("prize", *wanted)
-        packet_id = ports.funding.fund(
-            packet,
-            funding_of(packet),
-            Request(user_id, digest, digest),
-            funding_action(packet, ActionKind.PRIZE_FUNDED),
+    def spend() -> Allowance | None:
+        return ports.four_eyes.spend(
+            operator,
+            campaign_subject(prize.campaign_id),
+            packet.terms.total_fen,
+            version=before.version if before else 0,
+            changes=_changes(prize, before),
         )
+
+    wanted = asked.word, prize.campaign_id, prize.prize_id, str(count), str(prize.amount_fen)
+    packet_id = _fund(packet, asked.user_id, wanted, spend, ports)
+    return _Edit(replace(prize, packets=(*prize.packets, (packet_id, count))), before)
+
+
+def _fund(
+    packet: Packet,
+    user_id: str,
+    wanted: tuple[str, ...],
+    spend: Callable[[], Allowance | None],
+    ports: PrizePorts,
+) -> str:
+    """Fund the *wanted* packet once, or return the open one that an interrupted call left.
+
+    The transaction that moves the money spends the allowance, so ApprovalNeededError means that
+    nothing has moved, and a repeat spends nothing.
+    """
+    tries = _TRIES
+    while tries:
+        digest = _digest("prize", *wanted)
+        request = Request(user_id, digest, digest)
+        packet_id = ports.funding.find_sent(request)
+        if packet_id is None:
+            try:
+                packet_id = ports.funding.fund(
+                    packet,
+                    funding_of(packet),
+                    request,
+                    funding_action(packet, ActionKind.PRIZE_FUNDED),
+                    spend(),
+                )
+            except AllowanceMoved:
+                tries -= 1
+                continue
+            except ApprovalNeededError:
+                # A concurrent repeat may have spent the allowance for this same packet.
+                if ports.funding.find_sent(request):
+                    continue
+                raise
         if packet_id == packet.packet_id:
             return packet_id
         found = ports.packets.find_packet(packet_id)
         if found and found.status is PacketStatus.OPEN:
             return packet_id
         wanted = (*wanted, packet_id)
+    raise Unavailable("others move money to this campaign at the same time")
 
 
 def _packet_of(
