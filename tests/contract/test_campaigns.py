@@ -16,15 +16,9 @@ from redpacket.adapters.dynamo.deposits import DynamoDeposits
 from redpacket.adapters.dynamo.funding import DynamoFunding
 from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
+from redpacket.domain import errors
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.domain.claim import Quota
-from redpacket.domain.errors import (
-    CampaignEnded,
-    CampaignNotFound,
-    CampaignPaused,
-    InsufficientFunds,
-    RedPacketError,
-)
 from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
 from redpacket.domain.packet import Packet, Person, Rules
 from redpacket.ports.accounts import Request
@@ -212,7 +206,7 @@ def test_the_last_fen_of_a_budget_can_be_spent_and_no_more(office: Office) -> No
     office.fund(office.packet_of(campaign, 4_000))
     late = office.packet_of(campaign, 4)
 
-    with pytest.raises(InsufficientFunds, match="budget has 0 fen left"):
+    with pytest.raises(errors.InsufficientFunds, match="budget has 0 fen left"):
         office.fund(late)
 
     assert office.left_fen(campaign) == 0
@@ -224,7 +218,7 @@ def test_the_last_fen_of_a_budget_can_be_spent_and_no_more(office: Office) -> No
 def test_a_budget_does_not_replace_the_operators_money(office: Office) -> None:
     campaign = office.made(budget_fen=FUNDS_FEN * 2, budget_left_fen=FUNDS_FEN * 2)
 
-    with pytest.raises(InsufficientFunds, match="account"):
+    with pytest.raises(errors.InsufficientFunds, match="account"):
         office.fund(office.packet_of(campaign, FUNDS_FEN + 1))
 
     assert office.left_fen(campaign) == FUNDS_FEN * 2
@@ -233,15 +227,15 @@ def test_a_budget_does_not_replace_the_operators_money(office: Office) -> None:
 @pytest.mark.parametrize(
     ("changes", "refusal"),
     [
-        ({"status": CampaignStatus.OFF}, CampaignPaused),
-        ({"ends_at_ms": NOW_MS}, CampaignEnded),
-        ({"ends_at_ms": NOW_MS, "status": CampaignStatus.OFF}, CampaignEnded),
-        ({"status": CampaignStatus.OFF, "budget_left_fen": 0}, CampaignPaused),
+        ({"status": CampaignStatus.OFF}, errors.CampaignPaused),
+        ({"ends_at_ms": NOW_MS}, errors.CampaignEnded),
+        ({"ends_at_ms": NOW_MS, "status": CampaignStatus.OFF}, errors.CampaignEnded),
+        ({"status": CampaignStatus.OFF, "budget_left_fen": 0}, errors.CampaignPaused),
     ],
     ids=str,
 )
 def test_a_campaign_that_is_off_or_over_gives_nothing(
-    office: Office, changes: dict[str, Any], refusal: type[RedPacketError]
+    office: Office, changes: dict[str, Any], refusal: type[errors.RedPacketError]
 ) -> None:
     campaign = office.made(**changes)
     packet = office.packet_of(campaign)
@@ -265,7 +259,7 @@ def test_a_campaign_gives_until_its_last_millisecond(office: Office) -> None:
 def test_a_campaign_that_does_not_exist_gives_nothing(office: Office) -> None:
     never = a_campaign(campaign_id=f"{office.operator.user_id}-never")
 
-    with pytest.raises(CampaignNotFound):
+    with pytest.raises(errors.CampaignNotFound):
         office.fund(office.packet_of(never))
 
     assert office.balance_fen() == FUNDS_FEN

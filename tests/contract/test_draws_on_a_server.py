@@ -15,21 +15,9 @@ from redis.crc import key_slot
 from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.draws import RedisDraws
 from redpacket.adapters.redis.scripts import read_script
+from redpacket.domain import lottery
 from redpacket.domain.campaign import DrawRules, WhenSoldOut
 from redpacket.domain.errors import CacheAway, Unavailable
-from redpacket.domain.lottery import (
-    POINT_BITS,
-    DrawAsk,
-    DrawDay,
-    DrawStatus,
-    LotterySnapshot,
-    Player,
-    Prize,
-    PrizeKind,
-    PrizeStock,
-    choose,
-    draw_point,
-)
 from testing.builders import a_campaign
 from testing.servers import OperatorCache
 
@@ -42,23 +30,27 @@ def _now_ms() -> int:
     return int(time.time() * 1000)
 
 
-def _day() -> DrawDay:
-    return DrawDay("20270129", _now_ms() - HOUR_MS, _now_ms() + HOUR_MS)
+def _day() -> lottery.DrawDay:
+    return lottery.DrawDay("20270129", _now_ms() - HOUR_MS, _now_ms() + HOUR_MS)
 
 
-def _table(*prizes: Prize, **changes: object) -> LotterySnapshot:
+def _table(*prizes: lottery.Prize, **changes: object) -> lottery.LotterySnapshot:
     now_ms = _now_ms()
     window = {"starts_at_ms": now_ms - HOUR_MS // 2, "ends_at_ms": now_ms + 2 * HOUR_MS}
-    return LotterySnapshot(a_campaign(campaign_id="spring", **{**window, **changes}), prizes, 1)
+    return lottery.LotterySnapshot(
+        a_campaign(campaign_id="spring", **{**window, **changes}), prizes, 1
+    )
 
 
-def _prize(prize_id: str = "cup", weight: int = 1, total: int = 10, **changes: object) -> Prize:
-    prize = Prize("spring", prize_id, "杯子", PrizeKind.GOODS, weight, total)
+def _prize(
+    prize_id: str = "cup", weight: int = 1, total: int = 10, **changes: object
+) -> lottery.Prize:
+    prize = lottery.Prize("spring", prize_id, "杯子", lottery.PrizeKind.GOODS, weight, total)
     return replace(prize, **changes)  # type: ignore[arg-type]
 
 
-def _ask(day: DrawDay, user_id: str, draw_id: str, point: int = 0) -> DrawAsk:
-    return DrawAsk("spring", user_id, draw_id, day, point)
+def _ask(day: lottery.DrawDay, user_id: str, draw_id: str, point: int = 0) -> lottery.DrawAsk:
+    return lottery.DrawAsk("spring", user_id, draw_id, day, point)
 
 
 def _keys(cache: OperatorCache) -> list[str]:
@@ -73,7 +65,7 @@ def test_a_hundred_threads_win_ten_units_once_each(cache: OperatorCache) -> None
         asks = [_ask(day, f"user-{number}", f"draw-{number}") for number in range(100)]
         outcomes = list(pool.map(claim_cache.draw, asks))
 
-    won = [outcome for outcome in outcomes if outcome.status is DrawStatus.WON]
+    won = [outcome for outcome in outcomes if outcome.status is lottery.DrawStatus.WON]
     assert sorted(outcome.unit_no for outcome in won) == list(range(1, 11))
     assert sorted(outcome.day_no for outcome in won) == list(range(1, 11))
     assert Counter(outcome.status.value for outcome in outcomes) == {"won": 10, "missed": 90}
@@ -110,7 +102,7 @@ CRITICAL = {1: 6.635, 3: 11.345, 10: 23.209}
 DRAWS = 25_000
 
 
-def _drawn(cache: OperatorCache, day: DrawDay) -> Iterator[str]:
+def _drawn(cache: OperatorCache, day: lottery.DrawDay) -> Iterator[str]:
     """Make draws of users who draw once each, and yield the script's answers.
 
     The script itself runs, a thousand times in a call: the client would take most of the time.
@@ -127,7 +119,9 @@ def _drawn(cache: OperatorCache, day: DrawDay) -> Iterator[str]:
     names = [keys.draw_cache("spring"), keys.draw_day("spring", day.name)]
     names += [keys.draw_winners("spring")]
     for start in range(0, DRAWS, 1_000):
-        points = [draw_point(SEED, "spring", "ann", start + number) for number in range(1_000)]
+        points = [
+            lottery.draw_point(SEED, "spring", "ann", start + number) for number in range(1_000)
+        ]
         yield from cache.eval(many, 3, *names, day.starts_at_ms, day.ends_at_ms, *points)
 
 
@@ -173,12 +167,12 @@ def test_the_script_chooses_as_python_does_to_the_last_bit(cache: OperatorCache,
     total = sum(weights) + int(odds.partition("|")[2])
 
     # The points around every border between two prizes.
-    borders = [sum(weights[:no]) * 2**POINT_BITS // total for no in range(len(weights) + 1)]
+    borders = [sum(weights[:no]) * 2**lottery.POINT_BITS // total for no in range(len(weights) + 1)]
     near = {border + shift for border in borders for shift in (-2, -1, 0, 1, 2)}
-    points = sorted(point for point in near if 0 <= point < 2**POINT_BITS)
+    points = sorted(point for point in near if 0 <= point < 2**lottery.POINT_BITS)
 
     chosen = [claim_cache.draw(_ask(day, "ann", f"draw-{at}", at)).prize_id for at in points]
-    assert chosen == [choose(odds, point) for point in points]
+    assert chosen == [lottery.choose(odds, point) for point in points]
     assert set(filter(None, chosen)) == {prize.prize_id for prize in prizes}
 
 
@@ -206,8 +200,8 @@ def test_a_key_has_its_end_whatever_makes_it(cache: OperatorCache, first: str) -
     ask = _ask(day, "ann", "draw")
     table = _table(_prize(per_day=3))
     moves: dict[str, Callable[[], None]] = {
-        "load": lambda: claim_cache.load(table, day, [PrizeStock("cup", 1, (), 1)]),
-        "set_player": lambda: claim_cache.set_player(ask, Player(1)),
+        "load": lambda: claim_cache.load(table, day, [lottery.PrizeStock("cup", 1, (), 1)]),
+        "set_player": lambda: claim_cache.set_player(ask, lottery.Player(1)),
         "mark_winner": lambda: claim_cache.mark_winner(ask, "cup"),
         "undo": lambda: claim_cache.undo(ask, is_unit_free=True),
     }
@@ -238,7 +232,7 @@ def test_a_lottery_that_ended_long_ago_is_loaded_for_a_while(cache: OperatorCach
 
     claim_cache.load(_table(_prize(), starts_at_ms=1, ends_at_ms=2), day, [])
 
-    assert claim_cache.draw(_ask(day, "ann", "draw")).status is DrawStatus.CAMPAIGN_ENDED
+    assert claim_cache.draw(_ask(day, "ann", "draw")).status is lottery.DrawStatus.CAMPAIGN_ENDED
     assert 0 < cache.pttl(keys.draw_cache("spring")) <= 600_000
 
 
@@ -304,10 +298,10 @@ def test_a_table_of_hundreds_of_prizes_is_drawn_from(cache: OperatorCache) -> No
     claim_cache, day = RedisDraws(cache), _day()
     prizes = [_prize(f"prize-{number:03d}", 1_000_000, 1_000_000) for number in range(600)]
     table = _table(*prizes, when_sold_out=WhenSoldOut.MISS, miss_weight=10**12)
-    claim_cache.load(table, day, [PrizeStock(prize.prize_id, 999_999) for prize in prizes])
+    claim_cache.load(table, day, [lottery.PrizeStock(prize.prize_id, 999_999) for prize in prizes])
 
     outcome = claim_cache.draw(_ask(day, "ann", "draw", 0))
 
     assert (outcome.prize_id, outcome.unit_no) == ("prize-000", 1_000_000)
     assert claim_cache.draw(_ask(day, "bob", "next", 0)).prize_id == "prize-001"
-    assert claim_cache.draw(_ask(day, "cat", "last", 2**52 - 1)).status is DrawStatus.MISSED
+    assert claim_cache.draw(_ask(day, "cat", "last", 2**52 - 1)).status is lottery.DrawStatus.MISSED

@@ -10,22 +10,7 @@ from dataclasses import replace
 import pytest
 
 from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.domain.errors import (
-    IdempotencyKeyReused,
-    InvalidRequest,
-    InvariantViolated,
-    RateLimited,
-    WithdrawalLimitReached,
-)
-from redpacket.domain.gateway import (
-    BillKind,
-    Channel,
-    RefundFound,
-    RefundState,
-    TransferFound,
-    TransferState,
-    bill_day,
-)
+from redpacket.domain import errors, gateway
 from redpacket.domain.packet import PacketStatus
 from redpacket.domain.payments import PaymentRefund, PaymentReturn, ReturnReason, ReturnStatus
 from redpacket.domain.withdrawals import Stop, Withdrawal, WithdrawalStatus
@@ -39,7 +24,7 @@ from testing.in_memory_system import InMemorySystem
 from testing.payment_system import PaymentSystem
 from tests.contract.tables import KINDS, a_client
 
-WECHAT = Channel.WECHAT
+WECHAT = gateway.Channel.WECHAT
 
 
 @pytest.fixture(params=KINDS)
@@ -75,7 +60,7 @@ def test_a_payment_is_credited_once_and_its_line_is_kept(town: PaymentSystem, us
     assert credited == [True, False]
     assert (found.status, found.transaction_id) == ("paid", paid.transaction_id)
     assert town.balance_fen(user) == 100
-    lines = town.book.list_lines(WECHAT, bill_day(town.clock.now_ms()))
+    lines = town.book.list_lines(WECHAT, gateway.bill_day(town.clock.now_ms()))
     assert [line.amount_fen for line in lines if line.number == payment.number] == [100]
 
 
@@ -147,7 +132,7 @@ def test_what_was_credited_is_not_listed_either(town: PaymentSystem, user: str) 
     reason, status = ReturnReason.MISMATCHED, ReturnStatus.LISTED
     number, name = payment.number, paid.transaction_id
 
-    with pytest.raises(InvariantViolated):
+    with pytest.raises(errors.InvariantViolated):
         town.returns.put_return(PaymentReturn(number, name, 100, reason, WECHAT, 1, status), paid)
 
 
@@ -156,7 +141,7 @@ def test_what_was_credited_is_not_given_back(town: PaymentSystem, user: str) -> 
     (paid,) = town.gates_in[WECHAT].query(payment.number).transactions
     back = PaymentReturn(payment.number, paid.transaction_id, 100, ReturnReason.SECOND, WECHAT, 1)
 
-    with pytest.raises(InvariantViolated):
+    with pytest.raises(errors.InvariantViolated):
         town.returns.put_return(back, paid)
 
 
@@ -172,9 +157,9 @@ def test_a_return_ends_once(town: PaymentSystem, user: str) -> None:
     ended = [
         town.returns.end_return(
             returned,
-            RefundFound(
+            gateway.RefundFound(
                 returned.refund_no,
-                RefundState.SUCCEEDED,
+                gateway.RefundState.SUCCEEDED,
                 payment.number,
                 second.transaction_id,
                 100,
@@ -308,9 +293,9 @@ def test_the_payments_of_a_day_are_limited_by_a_condition(town: PaymentSystem, u
     town.limits = PaymentLimits(1)
     first = town.start(user, 100, "key")
 
-    with pytest.raises(RateLimited):
+    with pytest.raises(errors.RateLimited):
         town.start(user, 100, "other")
-    with pytest.raises(RateLimited):
+    with pytest.raises(errors.RateLimited):
         town.start_packet(packet)
 
     assert town.start(user, 100, "key").number == first.number
@@ -342,7 +327,7 @@ def test_what_waits_for_a_person_is_listed_newest_first(town: PaymentSystem, use
 
     assert [one.number for one in first + rest] == numbers[::-1]
     assert {one.status for one in first} == {ReturnStatus.LISTED}
-    with pytest.raises(InvalidRequest):
+    with pytest.raises(errors.InvalidRequest):
         town.lists.list_listed_returns("else", 2)
 
 
@@ -365,11 +350,11 @@ def test_a_key_that_comes_with_another_amount_is_refused(town: PaymentSystem, us
     town.system.deposit(user, 500)
     town.withdraw(user, 100, "key")
 
-    with pytest.raises(IdempotencyKeyReused):
+    with pytest.raises(errors.IdempotencyKeyReused):
         town.start(user, 101, "key")
-    with pytest.raises(IdempotencyKeyReused):
+    with pytest.raises(errors.IdempotencyKeyReused):
         town.withdraw(user, 101, "key")
-    with pytest.raises(IdempotencyKeyReused):
+    with pytest.raises(errors.IdempotencyKeyReused):
         town.withdrawals.find_held(_request(user, "key", "101"))
 
 
@@ -427,7 +412,7 @@ def test_a_withdrawal_is_held_with_all_that_its_request_needs(
 def test_the_limits_of_a_day_are_conditions(town: PaymentSystem, held: Withdrawal) -> None:
     request = Request(held.user_id, "other", "body")
     for limits in (WithdrawalLimits(1, 500), WithdrawalLimits(5, 199)):
-        with pytest.raises(WithdrawalLimitReached):
+        with pytest.raises(errors.WithdrawalLimitReached):
             town.withdrawals.hold(_again(town, held), request, limits)
 
     assert town.withdrawals.hold(_again(town, held), request, WithdrawalLimits(2, 200))
@@ -469,7 +454,7 @@ def test_what_is_stopped_is_not_leased_nor_called_again(
     assert not town.withdrawals.call_again(stopped, now_ms)
     assert not town.withdrawals.renumber(stopped, now_ms)
     town.withdrawals.await_confirmation(
-        stopped, TransferFound(TransferState.AWAITING_CONFIRMATION), now_ms
+        stopped, gateway.TransferFound(gateway.TransferState.AWAITING_CONFIRMATION), now_ms
     )
     assert town.find(held).status is WithdrawalStatus.CANCELLING
 
@@ -497,21 +482,25 @@ def test_money_comes_back_once(town: PaymentSystem, held: Withdrawal) -> None:
     assert back == [True, False]
     assert town.find(held).status is WithdrawalStatus.FAILED
     assert town.balance_fen(held.user_id) == 500
-    with pytest.raises(InvariantViolated):
-        town.withdrawals.post(seen, TransferFound(TransferState.SUCCEEDED, "bill"), now_ms)
+    with pytest.raises(errors.InvariantViolated):
+        town.withdrawals.post(
+            seen, gateway.TransferFound(gateway.TransferState.SUCCEEDED, "bill"), now_ms
+        )
 
 
 def test_a_bill_is_posted_once(town: PaymentSystem, held: Withdrawal) -> None:
     seen, now_ms = town.find(held), town.clock.now_ms()
-    found = TransferFound(TransferState.SUCCEEDED, "bill", decided_at_ms=now_ms)
+    found = gateway.TransferFound(gateway.TransferState.SUCCEEDED, "bill", decided_at_ms=now_ms)
 
     posted = [town.withdrawals.post(seen, found, now_ms) for _ in range(2)]
 
     assert posted == [True, False]
     assert not town.withdrawals.give_back(seen, is_cancelled=False, reason="", now_ms=now_ms)
     assert town.find(held).status is WithdrawalStatus.PAID
-    lines = town.book.list_lines(WECHAT, bill_day(now_ms))
-    assert [line.kind for line in lines if line.number == held.bill_no] == [BillKind.TRANSFER]
+    lines = town.book.list_lines(WECHAT, gateway.bill_day(now_ms))
+    assert [line.kind for line in lines if line.number == held.bill_no] == [
+        gateway.BillKind.TRANSFER
+    ]
 
 
 def test_a_new_number_drops_the_consent_and_keeps_the_lease(town: PaymentSystem, user: str) -> None:

@@ -10,32 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from redpacket.domain import errors, lottery
 from redpacket.domain.beacon import MARGIN_MS, BeaconChain, BeaconRound, CampaignBeacon
 from redpacket.domain.campaign import Campaign, CampaignPlan, CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.domain.checks.facts import Difference, LotteryFacts
-from redpacket.domain.errors import (
-    AttemptsExhausted,
-    CampaignEnded,
-    CampaignPaused,
-    DayNotStarted,
-    RateLimited,
-    RedPacketError,
-    Rejected,
-    Unavailable,
-)
-from redpacket.domain.lottery import (
-    NO_BEACON,
-    Draw,
-    DrawAsk,
-    DrawDay,
-    Prize,
-    PrizeKind,
-    choose,
-    day_named,
-    draw_day,
-    draw_id_of,
-    draw_point,
-)
 from redpacket.flows.beacon.fetch_rounds import fetch_rounds
 from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
 from redpacket.flows.campaigns.load_campaign import load_campaign
@@ -86,7 +64,7 @@ class DrawSchedule(Schedule):
     }
 
     attempts: list[Attempt] = field(default_factory=list)
-    told_to: dict[Attempt, Draw] = field(default_factory=dict)
+    told_to: dict[Attempt, lottery.Draw] = field(default_factory=dict)
 
     def run(self) -> list[Difference]:
         """Play the schedule to its end; return the broken invariants."""
@@ -100,7 +78,7 @@ class DrawSchedule(Schedule):
         system, pick = self.system, self.random.choice
         if pick((True, False)):
             # Midnight comes in the middle of the rush.
-            day = draw_day(a_campaign(), NOW_MS)
+            day = lottery.draw_day(a_campaign(), NOW_MS)
             system.clock.at_ms = day.ends_at_ms - self.random.randint(0, 8_000)
         now_ms = system.clock.now_ms()
         self.rules = DrawRules(
@@ -144,13 +122,13 @@ class DrawSchedule(Schedule):
             journal=process.journal,
         )
 
-    def _some_prize(self, prize_id: str) -> Prize:
+    def _some_prize(self, prize_id: str) -> lottery.Prize:
         pick = self.random.choice
         is_cash = pick((True, False))
         return a_prize(
             ID,
             prize_id,
-            kind=PrizeKind.PACKET if is_cash else PrizeKind.GOODS,
+            kind=lottery.PrizeKind.PACKET if is_cash else lottery.PrizeKind.GOODS,
             amount_fen=AMOUNT_FEN if is_cash else None,
             weight=pick((1, 10)),
             total=self.random.randint(1, 8),
@@ -182,9 +160,9 @@ class DrawSchedule(Schedule):
             for attempt in [attempt for attempt in self.attempts if attempt[0] == user_id]:
                 try:
                     draw(process, attempt)
-                except DayNotStarted:
+                except errors.DayNotStarted:
                     raise
-                except Rejected as refusal:
+                except errors.Rejected as refusal:
                     self.story.append(f"{user_id} is told {refusal.code}")
 
         return self.trying(play, times=self.random.randint(4, 8))
@@ -200,14 +178,14 @@ class DrawSchedule(Schedule):
             return  # who was told something is content
         system, tables = process, process.known_tables
         table = tables.recall(ID)
-        day = draw_day(table.campaign, system.clock.now_ms())
+        day = lottery.draw_day(table.campaign, system.clock.now_ms())
         user_id, key = attempt
         draw_no = system.draws.find_attempt(ID, user_id, key, day.name).draw_no
-        draw_id = draw_id_of(ID, user_id, day.name, draw_no)
+        draw_id = lottery.draw_id_of(ID, user_id, day.name, draw_no)
         round_no = self._round_no(day, table.campaign)
-        randomness = a_round(round_no).randomness if round_no else NO_BEACON
-        point = draw_point(tables.seed(ID, day.name), ID, user_id, draw_no, randomness)
-        outcome = system.draw_cache.draw(DrawAsk(ID, attempt[0], draw_id, day, point))
+        randomness = a_round(round_no).randomness if round_no else lottery.NO_BEACON
+        point = lottery.draw_point(tables.seed(ID, day.name), ID, user_id, draw_no, randomness)
+        outcome = system.draw_cache.draw(lottery.DrawAsk(ID, attempt[0], draw_id, day, point))
         if not outcome.odds:
             load_campaign(ID, draws=system.draws, claim_cache=system.draw_cache, clock=system.clock)
             return
@@ -215,7 +193,7 @@ class DrawSchedule(Schedule):
             return
         table = tables.recall(ID, outcome.table_version)
         prizes = {prize.prize_id: prize for prize in table.prizes}
-        draw = Draw(
+        draw = lottery.Draw(
             ID,
             attempt[0],
             draw_id,
@@ -256,7 +234,7 @@ class DrawSchedule(Schedule):
                 try:
                     edit(process)
                     process.load_campaign(ID)
-                except RedPacketError:
+                except errors.RedPacketError:
                     self.wait()
                 except Killed:
                     self.restart(process)
@@ -342,7 +320,7 @@ class DrawSchedule(Schedule):
         for attempt, draw in [] if self.is_naive else list(self.told_to.items()):
             try:
                 self._draw_in_the_end(attempt)
-            except Rejected as refusal:
+            except errors.Rejected as refusal:
                 self._complain("I10", attempt, str(draw), refusal.code)
                 continue
             if (again := self.told_to[attempt]) != draw:
@@ -355,7 +333,7 @@ class DrawSchedule(Schedule):
             for attempt in self.attempts:
                 try:
                     self._draw_in_the_end(attempt)
-                except Rejected as refusal:
+                except errors.Rejected as refusal:
                     self.story.append(f"{attempt} is told {refusal.code} in the end")
                     self.seen["refusals"] += 1
                     if is_wrong := self._is_wrong(attempt, refusal):
@@ -364,19 +342,19 @@ class DrawSchedule(Schedule):
                         self._complain("refusal", attempt, "the truth", refusal.code)
             self.system.pass_time(0 if is_last else BOUND_MS)
 
-    def _is_wrong(self, attempt: Attempt, refusal: Rejected) -> bool:
+    def _is_wrong(self, attempt: Attempt, refusal: errors.Rejected) -> bool:
         """Tell whether the ledger says otherwise."""
         system, campaign = self.system, self._campaign()
         now_ms = system.clock.now_ms()
         match refusal:
-            case RateLimited():
+            case errors.RateLimited():
                 return False
-            case CampaignPaused():
+            case errors.CampaignPaused():
                 return campaign.status is CampaignStatus.ON
-            case CampaignEnded():
+            case errors.CampaignEnded():
                 return now_ms < campaign.ends_at_ms - 2 * SKEW_MAX_MS
-            case AttemptsExhausted():
-                day = draw_day(campaign, now_ms)
+            case errors.AttemptsExhausted():
+                day = lottery.draw_day(campaign, now_ms)
                 if min(now_ms - day.starts_at_ms, day.ends_at_ms - now_ms) < 2 * SKEW_MAX_MS:
                     return False  # whose day it is depends on whose clock
                 count_max = campaign.rules.attempts_per_user_per_day
@@ -389,11 +367,11 @@ class DrawSchedule(Schedule):
         for _ in range(4):
             try:
                 self._draw(self.a_lambda(), attempt)
-            except DayNotStarted:
+            except errors.DayNotStarted:
                 self.seen["draws that waited for a round"] += 1
                 self.system.pass_time(MARGIN_MS + 2 * CHAIN.period_s * 1000)
                 self._fetch(self.a_lambda(), 0)
-            except Unavailable:
+            except errors.Unavailable:
                 # A round that is late, or another one who loads.
                 self.system.pass_time(2_000)
                 self._fetch(self.a_lambda(), 0)
@@ -445,26 +423,28 @@ class DrawSchedule(Schedule):
             if times > most[key]
         ]
 
-    def _unproved(self, draws: Iterable[Draw]) -> list[Difference]:
+    def _unproved(self, draws: Iterable[lottery.Draw]) -> list[Difference]:
         """Every draw follows from its day's seed."""
         draws, tables = list(draws), self.system.tables()
         self.seen["draws proved"] += len(draws)
         return [
             Difference("I5", draw.draw_id, "prize by its seed", str(true), str(said))
             for draw in draws
-            if (true := choose(draw.odds, self._point(draw, tables)))
+            if (true := lottery.choose(draw.odds, self._point(draw, tables)))
             != (said := draw.prize.prize_id if draw.prize else None)
         ]
 
-    def _point(self, draw: Draw, tables: CachedSnapshots) -> int:
+    def _point(self, draw: lottery.Draw, tables: CachedSnapshots) -> int:
         campaign = self._campaign()
-        day = day_named(campaign.timezone, draw.day)
+        day = lottery.day_named(campaign.timezone, draw.day)
         self.seen["draws by a round"] += draw.beacon_round is not None
         round_no = self._round_no(day, campaign)
-        randomness = a_round(round_no).randomness if round_no else NO_BEACON
-        return draw_point(tables.seed(ID, draw.day), ID, draw.user_id, draw.draw_no, randomness)
+        randomness = a_round(round_no).randomness if round_no else lottery.NO_BEACON
+        return lottery.draw_point(
+            tables.seed(ID, draw.day), ID, draw.user_id, draw.draw_no, randomness
+        )
 
     @staticmethod
-    def _round_no(day: DrawDay, campaign: CampaignPlan) -> int | None:
+    def _round_no(day: lottery.DrawDay, campaign: CampaignPlan) -> int | None:
         """Return the round that decides, whether anybody has it."""
         return campaign.beacon.round_of(day.starts_at_ms) if campaign.beacon else None

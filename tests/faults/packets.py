@@ -7,19 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from redpacket.domain import errors
 from redpacket.domain.campaign import CampaignStatus
 from redpacket.domain.checks.facts import Difference, Told
 from redpacket.domain.claim import Admission, Claim, Fate, ShareFate, ShareRef
-from redpacket.domain.errors import (
-    Busy,
-    InsufficientFunds,
-    PacketEmptied,
-    RateLimited,
-    RedPacketError,
-    Rejected,
-    SwitchedOff,
-    Unavailable,
-)
 from redpacket.domain.packet import (
     Opening,
     Packet,
@@ -158,10 +149,10 @@ class PacketSchedule(Schedule):
         was_sent = self._is_sent(order)
         try:
             packet = process.send_order(order)
-        except Rejected as refusal:
+        except errors.Rejected as refusal:
             self.seen["refused sends"] += 1
             # Only the sender spends their money, and they have enough; only a budget may be short.
-            is_short = isinstance(refusal, InsufficientFunds) and not order.campaign
+            is_short = isinstance(refusal, errors.InsufficientFunds) and not order.campaign
             if was_sent or is_short:
                 self._complain("I10", order.sender.user_id, "a packet", refusal.code)
             return
@@ -183,7 +174,7 @@ class PacketSchedule(Schedule):
             for packet in self.random.sample(self.packets, len(self.packets)):
                 try:
                     grab(process, packet, user_id)
-                except Rejected as refusal:
+                except errors.Rejected as refusal:
                     self.story.append(f"{user_id} is told {refusal.code}")
 
         return self.trying(take, times=self.random.randint(3, 8))
@@ -195,7 +186,7 @@ class PacketSchedule(Schedule):
         """
         for ends_at_ms in sorted(self._short_ends_ms()):
             self.sleep_ms(max(0, ends_at_ms - self._fast_ms - self.system.clock.now_ms()))
-            with suppress(RedPacketError):
+            with suppress(errors.RedPacketError):
                 self.process(wires=self.good_wires, skew_ms=self._fast_ms).sweep(50_000)
 
     def _first_wait_ms(self) -> int:
@@ -227,7 +218,7 @@ class PacketSchedule(Schedule):
                 asked, ends_at_ms = "open", claim.expires_at_ms
                 before = replace(self._known(packet, user_id), token_ends_at_ms=ends_at_ms)
                 claim = process.open(packet, user_id, claim.grab_token)
-        except Rejected as refusal:
+        except errors.Rejected as refusal:
             self.seen["refusals"] += 1
             after = self._known(packet, user_id)
             if is_wrong(refusal, packet, user_id, said, before, after):
@@ -289,7 +280,7 @@ class PacketSchedule(Schedule):
                 process = self.a_lambda()
                 try:
                     edit(process)
-                except RedPacketError:
+                except errors.RedPacketError:
                     self.wait()
                 except Killed:
                     self.restart(process)
@@ -381,9 +372,9 @@ class PacketSchedule(Schedule):
         """Where all is taken, each share has a fate or somebody who may still complete a claim."""
         try:
             self._grab(self.process(), packet, "somebody else")
-        except PacketEmptied:
+        except errors.PacketEmptied:
             pass
-        except RedPacketError:
+        except errors.RedPacketError:
             return  # not judged here, or by another rule
         else:
             return
@@ -417,7 +408,7 @@ class PacketSchedule(Schedule):
                         self.seen["pages of wrongly refused owners"] += 1
                         if process.read_record(packet, user_id).mine is None:
                             self._complain("I5", user_id, "their share on the page", "none")
-                except Rejected as refusal:
+                except errors.Rejected as refusal:
                     self.story.append(f"{user_id} is told {refusal.code} in the end")
         return found
 
@@ -426,9 +417,9 @@ class PacketSchedule(Schedule):
         for _ in range(8):
             try:
                 self._grab(process, packet, user_id)
-            except RateLimited as too_fast:
+            except errors.RateLimited as too_fast:
                 self.system.pass_time(1_000 * (too_fast.retry_after_s or 1))
-            except (Unavailable, SwitchedOff, Busy) as busy:
+            except (errors.Unavailable, errors.SwitchedOff, errors.Busy) as busy:
                 self.story.append(f"{user_id} meets {busy} in the end")
                 self.system.pass_time(1_000 * (busy.retry_after_s or 1))
             else:
@@ -457,12 +448,12 @@ class PacketSchedule(Schedule):
         self.found.append(Difference(rule, subject, "answer", expected, actual))
 
 
-class _Wrong(Rejected):
+class _Wrong(errors.Rejected):
     """A refusal that the ledger does not bear out."""
 
     code = "wrong"
 
-    def __init__(self, refusal: Rejected, *, is_owner: bool) -> None:
+    def __init__(self, refusal: errors.Rejected, *, is_owner: bool) -> None:
         super().__init__(str(refusal))
         self.refusal = refusal
         self.is_owner = is_owner

@@ -23,13 +23,7 @@ from redpacket.domain.packet import Packet
 from redpacket.domain.payments import PAYMENT_LIFE_MS, Payment, ReturnStatus, WhenLate
 from redpacket.domain.withdrawals import FUNCTION_MS, Withdrawal
 from redpacket.flows.payments.return_payment import note_refund
-from testing.fakes.gateway import (
-    SETTLING_MS,
-    FakeGateway,
-    FakePayees,
-    FakePaymentsIn,
-    FakePaymentsOut,
-)
+from testing.fakes import gateway
 from testing.payment_system import WECHAT, PaymentSystem
 from tests.faults.faulty import Killed, Wire
 from tests.faults.process import Process
@@ -103,9 +97,9 @@ class PaymentSchedule(Schedule):
     def prepare(self) -> None:
         """Set up a gateway that does what gateways do, and people with some money."""
         pick, chance = self.random.choice, self.random.random
-        self.gateway = FakeGateway(self.system.clock)
+        self.gateway = gateway.FakeGateway(self.system.clock)
         self.gateway.hides_for_ms = lambda: (
-            0 if chance() < 0.5 else self.random.randint(0, SETTLING_MS)
+            0 if chance() < 0.5 else self.random.randint(0, gateway.SETTLING_MS)
         )
         self.gateway.next_state = self._next_state
         self.gateway.ends_orders = pick((False, True))
@@ -115,7 +109,7 @@ class PaymentSchedule(Schedule):
         self.gateway.refusal = self._refuse
         self.details = pick(("scene", "confirm"))
         self.when_late = pick(list(WhenLate))
-        self.payees = FakePayees()
+        self.payees = gateway.FakePayees()
         self.payees.authorization_no = pick((None, "consent"))
         self.ids = PaymentSystem(self.system).ids
         self.users = [f"user-{number}" for number in range(self.random.randint(3, 5))]
@@ -155,8 +149,8 @@ class PaymentSchedule(Schedule):
 
     def _town_of(self, process: Process, stall: Callable[[], None]) -> PaymentSystem:
         dynamo = Dynamo(lambda: self.wires.dynamo, pause_s=self.wires.pause_s)
-        gate_in = FakePaymentsIn(self.gateway)
-        gate_out = FakePaymentsOut(self.gateway, self.details)
+        gate_in = gateway.FakePaymentsIn(self.gateway)
+        gate_out = gateway.FakePaymentsOut(self.gateway, self.details)
         town = PaymentSystem(
             process,
             dynamo=dynamo,

@@ -16,15 +16,9 @@ from typing import Any
 import redis
 from redis.exceptions import RedisClusterException
 
+from redpacket.domain import errors
 from redpacket.domain.checks.facts import Difference, Told
 from redpacket.domain.claim import Fate, ShareFate, ShareRef
-from redpacket.domain.errors import (
-    InvariantViolated,
-    PacketEmptied,
-    PacketExpired,
-    RedPacketError,
-    Unavailable,
-)
 from redpacket.domain.packet import Packet, PacketStatus, Person
 from redpacket.domain.split import share_amount_fen
 from redpacket.ports.packets import ClaimCache
@@ -132,14 +126,14 @@ class NaiveClaimCache:
                 return None
             self._client.hset(f"owners:{packet_id}", user_id, share_no)
         except (redis.RedisError, RedisClusterException) as error:
-            raise Unavailable("the cache does not answer") from error
+            raise errors.Unavailable("the cache does not answer") from error
         return share_no
 
     def grab(self, system: InMemorySystem, packet: Packet, user_id: str) -> bool:
         """Tell after the cache alone; the durable write follows, if it does."""
         share_no = self.take(packet, user_id)
         if share_no is None:
-            raise PacketEmptied("every share is taken")
+            raise errors.PacketEmptied("every share is taken")
         amount_fen = share_amount_fen(packet.terms, share_no)
         system.told.append(Told(packet.packet_id, user_id, share_no, amount_fen))
         share = ShareFate(
@@ -232,7 +226,7 @@ class Crowd:
         found += [
             f"{name}: {error}"
             for name, error in system.journal.errors
-            if isinstance(error, InvariantViolated)
+            if isinstance(error, errors.InvariantViolated)
         ]
         return found
 
@@ -281,16 +275,16 @@ class Crowd:
                 is_new = self.naive.grab(self.system, packet, user_id)
             else:
                 is_new = self.system.grab(packet, user_id).is_new
-        except Unavailable as unavailable:
+        except errors.Unavailable as unavailable:
             cause = unavailable.__cause__
             self.causes[type(cause).__name__ if cause else str(unavailable)] += 1
             return False
-        except (PacketEmptied, PacketExpired) as refusal:
+        except (errors.PacketEmptied, errors.PacketExpired) as refusal:
             if is_owner:
                 # They had been told an amount: this is a lie, and I5 finds it.
                 self.wrong.append(f"{user_id} has a share and is told {refusal.code}")
             return True
-        except RedPacketError as refusal:
+        except errors.RedPacketError as refusal:
             self.wrong.append(f"{user_id} met {refusal!r}")
             return True
         except Exception as error:  # noqa: BLE001 - would be a 500

@@ -30,18 +30,7 @@ from redpacket.flows.reconciliation.reconcile import ENDS_DIFFER, Reconciliation
 from testing.fakes import FakeDeliveries, FakeLimits, FakeSwitchCopy, FakeSwitchStore, Position
 from testing.fakes.tables import LateCopy
 from testing.in_memory_system import InMemorySystem
-from tests.faults.faulty import (
-    Faults,
-    FaultyClaimCache,
-    FaultyDraws,
-    FaultyDynamo,
-    FaultyLimits,
-    FaultyQuotas,
-    FaultySwitchCopy,
-    FaultySwitches,
-    Killed,
-    Wire,
-)
+from tests.faults import faulty
 from tests.faults.process import SKEW_MAX_MS, Process, SkewedClock, Wires
 from tests.faults.sqs import FaultySqs, Message
 
@@ -125,8 +114,8 @@ class Schedule:
     def __post_init__(self) -> None:
         """Put wires between the flows and the stand-ins."""
         self.random = random.Random(self.seed)
-        self.faults = Faults(self.random, self.random.choice(FAULT_RATES))
-        self.wire = Wire(self.faults, self._sleep_in_call, self.hang, self._leave_behind)
+        self.faults = faulty.Faults(self.random, self.random.choice(FAULT_RATES))
+        self.wire = faulty.Wire(self.faults, self._sleep_in_call, self.hang, self._leave_behind)
         # Who waits, until when: the first of them runs next.
         self._waiting: list[tuple[int, float, int, greenlet]] = []
         self._turns = itertools.count()
@@ -140,7 +129,7 @@ class Schedule:
         self.switches = FakeSwitchStore()
         self._limits, self._switch_copy = FakeLimits(system.clock), FakeSwitchCopy(system.clock)
         self.wires = self._wires(self.wire)
-        self.good_wires = self._wires(replace(self.wire, faults=Faults(self.random, 0.0)))
+        self.good_wires = self._wires(replace(self.wire, faults=faulty.Faults(self.random, 0.0)))
         self.groups = self.random.choice((1, 2, 3))
         self.lambdas = [self.process() for _ in range(3)]
 
@@ -220,7 +209,7 @@ class Schedule:
         day_count = self._day_count
         self.sleep_ms(duration_ms)
         if self._day_count != day_count:
-            raise Killed
+            raise faulty.Killed
 
     def _sleep_in_transaction(self, duration_ms: int) -> None:
         """Sleep while a transaction holds its items."""
@@ -243,17 +232,17 @@ class Schedule:
         clock = SkewedClock(self.system.clock, skew_ms, self._pause_ms)
         return Process(self.system, wires or self.wires, clock, group=group, groups=groups)
 
-    def _wires(self, wire: Wire) -> Wires:
+    def _wires(self, wire: faulty.Wire) -> Wires:
         system = self.system
         return Wires(
-            dynamo=FaultyDynamo(system.dynamo, wire),
+            dynamo=faulty.FaultyDynamo(system.dynamo, wire),
             sqs=self.sqs,
-            claim_cache=FaultyClaimCache(system.memory, wire),
-            draw_cache=FaultyDraws(system.lots, wire),
-            quotas=FaultyQuotas(system.reserved, wire),
-            limits=FaultyLimits(self._limits, wire),
-            switches=FaultySwitches(self.switches, wire),
-            switch_copy=FaultySwitchCopy(self._switch_copy, wire),
+            claim_cache=faulty.FaultyClaimCache(system.memory, wire),
+            draw_cache=faulty.FaultyDraws(system.lots, wire),
+            quotas=faulty.FaultyQuotas(system.reserved, wire),
+            limits=faulty.FaultyLimits(self._limits, wire),
+            switches=faulty.FaultySwitches(self.switches, wire),
+            switch_copy=faulty.FaultySwitchCopy(self._switch_copy, wire),
             pause_s=lambda _: self._sleep_in_call(self.random.randint(5, 200)),
         )
 
@@ -300,7 +289,7 @@ class Schedule:
                     self.found.append(Difference("alarm", "a client", "answer", "none", str(error)))
                 except RedPacketError:
                     self.wait()
-                except Killed:
+                except faulty.Killed:
                     self.restart(process)
                     self.wait()
 
@@ -317,7 +306,7 @@ class Schedule:
                     self.sleep_ms(self.random.randint(50, 500))
             except RedPacketError:
                 continue
-            except Killed:
+            except faulty.Killed:
                 process = self.process()
 
     def deliver(self, process: Process) -> bool:
@@ -339,7 +328,7 @@ class Schedule:
                 process = self.process(group, self.groups)
                 try:
                     process.sweep(self.random.choice(SWEEPS_MS))
-                except (RedPacketError, Killed):
+                except (RedPacketError, faulty.Killed):
                     continue
 
         return sweep
@@ -514,7 +503,7 @@ class Schedule:
         def survive() -> None:
             try:
                 do()
-            except Killed:
+            except faulty.Killed:
                 self.story.append(f"{getattr(do, '__name__', 'a client')} was killed")
 
         return survive

@@ -9,25 +9,10 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain.approvals import (
-    WINDOW_MS,
-    Allowance,
-    Approval,
-    ApprovalNeededError,
-    ApprovalStatus,
-    DepositAsked,
-)
+from redpacket.domain import approvals, errors
 from redpacket.domain.campaign import AudienceMode, meets
 from redpacket.domain.checks.outside import check_late_end, check_outside
 from redpacket.domain.clocks import CLOCKS_DIFFER_MS
-from redpacket.domain.errors import (
-    CampaignEnded,
-    CampaignNotStarted,
-    InvariantViolated,
-    NotInAudience,
-    Unavailable,
-    VersionConflict,
-)
 from redpacket.domain.gateway import (
     BillKind,
     Channel,
@@ -253,7 +238,7 @@ def test_a_refund_of_another_amount_ends_no_return(town: PaymentSystem) -> None:
     town.gates_in[WECHAT].refund(due.order)
     town.gateway.refunds[due.refund_no] = replace(town.gateway.refunds[due.refund_no], amount_fen=1)
 
-    with pytest.raises(InvariantViolated, match="1 fen"):
+    with pytest.raises(errors.InvariantViolated, match="1 fen"):
         note_refund(WECHAT, due.refund_no, ports=town.payments)
 
     assert town.returns.list_returns(payment.number)[0].status is ReturnStatus.DUE
@@ -305,7 +290,7 @@ def test_a_payment_of_another_amount_opens_no_packet(town: PaymentSystem) -> Non
     payment = town.start_packet(packet)
 
     assert _funding(payment, NOW_MS, town.payments)
-    with pytest.raises(InvariantViolated, match="costs"):
+    with pytest.raises(errors.InvariantViolated, match="costs"):
         _funding(replace(payment, amount_fen=payment.amount_fen - 1), NOW_MS, town.payments)
 
 
@@ -315,36 +300,38 @@ def test_a_payment_of_another_amount_opens_no_packet(town: PaymentSystem) -> Non
 def test_who_comes_second_rejects_no_approval(system: InMemorySystem) -> None:
     system.approval_fen = 1000
     process = system.process()
-    with pytest.raises(ApprovalNeededError) as needed:
+    with pytest.raises(approvals.ApprovalNeededError) as needed:
         process.deposit(a_person("user"), 2000, Request("ann", "key", "body"))
-    asked = DepositAsked("user", 2000, "key", "body")
+    asked = approvals.DepositAsked("user", 2000, "key", "body")
     approval_id = process.ask_approval(
         needed.value, an_operator("ann"), lambda _: asked, payee=a_person("user")
     ).approval_id
 
     def approve_by(name: str, error: Exception) -> None:
-        def apply(_: Approval) -> None:
+        def apply(_: approvals.Approval) -> None:
             raise error
 
         ports = DecidePorts(approvals=process.approvals, clock=system.clock, apply=apply)
         with pytest.raises(type(error)):
             approve(approval_id, an_operator(name), ports=ports)
 
-    approve_by("bob", Unavailable("the ledger does not answer"))
-    approve_by("cat", VersionConflict("it was applied meanwhile"))
+    approve_by("bob", errors.Unavailable("the ledger does not answer"))
+    approve_by("cat", errors.VersionConflict("it was applied meanwhile"))
 
     found = process.approvals.find_approval(approval_id)
     assert found
-    assert found.status is ApprovalStatus.APPROVED
+    assert found.status is approvals.ApprovalStatus.APPROVED
 
 
 def test_sums_of_five_minutes_are_kept_as_long_as_their_newest_one() -> None:
     begin_ms = NOW_MS // 300_000 * 300_000
-    allowance = Allowance("ann", "user:bob").spent(600, begin_ms).spent(400, begin_ms + 299_999)
+    allowance = (
+        approvals.Allowance("ann", "user:bob").spent(600, begin_ms).spent(400, begin_ms + 299_999)
+    )
 
     assert len(allowance.sums) == 1
-    assert allowance.sum_fen(begin_ms + 299_998 + WINDOW_MS) == 1000
-    assert allowance.sum_fen(begin_ms + 299_999 + WINDOW_MS) == 0
+    assert allowance.sum_fen(begin_ms + 299_998 + approvals.WINDOW_MS) == 1000
+    assert allowance.sum_fen(begin_ms + 299_999 + approvals.WINDOW_MS) == 0
 
 
 # ---- packets and proofs
@@ -414,7 +401,7 @@ def test_a_caller_gives_up_on_a_cache_that_is_always_behind(system: InMemorySyst
 
     for _ in range(3):
         loads.load(packet.packet_id, wanted)
-    with pytest.raises(Unavailable):
+    with pytest.raises(errors.Unavailable):
         loads.load(packet.packet_id, wanted)
 
 
@@ -425,16 +412,16 @@ def test_a_campaign_gives_from_its_first_millisecond_to_its_last() -> None:
     assert [is_giving(campaign, at_ms) for at_ms in times] == [False, True, True, False]
     check_is_giving(campaign, NOW_MS)
     check_is_giving(campaign, NOW_MS + 9)
-    with pytest.raises(CampaignNotStarted):
+    with pytest.raises(errors.CampaignNotStarted):
         check_is_giving(campaign, NOW_MS - 1)
-    with pytest.raises(CampaignEnded):
+    with pytest.raises(errors.CampaignEnded):
         check_is_giving(campaign, NOW_MS + 10)
 
 
 def test_a_campaign_that_has_packets_and_is_not_there_is_a_bug(system: InMemorySystem) -> None:
     campaigns = CachedCampaigns(system.campaigns, clock=system.clock, journal=system.journal)
 
-    with pytest.raises(InvariantViolated):
+    with pytest.raises(errors.InvariantViolated):
         campaigns.recall("gone")
 
 
@@ -446,7 +433,7 @@ def test_a_campaign_that_has_ended_tells_nobody_that_they_were_not_invited(
     attempt: Any = SimpleNamespace(is_member=False, denied_until_ms=0)
     ports: Any = SimpleNamespace(clock=system.clock)
 
-    with pytest.raises(NotInAudience):
+    with pytest.raises(errors.NotInAudience):
         check_audience(table, Person("ann"), attempt, ports)
     system.pass_time(1)
     check_audience(table, Person("ann"), attempt, ports)

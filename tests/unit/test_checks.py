@@ -7,19 +7,9 @@ from typing import Any
 
 import pytest
 
+from redpacket.domain.checks import packets
 from redpacket.domain.checks.facts import PacketFacts, Told
 from redpacket.domain.checks.ledger import check_bounds, check_conservation, check_entries
-from redpacket.domain.checks.packets import (
-    check_claim_counts,
-    check_fates,
-    check_once_per_user,
-    check_packet,
-    check_packet_exists,
-    check_packet_total,
-    check_settled_in_time,
-    check_takers,
-    check_told,
-)
 from redpacket.domain.claim import taker_of
 from redpacket.domain.closing import find_end
 from redpacket.domain.ledger import DEPOSITS, Entry, Transfer, TransferKind, entries
@@ -42,8 +32,8 @@ def _closed() -> PacketFacts:
 
 
 def test_a_packet_in_order_has_no_differences() -> None:
-    assert check_packet(FACTS) == []
-    assert check_packet(_closed()) == []
+    assert packets.check_packet(FACTS) == []
+    assert packets.check_packet(_closed()) == []
 
 
 def test_conservation_finds_a_planted_fen() -> None:
@@ -82,7 +72,7 @@ def test_a_packet_has_one_side_of_its_transfers_in_books() -> None:
 def test_more_than_the_total_that_left_a_packet_is_found() -> None:
     over = replace(SHARES[0], amount_fen=1001)
 
-    (found,) = check_packet_total(replace(FACTS, shares=[over]))
+    (found,) = packets.check_packet_total(replace(FACTS, shares=[over]))
 
     assert (found.rule, found.expected, found.actual) == ("I2", 1000, 1001)
 
@@ -90,9 +80,9 @@ def test_more_than_the_total_that_left_a_packet_is_found() -> None:
 def test_a_closed_packet_has_every_fate_and_every_claim_settled() -> None:
     closed = _closed()
 
-    missing = check_packet_total(replace(closed, shares=closed.shares[:3]))
+    missing = packets.check_packet_total(replace(closed, shares=closed.shares[:3]))
     unsettled = replace(closed.shares[0], settled_at_ms=None)
-    late = check_packet_total(replace(closed, shares=[unsettled, *closed.shares[1:]]))
+    late = packets.check_packet_total(replace(closed, shares=[unsettled, *closed.shares[1:]]))
 
     assert "shares with a fate once closed" in [found.what for found in missing]
     assert "unsettled claims once closed" in [found.what for found in late]
@@ -105,7 +95,7 @@ def test_sums_that_the_packet_row_does_not_have_are_found(field: str) -> None:
     changes: Any = {field: 1}
     end = replace(closed.packet.end, **changes)
 
-    (found,) = check_packet_total(replace(closed, packet=replace(closed.packet, end=end)))
+    (found,) = packets.check_packet_total(replace(closed, packet=replace(closed.packet, end=end)))
 
     assert "on the packet row" in found.what
 
@@ -115,28 +105,30 @@ def test_a_second_fate_and_a_wrong_amount_are_found() -> None:
     wrong = replace(FACTS, shares=[replace(SHARES[0], amount_fen=SHARES[0].amount_fen + 1)])
     beyond = replace(FACTS, shares=[replace(SHARES[0], share_no=5)])
 
-    assert [found.rule for found in check_fates(twice)] == ["I3"]
-    assert [found.rule for found in check_fates(wrong)] == ["I3"]
-    assert [found.rule for found in check_fates(beyond)] == ["I3"]
+    assert [found.rule for found in packets.check_fates(twice)] == ["I3"]
+    assert [found.rule for found in packets.check_fates(wrong)] == ["I3"]
+    assert [found.rule for found in packets.check_fates(beyond)] == ["I3"]
 
 
 def test_a_second_share_of_a_user_is_found() -> None:
-    (found,) = check_once_per_user(replace(FACTS, shares=[*SHARES, a_claim(PACKET, 3, "ann")]))
+    (found,) = packets.check_once_per_user(
+        replace(FACTS, shares=[*SHARES, a_claim(PACKET, 3, "ann")])
+    )
 
     assert (found.rule, found.actual) == ("I4", 2)
 
 
 def test_takers_rows_that_are_not_those_of_the_claims_are_found() -> None:
     anns, bobs = takers = [taker_of(share) for share in SHARES]
-    assert check_takers([*SHARES, a_refund(PACKET, 3)], takers) == []
+    assert packets.check_takers([*SHARES, a_refund(PACKET, 3)], takers) == []
     nobodys = replace(SHARES[0], taker=None)
 
     found = [
-        check_takers(SHARES, [anns]),
-        check_takers(SHARES[:1], takers),
-        check_takers(SHARES, [replace(anns, share_no=3), bobs]),
-        check_takers(SHARES, [anns, replace(bobs, amount_fen=1)]),
-        check_takers([nobodys], []),
+        packets.check_takers(SHARES, [anns]),
+        packets.check_takers(SHARES[:1], takers),
+        packets.check_takers(SHARES, [replace(anns, share_no=3), bobs]),
+        packets.check_takers(SHARES, [anns, replace(bobs, amount_fen=1)]),
+        packets.check_takers([nobodys], []),
     ]
 
     assert [[one.rule for one in each] for each in found] == [["I4"]] * 5
@@ -146,9 +138,9 @@ def test_takers_rows_that_are_not_those_of_the_claims_are_found() -> None:
 
 
 def test_a_share_of_no_packet_is_found() -> None:
-    assert check_packet_exists(SHARES, {PACKET.packet_id}) == []
+    assert packets.check_packet_exists(SHARES, {PACKET.packet_id}) == []
 
-    found = check_packet_exists(SHARES, set())
+    found = packets.check_packet_exists(SHARES, set())
 
     assert [one.rule for one in found] == ["I3", "I3"]
 
@@ -156,9 +148,9 @@ def test_a_share_of_no_packet_is_found() -> None:
 def test_a_user_who_was_told_something_else_is_found() -> None:
     truth = Told(PACKET.packet_id, "ann", 1, SHARES[0].amount_fen)
 
-    assert check_told(FACTS, [truth]) == []
+    assert packets.check_told(FACTS, [truth]) == []
     for lie in (Told(PACKET.packet_id, "ann", 1, 0), Told(PACKET.packet_id, "dan", 3, 5)):
-        assert [found.rule for found in check_told(FACTS, [truth, lie])] == ["I5"]
+        assert [found.rule for found in packets.check_told(FACTS, [truth, lie])] == ["I5"]
 
 
 def test_accounts_below_zero_and_odd_amounts_are_found() -> None:
@@ -172,8 +164,8 @@ def test_accounts_below_zero_and_odd_amounts_are_found() -> None:
 
 
 def test_what_is_late_is_found() -> None:
-    in_time = check_settled_in_time(FACTS, NOW_MS + 1000, bound_ms=5000)
-    late = check_settled_in_time(FACTS, PACKET.expires_at_ms + 5001, bound_ms=5000)
+    in_time = packets.check_settled_in_time(FACTS, NOW_MS + 1000, bound_ms=5000)
+    late = packets.check_settled_in_time(FACTS, PACKET.expires_at_ms + 5001, bound_ms=5000)
 
     assert in_time == []
     assert [found.what for found in late] == ["share 2 settled by", "closed by"]
@@ -182,11 +174,11 @@ def test_what_is_late_is_found() -> None:
 def test_a_claim_that_was_not_counted_is_found() -> None:
     facts = replace(FACTS, packet=replace(PACKET, rules=Rules(campaign_id="party")))
     counts = {("party", "ann"): 1, ("party", "bob"): 1}
-    assert check_claim_counts([facts], counts) == []
-    assert check_claim_counts([FACTS], {}) == []
+    assert packets.check_claim_counts([facts], counts) == []
+    assert packets.check_claim_counts([FACTS], {}) == []
 
-    (uncounted,) = check_claim_counts([facts], {("party", "ann"): 1})
-    (invented,) = check_claim_counts([facts], {**counts, ("party", "eve"): 1})
+    (uncounted,) = packets.check_claim_counts([facts], {("party", "ann"): 1})
+    (invented,) = packets.check_claim_counts([facts], {**counts, ("party", "eve"): 1})
 
     assert (uncounted.rule, uncounted.subject, uncounted.actual) == ("I9", "party bob", 0)
     assert (invented.subject, invented.expected) == ("party eve", 0)

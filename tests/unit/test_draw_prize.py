@@ -7,30 +7,15 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain import errors
+from redpacket.domain import errors, lottery
 from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules
-from redpacket.domain.lottery import (
-    SEED_BYTES,
-    DrawAsk,
-    DrawOutcome,
-    DrawStatus,
-    Player,
-    Prize,
-    PrizeKind,
-    choose,
-    day_seed,
-    draw_day,
-    draw_id_of,
-    draw_point,
-    unit_share,
-)
 from redpacket.ports.campaigns import Draws
 from testing.builders import NOW_MS, a_prize
 from testing.fakes import Away, FakeDrawCache
 from testing.in_memory_system import DAY_MS, InMemorySystem
 
 
-def loaded(system: InMemorySystem, *prizes: Prize, **changes: Any) -> dict[str, Any]:
+def loaded(system: InMemorySystem, *prizes: lottery.Prize, **changes: Any) -> dict[str, Any]:
     """Put a lottery that the cache knows; return what a replica of the cache has of it."""
     system.lottery(*prizes, **changes)
     system.load_campaign("gala")
@@ -43,16 +28,18 @@ def edit(system: InMemorySystem, campaign: Campaign, **changes: Any) -> Campaign
     return after
 
 
-def an_ask(system: InMemorySystem, user_id: str, key: str) -> DrawAsk:
+def an_ask(system: InMemorySystem, user_id: str, key: str) -> lottery.DrawAsk:
     table = system.tables().recall("gala")
-    day = draw_day(table.campaign, system.clock.now_ms())
+    day = lottery.draw_day(table.campaign, system.clock.now_ms())
     draw_no = system.draws.find_attempt("gala", user_id, key, day.name).draw_no
-    draw_id = draw_id_of("gala", user_id, day.name, draw_no)
+    draw_id = lottery.draw_id_of("gala", user_id, day.name, draw_no)
     seed = system.tables().seed("gala", day.name)
-    return DrawAsk("gala", user_id, draw_id, day, draw_point(seed, "gala", user_id, draw_no))
+    return lottery.DrawAsk(
+        "gala", user_id, draw_id, day, lottery.draw_point(seed, "gala", user_id, draw_no)
+    )
 
 
-def player(system: InMemorySystem, user_id: str) -> Player:
+def player(system: InMemorySystem, user_id: str) -> lottery.Player:
     return system.draws.find_player("gala", user_id, an_ask(system, user_id, "").day.name)
 
 
@@ -63,7 +50,7 @@ class Meddled:
         self._claim_cache = claim_cache
         self._before = before
 
-    def draw(self, ask: DrawAsk) -> DrawOutcome:
+    def draw(self, ask: lottery.DrawAsk) -> lottery.DrawOutcome:
         self._before()
         return self._claim_cache.draw(ask)
 
@@ -90,11 +77,11 @@ def test_no_key_wins_for_a_user_who_knows_the_seed(system: InMemorySystem) -> No
     # A review tried keys offline until one won such a prize: the point was a hash of the seed and
     # of an id that the client's key went into.
     system.lottery(a_prize("gala", "car", weight=1), miss_weight=ONE_IN - 1)
-    root = (40).to_bytes(SEED_BYTES, "big")  # with it the review's formula wins soon
+    root = (40).to_bytes(lottery.SEED_BYTES, "big")  # with it the review's formula wins soon
     row = system.dynamo.tables["campaigns"]["campaign#gala", "seed"]
     del row["sealed"]
     row["seed"] = {"S": root.hex()}
-    seed = day_seed(root, an_ask(system, "ann", "").day.name)
+    seed = lottery.day_seed(root, an_ask(system, "ann", "").day.name)
 
     def reviewed_point(key: str) -> int:
         draw_id = hashlib.sha256(f"gala\nann\n{key}".encode()).hexdigest()[:32]
@@ -105,8 +92,10 @@ def test_no_key_wins_for_a_user_who_knows_the_seed(system: InMemorySystem) -> No
     drawn = system.draw("gala", "ann", ground).draw
 
     assert drawn.prize is None
-    assert asked == {drawn.point} == {draw_point(seed, "gala", "ann", 1)}
-    assert system.draw("gala", "ann", "next").draw.point == draw_point(seed, "gala", "ann", 2)
+    assert asked == {drawn.point} == {lottery.draw_point(seed, "gala", "ann", 1)}
+    assert system.draw("gala", "ann", "next").draw.point == lottery.draw_point(
+        seed, "gala", "ann", 2
+    )
 
 
 @pytest.mark.parametrize(("weight", "odds"), [(10, "cup:10|0"), (0, "|1")])
@@ -132,8 +121,8 @@ def test_anybody_who_has_the_seed_can_compute_what_was_drawn(system: InMemorySys
 
     seed = system.tables().seed("gala", draws[0].day)
     for draw in draws:
-        assert draw.point == draw_point(seed, "gala", draw.user_id, 1)
-        assert choose(draw.odds, draw.point) == (draw.prize and draw.prize.prize_id)
+        assert draw.point == lottery.draw_point(seed, "gala", draw.user_id, 1)
+        assert lottery.choose(draw.odds, draw.point) == (draw.prize and draw.prize.prize_id)
     assert len({draw.prize and draw.prize.prize_id for draw in draws}) == 3
 
 
@@ -151,7 +140,7 @@ def test_the_same_key_always_gets_the_same_answer_and_uses_no_attempt(
 
     assert system.draw("gala", "ann", "key") == again == cold == first
     assert first.attempts_left == 0
-    assert player(system, "ann") == Player(1, 1, 0)
+    assert player(system, "ann") == lottery.Player(1, 1, 0)
     system.pass_time(DAY_MS)
     for _ in range(3):
         on_another_day = system.draw("gala", "ann", "key")
@@ -188,7 +177,7 @@ def test_a_campaign_that_does_not_give_refuses_and_uses_up_nothing(
     with pytest.raises(refusal):
         system.draw("gala", "ann", "key")
 
-    assert player(system, "ann") == Player()
+    assert player(system, "ann") == lottery.Player()
 
 
 def test_there_is_no_draw_of_no_campaign(system: InMemorySystem) -> None:
@@ -212,8 +201,8 @@ def test_who_has_drawn_is_told_so_after_the_end_though_the_cache_forgot(
 # ---------------------------------------------------------------- cash
 
 
-def some_cash(**changes: Any) -> Prize:
-    return a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=66, **changes)
+def some_cash(**changes: Any) -> lottery.Prize:
+    return a_prize("gala", "cash", kind=lottery.PrizeKind.PACKET, amount_fen=66, **changes)
 
 
 def a_cash_lottery(system: InMemorySystem, total: int = 3, **changes: Any) -> None:
@@ -229,7 +218,7 @@ def test_cash_is_queued_for_payout_at_once_and_paid_once(system: InMemorySystem)
     assert system.draw("gala", "ann", "key").draw == drawn
 
     assert drawn.prize
-    assert system.queue.refs == [unit_share(drawn.prize, 1)]
+    assert system.queue.refs == [lottery.unit_share(drawn.prize, 1)]
     system.settle([*system.queue.refs, *system.queue.refs])
     assert system.balance_fen("ann") == 66
     assert system.differences() == []
@@ -294,7 +283,7 @@ def test_cash_of_an_earlier_end_is_not_won_and_users_see_an_open_campaign(
 
     # The cache learns the new end and the refunded units from the ledger only.
     table = system.tables().recall("gala")
-    system.draw_cache.load(table, draw_day(table.campaign, system.clock.now_ms()), [])
+    system.draw_cache.load(table, lottery.draw_day(table.campaign, system.clock.now_ms()), [])
 
     assert [system.draw("gala", user, "key").draw.prize for user in ("ann", "bob")] == [None, None]
     assert system.balance_fen("operator") == 1000
@@ -311,11 +300,11 @@ def test_units_that_were_added_are_in_a_packet_of_their_own(system: InMemorySyst
 
     assert first.prize
     assert second.prize
-    refs = [unit_share(second.prize, no) for no in (1, 2, 3)]
+    refs = [lottery.unit_share(second.prize, no) for no in (1, 2, 3)]
     assert [ref.share_no for ref in refs] == [1, 1, 2]
     assert system.queue.refs == refs[:2]
     with pytest.raises(errors.InvariantViolated):
-        unit_share(second.prize, 4)
+        lottery.unit_share(second.prize, 4)
 
 
 # ---------------------------------------------------------------- the cache is behind or gone
@@ -517,7 +506,7 @@ def test_a_repeat_gets_an_answer_that_was_lost(system: InMemorySystem) -> None:
 def _die_before_midnight(system: InMemorySystem, user_id: str) -> None:
     """Let the cache decide an attempt right before midnight, and nothing more; then it strikes."""
     table = system.tables().recall("gala")
-    day = draw_day(table.campaign, system.clock.now_ms())
+    day = lottery.draw_day(table.campaign, system.clock.now_ms())
     system.clock.at_ms = day.ends_at_ms - 1_000
     system.draw_cache.draw(an_ask(system, user_id, "key"))
     system.pass_time(61_000)
@@ -531,14 +520,14 @@ def test_a_unit_whose_draw_died_before_midnight_is_offered_again(system: InMemor
     draws = [system.draw("gala", user_id, "key").draw for user_id in ("ann", "bob", "cat")]
 
     assert sorted(draw.unit_no for draw in draws) == [0, 1, 2]
-    assert player(system, "ann") == Player(1, 1, 0)
+    assert player(system, "ann") == lottery.Player(1, 1, 0)
     assert system.differences() == []
 
 
 def test_a_draw_that_was_durable_before_midnight_keeps_its_unit(system: InMemorySystem) -> None:
     campaign = system.lottery(a_prize("gala", total=2))
     system.load_campaign("gala")
-    system.clock.at_ms = draw_day(campaign, system.clock.now_ms()).ends_at_ms - 1_000
+    system.clock.at_ms = lottery.draw_day(campaign, system.clock.now_ms()).ends_at_ms - 1_000
     first = system.draw("gala", "ann", "key").draw
     system.pass_time(61_000)
 
@@ -563,7 +552,7 @@ def test_a_cache_that_is_away_after_a_draw_of_a_new_day_does_not_hide_it(
 def test_midnight_between_the_clock_and_the_cache_is_asked_again(system: InMemorySystem) -> None:
     campaign = system.lottery()
     system.load_campaign("gala")
-    day = draw_day(campaign, system.clock.now_ms())
+    day = lottery.draw_day(campaign, system.clock.now_ms())
     system.clock.at_ms = day.ends_at_ms - 1
     waiting = [1]
 
@@ -574,13 +563,13 @@ def test_midnight_between_the_clock_and_the_cache_is_asked_again(system: InMemor
 
     draw = system.draw("gala", "ann", "key").draw
 
-    assert draw.day == draw_day(campaign, day.ends_at_ms).name
+    assert draw.day == lottery.draw_day(campaign, day.ends_at_ms).name
 
 
 def test_a_clock_that_is_wrong_for_long_leaves_the_outcome_unknown(system: InMemorySystem) -> None:
     campaign = system.lottery()
     system.load_campaign("gala")
-    day = draw_day(campaign, system.clock.now_ms())
+    day = lottery.draw_day(campaign, system.clock.now_ms())
     tables = system.tables()
     ahead = InMemorySystem()
     ahead.clock.at_ms = day.ends_at_ms
@@ -618,7 +607,7 @@ def test_a_cache_that_missed_an_edit_is_updated_and_decides_again(system: InMemo
 
     assert (draw.prize, draw.odds) == (None, "|0")
     assert draw.table_version == system.tables().recall("gala").version
-    assert player(system, "bob") == Player(1, 0, 1)
+    assert player(system, "bob") == lottery.Player(1, 0, 1)
 
 
 def test_stock_that_was_taken_back_is_not_won_by_an_older_table(system: InMemorySystem) -> None:
@@ -640,7 +629,7 @@ def test_while_somebody_brings_up_the_cache_the_others_wait(system: InMemorySyst
     with pytest.raises(errors.Unavailable):
         system.draw("gala", "ann", "key")
 
-    assert player(system, "ann") == Player()
+    assert player(system, "ann") == lottery.Player()
     system.load_campaign("gala")
     assert system.draw("gala", "ann", "key").draw.unit_no
 
@@ -705,9 +694,9 @@ def test_an_outcome_that_contradicts_its_own_odds_is_rejected(system: InMemorySy
     system.lottery()
 
     class Lying:
-        def draw(self, ask: DrawAsk) -> DrawOutcome:
+        def draw(self, ask: lottery.DrawAsk) -> lottery.DrawOutcome:
             assert ask.draw_id
-            return DrawOutcome(DrawStatus.WON, "cup", 1, 0, 2, "pen:1|0")
+            return lottery.DrawOutcome(lottery.DrawStatus.WON, "cup", 1, 0, 2, "pen:1|0")
 
     system.draw_cache = Lying()  # type: ignore[assignment]
 

@@ -7,16 +7,10 @@ import dataclasses
 import pytest
 
 from redpacket.adapters.dynamo import keys
+from redpacket.domain import webhooks
 from redpacket.domain.errors import InvalidRequest, VersionConflict, WebhookNotFound
 from redpacket.domain.events import EventType
 from redpacket.domain.lottery import PrizeKind
-from redpacket.domain.webhooks import (
-    BOTH_SIGN_MS,
-    FAILURES_MAX,
-    GIVEN_UP_AFTER_MS,
-    PERSON_MS_MAX,
-    WEBHOOKS_MAX,
-)
 from testing.builders import a_campaign, a_prize
 from testing.event_system import FAILED, OK, EventSystem, FakeReceiver
 from testing.fakes import Away
@@ -248,7 +242,7 @@ def test_a_user_who_stays_unknown_is_null() -> None:
     receiver = events.receiver("shop", EventType.PACKET_CLAIMED)
     events.system.grab(events.system.send(count=2), "new")
     events.announce()
-    events.system.pass_time(PERSON_MS_MAX)
+    events.system.pass_time(webhooks.PERSON_MS_MAX)
 
     events.deliver()
 
@@ -304,7 +298,7 @@ def test_a_receiver_that_fails_is_left_alone_and_others_do_not_notice() -> None:
 
     assert len(live.seen) == 1 + 100 + 100 + 2
     # Each batch of the queue that began before the pause asked it.
-    assert dead.asked_count <= FAILURES_MAX * 10
+    assert dead.asked_count <= webhooks.FAILURES_MAX * 10
     assert events.process().find_webhook("dead").paused_until_ms > events.clock.now_ms()
     assert events.system.journal.events.count("webhook_paused") == 1
 
@@ -412,7 +406,7 @@ def test_what_waits_for_a_webhook_that_is_off_is_dead_after_a_day(
     off: tuple[EventSystem, FakeReceiver],
 ) -> None:
     events, _ = off
-    events.system.pass_time(GIVEN_UP_AFTER_MS)
+    events.system.pass_time(webhooks.GIVEN_UP_AFTER_MS)
 
     assert events.retry().dead_count == 5
     assert events.process().waiting_list.count("shop") == (0, 5)
@@ -459,8 +453,8 @@ def test_both_secrets_sign_for_a_day() -> None:
     now_ms = events.clock.now_ms()
 
     assert len(found.signing(now_ms)) == 2
-    assert len(found.signing(now_ms + BOTH_SIGN_MS)) == 1
-    assert found.signing(now_ms + BOTH_SIGN_MS)[0].until_ms is None
+    assert len(found.signing(now_ms + webhooks.BOTH_SIGN_MS)) == 1
+    assert found.signing(now_ms + webhooks.BOTH_SIGN_MS)[0].until_ms is None
 
 
 def test_of_two_edits_at_once_one_is_refused() -> None:
@@ -483,7 +477,7 @@ def test_what_is_wrong_with_an_edit_is_said() -> None:
     for act in (process.find_webhook, process.rotate_secret, process.test_webhook):
         with pytest.raises(WebhookNotFound):
             act("shop")
-    for number in range(WEBHOOKS_MAX):
+    for number in range(webhooks.WEBHOOKS_MAX):
         events.receiver(f"shop-{number}")
     with pytest.raises(InvalidRequest):
         process.put_webhook("more", "https://more.example", [EventType.DRAW_WON], is_on=True)

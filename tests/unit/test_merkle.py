@@ -7,27 +7,12 @@ import json
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.utils import (
-    decode_dss_signature,
-    encode_dss_signature,
-)
+from cryptography.hazmat.primitives.asymmetric import utils
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from local.places import ROOT
-from redpacket.domain.merkle import (
-    Node,
-    Peaks,
-    consistency_ranges,
-    hash_of,
-    inclusion_ranges,
-    is_consistent,
-    is_included,
-    leaf_hash,
-    node_hash,
-    nodes_of,
-    root_of,
-)
+from redpacket.domain import merkle
 from redpacket.domain.p256 import has_signed
 from redpacket.flows.log.extend_log import BATCH_MAX
 from testing.fakes.head_signer import FakeSigner
@@ -76,17 +61,17 @@ class Tree:
     """A tree as the log stores it: its nodes, and nothing else."""
 
     def __init__(self, leaves: list[bytes]) -> None:
-        self.nodes: dict[Node, bytes] = {}
-        self.peaks = Peaks()
+        self.nodes: dict[merkle.Node, bytes] = {}
+        self.peaks = merkle.Peaks()
         for number, leaf in enumerate(leaves):
-            self.nodes[0, number] = leaf_hash(leaf)
-            self.nodes.update(self.peaks.append(leaf_hash(leaf)))
+            self.nodes[0, number] = merkle.leaf_hash(leaf)
+            self.nodes.update(self.peaks.append(merkle.leaf_hash(leaf)))
 
     def inclusion(self, index: int, size: int) -> list[bytes]:
-        return [hash_of(each, self.nodes) for each in inclusion_ranges(index, size)]
+        return [merkle.hash_of(each, self.nodes) for each in merkle.inclusion_ranges(index, size)]
 
     def consistency(self, old: int, new: int) -> list[bytes]:
-        return [hash_of(each, self.nodes) for each in consistency_ranges(old, new)]
+        return [merkle.hash_of(each, self.nodes) for each in merkle.consistency_ranges(old, new)]
 
 
 LEAVES = [f"leaf {number}".encode() for number in range(SIZE_MAX)]
@@ -97,7 +82,7 @@ sizes = st.integers(1, SIZE_MAX)
 def test_roots_are_those_of_other_logs() -> None:
     leaves = [bytes.fromhex(each) for each in VECTORS["leaves_hex"]]
     for size in range(9):
-        assert root_of(map(leaf_hash, leaves[:size])).hex() == VECTORS["roots"][size]
+        assert merkle.root_of(map(merkle.leaf_hash, leaves[:size])).hex() == VECTORS["roots"][size]
         assert reference(leaves[:size]).hex() == VECTORS["roots"][size]
 
 
@@ -109,7 +94,7 @@ def test_a_tree_that_grew_has_the_root_and_the_nodes_of_one_that_was_made_at_onc
     tree = Tree(LEAVES[:size])
 
     assert tree.peaks.root == reference(LEAVES[:size])
-    assert hash_of((0, size), TREE.nodes) == tree.peaks.root
+    assert merkle.hash_of((0, size), TREE.nodes) == tree.peaks.root
     assert set(tree.nodes) <= set(TREE.nodes)
     assert set(tree.nodes) == {
         (level, number) for level in range(7) for number in range(size >> level)
@@ -123,20 +108,20 @@ def test_an_inclusion_proof_is_that_of_the_rfc_and_proves_nothing_else(data: st.
     index = data.draw(st.integers(0, size - 1))
     other = data.draw(st.integers(0, SIZE_MAX - 1))
     path, root = TREE.inclusion(index, size), reference(LEAVES[:size])
-    leaf = leaf_hash(LEAVES[index])
+    leaf = merkle.leaf_hash(LEAVES[index])
 
     assert path == audit_path(index, LEAVES[:size])
-    assert is_included(leaf, index, size, path, root)
+    assert merkle.is_included(leaf, index, size, path, root)
     if other != index:
-        assert not is_included(leaf_hash(LEAVES[other]), index, size, path, root)
-        assert not is_included(leaf, other, size, path, root)
-    assert not is_included(leaf, index, size, path[1:], root) or not path
-    assert not is_included(leaf, index, size, [*path, root], root)
-    assert not is_included(leaf, index, size, path, leaf_hash(b"another root"))
+        assert not merkle.is_included(merkle.leaf_hash(LEAVES[other]), index, size, path, root)
+        assert not merkle.is_included(leaf, other, size, path, root)
+    assert not merkle.is_included(leaf, index, size, path[1:], root) or not path
+    assert not merkle.is_included(leaf, index, size, [*path, root], root)
+    assert not merkle.is_included(leaf, index, size, path, merkle.leaf_hash(b"another root"))
     if path:
         turned = data.draw(st.integers(0, len(path) - 1))
         forged = [bytes(32) if place == turned else each for place, each in enumerate(path)]
-        assert not is_included(leaf, index, size, forged, root)
+        assert not merkle.is_included(leaf, index, size, forged, root)
 
 
 @settings(deadline=None)
@@ -151,34 +136,37 @@ def test_a_consistency_proof_is_that_of_the_rfc_and_proves_nothing_else(
     rewritten = [b"rewritten", *LEAVES[1:new]]
 
     assert path == consistency(old, LEAVES[:new])
-    assert is_consistent(old, new, path, *roots)
-    assert is_consistent(0, new, [], reference([]), roots[1])
-    assert not is_consistent(old, new, path, roots[0], reference(rewritten))
+    assert merkle.is_consistent(old, new, path, *roots)
+    assert merkle.is_consistent(0, new, [], reference([]), roots[1])
+    assert not merkle.is_consistent(old, new, path, roots[0], reference(rewritten))
     forged = Tree(rewritten).consistency(old, new)
-    assert not is_consistent(old, new, forged, roots[0], reference(rewritten))
-    assert not is_consistent(old, new, [*path, bytes(32)], *roots)
-    assert not is_consistent(new + 1, new, path, *roots)
+    assert not merkle.is_consistent(old, new, forged, roots[0], reference(rewritten))
+    assert not merkle.is_consistent(old, new, [*path, bytes(32)], *roots)
+    assert not merkle.is_consistent(new + 1, new, path, *roots)
     if path:
-        assert not is_consistent(old, new, path[:-1], *roots)
-        assert not is_consistent(old, new, [], *roots)
+        assert not merkle.is_consistent(old, new, path[:-1], *roots)
+        assert not merkle.is_consistent(old, new, [], *roots)
 
 
 def test_no_leaf_is_taken_for_a_node() -> None:
-    left, right = leaf_hash(b"a"), leaf_hash(b"b")
+    left, right = merkle.leaf_hash(b"a"), merkle.leaf_hash(b"b")
 
-    assert leaf_hash(left + right) != node_hash(left, right)
+    assert merkle.leaf_hash(left + right) != merkle.node_hash(left, right)
 
 
 def test_a_proof_reads_few_rows_of_a_large_log() -> None:
     size = 2**31 - 1
-    ranges = [*inclusion_ranges(size // 3, size), *consistency_ranges(size // 3, size)]
+    ranges = [
+        *merkle.inclusion_ranges(size // 3, size),
+        *merkle.consistency_ranges(size // 3, size),
+    ]
 
-    assert len([node for each in ranges for node in nodes_of(each)]) <= 4 * 31
+    assert len([node for each in ranges for node in merkle.nodes_of(each)]) <= 4 * 31
 
 
 def test_a_batch_fits_into_one_transaction() -> None:
     for size in (0, 1, 7, 2**31 - BATCH_MAX, 2**31 - BATCH_MAX - 1, 2**30 - 5):
-        peaks = Peaks(size, [bytes(32)] * size.bit_count())
+        peaks = merkle.Peaks(size, [bytes(32)] * size.bit_count())
         nodes = [node for _ in range(BATCH_MAX) for node in peaks.append(bytes(32))]
 
         # Each entry with its commitment's row, the nodes, and the end of the log.
@@ -193,14 +181,14 @@ def test_a_batch_fits_into_one_transaction() -> None:
 def test_a_signature_of_a_library_is_verified_and_no_other(message: bytes, secret: int) -> None:
     signer = FakeSigner(secret)
     signature, key = signer.sign(message), signer.public_key()
-    r, s = decode_dss_signature(signature)
+    r, s = utils.decode_dss_signature(signature)
     order = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
     assert has_signed(key, message, signature)
     assert not has_signed(key, message + b"!", signature)
     assert not has_signed(FakeSigner(secret + 1).public_key(), message, signature)
     for forged in ((r, s + 1), (0, s), (r, 0), (r + order, s), (r, s + order), (s, r)):
-        assert not has_signed(key, message, encode_dss_signature(*forged))
+        assert not has_signed(key, message, utils.encode_dss_signature(*forged))
 
 
 NO_DER = (

@@ -7,18 +7,9 @@ import pytest
 
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.funding import DynamoFunding
-from redpacket.domain import errors
+from redpacket.domain import errors, payments
 from redpacket.domain.gateway import Channel, Merchant, Notice, NoticeKind, PayMethod
 from redpacket.domain.packet import PacketStatus
-from redpacket.domain.payments import (
-    PAYMENT_LIFE_MS,
-    Payment,
-    PaymentStatus,
-    ReturnReason,
-    ReturnStatus,
-    WhenLate,
-    mismatches,
-)
 from redpacket.flows.packets.send_packet import SendOrder
 from redpacket.flows.payments.return_payment import collect_owed, note_refund
 from redpacket.flows.payments.start_payment import PaymentAsk, start_payment
@@ -35,12 +26,12 @@ WECHAT = Channel.WECHAT
 
 def test_a_payment_is_credited_once_however_often_it_is_told(town: PaymentSystem) -> None:
     payment = town.start()
-    assert town.confirm(payment).status is PaymentStatus.PENDING
+    assert town.confirm(payment).status is payments.PaymentStatus.PENDING
     assert town.balance_fen() == 0
     town.gateway.pay(payment.number)
 
     for _ in range(4):
-        assert town.confirm(payment).status is PaymentStatus.PAID
+        assert town.confirm(payment).status is payments.PaymentStatus.PAID
 
     assert town.balance_fen() == 100
     assert town.differences() == []
@@ -80,7 +71,7 @@ def test_a_second_transaction_of_a_number_goes_back(town: PaymentSystem) -> None
     (listed,) = town.returns.list_returns(payment.number)
     town.sweep()
 
-    assert listed.reason is ReturnReason.SECOND
+    assert listed.reason is payments.ReturnReason.SECOND
     assert town.balance_fen() == 100
     assert [line.amount_fen for line in town.gateway.refunds.values()] == [100]
     assert town.differences(bound_ms=0) == []
@@ -95,7 +86,7 @@ def test_a_transaction_that_a_callback_invents_is_not_asked_for_twice(town: Paym
     town.confirm(payment, stolen.transaction_id)
 
     assert town.returns.list_returns(payment.number) == []
-    assert town.confirm(other).status is PaymentStatus.PAID
+    assert town.confirm(other).status is payments.PaymentStatus.PAID
     assert town.differences() == []
 
 
@@ -113,10 +104,10 @@ def test_a_transaction_that_is_not_what_was_ordered_is_listed_and_not_credited(
     )
 
     town.confirm(payment)
-    town.sweep_after(PAYMENT_LIFE_MS + 60_000)
+    town.sweep_after(payments.PAYMENT_LIFE_MS + 60_000)
 
     (listed,) = town.returns.list_returns(payment.number)
-    assert listed.reason is ReturnReason.MISMATCHED
+    assert listed.reason is payments.ReturnReason.MISMATCHED
     assert town.balance_fen() == 0
     assert town.gateway.refunds == {}
     assert [name for name, _ in town.system.journal.errors][:1] == ["payment_mismatched"]
@@ -133,15 +124,15 @@ def test_anybody_may_pay_a_native_order(town: PaymentSystem) -> None:
 
 def test_what_is_not_paid_is_closed_at_the_gateway_first(town: PaymentSystem) -> None:
     payment = town.start()
-    town.system.pass_time(PAYMENT_LIFE_MS)
+    town.system.pass_time(payments.PAYMENT_LIFE_MS)
 
     first = town.confirm(payment)
     is_closed_there = town.gateway.orders[payment.number].is_closed
     second = town.confirm(payment)
 
-    assert first.status is PaymentStatus.PENDING
+    assert first.status is payments.PaymentStatus.PENDING
     assert is_closed_there
-    assert second.status is PaymentStatus.CLOSED
+    assert second.status is payments.PaymentStatus.CLOSED
 
 
 def test_an_order_that_may_still_be_made_is_not_closed(town: PaymentSystem) -> None:
@@ -149,14 +140,14 @@ def test_an_order_that_may_still_be_made_is_not_closed(town: PaymentSystem) -> N
     town.gateway.is_away = True
     payment = town.start()
     town.gateway.is_away = False
-    town.system.pass_time(PAYMENT_LIFE_MS)
+    town.system.pass_time(payments.PAYMENT_LIFE_MS)
 
     early = town.confirm(payment)
     town.system.pass_time(10 * 60_000)
     late = town.confirm(payment)
 
-    assert early.status is PaymentStatus.PENDING
-    assert late.status is PaymentStatus.CLOSED
+    assert early.status is payments.PaymentStatus.PENDING
+    assert late.status is payments.PaymentStatus.CLOSED
 
 
 def test_a_callback_about_a_refund_of_ours_ends_it(town: PaymentSystem) -> None:
@@ -169,14 +160,14 @@ def test_a_callback_about_a_refund_of_ours_ends_it(town: PaymentSystem) -> None:
         note_refund(WECHAT, due.refund_no, ports=town.payments)
 
     (done,) = town.returns.list_returns(payment.number)
-    assert done.status is ReturnStatus.DONE
+    assert done.status is payments.ReturnStatus.DONE
     assert town.balance_fen() == 100
     assert town.differences(bound_ms=0) == []
 
 
-@pytest.mark.parametrize("when_late", list(WhenLate))
+@pytest.mark.parametrize("when_late", list(payments.WhenLate))
 def test_a_payment_after_closing_is_credited_unless_the_setting_says_that_it_goes_back(
-    town: PaymentSystem, when_late: WhenLate
+    town: PaymentSystem, when_late: payments.WhenLate
 ) -> None:
     town.when_late = when_late
     payment = _closed(town)
@@ -184,19 +175,19 @@ def test_a_payment_after_closing_is_credited_unless_the_setting_says_that_it_goe
 
     town.sweep_after(3_600_000)
 
-    refunded_fen = 100 if when_late is WhenLate.REFUND else 0
+    refunded_fen = 100 if when_late is payments.WhenLate.REFUND else 0
     found = town.paid(payment)
     assert (town.balance_fen(), found.refunded_fen) == (100 - refunded_fen, refunded_fen)
-    assert (found.shown_status is PaymentStatus.REFUNDED) == (refunded_fen > 0)
+    assert (found.shown_status is payments.PaymentStatus.REFUNDED) == (refunded_fen > 0)
     assert town.differences(bound_ms=0) == []
 
 
-def _closed(town: PaymentSystem) -> Payment:
+def _closed(town: PaymentSystem) -> payments.Payment:
     payment = town.start()
-    town.system.pass_time(PAYMENT_LIFE_MS)
+    town.system.pass_time(payments.PAYMENT_LIFE_MS)
     for _ in range(2):
         payment = town.confirm(payment)
-    assert payment.status is PaymentStatus.CLOSED
+    assert payment.status is payments.PaymentStatus.CLOSED
     return payment
 
 
@@ -231,7 +222,7 @@ def test_a_refund_outside_takes_what_the_user_has_and_the_rest_is_owed(town: Pay
     found = town.paid(payment)
     assert town.balance_fen() == 0
     assert town.system.ledger.balance_fen("receivable:user") == -60
-    assert found.shown_status is PaymentStatus.REFUNDED
+    assert found.shown_status is payments.PaymentStatus.REFUNDED
     assert packet.terms.total_fen == 60
     assert town.differences() == []
 
@@ -257,7 +248,7 @@ def test_a_refund_in_parts_is_taken_part_by_part_up_to_what_came_in(town: Paymen
 
     found = town.paid(payment)
     assert found.refunded_fen == 60
-    assert found.shown_status is PaymentStatus.PAID
+    assert found.shown_status is payments.PaymentStatus.PAID
     assert town.differences() == []
     with pytest.raises(errors.InvariantViolated):
         town.refund(payment, 41)
@@ -322,7 +313,7 @@ def test_an_unpaid_packet_is_cancelled_after_15_minutes_and_later_money_goes_to_
     packet = town.send_unpaid(total_fen=1000, count=4)
     payment = town.start_packet(packet)
 
-    town.sweep_after(PAYMENT_LIFE_MS)
+    town.sweep_after(payments.PAYMENT_LIFE_MS)
     with pytest.raises(errors.PacketExpired):
         town.system.grab(packet, "user-1")
     assert town.system.ledger_state().open_counts == {"user:sender": 0}
@@ -342,7 +333,7 @@ def test_a_packet_is_cancelled_only_after_its_payment_was_asked_for(
     """A payment that was made in the last moment wins."""
     packet = town.send_unpaid()
     town.gateway.pay(town.start_packet(packet).number)
-    town.system.pass_time(PAYMENT_LIFE_MS)
+    town.system.pass_time(payments.PAYMENT_LIFE_MS)
 
     if is_sweep:
         town.sweep()
@@ -470,7 +461,7 @@ def test_what_was_ordered_is_compared_in_every_field(town: PaymentSystem) -> Non
     merchant = town.gates_in[WECHAT].merchant
 
     def named(**changes: object) -> list[str]:
-        return mismatches(payment, replace(paid, **changes), merchant)  # type: ignore[arg-type]
+        return payments.mismatches(payment, replace(paid, **changes), merchant)  # type: ignore[arg-type]
 
     assert named() == []
     assert named(amount_fen=101) == ["amount_fen"]
@@ -495,7 +486,7 @@ def test_unpaid_packets_count_as_open(town: PaymentSystem) -> None:
 
     with pytest.raises(errors.RateLimited):
         town.send_unpaid()
-    town.sweep_after(PAYMENT_LIFE_MS)
+    town.sweep_after(payments.PAYMENT_LIFE_MS)
 
     assert town.send_unpaid().status is PacketStatus.UNPAID
 

@@ -8,15 +8,8 @@ import pytest
 from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import CampaignNotFound, ProofNotReady, Unavailable
 from redpacket.domain.lottery import Draw, chain_commitment, draw_day, find_day
+from redpacket.flows.campaigns import read_draws
 from redpacket.flows.campaigns.cached_snapshots import KEPT_MS
-from redpacket.flows.campaigns.read_draws import (
-    PAGE_SIZE,
-    REVEAL_AFTER_MS,
-    DrawProof,
-    WatchedLottery,
-    list_draws,
-    watch_lottery,
-)
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.fakes import Away
 from testing.in_memory_system import DAY_MS, InMemorySystem
@@ -29,12 +22,12 @@ def campaign(system: InMemorySystem) -> Campaign:
     return system.lottery(a_prize("gala", total=100, per_day=2))
 
 
-def watch(system: InMemorySystem) -> WatchedLottery:
+def watch(system: InMemorySystem) -> read_draws.WatchedLottery:
     ports = {"campaigns": system.campaigns, "draws": system.draws, "clock": system.clock}
-    return watch_lottery("gala", **ports)  # type: ignore[arg-type]
+    return read_draws.watch_lottery("gala", **ports)  # type: ignore[arg-type]
 
 
-def proof(system: InMemorySystem, day: str = TODAY) -> DrawProof:
+def proof(system: InMemorySystem, day: str = TODAY) -> read_draws.DrawProof:
     return system.process().read_draw_proof("gala", day)
 
 
@@ -79,7 +72,7 @@ def test_nothing_is_watched_or_listed_of_no_campaign(system: InMemorySystem) -> 
     with pytest.raises(CampaignNotFound):
         watch(system)
     with pytest.raises(CampaignNotFound):
-        list_draws("gala", "ann", None, draws=system.draws, tables=system.tables())
+        read_draws.list_draws("gala", "ann", None, draws=system.draws, tables=system.tables())
 
 
 def test_what_is_known_is_good_for_some_seconds_and_longer_while_the_ledger_is_away(
@@ -106,19 +99,21 @@ def test_what_is_known_is_good_for_some_seconds_and_longer_while_the_ledger_is_a
 def test_draws_come_in_pages_newest_first(system: InMemorySystem) -> None:
     system.lottery(a_prize("gala", total=100, per_day=2))
     drawn: list[Draw] = []
-    for number in range(PAGE_SIZE + 2):
+    for number in range(read_draws.PAGE_SIZE + 2):
         system.pass_time(1)
         drawn.insert(0, system.draw("gala", "ann", f"key-{number}").draw)
     system.draw("gala", "bob", "key")
 
     def page(cursor: str | None) -> Any:
-        return list_draws("gala", "ann", cursor, draws=system.draws, tables=system.tables())
+        return read_draws.list_draws(
+            "gala", "ann", cursor, draws=system.draws, tables=system.tables()
+        )
 
     first = page(None)
     second = page(first.next)
 
     assert [*first.items, *second.items] == drawn
-    assert len(first.items) == PAGE_SIZE
+    assert len(first.items) == read_draws.PAGE_SIZE
     assert second.next is None
     assert page("unknown") == first
 
@@ -128,7 +123,7 @@ def test_a_days_seed_is_secret_today_and_then_what_its_commitment_promised(
 ) -> None:
     shown = system.lotteries().recall("gala")
     # Until no clock says that it is today.
-    system.clock.at_ms = draw_day(campaign, NOW_MS).ends_at_ms + REVEAL_AFTER_MS - 1
+    system.clock.at_ms = draw_day(campaign, NOW_MS).ends_at_ms + read_draws.REVEAL_AFTER_MS - 1
     with pytest.raises(ProofNotReady):
         proof(system)
     system.clock.at_ms += 1

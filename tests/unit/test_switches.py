@@ -15,17 +15,8 @@ from redpacket.flows.guards.cached_switches import KEPT_MS, CachedSwitches
 from redpacket.flows.guards.turn_switch import turn_switch
 from redpacket.flows.packets.delay_claims import delay_claims
 from redpacket.flows.packets.repair import requeue_claims
+from testing import fakes
 from testing.builders import NOW_MS
-from testing.fakes import (
-    Away,
-    FakeClock,
-    FakeDeliveries,
-    FakeDynamo,
-    FakeJournal,
-    FakeQueue,
-    FakeSwitchCopy,
-    FakeSwitchStore,
-)
 from testing.in_memory_system import LIFE_MS, InMemorySystem
 
 
@@ -33,14 +24,14 @@ from testing.in_memory_system import LIFE_MS, InMemorySystem
 class ClaimPorts:
     """A store, its copy, and processes that ask."""
 
-    clock: FakeClock = field(default_factory=FakeClock)
-    journal: FakeJournal = field(default_factory=FakeJournal)
-    store: FakeSwitchStore = field(default_factory=FakeSwitchStore)
-    deliveries: FakeDeliveries = field(default_factory=FakeDeliveries)
-    dynamo: FakeDynamo = field(default_factory=FakeDynamo)
+    clock: fakes.FakeClock = field(default_factory=fakes.FakeClock)
+    journal: fakes.FakeJournal = field(default_factory=fakes.FakeJournal)
+    store: fakes.FakeSwitchStore = field(default_factory=fakes.FakeSwitchStore)
+    deliveries: fakes.FakeDeliveries = field(default_factory=fakes.FakeDeliveries)
+    dynamo: fakes.FakeDynamo = field(default_factory=fakes.FakeDynamo)
 
     def __post_init__(self) -> None:
-        self.copy = FakeSwitchCopy(self.clock)
+        self.copy = fakes.FakeSwitchCopy(self.clock)
 
     def process(self, *, has_cache: bool = True) -> CachedSwitches:
         return CachedSwitches(
@@ -227,7 +218,7 @@ def test_deliveries_that_could_not_be_stopped_are_stopped_by_a_repeat(ports: Cla
 
 
 def test_of_two_operators_at_once_the_deliveries_follow_the_row(ports: ClaimPorts) -> None:
-    class Interrupted(FakeDeliveries):
+    class Interrupted(fakes.FakeDeliveries):
         def turn(self, *, is_on: bool) -> None:
             super().turn(is_on=is_on)
             if len(self.turned) == 1:
@@ -250,7 +241,7 @@ def test_an_unknown_switch_is_not_found() -> None:
 
 
 def test_claims_that_arrive_while_payouts_are_off_are_queued_again_once_each() -> None:
-    payouts, journal = FakeQueue(), FakeJournal()
+    payouts, journal = fakes.FakeQueue(), fakes.FakeJournal()
     first, second = ShareRef("p" * 22, 1), ShareRef("p" * 22, 2)
 
     failed = delay_claims([first, second, first], payouts=payouts, journal=journal)
@@ -262,7 +253,7 @@ def test_claims_that_arrive_while_payouts_are_off_are_queued_again_once_each() -
 
 def test_claims_that_can_not_be_queued_again_are_not_acknowledged() -> None:
     with pytest.raises(Unavailable):
-        delay_claims([ShareRef("p" * 22, 1)], payouts=Away(), journal=FakeJournal())
+        delay_claims([ShareRef("p" * 22, 1)], payouts=fakes.Away(), journal=fakes.FakeJournal())
 
 
 def test_while_payouts_are_off_the_sweep_queues_nothing_again(system: InMemorySystem) -> None:

@@ -5,17 +5,8 @@ from datetime import time
 
 import pytest
 
-from redpacket.domain import errors
+from redpacket.domain import errors, gateway
 from redpacket.domain.clocks import CLOCKS_DIFFER_MS
-from redpacket.domain.gateway import (
-    Channel,
-    Notice,
-    NoticeKind,
-    Refusal,
-    TransferFound,
-    TransferOrder,
-    TransferState,
-)
 from redpacket.domain.withdrawals import (
     FUNCTION_MS,
     GIVEN_UP_AFTER_MS,
@@ -35,7 +26,7 @@ from redpacket.ports.withdrawals import Payee, WithdrawalLimits
 from testing.fakes.gateway import SETTLING_MS, FakePaymentsOut, an_account
 from testing.payment_system import FEN_MAX, PaymentSystem
 
-WECHAT = Channel.WECHAT
+WECHAT = gateway.Channel.WECHAT
 SAFE_MS = LEASE_MS + FUNCTION_MS + CLOCKS_DIFFER_MS + SETTLING_MS
 
 
@@ -139,7 +130,7 @@ def test_an_account_that_took_anothers_place_waits_a_day(town: PaymentSystem) ->
 
 
 def test_a_channel_that_is_not_set_up_is_refused(town: PaymentSystem) -> None:
-    ask = WithdrawalAsk("user", 100, Channel.HOST, Request("user", "k", "b"))
+    ask = WithdrawalAsk("user", 100, gateway.Channel.HOST, Request("user", "k", "b"))
 
     with pytest.raises(errors.ChannelUnavailable):
         withdraw(ask, payees=town.payees, ports=town.transfers, payments=town.payments)
@@ -170,7 +161,7 @@ def test_a_call_that_times_out_after_paying_is_repeated_with_its_number(
     gate = town.gates_out[WECHAT]
     transfer = gate.transfer
 
-    def pays_and_times_out(order: TransferOrder) -> TransferFound:
+    def pays_and_times_out(order: gateway.TransferOrder) -> gateway.TransferFound:
         transfer(order)
         raise errors.Unavailable("no answer")
 
@@ -324,7 +315,7 @@ def _called_without_answer(town: PaymentSystem) -> Withdrawal:
     answers = iter([False])
 
     class Losing(FakePaymentsOut):
-        def transfer(self, order: TransferOrder) -> TransferFound:
+        def transfer(self, order: gateway.TransferOrder) -> gateway.TransferFound:
             found = super().transfer(order)
             if next(answers, True):
                 return found
@@ -334,7 +325,9 @@ def _called_without_answer(town: PaymentSystem) -> Withdrawal:
     return town.called(300)
 
 
-def _refused_when_repeated(town: PaymentSystem, refusal: Refusal = Refusal.OTHER) -> Withdrawal:
+def _refused_when_repeated(
+    town: PaymentSystem, refusal: gateway.Refusal = gateway.Refusal.OTHER
+) -> Withdrawal:
     """Lose the answer about a bill that no query sees yet, and refuse its repeat."""
     town.gateway.hides_for_ms = lambda: SETTLING_MS - 10_000
     withdrawal = _called_without_answer(town)
@@ -351,7 +344,7 @@ def test_a_bill_whose_repeat_was_refused_is_cancelled_at_the_gateway_before_its_
     waiting: PaymentSystem, consent: str | None
 ) -> None:
     waiting.payees.authorization_no = consent
-    refusal = Refusal.NOT_AUTHORIZED if consent else Refusal.OTHER
+    refusal = gateway.Refusal.NOT_AUTHORIZED if consent else gateway.Refusal.OTHER
     withdrawal = _refused_when_repeated(waiting, refusal)
     waiting.gateway.transfers[withdrawal.bill_no].state = "awaiting_confirmation"
     waiting.gateway.next_state = _cancels
@@ -364,8 +357,8 @@ def test_a_bill_whose_repeat_was_refused_is_cancelled_at_the_gateway_before_its_
     assert waiting.differences(bound_ms=0) == []
 
 
-def _cancels(state: TransferState) -> TransferState:
-    return TransferState.CANCELLED if state is TransferState.CANCELLING else state
+def _cancels(state: gateway.TransferState) -> gateway.TransferState:
+    return gateway.TransferState.CANCELLED if state is gateway.TransferState.CANCELLING else state
 
 
 def test_a_refusal_keeps_nobody_from_cancelling(waiting: PaymentSystem) -> None:
@@ -399,7 +392,7 @@ def test_what_was_refused_is_given_up_as_well(waiting: PaymentSystem) -> None:
     late = waiting.find(withdrawal)
     with pytest.raises(errors.NotCancellable):
         waiting.cancel(withdrawal)
-    waiting.gateway.next_state = lambda _: TransferState.FAILED
+    waiting.gateway.next_state = lambda _: gateway.TransferState.FAILED
     waiting.sweep_after(60_000)
 
     assert (early.stop, late.stop) == (Stop.REFUSED, Stop.EXPIRED)
@@ -417,7 +410,7 @@ def test_a_transfer_that_its_gateway_leaves_under_way_is_followed_to_its_end(
         town.sweep_after(1_800_000)
     seen = town.find(withdrawal)
 
-    town.gateway.next_state = lambda _: TransferState.SUCCEEDED
+    town.gateway.next_state = lambda _: gateway.TransferState.SUCCEEDED
     town.sweep_after(1_800_000)
 
     assert (seen.status, seen.stop) == (WithdrawalStatus.PROCESSING, None)
@@ -429,9 +422,9 @@ def test_a_confirmation_is_followed_at_once_though_the_lease_still_runs(
     waiting: PaymentSystem,
 ) -> None:
     withdrawal = waiting.called(300)
-    waiting.gateway.next_state = lambda _: TransferState.SUCCEEDED
+    waiting.gateway.next_state = lambda _: gateway.TransferState.SUCCEEDED
 
-    waiting.follow(Notice(NoticeKind.TRANSFER, "1", withdrawal.bill_no))
+    waiting.follow(gateway.Notice(gateway.NoticeKind.TRANSFER, "1", withdrawal.bill_no))
 
     assert waiting.find(withdrawal).status is WithdrawalStatus.PAID
     assert waiting.differences(bound_ms=0) == []
@@ -441,7 +434,7 @@ def test_a_transfer_that_was_confirmed_and_is_under_way_is_processing(
     waiting: PaymentSystem,
 ) -> None:
     withdrawal = waiting.called(300)
-    waiting.gateway.next_state = lambda _: TransferState.PROCESSING
+    waiting.gateway.next_state = lambda _: gateway.TransferState.PROCESSING
 
     waiting.sweep_after(LEASE_MS)
 
@@ -449,7 +442,7 @@ def test_a_transfer_that_was_confirmed_and_is_under_way_is_processing(
 
 
 def test_a_failed_transfer_comes_back(town: PaymentSystem) -> None:
-    town.gateway.next_state = lambda _: TransferState.FAILED
+    town.gateway.next_state = lambda _: gateway.TransferState.FAILED
     withdrawal = town.called(300)
     town.sweep_after(LEASE_MS)
 
@@ -461,7 +454,7 @@ def test_a_failed_transfer_comes_back(town: PaymentSystem) -> None:
 
 
 def test_a_refusal_is_confirmed_by_a_query_before_money_comes_back(town: PaymentSystem) -> None:
-    town.gateway.refusal = lambda _: Refusal.OTHER
+    town.gateway.refusal = lambda _: gateway.Refusal.OTHER
     withdrawal = town.called(300)
     refused = town.find(withdrawal)
 
@@ -476,7 +469,7 @@ def test_a_refusal_is_confirmed_by_a_query_before_money_comes_back(town: Payment
 
 
 def test_a_refusal_that_passes_is_repeated_with_the_same_number(town: PaymentSystem) -> None:
-    refusals = [Refusal.THROTTLED, Refusal.OUT_OF_FUNDS]
+    refusals = [gateway.Refusal.THROTTLED, gateway.Refusal.OUT_OF_FUNDS]
     town.gateway.refusal = lambda _: refusals.pop() if refusals else None
     withdrawal = town.withdraw("user", 300)
 
@@ -493,7 +486,9 @@ def test_a_withdrawn_consent_leads_to_a_new_number_once_the_first_can_not_be_mad
     town: PaymentSystem,
 ) -> None:
     town.payees.authorization_no = "consent"
-    town.gateway.refusal = lambda order: Refusal.NOT_AUTHORIZED if order.authorization_no else None
+    town.gateway.refusal = lambda order: (
+        gateway.Refusal.NOT_AUTHORIZED if order.authorization_no else None
+    )
     withdrawal = town.called(300)
 
     town.sweep_after(60_000)
@@ -512,8 +507,8 @@ def test_a_withdrawn_consent_leads_to_a_new_number_once_the_first_can_not_be_mad
 
 def test_a_bill_over_another_amount_is_neither_posted_nor_given_back(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 300)
-    found = TransferFound(TransferState.SUCCEEDED, amount_fen=299)
-    stranger = TransferFound(TransferState.FAILED, payee_hash="hash-stranger")
+    found = gateway.TransferFound(gateway.TransferState.SUCCEEDED, amount_fen=299)
+    stranger = gateway.TransferFound(gateway.TransferState.FAILED, payee_hash="hash-stranger")
 
     for other in (found, stranger):
         with pytest.raises(errors.InvariantViolated):
@@ -526,7 +521,7 @@ def test_what_is_given_back_can_not_be_posted(town: PaymentSystem) -> None:
     town.cancel(withdrawal)
 
     with pytest.raises(errors.InvariantViolated):
-        town.withdrawals.post(seen, TransferFound(TransferState.SUCCEEDED, "b"), 1)
+        town.withdrawals.post(seen, gateway.TransferFound(gateway.TransferState.SUCCEEDED, "b"), 1)
 
     assert town.balance_fen() == 1000
 
@@ -534,7 +529,7 @@ def test_what_is_given_back_can_not_be_posted(town: PaymentSystem) -> None:
 def test_whatever_stopped_a_bill_it_is_over_only_after_all_calls(town: PaymentSystem) -> None:
     leased_until_ms = town.clock.now_ms()
     called = town.withdraw("user", 300)
-    missing = TransferFound(TransferState.NOT_FOUND)
+    missing = gateway.TransferFound(gateway.TransferState.NOT_FOUND)
     over_ms = leased_until_ms + FUNCTION_MS + CLOCKS_DIFFER_MS + SETTLING_MS
     verdicts = {
         Stop.CANCELLED: Verdict.RETURN_CANCELLED,

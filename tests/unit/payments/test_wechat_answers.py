@@ -13,17 +13,9 @@ from redpacket.adapters.payments.wechat import OrderSettings, TransferSettings, 
 from redpacket.adapters.payments.wechat_authorizations import WeChatAuthorizations
 from redpacket.adapters.payments.wechat_bills import BillReader
 from redpacket.adapters.payments.wechat_client import Answer, WeChatClient, WeChatMerchant
+from redpacket.domain import gateway
 from redpacket.domain.authorization import AuthorizationState
 from redpacket.domain.errors import Unavailable
-from redpacket.domain.gateway import (
-    OrderState,
-    PaymentOrder,
-    PayMethod,
-    RefundState,
-    Refusal,
-    TransferOrder,
-    TransferState,
-)
 
 MERCHANT = WeChatMerchant("1900000001", "wx1", "5157", "PUB_KEY_ID_1", "", "", "", "")
 ACCOUNTS = Accounts(AccountKeys({"1": bytes(64)}, bytes(32)), "wechat/wx1")
@@ -101,19 +93,19 @@ def _out(status: int, body: Mapping[str, Any]) -> WeChatOut:
 
 def _transfer(status: int, body: Mapping[str, Any]) -> Any:
     out = _out(status, body)
-    order = TransferOrder("bill1", 100, ACCOUNTS.seal("o1"), None, out.details())
+    order = gateway.TransferOrder("bill1", 100, ACCOUNTS.seal("o1"), None, out.details())
     return out.transfer(order)
 
 
 def _order(status: int, body: Mapping[str, Any]) -> Any:
-    order = PaymentOrder("order1", 100, PayMethod.NATIVE, None, NOW_MS)
+    order = gateway.PaymentOrder("order1", 100, gateway.PayMethod.NATIVE, None, NOW_MS)
     return _in(status, body).order(order)
 
 
 def test_the_true_answers_are_read() -> None:
-    assert _in(200, PAID).query("order1").state is OrderState.PAID
-    assert _in(200, REFUNDED).query_refund("refund1").state is RefundState.SUCCEEDED
-    assert _out(200, TRANSFERRED).query("bill1").state is TransferState.SUCCEEDED
+    assert _in(200, PAID).query("order1").state is gateway.OrderState.PAID
+    assert _in(200, REFUNDED).query_refund("refund1").state is gateway.RefundState.SUCCEEDED
+    assert _out(200, TRANSFERRED).query("bill1").state is gateway.TransferState.SUCCEEDED
 
 
 Ask = Callable[[int, Mapping[str, Any]], Any]
@@ -192,22 +184,26 @@ def test_a_refusal_without_a_known_reason_is_an_unknown_outcome(status: int) -> 
 @pytest.mark.parametrize(
     ("code", "refusal"),
     [
-        ("FREQUENCY_LIMITED", Refusal.THROTTLED),
-        ("NOT_ENOUGH", Refusal.OUT_OF_FUNDS),
-        ("USER_NOT_AUTHORIZED", Refusal.NOT_AUTHORIZED),
-        ("PARAM_ERROR", Refusal.OTHER),
+        ("FREQUENCY_LIMITED", gateway.Refusal.THROTTLED),
+        ("NOT_ENOUGH", gateway.Refusal.OUT_OF_FUNDS),
+        ("USER_NOT_AUTHORIZED", gateway.Refusal.NOT_AUTHORIZED),
+        ("PARAM_ERROR", gateway.Refusal.OTHER),
     ],
 )
-def test_a_refusal_with_a_known_reason_tells_it(code: str, refusal: Refusal) -> None:
+def test_a_refusal_with_a_known_reason_tells_it(code: str, refusal: gateway.Refusal) -> None:
     found = _transfer(400, {"code": code, "message": "words for people"})
 
-    assert (found.state, found.refusal, found.reason) == (TransferState.REFUSED, refusal, code)
+    assert (found.state, found.refusal, found.reason) == (
+        gateway.TransferState.REFUSED,
+        refusal,
+        code,
+    )
 
 
 def test_a_number_that_is_carried_out_already_is_under_way() -> None:
     found = _transfer(400, {"code": "ALREADY_EXISTS"})
 
-    assert found.state is TransferState.PROCESSING
+    assert found.state is gateway.TransferState.PROCESSING
 
 
 @pytest.mark.parametrize("code", ["ORDERPAID", "ORDER_CLOSED", "OUT_TRADE_NO_USED"])
@@ -218,7 +214,7 @@ def test_an_order_that_takes_no_payment_has_nothing_to_pay_with(code: str) -> No
 def test_a_refund_that_the_bank_sent_back_is_not_over() -> None:
     body = REFUNDED | {"status": "ABNORMAL"}
 
-    assert _in(200, body).query_refund("refund1").state is RefundState.PROCESSING
+    assert _in(200, body).query_refund("refund1").state is gateway.RefundState.PROCESSING
 
 
 def test_a_code_is_only_ever_a_code() -> None:
