@@ -19,13 +19,13 @@ export class Poll {
     this.#options = options;
   }
 
-  /** Calls after *delayMs*, at once by default. */
+  /** Calls after *delayMs*, at once by default, also where a loop is waiting. */
   start(delayMs = 0): void {
-    if (this.#isRunning) return;
+    const wasRunning = this.#isRunning;
     this.#isRunning = true;
-    document.addEventListener("visibilitychange", this.#onVisible);
+    if (!wasRunning) document.addEventListener("visibilitychange", this.#onVisible);
     if (delayMs === 0) void this.now();
-    else this.#wait(delayMs);
+    else if (!wasRunning) this.#wait(delayMs);
   }
 
   stop(): void {

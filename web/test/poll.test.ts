@@ -82,3 +82,16 @@ test("a loop that is stopped during a call stays stopped", async (context) => {
 
   assert.equal(calls.count, 1);
 });
+
+test("who starts a loop that waits is not kept waiting", async (context) => {
+  const { poll, calls } = scene(context, { failed: () => undefined });
+  poll.start();
+  await pass(context, 600);
+  assert.equal(calls.count, 1);
+
+  poll.start();
+  poll.start(400);
+  assert.equal(calls.count, 2);
+  await pass(context, 1400);
+  assert.equal(calls.count, 2, "one loop goes on");
+});

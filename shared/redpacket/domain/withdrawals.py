@@ -179,7 +179,8 @@ def judge(withdrawal: Withdrawal, found: TransferFound, now_ms: int, settling_ms
 def settled_after_ms(withdrawal: Withdrawal, settling_ms: int) -> int:
     """Return the time from which NOT_FOUND means that no bill of this number will exist.
 
-    A stalled worker may call until its function is killed, and a query may miss a recent bill.
+    It holds only if no further call begins. A stalled worker may call until its function is killed,
+    and a query may miss a recent bill.
     """
     return withdrawal.lease_until_ms + FUNCTION_MS + CLOCKS_DIFFER_MS + settling_ms
 

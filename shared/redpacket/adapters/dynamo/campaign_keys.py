@@ -49,7 +49,7 @@ def audience_size(campaign_id: str) -> dict[str, str]:
 
 
 def verdict(user_id: str) -> dict[str, str]:
-    """Return the key of the host's cached risk decision on a user, in AudienceTable."""
+    """Return the key of the host's temporary verdict on a user, in AudienceTable."""
     return {"pk": f"verdict#{user_id}", "sk": "verdict"}
 
 
