@@ -8,11 +8,14 @@ import pytest
 
 from local.gateways.core import Line
 from redpacket.domain.checks.outside import check_outside
-from redpacket.domain.gateway import BillKind, BillLine, bill_day, bill_day_start_ms
+from redpacket.domain.errors import InvalidRequest, RedPacketError, Unavailable
+from redpacket.domain.gateway import BillKind, BillLine, Channel, bill_day, bill_day_start_ms
 from redpacket.domain.withdrawals import LEASE_MS
+from testing.fakes.gateway import FakePaymentsIn
 from testing.payment_system import PaymentSystem
 
 DAY_MS = 86_400_000
+HOST, WECHAT = Channel.HOST, Channel.WECHAT
 
 
 @pytest.fixture
@@ -52,6 +55,43 @@ def test_a_day_that_agrees_has_no_differences(town: PaymentSystem, day: str) -> 
 
 def test_a_day_whose_bill_is_not_there_is_not_compared(town: PaymentSystem, day: str) -> None:
     assert town.compare_bill(day) is None
+
+
+@pytest.mark.parametrize("failing", [HOST, WECHAT])
+@pytest.mark.parametrize("error", [Unavailable, InvalidRequest, None])
+def test_a_gateway_that_is_away_keeps_no_other_bill_from_being_compared(
+    town: PaymentSystem, failing: Channel, error: type[RedPacketError] | None
+) -> None:
+    class Away(FakePaymentsIn):
+        def read_bill(self, day: str) -> list[BillLine] | None:
+            if error is None:
+                return None
+            raise error([]) if error is InvalidRequest else error("away")
+
+    working = WECHAT if failing is HOST else HOST
+    town.gates_in = {
+        channel: (Away if channel is failing else FakePaymentsIn)(town.gateway)
+        for channel in (HOST, WECHAT)
+    }
+    town.gates_out = {}
+    town.gateway.book.append(Line("payment", "x" * 32, "outside", 777, town.clock.now_ms()))
+    process = town.system.process(
+        gateways_in=town.gates_in,
+        payment_ports=town.payments,
+        withdrawal_ports=town.transfers,
+    )
+    town.system.pass_time(DAY_MS)
+
+    reports = process.compare_bills(None)
+
+    assert list(reports) == [HOST, WECHAT]
+    assert reports[failing] is None
+    compared = reports[working]
+    assert compared
+    assert [one.expected for one in compared.differences] == [777]
+    events = town.system.journal.events
+    assert [events.count(name) for name in ("bill_not_compared", "bill_differs")] == [1, 1]
+    assert ("bill_not_read" in [name for name, _ in town.system.journal.errors]) == bool(error)
 
 
 STRAY = Line("transfer", "wdsomebodyelses", "bill", 33, 0)

@@ -99,17 +99,13 @@ class GatewayWork(Withdrawals):
         return dict(zip(channels, in_threads(dispatch_by, channels), strict=True))
 
     def compare_bills(self, day: str | None) -> dict[Channel, BillReport | None]:
-        """Compare a day's statements, by default yesterday's, with our rows; None if missing."""
+        """Compare a day's statements, by default yesterday's, with our rows; None if it was not."""
         from redpacket.domain.gateway import bill_day
-        from redpacket.flows.payments.compare_bills import compare_bill
+        from redpacket.flows.payments.compare_bills import compare_bills
 
-        yesterday = bill_day(self.clock.now_ms() - _DAY_MS)
-        return {
-            channel: compare_bill(
-                channel,
-                day or yesterday,
-                payments=self.payment_ports,
-                withdrawals=self.withdrawal_ports,
-            )
-            for channel in self.gateways_in
-        }
+        return compare_bills(
+            self.gateways_in,
+            day or bill_day(self.clock.now_ms() - _DAY_MS),
+            payments=self.payment_ports,
+            withdrawals=self.withdrawal_ports,
+        )

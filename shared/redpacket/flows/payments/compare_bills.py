@@ -38,6 +38,27 @@ class BillReport:
     differences: tuple[Difference, ...]
 
 
+def compare_bills(
+    channels: Iterable[Channel], day: str, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
+) -> dict[Channel, BillReport | None]:
+    """Compare a day's statement of each channel; None if it is missing or can't be compared.
+
+    A channel that fails keeps no other from being compared.
+    """
+    reports: dict[Channel, BillReport | None] = {}
+    for channel in channels:
+        reports[channel] = None
+        try:
+            reports[channel] = compare_bill(
+                channel, day, payments=payments, withdrawals=withdrawals
+            )
+        except RedPacketError as error:
+            payments.journal.failure("bill_not_read", error, channel=channel, day=day)
+        if reports[channel] is None:
+            payments.journal.event("bill_not_compared", channel=channel, day=day)
+    return reports
+
+
 def compare_bill(
     channel: Channel, day: str, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
 ) -> BillReport | None:
