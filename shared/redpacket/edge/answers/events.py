@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
 from typing_extensions import TypedDict
 
 from redpacket.domain.events import EventType
@@ -25,16 +24,17 @@ from redpacket.edge.answers.values import (
     UserToken,
     Word,
 )
+from redpacket.edge.schemas.bodies import about
 
 HostUserId = Annotated[
     Word | None,
-    Field(
-        description="What the host calls this user: the subject of their tokens. Null for a user "
-        "who was erased, or of whom that is not known.",
-        examples=["alice"],
+    about(
+        "What the host calls this user: the subject of their tokens. Null for a user who was "
+        "erased, or of whom that is not known.",
+        "alice",
     ),
 ]
-MaybeCampaign = Annotated[CampaignId | None, Field(description="The campaign that it belongs to.")]
+MaybeCampaign = Annotated[CampaignId | None, about("The campaign that it belongs to.")]
 
 
 class _OfSender(TypedDict):
@@ -73,7 +73,7 @@ class ShareClaimed(_OfSender):
     """A user took a share (`redpacket.packet.claimed`), or has its money (`claim.settled`)."""
 
     prize_id: Annotated[
-        PrizeId | None, Field(description="Of a unit of a cash prize; only when it is settled.")
+        PrizeId | None, about("Of a unit of a cash prize; only when it is settled.")
     ]
     share_no: ShareNo
     amount_fen: ShareFen
@@ -89,8 +89,8 @@ class DrawWon(TypedDict):
     prize_id: PrizeId
     title: Word
     kind: PrizeKind
-    amount_fen: Annotated[ShareFen | None, Field(description="Of cash.")]
-    unit_no: Annotated[int, Field(ge=1, description="Which unit of the prize.")]
+    amount_fen: Annotated[ShareFen | None, about("Of cash.")]
+    unit_no: Annotated[int, about("Which unit of the prize.", ge=1)]
     user: HostUserId
     user_token: UserToken
 
@@ -111,7 +111,7 @@ class PaymentPaid(TypedDict):
     payment_id: Word
     amount_fen: ShareFen
     channel: Channel
-    packet_id: Annotated[PacketId | None, Field(description="The packet that it funds.")]
+    packet_id: Annotated[PacketId | None, about("The packet that it funds.")]
     user: HostUserId
     user_token: UserToken
 

@@ -33,51 +33,43 @@ from redpacket.edge.answers.values import (
     Version,
     Word,
 )
+from redpacket.edge.schemas.bodies import about
 
 
 class ActionChange(TypedDict):
     """A field of what an action is about; numbers and lists are JSON texts."""
 
     field: Annotated[Word, Field(examples=["budget_fen"])]
-    before: Annotated[str | None, Field(description="Null where nothing was.", examples=["0"])]
-    after: Annotated[str | None, Field(description="Null where nothing is.", examples=["1000000"])]
+    before: Annotated[str | None, about("Null where nothing was.", "0")]
+    after: Annotated[str | None, about("Null where nothing is.", "1000000")]
 
 
 class ListedAction(TypedDict):
     """What an operator did; the journal has it before the change or with it, and for ever."""
 
     at_ms: AtMs
-    operator: Annotated[UserToken, Field(description="Who did it, as `GET /me` shows them.")]
-    action: Annotated[ActionKind, Field(description="What was done.")]
-    subject: Annotated[
-        Word, Field(description="To what: `kind:name`.", examples=["campaign:new-year"])
-    ]
-    changes: Annotated[list[ActionChange], Field(description="The fields that changed.")]
+    operator: Annotated[UserToken, about("Who did it, as `GET /me` shows them.")]
+    action: Annotated[ActionKind, about("What was done.")]
+    subject: Annotated[Word, about("To what: `kind:name`.", "campaign:new-year")]
+    changes: Annotated[list[ActionChange], about("The fields that changed.")]
 
 
 class Journal(TypedDict):
     """A page of the journal, newest first."""
 
-    items: Annotated[list[ListedAction], Field(description="The page.")]
+    items: Annotated[list[ListedAction], about("The page.")]
     next: Next
 
 
 HostId = Annotated[
     str | None,
-    Field(
-        description="The host's own id of the user; null where it is not known, or erased.",
-        examples=["alice"],
-    ),
+    about("The host's own id of the user; null where it is not known, or erased.", "alice"),
 ]
-Nickname = Annotated[str | None, Field(description="Null where they have none.", examples=["安"])]
-WinnerState = Annotated[WinnerStatus, Field(description="What became of the unit.")]
+Nickname = Annotated[str | None, about("Null where they have none.", "安")]
+WinnerState = Annotated[WinnerStatus, about("What became of the unit.")]
 Unit = Annotated[
     str,
-    Field(
-        pattern=f"^{PRIZE_ID.pattern}\\.[1-9][0-9]{{0,6}}$",
-        description="Its prize and number.",
-        examples=["cup.12"],
-    ),
+    about("Its prize and number.", "cup.12", pattern=f"^{PRIZE_ID.pattern}\\.[1-9][0-9]{{0,6}}$"),
 ]
 
 
@@ -97,7 +89,7 @@ class ListedCampaign(TypedDict):
 class CampaignPage(TypedDict):
     """A page of all campaigns, the latest start first."""
 
-    items: Annotated[list[ListedCampaign], Field(description="The page.")]
+    items: Annotated[list[ListedCampaign], about("The page.")]
     next: Next
 
 
@@ -108,14 +100,14 @@ class ListedPacket(TypedDict):
     sender: HostId
     sender_token: UserToken
     campaign_id: OfCampaign
-    prize_id: Annotated[PrizeId | None, Field(description="The cash prize that it holds.")]
+    prize_id: Annotated[PrizeId | None, about("The cash prize that it holds.")]
     kind: PacketKind
     status: PacketState
     total_fen: TotalFen
     count: ShareCount
-    claimed_count: Annotated[Count | None, Field(description="Null until it is closed.")]
-    claimed_fen: Annotated[AnyFen | None, Field(description="Null until it is closed.")]
-    refunded_fen: Annotated[AnyFen | None, Field(description="Null until it is closed.")]
+    claimed_count: Annotated[Count | None, about("Null until it is closed.")]
+    claimed_fen: Annotated[AnyFen | None, about("Null until it is closed.")]
+    refunded_fen: Annotated[AnyFen | None, about("Null until it is closed.")]
     created_at_ms: AtMs
     expires_at_ms: EndsAtMs
 
@@ -123,7 +115,7 @@ class ListedPacket(TypedDict):
 class PacketPage(TypedDict):
     """A page of packets; it may be short, or empty, and go on."""
 
-    items: Annotated[list[ListedPacket], Field(description="The page.")]
+    items: Annotated[list[ListedPacket], about("The page.")]
     next: Next
 
 
@@ -142,7 +134,7 @@ class ListedClaim(TypedDict):
 class ClaimPage(TypedDict):
     """A page of a packet's claims; it may be short, or empty, and go on."""
 
-    items: Annotated[list[ListedClaim], Field(description="The page.")]
+    items: Annotated[list[ListedClaim], about("The page.")]
     next: Next
 
 
@@ -168,5 +160,5 @@ class ListedWinner(DecidedWinner):
 class WinnerPage(TypedDict):
     """A page of winners by prize and unit; it may be short, or empty, and go on."""
 
-    items: Annotated[list[ListedWinner], Field(description="The page.")]
+    items: Annotated[list[ListedWinner], about("The page.")]
     next: Next

@@ -10,35 +10,25 @@ from typing_extensions import TypedDict
 from redpacket.domain.log import CommitmentKind
 from redpacket.edge.answers.values import SOME_DIGEST, AtMs, Next
 from redpacket.edge.page_sizes import LIMIT_MAX, LOG_SIZE_MAX
+from redpacket.edge.schemas.bodies import about
 
 _DIGEST = "^[0-9a-f]{64}$"
 
-Index = Annotated[
-    int, Field(ge=0, lt=LOG_SIZE_MAX, description="The place in the log, from 0.", examples=[7])
-]
-Size = Annotated[
-    int, Field(ge=0, le=LOG_SIZE_MAX, description="How many entries the log has.", examples=[42])
-]
+Index = Annotated[int, about("The place in the log, from 0.", 7, ge=0, lt=LOG_SIZE_MAX)]
+Size = Annotated[int, about("How many entries the log has.", 42, ge=0, le=LOG_SIZE_MAX)]
 IdHash = Annotated[
     str,
-    Field(
-        pattern=_DIGEST,
-        description="SHA-256 of the id of the packet or the campaign, in hex.",
-        examples=[SOME_DIGEST],
-    ),
+    about("SHA-256 of the id of the packet or the campaign, in hex.", SOME_DIGEST, pattern=_DIGEST),
 ]
 Committed = Annotated[
     str,
-    Field(
-        pattern=_DIGEST,
-        description="What the packet or the campaign showed as its `commitment`.",
-        examples=[SOME_DIGEST],
+    about(
+        "What the packet or the campaign showed as its `commitment`.", SOME_DIGEST, pattern=_DIGEST
     ),
 ]
 Hash = Annotated[str, Field(pattern=_DIGEST, examples=[SOME_DIGEST])]
 Path = Annotated[
-    list[Hash],
-    Field(max_length=64, description="Hashes of subtrees by RFC 6962, from the leaf upwards."),
+    list[Hash], about("Hashes of subtrees by RFC 6962, from the leaf upwards.", max_length=64)
 ]
 Der = Annotated[str, Field(pattern="^(?:[0-9a-f]{2})+$", examples=["3006020101020101"])]
 
@@ -56,13 +46,13 @@ class LogEntry(TypedDict):
 class LogPage(TypedDict):
     """A page of the log, with its newest signed head: `rph1,<size>,<head>,<head_at_ms>`."""
 
-    items: Annotated[list[LogEntry], Field(max_length=LIMIT_MAX, description="The page.")]
-    head: Annotated[Hash, Field(description="The root over all `size` entries.")]
+    items: Annotated[list[LogEntry], about("The page.", max_length=LIMIT_MAX)]
+    head: Annotated[Hash, about("The root over all `size` entries.")]
     size: Size
-    head_at_ms: Annotated[AtMs, Field(description="When the head was signed.")]
-    signature: Annotated[Der, Field(description="Of the head: ECDSA on P-256 with SHA-256, DER.")]
-    key_id: Annotated[Hash, Field(description="SHA-256 of the public key. It never changes.")]
-    public_key: Annotated[Der, Field(description="The key of the signature, in DER.")]
+    head_at_ms: Annotated[AtMs, about("When the head was signed.")]
+    signature: Annotated[Der, about("Of the head: ECDSA on P-256 with SHA-256, DER.")]
+    key_id: Annotated[Hash, about("SHA-256 of the public key. It never changes.")]
+    public_key: Annotated[Der, about("The key of the signature, in DER.")]
     next: Next
 
 

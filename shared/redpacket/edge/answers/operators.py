@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from redpacket.domain.switches import Switch as SwitchName
 from redpacket.edge.answers.values import SOME_PACKET_ID, AtMs, BalanceFen, Count, UserToken, Word
+from redpacket.edge.schemas.bodies import about
 from redpacket.ports.reconciliation import Table
 
 
@@ -16,11 +17,7 @@ class Deposit(TypedDict):
     """A deposit, and what the account holds after it."""
 
     transfer_id: Annotated[
-        Word,
-        Field(
-            description="The transfer's name in the ledger.",
-            examples=[f"settle#{SOME_PACKET_ID}#3"],
-        ),
+        Word, about("The transfer's name in the ledger.", f"settle#{SOME_PACKET_ID}#3")
     ]
     balance_fen: BalanceFen
 
@@ -28,24 +25,20 @@ class Deposit(TypedDict):
 class Difference(TypedDict):
     """One rule that something breaks."""
 
-    rule: Annotated[
-        Word, Field(description="The invariant's number, or where it was found.", examples=["I4"])
-    ]
+    rule: Annotated[Word, about("The invariant's number, or where it was found.", "I4")]
     subject: Annotated[Word, Field(examples=[f"packet {SOME_PACKET_ID}"])]
     what: Annotated[Word, Field(examples=["settled_fen"])]
     expected: int | str
     actual: int | str
 
 
-Differences = Annotated[
-    list[Difference], Field(description="What does not add up; empty where all is well.")
-]
+Differences = Annotated[list[Difference], about("What does not add up; empty where all is well.")]
 
 
 class Audit(TypedDict):
     """What an audit found."""
 
-    ok: Annotated[bool, Field(description="Whether nothing was found.")]
+    ok: Annotated[bool, about("Whether nothing was found.")]
     differences: Differences
 
 
@@ -59,7 +52,7 @@ class ReconcileProgress(TypedDict):
 class Reconciliation(TypedDict):
     """`ok` is null while nothing is wrong and not all has been compared."""
 
-    ok: Annotated[bool | None, Field(description="Whether nothing was found.")]
+    ok: Annotated[bool | None, about("Whether nothing was found.")]
     differences: Differences
     is_complete: bool
     account_count: Count
@@ -79,28 +72,22 @@ class Switch(TypedDict):
     # Not the enumeration itself: it has this form's name.
     name: Annotated[str, Field(json_schema_extra={"enum": list(SwitchName)})]
     on: Annotated[
-        bool,
-        Field(description="False refuses what the switch names, everywhere within ten seconds."),
+        bool, about("False refuses what the switch names, everywhere within ten seconds.")
     ]
-    reason: Annotated[
-        str,
-        Field(description="For operators who find it off.", examples=["payouts are being checked"]),
-    ]
+    reason: Annotated[str, about("For operators who find it off.", "payouts are being checked")]
     changed_at_ms: AtMs | None
 
 
 class Switches(TypedDict):
     """All switches."""
 
-    items: Annotated[list[Switch], Field(max_length=len(SwitchName), description="The page.")]
+    items: Annotated[list[Switch], about("The page.", max_length=len(SwitchName))]
 
 
 class Risk(TypedDict):
     """The verdict that holds for a user now."""
 
-    verdict: Annotated[
-        Literal["allow", "deny"], Field(description="Whether they may take part in anything.")
-    ]
+    verdict: Annotated[Literal["allow", "deny"], about("Whether they may take part in anything.")]
     until_ms: AtMs
 
 
@@ -113,5 +100,5 @@ class Erased(TypedDict):
 class Health(TypedDict):
     """Whether the API answers."""
 
-    status: Annotated[Literal["ok"], Field(description="Where it stands.")]
+    status: Annotated[Literal["ok"], about("Where it stands.")]
     version: Annotated[Word, Field(examples=["0.1.0"])]

@@ -46,20 +46,18 @@ from redpacket.edge.answers.values import (
     Word,
 )
 from redpacket.edge.page_sizes import CURSOR_MAX, LIMIT_MAX, PROOF_LIMIT_MAX
+from redpacket.edge.schemas.bodies import about
 from redpacket.edge.schemas.sending import COUNT_MAX
 
 AvatarUrl = Annotated[
-    HttpsUrl | None,
-    Field(
-        description="An https address on one of the deployment's `AvatarHosts`.", examples=[None]
-    ),
+    HttpsUrl | None, about("An https address on one of the deployment's `AvatarHosts`.", None)
 ]
 
 
 class PublicPerson(TypedDict):
     """A user as everybody may see them."""
 
-    nickname: Annotated[Word, Field(description="At most 32 characters.", examples=["Alice"])]
+    nickname: Annotated[Word, about("At most 32 characters.", "Alice")]
     avatar_url: AvatarUrl
 
 
@@ -78,9 +76,7 @@ class Me(ShownPerson):
 class Claim(TypedDict):
     """A taker's claim; the amount is durable."""
 
-    outcome: Annotated[
-        Literal["claimed", "already_claimed"], Field(description="What became of the request.")
-    ]
+    outcome: Annotated[Literal["claimed", "already_claimed"], about("What became of the request.")]
     packet_id: PacketId
     share_no: ShareNo
     amount_fen: ShareFen
@@ -91,13 +87,13 @@ class Claim(TypedDict):
 class Admission(TypedDict):
     """Step one of two: the token opens a share, if one is left by then."""
 
-    outcome: Annotated[Literal["admitted"], Field(description="What became of the request.")]
+    outcome: Annotated[Literal["admitted"], about("What became of the request.")]
     grab_token: Annotated[
         str,
-        Field(
+        about(
+            "What a grab of a packet in two steps answered.",
+            "Z3JhYi10b2tlbg",
             pattern="^[A-Za-z0-9_-]+$",
-            description="What a grab of a packet in two steps answered.",
-            examples=["Z3JhYi10b2tlbg"],
         ),
     ]
     expires_at_ms: EndsAtMs
@@ -111,8 +107,7 @@ class SentPacket(TypedDict):
 
     packet_id: PacketId
     status: Annotated[
-        Literal["open", "unpaid"],
-        Field(description="`unpaid` until its payment comes, with a `pay_with`."),
+        Literal["open", "unpaid"], about("`unpaid` until its payment comes, with a `pay_with`.")
     ]
     kind: PacketKind
     split: PacketSplit
@@ -129,13 +124,13 @@ class SentPacket(TypedDict):
     commitment: Commitment
     share_url: Annotated[
         str,
-        Field(
+        about(
+            "The page of the packet, for those who may take a share.",
+            f"https://example.com/packets/{SOME_PACKET_ID}",
             pattern="^https?://",
-            description="The page of the packet, for those who may take a share.",
-            examples=[f"https://example.com/packets/{SOME_PACKET_ID}"],
         ),
     ]
-    payment_id: Annotated[PaymentId | None, Field(description="What it is paid by.")]
+    payment_id: Annotated[PaymentId | None, about("What it is paid by.")]
     wechat: Prompt
     host: HostPrompt
 
@@ -172,11 +167,9 @@ class Record(TypedDict):
     kind: PacketKind
     split: PacketSplit
     opening: PacketOpening
-    is_exclusive: Annotated[
-        bool, Field(description="Whether it is for its recipients only (专属红包).")
-    ]
+    is_exclusive: Annotated[bool, about("Whether it is for its recipients only (专属红包).")]
     needs_passphrase: Annotated[
-        bool, Field(description="Whether a taker has to type or say a passphrase (口令红包).")
+        bool, about("Whether a taker has to type or say a passphrase (口令红包).")
     ]
     greeting: Greeting
     status: PacketState
@@ -184,47 +177,36 @@ class Record(TypedDict):
     count: ShareCount
     claimed_count: Annotated[
         int,
-        Field(
+        about(
+            "While a packet of more than 100 shares is open, only what is settled; so are "
+            "`claimed_fen` and `remaining_count`.",
+            1,
             ge=0,
             le=COUNT_MAX,
-            description="While a packet of more than 100 shares is open, only what is settled; "
-            "so are `claimed_fen` and `remaining_count`.",
-            examples=[1],
         ),
     ]
     claimed_fen: ClaimedFen
     remaining_count: RemainingCount
-    refunded_fen: Annotated[
-        AnyFen, Field(description="What went back to the sender.", examples=[0])
-    ]
-    refunded_at_ms: Annotated[
-        AtMs | None, Field(description="Null while nothing went back.", examples=[None])
-    ]
+    refunded_fen: Annotated[AnyFen, about("What went back to the sender.", 0)]
+    refunded_at_ms: Annotated[AtMs | None, about("Null while nothing went back.", None)]
     created_at_ms: AtMs
     starts_at_ms: AtMs
     expires_at_ms: EndsAtMs
     campaign_id: OfCampaign
     emptied_in_ms: EmptiedInMs
     closed_at_ms: Annotated[
-        AtMs | None,
-        Field(
-            description="When an expired packet was closed; null for an emptied one.",
-            examples=[None],
-        ),
+        AtMs | None, about("When an expired packet was closed; null for an emptied one.", None)
     ]
     luckiest: Annotated[
         ShownClaim | None,
-        Field(
-            description="The claim of the largest amount (手气最佳), once it is certain.",
-            examples=[None],
-        ),
+        about("The claim of the largest amount (手气最佳), once it is certain.", None),
     ]
     claims: Annotated[list[ShownClaim], Field(max_length=LIMIT_MAX)]
     next: Next
     amounts_shown: ShownAmounts
     cover_url: CoverUrl
     commitment: Commitment
-    mine: Annotated[OwnClaim | None, Field(description="The caller's own claim.", examples=[None])]
+    mine: Annotated[OwnClaim | None, about("The caller's own claim.", None)]
 
 
 class FeedClaim(PublicPerson):
@@ -244,9 +226,7 @@ class Feed(TypedDict):
     greeting: Greeting
     sender: PublicPerson
     count: ShareCount
-    claimed_count: Annotated[
-        int, Field(ge=0, le=COUNT_MAX, description="Shares that were taken.", examples=[1])
-    ]
+    claimed_count: Annotated[int, about("Shares that were taken.", 1, ge=0, le=COUNT_MAX)]
     remaining_count: RemainingCount
     total_fen: TotalFen
     claimed_fen: ClaimedFen
@@ -264,31 +244,22 @@ class Proof(TypedDict):
     secret_version: SecretVersion
     seed: Annotated[
         str,
-        Field(
+        about(
+            "What decided the amounts; secret until the end.",
+            "AAECAwQFBgcICQoLDA0ODw",
             pattern="^[A-Za-z0-9_-]{22}$",
-            description="What decided the amounts; secret until the end.",
-            examples=["AAECAwQFBgcICQoLDA0ODw"],
         ),
     ]
     algorithm: Split
     total_fen: TotalFen
     count: ShareCount
-    share_fen_min: Annotated[
-        int, Field(ge=1, le=FEN_MAX, description="The least that a share may hold.")
-    ]
-    share_fen_max: Annotated[
-        int, Field(ge=1, le=FEN_MAX, description="The most that a share may hold.")
-    ]
+    share_fen_min: Annotated[int, about("The least that a share may hold.", ge=1, le=FEN_MAX)]
+    share_fen_max: Annotated[int, about("The most that a share may hold.", ge=1, le=FEN_MAX)]
     unit_fen: Annotated[
-        int,
-        Field(
-            ge=1,
-            le=UNIT_FEN_MAX,
-            description="Every amount is a multiple of it: 100 gives whole yuan.",
-        ),
+        int, about("Every amount is a multiple of it: 100 gives whole yuan.", ge=1, le=UNIT_FEN_MAX)
     ]
     first_share_no: Annotated[
-        int, Field(ge=1, le=CURSOR_MAX + 1, description="Whose amount is the first of the page.")
+        int, about("Whose amount is the first of the page.", ge=1, le=CURSOR_MAX + 1)
     ]
     amounts_fen: Annotated[
         Sequence[Annotated[int, Field(ge=1, le=FEN_MAX)]], Field(max_length=PROOF_LIMIT_MAX)
@@ -317,56 +288,43 @@ class ReceivedItem(TypedDict):
 class Totals(TypedDict):
     """The totals of a list of packets."""
 
-    total_fen: Annotated[
-        SumFen, Field(description="Of all packets of the list, not of the page.", examples=[8888])
-    ]
-    count: Annotated[Count, Field(description="How many packets the list has.", examples=[10])]
-    luckiest_count: Annotated[
-        Count, Field(description="How often the user had the largest amount.")
-    ]
+    total_fen: Annotated[SumFen, about("Of all packets of the list, not of the page.", 8888)]
+    count: Annotated[Count, about("How many packets the list has.", 10)]
+    luckiest_count: Annotated[Count, about("How often the user had the largest amount.")]
     next: Next
 
 
 class Sent(Totals):
     """What the caller sent, newest first."""
 
-    items: Annotated[list[SentItem], Field(description="The page.")]
+    items: Annotated[list[SentItem], about("The page.")]
 
 
 class Received(Totals):
     """What the caller was paid, newest first."""
 
-    items: Annotated[list[ReceivedItem], Field(description="The page.")]
+    items: Annotated[list[ReceivedItem], about("The page.")]
 
 
 class Transfer(TypedDict):
     """One entry of the caller's book."""
 
     transfer_id: Annotated[
-        Word,
-        Field(
-            description="The transfer's name in the ledger.",
-            examples=[f"settle#{SOME_PACKET_ID}#3"],
-        ),
+        Word, about("The transfer's name in the ledger.", f"settle#{SOME_PACKET_ID}#3")
     ]
     kind: TransferKind
     amount_fen: Annotated[
         int,
-        Field(
-            ge=-FEN_MAX,
-            le=FEN_MAX,
-            description="Positive where it came in, negative where it went out.",
-            examples=[888],
+        about(
+            "Positive where it came in, negative where it went out.", 888, ge=-FEN_MAX, le=FEN_MAX
         ),
     ]
-    counterparty: Annotated[
-        Word, Field(description="Where the money came from or went to.", examples=[SOME_PACKET_ID])
-    ]
+    counterparty: Annotated[Word, about("Where the money came from or went to.", SOME_PACKET_ID)]
     at_ms: AtMs
 
 
 class Transfers(TypedDict):
     """The caller's book, newest first."""
 
-    items: Annotated[list[Transfer], Field(max_length=LIMIT_MAX, description="The page.")]
+    items: Annotated[list[Transfer], about("The page.", max_length=LIMIT_MAX)]
     next: Next

@@ -13,6 +13,7 @@ from redpacket.domain.payments import PaymentStatus, ReturnReason
 from redpacket.domain.withdrawals import WithdrawalStatus
 from redpacket.edge.answers.values import AtMs, EndsAtMs, Next, PacketId, SumFen, UserToken, Word
 from redpacket.edge.payment_parameters import PAYMENT_ID, WITHDRAWAL_ID
+from redpacket.edge.schemas.bodies import about
 
 SOME_PAYMENT_ID = "0b6f2c9d4e8a41d7b3f5a6c1e2d3f4a5"
 SOME_WITHDRAWAL_ID = "7c1e5a9b3d2f4c6e8a0b1d3f5e7a9c"
@@ -21,7 +22,7 @@ PaymentId = Annotated[str, Field(pattern=f"^{PAYMENT_ID.pattern}$", examples=[SO
 WithdrawalId = Annotated[
     str, Field(pattern=f"^{WITHDRAWAL_ID.pattern}$", examples=[SOME_WITHDRAWAL_ID])
 ]
-ByChannel = Annotated[Channel, Field(description="By which gateway.")]
+ByChannel = Annotated[Channel, about("By which gateway.")]
 PaidFen = Annotated[int, Field(ge=1, examples=[8888])]
 
 
@@ -39,19 +40,15 @@ class WeChatPrompt(TypedDict, total=False):
 
 Prompt = Annotated[
     WeChatPrompt | None,
-    Field(
-        description="Null by another channel, once it is over, and while the gateway does not "
-        "answer: ask again.",
-        examples=[{"code_url": "weixin://wxpay/bizpayurl?pr=p4lpSuK"}],
+    about(
+        "Null by another channel, once it is over, and while the gateway does not answer: ask "
+        "again.",
+        {"code_url": "weixin://wxpay/bizpayurl?pr=p4lpSuK"},
     ),
 ]
 HostPrompt = Annotated[
     dict[str, str] | None,
-    Field(
-        description="What the host's wallet answered, in fields of its own; null by another "
-        "channel.",
-        examples=[None],
-    ),
+    about("What the host's wallet answered, in fields of its own; null by another channel.", None),
 ]
 
 
@@ -61,16 +58,13 @@ class Payment(TypedDict):
     payment_id: PaymentId
     status: Annotated[
         PaymentStatus,
-        Field(
-            description="`closed`: not paid in time. Money that comes later is credited, or goes "
-            "back."
-        ),
+        about("`closed`: not paid in time. Money that comes later is credited, or goes back."),
     ]
     amount_fen: PaidFen
     channel: ByChannel
     expires_at_ms: EndsAtMs
-    refunded_fen: Annotated[SumFen, Field(description="What the payer got back.", examples=[0])]
-    packet_id: Annotated[PacketId | None, Field(description="The packet that it pays for.")]
+    refunded_fen: Annotated[SumFen, about("What the payer got back.", 0)]
+    packet_id: Annotated[PacketId | None, about("The packet that it pays for.")]
     wechat: Prompt
     host: HostPrompt
 
@@ -87,28 +81,23 @@ class Withdrawal(TypedDict):
     """Money on its way out."""
 
     withdrawal_id: WithdrawalId
-    status: Annotated[WithdrawalStatus, Field(description="Where it stands.")]
+    status: Annotated[WithdrawalStatus, about("Where it stands.")]
     amount_fen: PaidFen
     channel: ByChannel
     created_at_ms: AtMs
-    expected_at_ms: Annotated[AtMs, Field(description="When the gateway is likely to be called.")]
+    expected_at_ms: Annotated[AtMs, about("When the gateway is likely to be called.")]
     reason: Annotated[
-        str,
-        Field(
-            description="The gateway's own code where it failed; else empty.",
-            examples=["ACCOUNT_ERROR"],
-        ),
+        str, about("The gateway's own code where it failed; else empty.", "ACCOUNT_ERROR")
     ]
     wechat: Annotated[
-        Confirmation | None,
-        Field(description="While it is `awaiting_confirmation` at WeChat.", examples=[None]),
+        Confirmation | None, about("While it is `awaiting_confirmation` at WeChat.", None)
     ]
 
 
 class Withdrawals(TypedDict):
     """The caller's withdrawals, newest first."""
 
-    items: Annotated[list[Withdrawal], Field(description="The page.")]
+    items: Annotated[list[Withdrawal], about("The page.")]
     next: Next
 
 
@@ -121,13 +110,8 @@ class Binding(TypedDict):
 class Consent(TypedDict):
     """Whether transfers to the caller need a tap each."""
 
-    status: Annotated[
-        AuthorizationStatus, Field(description="`active`: transfers need no confirmation.")
-    ]
-    wechat: Annotated[
-        Confirmation | None,
-        Field(description="While it is `awaiting_confirmation`.", examples=[None]),
-    ]
+    status: Annotated[AuthorizationStatus, about("`active`: transfers need no confirmation.")]
+    wechat: Annotated[Confirmation | None, about("While it is `awaiting_confirmation`.", None)]
 
 
 class Token(TypedDict):
@@ -147,14 +131,13 @@ class ListedReturn(TypedDict):
     """Money that a gateway took and that is in no account: a person decides about it."""
 
     payment_id: PaymentId
-    transaction_id: Annotated[Word, Field(description="The gateway's own name for it.")]
+    transaction_id: Annotated[Word, about("The gateway's own name for it.")]
     channel: ByChannel
     amount_fen: PaidFen
     reason: Annotated[
         ReturnReason,
-        Field(
-            description="`mismatched`: not what was ordered. Another one: the gateway refused to "
-            "give it back."
+        about(
+            "`mismatched`: not what was ordered. Another one: the gateway refused to give it back."
         ),
     ]
     noted_at_ms: AtMs
@@ -163,9 +146,7 @@ class ListedReturn(TypedDict):
 class ListedReturns(TypedDict):
     """What waits for a person, newest first."""
 
-    items: Annotated[
-        list[ListedReturn], Field(description="The page; it may be empty before the last.")
-    ]
+    items: Annotated[list[ListedReturn], about("The page; it may be empty before the last.")]
     next: Next
 
 
@@ -174,14 +155,14 @@ class Debt(TypedDict):
 
     user_token: UserToken
     payment_id: PaymentId
-    refund_no: Annotated[Word, Field(description="The refund's number at the gateway.")]
-    owed_fen: Annotated[PaidFen, Field(description="What this refund left them owing.")]
-    debt_fen: Annotated[PaidFen, Field(description="What they owe now, for all refunds together.")]
+    refund_no: Annotated[Word, about("The refund's number at the gateway.")]
+    owed_fen: Annotated[PaidFen, about("What this refund left them owing.")]
+    debt_fen: Annotated[PaidFen, about("What they owe now, for all refunds together.")]
     noted_at_ms: AtMs
 
 
 class Debts(TypedDict):
     """Who owes money, newest refund first."""
 
-    items: Annotated[list[Debt], Field(description="The page; it may be empty before the last.")]
+    items: Annotated[list[Debt], about("The page; it may be empty before the last.")]
     next: Next

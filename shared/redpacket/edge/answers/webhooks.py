@@ -10,40 +10,34 @@ from typing_extensions import TypedDict
 from redpacket.domain.webhooks import NAME, WEBHOOKS_MAX
 from redpacket.edge.answers.events import EVENT_ID_PATTERN
 from redpacket.edge.answers.values import AtMs, Count, Word
+from redpacket.edge.schemas.bodies import about
 from redpacket.edge.schemas.webhooks import EventName
 from redpacket.flows.events.edit_webhook import DEAD_SHOWN
 from redpacket.ports.events import COUNT_MAX
 
 WebhookName = Annotated[
-    str,
-    Field(pattern=f"^{NAME.pattern}$", description="A slug of the operator's.", examples=["shop"]),
+    str, about("A slug of the operator's.", "shop", pattern=f"^{NAME.pattern}$")
 ]
 EventId = Annotated[
     str,
-    Field(
+    about(
+        "The event's `id` and `webhook-id`.",
+        "evt_9f86d081884c7d659a2feaa0c55ad015",
         pattern=EVENT_ID_PATTERN,
-        description="The event's `id` and `webhook-id`.",
-        examples=["evt_9f86d081884c7d659a2feaa0c55ad015"],
     ),
 ]
 ShownSecret = Annotated[
     str,
-    Field(
+    about(
+        "What signs, as Standard Webhooks writes it; shown this once.",
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=",
         pattern="^whsec_[A-Za-z0-9+/=]+$",
-        description="What signs, as Standard Webhooks writes it; shown this once.",
-        examples=["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="],
     ),
 ]
 AnswerStatus = Annotated[
-    int,
-    Field(
-        ge=0,
-        le=999,
-        description="What the receiver answered; 0 for no answer in time.",
-        examples=[204],
-    ),
+    int, about("What the receiver answered; 0 for no answer in time.", 204, ge=0, le=999)
 ]
-HeldCount = Annotated[int, Field(ge=0, le=COUNT_MAX, description=f"{COUNT_MAX} stands for more.")]
+HeldCount = Annotated[int, about(f"{COUNT_MAX} stands for more.", ge=0, le=COUNT_MAX)]
 
 
 class TriedDelivery(TypedDict):
@@ -52,7 +46,7 @@ class TriedDelivery(TypedDict):
     event_id: EventId
     type: Word
     at_ms: AtMs
-    ok: Annotated[bool, Field(description="Whether the status is one of 200 to 299.")]
+    ok: Annotated[bool, about("Whether the status is one of 200 to 299.")]
     status: AnswerStatus
     duration_ms: Count
 
@@ -65,10 +59,10 @@ class Webhook(TypedDict):
     events: list[EventName]
     is_on: bool
     created_at_ms: AtMs
-    version: Annotated[int, Field(ge=1, description="Counts edits.", examples=[1])]
-    failure_count: Annotated[Count, Field(description="Deliveries that failed in a row.")]
+    version: Annotated[int, about("Counts edits.", 1, ge=1)]
+    failure_count: Annotated[Count, about("Deliveries that failed in a row.")]
     paused_until_ms: Annotated[
-        AtMs | None, Field(description="Until then it is not asked, after failures in a row.")
+        AtMs | None, about("Until then it is not asked, after failures in a row.")
     ]
     last_success: TriedDelivery | None
     last_failure: TriedDelivery | None
@@ -78,7 +72,7 @@ class Webhook(TypedDict):
 class Webhooks(TypedDict):
     """All webhooks."""
 
-    items: Annotated[list[Webhook], Field(max_length=WEBHOOKS_MAX, description="By name.")]
+    items: Annotated[list[Webhook], about("By name.", max_length=WEBHOOKS_MAX)]
 
 
 class DeadLetter(TypedDict):
@@ -86,7 +80,7 @@ class DeadLetter(TypedDict):
 
     event_id: EventId
     type: Word
-    subject: Annotated[Word, Field(description="The packet, draw, withdrawal or payment.")]
+    subject: Annotated[Word, about("The packet, draw, withdrawal or payment.")]
     attempt_count: Count
     last_status: AnswerStatus
     died_at_ms: AtMs
@@ -98,7 +92,7 @@ class WebhookDetails(Webhook):
     waiting_count: HeldCount
     dead_count: HeldCount
     dead_letters: Annotated[
-        list[DeadLetter], Field(max_length=DEAD_SHOWN, description="The oldest; kept for 30 days.")
+        list[DeadLetter], about("The oldest; kept for 30 days.", max_length=DEAD_SHOWN)
     ]
 
 
@@ -112,4 +106,4 @@ class Replay(TypedDict):
     """How many dead letters are delivered again."""
 
     replayed_count: Count
-    is_complete: Annotated[bool, Field(description="Whether none was left; else call it again.")]
+    is_complete: Annotated[bool, about("Whether none was left; else call it again.")]

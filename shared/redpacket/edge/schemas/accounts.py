@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from redpacket.domain.errors import Forbidden
 from redpacket.domain.user_id import HOST_ID, check_host_id
-from redpacket.edge.schemas.bodies import StrictBody, example
+from redpacket.edge.schemas.bodies import StrictBody, about, example
 from redpacket.edge.schemas.fields import (
     NICKNAME_GRAPHEMES_MAX,
     VISIBLE_TEXT,
@@ -40,10 +40,8 @@ class DepositBody(StrictBody):
 
     model_config = example({"user": "alice", "amount_fen": 100000})
 
-    user: Annotated[
-        HostId, Field(description="The account owner's id: the subject of their token.")
-    ]
-    amount_fen: Annotated[Fen, Field(description="What the account gets.")]
+    user: Annotated[HostId, about("The account owner's id: the subject of their token.")]
+    amount_fen: Annotated[Fen, about("What the account gets.")]
 
 
 class ProfileBody(StrictBody):
@@ -56,12 +54,11 @@ class ProfileBody(StrictBody):
         length(NICKNAME_GRAPHEMES_MAX),
         visible_text(NICKNAME_GRAPHEMES_MAX),
         AfterValidator(not_empty),
-        Field(
-            description=f"At most {NICKNAME_GRAPHEMES_MAX} characters.",
+        about(
+            f"At most {NICKNAME_GRAPHEMES_MAX} characters.",
             json_schema_extra={**VISIBLE_TEXT, "pattern": r"\S"},
         ),
     ]
     avatar_url: Annotated[
-        HttpsUrl | None,
-        Field(description="An https address on one of the deployment's `AvatarHosts`."),
+        HttpsUrl | None, about("An https address on one of the deployment's `AvatarHosts`.")
     ] = None

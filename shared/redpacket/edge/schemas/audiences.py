@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from redpacket.domain.campaign import AudienceMode
 from redpacket.edge.schemas.accounts import HostId
-from redpacket.edge.schemas.bodies import StrictBody, example
+from redpacket.edge.schemas.bodies import StrictBody, about, example
 
 USERS_MAX = 500
 """Of one call."""
@@ -23,19 +23,16 @@ class AudienceBody(StrictBody):
     model_config = example({"add": ["alice", "bob"], "mode": "allow"})
 
     add: Annotated[
-        list[HostId],
-        Field(max_length=USERS_MAX, description="Users who are on the list from now on."),
+        list[HostId], about("Users who are on the list from now on.", max_length=USERS_MAX)
     ] = Field(default_factory=list)
     remove: Annotated[
-        list[HostId],
-        Field(max_length=USERS_MAX, description="Users who are not on the list from now on."),
+        list[HostId], about("Users who are not on the list from now on.", max_length=USERS_MAX)
     ] = Field(default_factory=list)
     mode: Annotated[
         Literal["allow", "deny"] | None,
-        Field(
-            description="What the list is for: `allow` lets only users who are on it take part, "
-            "`deny` only those who are not. Until it is said once, the list does not count; null "
-            "leaves it."
+        about(
+            "What the list is for: `allow` lets only users who are on it take part, `deny` only "
+            "those who are not. Until it is said once, the list does not count; null leaves it."
         ),
     ] = None
 

@@ -11,7 +11,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
 
 from redpacket.domain.errors import InvalidRequest
 from redpacket.edge.parameters import key_hash_of
@@ -24,6 +25,14 @@ Model = TypeVar("Model", bound=BaseModel)
 def example(body: dict[str, Any]) -> ConfigDict:
     """Show openapi.json a body that works."""
     return ConfigDict(json_schema_extra={"example": body})
+
+
+def about(description: str, *examples: object, **bounds: Any) -> FieldInfo:  # noqa: ANN401 - like Field's
+    """Describe a field in openapi.json, with its bounds and examples."""
+    if examples:
+        bounds["examples"] = list(examples)
+    described: FieldInfo = Field(description=description, **bounds)
+    return described
 
 
 class StrictBody(BaseModel):

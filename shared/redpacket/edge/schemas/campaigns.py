@@ -19,7 +19,7 @@ from redpacket.domain.campaign import (
 )
 from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.packet import AmountsShown
-from redpacket.edge.schemas.bodies import StrictBody, example
+from redpacket.edge.schemas.bodies import StrictBody, about, example
 from redpacket.edge.schemas.fields import (
     DESCRIPTION_GRAPHEMES_MAX,
     TITLE_GRAPHEMES_MAX,
@@ -52,17 +52,15 @@ AtMs = Annotated[int, Field(ge=0, le=AT_MS_MAX)]
 class RulesBody(StrictBody):
     """What one user may do on one day; 0 means no limit."""
 
-    attempts_per_user_per_day: Annotated[PerUser, Field(description="0: no limit.")] = 0
+    attempts_per_user_per_day: Annotated[PerUser, about("0: no limit.")] = 0
     wins_per_user_per_day: Annotated[
-        PerUser,
-        Field(description="0: no limit. After that many wins the rest of the day is misses."),
+        PerUser, about("0: no limit. After that many wins the rest of the day is misses.")
     ] = 0
     guaranteed_after_misses: Annotated[
-        PerUser, Field(description="After so many misses in a row the next draw wins; 0: never.")
+        PerUser, about("After so many misses in a row the next draw wins; 0: never.")
     ] = 0
     helps_per_user_per_day: Annotated[
-        PerUser,
-        Field(description="Most attempts a day that friends can give to one user; 0: none."),
+        PerUser, about("Most attempts a day that friends can give to one user; 0: none.")
     ] = HELPS_DEFAULT
 
 
@@ -99,67 +97,60 @@ class CampaignBody(StrictBody):
         visible_text(DESCRIPTION_GRAPHEMES_MAX),
         Field(json_schema_extra=VISIBLE_TEXT),
     ] = ""
-    starts_at_ms: Annotated[AtMs, Field(description="Before this time a grab or draw is refused.")]
-    ends_at_ms: Annotated[AtMs, Field(description="The end of the campaign and of its packets.")]
+    starts_at_ms: Annotated[AtMs, about("Before this time a grab or draw is refused.")]
+    ends_at_ms: Annotated[AtMs, about("The end of the campaign and of its packets.")]
     timezone: Annotated[
         str,
         StringConstraints(max_length=64),
         AfterValidator(_timezone),
-        Field(
-            description="Where the campaign's days begin; it can't be changed later.",
+        about(
+            "Where the campaign's days begin; it can't be changed later.",
             json_schema_extra={"pattern": f"^({TIMEZONE.pattern})$"},
         ),
     ] = TIMEZONE_DEFAULT
     miss_weight: Annotated[
         int,
-        Field(
-            ge=0,
-            le=WEIGHT_MAX,
-            description="The weight of winning nothing, relative to those of the prizes.",
+        about(
+            "The weight of winning nothing, relative to those of the prizes.", ge=0, le=WEIGHT_MAX
         ),
     ] = 0
-    rules: Annotated[RulesBody, Field(description="What one user may do.")] = RulesBody()
+    rules: Annotated[RulesBody, about("What one user may do.")] = RulesBody()
     when_sold_out: Annotated[
         Literal["redistribute", "miss"],
-        Field(description="Who gets the weight of a sold-out prize: the others, or the miss."),
+        about("Who gets the weight of a sold-out prize: the others, or the miss."),
     ] = "redistribute"
     passphrase: OwnPassphrase = None
     budget_fen: Annotated[
         Annotated[int, Field(ge=0, le=FEN_MAX)] | None,
-        Field(
-            description="What the campaign's packets may hold together; an edit without it "
-            "keeps it."
-        ),
+        about("What the campaign's packets may hold together; an edit without it keeps it."),
     ] = None
     quota_per_user: Annotated[
-        PerUser,
-        Field(description="Most shares of the campaign's packets for one user; 0: no limit."),
+        PerUser, about("Most shares of the campaign's packets for one user; 0: no limit.")
     ] = 0
     amounts_shown: Annotated[
         AmountsWord,
-        Field(
-            description="`end` hides others' amounts until a packet has ended; for the campaign's "
-            "packets that are sent from now on."
+        about(
+            "`end` hides others' amounts until a packet has ended; for the campaign's packets "
+            "that are sent from now on."
         ),
     ] = "end"
     draw_beacon: Annotated[
         Literal["day", "none"] | None,
-        Field(
-            description="`day`: each day's draws take a round of the public beacon. Where the "
-            "deployment has a beacon, its parameter says the default. Fixed when the campaign is "
-            "created."
+        about(
+            "`day`: each day's draws take a round of the public beacon. Where the deployment has "
+            "a beacon, its parameter says the default. Fixed when the campaign is created."
         ),
     ] = None
     required_claims: Annotated[
         dict[ClaimName, Annotated[list[ClaimValue], Field(min_length=1, max_length=100)]],
-        Field(
+        about(
+            "Claims that a user's token must have to take part, each with its allowed values; of "
+            "a claim that is a list, one is enough.",
             max_length=10,
-            description="Claims that a user's token must have to take part, each with its allowed "
-            "values; of a claim that is a list, one is enough.",
             json_schema_extra={"additionalProperties": False},
         ),
     ] = Field(default_factory=dict)
-    status: Annotated[Literal["on", "off"], Field(description="`off` refuses grabs and draws.")]
+    status: Annotated[Literal["on", "off"], about("`off` refuses grabs and draws.")]
     version: SeenVersion = None
 
     @model_validator(mode="after")

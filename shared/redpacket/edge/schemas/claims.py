@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import StringConstraints
 
-from redpacket.edge.schemas.bodies import StrictBody, example
+from redpacket.edge.schemas.bodies import StrictBody, about, example
 
 
 class GrabBody(StrictBody):
@@ -16,7 +16,7 @@ class GrabBody(StrictBody):
 
     passphrase: Annotated[
         Annotated[str, StringConstraints(max_length=200)] | None,
-        Field(description="What the user typed, or what speech recognition returned."),
+        about("What the user typed, or what speech recognition returned."),
     ] = None
 
 
@@ -28,5 +28,5 @@ class OpenBody(StrictBody):
     grab_token: Annotated[
         str,
         StringConstraints(max_length=200),
-        Field(description="What a grab of a packet in two steps answered."),
+        about("What a grab of a packet in two steps answered."),
     ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import StringConstraints
 
-from redpacket.edge.schemas.bodies import StrictBody, example
+from redpacket.edge.schemas.bodies import StrictBody, about, example
 from redpacket.edge.schemas.fields import UserToken
 
 
@@ -19,9 +19,9 @@ class HelpBody(StrictBody):
 
     model_config = example({"inviter_token": "FxwabzlgU_xAyodWCCPNtYDw", "transcript": "恭喜发财"})
 
-    inviter_token: Annotated[UserToken, Field(description="The friend's `user_token`.")]
+    inviter_token: Annotated[UserToken, about("The friend's `user_token`.")]
     transcript: Annotated[
         str,
         StringConstraints(max_length=200),
-        Field(description="What the user typed, or what speech recognition returned."),
+        about("What the user typed, or what speech recognition returned."),
     ]

@@ -11,6 +11,7 @@ from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.passphrase import can_be_said
 from redpacket.domain.text import composed, is_visible
 from redpacket.edge.request import user_ids
+from redpacket.edge.schemas.bodies import about
 
 NICKNAME_GRAPHEMES_MAX = 32
 PASSPHRASE_GRAPHEMES_MAX = 20
@@ -78,21 +79,20 @@ Passphrase = Annotated[
     Field(json_schema_extra=VISIBLE_TEXT),
 ]
 OwnPassphrase = Annotated[
-    Passphrase | None,
-    Field(description="What a taker has to type or say (口令红包); at most 20 characters."),
+    Passphrase | None, about("What a taker has to type or say (口令红包); at most 20 characters.")
 ]
 SeenVersion = Annotated[
     Annotated[int, Field(ge=1)] | None,
-    Field(description="The version that was read; another one by now is 409 `version_conflict`."),
+    about("The version that was read; another one by now is 409 `version_conflict`."),
 ]
 GatewayChannel = Annotated[
     Literal["host", "wechat"],
-    Field(description="By which gateway; one that is not set up is 422 `channel_unavailable`."),
+    about("By which gateway; one that is not set up is 422 `channel_unavailable`."),
 ]
 PaymentMethod = Annotated[
     Literal["native", "jsapi"],
-    Field(
-        description="`native`: anybody who scans the code pays. `jsapi`: the caller pays inside "
-        "the app, from the account that they bound."
+    about(
+        "`native`: anybody who scans the code pays. `jsapi`: the caller pays inside the app, from "
+        "the account that they bound."
     ),
 ]

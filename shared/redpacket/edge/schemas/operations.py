@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 from redpacket.domain.campaign import AT_MS_MAX
 from redpacket.domain.risk import Verdict, VerdictKind
 from redpacket.edge.schemas.accounts import HostId
-from redpacket.edge.schemas.bodies import StrictBody, example
+from redpacket.edge.schemas.bodies import StrictBody, about, example
 from redpacket.edge.schemas.fields import VISIBLE_TEXT, length, visible_text
 
 REASON_GRAPHEMES_MAX = 100
@@ -21,14 +19,13 @@ class SwitchBody(StrictBody):
     model_config = example({"on": False, "reason": "payouts are being checked"})
 
     on: Annotated[
-        bool,
-        Field(description="False refuses what the switch names, everywhere within ten seconds."),
+        bool, about("False refuses what the switch names, everywhere within ten seconds.")
     ]
     reason: Annotated[
         str,
         length(REASON_GRAPHEMES_MAX),
         visible_text(REASON_GRAPHEMES_MAX),
-        Field(description="For operators who find it off.", json_schema_extra=VISIBLE_TEXT),
+        about("For operators who find it off.", json_schema_extra=VISIBLE_TEXT),
     ] = ""
 
 
@@ -37,14 +34,12 @@ class RiskBody(StrictBody):
 
     model_config = example({"user": "alice", "verdict": "deny", "until_ms": 1800000000000})
 
-    user: Annotated[HostId, Field(description="The user's id: the subject of their token.")]
+    user: Annotated[HostId, about("The user's id: the subject of their token.")]
     verdict: Annotated[
         Literal["allow", "deny"],
-        Field(description="`deny` refuses their grabs and draws; `allow` takes that back."),
+        about("`deny` refuses their grabs and draws; `allow` takes that back."),
     ]
-    until_ms: Annotated[
-        int, Field(ge=0, le=AT_MS_MAX, description="When the verdict ends, by itself.")
-    ]
+    until_ms: Annotated[int, about("When the verdict ends, by itself.", ge=0, le=AT_MS_MAX)]
 
     @property
     def parsed(self) -> Verdict:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, StringConstraints
 
-from redpacket.edge.schemas.bodies import StrictBody, example
+from redpacket.edge.schemas.bodies import StrictBody, about, example
 from redpacket.edge.schemas.fields import (
     NICKNAME_GRAPHEMES_MAX,
     VISIBLE_TEXT,
@@ -24,7 +24,7 @@ class PaymentBody(StrictBody):
 
     model_config = example({"amount_fen": 8888, "channel": "wechat", "method": "native"})
 
-    amount_fen: Annotated[Fen, Field(description="What the account gets.")]
+    amount_fen: Annotated[Fen, about("What the account gets.")]
     channel: GatewayChannel
     method: PaymentMethod
 
@@ -34,7 +34,7 @@ class WithdrawalBody(StrictBody):
 
     model_config = example({"amount_fen": 888, "channel": "wechat"})
 
-    amount_fen: Annotated[Fen, Field(description="What leaves the account.")]
+    amount_fen: Annotated[Fen, about("What leaves the account.")]
     channel: GatewayChannel
 
 
@@ -46,7 +46,7 @@ class CodeBody(StrictBody):
     code: Annotated[
         str,
         StringConstraints(pattern=r"^[!-~]+$", max_length=256),
-        Field(description="Of `wx.login()` or of the authorization page; it works once."),
+        about("Of `wx.login()` or of the authorization page; it works once."),
     ]
 
 
@@ -60,8 +60,8 @@ class ConsentBody(StrictBody):
         length(NICKNAME_GRAPHEMES_MAX),
         visible_text(NICKNAME_GRAPHEMES_MAX),
         AfterValidator(not_empty),
-        Field(
-            description="What the user is called here, for WeChat to show.",
+        about(
+            "What the user is called here, for WeChat to show.",
             json_schema_extra={**VISIBLE_TEXT, "pattern": r"\S"},
         ),
     ]

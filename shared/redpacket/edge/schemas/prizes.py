@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from redpacket.domain.campaign import CampaignStatus
 from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.lottery import UNITS_MAX, Prize, PrizeKind
-from redpacket.edge.schemas.bodies import StrictBody, canonical, example
+from redpacket.edge.schemas.bodies import StrictBody, about, canonical, example
 from redpacket.edge.schemas.fields import (
     DESCRIPTION_GRAPHEMES_MAX,
     TITLE_GRAPHEMES_MAX,
@@ -53,23 +53,21 @@ class PrizeBody(StrictBody):
         AfterValidator(not_empty),
         Field(json_schema_extra={**VISIBLE_TEXT, "pattern": r"\S"}),
     ]
-    kind: Annotated[Literal["goods", "packet"], Field(description="`goods`, or `packet` for cash.")]
+    kind: Annotated[Literal["goods", "packet"], about("`goods`, or `packet` for cash.")]
     weight: Annotated[
         int,
-        Field(
+        about(
+            "The prize's weight in a draw, relative to the others and `miss_weight`.",
             ge=0,
             le=WEIGHT_MAX,
-            description="The prize's weight in a draw, relative to the others and `miss_weight`.",
         ),
     ]
-    total: Annotated[Units, Field(description="Units in all; `delta` changes it.")]
-    per_day: Annotated[Units, Field(description="Most units a day; 0: no limit.")] = 0
+    total: Annotated[Units, about("Units in all; `delta` changes it.")]
+    per_day: Annotated[Units, about("Most units a day; 0: no limit.")] = 0
     per_hour: Annotated[
-        Units, Field(description="Units set free with each hour since the start; 0: all at once.")
+        Units, about("Units set free with each hour since the start; 0: all at once.")
     ] = 0
-    amount_fen: Annotated[
-        Fen | None, Field(description="Of one unit of a cash prize; goods have none.")
-    ] = None
+    amount_fen: Annotated[Fen | None, about("Of one unit of a cash prize; goods have none.")] = None
     image_url: HttpsUrl | None = None
     description: Annotated[
         str,
@@ -79,18 +77,14 @@ class PrizeBody(StrictBody):
     ] = ""
     attributes: Annotated[
         dict[AttributeName, Attribute],
-        Field(
+        about(
+            f"Up to {ATTRIBUTES_MAX} values of your own.",
             max_length=ATTRIBUTES_MAX,
-            description=f"Up to {ATTRIBUTES_MAX} values of your own.",
             json_schema_extra={"additionalProperties": False},
         ),
     ] = {}  # noqa: RUF012 - pydantic copies it for each body
-    once_per_user: Annotated[bool, Field(description="Whether a user can win it once only.")] = (
-        False
-    )
-    status: Annotated[
-        Literal["on", "off"], Field(description="`off` keeps it out of the draws.")
-    ] = "on"
+    once_per_user: Annotated[bool, about("Whether a user can win it once only.")] = False
+    status: Annotated[Literal["on", "off"], about("`off` keeps it out of the draws.")] = "on"
     version: SeenVersion = None
 
     @model_validator(mode="after")
@@ -127,9 +121,6 @@ class StockBody(StrictBody):
     model_config = example({"delta": 50})
 
     delta: Annotated[
-        int,
-        Field(
-            ge=-UNITS_MAX, le=UNITS_MAX, description="Units to add; negative ones are taken away."
-        ),
+        int, about("Units to add; negative ones are taken away.", ge=-UNITS_MAX, le=UNITS_MAX)
     ]
     version: SeenVersion = None

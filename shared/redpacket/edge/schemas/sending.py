@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 from redpacket.domain.campaign import CAMPAIGN_ID
 from redpacket.domain.passphrase import THRESHOLD_DEFAULT
 from redpacket.domain.split import UNIT_FEN_MAX
-from redpacket.edge.schemas.bodies import StrictBody, example
+from redpacket.edge.schemas.bodies import StrictBody, about, example
 from redpacket.edge.schemas.fields import (
     VISIBLE_TEXT,
     AmountsWord,
@@ -38,86 +38,73 @@ class SendBody(StrictBody):
         {"kind": "lucky", "total_fen": 8888, "count": 10, "greeting": "恭喜发财"}
     )
 
-    kind: Annotated[Literal["equal", "lucky"], Field(description="`equal` or `lucky`.")]
-    total_fen: Annotated[Fen, Field(description="What all shares hold together.")]
-    count: Annotated[int, Field(ge=1, le=COUNT_MAX, description="How many shares.")]
+    kind: Annotated[Literal["equal", "lucky"], about("`equal` or `lucky`.")]
+    total_fen: Annotated[Fen, about("What all shares hold together.")]
+    count: Annotated[int, about("How many shares.", ge=1, le=COUNT_MAX)]
     split: Annotated[
         Literal[
             "equal", "double_mean", "double_mean_live", "base_double_mean", "bell", "cut_points"
         ]
         | None,
-        Field(
-            description="How the total is cut; guide.md explains each. `double_mean` by default "
-            "for `lucky`."
+        about(
+            "How the total is cut; guide.md explains each. `double_mean` by default for `lucky`."
         ),
     ] = None
-    share_fen_min: Annotated[Fen, Field(description="The least that a share may hold.")] = 1
+    share_fen_min: Annotated[Fen, about("The least that a share may hold.")] = 1
     share_fen_max: Annotated[
         Fen | None,
-        Field(
-            description="The most that a share may hold; the deployment's limit where it is "
-            "missing."
-        ),
+        about("The most that a share may hold; the deployment's limit where it is missing."),
     ] = None
     unit_fen: Annotated[
-        int,
-        Field(
-            ge=1,
-            le=UNIT_FEN_MAX,
-            description="Every amount is a multiple of it: 100 gives whole yuan.",
-        ),
+        int, about("Every amount is a multiple of it: 100 gives whole yuan.", ge=1, le=UNIT_FEN_MAX)
     ] = 1
     pay_with: Annotated[
         Literal["balance", "host", "wechat"],
-        Field(
-            description="`balance`: from the sender's account. Else the packet is `unpaid` until "
-            "its payment comes, and `cancelled` after 15 minutes."
+        about(
+            "`balance`: from the sender's account. Else the packet is `unpaid` until its payment "
+            "comes, and `cancelled` after 15 minutes."
         ),
     ] = "balance"
     pay_method: PaymentMethod = "native"
     opening: Annotated[
         Literal["one_step", "two_step"],
-        Field(description="`two_step`: a grab admits, and opening takes the share."),
+        about("`two_step`: a grab admits, and opening takes the share."),
     ] = "one_step"
     greeting: Annotated[
         str,
         length(GREETING_GRAPHEMES_MAX),
         visible_text(GREETING_GRAPHEMES_MAX),
-        Field(
-            description=f"At most {GREETING_GRAPHEMES_MAX} characters.",
-            json_schema_extra=VISIBLE_TEXT,
-        ),
+        about(f"At most {GREETING_GRAPHEMES_MAX} characters.", json_schema_extra=VISIBLE_TEXT),
     ] = DEFAULT_GREETING
     expires_in_s: Annotated[
         int,
-        Field(
+        about(
+            "Then the rest goes back; by default a campaign's packet ends with it.",
             ge=1,
             le=LIFE_S_MAX,
-            description="Then the rest goes back; by default a campaign's packet ends with it.",
         ),
     ] = LIFE_S_DEFAULT
     recipients: Annotated[
         Annotated[list[UserToken], Field(min_length=1, max_length=RECIPIENTS_MAX)] | None,
-        Field(description="User tokens of those who may take a share (专属红包)."),
+        about("User tokens of those who may take a share (专属红包)."),
     ] = None
     passphrase: OwnPassphrase = None
     passphrase_threshold: Annotated[
-        int, Field(ge=1, le=100, description="How alike a long passphrase must sound, in percent.")
+        int, about("How alike a long passphrase must sound, in percent.", ge=1, le=100)
     ] = THRESHOLD_DEFAULT
     campaign_id: Annotated[
         Annotated[str, StringConstraints(pattern=f"^{CAMPAIGN_ID.pattern}$")] | None,
-        Field(description="The campaign whose budget pays for the packet."),
+        about("The campaign whose budget pays for the packet."),
     ] = None
     amounts_shown: Annotated[
         AmountsWord | None,
-        Field(
-            description="`end` hides others' amounts until the packet has ended. As its campaign "
-            "says where it is missing, or else `live`."
+        about(
+            "`end` hides others' amounts until the packet has ended. As its campaign says where "
+            "it is missing, or else `live`."
         ),
     ] = None
     cover_url: Annotated[
-        HttpsUrl | None,
-        Field(description="A picture for the cover, on one of the deployment's `CoverHosts`."),
+        HttpsUrl | None, about("A picture for the cover, on one of the deployment's `CoverHosts`.")
     ] = None
 
     @model_validator(mode="after")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import StringConstraints
 
 from redpacket.domain.webhooks import URL_LENGTH_MAX
-from redpacket.edge.schemas.bodies import StrictBody, example
+from redpacket.edge.schemas.bodies import StrictBody, about, example
 
 EventName = Literal[
     "redpacket.packet.sent",
@@ -32,17 +32,12 @@ class WebhookBody(StrictBody):
     url: Annotated[
         str,
         StringConstraints(pattern=r"^https?://[!-~]+$", max_length=URL_LENGTH_MAX),
-        Field(
-            description="Where events are posted: https, a global address, no redirects. http and "
-            "private addresses are for deployments that allow them, as a local stack does."
+        about(
+            "Where events are posted: https, a global address, no redirects. http and private "
+            "addresses are for deployments that allow them, as a local stack does."
         ),
     ]
-    events: Annotated[
-        list[EventName], Field(min_length=1, max_length=20, description="Of which types.")
-    ]
+    events: Annotated[list[EventName], about("Of which types.", min_length=1, max_length=20)]
     is_on: Annotated[
-        bool,
-        Field(
-            description="While it is false no event is taken up, and what waits goes on waiting."
-        ),
+        bool, about("While it is false no event is taken up, and what waits goes on waiting.")
     ] = True

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 from redpacket.domain.winners import WinnerStatus
-from redpacket.edge.schemas.bodies import StrictBody, example
+from redpacket.edge.schemas.bodies import StrictBody, about, example
 from redpacket.edge.schemas.fields import VISIBLE_TEXT, length, visible_text
 
 NOTE_GRAPHEMES_MAX = 100
@@ -20,14 +18,14 @@ class WinnerBody(StrictBody):
 
     status: Annotated[
         Literal["handed_over", "forfeited"],
-        Field(description="`forfeited`: the prize gets one more unit, which can be drawn."),
+        about("`forfeited`: the prize gets one more unit, which can be drawn."),
     ]
     note: Annotated[
         str,
         length(NOTE_GRAPHEMES_MAX),
         visible_text(NOTE_GRAPHEMES_MAX),
-        Field(
-            description="For operators; the journal keeps it for ever, so name no one.",
+        about(
+            "For operators; the journal keeps it for ever, so name no one.",
             json_schema_extra=VISIBLE_TEXT,
         ),
     ] = ""
