@@ -41,8 +41,7 @@ from redpacket.edge.csv_pages import CSV
 from redpacket.edge.parameters import Parameter
 from redpacket.edge.problems import RETRIED, STATUS_BY_CODE
 from redpacket.edge.schemas import claims, draws, sending
-from redpacket.edge.schemas.fields import NICKNAME_GRAPHEMES_MAX
-from redpacket.edge.schemas.sending import GREETING_GRAPHEMES_MAX
+from redpacket.edge.schemas.fields import GREETING_GRAPHEMES_MAX, NICKNAME_GRAPHEMES_MAX
 
 Schema: TypeAlias = dict[str, Any]
 

@@ -9,15 +9,7 @@ from pydantic import AfterValidator, Field
 from redpacket.domain.errors import Forbidden
 from redpacket.domain.user_id import HOST_ID, check_host_id
 from redpacket.edge.schemas.bodies import StrictBody, about, example
-from redpacket.edge.schemas.fields import (
-    NICKNAME_GRAPHEMES_MAX,
-    VISIBLE_TEXT,
-    Fen,
-    HttpsUrl,
-    length,
-    not_empty,
-    visible_text,
-)
+from redpacket.edge.schemas.fields import NICKNAME_GRAPHEMES_MAX, Fen, HttpsUrl, Nickname
 
 
 def _host_id(text: str) -> str:
@@ -49,16 +41,7 @@ class ProfileBody(StrictBody):
 
     model_config = example({"nickname": "Alice", "avatar_url": None})
 
-    nickname: Annotated[
-        str,
-        length(NICKNAME_GRAPHEMES_MAX),
-        visible_text(NICKNAME_GRAPHEMES_MAX),
-        AfterValidator(not_empty),
-        about(
-            f"At most {NICKNAME_GRAPHEMES_MAX} characters.",
-            json_schema_extra={**VISIBLE_TEXT, "pattern": r"\S"},
-        ),
-    ]
+    nickname: Annotated[Nickname, about(f"At most {NICKNAME_GRAPHEMES_MAX} characters.")]
     avatar_url: Annotated[
         HttpsUrl | None, about("An https address on one of the deployment's `AvatarHosts`.")
     ] = None

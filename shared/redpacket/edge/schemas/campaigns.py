@@ -21,17 +21,13 @@ from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.packet import AmountsShown
 from redpacket.edge.schemas.bodies import StrictBody, about, example
 from redpacket.edge.schemas.fields import (
-    DESCRIPTION_GRAPHEMES_MAX,
-    TITLE_GRAPHEMES_MAX,
-    VISIBLE_TEXT,
     WEIGHT_MAX,
     AmountsWord,
+    Description,
     OwnPassphrase,
     PerUser,
     SeenVersion,
-    length,
-    not_empty,
-    visible_text,
+    Title,
 )
 
 HELPS_DEFAULT = DrawRules().helps_per_user_per_day
@@ -84,19 +80,8 @@ class CampaignBody(StrictBody):
         }
     )
 
-    title: Annotated[
-        str,
-        length(TITLE_GRAPHEMES_MAX),
-        visible_text(TITLE_GRAPHEMES_MAX),
-        AfterValidator(not_empty),
-        Field(json_schema_extra={**VISIBLE_TEXT, "pattern": r"\S"}),
-    ]
-    description: Annotated[
-        str,
-        length(DESCRIPTION_GRAPHEMES_MAX),
-        visible_text(DESCRIPTION_GRAPHEMES_MAX),
-        Field(json_schema_extra=VISIBLE_TEXT),
-    ] = ""
+    title: Title
+    description: Description = ""
     starts_at_ms: Annotated[AtMs, about("Before this time a grab or draw is refused.")]
     ends_at_ms: Annotated[AtMs, about("The end of the campaign and of its packets.")]
     timezone: Annotated[

@@ -16,20 +16,22 @@ from redpacket.edge.schemas.bodies import about
 NICKNAME_GRAPHEMES_MAX = 32
 PASSPHRASE_GRAPHEMES_MAX = 20
 TITLE_GRAPHEMES_MAX = 50
+NOTE_GRAPHEMES_MAX = 100
 DESCRIPTION_GRAPHEMES_MAX = 500
+GREETING_GRAPHEMES_MAX = 50
 PER_USER_MAX = 1_000_000
 WEIGHT_MAX = 1_000_000_000
 _CODE_POINTS_PER_GRAPHEME_MAX = 8
-VISIBLE_TEXT = {"format": "visible-text"}
-"""A format of our own in openapi.json, where no pattern says what `visible_text` checks."""
+_VISIBLE_TEXT = {"format": "visible-text"}
+"""A format of our own in openapi.json, where no pattern says what `_visible_text` checks."""
 
 
-def length(graphemes_max: int) -> StringConstraints:
+def _length(graphemes_max: int) -> StringConstraints:
     """Bound a text before its graphemes are counted."""
     return StringConstraints(max_length=graphemes_max * _CODE_POINTS_PER_GRAPHEME_MAX)
 
 
-def visible_text(graphemes_max: int) -> AfterValidator:
+def _visible_text(graphemes_max: int) -> AfterValidator:
     """Check that a text can be seen, and count its graphemes."""
 
     def check(text: str) -> str:
@@ -44,7 +46,7 @@ def visible_text(graphemes_max: int) -> AfterValidator:
     return AfterValidator(check)
 
 
-def not_empty(text: str) -> str:
+def _not_empty(text: str) -> str:
     """Check that a text has a character."""
     if not text:
         raise ValueError("is empty")
@@ -71,12 +73,44 @@ UserToken = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{24}$"), AfterValidator(_user_token)
 ]
 """A user's id, as GET /me shows it; one that was accepted once is accepted for ever."""
+Nickname = Annotated[
+    str,
+    _length(NICKNAME_GRAPHEMES_MAX),
+    _visible_text(NICKNAME_GRAPHEMES_MAX),
+    AfterValidator(_not_empty),
+    Field(json_schema_extra={**_VISIBLE_TEXT, "pattern": r"\S"}),
+]
+Title = Annotated[
+    str,
+    _length(TITLE_GRAPHEMES_MAX),
+    _visible_text(TITLE_GRAPHEMES_MAX),
+    AfterValidator(_not_empty),
+    Field(json_schema_extra={**_VISIBLE_TEXT, "pattern": r"\S"}),
+]
+Description = Annotated[
+    str,
+    _length(DESCRIPTION_GRAPHEMES_MAX),
+    _visible_text(DESCRIPTION_GRAPHEMES_MAX),
+    Field(json_schema_extra=_VISIBLE_TEXT),
+]
+Note = Annotated[
+    str,
+    _length(NOTE_GRAPHEMES_MAX),
+    _visible_text(NOTE_GRAPHEMES_MAX),
+    Field(json_schema_extra=_VISIBLE_TEXT),
+]
+Greeting = Annotated[
+    str,
+    _length(GREETING_GRAPHEMES_MAX),
+    _visible_text(GREETING_GRAPHEMES_MAX),
+    Field(json_schema_extra=_VISIBLE_TEXT),
+]
 Passphrase = Annotated[
     str,
-    length(PASSPHRASE_GRAPHEMES_MAX),
-    visible_text(PASSPHRASE_GRAPHEMES_MAX),
+    _length(PASSPHRASE_GRAPHEMES_MAX),
+    _visible_text(PASSPHRASE_GRAPHEMES_MAX),
     AfterValidator(_sayable),
-    Field(json_schema_extra=VISIBLE_TEXT),
+    Field(json_schema_extra=_VISIBLE_TEXT),
 ]
 OwnPassphrase = Annotated[
     Passphrase | None, about("What a taker has to type or say (口令红包); at most 20 characters.")

@@ -8,9 +8,7 @@ from redpacket.domain.campaign import AT_MS_MAX
 from redpacket.domain.risk import Verdict, VerdictKind
 from redpacket.edge.schemas.accounts import HostId
 from redpacket.edge.schemas.bodies import StrictBody, about, example
-from redpacket.edge.schemas.fields import VISIBLE_TEXT, length, visible_text
-
-REASON_GRAPHEMES_MAX = 100
+from redpacket.edge.schemas.fields import Note
 
 
 class SwitchBody(StrictBody):
@@ -21,12 +19,7 @@ class SwitchBody(StrictBody):
     on: Annotated[
         bool, about("False refuses what the switch names, everywhere within ten seconds.")
     ]
-    reason: Annotated[
-        str,
-        length(REASON_GRAPHEMES_MAX),
-        visible_text(REASON_GRAPHEMES_MAX),
-        about("For operators who find it off.", json_schema_extra=VISIBLE_TEXT),
-    ] = ""
+    reason: Annotated[Note, about("For operators who find it off.")] = ""
 
 
 class RiskBody(StrictBody):

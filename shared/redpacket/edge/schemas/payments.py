@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, StringConstraints
+from pydantic import StringConstraints
 
 from redpacket.edge.schemas.bodies import StrictBody, about, example
-from redpacket.edge.schemas.fields import (
-    NICKNAME_GRAPHEMES_MAX,
-    VISIBLE_TEXT,
-    Fen,
-    GatewayChannel,
-    PaymentMethod,
-    length,
-    not_empty,
-    visible_text,
-)
+from redpacket.edge.schemas.fields import Fen, GatewayChannel, Nickname, PaymentMethod
 
 
 class PaymentBody(StrictBody):
@@ -55,13 +46,4 @@ class ConsentBody(StrictBody):
 
     model_config = example({"display_name": "小明"})
 
-    display_name: Annotated[
-        str,
-        length(NICKNAME_GRAPHEMES_MAX),
-        visible_text(NICKNAME_GRAPHEMES_MAX),
-        AfterValidator(not_empty),
-        about(
-            "What the user is called here, for WeChat to show.",
-            json_schema_extra={**VISIBLE_TEXT, "pattern": r"\S"},
-        ),
-    ]
+    display_name: Annotated[Nickname, about("What the user is called here, for WeChat to show.")]

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from redpacket.domain.campaign import CampaignStatus
 from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.lottery import UNITS_MAX, Prize, PrizeKind
 from redpacket.edge.schemas.bodies import StrictBody, about, canonical, example
-from redpacket.edge.schemas.fields import (
-    DESCRIPTION_GRAPHEMES_MAX,
-    TITLE_GRAPHEMES_MAX,
-    VISIBLE_TEXT,
-    WEIGHT_MAX,
-    Fen,
-    HttpsUrl,
-    SeenVersion,
-    length,
-    not_empty,
-    visible_text,
-)
+from redpacket.edge.schemas.fields import WEIGHT_MAX, Description, Fen, HttpsUrl, SeenVersion, Title
 
 ATTRIBUTES_MAX = 20
 ATTRIBUTE_LENGTH_MAX = 200
@@ -46,13 +35,7 @@ class PrizeBody(StrictBody):
         {"title": "8.88 yuan", "kind": "packet", "weight": 10, "total": 100, "amount_fen": 888}
     )
 
-    title: Annotated[
-        str,
-        length(TITLE_GRAPHEMES_MAX),
-        visible_text(TITLE_GRAPHEMES_MAX),
-        AfterValidator(not_empty),
-        Field(json_schema_extra={**VISIBLE_TEXT, "pattern": r"\S"}),
-    ]
+    title: Title
     kind: Annotated[Literal["goods", "packet"], about("`goods`, or `packet` for cash.")]
     weight: Annotated[
         int,
@@ -69,12 +52,7 @@ class PrizeBody(StrictBody):
     ] = 0
     amount_fen: Annotated[Fen | None, about("Of one unit of a cash prize; goods have none.")] = None
     image_url: HttpsUrl | None = None
-    description: Annotated[
-        str,
-        length(DESCRIPTION_GRAPHEMES_MAX),
-        visible_text(DESCRIPTION_GRAPHEMES_MAX),
-        Field(json_schema_extra=VISIBLE_TEXT),
-    ] = ""
+    description: Description = ""
     attributes: Annotated[
         dict[AttributeName, Attribute],
         about(

@@ -11,19 +11,17 @@ from redpacket.domain.passphrase import THRESHOLD_DEFAULT
 from redpacket.domain.split import UNIT_FEN_MAX
 from redpacket.edge.schemas.bodies import StrictBody, about, example
 from redpacket.edge.schemas.fields import (
-    VISIBLE_TEXT,
+    GREETING_GRAPHEMES_MAX,
     AmountsWord,
     Fen,
+    Greeting,
     HttpsUrl,
     OwnPassphrase,
     PaymentMethod,
     UserToken,
-    length,
-    visible_text,
 )
 
 DEFAULT_GREETING = "恭喜发财，大吉大利"
-GREETING_GRAPHEMES_MAX = 50
 RECIPIENTS_MAX = 100
 LIFE_S_MAX = 7 * 24 * 3600
 """Money is not locked away for longer than a week."""
@@ -70,12 +68,9 @@ class SendBody(StrictBody):
         Literal["one_step", "two_step"],
         about("`two_step`: a grab admits, and opening takes the share."),
     ] = "one_step"
-    greeting: Annotated[
-        str,
-        length(GREETING_GRAPHEMES_MAX),
-        visible_text(GREETING_GRAPHEMES_MAX),
-        about(f"At most {GREETING_GRAPHEMES_MAX} characters.", json_schema_extra=VISIBLE_TEXT),
-    ] = DEFAULT_GREETING
+    greeting: Annotated[Greeting, about(f"At most {GREETING_GRAPHEMES_MAX} characters.")] = (
+        DEFAULT_GREETING
+    )
     expires_in_s: Annotated[
         int,
         about(

@@ -6,9 +6,7 @@ from typing import Annotated, Literal
 
 from redpacket.domain.winners import WinnerStatus
 from redpacket.edge.schemas.bodies import StrictBody, about, example
-from redpacket.edge.schemas.fields import VISIBLE_TEXT, length, visible_text
-
-NOTE_GRAPHEMES_MAX = 100
+from redpacket.edge.schemas.fields import Note
 
 
 class WinnerBody(StrictBody):
@@ -21,13 +19,7 @@ class WinnerBody(StrictBody):
         about("`forfeited`: the prize gets one more unit, which can be drawn."),
     ]
     note: Annotated[
-        str,
-        length(NOTE_GRAPHEMES_MAX),
-        visible_text(NOTE_GRAPHEMES_MAX),
-        about(
-            "For operators; the journal keeps it for ever, so name no one.",
-            json_schema_extra=VISIBLE_TEXT,
-        ),
+        Note, about("For operators; the journal keeps it for ever, so name no one.")
     ] = ""
 
     @property
