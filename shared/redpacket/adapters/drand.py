@@ -51,7 +51,6 @@ class DrandBeacon:
         return None
 
     def _ask(self, url: str, round_no: int) -> bytes | None:
-        """Return an endpoint's signature, or None if it does not have the round yet."""
         endpoint = Outgoing(
             f"{url.rstrip('/')}/{self._chain.chain_hash}/public/{round_no}",
             call_ms_max=self._call_ms_max,

@@ -1,8 +1,4 @@
-"""Small client of AWS services that use JSON: DynamoDB, SQS and Secrets Manager.
-
-It mimics the boto3 methods that the adapters use. botocore reads 1 MB of models before its first
-call, which would be half of a winner's cold start.
-"""
+"""Light client of DynamoDB, SQS and Secrets Manager, because botocore slows cold starts."""
 
 from __future__ import annotations
 
@@ -28,7 +24,6 @@ _TARGETS = {
     "sqs": ("1.0", "AmazonSQS"),
     "secretsmanager": ("1.1", "secretsmanager"),
 }
-"""Protocol version and operation prefix by service."""
 
 # Retry transient errors once after a wait, as in botocore's standard mode.
 _OK, _BROKEN = 200, {500, 502, 503, 504}
@@ -107,7 +102,6 @@ class AwsClient:
         return self._send(operation, body)
 
     def _send(self, operation: str, body: bytes) -> dict[str, Any]:
-        """Send once. Raises AwsRefused, AwsSilent."""
         version, prefix = _TARGETS[self._place[1]]
         headers = {
             "Host": self._endpoint.netloc,

@@ -10,10 +10,7 @@ SETTLE = "settle_claim"
 
 
 def settle_message(ref: ShareRef, now_ms: int, request_id: str = "") -> dict[str, Any]:
-    """Return the message to settle one claim; its id depends only on the claim.
-
-    A first message also has the claimer's host id and the request id.
-    """
+    """Return the message for one claim; its id depends only on the claim, for deduplication."""
     message: dict[str, Any] = {
         "message_id": f"settle:{ref.packet_id}:{ref.share_no}",
         "kind": SETTLE,

@@ -21,10 +21,7 @@ class Keys(NamedTuple):
 def signed(
     headers: dict[str, str], body: bytes, path: str, at: str, place: tuple[str, str], keys: Keys
 ) -> dict[str, str]:
-    """Return *headers* with the signature's headers.
-
-    *at* has the form "20261231T235959Z"; *place* is the region and service.
-    """
+    """Return *headers* with a signature; *at* is "YYYYMMDDTHHMMSSZ", *place* (region, service)."""
     sent = {**headers, "X-Amz-Date": at}
     if keys.token:
         sent["X-Amz-Security-Token"] = keys.token

@@ -9,7 +9,6 @@ from typing import Any
 from redpacket.domain.errors import Unavailable
 
 _MESSAGES_PER_CALL = 10
-"""SQS's limit of messages in one batch."""
 
 
 def put_messages(

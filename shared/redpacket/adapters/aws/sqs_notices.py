@@ -12,7 +12,6 @@ from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.gateway import Channel, Notice, NoticeKind
 
 _LENGTH_MAX = 128
-"""Maximum length, which exceeds any gateway's numbers and ids."""
 
 
 class SqsNotices:

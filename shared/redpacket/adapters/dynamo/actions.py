@@ -1,8 +1,4 @@
-"""Append-only log of operators' actions in JournalTable.
-
-No role may update or delete these rows. A row's position has 64 random bits, so writing the same
-position twice is a bug.
-"""
+"""Operators' audit log in JournalTable; no role may update or delete its rows."""
 
 from __future__ import annotations
 

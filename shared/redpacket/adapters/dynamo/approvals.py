@@ -144,11 +144,7 @@ class DynamoApprovals:
 
 
 def spend_allowance(approvals_table: str | None, spent: Allowance | None) -> list[Operation]:
-    """Return the write that counts money that an operator moves without a second one.
-
-    Its condition fails if a concurrent request counted first. The caller must then check the sum
-    again.
-    """
+    """Return the write that counts an operator's own move; it fails after a concurrent count."""
     if spent is None:
         return []
     if approvals_table is None:

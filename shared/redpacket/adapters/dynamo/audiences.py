@@ -1,7 +1,4 @@
-"""Audience lists of campaigns in AudienceTable; CampaignsTable has their mode.
-
-Removing a user sets `is_member` to false, because no function may delete rows.
-"""
+"""Audience lists in AudienceTable; removal sets `is_member`, as no function deletes rows."""
 
 from __future__ import annotations
 
@@ -28,7 +25,6 @@ _USERS_PER_TRANSACTION = 99
 """Users in one transaction: DynamoDB's limit is 100 rows, and one is the list's size."""
 
 _TRIES = 6
-"""Attempts to edit; each one loses to a concurrent edit of the same users."""
 
 
 class DynamoAudiences:
@@ -74,7 +70,6 @@ class DynamoAudiences:
         return [str(row["sk"]) for row in rows if row["is_member"]]
 
     def _change(self, campaign_id: str, user_ids: Sequence[str], *, is_member: bool) -> None:
-        """Change the users whose membership differs, together with the list's size."""
         left = list(user_ids)
         for _ in range(_TRIES):
             if not left:

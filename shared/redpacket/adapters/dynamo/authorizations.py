@@ -130,7 +130,6 @@ class DynamoAuthorizations:
         )
 
     def _naming(self, user_id: str, channel: Channel, number: str, expression: str) -> Operation:
-        """Return the update of a payee row on condition that it refers to this consent."""
         key = payment_keys.payee(channel, user_id)
         return update(self._payments, key, expression, condition=NAMES_IT, number=number)
 

@@ -68,7 +68,6 @@ class BookPages:
     def _lane(
         self, account: str, lane: str, cursor: str | None, limit: int, year: int | None = None
     ) -> list[dict[str, Value]]:
-        """Return the newest rows of one key range after *cursor*."""
         first, last = f"{lane}{_start_ms(year):013d}", f"{lane}{_end_ms(year):013d}"
         if cursor is not None:
             found = _ENTRY_CURSOR.fullmatch(cursor)

@@ -11,7 +11,6 @@ def campaign(campaign_id: str) -> dict[str, str]:
 
 
 CAMPAIGNS = "campaigns"
-"""Partition of all campaigns in CampaignsTable's index by_list, sorted by start."""
 
 
 def lottery_seed(campaign_id: str) -> dict[str, str]:

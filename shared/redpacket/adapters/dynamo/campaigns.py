@@ -165,10 +165,7 @@ class DynamoCampaigns:
         return [packet_id for packet_id in ids if packet_id != after][:limit]
 
     def _drawing(self, campaign: Campaign) -> list[Operation]:
-        """Return the write that makes the beacon job fetch rounds until the campaign ends.
-
-        A row for an earlier end stays; it only causes a few extra rounds to be fetched.
-        """
+        """Return the write that makes the beacon job fetch rounds until the campaign ends."""
         if campaign.beacon is None:
             return []
         if self._transparency is None:
@@ -193,16 +190,12 @@ class DynamoCampaigns:
 
 
 def _listed(campaign: Campaign) -> dict[str, Value]:
-    """Return the campaign's position in the list of all campaigns, by start."""
     place = keys.list_position(campaign.starts_at_ms, campaign.campaign_id)
     return {"list_pk": campaign_keys.CAMPAIGNS, "list_sk": place}
 
 
 def root_of(campaign_id: str, row: Row, seeds: SeedKeys | None) -> bytes:
-    """Return the seed of a campaign's last day.
-
-    Raises InvariantViolated if it is sealed and *seeds* is missing.
-    """
+    """Return the seed of a campaign's last day; a sealed one needs *seeds* (InvariantViolated)."""
     if "sealed" not in row:
         return bytes.fromhex(str(row["seed"]))
     if seeds is None:

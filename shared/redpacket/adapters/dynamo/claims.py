@@ -1,8 +1,4 @@
-"""Claims in SharesTable, counted in QuotasTable and limited by AudienceTable.
-
-Grab functions may only update SharesTable: a claim is an update on condition that no row exists,
-and they cannot write settlement attributes (docs/adr/0018).
-"""
+"""Claims in SharesTable, where grab functions may only update absent rows (docs/adr/0018)."""
 
 from __future__ import annotations
 

@@ -22,7 +22,6 @@ Operation: TypeAlias = dict[str, Any]
 """Element of TransactItems, such as {"Put": {...}}."""
 
 KEYS_PER_READ = 100
-"""Limit of keys in one BatchGetItem."""
 
 TRIES = 6
 _WAIT_S = 0.02
@@ -33,10 +32,7 @@ _DECIDED = {"None", "ConditionalCheckFailed"}
 
 
 class TransactionCanceled(Exception):
-    """A condition did not hold.
-
-    *found[i]* is the row at operation *i* if its condition failed ({} if no row), otherwise None.
-    """
+    """A condition failed; *found[i]* is the row at operation *i* ({} if none) if its own did."""
 
     def __init__(self, found: Sequence[dict[str, Value] | None]) -> None:
         super().__init__("a condition of the transaction did not hold")
@@ -56,10 +52,7 @@ Refusal = TypeVar("Refusal")
 
 @dataclass(frozen=True, slots=True)
 class Guarded(Generic[Refusal]):
-    """A transaction's write, with the meaning of its failed condition.
-
-    *refusal* receives the existing row, or {}.
-    """
+    """Write with the meaning of its failed condition; *refusal* receives the existing row."""
 
     operation: Operation
     refusal: Callable[[dict[str, Value]], Refusal]
@@ -202,10 +195,7 @@ class Dynamo:
         raise ConflictPersists(conflicts)
 
     def attempt(self, writes: Sequence[Guarded[Refusal]]) -> Refusal | None:
-        """Write all or nothing; return the first refusal in the order of *writes*, or None.
-
-        Raises ConflictPersists, Unavailable.
-        """
+        """Write all or nothing; return the first refusal, or None. Raises as `transact`."""
         try:
             self.transact([write.operation for write in writes])
         except TransactionCanceled as canceled:
@@ -276,10 +266,7 @@ class Dynamo:
     def scan_page(
         self, table: str, begin: WireItem | None
     ) -> tuple[list[dict[str, Value]], WireItem | None]:
-        """Return a page of a table and the start of the next one, None after the last.
-
-        Rows of one partition are adjacent.
-        """
+        """Return a page of a table, with adjacent partitions, and the start of the next page."""
         position = {"ExclusiveStartKey": begin} if begin else {}
         with translated("the ledger"):
             page = self._open().scan(TableName=table, ConsistentRead=True, **position)
@@ -289,10 +276,7 @@ class Dynamo:
         return list(islice(self.query(table, Limit=limit, **query), limit))
 
     def write(self, operation: Operation) -> bool:
-        """Carry out one put or update; return False if its condition failed.
-
-        Raises ConflictPersists. AWS SDKs do not retry transaction conflicts of single writes.
-        """
+        """Carry out one write; False if its condition failed. Raises ConflictPersists."""
         ((verb, arguments),) = operation.items()
         client = self._open()
         call = client.put_item if verb == "Put" else client.update_item

@@ -1,8 +1,4 @@
-"""Prizes in CampaignsTable; units, draws, players and helps in DrawsTable; cash in SharesTable.
-
-Each unit of a prize and of a day's stock has one row, written only if absent. Each attempt moves a
-counter under a condition. One draw is one transaction.
-"""
+"""Lotteries: each unit has one row, written only if absent, and one draw is one transaction."""
 
 from __future__ import annotations
 
@@ -293,7 +289,6 @@ class DynamoDraws:
     def _last_until_the_end(
         self, prize: Prize, before: Prize | None, table: LotterySnapshot
     ) -> list[Guarded[_NotPut]]:
-        """Return writes that keep newly assigned packets open until the campaign ends."""
         known = before.packets if before else ()
         version = table.version + 1
         return [
@@ -306,7 +301,6 @@ class DynamoDraws:
         ]
 
     def _packets_table(self) -> str:
-        """Return PacketsTable, which has cash packets and operators' requests."""
         if self._packets is None:
             raise InvariantViolated("these draws know no packets")
         return self._packets

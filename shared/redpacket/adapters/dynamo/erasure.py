@@ -1,7 +1,4 @@
-"""Erasure of users: removes attributes from rows, and deletes no row.
-
-The role may name only these attributes, so it cannot touch money (docs/privacy.md).
-"""
+"""Erasure of users' attributes; the role may not name others, such as money (docs/privacy.md)."""
 
 from __future__ import annotations
 
@@ -107,7 +104,6 @@ class DynamoErasure:
         )
 
     def _listing(self, user_id: str, campaign_ids: Sequence[str]) -> list[str]:
-        """Return the campaigns whose lists contain the user, read strongly consistently."""
         row_keys = {campaign_keys.member(one, user_id)["pk"]: one for one in campaign_ids}
         wanted = [{"pk": pk, "sk": user_id} for pk in row_keys]
         return [

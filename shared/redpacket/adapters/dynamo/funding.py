@@ -41,11 +41,7 @@ OPEN_RETRY_S = 60
 
 
 class DynamoFunding:
-    """DynamoDB implementation of Funding; *open_packets_max* None disables that limit.
-
-    Without *commitments_table* packets are not committed to the log: prize packets, which users
-    cannot open.
-    """
+    """DynamoDB implementation of Funding; None disables the limit or the log of commitments."""
 
     def __init__(
         self,
@@ -128,7 +124,6 @@ class DynamoFunding:
         return find_result(self._dynamo, self._packets, _sent_by(request), request)
 
     def _open(self, transfer: Transfer) -> Operation:
-        """Return the update that debits the sender and counts the packet as open."""
         account, open_max = transfer.debit, self._open_packets_max
         sums = kept_sums(account, [transfer])
         added = {"balance_fen": -transfer.amount_fen, "open_count": 1, **sums}
@@ -143,7 +138,6 @@ class DynamoFunding:
         )
 
     def _open_refusal(self, found: Row) -> RedPacketError:
-        """Return RateLimited for too many open packets, otherwise the uncovered debit's error."""
         open_max = self._open_packets_max
         if open_max is not None and int(found.get("open_count", 0)) >= open_max:
             return RateLimited(

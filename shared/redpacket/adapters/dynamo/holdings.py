@@ -1,7 +1,4 @@
-"""A user's balances, packets, payments and withdrawals, from existing rows and lists.
-
-Indexes may lag, so callers compare each list with a count that transactions keep.
-"""
+"""A user's money and pending business; callers compare lagging lists with exact counts."""
 
 from __future__ import annotations
 
@@ -97,7 +94,6 @@ class DynamoHoldings:
         )
 
     def _payment(self, key: Row) -> tuple[Payment, int]:
-        """Return a payment and the number of its unfinished returns."""
         rows = list(self._partition(self._payments, str(key["pk"])))
         (payment,) = (payment_of(row) for row in rows if row["sk"] == payment_keys.PAYMENT)
         returns = [
@@ -106,7 +102,6 @@ class DynamoHoldings:
         return payment, sum(one.status is not ReturnStatus.DONE for one in returns)
 
     def _partition(self, table: str, pk: str, prefix: str = "") -> Iterator[dict[str, Any]]:
-        """Yield a partition's rows by sort key prefix, read strongly consistently."""
         where = "pk = :pk AND begins_with(sk, :prefix)" if prefix else "pk = :pk"
         bound = {"pk": pk, **({"prefix": prefix} if prefix else {})}
         return self._dynamo.query(
@@ -117,7 +112,6 @@ class DynamoHoldings:
         )
 
     def _listed(self, table: str, name: str) -> list[Row]:
-        """Return the keys of all rows of a list, read from the index."""
         rows = self._dynamo.query(
             table,
             IndexName="by_list",

@@ -173,7 +173,6 @@ class DynamoLedger:
         return self._books.list_receipts(refs) if self._has_receipts else None
 
     def _receipts(self, shares: Sequence[ShareFate], account: str, now_ms: int) -> list[Operation]:
-        """Return writes of receipts, at most one for each share, if receipts are enabled."""
         if not self._has_receipts:
             return []
         return [

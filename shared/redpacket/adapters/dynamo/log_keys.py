@@ -28,10 +28,8 @@ LOG_END = {"pk": "head", "sk": "end"}
 """Key of the log's current end in LogTable; every append has a condition on it."""
 
 LOG_HEAD = {"pk": "head", "sk": "signed"}
-"""Key of the newest signed head in LogTable."""
 
 LOG_ENTRIES_AT_ONCE = 1000
-"""Entries in one partition."""
 
 
 def log_entry(index: int) -> dict[str, str]:

@@ -25,7 +25,6 @@ def approval(approval_id: str) -> dict[str, str]:
 
 APPROVAL_PREFIX = "approval#"
 APPROVALS = "approvals"
-"""Partition of all approvals in ApprovalsTable's index by_list, sorted by time."""
 
 
 def allowance(operator_id: str, subject: str) -> dict[str, str]:
@@ -34,7 +33,6 @@ def allowance(operator_id: str, subject: str) -> dict[str, str]:
 
 
 WEBHOOKS = "webhooks"
-"""Partition of all webhooks in WebhooksTable."""
 
 
 def webhook(name: str) -> dict[str, str]:

@@ -34,11 +34,7 @@ def unpacked(text: str | bytes) -> str:
 
 
 def _filters() -> list[dict[str, int]]:
-    """Return LZMA's filters, which stored rows depend on and which must never change.
-
-    The smallest window suffices for 40 KB (a hundred prizes). Chinese text takes three unaligned
-    bytes a character, so position contexts do not help.
-    """
+    """Return LZMA's filters for Chinese text and 40 KB, which stored rows fix permanently."""
     import lzma
 
     lzma2 = lzma.FILTER_LZMA2

@@ -172,10 +172,7 @@ class DynamoPackets(DynamoShares):
 
 
 def last_until(table: str, packet_id: str, ends_at_ms: int, table_version: int) -> Operation:
-    """Return the update that moves an open prize packet's end to its campaign's end.
-
-    The newest *table_version* wins, whatever order edits of the campaign arrive in.
-    """
+    """Return the update of an open prize packet's end; the newest *table_version* wins."""
     operation = update(
         table,
         keys.packet(packet_id),

@@ -1,8 +1,4 @@
-"""Users' payout accounts in PaymentsTable: one row by user and one by account.
-
-Both rows change in one transaction. A free account keeps its row without a user, because payment
-functions delete nothing.
-"""
+"""Payout accounts in PaymentsTable: one row by user and one by account, changed together."""
 
 from __future__ import annotations
 
@@ -25,7 +21,6 @@ IS_THERE = "attribute_exists(pk)"
 HAS_NO_ACCOUNT = "attribute_not_exists(payee_hash)"
 
 _TRIES = 4
-"""Attempts to bind; each one loses to a concurrent binding of the same user."""
 
 
 class DynamoPayees:
@@ -56,7 +51,6 @@ class DynamoPayees:
     def _binding(
         self, user_id: str, channel: Channel, bound: Payee, seen: Payee | None, now_ms: int
     ) -> list[Guarded[RedPacketError]]:
-        """Return the writes of one binding; *seen* is the user's previous account."""
         taken = put(
             self._payments,
             {

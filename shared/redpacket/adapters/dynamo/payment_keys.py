@@ -109,7 +109,5 @@ def withdrawal_list(user_id: str) -> str:
 
 
 LISTED_RETURNS = "returns"
-"""Partition of returns that wait for an operator, in index by_list."""
 
 DEBTS = "debts"
-"""Partition of outside refunds that left their user in debt, in index by_list."""

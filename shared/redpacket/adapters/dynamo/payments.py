@@ -1,7 +1,4 @@
-"""Payments in PaymentsTable, and the transactions that tie them to accounts and packets.
-
-Only the payment functions write this table (docs/adr/0030).
-"""
+"""Payments in PaymentsTable, which only the payment functions write (docs/adr/0030)."""
 
 from __future__ import annotations
 
@@ -220,7 +217,6 @@ class DynamoPayments:
         ]
 
     def _open(self, packet: Packet, number: str) -> Operation:
-        """Return the update that opens the funded packet."""
         paid_at_ms = packet.starts_at_ms
         operation = update(
             self._packets,
@@ -244,7 +240,6 @@ class DynamoPayments:
 
 
 def _of_packet(found: Row, payment: Payment) -> Payment | RedPacketError:
-    """Return the existing intent, or InvariantViolated if it is for another packet."""
     before = payment_of(dict(found))
     if before.packet_id != payment.packet_id:
         msg = f"payment {payment.number} is not that of packet {payment.packet_id}"
@@ -253,7 +248,6 @@ def _of_packet(found: Row, payment: Payment) -> Payment | RedPacketError:
 
 
 def _too_many_today(payment: Payment) -> Callable[[Row], RedPacketError]:
-    """Return the refusal of payments above the daily limit, until the next day starts."""
     day_ends_ms = bill_day_start_ms(bill_day(payment.created_at_ms)) + DAY_MS
     wait_s = -(-(day_ends_ms - payment.created_at_ms) // 1000)
     return lambda _found: RateLimited("you have begun too many payments today", wait_s)

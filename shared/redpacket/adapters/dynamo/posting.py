@@ -27,10 +27,7 @@ def post(
     transfers: Sequence[Transfer],
     counts: Mapping[str, Mapping[str, int]] | None = None,
 ) -> list[Guarded[RedPacketError]]:
-    """Return the writes of entries and balances that post *transfers*.
-
-    *counts* are added to the balance rows, by account and attribute name.
-    """
+    """Return the writes that post *transfers*; *counts* are increments by account and name."""
     moved: dict[str, list[Transfer]] = defaultdict(list)
     book: list[Guarded[RedPacketError]] = []
     for transfer in transfers:
@@ -63,10 +60,7 @@ def change_balance(
     counts: Mapping[str, int] | None = None,
     at_most_fen: int | None = None,
 ) -> Operation:
-    """Return the only change of an account by *transfers*; a debit must be covered.
-
-    With *at_most_fen* the balance before must not exceed it, which keeps a debtor from overpaying.
-    """
+    """Return an account's only change; its balance before must be at most *at_most_fen*."""
     fen = sum(
         transfer.amount_fen if transfer.credit == account else -transfer.amount_fen
         for transfer in transfers

@@ -1,7 +1,4 @@
-"""Nicknames and avatars in ProfilesTable: the only rows with a user's personal data.
-
-Transactions that give a user a right add data from their token (`items.note_person`).
-"""
+"""Nicknames and avatars in ProfilesTable, the only rows with users' personal data."""
 
 from __future__ import annotations
 
@@ -15,7 +12,6 @@ from redpacket.ports.accounts import Profile
 IS_SAID_SINCE = "attribute_not_exists(erased_at_ms) OR erased_at_ms < :said_at_ms"
 
 _KEYS_PER_CALL = 100
-"""Limit of keys in one BatchGetItem."""
 
 SHOWN = "pk, nickname, token_nickname, avatar_url"
 """Attributes for pages, which never show the host's user id."""
@@ -24,7 +20,6 @@ KNOWN = "pk, host_id, nickname, token_nickname"
 """Attributes for operators, with the host's user id."""
 
 SAID = "pk, host_id, token_nickname"
-"""Attributes that tokens provide."""
 
 
 class DynamoProfiles:

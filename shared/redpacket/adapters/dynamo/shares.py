@@ -22,9 +22,7 @@ _BLOCKS_PER_PAGE = 6
 """Maximum blocks of 4 KB for one page, each half a read unit; an empty partition counts as one."""
 
 _SHARES_PER_BLOCK = 18
-"""Shares in 4 KB: a claim takes 209 bytes with a 36-character user id and a nickname of six Chinese
-characters.
-"""
+"""Claims in 4 KB: 209 bytes each, with a user id of 36 characters."""
 
 
 class DynamoShares:

@@ -43,10 +43,7 @@ def packed_plan(plan: CampaignPlan) -> str | bytes:
 
 
 def packed_prizes(prizes: Sequence[Prize]) -> str | bytes:
-    """Return a campaign's prizes in packed form, sorted by id and stored by column.
-
-    Raises InvalidRequest if they exceed `PACKED_BYTES_MAX`.
-    """
+    """Return packed prizes, sorted by id. Raises InvalidRequest above PACKED_BYTES_MAX."""
     ordered = sorted(prizes, key=lambda prize: prize.prize_id)
     columns = {name: [getattr(prize, name) for prize in ordered] for name in _PRIZE_FIELDS}
     text = packed(json_text(columns))

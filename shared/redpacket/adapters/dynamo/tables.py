@@ -59,7 +59,6 @@ class DynamoTables:
         return found, json.dumps(end) if end else None
 
     def _read_log(self, first: int) -> tuple[list[Scanned], str | None]:
-        """Return entries in log order, which a scan would not preserve."""
         after = first + log_keys.LOG_ENTRIES_AT_ONCE
         found = self._log.list_entries(first, log_keys.LOG_ENTRIES_AT_ONCE)
         is_last = after >= self._log.find_head().size
@@ -102,7 +101,6 @@ class DynamoTables:
         return list(self._get_all(Table.DRAWS, row_keys, unit_of))
 
     def _read(self, table: Table, row: dict[str, Any]) -> Scanned | None:
-        """Return a row's content, or None if reconciliation ignores it."""
         try:
             _check_numbers(row)
             if table is Table.PACKETS:

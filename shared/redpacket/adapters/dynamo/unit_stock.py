@@ -40,10 +40,7 @@ _Fates = dict[int, Value | None]
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Position up to which every unit except *free* has a row.
-
-    *refunded_count* units were refunded without a winner.
-    """
+    """Position up to which all units but *free* have a row; *refunded_count* are unwon."""
 
     until_no: int = 0
     free: tuple[int, ...] = ()
@@ -109,7 +106,6 @@ class UnitStock:
         return runs
 
     def _read(self, where: Row, runs: Sequence[_Run], key_of: Callable[[int], Row]) -> _Place:
-        """Return the position of the highest unit that has a row."""
         if self._left <= 0:
             raise Unavailable(_COUNTING)
         noted = self._find(where)
@@ -148,7 +144,6 @@ class UnitStock:
     def _look_again(
         self, table: str, numbers: Sequence[int], key_of: Callable[[int], Row]
     ) -> _Fates:
-        """Return previously free units that now have a row."""
         row_keys = {tuple(key_of(no).values()): no for no in numbers}
         fates: _Fates = {}
         waiting = iter(key_of(no) for no in numbers)

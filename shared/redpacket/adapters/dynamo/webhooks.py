@@ -161,7 +161,6 @@ class DynamoWaitingList:
     def _named(
         self, kind: str, webhook: str, until_ms: int | None, limit: int
     ) -> list[dict[str, str]]:
-        """Return the keys of a list's oldest rows over all partitions."""
         bound = "" if until_ms is None else " AND work_at_ms <= :until_ms"
         named: list[tuple[int, str, str]] = []
         for shard in range(operator_keys.DELIVERY_SHARDS):

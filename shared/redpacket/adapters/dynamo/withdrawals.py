@@ -1,7 +1,4 @@
-"""Withdrawals in PaymentsTable, and the transactions that tie them to accounts.
-
-Each change is conditional on the attempt and lease that the caller read (I6).
-"""
+"""Withdrawals in PaymentsTable; changes are conditional on the attempt and lease read (I6)."""
 
 from __future__ import annotations
 
@@ -259,7 +256,6 @@ class DynamoWithdrawals:
     def _change(
         self, seen: Withdrawal, expression: str, condition: str, **named: Value
     ) -> Withdrawal | None:
-        """Change the row if it is still as *seen*, and return it."""
         row = self._dynamo.change(
             update(
                 self._payments,

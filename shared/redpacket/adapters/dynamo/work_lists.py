@@ -67,10 +67,7 @@ class DynamoWorkLists:
         )
 
     def _oldest(self, table: str, kind: str, until_ms: int, limit: int) -> list[dict[str, Any]]:
-        """Return the oldest rows: a fair share from each shard, then spare capacity to full ones.
-
-        All due packets of one sender are in one shard.
-        """
+        """Return the oldest rows: a fair share from each shard, then more from full ones."""
 
         def query(shard: int, count: int) -> list[dict[str, Any]]:
             return self._dynamo.query_some(

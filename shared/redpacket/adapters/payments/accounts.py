@@ -21,10 +21,7 @@ _TEXT_LENGTH_MIN = 43
 
 @dataclass(frozen=True, slots=True)
 class AccountKeys:
-    """Keys of all accounts; the last of *seal_keys* encrypts, and every one decrypts.
-
-    *hash_key* never changes, because accounts are found by its hashes.
-    """
+    """Keys of all accounts: the last of *seal_keys* encrypts, and *hash_key* never changes."""
 
     seal_keys: Mapping[str, bytes] = field(repr=False)
     hash_key: bytes = field(repr=False)

@@ -192,7 +192,6 @@ class HostOut:
 
 
 _NOTICE_KINDS = {NoticeKind.PAYMENT, NoticeKind.REFUND, NoticeKind.TRANSFER}
-"""Kinds that docs/host-wallet.md allows."""
 
 
 class HostCallbacks:

@@ -150,10 +150,7 @@ class Rs256Tokens:
 
 
 def issuer_files(url: str, keys: IssuerKeys) -> dict[str, str]:
-    """Return the issuer's static files by path below *url*.
-
-    They are static because an HTTP API reads them when it is created and cannot serve them itself.
-    """
+    """Return the issuer's files by path, static because an HTTP API cannot serve its own issuer."""
     configuration = {
         "issuer": url,
         "jwks_uri": f"{url}/jwks.json",

@@ -159,7 +159,6 @@ class _ReadUntil(RawIOBase):
 
 
 def _read(answer: HTTPResponse, bytes_max: int) -> HttpAnswer:
-    """Read an answer to its end. Raises ValueError if it exceeds *bytes_max*."""
     body = bytearray()
     while chunk := answer.read1(_CHUNK_BYTES):
         body += chunk

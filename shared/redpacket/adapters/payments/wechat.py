@@ -339,7 +339,6 @@ def _unknown(answer: Answer) -> Unavailable:
 
 
 def _of(states: Mapping[str, Any], answer: Answer, name: str) -> Any:  # noqa: ANN401 - one of several enums
-    """Return our state for the gateway's; an unknown one raises Unavailable."""
     word = answer.body.get(name)
     if not isinstance(word, str) or word not in states:
         raise Unavailable(f"the gateway answered a {name} that is not known here")

@@ -61,10 +61,7 @@ class Answer:
 
 
 class WeChatClient:
-    """Client that signs requests and verifies answers.
-
-    It passes no logger to the library, which would log bodies with openids.
-    """
+    """Signing client, without a logger because the library would log openids."""
 
     def __init__(
         self, merchant: WeChatMerchant, *, gateway_url: str = WECHAT_PAY, call_ms_max: int
@@ -153,7 +150,6 @@ class WeChatClient:
 
 
 def _point_at(pay: WeChatPay, gateway_url: str) -> None:
-    """Set the library's gateway URL, for which it has no setting."""
     core = pay._core  # noqa: SLF001 - the one place that knows
     if not hasattr(core, "_gate_way"):
         # Otherwise tests would call the real gateway.

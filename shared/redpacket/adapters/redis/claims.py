@@ -117,16 +117,12 @@ class RedisClaims(Cache):
         return outcome
 
     def _doubted(self, packet_id: str, user_id: str, outcome: GrabOutcome) -> GrabOutcome:
-        """Return the script's outcome; mark it uncertain if the cache may lack a claim of the user.
-
-        A packet also counts as emptied while a returned number is not offered yet.
-        """
+        """Mark a refusal as uncertain if the cache may lack a claim of the user."""
         if outcome.status is not GrabStatus.PACKET_EMPTIED or not outcome.is_certain:
             return outcome
         return replace(outcome, is_certain=self.knows_takers(packet_id, user_id))
 
     def _is_whole(self, packet_id: str, marks: str, now_s: float) -> bool:
-        """Return whether a hash has every claimer, usually from the process's memory."""
         _, is_life, life = marks.partition("@")
         if not is_life:
             return "*" in marks
@@ -308,7 +304,6 @@ class RedisClaims(Cache):
 
 
 def _pairs(fields: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Return field and value pairs of a flat HGETALL answer."""
     return zip(fields[::2], fields[1::2], strict=True)
 
 

@@ -15,7 +15,6 @@ from redis.exceptions import TimeoutError as NoAnswer
 
 Word: TypeAlias = str | int
 ConnectTo: TypeAlias = Callable[[str, int], Connection]
-"""Factory of lazy connections to a host and port."""
 
 FAILURES = (NoConnection, NoAnswer, ReadOnlyError)
 """Errors that a new connection may fix. A demoted primary keeps its connections."""
@@ -30,10 +29,7 @@ class Client(Protocol):
     """Cache of one or many servers."""
 
     def ask(self, *words: Word) -> Any:  # noqa: ANN401 - each command has its own answer
-        """Return the answer to a command, whose first argument is a key. Raises redis-py's errors.
-
-        The command is sent again if its answer is lost, so it must be safe to run twice.
-        """
+        """Return the answer to a command on a key, which may be sent twice and must allow it."""
 
     def close(self) -> None:
         """Drop all connections; the next command makes a new one."""

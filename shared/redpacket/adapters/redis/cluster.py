@@ -99,7 +99,6 @@ class ClusterClient:
         self._owners[slot] = address
 
     def _read_map(self, suspect: Address | None = None) -> list[Address | None]:
-        """Load the slot map from some servers, and finally from the endpoint."""
         others = [address for address in self._servers if address not in {suspect, self._endpoint}]
         asked = random.sample(others, min(_ASKED_FOR_MAP, len(others)))
         failure: RedisError | None = None

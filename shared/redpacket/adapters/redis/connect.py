@@ -111,7 +111,6 @@ class Cache:
 
 
 def _raise_ours(error: RedisError) -> NoReturn:
-    """Raise Unavailable instead of a transient redis-py error."""
     if isinstance(error, NoPermissionError):
         # A missing permission is a deployment error: answer 500 and trigger the alarm.
         raise error

@@ -32,10 +32,7 @@ def looking(packet_id: str, part: int) -> str:
 
 
 def audience(campaign_id: str, bucket: int) -> str:
-    """Return the key of one bucket of a campaign's list; field "#" marks it complete.
-
-    It is in the slot of its users' quotas, so that one script reads both.
-    """
+    """Return the key of a bucket of a campaign's list, in the slot of its users' quotas."""
     return f"rp:{{audience:{campaign_id}:{bucket}}}"
 
 

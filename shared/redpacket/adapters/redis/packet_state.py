@@ -1,7 +1,4 @@
-"""Compact encoding of a packet's constants in its cache hash.
-
-The scripts own the letter before it and the tail after it (lua/lib/state.lua).
-"""
+"""Encoding of a packet's constants, between the scripts' letter and tail (lua/lib/state.lua)."""
 
 from __future__ import annotations
 

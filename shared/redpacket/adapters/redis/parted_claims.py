@@ -216,7 +216,6 @@ class PartedClaims:
     def _first_left(
         self, packet_id: str, user_id: str, ask: Callable[[str], Outcome]
     ) -> _Found[Outcome]:
-        """Query the home shard, then other shards until one is not emptied."""
         home = part_of_user(packet_id, user_id)
         # Always query the home shard, because only it has everything about this user.
         at_home = ask(part_id(packet_id, home))
@@ -231,7 +230,6 @@ class PartedClaims:
         return _Found(home, at_home, at_home)
 
     def _note_emptied(self, cache_id: str, outcome: GrabOutcome | AdmitOutcome) -> bool:
-        """Remember whether a shard is emptied, and return it."""
         is_emptied = outcome.status.value == GrabStatus.PACKET_EMPTIED.value
         if is_emptied:
             self._emptied.keep(cache_id, value=True)

@@ -1,7 +1,4 @@
-"""Quota reservations on Redis or Valkey: one hash for each campaign and user.
-
-The reserving script also checks the campaign's list, which is in the same slot.
-"""
+"""Quota reservations on Redis or Valkey: one hash for each campaign and user."""
 
 from __future__ import annotations
 
@@ -15,7 +12,6 @@ _LIFE_MS = 24 * 3600 * 1000
 """Lifetime without a grab, after which the ledger is read again."""
 
 _WHOLE = "#"
-"""Field that marks a bucket of a list as complete (lua/lib/audience.lua)."""
 
 
 class RedisQuotas(Cache):

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 LUA_FOLDER = Path(__file__).parents[2] / "lua"
-"""Link to the repository's `lua/`; a copy in the layer."""
 
 _INCLUDE = re.compile(r"^-- @include (\S+)$", re.MULTILINE)
 _HEADER = re.compile(r"--\[\[.*?\]\]\n", re.DOTALL)

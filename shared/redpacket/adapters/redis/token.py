@@ -11,10 +11,7 @@ _LIFE_S = 900
 
 
 def cache_token(resource: str, user_id: str, region: str, keys: Keys) -> str:
-    """Return a token for *user_id*, signed locally with *keys*.
-
-    *resource* ends the cache's ARN: "replicationgroup:name" or "serverlesscache:name".
-    """
+    """Return a token, signed locally; *resource* is like "replicationgroup:name", from the ARN."""
     kind, _, name = resource.partition(":")
     query = {"Action": "connect", "User": user_id}
     if kind == "serverlesscache":
