@@ -44,10 +44,7 @@ UBIQUITOUS = (Forbidden, PayloadTooLarge, InvariantViolated)
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer(Generic[Body]):
-    """Success response with a type of edge/answers; *body* None sends none.
-
-    *status* defaults to the first one that the operation declares.
-    """
+    """Success response; *body* None sends none, and *status* defaults to the operation's first."""
 
     body: Body | None
     status: int | None = None

@@ -28,11 +28,7 @@ if TYPE_CHECKING:
 
 
 def campaign_view(lottery: Lottery) -> campaigns.Campaign:
-    """Return a campaign for users, without its money, passphrase and plans.
-
-    A disabled prize and the miss have no weight here; a draw's `odds` has them. Helps need a
-    passphrase and a limit of attempts.
-    """
+    """Return a campaign for users, without money, passphrase, plans and unused weights."""
     campaign = lottery.table.campaign
     plan = _plan(campaign)
     if not campaign.passphrase or not campaign.rules.attempts_per_user_per_day:

@@ -11,11 +11,7 @@ from redpacket.edge.telemetry import journal
 def follow_batch(
     records: Sequence[dict[str, Any]], *, follow: Callable[[str], None]
 ) -> dict[str, list[dict[str, str]]]:
-    """Follow each notice; return SQS's partial batch response.
-
-    SQS redelivers failed notices and moves them to the DLQ after five receives. The sweep also
-    checks the same rows.
-    """
+    """Follow each notice; return SQS's partial batch response. The sweep covers lost ones."""
     failed: list[str] = []
     for record in records:
         try:

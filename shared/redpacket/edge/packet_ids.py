@@ -17,10 +17,7 @@ def packet_ids() -> PacketIds:
 
 
 def new_packet_id(parts: int) -> str:
-    """Return the id of a new packet with *parts* shards.
-
-    No id starts with "-", which command lines would take for an option.
-    """
+    """Return a new packet id, never starting with "-", which is an option on command lines."""
     while (random_text := secrets.token_urlsafe(RANDOM_BYTES)).startswith("-"):
         pass
     return packet_ids().sign(random_text, parts)

@@ -83,7 +83,6 @@ def feed_page(request: HttpRequest) -> HttpAnswer[packets.Feed]:
 
 
 def _feed_caching(packet: Packet) -> str:
-    """Return Cache-Control of a packet's feed."""
     # Final pages are read eventually consistently: one may be missing for a moment.
     is_settled = wiring.clock.now_ms() - (packet.closed_at_ms or 0) > _PAGES_SEEN_AFTER_MS
     # A closed packet never changes, but a nickname may be erased.

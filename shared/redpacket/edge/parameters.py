@@ -1,7 +1,4 @@
-"""Declarations of route parameters, each with a check, a meaning and a schema for openapi.json.
-
-A parameter is its check with a decorator. Handlers declare it, and call it with the request.
-"""
+"""Declarations of route parameters: a decorated check, with the schema for openapi.json."""
 
 from __future__ import annotations
 

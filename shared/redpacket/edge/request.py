@@ -90,7 +90,6 @@ def _refuse_constant(name: str) -> None:
 
 
 def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the members as a dict; reject duplicate names, whose meaning is ambiguous."""
     unique = dict(members)
     if len(unique) != len(members):
         raise ValueError("a name comes twice")

@@ -316,10 +316,7 @@ class Settings:
         return "AWS_ACCESS_KEY_ID" in self.variables
 
     def aws_keys(self) -> tuple[str, str, str]:
-        """Return the access key, secret key and session token, "" if there is none.
-
-        Lambda sets them at the start of a sandbox, and they outlive it.
-        """
+        """Return access key, secret key and session token, which outlive a sandbox's start."""
         return (
             self._required("AWS_ACCESS_KEY_ID"),
             self._required("AWS_SECRET_ACCESS_KEY"),

@@ -95,7 +95,6 @@ def _traced(details: dict[str, str | int]) -> dict[str, str | int]:
 
 
 def _count(name: str, value: int = 1, service: str = "") -> None:
-    """Count a metric of this function, or of another *service*."""
     from aws_lambda_powertools.metrics import MetricUnit, single_metric
 
     with single_metric(name=name, unit=MetricUnit.Count, value=value) as metric:

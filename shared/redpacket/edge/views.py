@@ -38,10 +38,7 @@ def claim_view(claim: Claim) -> packets.Claim:
 def sent_view(
     packet: Packet, share_base_url: str, ordered: Mapping[str, Any] | None = None
 ) -> packets.SentPacket:
-    """Return a packet as it was when it was sent, so that repeats are equal.
-
-    *ordered* is the payment order that it waits for.
-    """
+    """Return a packet as it was sent, so that repeats are equal; *ordered* is its payment order."""
     return {
         "packet_id": packet.packet_id,
         "status": "unpaid" if packet.payment_id else "open",
@@ -81,10 +78,7 @@ Profiles: TypeAlias = Mapping[str, Profile]
 
 
 class People:
-    """Presenter of users, with nickname, avatar and token but never the host's id.
-
-    The *viewer*'s nickname comes from their token; the payout stores it for others a moment later.
-    """
+    """Presenter of users, never with the host's id; the *viewer*'s nickname may be a token's."""
 
     def __init__(self, profiles: Profiles, viewer: Person | None = None) -> None:
         self._profiles = profiles

@@ -39,23 +39,22 @@ class Funding(Protocol):
         action: Action | None = None,
         spent: Allowance | None = None,
     ) -> str:
-        """Debit the sender and store the packet, once for each request; log *action*.
+        """Debit the sender and store the packet, once for each request; return its first packet id.
 
-        Also count *spent*. A campaign's packet also debits the budget. An UNPAID packet debits
-        nothing but counts as open. Return the packet id of the request's first execution. Raises
-        CampaignPaused, CampaignEnded, InsufficientFunds, AllowanceMoved if *spent* is outdated,
-        IdempotencyKeyReused, Busy.
+        Also count *spent*. A campaign's packet also debits the budget. An UNPAID packet only counts
+        as open. Raises CampaignPaused, CampaignEnded, InsufficientFunds, and AllowanceMoved if
+        *spent* is outdated.
         """
 
     def find_sent(self, request: Request) -> str | None:
-        """Return the request's packet id, if it was executed. Raises IdempotencyKeyReused."""
+        """Return the request's packet id, if it was executed."""
 
 
 class Deposits(Protocol):
     """Deposits of outside money into accounts."""
 
     def find_deposited(self, request: Request) -> str | None:
-        """Return the request's transfer id, if it was executed. Raises IdempotencyKeyReused."""
+        """Return the request's transfer id, if it was executed."""
 
     def deposit(
         self,
@@ -65,34 +64,22 @@ class Deposits(Protocol):
         action: Action | None = None,
         spent: Allowance | None = None,
     ) -> None:
-        """Post a deposit, once for each request; store *payee*'s host id and log *action*.
-
-        Raises IdempotencyKeyReused, Busy, and AllowanceMoved if *spent* is outdated.
-        """
+        """Post a deposit, once for each request, with *payee*'s host id, *action* and *spent*."""
 
 
 class Ledger(Protocol):
     """Accounts and entries; each method is one transaction, or a few that can be resumed."""
 
     def cancel_unpaid(self, packet: Packet, now_ms: int) -> bool:
-        """Set an UNPAID packet to CANCELLED and no longer count it as open.
-
-        Return False if a payment was credited first (`PaymentBook.credit`).
-        """
+        """Set an UNPAID packet to CANCELLED, unless a payment was credited first."""
 
     def settle(
         self, settlements: Sequence[tuple[ShareFate, Transfer]], now_ms: int
     ) -> set[ShareRef]:
-        """Credit claims in one transaction; return the claims that prevented it, if any.
-
-        Then none is credited: those have changed, or other transactions keep holding their rows.
-        """
+        """Credit all claims in one transaction, or none and return those that prevented it."""
 
     def refund(self, refunds: Sequence[tuple[Sequence[ShareFate], Transfer]], now_ms: int) -> bool:
-        """Mark shares as refunded and return their sums to the sender, in one transaction.
-
-        Each sum is for one packet. Return False if one of the shares was claimed or refunded.
-        """
+        """Mark unclaimed shares as refunded and return their sums; each sum is for one packet."""
 
     def close(self, packet: Packet, end: PacketEnd, now_ms: int) -> bool:
         """Set a packet to CLOSED with its final sums; return False if it was CLOSED."""
@@ -106,10 +93,7 @@ class Ledger(Protocol):
     def list_received(
         self, user_id: str, year: int | None, cursor: str | None, limit: int
     ) -> tuple[list[ReceivedItem], str | None]:
-        """Return a page of a user's received shares, newest first, and the next cursor.
-
-        Raises InvalidRequest for a bad *cursor*.
-        """
+        """Return a page of a user's received shares, newest first, and the next cursor."""
 
     def list_postings(self, wanted: Sequence[Entry]) -> list[Entry]:
         """Return the stored entries at the keys of *wanted*."""
@@ -120,10 +104,7 @@ class Ledger(Protocol):
     def list_entries(
         self, account: str, cursor: str | None, limit: int
     ) -> tuple[list[Entry], str | None]:
-        """Return a page of an account's entries, newest first, and the next cursor.
-
-        Raises InvalidRequest for a bad *cursor*.
-        """
+        """Return a page of an account's entries, newest first, and the next cursor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +129,7 @@ class Profiles(Protocol):
         """Return, without duplicates, the people whose stored data differs from their token's."""
 
     def note(self, person: Person, said_at_ms: int) -> None:
-        """Store a token's data about its user; chosen names stay.
-
-        Ignore it if the user was erased at or after *said_at_ms*.
-        """
+        """Store a token's data about its user, unless they were erased at or after *said_at_ms*."""
 
     def erase(self, user_id: str, now_ms: int) -> None:
         """Delete a user's profile and token data; a later token restores the user."""

@@ -15,11 +15,7 @@ class AudienceRows(Protocol):
     """Durable audience lists, which prevail over the cache."""
 
     def edit(self, campaign_id: str, add: Sequence[str], remove: Sequence[str]) -> int:
-        """Add and remove users, and return the list's size.
-
-        Raises InvalidRequest if the list would be too long; earlier batches of users then stay
-        added.
-        """
+        """Add and remove users by batch, and return the size. Raises InvalidRequest if too long."""
 
     def set_mode(self, campaign_id: str, mode: AudienceMode) -> None:
         """Set the list's mode."""

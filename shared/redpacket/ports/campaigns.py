@@ -38,10 +38,7 @@ class Campaigns(Protocol):
     def create(
         self, campaign: Campaign, action: Action | None = None, spent: Allowance | None = None
     ) -> bool:
-        """Store a campaign, log *action* and count *spent*.
-
-        Return False if the id exists or *spent* is outdated.
-        """
+        """Store a campaign, log *action* and count *spent*; False if the id exists."""
 
     def edit(
         self,
@@ -50,11 +47,7 @@ class Campaigns(Protocol):
         action: Action | None = None,
         spent: Allowance | None = None,
     ) -> bool:
-        """Replace *before*, adjust the remaining budget, log *action* and count *spent*.
-
-        Return False if the version changed, the remaining budget is too small, or *spent* is
-        outdated.
-        """
+        """Replace *before* and adjust the remaining budget, which must suffice; log *action*."""
 
     def list_packet_ids(self, campaign_id: str, after: str | None, limit: int) -> list[str]:
         """Return ids of the campaign's packets after the id *after*, sorted."""
@@ -70,10 +63,7 @@ class DrawCache(Protocol):
         """Load from the ledger; an older table or lower counts change nothing."""
 
     def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
-        """Undo an attempt that did not become durable, with its counts.
-
-        Offer its unit again if *is_unit_free*; otherwise another draw has the unit.
-        """
+        """Undo an attempt that did not become durable; offer its unit again if *is_unit_free*."""
 
     def set_player(self, ask: DrawAsk, player: Player) -> None:
         """Set a user's counters of the day from the ledger."""
@@ -123,13 +113,10 @@ class Draws(Protocol):
         """
 
     def find_put(self, request: Request) -> Prize | None:
-        """Return the request's prize, if it was executed. Raises IdempotencyKeyReused."""
+        """Return the request's prize, if it was executed."""
 
     def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
-        """Count the prizes' units.
-
-        Raises Unavailable if one call may not read them all; each call makes progress.
-        """
+        """Count the prizes' units; each call makes progress if one may not read them all."""
 
     def find_attempt(
         self,
@@ -140,10 +127,7 @@ class Draws(Protocol):
         *,
         asks_audience: bool = False,
     ) -> Attempt:
-        """Return a user's counters of a day and their key's draw.
-
-        With *asks_audience*, include the user's membership in the campaign's list.
-        """
+        """Return a user's counters, their key's draw and, if asked, their audience membership."""
 
     def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
         """Return a draw."""

@@ -65,10 +65,7 @@ class Erasure(Protocol):
     """Removal of personal data from rows; each method may be repeated."""
 
     def erase_payees(self, user_id: str, now_ms: int) -> None:
-        """Free the user's payout accounts, and close their consents.
-
-        Raises Unavailable if an account changes concurrently.
-        """
+        """Free the user's payout accounts, and close their consents."""
 
     def erase_outside(self, rows: OutsideRows) -> None:
         """Remove account names from ended payments, withdrawals and consents."""

@@ -62,22 +62,13 @@ class PaymentsIn(Protocol):
         """Return an order with every payment that was taken for it, not only the first."""
 
     def query_transaction(self, transaction_id: str) -> Transaction | None:
-        """Return a payment by the gateway's id, or None for NOT_FOUND.
-
-        It finds payments that `query` does not list but a callback or a statement named.
-        """
+        """Return a payment by the gateway's id, including one that `query` does not list."""
 
     def close(self, number: str) -> None:
-        """Close an order; a payment in progress may still arrive.
-
-        Return as well if it is closed, paid or unknown; `query` returns which.
-        """
+        """Close an order, unless it is closed, paid or unknown; a payment may still arrive."""
 
     def refund(self, order: RefundOrder) -> RefundFound:
-        """Refund a payment, wholly or in part, once for each *refund_no*.
-
-        A refusal is FAILED only if the gateway's signed answer says so.
-        """
+        """Refund a payment once for each *refund_no*; FAILED only if a signed answer says so."""
 
     def query_refund(self, refund_no: str) -> RefundFound:
         """Return a refund, ours or one made outside; NOT_FOUND is a state."""
@@ -94,15 +85,10 @@ class PaymentsOut(Protocol):
 
     channel: Channel
     settling_ms: int
-    """Milliseconds after a call for which a query may still return NOT_FOUND."""
     call_ms_max: int
-    """Timeout of a call in milliseconds."""
 
     def details(self) -> str:
-        """Return the settings that each transfer includes, such as scene and remark, as text.
-
-        A withdrawal stores them, so that a retry after a deployment sends the same content.
-        """
+        """Return transfers' settings as text, which withdrawals store for identical retries."""
 
     def transfer(self, order: TransferOrder) -> TransferFound:
         """Pay out, once for each *bill_no*, and return the transfer's state, or REFUSED.

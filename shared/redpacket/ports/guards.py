@@ -19,10 +19,7 @@ class Limits(Protocol):
     def take_within(
         self, limit: Limit, subject: str, group_limit: Limit, group: str, *, is_spent: bool
     ) -> int:
-        """Count one action as `take`, also against the limit of *group*.
-
-        Only if *is_spent* is the group's limit used up. Both limits have one name.
-        """
+        """Count one action as `take`; use up one of the group's limit only if *is_spent*."""
 
 
 class SwitchStore(Protocol):

@@ -46,11 +46,7 @@ class LogBook(Protocol):
         entries: Sequence[Commitment],
         nodes: Mapping[Node, bytes],
     ) -> bool:
-        """Append entries and the nodes that they complete, in one transaction.
-
-        Return False if the log's end is no longer *before*, or one of the entries is already in the
-        log.
-        """
+        """Append entries and completed nodes in one transaction, if *before* is still the end."""
 
     def publish(self, head: SignedHead, before: SignedHead | None) -> bool:
         """Publish a head in place of *before*; return False if another head is published."""

@@ -22,10 +22,7 @@ class Authorizations(Protocol):
     def ask(
         self, authorization_no: str, payee: OutsideAccount, display_name: str
     ) -> AuthorizationFound:
-        """Request a consent, once for each number; a repeat returns the current state.
-
-        The gateway shows *display_name* to the user.
-        """
+        """Request a consent, once for each number; the gateway shows *display_name*."""
 
     def query(self, authorization_no: str) -> AuthorizationFound:
         """Return a consent's state; NOT_FOUND is a state."""

@@ -46,10 +46,7 @@ class ActionJournal(Protocol):
     def list_actions(
         self, subject: str | None, cursor: str | None, limit: int
     ) -> tuple[list[NotedAction], str | None]:
-        """Return a page of actions, newest first, and the next cursor; it may lag.
-
-        Raises InvalidRequest for a bad *cursor*.
-        """
+        """Return a page of actions, newest first, and the next cursor; it may lag."""
 
 
 class OperatorLists(Protocol):
@@ -104,10 +101,7 @@ class Approvals(Protocol):
         """Return an approval."""
 
     def list_approvals(self, cursor: str | None, limit: int) -> tuple[list[Approval], str | None]:
-        """Return a page of approvals, newest first, and the next cursor; it may lag.
-
-        Raises InvalidRequest for a bad *cursor*.
-        """
+        """Return a page of approvals, newest first, and the next cursor; it may lag."""
 
     def decide(self, decided: Approval, action: Action) -> bool:
         """Store a decision; return False if the approval is no longer pending."""

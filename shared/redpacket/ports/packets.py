@@ -28,10 +28,7 @@ class ClaimCache(Protocol):
     """Cache that keeps the crowd off the ledger; it never decides about money."""
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
-        """Return the user's share number, the same one for every repeat.
-
-        A packet with rules returns PACKET_GATED without a number.
-        """
+        """Return the user's permanent share number; a packet with rules returns PACKET_GATED."""
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
         """Return a share number of a packet with rules; *terms* come from `grab`."""
@@ -42,20 +39,13 @@ class ClaimCache(Protocol):
         """Allow a user to open within *life_ms*, unless *admitted_max* others may now."""
 
     def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
-        """Load from the ledger; loading never removes anything.
-
-        *shares* are those of one *part*, or without it the whole packet's. A sharded packet must
-        then not be open for claims.
-        """
+        """Add *shares* of a *part*, or of a whole packet if that is unsharded or not open."""
 
     def load_sent(self, packet: Packet) -> None:
         """Load a packet whose id is not public yet, so that the cache sees every claim."""
 
     def knows_takers(self, packet_id: str, user_id: str) -> bool:
-        """Return whether the cache has lost nothing of a packet, so that its refusals are certain.
-
-        False means unknown. A process may remember True for a second.
-        """
+        """Return whether the cache has lost nothing of a packet: then its refusals are certain."""
 
     def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
         """Return True to the one caller that should search for owners lost by the cache."""
@@ -82,10 +72,7 @@ class ClaimCache(Protocol):
         """Return "expired" from now on, except to owners of shares."""
 
     def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
-        """Return the cache's share numbers of the users in *owned*, possibly not all.
-
-        *owned* are their durable shares. Return None if the packet is not loaded.
-        """
+        """Return cached numbers of *owned*'s users, possibly not all; None if nothing is loaded."""
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
         """Return all users of a small emptied packet in one read, otherwise None."""
@@ -100,10 +87,7 @@ class PartCache(ClaimCache, Protocol):
     def load_part(
         self, packet: Packet, part: int, shares: Sequence[ShareFate], *, is_whole: bool
     ) -> None:
-        """Load a part from *shares*, which have local numbers.
-
-        If not *is_whole*, notes may be missing, and no refusal of the part is certain.
-        """
+        """Load a part from *shares* with local numbers; refusals are certain only if *is_whole*."""
 
     def load_sent_part(self, packet: Packet, part: int) -> None:
         """Load a part of a packet whose id is not public yet."""
@@ -122,10 +106,7 @@ class Quotas(Protocol):
     def reserve(
         self, quota: Quota, user_id: str, packet_id: str, *, claimed_count: int | None = None
     ) -> QuotaStatus:
-        """Reserve one of the user's shares for this packet; *claimed_count* is the ledger's.
-
-        It also checks the cached audience list.
-        """
+        """Reserve a share for this packet and a listed user; *claimed_count* is the ledger's."""
 
     def find_member(self, campaign_id: str, user_id: str) -> bool | None:
         """Return whether a user is on a campaign's list, or None if it is not loaded."""
@@ -157,10 +138,7 @@ class ClaimRecorder(Protocol):
     """Durable recorder of claims, each at most once, counted against quotas."""
 
     def record_claim(self, share: ShareFate, quota: Quota | None = None) -> RecordStatus:
-        """Record a claim, unless its share or its user already has an outcome.
-
-        With a *quota*, also require that the user has claimed fewer shares, in one transaction.
-        """
+        """Record a claim if neither share nor user has an outcome and *quota* is not used up."""
 
     def count_claims(self, campaign_id: str, user_id: str) -> int:
         """Return the number of a user's shares in a campaign."""
@@ -191,10 +169,7 @@ class Packets(Protocol):
         """Return the claimed or refunded shares of one part, by number."""
 
     def scan_part_shares(self, packet_id: str, part: int, after_no: int = 0) -> Iterator[ShareFate]:
-        """Yield the claimed or refunded shares of one part above *after_no*.
-
-        It reads lazily by page, and numbers are sorted only within a partition.
-        """
+        """Yield one part's claimed or refunded shares above *after_no*, lazily by partition."""
 
     def find_share_of(self, packet_id: str, user_id: str) -> ShareFate | None:
         """Return the share that a user durably owns."""
@@ -215,10 +190,7 @@ class Packets(Protocol):
         """Remove a packet's last settled claim from the sweep's list."""
 
     def begin_close(self, packet: Packet, now_ms: int) -> Packet:
-        """Set an expired packet to CLOSING unless it is CLOSED, and return it.
-
-        It moves to the end of the sweep's list, so that a failing one does not block others.
-        """
+        """Set an expired packet to CLOSING, last in the sweep's list, or return it if CLOSED."""
 
     def mark_step(self, packet: Packet) -> None:
         """Store the progress of a CLOSING packet."""
@@ -232,11 +204,7 @@ class Packets(Protocol):
     def reschedule(
         self, packet_id: str, expires_at_ms: int, table_version: int, *, only_later: bool = False
     ) -> None:
-        """Move the end of an open prize packet to its campaign's end by this table.
-
-        Other packets are unchanged, as are packets with an end from a newer table and, with
-        *only_later*, those that already end as late.
-        """
+        """Set an open prize packet's end, unless a newer table did or *only_later* forbids it."""
 
     def list_takers(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
         """Return the existing claimer rows of these users."""
@@ -257,10 +225,7 @@ class Packets(Protocol):
     def list_sent(
         self, user_id: str, year: int | None, cursor: str | None, limit: int
     ) -> tuple[list[SentItem], str | None]:
-        """Return a page of a user's sent packets, newest first, and the next cursor; it may lag.
-
-        *year* is a UTC year. Raises InvalidRequest for a bad *cursor*.
-        """
+        """Return a page of sent packets in a UTC year, newest first, and the next cursor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,16 +251,10 @@ class Pages(Protocol):
     def list_final(
         self, packet_id: str, after_no: int, limit: int
     ) -> tuple[list[ShareFate], int | None]:
-        """Return a page of a closed packet's claims, and the start of the next one.
-
-        Order and starts are those of `Packets.list_some_shares`.
-        """
+        """Return a page of a closed packet's claims, as `Packets.list_some_shares`."""
 
     def add_settled(self, packet_id: str, settled: Settled) -> None:
-        """Add to a large packet's displayed sums.
-
-        They may miss interrupted batches until the packet closes, and count a retried one twice.
-        """
+        """Add to a large packet's displayed sums, which may be inexact until it closes."""
 
     def find_settled(self, packet_id: str) -> Settled:
         """Return a large packet's displayed sums."""

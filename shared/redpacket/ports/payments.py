@@ -28,10 +28,7 @@ class PaymentBook(Protocol):
     """Repository of payments; only it credits them. Lists may lag."""
 
     def put(self, payment: Payment, request: Request, limits: PaymentLimits) -> str:
-        """Store an intent, once for each request, and return its number.
-
-        Raises RateLimited, IdempotencyKeyReused, Busy.
-        """
+        """Store an intent, once for each request; return its number. Raises RateLimited."""
 
     def put_of_packet(self, payment: Payment, limits: PaymentLimits) -> Payment:
         """Store the intent of an unpaid packet, or return the existing one. Raises RateLimited."""
@@ -82,10 +79,7 @@ class ReturnBook(Protocol):
     """Repository of uncredited transactions and of refunds made outside. Lists may lag."""
 
     def put_return(self, returned: PaymentReturn, transaction: Transaction) -> PaymentReturn:
-        """Record once that a transaction is not credited; return the stored record.
-
-        Raises InvariantViolated if it was credited.
-        """
+        """Record once that a transaction is not credited. Raises InvariantViolated if it was."""
 
     def list_returns(self, number: str) -> list[PaymentReturn]:
         """Return all uncredited transactions of a payment."""

@@ -34,10 +34,7 @@ class Tables(Protocol):
         """Return the deployment's tables in a fixed order."""
 
     def read(self, table: Table, place: str | None) -> tuple[list[Scanned], str | None]:
-        """Return a page of rows, and the place of the next page.
-
-        Rows of one partition are adjacent. A page may be empty without being the last.
-        """
+        """Return a page of rows, possibly empty, with adjacent partitions, and the next place."""
 
     def partition(self, table: Table, owner: tuple[str, ...]) -> Iterator[Scanned]:
         """Yield the rows of the partition of an account, user, campaign, or campaign's user."""

@@ -26,10 +26,7 @@ class WithdrawalBook(Protocol):
     """Repository of withdrawals; each change is conditional on what the caller read."""
 
     def hold(self, withdrawal: Withdrawal, request: Request, limits: WithdrawalLimits) -> str:
-        """Hold the money and store the frozen request, once for each request; return its id.
-
-        Raises InsufficientFunds, WithdrawalLimitReached, IdempotencyKeyReused, Busy.
-        """
+        """Hold the money, once by request. Raises InsufficientFunds, WithdrawalLimitReached."""
 
     def find_held(self, request: Request) -> str | None:
         """Return the request's withdrawal id, if it was executed. Raises IdempotencyKeyReused."""
@@ -122,10 +119,7 @@ class AuthorizationBook(Protocol):
     """Repository of consents to transfers without confirmation, one per user and channel."""
 
     def begin(self, authorization: Authorization, payee: Payee) -> bool:
-        """Store a consent's request, and refer to it from the payee row.
-
-        Return False if the account or its consent differs from *payee*.
-        """
+        """Store a consent's request and refer to it; False if the account differs from *payee*."""
 
     def find(self, number: str) -> Authorization | None:
         """Return a consent."""
@@ -140,19 +134,13 @@ class AuthorizationBook(Protocol):
         """Store what the user's client needs, while the consent is AWAITING_CONFIRMATION."""
 
     def activate(self, authorization: Authorization) -> bool:
-        """Set to ACTIVE, so that transfers use it, and remove it from `list_waiting`.
-
-        Return False if the payee row refers to another consent.
-        """
+        """Set to ACTIVE for transfers; False if the payee row refers to another consent."""
 
     def doubt(self, user_id: str, channel: Channel, number: str, now_ms: int) -> None:
         """Disable an ACTIVE consent until the gateway is queried again."""
 
     def begin_close(self, authorization: Authorization, now_ms: int) -> bool:
-        """Set to CLOSING: transfers no longer use it, and `list_waiting` finds it until then.
-
-        Return False if the payee row refers to another consent.
-        """
+        """Set to CLOSING, so that transfers stop using it; False if the payee row changed."""
 
     def close(self, authorization: Authorization, now_ms: int) -> None:
         """Set to CLOSED, and remove it from the payee row."""

@@ -23,10 +23,7 @@ class Unreadable:
 
 
 class WorkLists(Protocol):
-    """Work lists of the sweep, oldest first; failing items are delayed in favor of others.
-
-    Lists lag behind their rows, so they only name candidates.
-    """
+    """Work lists of the sweep, oldest first, which lag and therefore only name candidates."""
 
     def list_unloaded(self, until_ms: int, limit: int) -> list[str]:
         """Return ids of packets sent before *until_ms* whose load is unconfirmed."""
@@ -38,10 +35,7 @@ class WorkLists(Protocol):
         """Return ids of packets that expired before *until_ms* and are not closed."""
 
     def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef | Unreadable]:
-        """Return claims that wait since before *until_ms* for settlement or their packet's end.
-
-        Rows with malformed keys are among them.
-        """
+        """Return claims waiting since before *until_ms* for settlement or their packet's end."""
 
     def set_aside(self, found: ShareRef | Unreadable, until_ms: int) -> None:
         """Hide a row of `list_unsettled` until *until_ms*."""

@@ -1,7 +1,4 @@
-"""Composition root: builds adapters lazily, once for each process, and binds use cases to them.
-
-Nothing connects at import time.
-"""
+"""Composition root: builds adapters lazily, and connects nothing at import time."""
 
 from __future__ import annotations
 
