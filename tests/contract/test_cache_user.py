@@ -143,9 +143,7 @@ def test_it_can_not_run_commands_that_no_function_needs(
         functions.ask(*command)
 
 
-def test_what_it_may_not_run_is_a_fault_of_ours(
-    cache: OperatorCache, functions: ServerClient
-) -> None:
+def test_what_it_may_not_run_is_our_fault(cache: OperatorCache, functions: ServerClient) -> None:
     cache.execute_command("ACL", "SETUSER", "functions", "-hmget")  # type: ignore[no-untyped-call]
 
     with pytest.raises(redis.exceptions.NoPermissionError):

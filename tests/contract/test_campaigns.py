@@ -266,9 +266,7 @@ def test_a_campaign_that_does_not_exist_gives_nothing(office: Office) -> None:
     assert office.campaigns.find_campaign(never.campaign_id) is None
 
 
-def test_a_repeat_spends_nothing_and_gets_the_first_answer_despite_later_changes(
-    office: Office,
-) -> None:
+def test_a_repeat_spends_nothing_and_gets_the_first_answer_after_changes(office: Office) -> None:
     campaign = office.made()
     request = office.request()
     first = office.packet_of(campaign, 10_000)

@@ -196,9 +196,7 @@ def test_a_closing_packet_is_loaded_as_closed(claim_cache: ClaimCache) -> None:
     assert _grab(claim_cache, packet, "bob") == ("packet_expired", None)
 
 
-def test_a_packet_with_rules_hands_out_nothing_until_somebody_says_they_are_met(
-    claim_cache: ClaimCache,
-) -> None:
+def test_a_packet_with_rules_hands_out_nothing_until_they_are_met(claim_cache: ClaimCache) -> None:
     packet = _gated(claim_cache)
 
     asked = claim_cache.grab(packet.packet_id, "ann")
@@ -213,9 +211,7 @@ def test_a_packet_with_rules_hands_out_nothing_until_somebody_says_they_are_met(
     assert again.is_gated
 
 
-def test_the_window_of_a_packet_with_rules_is_checked_when_a_share_is_taken(
-    claim_cache: ClaimCache,
-) -> None:
+def test_the_window_of_a_packet_with_rules_is_checked_by_a_take(claim_cache: ClaimCache) -> None:
     early = _gated(claim_cache, starts_at_ms=_now_ms() + 60_000)
     late = _gated(claim_cache, expires_at_ms=_now_ms() - 500)
 

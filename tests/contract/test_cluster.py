@@ -47,9 +47,7 @@ def _loaded(claim_cache: RedisClaims) -> Packet:
     return packet
 
 
-def test_an_ask_to_a_node_without_slots_is_followed(
-    cluster: Cluster, client: ClusterClient
-) -> None:
+def test_an_ask_to_a_slotless_node_is_followed(cluster: Cluster, client: ClusterClient) -> None:
     claim_cache = RedisClaims(client)
     packet = _loaded(claim_cache)
     claim_cache.grab(packet.packet_id, "ann")
@@ -75,9 +73,7 @@ def test_a_quota_and_the_list_of_users_are_asked_in_one_slot(client: ClusterClie
     assert answers == ["reserved"] * 10 + ["not_in_audience"] * 10
 
 
-def test_scripts_are_brought_to_the_one_node_that_misses_them(
-    cluster: Cluster, client: ClusterClient
-) -> None:
+def test_a_node_that_misses_scripts_is_given_them(cluster: Cluster, client: ClusterClient) -> None:
     claim_cache = RedisClaims(client)
     packet = _loaded(claim_cache)
     slot = key_slot(keys.claim_cache(packet.packet_id).encode())
@@ -122,9 +118,7 @@ def _a_packet_of_each(cluster: Cluster, claim_cache: RedisClaims) -> dict[int, P
     return found
 
 
-def test_a_client_that_slept_has_lost_every_connection(
-    cluster: Cluster, client: ClusterClient
-) -> None:
+def test_a_client_that_slept_has_no_connection(cluster: Cluster, client: ClusterClient) -> None:
     claim_cache = RedisClaims(client)
     packets = _a_packet_of_each(cluster, claim_cache)
 

@@ -212,9 +212,7 @@ def test_daily_stock_is_of_one_day(lottery: Lottery) -> None:
 
 
 @pytest.mark.parametrize(("started_ago_ms", "released"), [(HOUR_MS // 2, 2), (HOUR_MS * 3 // 2, 4)])
-def test_units_are_released_by_the_hour(
-    lottery: Lottery, started_ago_ms: int, released: int
-) -> None:
+def test_each_hour_releases_units(lottery: Lottery, started_ago_ms: int, released: int) -> None:
     lottery.campaign = replace(lottery.campaign, starts_at_ms=_now_ms() - started_ago_ms)
     lottery.load(a_prize(total=10, per_hour=2))
 

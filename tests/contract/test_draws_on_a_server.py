@@ -71,9 +71,7 @@ def test_a_hundred_threads_win_ten_units_once_each(cache: OperatorCache) -> None
     assert Counter(outcome.status.value for outcome in outcomes) == {"won": 10, "missed": 90}
 
 
-def test_one_user_in_a_hundred_threads_makes_as_many_attempts_as_allowed(
-    cache: OperatorCache,
-) -> None:
+def test_one_user_in_a_hundred_threads_makes_as_many_draws_as_allowed(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
     rules = DrawRules(attempts_per_user_per_day=7, wins_per_user_per_day=3)
     claim_cache.load(_table(_prize(total=100), rules=rules), day, [])

@@ -211,9 +211,7 @@ def test_what_was_never_claimed_is_not_settled(books: Books) -> None:
 
 
 @pytest.mark.parametrize("change", [{"amount_fen": 1}, {"taker": Person("mallory")}])
-def test_a_settlement_that_differs_from_the_claim_is_refused(
-    books: Books, change: dict[str, Any]
-) -> None:
+def test_a_settlement_unlike_its_claim_is_refused(books: Books, change: dict[str, Any]) -> None:
     packet = books.sent(4000)
     share, other = (books.claimed(packet, no) for no in (1, 2))
     changed = replace(share, **change)

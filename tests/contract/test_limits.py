@@ -151,9 +151,7 @@ def test_a_key_goes_when_it_is_of_no_more_use(cache: OperatorCache) -> None:
 
 
 @pytest.mark.parametrize("is_spent", [True, False])
-def test_a_full_server_counts_no_guess_right_or_wrong(
-    cache: OperatorCache, *, is_spent: bool
-) -> None:
+def test_a_full_server_counts_no_guess_at_all(cache: OperatorCache, *, is_spent: bool) -> None:
     limits = RedisLimits(cache)
     cache.config_set("maxmemory", "1")
     try:

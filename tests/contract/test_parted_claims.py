@@ -199,9 +199,7 @@ def test_an_emptied_packet_is_not_taken_for_a_small_one(caches: Boards) -> None:
 
 
 @pytest.mark.parametrize("share_no", [1, 2])
-def test_a_number_that_comes_back_to_any_part_is_handed_out_again(
-    caches: Boards, share_no: int
-) -> None:
+def test_a_number_that_comes_back_to_any_part_is_reused(caches: Boards, share_no: int) -> None:
     packet, owned = _emptied_by_one_part(caches)
     user_id = next(user for user, number in owned.items() if number == share_no)
 
@@ -215,9 +213,7 @@ def test_a_number_that_comes_back_to_any_part_is_handed_out_again(
 
 
 @pytest.mark.parametrize("share_no", [1, 2])
-def test_a_user_who_does_not_own_a_number_loses_it_in_every_part(
-    caches: Boards, share_no: int
-) -> None:
+def test_who_does_not_own_a_number_loses_it_in_every_part(caches: Boards, share_no: int) -> None:
     packet, owned = _emptied_by_one_part(caches)
     user_id = next(user for user, number in owned.items() if number == share_no)
 
@@ -230,7 +226,7 @@ def test_a_user_who_does_not_own_a_number_loses_it_in_every_part(
 
 
 @pytest.mark.parametrize(("share_no", "owned_no"), [(1, 4), (1, 2), (2, 1), (2, 5), (2, 3)])
-def test_a_number_is_swapped_for_the_one_that_the_user_owns(
+def test_a_number_is_swapped_for_what_its_user_owns(
     caches: Boards, share_no: int, owned_no: int
 ) -> None:
     packet, owned = _emptied_by_one_part(caches)

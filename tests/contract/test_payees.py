@@ -111,9 +111,7 @@ def test_the_same_name_at_two_gateways_is_two_accounts(rows: Rows, user: str) ->
     assert rows.payees.find(other, Channel.HOST) == Payee(account)
 
 
-def test_another_account_takes_the_place_of_the_first_which_is_free_then(
-    rows: Rows, user: str
-) -> None:
+def test_another_account_replaces_the_first_which_is_free_then(rows: Rows, user: str) -> None:
     first, second = an_account(), an_account()
     rows.payees.bind(user, WECHAT, first, NOW_MS)
 
@@ -141,9 +139,7 @@ def test_a_binding_that_is_refused_changes_nothing(rows: Rows, user: str) -> Non
 
 
 @pytest.mark.parametrize("had_one", [False, True])
-def test_two_bindings_of_one_user_at_once_leave_one_account(
-    rows: Rows, user: str, *, had_one: bool
-) -> None:
+def test_two_bindings_at_once_leave_one_account(rows: Rows, user: str, *, had_one: bool) -> None:
     before, first, second = an_account(), an_account(), an_account()
     if had_one:
         rows.payees.bind(user, WECHAT, before, NOW_MS)
@@ -219,9 +215,7 @@ def _named(rows: Rows, asked: Authorization) -> tuple[str | None, str | None]:
     return payee.asked_no, payee.authorization_no
 
 
-def test_a_consent_is_written_with_the_account_that_names_it(
-    rows: Rows, asked: Authorization
-) -> None:
+def test_a_consent_is_written_with_the_account_it_names(rows: Rows, asked: Authorization) -> None:
     found = rows.consents.find(asked.number)
 
     assert found == asked

@@ -64,9 +64,7 @@ def test_a_payment_is_credited_once_and_its_line_is_kept(town: PaymentSystem, us
     assert [line.amount_fen for line in lines if line.number == payment.number] == [100]
 
 
-def test_a_payment_that_is_closed_is_credited_where_that_is_allowed(
-    town: PaymentSystem, user: str
-) -> None:
+def test_a_closed_payment_is_credited_where_that_is_allowed(town: PaymentSystem, user: str) -> None:
     payment = town.start(user, 100)
     paid = town.gateway.pay(payment.number)
     assert paid
@@ -78,9 +76,7 @@ def test_a_payment_that_is_closed_is_credited_where_that_is_allowed(
     assert town.book.credit(payment, paid, now_ms, may_be_closed=True)
 
 
-def test_a_transaction_is_credited_or_given_back_and_never_both(
-    town: PaymentSystem, user: str
-) -> None:
+def test_a_transaction_is_credited_or_given_back_never_both(town: PaymentSystem, user: str) -> None:
     payment = town.start(user, 100)
     paid = town.gateway.pay(payment.number)
     assert paid
@@ -193,9 +189,7 @@ def test_a_return_that_failed_is_listed(town: PaymentSystem, user: str) -> None:
     )
 
 
-def test_refunds_outside_are_taken_once_each_and_owed_money_is_collected(
-    town: PaymentSystem, user: str
-) -> None:
+def test_refunds_outside_are_taken_once_and_debts_collected(town: PaymentSystem, user: str) -> None:
     payment = town.pay_in(user, 100)
     town.withdraw(user, 70)
     refund_no = town.gateway.refund_outside(payment.number, 60)
@@ -214,9 +208,7 @@ def test_refunds_outside_are_taken_once_each_and_owed_money_is_collected(
     assert not town.returns.collect(user, 1, town.clock.now_ms(), "again")
 
 
-def test_two_refunds_that_saw_the_same_payment_are_not_both_taken(
-    town: PaymentSystem, user: str
-) -> None:
+def test_of_two_refunds_that_saw_one_payment_one_is_taken(town: PaymentSystem, user: str) -> None:
     payment = town.pay_in(user, 100)
     taken = []
     for _ in range(2):
@@ -398,7 +390,7 @@ def held(town: PaymentSystem, user: str) -> Withdrawal:
     return town.withdraw(user, 100)
 
 
-def test_a_withdrawal_is_held_with_all_that_its_request_needs(
+def test_a_withdrawal_is_held_with_what_a_request_needs(
     town: PaymentSystem, held: Withdrawal
 ) -> None:
     found = town.find(held)
@@ -440,9 +432,7 @@ def test_a_lease_is_one_workers(town: PaymentSystem, held: Withdrawal) -> None:
     assert held.withdrawal_id not in town.withdrawals.list_to_call(WECHAT, now_ms + 30, 10**4)
 
 
-def test_what_is_stopped_is_not_leased_nor_called_again(
-    town: PaymentSystem, held: Withdrawal
-) -> None:
+def test_what_is_stopped_is_not_leased_or_called(town: PaymentSystem, held: Withdrawal) -> None:
     seen, now_ms = town.find(held), town.clock.now_ms()
 
     stopped = town.withdrawals.stop(seen, Stop.CANCELLED, "asked", now_ms)
@@ -459,9 +449,7 @@ def test_what_is_stopped_is_not_leased_nor_called_again(
     assert town.find(held).status is WithdrawalStatus.CANCELLING
 
 
-def test_a_judgement_of_before_a_lease_gives_nothing_back(
-    town: PaymentSystem, held: Withdrawal
-) -> None:
+def test_a_judgement_before_a_lease_returns_nothing(town: PaymentSystem, held: Withdrawal) -> None:
     seen, now_ms = town.find(held), town.clock.now_ms()
     town.withdrawals.lease(seen, now_ms + 10, now_ms)
 

@@ -895,7 +895,5 @@ def test_a_whole_row_that_may_not_come_back_is_noticed() -> None:
         ({"Item": {"pk": 1, "x": 2}}, {"pk", "x"}),
     ],
 )
-def test_all_attributes_of_a_request_are_seen(
-    arguments: dict[str, Any], expected: set[str]
-) -> None:
+def test_each_attribute_of_a_request_is_seen(arguments: dict[str, Any], expected: set[str]) -> None:
     assert _attributes(arguments) == expected

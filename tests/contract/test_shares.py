@@ -220,9 +220,7 @@ def test_a_page_looks_at_few_empty_partitions_and_the_next_one_goes_on_there(boo
     assert _paged(books, a_packet_id(), 5) == ([[]], [None])
 
 
-def test_a_page_that_ends_where_its_partitions_do_tells_where_the_next_one_begins(
-    books: Books,
-) -> None:
+def test_a_page_that_ends_with_its_partitions_tells_where_the_next_begins(books: Books) -> None:
     packet = books.sent(count=30, parts=2)
     books.claimed(packet, 6)
     books.claimed(packet, 7)

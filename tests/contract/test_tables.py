@@ -149,9 +149,7 @@ def test_a_row_that_is_not_readable_is_named(
     books.client.delete_item(TableName=table.value, Key=to_wire(key))
 
 
-def test_counts_know_the_first_claim_and_budgets_their_packets(
-    books: Books, tables: DynamoTables
-) -> None:
+def test_counts_know_first_claims_and_budgets_packets(books: Books, tables: DynamoTables) -> None:
     campaign, user_id = a_campaign(budget_left_fen=9_000), a_user_id()
     campaigns = DynamoCampaigns(Dynamo(lambda: books.client), "campaigns")
     assert campaigns.create(campaign)
@@ -175,9 +173,7 @@ def test_counts_know_the_first_claim_and_budgets_their_packets(
     assert left in _all(tables, Table.CAMPAIGNS)
 
 
-def test_draws_come_with_units_players_winners_and_helps(
-    books: Books, tables: DynamoTables
-) -> None:
+def test_draws_come_with_units_players_wins_and_helps(books: Books, tables: DynamoTables) -> None:
     user_id, campaign_id = a_user_id(), a_campaign().campaign_id
     draws = DynamoDraws(Dynamo(lambda: books.client), "campaigns", "shares", "draws")
     prize = a_prize(campaign_id, per_day=3, once_per_user=True)

@@ -257,9 +257,7 @@ NOTES = [*("SendFunction", "LotteryFunction", "CampaignFunction", "PrizeFunction
 
 
 @each_function
-def test_a_users_own_row_is_written_and_read_only_in_the_attributes_that_each_needs(
-    function: str,
-) -> None:
+def test_a_users_own_row_is_used_only_in_the_attributes_that_each_needs(function: str) -> None:
     said = person_row(Person("ann", "Ann", "ann@host")).keys()
     # What was said before an erasure is not noted after it.
     since = said | {"erased_at_ms"}

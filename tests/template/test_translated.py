@@ -258,7 +258,7 @@ def test_a_rush_leaves_executions_for_money_and_operators_in_prod() -> None:
 
 
 @each_stack
-def test_a_first_deployment_that_fails_leaves_nothing_and_a_deleted_stack_its_money(
+def test_a_failed_first_deployment_leaves_nothing_and_a_deleted_stack_its_money(
     stack: Stack,
 ) -> None:
     for name, each in stack.resources.items():

@@ -205,7 +205,7 @@ def test_the_issuer_is_the_user_pool_or_what_is_given(stack: Stack) -> None:
         ),
     ],
 )
-def test_a_rule_refuses_what_would_not_work(
+def test_a_rule_refuses_what_can_not_work(
     region: str, parameters: dict[str, str], rule: str
 ) -> None:
     assert rule in Stack("refused", region, parameters).broken_rules()
@@ -254,7 +254,7 @@ def test_a_rule_refuses_what_would_not_work(
         ("SesIdentityArn", ["", TOPIC.replace("sns", "ses")], ["example.com"]),
     ],
 )
-def test_a_parameter_takes_its_form_and_no_other(
+def test_a_parameter_takes_only_its_form(
     parameter: str, right: list[str], wrong: list[str]
 ) -> None:
     pattern = re.compile(source()["Parameters"][parameter]["AllowedPattern"])
