@@ -13,7 +13,6 @@ from redpacket.ports.runtime import Journal
 Record = Mapping[str, Any]
 
 _UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)
-"""Errors that malformed rows raise."""
 
 
 def announce_batch(

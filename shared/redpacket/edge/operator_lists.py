@@ -130,7 +130,6 @@ def unit_of(text: str) -> tuple[str, int]:
 
 
 People: TypeAlias = Mapping[str, Person]
-"""Known users of the host by user id."""
 
 
 def action_view(noted: NotedAction) -> lists.ListedAction:

@@ -20,7 +20,6 @@ from redpacket.edge.wiring import wiring
 from redpacket.flows.packets.send_packet import SendOrder
 
 PACKET_COUNT_MAX = 100
-"""Maximum shares of a packet outside campaigns."""
 
 
 def send_order(request: RequestOf[SendBody]) -> SendOrder:

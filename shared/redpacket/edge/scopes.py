@@ -6,7 +6,6 @@ from redpacket.domain.operators import Duty, Operator
 from redpacket.edge.request import HttpRequest
 
 ADMIN_SCOPE = "hongbao/admin"
-"""Everything."""
 
 OPERATE_SCOPE = "hongbao/operate"
 """Campaigns, prizes, campaigns' packets, switches."""

@@ -187,26 +187,21 @@ class Settings:
     """End of the cache's ARN for IAM authentication, or ARN of a secret with the password."""
     share_base_url = _Variable("SHARE_BASE_URL", _without_slash)
     share_fen_max = _Variable("SHARE_FEN_MAX", _integer)
-    """Maximum fen of one share in any packet."""
     avatar_hosts = _Variable("AVATAR_HOSTS", _hosts, default="")
     """Allowed hosts of avatars; `*.host` allows all its subdomains."""
     cover_hosts = _Variable("COVER_HOSTS", _hosts, default="")
-    """Allowed hosts of packet covers."""
     deposit_fen_max = _Variable("DEPOSIT_FEN_MAX", _integer)
-    """Maximum fen of one deposit."""
     open_packets_max = _Variable("OPEN_PACKETS_MAX", _integer_or_none, default="")
     """Maximum open packets of one user; only the send function has it."""
     sends_per_day = _Variable("SENDS_PER_DAY", _integer)
     """Packets that one user may send in a day, in the long run."""
     switches_table = _table("switches")
     payout_mapping_id = _Variable("PAYOUT_MAPPING_ID", str)
-    """Event source mapping of the payout queue."""
     payments_table = _table("payments")
     notice_queue_url = _Variable("NOTICE_QUEUE_URL", str)
     payment_function = _Variable("PAYMENT_FUNCTION", str)
     """Alias of the function that orders packets' payments."""
     payment_channels = _Variable("PAYMENT_CHANNELS", _words, default="")
-    """Gateways that may pay for packets."""
     payee_keys_secret_arn = _Variable("PAYEE_KEYS_SECRET_ARN", str)
     """Secret with the keys of users' gateway accounts."""
     webhooks_table = _table("webhooks")
@@ -214,14 +209,11 @@ class Settings:
     """Secret with the keys that encrypt webhooks' secrets."""
     delivery_queue_url = _Variable("DELIVERY_QUEUE_URL", str)
     unread_records_url = _Variable("UNREAD_RECORDS_URL", str)
-    """Queue for malformed stream records."""
     host_wallet_url = _Variable("HOST_WALLET_URL", str, default="")
     """URL of the host's wallet; empty disables it."""
     host_wallet_secret_arn = _Variable("HOST_WALLET_SECRET_ARN", str, is_checked_at_start=False)
     wechat_secret_arn = _Variable("WECHAT_SECRET_ARN", str, default="")
-    """Secret of WeChat Pay; empty disables it."""
     wechat_code_kind = _Variable("WECHAT_CODE_KIND", str)
-    """Source of clients' authorization codes."""
     wechat_scene = _Variable("WECHAT_SCENE", _scene)
     simulator_url = _Variable("SIMULATOR_URL", _without_slash, default="")
     """Local simulator of WeChat. If set, outside addresses may be private and use http."""
@@ -231,7 +223,6 @@ class Settings:
     """Issuer URL of WeChat sign-in tokens; empty disables it."""
     wechat_issuer_secret_arn = _Variable("WECHAT_ISSUER_SECRET_ARN", str, is_checked_at_start=False)
     jwt_audience = _Variable("JWT_AUDIENCE", str)
-    """Audience of our issuer's tokens."""
     callback_base_url = _Variable("CALLBACK_BASE_URL", _without_slash)
     """URL of the API for gateways."""
     refunds_late_payments = _Variable("LATE_PAYMENTS", _is_refund)
@@ -247,12 +238,9 @@ class Settings:
     night_window = _Variable("NIGHT_WINDOW", str, default="")
     """Period without transfers, such as 23:00-07:00; empty disables it."""
     transparency_table = _table("transparency")
-    """Table of beacon rounds."""
     commitments_table = _table("commitments")
-    """Table of commitments of packets and campaigns."""
     log_table = _table("log")
     log_key_id = _Variable("LOG_KEY_ID", str)
-    """KMS key that signs the log's heads."""
     beacon_urls = _Variable("BEACON_URLS", _listed, default="")
     """Beacon endpoints in order of use; empty disables the beacon."""
     beacon_chain = _Variable("BEACON_CHAIN", _chain, default="")
@@ -262,7 +250,6 @@ class Settings:
     default_draw_beacon = _Variable("DRAW_BEACON", str, default="day")
     """Default of new campaigns if there is a beacon: day or none."""
     close_grace_ms = _Variable("CLOSE_GRACE_S", _milliseconds)
-    """Time between closing a packet and refunding it."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self.variables = variables
@@ -333,4 +320,3 @@ class Settings:
 
 
 settings = Settings(os.environ)
-"""Settings of this process."""

@@ -74,7 +74,6 @@ def grab_view(answer: Claim | Admission) -> packets.Claim | packets.Admission:
 
 
 Profiles: TypeAlias = Mapping[str, Profile]
-"""Existing profiles by user id."""
 
 
 class People:
@@ -283,7 +282,6 @@ def _difference_view(found: Difference) -> operators.Difference:
 
 def reconciliation_view(found: Reconciliation) -> operators.Reconciliation:
     """Return the result of a reconciliation with every difference."""
-    # Import lazily: only the operators' handler needs it.
     from redpacket.ports.reconciliation import Table
 
     is_known = found.is_complete or bool(found.differences)

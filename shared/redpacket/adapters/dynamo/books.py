@@ -56,7 +56,6 @@ class BookPages:
         return [entry_of(row) for row in self._get_all(row_keys)]
 
     def list_receipts(self, refs: Sequence[ShareRef]) -> list[Receipt]:
-        """Return the existing receipts of these shares."""
         row_keys = [keys.receipt(ref.packet_id, ref.share_no) for ref in refs]
         return [receipt_of(row) for row in self._get_all(row_keys)]
 

@@ -33,7 +33,6 @@ from redpacket.domain.packet import Packet
 from redpacket.domain.seed_keys import SeedKeys
 
 if TYPE_CHECKING:
-    # Grabs only read campaigns.
     from redpacket.domain.approvals import Allowance
     from redpacket.domain.operators import Action
 
@@ -76,7 +75,6 @@ class DynamoCampaigns:
     def create(
         self, campaign: Campaign, action: Action | None = None, spent: Allowance | None = None
     ) -> bool:
-        # Import lazily: grabs never create campaigns.
         from redpacket.adapters.dynamo.actions import note_action
         from redpacket.adapters.dynamo.approvals import spend_allowance
         from redpacket.adapters.dynamo.commitments import note_commitment

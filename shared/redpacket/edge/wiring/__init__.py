@@ -12,4 +12,3 @@ class Wiring(Events):
 
 settings.check()
 wiring = Wiring()
-"""Wiring of this process."""

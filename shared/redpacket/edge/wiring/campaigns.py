@@ -268,7 +268,6 @@ class CampaignRoom(BeaconRoom):
     def preheat_campaign(
         self, campaign_id: str, cursor: str | None, time_left_ms: int
     ) -> Preheated:
-        """Load a campaign's packets until the time is up."""
         from redpacket.flows.campaigns.preheat_campaign import preheat_campaign
 
         return preheat_campaign(

@@ -109,7 +109,6 @@ class Events(GatewayWork):
         return change_of(record)
 
     def announce(self, changes: Sequence[Change]) -> int:
-        """Queue the deliveries of changes, and return their number."""
         from redpacket.flows.events.announce import announce
 
         return announce(

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 _RETURNS_PER_PAGE = 100
 
 _PAYMENTS_PER_DAY = 100
-"""Payments that one user may start on one day."""
 
 _DEBTS_PER_PAGE = 20
 """Debts on one page; each also reads a user's balance."""

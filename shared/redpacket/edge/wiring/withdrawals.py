@@ -23,12 +23,10 @@ _DISPATCHED_EVERY_MS = 60_000
 """Schedule of template.yaml: TransferEveryMinute."""
 
 _WITHDRAWALS_PER_DAY = 10
-"""Withdrawals of one user on one day."""
 
 _WITHDRAWALS_PER_PAGE = 20
 
 _ID_BYTES = 15
-"""Random bytes of an id, half of domain/withdrawals.py::ID_LENGTH."""
 
 
 class Withdrawals(Payments):
