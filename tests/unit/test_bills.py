@@ -94,6 +94,46 @@ def test_a_gateway_that_is_away_keeps_no_other_bill_from_being_compared(
     assert ("bill_not_read" in [name for name, _ in town.system.journal.errors]) == bool(error)
 
 
+@pytest.mark.parametrize("kind", ["payment", "refund", "transfer"])
+@pytest.mark.parametrize("hours", [11, 13, 24, 35, 48, -13, -24])
+def test_a_line_in_the_bills_of_two_days_is_told(
+    town: PaymentSystem, day: str, kind: str, hours: int
+) -> None:
+    _move(town)
+    line = next(one for one in town.gateway.book if one.kind == kind)
+    moved_at_ms = line.moved_at_ms + hours * 3_600_000
+    town.gateway.book.append(replace(line, moved_at_ms=moved_at_ms))
+    told = []
+    for offset in range(-2, 4):
+        at_ms = bill_day_start_ms(day) + offset * DAY_MS
+        town.clock.at_ms = max(town.clock.at_ms, at_ms + DAY_MS + DAY_MS // 2)
+        report = town.compare_bill(bill_day(at_ms))
+        assert report
+        told += [(one.subject.split()[0], one.expected, one.actual) for one in report.differences]
+
+    assert told.count((line.number, 2 * line.amount_fen, line.amount_fen)) == 1
+
+
+def test_an_earlier_bill_that_is_gone_keeps_no_day_from_being_compared(
+    town: PaymentSystem, day: str
+) -> None:
+    class Forgetful(FakePaymentsIn):
+        def read_bill(self, asked: str) -> list[BillLine] | None:
+            if asked != day:
+                raise Unavailable("gone")
+            return super().read_bill(asked)
+
+    town.gates_in = {WECHAT: Forgetful(town.gateway)}
+    _move(town)
+    town.system.pass_time(DAY_MS)
+
+    report = town.compare_bill(day)
+
+    assert report
+    assert report.differences == ()
+    assert [name for name, _ in town.system.journal.errors] == ["bill_not_read"] * 2
+
+
 STRAY = Line("transfer", "wdsomebodyelses", "bill", 33, 0)
 
 Lines = list[tuple[str, int, int]]

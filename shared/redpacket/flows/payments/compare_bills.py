@@ -71,7 +71,7 @@ def compare_bill(
     for line in unknown:
         comparison.follow(line)
     found = comparison.missing_in_ours(unknown) if unknown else []
-    found += comparison.twice(bill) + comparison.missing_in_bill(bill)
+    found += comparison.twice(bill) + comparison.again(bill) + comparison.missing_in_bill(bill)
     for one in found:
         payments.journal.event(
             "bill_differs",
@@ -91,6 +91,7 @@ class _Comparison:
         self._day = day
         self._payments = payments
         self._withdrawals = withdrawals
+        self._names: dict[str, frozenset[tuple[str, ...]]] = {}
 
     def read_bill(self, day: str) -> list[BillLine] | None:
         """Return the payments and transfers of a day, or None if either is missing."""
@@ -135,6 +136,31 @@ class _Comparison:
             if count > 1
         ]
 
+    def again(self, bill: list[BillLine]) -> list[Difference]:
+        """Return lines that an earlier statement has as well.
+
+        A line may match our rows of three days, so the two days before can have the same one.
+        """
+        earlier = self._names_before(1) | self._names_before(2)
+        again = {_name(line): line for line in bill if _name(line) in earlier}
+        return [
+            self._difference(line, 2 * line.amount_fen, line.amount_fen) for line in again.values()
+        ]
+
+    def _names_before(self, days: int) -> frozenset[tuple[str, ...]]:
+        day = _day_after(self._day, -days)
+        if day not in self._names:
+            try:
+                lines = self.read_bill(day) or []
+            except RedPacketError as error:
+                # A gateway may not keep it, and this day is still compared.
+                self._payments.journal.failure(
+                    "bill_not_read", error, channel=self._channel, day=day
+                )
+                lines = []
+            self._names[day] = frozenset(_name(line) for line in lines)
+        return self._names[day]
+
     def missing_in_bill(self, bill: list[BillLine]) -> list[Difference]:
         begin_ms = bill_day_start_ms(self._day)
         end_ms = bill_day_start_ms(_day_after(self._day, 1))
@@ -146,8 +172,7 @@ class _Comparison:
             and _name(line) not in listed
         ]
         if any(line.moved_at_ms < begin_ms + EDGE_MS for line in missing):
-            before = self.read_bill(_day_after(self._day, -1)) or []
-            listed_before = {_name(line) for line in before}
+            listed_before = self._names_before(1)
             missing = [
                 line
                 for line in missing
