@@ -10,27 +10,7 @@ from typing_extensions import TypedDict
 from redpacket.domain.campaign import AUDIENCE_MAX, AudienceMode, DrawBeacon, WhenSoldOut
 from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.lottery import POINT_BITS, PRIZES_MAX, SEED_BYTES, UNITS_MAX, PrizeKind
-from redpacket.edge.answers.values import (
-    SOME_DIGEST,
-    AnyFen,
-    AtMs,
-    CampaignId,
-    Count,
-    Day,
-    Digest,
-    EndsAtMs,
-    HttpsUrl,
-    Next,
-    PerUser,
-    PrizeId,
-    SecretVersion,
-    ShownAmounts,
-    ToldStatus,
-    UserToken,
-    Version,
-    Weight,
-    Word,
-)
+from redpacket.edge.answers import values
 from redpacket.edge.schemas.bodies import about
 from redpacket.edge.schemas.prizes import ATTRIBUTE_NAME
 from redpacket.flows.campaigns.read_draws import PAGE_SIZE as DRAWS_PAGE_SIZE
@@ -39,15 +19,15 @@ from redpacket.flows.campaigns.read_draws import PAGE_SIZE as DRAWS_PAGE_SIZE
 class Rules(TypedDict):
     """What one user may do on one day; 0 attempts or wins means no limit."""
 
-    attempts_per_user_per_day: PerUser
+    attempts_per_user_per_day: values.PerUser
     wins_per_user_per_day: Annotated[
-        PerUser, about("After that many wins the rest of the day is misses.")
+        values.PerUser, about("After that many wins the rest of the day is misses.")
     ]
     guaranteed_after_misses: Annotated[
-        PerUser, about("After so many misses in a row the next draw wins; 0: never.")
+        values.PerUser, about("After so many misses in a row the next draw wins; 0: never.")
     ]
     helps_per_user_per_day: Annotated[
-        PerUser,
+        values.PerUser,
         about(
             "Most attempts a day that friends can give to one user; 0: none. Users see 0 where a "
             "campaign has no passphrase, or no limit of attempts."
@@ -58,14 +38,14 @@ class Rules(TypedDict):
 class WonPrize(TypedDict):
     """A prize that was won."""
 
-    prize_id: PrizeId
-    title: Annotated[Word, Field(examples=["New Year"])]
+    prize_id: values.PrizeId
+    title: Annotated[values.Word, Field(examples=["New Year"])]
     kind: Annotated[PrizeKind, about("`goods`, or `packet` for cash.")]
     amount_fen: Annotated[
         Annotated[int, Field(ge=1, le=FEN_MAX)] | None,
         about("Of one unit of a cash prize; null for goods.", 888),
     ]
-    image_url: Annotated[HttpsUrl | None, Field(examples=[None])]
+    image_url: Annotated[values.HttpsUrl | None, Field(examples=[None])]
 
 
 class ShownPrize(WonPrize):
@@ -80,21 +60,22 @@ class ShownPrize(WonPrize):
         ),
     ]
     once_per_user: Annotated[bool, about("Whether a user can win it once only.")]
-    status: ToldStatus
+    status: values.ToldStatus
     is_sold_out: bool
 
 
 class Prize(ShownPrize):
     """A prize as users see it."""
 
-    weight: Annotated[Weight | None, about("Null for a prize that is off.")]
+    weight: Annotated[values.Weight | None, about("Null for a prize that is off.")]
 
 
 class PrizeAdmin(ShownPrize):
     """A prize as operators see it; `issued` is what was won of `total`."""
 
     weight: Annotated[
-        Weight, about("The prize's weight in a draw, relative to the others and `miss_weight`.")
+        values.Weight,
+        about("The prize's weight in a draw, relative to the others and `miss_weight`."),
     ]
     total: Annotated[int, about("Units in all; `delta` changes it.", 100, ge=0, le=UNITS_MAX)]
     per_day: Annotated[int, about("Most units a day; 0: no limit.", ge=0, le=UNITS_MAX)]
@@ -108,30 +89,32 @@ class PrizeAdmin(ShownPrize):
         about("Null for a prize without a limit per day."),
     ]
     version: Annotated[
-        Version, about("The version that was read; another one by now is 409 `version_conflict`.")
+        values.Version,
+        about("The version that was read; another one by now is 409 `version_conflict`."),
     ]
 
 
 class Plan(TypedDict):
     """What an operator decides about a campaign."""
 
-    campaign_id: CampaignId
-    title: Annotated[Word, Field(examples=["New Year"])]
+    campaign_id: values.CampaignId
+    title: Annotated[values.Word, Field(examples=["New Year"])]
     description: Annotated[str, Field(examples=["For all who stayed in the city."])]
-    starts_at_ms: AtMs
-    ends_at_ms: EndsAtMs
+    starts_at_ms: values.AtMs
+    ends_at_ms: values.EndsAtMs
     timezone: Annotated[
-        Word, about("Where the campaign's days begin; it can't be changed later.", "Asia/Shanghai")
+        values.Word,
+        about("Where the campaign's days begin; it can't be changed later.", "Asia/Shanghai"),
     ]
     rules: Annotated[Rules, about("What one user may do.")]
     when_sold_out: Annotated[
         WhenSoldOut, about("Who gets the weight of a sold-out prize: the others, or the miss.")
     ]
     quota_per_user: Annotated[
-        PerUser, about("Most shares of the campaign's packets for one user; 0: no limit.")
+        values.PerUser, about("Most shares of the campaign's packets for one user; 0: no limit.")
     ]
-    amounts_shown: ShownAmounts
-    status: ToldStatus
+    amounts_shown: values.ShownAmounts
+    status: values.ToldStatus
 
 
 ChainHash = Annotated[
@@ -151,8 +134,8 @@ class Beacon(TypedDict):
     chain_hash: ChainHash
     genesis_s: Annotated[int, about("When round 1 was.", 1_692_803_367, ge=0)]
     period_s: Annotated[int, about("Seconds between rounds.", 3, ge=1)]
-    committed_at_ms: AtMs
-    timezone: Annotated[Word, about("Where the days begin.", "Asia/Shanghai")]
+    committed_at_ms: values.AtMs
+    timezone: Annotated[values.Word, about("Where the days begin.", "Asia/Shanghai")]
 
 
 class DrawnBy(TypedDict):
@@ -166,7 +149,7 @@ class DrawnBy(TypedDict):
         RoundNo | None, about("The round that decides today; null without a beacon.")
     ]
     beacon_at_ms: Annotated[
-        AtMs | None,
+        values.AtMs | None,
         about(
             "When that round is signed: until it is there, about 2 seconds later, draws are 409 "
             "`campaign_not_started` with `Retry-After`."
@@ -175,9 +158,9 @@ class DrawnBy(TypedDict):
 
 
 class _Today(Plan, DrawnBy):
-    day: Annotated[Day, about("Today in the campaign's time zone.")]
+    day: Annotated[values.Day, about("Today in the campaign's time zone.")]
     commitment: Annotated[
-        Digest | None,
+        values.Digest | None,
         about(
             "Fixes the secret seeds of all days, from the campaign's creation on; null without "
             "prizes."
@@ -202,23 +185,26 @@ class CampaignAdmin(_Today):
 
     prizes: Annotated[list[PrizeAdmin], Field(max_length=PRIZES_MAX)]
     miss_weight: Annotated[
-        Weight, about("The weight of winning nothing, relative to those of the prizes.")
+        values.Weight, about("The weight of winning nothing, relative to those of the prizes.")
     ]
     passphrase: Annotated[
-        Word | None,
+        values.Word | None,
         about("What a taker has to type or say (口令红包); at most 20 characters.", "恭喜发财"),
     ]
     budget_fen: Annotated[
-        AnyFen,
+        values.AnyFen,
         about(
             "What the campaign's packets may hold together; an edit without it keeps it.", 1_000_000
         ),
     ]
-    budget_left_fen: Annotated[AnyFen, about("What is left of the budget.", 990_000)]
+    budget_left_fen: Annotated[values.AnyFen, about("What is left of the budget.", 990_000)]
     version: Annotated[
-        Version, about("The version that was read; another one by now is 409 `version_conflict`.")
+        values.Version,
+        about("The version that was read; another one by now is 409 `version_conflict`."),
     ]
-    table_version: Annotated[Version, about("The version of the prizes that decide a draw now.")]
+    table_version: Annotated[
+        values.Version, about("The version of the prizes that decide a draw now.")
+    ]
     required_claims: Annotated[
         dict[str, list[str]],
         about(
@@ -245,10 +231,10 @@ class OneDraw(TypedDict):
     n: Annotated[int, about("The draw's number among the caller's draws of the day.", 1, ge=1)]
     outcome: Annotated[Literal["won", "missed"], about("What became of the request.")]
     prize: Annotated[WonPrize | None, about("Null for a miss.")]
-    drawn_at_ms: AtMs
+    drawn_at_ms: values.AtMs
 
 
-AttemptsLeft = Annotated[PerUser | None, about("Of today; null without a limit.")]
+AttemptsLeft = Annotated[values.PerUser | None, about("Of today; null without a limit.")]
 
 
 class Drawn(OneDraw):
@@ -260,9 +246,9 @@ class Drawn(OneDraw):
 class Draw(OneDraw):
     """A draw of the caller, with what decided it."""
 
-    day: Day
+    day: values.Day
     formula: Annotated[
-        Word,
+        values.Word,
         about(
             "With the day's seed in hex for `{seed}` and the SHA-256 of the round's signature in "
             "hex for `{randomness}`, its SHA-256 begins with the 13 hex digits of `point`.",
@@ -275,33 +261,35 @@ class Draw(OneDraw):
     beacon_round: Annotated[
         RoundNo | None, about("The round that decided it; null without a beacon.")
     ]
-    odds: Annotated[Word, about("The odds at the time of the draw.", "10/100")]
-    table_version: Annotated[Version, about("The version of the prizes that decided the draw.")]
+    odds: Annotated[values.Word, about("The odds at the time of the draw.", "10/100")]
+    table_version: Annotated[
+        values.Version, about("The version of the prizes that decided the draw.")
+    ]
 
 
 class Draws(TypedDict):
     """The caller's draws, newest first, with what decided them."""
 
-    user_token: UserToken
+    user_token: values.UserToken
     items: Annotated[list[Draw], about("The page.", max_length=DRAWS_PAGE_SIZE)]
-    next: Next
+    next: values.Next
 
 
 class DrawProof(TypedDict):
     """The seed of a day, of which the commitment to all days was made."""
 
-    campaign_id: CampaignId
-    day: Day
-    commitment: Annotated[Digest, about("What the campaign has shown since it was created.")]
+    campaign_id: values.CampaignId
+    day: values.Day
+    commitment: Annotated[values.Digest, about("What the campaign has shown since it was created.")]
     seed: Annotated[
         str,
         about(
             "What decided the draws; secret until the end.",
-            SOME_DIGEST,
+            values.SOME_DIGEST,
             pattern=f"^[0-9a-f]{{{2 * SEED_BYTES}}}$",
         ),
     ]
-    secret_version: SecretVersion
+    secret_version: values.SecretVersion
     beacon: Annotated[Beacon | None, about("Null without a beacon.")]
     beacon_round: Annotated[
         RoundNo | None, about("The round of the day; null without a beacon, and if it never came.")
@@ -322,6 +310,6 @@ class Helped(TypedDict):
 class Preheated(TypedDict):
     """How many packets were found and loaded; closed ones are not counted."""
 
-    packet_count: Count
-    loaded_count: Count
-    next: Next
+    packet_count: values.Count
+    loaded_count: values.Count
+    next: values.Next

@@ -9,117 +9,103 @@ from typing_extensions import TypedDict
 from redpacket.domain.events import EventType
 from redpacket.domain.gateway import Channel
 from redpacket.domain.lottery import PrizeKind
-from redpacket.edge.answers.values import (
-    AnyFen,
-    AtMs,
-    CampaignId,
-    Count,
-    PacketId,
-    PacketKind,
-    PrizeId,
-    ShareCount,
-    ShareFen,
-    ShareNo,
-    TotalFen,
-    UserToken,
-    Word,
-)
+from redpacket.edge.answers import values
 from redpacket.edge.schemas.bodies import about
 
 HostUserId = Annotated[
-    Word | None,
+    values.Word | None,
     about(
         "What the host calls this user: the subject of their tokens. Null for a user who was "
         "erased, or of whom that is not known.",
         "alice",
     ),
 ]
-MaybeCampaign = Annotated[CampaignId | None, about("The campaign that it belongs to.")]
+MaybeCampaign = Annotated[values.CampaignId | None, about("The campaign that it belongs to.")]
 
 
 class _OfSender(TypedDict):
-    packet_id: PacketId
+    packet_id: values.PacketId
     campaign_id: MaybeCampaign
     sender: HostUserId
-    sender_token: UserToken
+    sender_token: values.UserToken
 
 
 class PacketSent(_OfSender):
     """A packet is funded and can be grabbed."""
 
-    kind: PacketKind
-    total_fen: TotalFen
-    count: ShareCount
-    expires_at_ms: AtMs
+    kind: values.PacketKind
+    total_fen: values.TotalFen
+    count: values.ShareCount
+    expires_at_ms: values.AtMs
 
 
 class PacketEmptied(_OfSender):
     """Every share is claimed, and every claim settled."""
 
-    claimed_count: Count
-    claimed_fen: AnyFen
+    claimed_count: values.Count
+    claimed_fen: values.AnyFen
 
 
 class PacketClosed(_OfSender):
     """The packet has ended: every share is claimed and settled, or went back to the sender."""
 
-    claimed_count: Count
-    claimed_fen: AnyFen
-    refunded_count: Count
-    refunded_fen: AnyFen
+    claimed_count: values.Count
+    claimed_fen: values.AnyFen
+    refunded_count: values.Count
+    refunded_fen: values.AnyFen
 
 
 class ShareClaimed(_OfSender):
     """A user took a share (`redpacket.packet.claimed`), or has its money (`claim.settled`)."""
 
     prize_id: Annotated[
-        PrizeId | None, about("Of a unit of a cash prize; only when it is settled.")
+        values.PrizeId | None, about("Of a unit of a cash prize; only when it is settled.")
     ]
-    share_no: ShareNo
-    amount_fen: ShareFen
+    share_no: values.ShareNo
+    amount_fen: values.ShareFen
     user: HostUserId
-    user_token: UserToken
+    user_token: values.UserToken
 
 
 class DrawWon(TypedDict):
     """A user won a prize."""
 
-    campaign_id: CampaignId
-    draw_id: Word
-    prize_id: PrizeId
-    title: Word
+    campaign_id: values.CampaignId
+    draw_id: values.Word
+    prize_id: values.PrizeId
+    title: values.Word
     kind: PrizeKind
-    amount_fen: Annotated[ShareFen | None, about("Of cash.")]
+    amount_fen: Annotated[values.ShareFen | None, about("Of cash.")]
     unit_no: Annotated[int, about("Which unit of the prize.", ge=1)]
     user: HostUserId
-    user_token: UserToken
+    user_token: values.UserToken
 
 
 class WithdrawalEnded(TypedDict):
     """A withdrawal was paid, or failed and is back in the balance."""
 
-    withdrawal_id: Word
-    amount_fen: ShareFen
+    withdrawal_id: values.Word
+    amount_fen: values.ShareFen
     channel: Channel
     user: HostUserId
-    user_token: UserToken
+    user_token: values.UserToken
 
 
 class PaymentPaid(TypedDict):
     """A payment came in, for the user's balance or for a packet."""
 
-    payment_id: Word
-    amount_fen: ShareFen
+    payment_id: values.Word
+    amount_fen: values.ShareFen
     channel: Channel
-    packet_id: Annotated[PacketId | None, about("The packet that it funds.")]
+    packet_id: Annotated[values.PacketId | None, about("The packet that it funds.")]
     user: HostUserId
-    user_token: UserToken
+    user_token: values.UserToken
 
 
 class WebhookTest(TypedDict):
     """Comes when an operator asks for it, and says nothing."""
 
-    webhook: Word
+    webhook: values.Word
 
 
 DATA: dict[EventType, type] = {

@@ -10,36 +10,14 @@ from typing_extensions import TypedDict
 from redpacket.domain.lottery import PRIZE_ID
 from redpacket.domain.operators import ActionKind
 from redpacket.domain.winners import WinnerStatus
-from redpacket.edge.answers.values import (
-    AnyFen,
-    AtMs,
-    CampaignId,
-    Count,
-    EndsAtMs,
-    Next,
-    OfCampaign,
-    PacketId,
-    PacketKind,
-    PacketState,
-    Payout,
-    PrizeId,
-    ShareCount,
-    ShareFen,
-    ShareNo,
-    SumFen,
-    ToldStatus,
-    TotalFen,
-    UserToken,
-    Version,
-    Word,
-)
+from redpacket.edge.answers import values
 from redpacket.edge.schemas.bodies import about
 
 
 class ActionChange(TypedDict):
     """A field of what an action is about; numbers and lists are JSON texts."""
 
-    field: Annotated[Word, Field(examples=["budget_fen"])]
+    field: Annotated[values.Word, Field(examples=["budget_fen"])]
     before: Annotated[str | None, about("Null where nothing was.", "0")]
     after: Annotated[str | None, about("Null where nothing is.", "1000000")]
 
@@ -47,10 +25,10 @@ class ActionChange(TypedDict):
 class ListedAction(TypedDict):
     """What an operator did; the journal has it before the change or with it, and for ever."""
 
-    at_ms: AtMs
-    operator: Annotated[UserToken, about("Who did it, as `GET /me` shows them.")]
+    at_ms: values.AtMs
+    operator: Annotated[values.UserToken, about("Who did it, as `GET /me` shows them.")]
     action: Annotated[ActionKind, about("What was done.")]
-    subject: Annotated[Word, about("To what: `kind:name`.", "campaign:new-year")]
+    subject: Annotated[values.Word, about("To what: `kind:name`.", "campaign:new-year")]
     changes: Annotated[list[ActionChange], about("The fields that changed.")]
 
 
@@ -58,7 +36,7 @@ class Journal(TypedDict):
     """A page of the journal, newest first."""
 
     items: Annotated[list[ListedAction], about("The page.")]
-    next: Next
+    next: values.Next
 
 
 HostId = Annotated[
@@ -76,76 +54,76 @@ Unit = Annotated[
 class ListedCampaign(TypedDict):
     """A campaign in the list of all."""
 
-    campaign_id: CampaignId
-    title: Annotated[Word, Field(examples=["New Year"])]
-    status: ToldStatus
-    starts_at_ms: AtMs
-    ends_at_ms: EndsAtMs
-    budget_fen: SumFen
-    budget_left_fen: SumFen
-    version: Version
+    campaign_id: values.CampaignId
+    title: Annotated[values.Word, Field(examples=["New Year"])]
+    status: values.ToldStatus
+    starts_at_ms: values.AtMs
+    ends_at_ms: values.EndsAtMs
+    budget_fen: values.SumFen
+    budget_left_fen: values.SumFen
+    version: values.Version
 
 
 class CampaignPage(TypedDict):
     """A page of all campaigns, the latest start first."""
 
     items: Annotated[list[ListedCampaign], about("The page.")]
-    next: Next
+    next: values.Next
 
 
 class ListedPacket(TypedDict):
     """A packet in a list of operators; what was claimed is known once it is closed."""
 
-    packet_id: PacketId
+    packet_id: values.PacketId
     sender: HostId
-    sender_token: UserToken
-    campaign_id: OfCampaign
-    prize_id: Annotated[PrizeId | None, about("The cash prize that it holds.")]
-    kind: PacketKind
-    status: PacketState
-    total_fen: TotalFen
-    count: ShareCount
-    claimed_count: Annotated[Count | None, about("Null until it is closed.")]
-    claimed_fen: Annotated[AnyFen | None, about("Null until it is closed.")]
-    refunded_fen: Annotated[AnyFen | None, about("Null until it is closed.")]
-    created_at_ms: AtMs
-    expires_at_ms: EndsAtMs
+    sender_token: values.UserToken
+    campaign_id: values.OfCampaign
+    prize_id: Annotated[values.PrizeId | None, about("The cash prize that it holds.")]
+    kind: values.PacketKind
+    status: values.PacketState
+    total_fen: values.TotalFen
+    count: values.ShareCount
+    claimed_count: Annotated[values.Count | None, about("Null until it is closed.")]
+    claimed_fen: Annotated[values.AnyFen | None, about("Null until it is closed.")]
+    refunded_fen: Annotated[values.AnyFen | None, about("Null until it is closed.")]
+    created_at_ms: values.AtMs
+    expires_at_ms: values.EndsAtMs
 
 
 class PacketPage(TypedDict):
     """A page of packets; it may be short, or empty, and go on."""
 
     items: Annotated[list[ListedPacket], about("The page.")]
-    next: Next
+    next: values.Next
 
 
 class ListedClaim(TypedDict):
     """A claim as operators see it, with its amount."""
 
-    share_no: ShareNo
+    share_no: values.ShareNo
     user: HostId
-    user_token: UserToken
+    user_token: values.UserToken
     nickname: Nickname
-    amount_fen: ShareFen
-    claimed_at_ms: AtMs
-    payout: Payout
+    amount_fen: values.ShareFen
+    claimed_at_ms: values.AtMs
+    payout: values.Payout
 
 
 class ClaimPage(TypedDict):
     """A page of a packet's claims; it may be short, or empty, and go on."""
 
     items: Annotated[list[ListedClaim], about("The page.")]
-    next: Next
+    next: values.Next
 
 
 class DecidedWinner(TypedDict):
     """Goods that somebody won, and what became of them."""
 
     unit: Unit
-    prize_id: PrizeId
-    user_token: UserToken
+    prize_id: values.PrizeId
+    user_token: values.UserToken
     status: WinnerState
-    decided_at_ms: AtMs | None
+    decided_at_ms: values.AtMs | None
     note: str | None
 
 
@@ -154,11 +132,11 @@ class ListedWinner(DecidedWinner):
 
     user: HostId
     nickname: Nickname
-    won_at_ms: AtMs
+    won_at_ms: values.AtMs
 
 
 class WinnerPage(TypedDict):
     """A page of winners by prize and unit; it may be short, or empty, and go on."""
 
     items: Annotated[list[ListedWinner], about("The page.")]
-    next: Next
+    next: values.Next

@@ -10,78 +10,46 @@ from typing_extensions import TypeAliasType, TypedDict
 
 from redpacket.domain.ledger import FEN_MAX, TransferKind
 from redpacket.domain.split import UNIT_FEN_MAX, Split
+from redpacket.edge.answers import values
 from redpacket.edge.answers.payments import HostPrompt, PaymentId, Prompt
-from redpacket.edge.answers.values import (
-    SOME_PACKET_ID,
-    AnyFen,
-    AtMs,
-    BalanceFen,
-    ClaimedFen,
-    Commitment,
-    Count,
-    CoverUrl,
-    EmptiedInMs,
-    EndsAtMs,
-    Greeting,
-    HttpsUrl,
-    IsLuckiest,
-    Next,
-    OfCampaign,
-    PacketId,
-    PacketKind,
-    PacketOpening,
-    PacketSplit,
-    PacketState,
-    Payout,
-    RemainingCount,
-    SecretVersion,
-    ShareCount,
-    ShareFen,
-    ShareNo,
-    ShownAmounts,
-    ShownFen,
-    SumFen,
-    TotalFen,
-    UserToken,
-    Word,
-)
 from redpacket.edge.page_sizes import CURSOR_MAX, LIMIT_MAX, PROOF_LIMIT_MAX
 from redpacket.edge.schemas.bodies import about
 from redpacket.edge.schemas.sending import COUNT_MAX
 
 AvatarUrl = Annotated[
-    HttpsUrl | None, about("An https address on one of the deployment's `AvatarHosts`.", None)
+    values.HttpsUrl | None,
+    about("An https address on one of the deployment's `AvatarHosts`.", None),
 ]
 
 
 class PublicPerson(TypedDict):
     """A user as everybody may see them."""
 
-    nickname: Annotated[Word, about("At most 32 characters.", "Alice")]
+    nickname: Annotated[values.Word, about("At most 32 characters.", "Alice")]
     avatar_url: AvatarUrl
 
 
 class ShownPerson(PublicPerson):
     """A user as other users see them."""
 
-    user_token: UserToken
+    user_token: values.UserToken
 
 
 class Me(ShownPerson):
     """The caller, with their balance."""
 
-    balance_fen: BalanceFen
+    balance_fen: values.BalanceFen
 
 
 class Claim(TypedDict):
     """A taker's claim; the amount is durable."""
 
     outcome: Annotated[Literal["claimed", "already_claimed"], about("What became of the request.")]
-    packet_id: PacketId
-    share_no: ShareNo
-    amount_fen: ShareFen
-    claimed_at_ms: AtMs
-    payout: Payout
+    packet_id: values.PacketId
+    share_no: values.ShareNo
+    amount_fen: values.ShareFen
+    claimed_at_ms: values.AtMs
+    payout: values.Payout
 
 
 class Admission(TypedDict):
@@ -96,7 +64,7 @@ class Admission(TypedDict):
             pattern="^[A-Za-z0-9_-]+$",
         ),
     ]
-    expires_at_ms: EndsAtMs
+    expires_at_ms: values.EndsAtMs
 
 
 Grabbed = TypeAliasType("Grabbed", Annotated[Claim | Admission, Discriminator("outcome")])
@@ -105,28 +73,28 @@ Grabbed = TypeAliasType("Grabbed", Annotated[Claim | Admission, Discriminator("o
 class SentPacket(TypedDict):
     """A packet as it was sent: a repeat reads the same."""
 
-    packet_id: PacketId
+    packet_id: values.PacketId
     status: Annotated[
         Literal["open", "unpaid"], about("`unpaid` until its payment comes, with a `pay_with`.")
     ]
-    kind: PacketKind
-    split: PacketSplit
-    opening: PacketOpening
-    total_fen: TotalFen
-    count: ShareCount
-    greeting: Greeting
-    created_at_ms: AtMs
-    starts_at_ms: AtMs
-    expires_at_ms: EndsAtMs
-    campaign_id: OfCampaign
-    amounts_shown: ShownAmounts
-    cover_url: CoverUrl
-    commitment: Commitment
+    kind: values.PacketKind
+    split: values.PacketSplit
+    opening: values.PacketOpening
+    total_fen: values.TotalFen
+    count: values.ShareCount
+    greeting: values.Greeting
+    created_at_ms: values.AtMs
+    starts_at_ms: values.AtMs
+    expires_at_ms: values.EndsAtMs
+    campaign_id: values.OfCampaign
+    amounts_shown: values.ShownAmounts
+    cover_url: values.CoverUrl
+    commitment: values.Commitment
     share_url: Annotated[
         str,
         about(
             "The page of the packet, for those who may take a share.",
-            f"https://example.com/packets/{SOME_PACKET_ID}",
+            f"https://example.com/packets/{values.SOME_PACKET_ID}",
             pattern="^https?://",
         ),
     ]
@@ -138,22 +106,22 @@ class SentPacket(TypedDict):
 class Taken(ShownPerson):
     """A claim without its amount."""
 
-    share_no: ShareNo
-    claimed_at_ms: AtMs
-    is_luckiest: IsLuckiest
-    payout: Payout
+    share_no: values.ShareNo
+    claimed_at_ms: values.AtMs
+    is_luckiest: values.IsLuckiest
+    payout: values.Payout
 
 
 class ShownClaim(Taken):
     """A claim as everybody may see it."""
 
-    amount_fen: ShownFen
+    amount_fen: values.ShownFen
 
 
 class OwnClaim(Taken):
     """The viewer's own claim."""
 
-    amount_fen: ShareFen
+    amount_fen: values.ShareFen
 
 
 class Record(TypedDict):
@@ -162,19 +130,19 @@ class Record(TypedDict):
     A page may have fewer claims than `limit`, and not be the last.
     """
 
-    packet_id: PacketId
+    packet_id: values.PacketId
     sender: ShownPerson
-    kind: PacketKind
-    split: PacketSplit
-    opening: PacketOpening
+    kind: values.PacketKind
+    split: values.PacketSplit
+    opening: values.PacketOpening
     is_exclusive: Annotated[bool, about("Whether it is for its recipients only (专属红包).")]
     needs_passphrase: Annotated[
         bool, about("Whether a taker has to type or say a passphrase (口令红包).")
     ]
-    greeting: Greeting
-    status: PacketState
-    total_fen: TotalFen
-    count: ShareCount
+    greeting: values.Greeting
+    status: values.PacketState
+    total_fen: values.TotalFen
+    count: values.ShareCount
     claimed_count: Annotated[
         int,
         about(
@@ -185,63 +153,64 @@ class Record(TypedDict):
             le=COUNT_MAX,
         ),
     ]
-    claimed_fen: ClaimedFen
-    remaining_count: RemainingCount
-    refunded_fen: Annotated[AnyFen, about("What went back to the sender.", 0)]
-    refunded_at_ms: Annotated[AtMs | None, about("Null while nothing went back.", None)]
-    created_at_ms: AtMs
-    starts_at_ms: AtMs
-    expires_at_ms: EndsAtMs
-    campaign_id: OfCampaign
-    emptied_in_ms: EmptiedInMs
+    claimed_fen: values.ClaimedFen
+    remaining_count: values.RemainingCount
+    refunded_fen: Annotated[values.AnyFen, about("What went back to the sender.", 0)]
+    refunded_at_ms: Annotated[values.AtMs | None, about("Null while nothing went back.", None)]
+    created_at_ms: values.AtMs
+    starts_at_ms: values.AtMs
+    expires_at_ms: values.EndsAtMs
+    campaign_id: values.OfCampaign
+    emptied_in_ms: values.EmptiedInMs
     closed_at_ms: Annotated[
-        AtMs | None, about("When an expired packet was closed; null for an emptied one.", None)
+        values.AtMs | None,
+        about("When an expired packet was closed; null for an emptied one.", None),
     ]
     luckiest: Annotated[
         ShownClaim | None,
         about("The claim of the largest amount (手气最佳), once it is certain.", None),
     ]
     claims: Annotated[list[ShownClaim], Field(max_length=LIMIT_MAX)]
-    next: Next
-    amounts_shown: ShownAmounts
-    cover_url: CoverUrl
-    commitment: Commitment
+    next: values.Next
+    amounts_shown: values.ShownAmounts
+    cover_url: values.CoverUrl
+    commitment: values.Commitment
     mine: Annotated[OwnClaim | None, about("The caller's own claim.", None)]
 
 
 class FeedClaim(PublicPerson):
     """A claim as everybody who has the packet's id may see it."""
 
-    amount_fen: ShownFen
-    claimed_at_ms: AtMs
-    is_luckiest: IsLuckiest
+    amount_fen: values.ShownFen
+    claimed_at_ms: values.AtMs
+    is_luckiest: values.IsLuckiest
 
 
 class Feed(TypedDict):
     """A packet as everybody who has its id may see it."""
 
-    packet_id: PacketId
-    status: PacketState
-    kind: PacketKind
-    greeting: Greeting
+    packet_id: values.PacketId
+    status: values.PacketState
+    kind: values.PacketKind
+    greeting: values.Greeting
     sender: PublicPerson
-    count: ShareCount
+    count: values.ShareCount
     claimed_count: Annotated[int, about("Shares that were taken.", 1, ge=0, le=COUNT_MAX)]
-    remaining_count: RemainingCount
-    total_fen: TotalFen
-    claimed_fen: ClaimedFen
-    amounts_shown: ShownAmounts
-    cover_url: CoverUrl
+    remaining_count: values.RemainingCount
+    total_fen: values.TotalFen
+    claimed_fen: values.ClaimedFen
+    amounts_shown: values.ShownAmounts
+    cover_url: values.CoverUrl
     claims: Annotated[list[FeedClaim], Field(max_length=LIMIT_MAX)]
-    emptied_in_ms: EmptiedInMs
-    next: Next
+    emptied_in_ms: values.EmptiedInMs
+    next: values.Next
 
 
 class Proof(TypedDict):
     """What the commitment was made of, and a page of the amounts that follow."""
 
-    commitment: Commitment
-    secret_version: SecretVersion
+    commitment: values.Commitment
+    secret_version: values.SecretVersion
     seed: Annotated[
         str,
         about(
@@ -251,8 +220,8 @@ class Proof(TypedDict):
         ),
     ]
     algorithm: Split
-    total_fen: TotalFen
-    count: ShareCount
+    total_fen: values.TotalFen
+    count: values.ShareCount
     share_fen_min: Annotated[int, about("The least that a share may hold.", ge=1, le=FEN_MAX)]
     share_fen_max: Annotated[int, about("The most that a share may hold.", ge=1, le=FEN_MAX)]
     unit_fen: Annotated[
@@ -264,34 +233,34 @@ class Proof(TypedDict):
     amounts_fen: Annotated[
         Sequence[Annotated[int, Field(ge=1, le=FEN_MAX)]], Field(max_length=PROOF_LIMIT_MAX)
     ]
-    next: Next
+    next: values.Next
 
 
 class SentItem(TypedDict):
     """A packet that the caller sent."""
 
-    packet_id: PacketId
-    total_fen: TotalFen
-    at_ms: AtMs
-    status: PacketState
+    packet_id: values.PacketId
+    total_fen: values.TotalFen
+    at_ms: values.AtMs
+    status: values.PacketState
 
 
 class ReceivedItem(TypedDict):
     """A share that the caller was paid."""
 
-    packet_id: PacketId
-    amount_fen: ShareFen
-    at_ms: AtMs
-    status: PacketState
+    packet_id: values.PacketId
+    amount_fen: values.ShareFen
+    at_ms: values.AtMs
+    status: values.PacketState
 
 
 class Totals(TypedDict):
     """The totals of a list of packets."""
 
-    total_fen: Annotated[SumFen, about("Of all packets of the list, not of the page.", 8888)]
-    count: Annotated[Count, about("How many packets the list has.", 10)]
-    luckiest_count: Annotated[Count, about("How often the user had the largest amount.")]
-    next: Next
+    total_fen: Annotated[values.SumFen, about("Of all packets of the list, not of the page.", 8888)]
+    count: Annotated[values.Count, about("How many packets the list has.", 10)]
+    luckiest_count: Annotated[values.Count, about("How often the user had the largest amount.")]
+    next: values.Next
 
 
 class Sent(Totals):
@@ -310,7 +279,8 @@ class Transfer(TypedDict):
     """One entry of the caller's book."""
 
     transfer_id: Annotated[
-        Word, about("The transfer's name in the ledger.", f"settle#{SOME_PACKET_ID}#3")
+        values.Word,
+        about("The transfer's name in the ledger.", f"settle#{values.SOME_PACKET_ID}#3"),
     ]
     kind: TransferKind
     amount_fen: Annotated[
@@ -319,12 +289,14 @@ class Transfer(TypedDict):
             "Positive where it came in, negative where it went out.", 888, ge=-FEN_MAX, le=FEN_MAX
         ),
     ]
-    counterparty: Annotated[Word, about("Where the money came from or went to.", SOME_PACKET_ID)]
-    at_ms: AtMs
+    counterparty: Annotated[
+        values.Word, about("Where the money came from or went to.", values.SOME_PACKET_ID)
+    ]
+    at_ms: values.AtMs
 
 
 class Transfers(TypedDict):
     """The caller's book, newest first."""
 
     items: Annotated[list[Transfer], about("The page.", max_length=LIMIT_MAX)]
-    next: Next
+    next: values.Next
