@@ -19,7 +19,6 @@ from redpacket.edge import views
 from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.asking import asked_deposit, do_or_wait, note_verdict
 from redpacket.edge.campaign_parameters import campaign_id_of
-from redpacket.edge.claim_places import claim_cursor_of, claim_place
 from redpacket.edge.packet_ids import packet_id_of
 from redpacket.edge.parameters import key_hash_of
 from redpacket.edge.request import HttpRequest, RequestOf, person_of
@@ -27,7 +26,6 @@ from redpacket.edge.schemas.accounts import DepositBody
 from redpacket.edge.schemas.bodies import body_of, idempotent_request
 from redpacket.edge.schemas.operations import RiskBody, SwitchBody
 from redpacket.edge.scopes import ADMINS, AUDITORS, OPERATORS, TREASURERS, WATCHERS
-from redpacket.edge.switch_parameters import switch_of
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
@@ -84,13 +82,13 @@ def read_switches(request: HttpRequest) -> HttpAnswer[Switches]:  # noqa: ARG001
 
 @handler.route(
     "PUT /admin/switches/{name}",
-    parameters=(switch_of,),
+    parameters=(listed.switch_of,),
     scopes=OPERATORS,
     refusals=(SwitchNotFound, InvalidRequest, Unavailable),
 )
 def turn_switch(request: RequestOf[SwitchBody]) -> HttpAnswer[Switch]:
     """Turn one switch off or on; everywhere within ten seconds."""
-    switch = switch_of(request)
+    switch = listed.switch_of(request)
     body = body_of(SwitchBody, request)
     state = wiring.turn_switch(
         switch, is_on=body.on, reason=body.reason, operator_id=request.user.user_id
@@ -153,7 +151,7 @@ def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
 
 @handler.route(
     "GET /admin/packets/{packet_id}/claims",
-    parameters=(packet_id_of, claim_cursor_of, listed.list_limit_of),
+    parameters=(packet_id_of, views.claim_cursor_of, listed.list_limit_of),
     scopes=WATCHERS,
     csv=listed.CLAIM_COLUMNS,
     refusals=(PacketNotFound, InvalidRequest, Unavailable),
@@ -161,11 +159,11 @@ def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
 def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
     """List the claims of a packet, with their amounts."""
     page, place = wiring.list_claims(
-        packet_id_of(request), claim_cursor_of(request), listed.list_limit_of(request)
+        packet_id_of(request), views.claim_cursor_of(request), listed.list_limit_of(request)
     )
     people = wiring.known_people.list_people([share.taker.user_id for share in page if share.taker])
     rows = [listed.claim_row(share, people) for share in page]
-    return HttpAnswer({"items": rows, "next": claim_place(place)})
+    return HttpAnswer({"items": rows, "next": views.claim_place(place)})
 
 
 @handler.route(

@@ -11,9 +11,8 @@ from redpacket.domain.errors import (
     RateLimited,
     Unavailable,
 )
-from redpacket.edge import log_pages, pages
+from redpacket.edge import log_pages, pages, views
 from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.claim_places import claim_cursor_of
 from redpacket.edge.entity_tags import known_tags_of
 from redpacket.edge.packet_ids import packet_id_of
 from redpacket.edge.request import HttpRequest
@@ -30,7 +29,7 @@ handler = Api()
 
 @handler.route(
     "GET /packets/{packet_id}",
-    parameters=(packet_id_of, claim_cursor_of, pages.limit_of, known_tags_of),
+    parameters=(packet_id_of, views.claim_cursor_of, pages.limit_of, known_tags_of),
     refusals=(PacketNotFound, *_READING),
     caching=pages.RECORD_CACHING,
 )
@@ -41,7 +40,7 @@ def read_packet(request: HttpRequest) -> HttpAnswer[Record]:
 
 @handler.route(
     "GET /packets/{packet_id}/feed",
-    parameters=(packet_id_of, claim_cursor_of, pages.limit_of, known_tags_of),
+    parameters=(packet_id_of, views.claim_cursor_of, pages.limit_of, known_tags_of),
     refusals=(PacketNotFound, *_READING),
     is_public=True,
     caching=pages.FEED_CACHING,

@@ -3,8 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from redpacket.edge.notices import follow_batch
-from redpacket.edge.telemetry import logger
+from redpacket.edge.telemetry import journal, logger
 from redpacket.edge.wiring import wiring
 
 
@@ -15,7 +14,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
     yesterday, for a person who invokes it.
     """
     if "Records" in event:
-        return follow_batch(event["Records"], follow=wiring.follow_notice)
+        return _follow(event["Records"])
     time_left_ms = context.get_remaining_time_in_millis()
     report: dict[str, Any]
     match event:
@@ -32,3 +31,15 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
             raise ValueError("an event names a task: dispatch, sweep or compare_bills")
     logger().info(event["task"], extra={"report": report})
     return report
+
+
+def _follow(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """Follow each notice; return SQS's partial batch response. The sweep covers lost ones."""
+    failed: list[str] = []
+    for record in records:
+        try:
+            wiring.follow_notice(record["body"])
+        except Exception as error:  # noqa: BLE001 - one notice must not block the others
+            journal.failure("notice_not_followed", error, message_id=record["messageId"])
+            failed.append(record["messageId"])
+    return {"batchItemFailures": [{"itemIdentifier": one} for one in failed]}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from redpacket.domain.approvals import Approval, ApprovalStatus
 from redpacket.domain.errors import ApprovalNotFound
 from redpacket.edge.operator_lists import of_form
-from redpacket.edge.parameters import optional, required
+from redpacket.edge.parameters import cursor, optional, required
 from redpacket.ports.operators import APPROVAL_CURSOR
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ APPROVAL_COLUMNS = (
     *("version", "asked_at_ms", "decided_by", "decided_at_ms", "is_applied", "refusal", "changes"),
 )
 
+approval_cursor_of = cursor(APPROVAL_CURSOR)
+
 
 @required("path", "approval_id", type="string", pattern=f"^{APPROVAL_ID}$")
 def approval_id_of(text: str) -> str:
@@ -27,12 +29,6 @@ def approval_id_of(text: str) -> str:
     if not re.fullmatch(APPROVAL_ID, text, re.ASCII):
         raise ApprovalNotFound("no such approval")
     return text
-
-
-@optional("query", "cursor", missing=None, type="string", pattern=f"^{APPROVAL_CURSOR}$")
-def approval_cursor_of(text: str) -> str:
-    """`next` of the page before."""
-    return text  # the list itself refuses another
 
 
 @optional("query", "status", missing=None, type="string", enum=list(ApprovalStatus))

@@ -9,12 +9,14 @@ from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.lottery import PRIZE_ID, check_prize_id
 from redpacket.domain.packet_id import PACKET_ID
 from redpacket.edge.packet_ids import packet_ids
-from redpacket.edge.parameters import optional, required
+from redpacket.edge.parameters import cursor, optional, required
 
 DAY = re.compile("[0-9]{8}")
 
 # Id of the last loaded packet, and "." with a part if the packet has more parts to load.
 PREHEAT_CURSOR = re.compile(rf"{PACKET_ID.pattern}(\.[0-9]{{1,2}})?")
+
+draw_cursor_of = cursor(meaning="`next` of the page before; any other shows the first page.")
 
 
 @required("path", "campaign_id", type="string", pattern=f"^{CAMPAIGN_ID.pattern}$")
@@ -34,12 +36,6 @@ def day_of(text: str) -> str:
     """A day of the campaign, as its draws name it."""
     if not DAY.fullmatch(text):
         raise InvalidRequest([{"field": "day", "message": "is not a day, like 20270129"}])
-    return text
-
-
-@optional("query", "cursor", missing=None, type="string")
-def draw_cursor_of(text: str) -> str:
-    """`next` of the page before; any other shows the first page."""
     return text
 
 

@@ -11,10 +11,11 @@ from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import CampaignNotFound, InvalidRequest
 from redpacket.domain.lottery import PRIZE_ID
 from redpacket.domain.packet import Packet, PacketStatus, Person
+from redpacket.domain.switches import Switch, switch_named
 from redpacket.domain.user_id import HOST_ID
 from redpacket.domain.winners import Winner, WinnerStatus
 from redpacket.edge.page_sizes import LIMIT_DEFAULT, LIMIT_MAX
-from redpacket.edge.parameters import integer, optional, required
+from redpacket.edge.parameters import cursor, integer, optional, required
 from redpacket.edge.request import person_of
 from redpacket.flows.packets.read_records import status_of
 from redpacket.ports.operators import ACTION_CURSOR, CAMPAIGN_CURSOR, NotedAction
@@ -43,6 +44,9 @@ WINNER_COLUMNS = (
     *("status", "decided_at_ms", "note"),
 )
 
+action_cursor_of = cursor(ACTION_CURSOR)
+campaign_cursor_of = cursor(CAMPAIGN_CURSOR)
+packet_cursor_of = cursor(meaning="`next` of the page before, by the same campaign and sender.")
 list_limit_of = integer("limit", 1, LIMIT_MAX, missing=LIMIT_DEFAULT, meaning="The most of a page.")
 
 
@@ -57,24 +61,6 @@ def of_form(name: str, form: str, text: str) -> str:
 def subject_of(text: str) -> str:
     """What was changed: `campaign:` and its id, `user:` and a token, `switch:` and its name."""
     return of_form("subject", SUBJECT, text)
-
-
-@optional("query", "cursor", missing=None, type="string", pattern=f"^{ACTION_CURSOR}$")
-def action_cursor_of(text: str) -> str:
-    """`next` of the page before."""
-    return text  # the list itself refuses another
-
-
-@optional("query", "cursor", missing=None, type="string", pattern=f"^{CAMPAIGN_CURSOR}$")
-def campaign_cursor_of(text: str) -> str:
-    """`next` of the page before."""
-    return text  # the list itself refuses another
-
-
-@optional("query", "cursor", missing=None, type="string")
-def packet_cursor_of(text: str) -> str:
-    """`next` of the page before, by the same campaign and sender."""
-    return text  # the list itself refuses another
 
 
 @optional("query", "cursor", missing=None, type="string", pattern=f"^{UNIT}$")
@@ -118,6 +104,12 @@ def of_prize(text: str) -> str:
 def winner_status_of(text: str) -> WinnerStatus:
     """Only winners of whom this became."""
     return WinnerStatus(of_form("status", "|".join(WinnerStatus), text))
+
+
+@required("path", "name", type="string", enum=list(Switch))
+def switch_of(text: str) -> Switch:
+    """The switch."""
+    return switch_named(text)
 
 
 @required("path", "unit", type="string", pattern=f"^{UNIT}$")

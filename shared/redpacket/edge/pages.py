@@ -10,7 +10,6 @@ from redpacket.domain.ledger import user_account
 from redpacket.domain.packet import Packet, Person
 from redpacket.edge import guards, views
 from redpacket.edge.api import HttpAnswer
-from redpacket.edge.claim_places import claim_cursor_of
 from redpacket.edge.entity_tags import tagged
 from redpacket.edge.packet_ids import packet_id_of
 from redpacket.edge.page_sizes import (
@@ -20,7 +19,7 @@ from redpacket.edge.page_sizes import (
     PROOF_LIMIT_DEFAULT,
     PROOF_LIMIT_MAX,
 )
-from redpacket.edge.parameters import integer, optional
+from redpacket.edge.parameters import cursor, integer
 from redpacket.edge.request import HttpRequest
 from redpacket.edge.wiring import wiring
 from redpacket.flows.packets.read_proof import read_proof
@@ -37,7 +36,6 @@ _PAGES_SEEN_AFTER_MS = 10_000
 
 RECORD_CACHING = ("private, no-cache",)
 FEED_CACHING = ("public, max-age=1", "public, max-age=3600")
-_BEFORE = "`next` of the page before."
 
 year_of = integer(
     "year", YEAR_FIRST, YEAR_LAST, missing=None, meaning="All years where it is missing."
@@ -46,19 +44,9 @@ limit_of = integer("limit", 1, LIMIT_MAX, missing=LIMIT_DEFAULT, meaning="The mo
 proof_limit_of = integer(
     "limit", 1, PROOF_LIMIT_MAX, missing=PROOF_LIMIT_DEFAULT, meaning="The most of a page."
 )
-proof_cursor_of = integer("cursor", 0, CURSOR_MAX, missing=0, meaning=_BEFORE)
-
-
-@optional("query", "cursor", missing=None, type="string", pattern=f"^{SENT_CURSOR}$")
-def sent_cursor_of(text: str) -> str:
-    """`next` of the page before."""
-    return text  # the list itself refuses another
-
-
-@optional("query", "cursor", missing=None, type="string", pattern=f"^{ENTRY_CURSOR}$")
-def entry_cursor_of(text: str) -> str:
-    """`next` of the page before."""
-    return text  # the list itself refuses another
+sent_cursor_of = cursor(SENT_CURSOR)
+entry_cursor_of = cursor(ENTRY_CURSOR)
+proof_cursor_of = integer("cursor", 0, CURSOR_MAX, missing=0, meaning="`next` of the page before.")
 
 
 def record_page(request: HttpRequest) -> HttpAnswer[packets.Record]:
@@ -94,7 +82,7 @@ def _read(request: HttpRequest, packet_id: str, viewer: Person | None) -> Record
     return read_record(
         packet_id,
         viewer,
-        after_no=claim_cursor_of(request),
+        after_no=views.claim_cursor_of(request),
         limit=limit_of(request),
         packets=wiring.packets,
         pages=wiring.pages,

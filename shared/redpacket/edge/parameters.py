@@ -88,6 +88,14 @@ def integer(
     return Parameter("query", name, form, meaning, check, missing)
 
 
+def cursor(
+    pattern: str | None = None, meaning: str = "`next` of the page before."
+) -> Parameter[str | None]:
+    """Make a parameter of a list that itself rejects cursors of other lists."""
+    form = {"type": "string"} if pattern is None else {"type": "string", "pattern": f"^{pattern}$"}
+    return Parameter("query", "cursor", form, meaning, str, None)
+
+
 @required("headers", "Idempotency-Key", type="string", minLength=1, maxLength=KEY_LENGTH_MAX)
 def key_hash_of(key: str) -> str:
     """Of the client's making.
