@@ -127,19 +127,7 @@ class Books:
         return settled
 
     def refunded(self, packet: Packet, *share_nos: int) -> bool:
-        shares = [
-            a_refund(packet, no, refund_no=share_nos[0], decided_at_ms=REFUNDED_MS)
-            for no in share_nos
-        ]
-        transfer = Transfer(
-            refund_id(packet.packet_id, share_nos[0]),
-            TransferKind.REFUND,
-            packet_account(packet.packet_id),
-            user_account(packet.sender.user_id),
-            sum(share.amount_fen for share in shares),
-            REFUNDED_MS,
-        )
-        return self.ledger.refund([(shares, transfer)], REFUNDED_MS)
+        return self.ledger.refund([some_refund(packet, *share_nos)], REFUNDED_MS)
 
     def ended(self, packet: Packet) -> PacketEnd:
         """Return the sums of a packet whose shares all have their fates."""
@@ -170,13 +158,9 @@ def a_request(user_id: str, key: str | None = None, body_hash: str = "body") -> 
 
 
 def a_deposit(user_id: str, amount_fen: int, at_ms: int = NOW_MS) -> Transfer:
+    account = user_account(user_id)
     return Transfer(
-        a_user_id("deposit"),
-        TransferKind.DEPOSIT,
-        DEPOSITS,
-        user_account(user_id),
-        amount_fen,
-        at_ms,
+        a_user_id("deposit"), TransferKind.DEPOSIT, DEPOSITS, account, amount_fen, at_ms
     )
 
 
@@ -190,4 +174,18 @@ def a_settlement(share: ShareFate, at_ms: int = PAID_MS) -> tuple[ShareFate, Tra
         share.amount_fen,
         at_ms,
         placed_at_ms=share.decided_at_ms,
+    )
+
+
+def some_refund(packet: Packet, *share_nos: int) -> tuple[list[ShareFate], Transfer]:
+    """Return fates of shares with the transfer that gives them back."""
+    changes = {"refund_no": share_nos[0], "decided_at_ms": REFUNDED_MS}
+    shares = [a_refund(packet, no, **changes) for no in share_nos]
+    return shares, Transfer(
+        refund_id(packet.packet_id, share_nos[0]),
+        TransferKind.REFUND,
+        packet_account(packet.packet_id),
+        user_account(packet.sender.user_id),
+        sum(share.amount_fen for share in shares),
+        REFUNDED_MS,
     )

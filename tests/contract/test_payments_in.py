@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from redpacket.domain import gateway
 from redpacket.domain.errors import Unavailable
-from redpacket.domain.gateway import (
-    Channel,
-    NoticeKind,
-    OrderState,
-    PayMethod,
-    RefundFound,
-    RefundOrder,
-    RefundState,
-    Transaction,
-)
 from testing.gateways import Side, WeChatSide, a_number
 
 IN_MEMORY_TOO = True
 
 
-def _paid(side: Side, amount_fen: int = 2_000) -> Transaction:
+def _paid(side: Side, amount_fen: int = 2_000) -> gateway.Transaction:
     order = side.order(amount_fen=amount_fen)
     side.payments_in.order(order)
     side.fake.do("pay", payment_id=order.number, payer="bob")
@@ -28,9 +19,9 @@ def _paid(side: Side, amount_fen: int = 2_000) -> Transaction:
     return transaction
 
 
-def _refund(paid: Transaction, amount_fen: int, **changes: str) -> RefundOrder:
+def _refund(paid: gateway.Transaction, amount_fen: int, **changes: str) -> gateway.RefundOrder:
     wanted = {"refund_no": a_number(), "transaction_id": paid.transaction_id} | changes
-    return RefundOrder(
+    return gateway.RefundOrder(
         number=paid.number, amount_fen=amount_fen, total_fen=paid.amount_fen, **wanted
     )
 
@@ -45,10 +36,10 @@ def test_an_order_is_paid_told_and_found(side: Side) -> None:
     after = side.payments_in.query(order.number)
 
     assert to_pay
-    assert before.state is OrderState.UNPAID
+    assert before.state is gateway.OrderState.UNPAID
     assert not before.transactions
-    assert (notice.kind, notice.number) == (NoticeKind.PAYMENT, order.number)
-    assert after.state is OrderState.PAID
+    assert (notice.kind, notice.number) == (gateway.NoticeKind.PAYMENT, order.number)
+    assert after.state is gateway.OrderState.PAID
     (paid,) = after.transactions
     assert paid.transaction_id == notice.outside_no
     assert (paid.number, paid.amount_fen, paid.currency) == (order.number, 2_000, "CNY")
@@ -59,7 +50,7 @@ def test_an_order_is_paid_told_and_found(side: Side) -> None:
 
 
 def test_an_order_inside_of_the_app_is_for_its_payer_alone(side: Side) -> None:
-    order = side.order(method=PayMethod.JSAPI, payer=side.account("alice"))
+    order = side.order(method=gateway.PayMethod.JSAPI, payer=side.account("alice"))
 
     to_pay = side.payments_in.order(order)
     side.fake.do("pay", payment_id=order.number, payer="mallory")
@@ -98,10 +89,10 @@ def test_an_order_whose_answer_is_lost_is_found_by_a_query(side: Side, mode: str
         side.payments_in.order(order)
     side.fake.do("mode", mode="ok")
 
-    assert side.payments_in.query(order.number).state is OrderState.UNPAID
+    assert side.payments_in.query(order.number).state is gateway.OrderState.UNPAID
     assert side.payments_in.order(order)
     side.fake.do("pay", payment_id=order.number)
-    assert side.payments_in.query(order.number).state is OrderState.PAID
+    assert side.payments_in.query(order.number).state is gateway.OrderState.PAID
 
 
 @pytest.mark.parametrize("mode", ["times_out", "fails", "throttles", "refuses"])
@@ -113,7 +104,7 @@ def test_an_order_that_was_not_made_is_unknown_until_a_query_says_so(side: Side,
         side.payments_in.order(order)
     side.fake.do("mode", mode="ok")
 
-    assert side.payments_in.query(order.number).state is OrderState.NOT_FOUND
+    assert side.payments_in.query(order.number).state is gateway.OrderState.NOT_FOUND
 
 
 def test_an_order_may_be_found_late(side: Side) -> None:
@@ -124,7 +115,11 @@ def test_an_order_may_be_found_late(side: Side) -> None:
 
     states = [side.payments_in.query(order.number).state for _ in range(3)]
 
-    assert states == [OrderState.NOT_FOUND, OrderState.NOT_FOUND, OrderState.UNPAID]
+    assert states == [
+        gateway.OrderState.NOT_FOUND,
+        gateway.OrderState.NOT_FOUND,
+        gateway.OrderState.UNPAID,
+    ]
 
 
 def test_a_slow_answer_is_an_answer(side: Side) -> None:
@@ -155,7 +150,7 @@ def test_a_closed_order_takes_no_payment(side: Side) -> None:
     side.payments_in.close(order.number)
     side.payments_in.close(order.number)
 
-    assert side.payments_in.query(order.number).state is OrderState.CLOSED
+    assert side.payments_in.query(order.number).state is gateway.OrderState.CLOSED
     assert side.payments_in.order(order) is None
 
 
@@ -165,7 +160,7 @@ def test_closing_what_is_paid_or_unknown_changes_nothing(side: Side) -> None:
     side.payments_in.close(paid.number)
     side.payments_in.close(a_number())
 
-    assert side.payments_in.query(paid.number).state is OrderState.PAID
+    assert side.payments_in.query(paid.number).state is gateway.OrderState.PAID
 
 
 def test_an_order_ends_by_itself(side: Side) -> None:
@@ -174,7 +169,7 @@ def test_an_order_ends_by_itself(side: Side) -> None:
 
     side.advance(16 * 60_000)
 
-    assert side.payments_in.query(order.number).state is OrderState.CLOSED
+    assert side.payments_in.query(order.number).state is gateway.OrderState.CLOSED
 
 
 def test_a_payment_may_cross_with_the_close(side: Side) -> None:
@@ -184,7 +179,7 @@ def test_a_payment_may_cross_with_the_close(side: Side) -> None:
 
     side.fake.do("pay", payment_id=order.number, late=True)
 
-    assert side.payments_in.query(order.number).state is OrderState.PAID
+    assert side.payments_in.query(order.number).state is gateway.OrderState.PAID
     (notice,) = side.notices(1)
     assert notice.number == order.number
 
@@ -205,7 +200,7 @@ def test_a_second_payment_of_one_number_is_found_by_its_own_id(side: Side) -> No
 
 def test_no_payment_has_an_id_that_the_gateway_never_gave(side: Side) -> None:
     assert side.payments_in.query_transaction("4200000000000000000000000000") is None
-    assert side.payments_in.query(a_number()).state is OrderState.NOT_FOUND
+    assert side.payments_in.query(a_number()).state is gateway.OrderState.NOT_FOUND
 
 
 def test_a_payment_of_another_amount_shows_that_amount(side: Side) -> None:
@@ -224,16 +219,19 @@ def test_a_refund_is_given_once_for_its_number(side: Side) -> None:
 
     first, again = side.payments_in.refund(order), side.payments_in.refund(order)
 
-    assert {first.state, again.state} <= {RefundState.PROCESSING, RefundState.SUCCEEDED}
+    assert {first.state, again.state} <= {
+        gateway.RefundState.PROCESSING,
+        gateway.RefundState.SUCCEEDED,
+    }
     found = side.payments_in.query_refund(order.refund_no)
-    assert found.state is RefundState.SUCCEEDED
+    assert found.state is gateway.RefundState.SUCCEEDED
     assert (found.number, found.transaction_id) == (paid.number, paid.transaction_id)
     assert (found.refund_no, found.amount_fen) == (order.refund_no, 500)
     assert abs(found.refunded_at_ms - side.now_ms()) < 60_000
     assert side.fake.paid_in()[paid.number]["refunded_fen"] == 500
     # What was paid is still there to see.
-    assert side.payments_in.query(paid.number).state is OrderState.PAID
-    told = [notice for notice in side.notices(2) if notice.kind is NoticeKind.REFUND]
+    assert side.payments_in.query(paid.number).state is gateway.OrderState.PAID
+    told = [notice for notice in side.notices(2) if notice.kind is gateway.NoticeKind.REFUND]
     assert [notice.number for notice in told] == [order.refund_no]
 
 
@@ -243,13 +241,13 @@ def test_more_than_was_paid_is_never_given_back(side: Side) -> None:
     too_much = _refund(paid, 501)
 
     # WeChat Pay's refusal is not signed, the host's is.
-    if side.channel is Channel.WECHAT:
+    if side.channel is gateway.Channel.WECHAT:
         with pytest.raises(Unavailable):
             side.payments_in.refund(too_much)
-        expected = RefundState.NOT_FOUND
+        expected = gateway.RefundState.NOT_FOUND
     else:
-        assert side.payments_in.refund(too_much).state is RefundState.FAILED
-        expected = RefundState.FAILED
+        assert side.payments_in.refund(too_much).state is gateway.RefundState.FAILED
+        expected = gateway.RefundState.FAILED
 
     assert side.payments_in.query_refund(too_much.refund_no).state is expected
     assert side.fake.paid_in()[paid.number]["refunded_fen"] == 1_500
@@ -263,7 +261,7 @@ def test_a_refund_whose_answer_is_lost_is_found_by_a_query(side: Side) -> None:
     with pytest.raises(Unavailable):
         side.payments_in.refund(order)
 
-    assert side.payments_in.query_refund(order.refund_no).state is RefundState.SUCCEEDED
+    assert side.payments_in.query_refund(order.refund_no).state is gateway.RefundState.SUCCEEDED
 
 
 def test_an_unknown_refund_is_not_found(side: Side) -> None:
@@ -271,7 +269,7 @@ def test_an_unknown_refund_is_not_found(side: Side) -> None:
 
     found = side.payments_in.query_refund(number)
 
-    assert found == RefundFound(number, RefundState.NOT_FOUND)
+    assert found == gateway.RefundFound(number, gateway.RefundState.NOT_FOUND)
 
 
 def test_a_refund_made_by_hand_is_told_and_found(side: Side) -> None:
@@ -279,15 +277,15 @@ def test_a_refund_made_by_hand_is_told_and_found(side: Side) -> None:
 
     number = side.fake.do("refund", payment_id=paid.number, amount_fen=300)["number"]
 
-    told = [notice for notice in side.notices(2) if notice.kind is NoticeKind.REFUND]
+    told = [notice for notice in side.notices(2) if notice.kind is gateway.NoticeKind.REFUND]
     assert [notice.number for notice in told] == [number]
     found = side.payments_in.query_refund(number)
     assert (found.number, found.amount_fen) == (paid.number, 300)
-    assert found.state is RefundState.SUCCEEDED
+    assert found.state is gateway.RefundState.SUCCEEDED
 
 
 def test_the_client_gets_parameters_that_the_merchant_signed(wechat: WeChatSide) -> None:
-    order = wechat.order(method=PayMethod.JSAPI, payer=wechat.account("alice"))
+    order = wechat.order(method=gateway.PayMethod.JSAPI, payer=wechat.account("alice"))
 
     to_pay = wechat.payments_in.order(order)
 

@@ -50,6 +50,7 @@ from tests.template.translated import STACK_OF, Stack
 STACK = STACK_OF["sign-in by WeChat, and a cache that is reached from anywhere"]
 SCOPE = "hongbao/admin"
 APPROVED_FEN = 200_000_000
+PRIZE = "/admin/campaigns/{campaign_id}/prizes/{prize_id}"
 
 
 # ---- IAM
@@ -107,6 +108,14 @@ def allows(statement: dict[str, Any], asked: Asked) -> bool:
             if not asked.attributes <= set(values):
                 return False
     return True
+
+
+def _may(
+    function: str, action: str, resource: str, *attributes: str, returned: str = "NONE"
+) -> bool:
+    """Say whether a function's role allows an action on a resource, with these attributes."""
+    one = Asked(function, action, resource, frozenset(attributes), returned)
+    return any(allows(statement, one) for statement in _statements(STACK, function))
 
 
 # ---- what DynamoDB asks IAM of a call
@@ -433,24 +442,11 @@ def _tell_everything(doors: Doors, cache: OperatorCache) -> None:
     ends_at_ms = _tell_of_a_rain(doors, cache)
 
     # One in two steps, for some recipients, that ends before it is empty.
-    gated = doors.ask(
-        "POST /packets",
-        body={
-            "kind": "equal",
-            "total_fen": 200,
-            "count": 2,
-            "opening": "two_step",
-            "recipients": [tokens["bob"]],
-            "expires_in_s": 1,
-        },
-    )
-    admitted = doors.ask("POST /packets/{packet_id}/grab", "bob", packet_id=gated["packet_id"])
-    doors.ask(
-        "POST /packets/{packet_id}/open",
-        "bob",
-        {"grab_token": admitted["grab_token"]},
-        packet_id=gated["packet_id"],
-    )
+    order = {"kind": "equal", "total_fen": 200, "count": 2, "opening": "two_step"}
+    some = {"recipients": [tokens["bob"]], "expires_in_s": 1}
+    path = {"packet_id": doors.ask("POST /packets", body={**order, **some})["packet_id"]}
+    token = doors.ask("POST /packets/{packet_id}/grab", "bob", **path)["grab_token"]
+    doors.ask("POST /packets/{packet_id}/open", "bob", {"grab_token": token}, **path)
     time.sleep(max(1.1, (ends_at_ms + 100 - time.time_ns() // 1_000_000) / 1000))
     _restart(cache)
     doors.sweep()
@@ -538,10 +534,8 @@ def _tell_of_payments(doors: Doors) -> None:
     gateway.pay(number, is_forced=True)
     gateway.refund_outside(number, 100)
     doors.ask("POST /gateway/wechat/callback", body=callback)
-    doors.ask(
-        "POST /gateway/wechat/callback",
-        body={"kind": "refund", "number": gateway.lines(BillKind.REFUND)[0].number},
-    )
+    told = {"kind": "refund", "number": gateway.lines(BillKind.REFUND)[0].number}
+    doors.ask("POST /gateway/wechat/callback", body=told)
     doors.follow_notices()
 
     assert doors.ask("POST /me/wechat", "eve", {"code": "code-eve"})["is_bound"]
@@ -638,38 +632,23 @@ def _tell_of_a_campaign(
     verdict = {"user": "eve", "verdict": "deny", "until_ms": now_ms + 60_000}
     doors.operate("POST /admin/risk", verdict)
     doors.fetch_rounds()
-    rain = doors.ask(
-        "POST /packets",
-        "operator",
-        {"kind": "equal", "total_fen": 200, "count": 2, "campaign_id": "newyear"},
-        SCOPE,
-    )
+    order = {"kind": "equal", "total_fen": 200, "count": 2, "campaign_id": "newyear"}
+    rain = doors.ask("POST /packets", "operator", order, SCOPE)
     doors.ask("POST /packets/{packet_id}/grab", "bob", packet_id=rain["packet_id"])
     doors.operate("POST /admin/campaigns/{campaign_id}/preheat", **path)
-    prize_path = {**path, "prize_id": "cash"}
-    prize = {"title": "Cash", "kind": "packet", "weight": 100, "total": 5, "amount_fen": 10}
-    doors.operate("PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}", prize, **prize_path)
+    cash = {"title": "Cash", "kind": "packet", "weight": 100, "total": 5, "amount_fen": 10}
     goods = {"title": "Tea", "kind": "goods", "weight": 50, "total": 5}
-    doors.operate(
-        "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}", goods, **path, prize_id="tea"
-    )
-    for prize_id in ("cash", "tea"):
-        doors.operate(
-            "POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/stock",
-            {"delta": 1},
-            **path,
-            prize_id=prize_id,
-        )
+    prizes = {"cash": cash, "tea": goods}
+    for prize_id, prize in prizes.items():
+        doors.operate(f"PUT {PRIZE}", prize, **path, prize_id=prize_id)
+    for prize_id in prizes:
+        doors.operate(f"POST {PRIZE}/stock", {"delta": 1}, **path, prize_id=prize_id)
     _restart(cache)
     for user in ("bob", "cat", "dan"):
         for _ in range(3):
             doors.ask("POST /campaigns/{campaign_id}/draws", user, **path)
-    doors.ask(
-        "POST /campaigns/{campaign_id}/helps",
-        "cat",
-        {"inviter_token": tokens["bob"], "transcript": "happy"},
-        **path,
-    )
+    help_them = {"inviter_token": tokens["bob"], "transcript": "happy"}
+    doors.ask("POST /campaigns/{campaign_id}/helps", "cat", help_them, **path)
     doors.settle()
     for route in ("", "/draws"):
         doors.ask(f"GET /campaigns/{{campaign_id}}{route}", "bob", **path)
@@ -685,12 +664,8 @@ def _tell_of_a_campaign(
     _tell_of_winners(doors, path)
     _tell_of_approvals(doors, plan)
     # The budget as it was approved: it gets lower in an edit of its own.
-    edited = {
-        **plan,
-        "title": "Newer",
-        "ends_at_ms": now_ms + 7_200_000,
-        "budget_fen": APPROVED_FEN,
-    }
+    edited = {**plan, "title": "Newer", "budget_fen": APPROVED_FEN}
+    edited["ends_at_ms"] = now_ms + 7_200_000
     doors.operate("PUT /admin/campaigns/{campaign_id}", edited, **path)
 
 
@@ -700,25 +675,21 @@ def _tell_of_approvals(doors: Doors, plan: dict[str, Any]) -> None:
     path = {"campaign_id": "newyear"}
     prize = {"title": "More", "kind": "packet", "weight": 1, "total": 20_000, "amount_fen": 20_000}
     budget = {**plan, "budget_fen": large}
-    new = {**plan, "budget_fen": large}
     edit, put = "PUT /admin/campaigns/{campaign_id}", "/prizes/{prize_id}"
     doors.operate(edit + put, {**prize, "total": 1}, **path, prize_id="dear")
     asked = [
         doors.operate("POST /admin/deposits", {"user": "ann", "amount_fen": large}),
         doors.operate("POST /admin/deposits", {"user": "bob", "amount_fen": large}),
         doors.operate(edit, budget, **path),
-        doors.operate(edit, new, campaign_id="newer"),
+        doors.operate(edit, budget, campaign_id="newer"),
         doors.operate(edit + put, {**prize, "total": 5_001}, **path, prize_id="more"),
         doors.operate(f"POST{edit[3:]}{put}/stock", {"delta": 10_000}, **path, prize_id="dear"),
     ]
     assert {one["answered"] for one in asked} == {202}
     assert len(doors.operate("GET /admin/approvals")["items"]) == len(asked)
-    doors.ask(
-        "POST /admin/deposits", "other", {"user": "operator", "amount_fen": 99_000_000}, SCOPE
-    )
-    doors.ask(
-        "POST /admin/deposits", "third", {"user": "operator", "amount_fen": 99_000_000}, SCOPE
-    )
+    deposit = {"user": "operator", "amount_fen": 99_000_000}
+    for operator in ("other", "third"):
+        doors.ask("POST /admin/deposits", operator, deposit, SCOPE)
     first, *others = (one["approval_id"] for one in asked)
     reject = "POST /admin/approvals/{approval_id}/reject"
     assert doors.ask(reject, "other", None, SCOPE, approval_id=first)["status"] == "rejected"
@@ -732,19 +703,13 @@ def _tell_of_approvals(doors: Doors, plan: dict[str, Any]) -> None:
 def _tell_of_winners(doors: Doors, path: dict[str, str]) -> None:
     """Let goods be won, handed over and drawn again."""
     only = {"title": "Tea", "kind": "goods", "weight": 10**6, "total": 6, "status": "on"}
-    doors.operate(
-        "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}", only, **path, prize_id="tea"
-    )
+    doors.operate(f"PUT {PRIZE}", only, **path, prize_id="tea")
     doors.ask("POST /campaigns/{campaign_id}/draws", "eve", **path)
     won = doors.operate("GET /admin/campaigns/{campaign_id}/winners", **path)["items"]
     assert {one["user"] for one in won} <= {"bob", "cat", "dan", "eve"}
     for one, status in zip(won[:2], ("handed_over", "forfeited"), strict=True):
-        decided = doors.operate(
-            "PUT /admin/campaigns/{campaign_id}/winners/{unit}",
-            {"status": status},
-            **path,
-            unit=one["unit"],
-        )
+        route = "PUT /admin/campaigns/{campaign_id}/winners/{unit}"
+        decided = doors.operate(route, {"status": status}, **path, unit=one["unit"])
         assert decided["status"] == status
 
 
@@ -764,20 +729,14 @@ def test_whatever_a_door_asks_its_role_allows(doors: Doors, cache: OperatorCache
 
 
 def test_what_is_not_granted_is_noticed() -> None:
-    claim = {"pk", "sk", "fate"}
-    shares = STACK.arn("SharesTable")
-    statements = _statements(STACK, "GrabFunction")
+    claim, update, shares = ("pk", "sk", "fate"), "dynamodb:UpdateItem", STACK.arn("SharesTable")
 
-    def may(action: str, attributes: set[str], resource: str = shares) -> bool:
-        asked = Asked("GrabFunction", action, resource, frozenset(attributes))
-        return any(allows(statement, asked) for statement in statements)
-
-    assert may("dynamodb:UpdateItem", claim)
-    assert not may("dynamodb:UpdateItem", {*claim, "settled_at_ms"})
-    assert not may("dynamodb:UpdateItem", {*claim, "refund_no"})
-    assert not may("dynamodb:PutItem", claim)
-    assert not may("dynamodb:UpdateItem", claim, STACK.arn("PacketsTable"))
-    assert not may("dynamodb:GetItem", claim, STACK.arn("AccountsTable"))
+    assert _may("GrabFunction", update, shares, *claim)
+    assert not _may("GrabFunction", update, shares, *claim, "settled_at_ms")
+    assert not _may("GrabFunction", update, shares, *claim, "refund_no")
+    assert not _may("GrabFunction", "dynamodb:PutItem", shares, *claim)
+    assert not _may("GrabFunction", update, STACK.arn("PacketsTable"), *claim)
+    assert not _may("GrabFunction", "dynamodb:GetItem", STACK.arn("AccountsTable"), *claim)
 
 
 def test_a_role_may_add_to_the_journal_and_change_nothing_there() -> None:
@@ -808,44 +767,35 @@ def test_a_role_may_add_to_the_journal_and_change_nothing_there() -> None:
 def test_only_one_function_writes_the_log_and_signs_and_who_commits_gives_no_place() -> None:
     log, commitments, key = (STACK.arn(n) for n in ("LogTable", "CommitmentsTable", "LogKey"))
 
-    def may(function: str, action: str, resource: str, *attributes: str) -> bool:
-        asked = Asked(function, action, resource, frozenset(attributes))
-        return any(allows(statement, asked) for statement in _statements(STACK, function))
-
     for function in STACK.of_type("AWS::Lambda::Function"):
         is_logs = function == "LogFunction"
-        assert may(function, "dynamodb:PutItem", log, "pk", "sk", "root") is is_logs
-        assert not may(function, "dynamodb:UpdateItem", log, "pk", "sk", "root")
-        assert may(function, "kms:Sign", key) is is_logs
+        assert _may(function, "dynamodb:PutItem", log, "pk", "sk", "root") is is_logs
+        assert not _may(function, "dynamodb:UpdateItem", log, "pk", "sk", "root")
+        assert _may(function, "kms:Sign", key) is is_logs
         granted = [one for one in _statements(STACK, function) if "kms:" in str(one["Action"])]
         assert len(granted) == is_logs
         commits = function in {"SendFunction", "CampaignFunction", "ApprovalFunction"}
         put, update = "dynamodb:PutItem", "dynamodb:UpdateItem"
-        assert may(function, put, commitments, "pk", "commitment", "work_pk") is commits
-        assert not may(function, put, commitments, "pk", "commitment", "log_index")
-        assert may(function, update, commitments, "pk", "log_index") is is_logs
-        assert not may(function, update, commitments, "pk", "commitment")
+        assert _may(function, put, commitments, "pk", "commitment", "work_pk") is commits
+        assert not _may(function, put, commitments, "pk", "commitment", "log_index")
+        assert _may(function, update, commitments, "pk", "log_index") is is_logs
+        assert not _may(function, update, commitments, "pk", "commitment")
 
 
 def test_who_asks_for_an_approval_can_not_decide_about_it() -> None:
     approvals = STACK.arn("ApprovalsTable")
 
-    def may(function: str, action: str, *attributes: str) -> bool:
-        asked = Asked(function, action, approvals, frozenset(attributes))
-        return any(allows(statement, asked) for statement in _statements(STACK, function))
-
     for function in ("AdminFunction", "CampaignFunction", "PrizeFunction"):
-        assert may(function, "dynamodb:PutItem", "pk", "status")
-        assert not may(function, "dynamodb:PutItem", "pk", "status", "decided_by")
-        assert not may(function, "dynamodb:UpdateItem", "pk", "status")
-    assert may("ApprovalFunction", "dynamodb:UpdateItem", "pk", "status", "decided_by")
-    assert not may("ApprovalFunction", "dynamodb:PutItem", "pk")
+        assert _may(function, "dynamodb:PutItem", approvals, "pk", "status")
+        assert not _may(function, "dynamodb:PutItem", approvals, "pk", "status", "decided_by")
+        assert not _may(function, "dynamodb:UpdateItem", approvals, "pk", "status")
+    assert _may("ApprovalFunction", "dynamodb:UpdateItem", approvals, "pk", "status", "decided_by")
+    assert not _may("ApprovalFunction", "dynamodb:PutItem", approvals, "pk")
 
 
 def test_who_erases_can_move_no_money() -> None:
     def may(action: str, table: str, *attributes: str) -> bool:
-        asked = Asked("ErasureFunction", action, STACK.arn(table), frozenset(attributes))
-        return any(allows(statement, asked) for statement in _statements(STACK, asked.function))
+        return _may("ErasureFunction", action, STACK.arn(table), *attributes)
 
     assert may("dynamodb:UpdateItem", "PaymentsTable", "pk", "sk", "payer_sealed")
     for attribute in ("amount_fen", "withdrawal_status", "transaction_id", "lease_until_ms"):
@@ -867,17 +817,11 @@ def test_no_role_has_an_action_or_a_resource_by_a_pattern_of_tables() -> None:
 
 
 def test_a_whole_row_that_may_not_come_back_is_noticed() -> None:
-    profiles = STACK.arn("ProfilesTable")
-    statements = _statements(STACK, "ProfileFunction")
+    asked = ("ProfileFunction", "dynamodb:UpdateItem", STACK.arn("ProfilesTable"), "pk", "nickname")
 
-    def may(returned: str) -> bool:
-        named = frozenset({"pk", "nickname"})
-        asked = Asked("ProfileFunction", "dynamodb:UpdateItem", profiles, named, returned)
-        return any(allows(statement, asked) for statement in statements)
+    allowed = [_may(*asked, returned=rows) for rows in ("NONE", "ALL_NEW", "ALL_OLD")]
 
-    assert may("NONE")
-    assert not may("ALL_NEW")
-    assert not may("ALL_OLD")
+    assert allowed == [True, False, False]
 
 
 @pytest.mark.parametrize(

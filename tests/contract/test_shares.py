@@ -22,18 +22,6 @@ LONG_AGO_MS = NOW_MS - 400 * 86_400_000
 """In 2025."""
 
 
-@contextmanager
-def _without(books: Books, packet: Packet) -> Iterator[None]:
-    """Take a packet's row away, as nothing of ours may, and put it back."""
-    key = to_wire(keys.packet(packet.packet_id))
-    row = books.client.get_item(TableName="packets", Key=key, ConsistentRead=True)["Item"]
-    books.client.delete_item(TableName="packets", Key=key)
-    try:
-        yield
-    finally:
-        books.client.put_item(TableName="packets", Item=row)
-
-
 # ---- claims
 
 

@@ -10,17 +10,10 @@ from typing import Any, TypeAlias, TypeVar
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from redpacket.adapters.dynamo.keys import WORK_SHARDS
+from redpacket.domain import lottery
 from redpacket.domain.claim import AdmitOutcome, GrabOutcome, Quota, QuotaStatus, ShareFate
 from redpacket.domain.errors import CacheAway, Unavailable
 from redpacket.domain.limits import Limit
-from redpacket.domain.lottery import (
-    DrawAsk,
-    DrawDay,
-    DrawOutcome,
-    LotterySnapshot,
-    Player,
-    PrizeStock,
-)
 from redpacket.domain.packet import Packet
 from redpacket.domain.switches import SwitchState
 from redpacket.ports.campaigns import DrawCache
@@ -282,19 +275,24 @@ class FaultyDraws:
         self._claim_cache = claim_cache
         self._wire = wire
 
-    def draw(self, ask: DrawAsk) -> DrawOutcome:
+    def draw(self, ask: lottery.DrawAsk) -> lottery.DrawOutcome:
         return self._call(lambda: self._claim_cache.draw(ask))
 
-    def load(self, table: LotterySnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
+    def load(
+        self,
+        table: lottery.LotterySnapshot,
+        day: lottery.DrawDay,
+        stock: Sequence[lottery.PrizeStock],
+    ) -> None:
         self._call(lambda: self._claim_cache.load(table, day, stock))
 
-    def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
+    def undo(self, ask: lottery.DrawAsk, *, is_unit_free: bool) -> None:
         self._call(lambda: self._claim_cache.undo(ask, is_unit_free=is_unit_free))
 
-    def set_player(self, ask: DrawAsk, player: Player) -> None:
+    def set_player(self, ask: lottery.DrawAsk, player: lottery.Player) -> None:
         self._call(lambda: self._claim_cache.set_player(ask, player))
 
-    def mark_winner(self, ask: DrawAsk, prize_id: str) -> None:
+    def mark_winner(self, ask: lottery.DrawAsk, prize_id: str) -> None:
         self._call(lambda: self._claim_cache.mark_winner(ask, prize_id))
 
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:

@@ -92,7 +92,6 @@ class PaymentSchedule(Schedule):
     payments: list[Payment] = field(default_factory=list)
     packets: list[Packet] = field(default_factory=list)
     withdrawals: list[Withdrawal] = field(default_factory=list)
-    refund_nos: list[str] = field(default_factory=list)
 
     def prepare(self) -> None:
         """Set up a gateway that does what gateways do, and people with some money."""
@@ -119,7 +118,6 @@ class PaymentSchedule(Schedule):
         if chance() < 0.5:
             self.system.clock.at_ms += _DAY_MS - (self.system.clock.at_ms + _DAY_MS // 3) % _DAY_MS
             self.system.clock.at_ms -= self.random.randint(0, 300_000)
-        self.began_on = bill_day(self.system.clock.at_ms)
 
     def parts(self) -> list[Callable[[], None]]:
         """Return what runs interleaved."""

@@ -8,29 +8,23 @@ from typing import TypeAlias
 
 import pytest
 
-from tests.faults.reconciling import (
-    OF_DRAWS,
-    OF_PACKETS,
-    Forgery,
-    ReconciledDraws,
-    ReconciledPackets,
-)
+from tests.faults import reconciling
 
 SEEDS = range(1, 21)
 FORGED = SEEDS[:5]
 
-_Kind: TypeAlias = Callable[[int], ReconciledPackets | ReconciledDraws]
+_Kind: TypeAlias = Callable[[int], reconciling.ReconciledPackets | reconciling.ReconciledDraws]
 
 
 @cache
-def _ran(kind: _Kind, seed: int) -> ReconciledPackets | ReconciledDraws:
+def _ran(kind: _Kind, seed: int) -> reconciling.ReconciledPackets | reconciling.ReconciledDraws:
     """Return a schedule that has run; a forger gets a copy of its ledger."""
     schedule = kind(seed)
     assert schedule.run() == []
     return schedule
 
 
-@pytest.mark.parametrize("kind", [ReconciledPackets, ReconciledDraws])
+@pytest.mark.parametrize("kind", [reconciling.ReconciledPackets, reconciling.ReconciledDraws])
 def test_money_that_moves_under_a_reconciliation_raises_no_false_alarm(kind: _Kind) -> None:
     schedules = [_ran(kind, seed) for seed in SEEDS]
 
@@ -42,17 +36,21 @@ def test_money_that_moves_under_a_reconciliation_raises_no_false_alarm(kind: _Ki
     assert sum(schedule.finished_count for schedule in schedules) > 2
 
 
-def _names(forgeries: dict[Forgery, set[str]]) -> list[Forgery]:
+def _names(forgeries: dict[reconciling.Forgery, set[str]]) -> list[reconciling.Forgery]:
     return list(forgeries)
 
 
-@pytest.mark.parametrize("forge", _names(OF_PACKETS), ids=lambda one: one.__name__)
-def test_each_forgery_in_a_ledger_of_packets_is_found(forge: Forgery) -> None:
+@pytest.mark.parametrize("forge", _names(reconciling.OF_PACKETS), ids=lambda one: one.__name__)
+def test_each_forgery_in_a_ledger_of_packets_is_found(forge: reconciling.Forgery) -> None:
     for seed in FORGED:
-        assert OF_PACKETS[forge] & _ran(ReconciledPackets, seed).found_after(forge), seed
+        assert reconciling.OF_PACKETS[forge] & _ran(
+            reconciling.ReconciledPackets, seed
+        ).found_after(forge), seed
 
 
-@pytest.mark.parametrize("forge", _names(OF_DRAWS), ids=lambda one: one.__name__)
-def test_each_forgery_in_a_lottery_is_found(forge: Forgery) -> None:
+@pytest.mark.parametrize("forge", _names(reconciling.OF_DRAWS), ids=lambda one: one.__name__)
+def test_each_forgery_in_a_lottery_is_found(forge: reconciling.Forgery) -> None:
     for seed in FORGED:
-        assert OF_DRAWS[forge] & _ran(ReconciledDraws, seed).found_after(forge), seed
+        assert reconciling.OF_DRAWS[forge] & _ran(reconciling.ReconciledDraws, seed).found_after(
+            forge
+        ), seed

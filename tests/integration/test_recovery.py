@@ -90,10 +90,6 @@ class PacketRows:
     def share(self, packet_id: str, share_no: int) -> dict[str, Any]:
         return self._read(self._shares, keys.share(packet_id, share_no))
 
-    def age_packet(self, packet_id: str, by_ms: int) -> None:
-        """Pretend that the packet has waited for its load for longer."""
-        self._age(self._packets, keys.packet(packet_id), by_ms)
-
     def age_share(self, packet_id: str, share_no: int, by_ms: int) -> None:
         """Pretend that the claim has waited for its settlement for longer."""
         self._age(self._shares, keys.share(packet_id, share_no), by_ms)
@@ -115,16 +111,6 @@ class PacketRows:
 @pytest.fixture
 def rows(stack: Stack, dynamodb: Any) -> PacketRows:
     return PacketRows(dynamodb, stack.outputs["PacketsTable"], stack.outputs["SharesTable"])
-
-
-def _grab_until_known(user: User, packet_id: str) -> dict[str, Any]:
-    """Ask as a client does: again after each 503, until there is an answer."""
-    for _ in range(5):
-        answer = user.grab(packet_id)
-        if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
-            break
-    body: dict[str, Any] = answer.json()
-    return body
 
 
 def _is_settled(user: User, packet_id: str) -> bool:

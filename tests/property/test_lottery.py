@@ -11,17 +11,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from redpacket.domain import lottery
 from redpacket.domain.campaign import CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.domain.errors import InvalidRequest, Rejected, Unavailable
-from redpacket.domain.lottery import (
-    Draw,
-    DrawAsk,
-    Prize,
-    PrizeKind,
-    draw_day,
-    draw_id_of,
-    draw_point,
-)
 from redpacket.domain.packet import PacketStatus
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.in_memory_system import LIFE_MS, InMemorySystem
@@ -41,20 +33,22 @@ some_rules = st.builds(
 
 
 @st.composite
-def some_prizes(draw: st.DrawFn) -> list[Prize]:
+def some_prizes(draw: st.DrawFn) -> list[lottery.Prize]:
     return [
         a_prize(
             "gala",
             f"prize-{number}",
             kind=kind,
-            amount_fen=7 if kind is PrizeKind.PACKET else None,
+            amount_fen=7 if kind is lottery.PrizeKind.PACKET else None,
             weight=draw(st.integers(0, 10)),
             total=draw(st.integers(1, 4)),
             per_day=draw(st.integers(0, 2)),
             per_hour=draw(st.integers(0, 2)),
             once_per_user=draw(st.booleans()),
         )
-        for number, kind in enumerate(draw(st.lists(st.sampled_from(PrizeKind), max_size=3)))
+        for number, kind in enumerate(
+            draw(st.lists(st.sampled_from(lottery.PrizeKind), max_size=3))
+        )
     ]
 
 
@@ -65,7 +59,7 @@ class Story(RuleBasedStateMachine):
         super().__init__()
         self.system = InMemorySystem()
         self.replica: dict[str, Any] = self.system.lots.snapshot()
-        self.told: dict[tuple[str, str], Draw] = {}
+        self.told: dict[tuple[str, str], lottery.Draw] = {}
         self.miss_streaks: Counter[tuple[str, str]] = Counter()
 
     @initialize(
@@ -75,7 +69,11 @@ class Story(RuleBasedStateMachine):
         when_sold_out=st.sampled_from(WhenSoldOut),
     )
     def an_operator_plans(
-        self, rules: DrawRules, prizes: list[Prize], miss_weight: int, when_sold_out: WhenSoldOut
+        self,
+        rules: DrawRules,
+        prizes: list[lottery.Prize],
+        miss_weight: int,
+        when_sold_out: WhenSoldOut,
     ) -> None:
         self.draw_rules = rules
         self.system.deposit("operator", 10_000)
@@ -108,7 +106,7 @@ class Story(RuleBasedStateMachine):
             self._is_not_one_miss_too_many(draw)
         self.told[user, key] = draw
 
-    def _is_not_one_miss_too_many(self, draw: Draw) -> None:
+    def _is_not_one_miss_too_many(self, draw: lottery.Draw) -> None:
         """A promised prize comes, whatever the cache forgets, while one is left."""
         promised_after = self.draw_rules.guaranteed_after_misses
         player = draw.user_id, draw.day
@@ -122,11 +120,11 @@ class Story(RuleBasedStateMachine):
     @rule(user=USERS, key=KEYS)
     def a_lambda_dies_between_cache_and_ledger(self, user: str, key: str) -> None:
         tables = self.system.tables()
-        day = draw_day(tables.recall("gala").campaign, self.system.clock.now_ms())
+        day = lottery.draw_day(tables.recall("gala").campaign, self.system.clock.now_ms())
         draw_no = self.system.draws.find_attempt("gala", user, key, day.name).draw_no
-        draw_id = draw_id_of("gala", user, day.name, draw_no)
-        point = draw_point(tables.seed("gala", day.name), "gala", user, draw_no)
-        self.system.lots.draw(DrawAsk("gala", user, draw_id, day, point))
+        draw_id = lottery.draw_id_of("gala", user, day.name, draw_no)
+        point = lottery.draw_point(tables.seed("gala", day.name), "gala", user, draw_no)
+        self.system.lots.draw(lottery.DrawAsk("gala", user, draw_id, day, point))
 
     @rule(helper=USERS, inviter=USERS)
     def a_friend_helps(self, helper: str, inviter: str) -> None:

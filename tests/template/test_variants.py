@@ -13,20 +13,9 @@ from typing import Any
 import pytest
 
 from local.places import ROOT
-from tests.template.translated import (
-    CHINAS_TOPIC,
-    ISSUER,
-    RISK,
-    STACK_OF,
-    STACKS,
-    TOPIC,
-    WECHAT,
-    Stack,
-    partition_of,
-    source,
-)
+from tests.template import translated
 
-each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.name)
+each_stack = pytest.mark.parametrize("stack", translated.STACKS, ids=lambda stack: stack.name)
 
 
 LINTED = "prod in China"
@@ -45,18 +34,18 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def test_the_stacks_have_both_sides_of_every_condition() -> None:
-    for condition in source()["Conditions"]:
-        sides = {stack.is_true(condition) for stack in STACKS}
+    for condition in translated.source()["Conditions"]:
+        sides = {stack.is_true(condition) for stack in translated.STACKS}
         assert sides == {True, False}, condition
 
 
 @each_stack
-def test_no_rule_refuses_it(stack: Stack) -> None:
+def test_no_rule_refuses_it(stack: translated.Stack) -> None:
     assert stack.broken_rules() == set()
 
 
 @each_stack
-def test_every_reference_leads_to_what_is_made(stack: Stack) -> None:
+def test_every_reference_leads_to_what_is_made(stack: translated.Stack) -> None:
     known = stack.pruned["Resources"].keys() | stack.values.keys()
     text = json.dumps(stack.pruned)
     named = set(re.findall(r'\{"Ref": "([\w:.]+)"\}', text))
@@ -74,7 +63,7 @@ def test_every_reference_leads_to_what_is_made(stack: Stack) -> None:
 
 
 def test_cfn_lint_has_nothing_to_say_in_another_partition(tmp_path: Path) -> None:
-    stack = STACK_OF[LINTED]
+    stack = translated.STACK_OF[LINTED]
     path = tmp_path / "template.json"
     decided = dict(stack.pruned)
     # Parameters that no side of a condition uses any more.
@@ -135,7 +124,7 @@ the names of SQS and Lambda have a prefix more, and that of DynamoDB's gateway h
 
 
 @each_stack
-def test_endpoints_are_called_as_the_region_calls_them(stack: Stack) -> None:
+def test_endpoints_are_called_as_the_region_calls_them(stack: translated.Stack) -> None:
     found = stack.of_type("AWS::EC2::VPCEndpoint")
 
     if not stack.is_true("MakeCache"):
@@ -148,8 +137,8 @@ def test_endpoints_are_called_as_the_region_calls_them(stack: Stack) -> None:
 
 
 @each_stack
-def test_arns_and_hosts_are_of_the_regions_partition(stack: Stack) -> None:
-    partition = partition_of(stack.region)
+def test_arns_and_hosts_are_of_the_regions_partition(stack: translated.Stack) -> None:
+    partition = translated.partition_of(stack.region)
     strings = list(_strings(stack.resources))
     arns = [text for text in strings if text.startswith("arn:")]
     hosts = [
@@ -167,7 +156,7 @@ def test_arns_and_hosts_are_of_the_regions_partition(stack: Stack) -> None:
 
 
 @each_stack
-def test_the_issuer_is_the_user_pool_or_what_is_given(stack: Stack) -> None:
+def test_the_issuer_is_the_user_pool_or_what_is_given(stack: translated.Stack) -> None:
     (authorizer,) = stack.of_type("AWS::ApiGatewayV2::Authorizer").values()
     issuer = authorizer["JwtConfiguration"]["Issuer"]
 
@@ -176,7 +165,7 @@ def test_the_issuer_is_the_user_pool_or_what_is_given(stack: Stack) -> None:
             f"https://cognito-idp.{stack.region}.amazonaws.com/{stack.ref('UserPool')}"
         )
     else:
-        assert issuer == ISSUER
+        assert issuer == translated.ISSUER
         assert not [each for each in stack.resources.values() if "Cognito" in each["Type"]]
 
 
@@ -185,7 +174,11 @@ def test_the_issuer_is_the_user_pool_or_what_is_given(stack: Stack) -> None:
     [
         ("us-east-1", {"Stage": "prod"}, "ProdIsWatched"),
         ("cn-north-1", {}, "ChinaHasNoUserPools"),
-        ("cn-northwest-1", {"Stage": "prod", "AlarmTopicArn": CHINAS_TOPIC}, "ChinaHasNoUserPools"),
+        (
+            "cn-northwest-1",
+            {"Stage": "prod", "AlarmTopicArn": translated.CHINAS_TOPIC},
+            "ChinaHasNoUserPools",
+        ),
         ("us-east-1", {"CacheIamResource": "replicationgroup:a"}, "MadeCacheHasItsOwnUser"),
         (
             "us-east-1",
@@ -196,11 +189,15 @@ def test_the_issuer_is_the_user_pool_or_what_is_given(stack: Stack) -> None:
             },
             "GivenCacheHasOneSignIn",
         ),
-        ("us-east-1", {"RiskUrl": RISK["RiskUrl"]}, "RiskControlIsReached"),
-        ("us-east-1", {**WECHAT, "WeChatIssuerSecretArn": "arn:a"}, "ChannelsAreComplete"),
+        ("us-east-1", {"RiskUrl": translated.RISK["RiskUrl"]}, "RiskControlIsReached"),
         (
             "us-east-1",
-            {"JwtIssuer": ISSUER, "WeChatIssuerSecretArn": "arn:a"},
+            {**translated.WECHAT, "WeChatIssuerSecretArn": "arn:a"},
+            "ChannelsAreComplete",
+        ),
+        (
+            "us-east-1",
+            {"JwtIssuer": translated.ISSUER, "WeChatIssuerSecretArn": "arn:a"},
             "ChannelsAreComplete",
         ),
     ],
@@ -208,7 +205,7 @@ def test_the_issuer_is_the_user_pool_or_what_is_given(stack: Stack) -> None:
 def test_a_rule_refuses_what_can_not_work(
     region: str, parameters: dict[str, str], rule: str
 ) -> None:
-    assert rule in Stack("refused", region, parameters).broken_rules()
+    assert rule in translated.Stack("refused", region, parameters).broken_rules()
 
 
 @pytest.mark.parametrize(
@@ -216,7 +213,7 @@ def test_a_rule_refuses_what_can_not_work(
     [
         (
             "JwtIssuer",
-            ["", ISSUER, "http://127.0.0.1:8080/dev", "http://localhost/x"],
+            ["", translated.ISSUER, "http://127.0.0.1:8080/dev", "http://localhost/x"],
             [
                 "http://issuer.example/users",
                 "issuer.example",
@@ -251,13 +248,13 @@ def test_a_rule_refuses_what_can_not_work(
             [f"{'a' * 64},1,3,{'b' * 192}"],
             ["", f"{'a' * 64},1,3", f"{'a' * 64},1,0,{'b' * 192}"],
         ),
-        ("SesIdentityArn", ["", TOPIC.replace("sns", "ses")], ["example.com"]),
+        ("SesIdentityArn", ["", translated.TOPIC.replace("sns", "ses")], ["example.com"]),
     ],
 )
 def test_a_parameter_takes_only_its_form(
     parameter: str, right: list[str], wrong: list[str]
 ) -> None:
-    pattern = re.compile(source()["Parameters"][parameter]["AllowedPattern"])
+    pattern = re.compile(translated.source()["Parameters"][parameter]["AllowedPattern"])
 
     assert all(pattern.fullmatch(value) for value in right)
     assert not any(pattern.fullmatch(value) for value in wrong)
@@ -267,7 +264,9 @@ def test_a_parameter_takes_only_its_form(
 
 
 @each_stack
-def test_what_elasticache_and_cognito_name_is_in_lower_case_and_of_this_stack(stack: Stack) -> None:
+def test_what_elasticache_and_cognito_name_is_in_lower_case_and_of_this_stack(
+    stack: translated.Stack,
+) -> None:
     users = stack.of_type("AWS::ElastiCache::User").values()
     groups = stack.of_type("AWS::ElastiCache::UserGroup").values()
     domains = stack.of_type("AWS::Cognito::UserPoolDomain").values()
@@ -286,6 +285,6 @@ def test_what_elasticache_and_cognito_name_is_in_lower_case_and_of_this_stack(st
 
 
 def test_a_stack_has_what_its_conditions_say() -> None:
-    assert STACK_OF["prod"].of_type("AWS::ElastiCache::ReplicationGroup")
-    assert not STACK_OF["a given cache"].of_type("AWS::ElastiCache::ReplicationGroup")
-    assert not STACK_OF["a given cache"].of_type("AWS::IAM::ManagedPolicy")
+    assert translated.STACK_OF["prod"].of_type("AWS::ElastiCache::ReplicationGroup")
+    assert not translated.STACK_OF["a given cache"].of_type("AWS::ElastiCache::ReplicationGroup")
+    assert not translated.STACK_OF["a given cache"].of_type("AWS::IAM::ManagedPolicy")

@@ -9,18 +9,10 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain import approvals, errors
+from redpacket.domain import approvals, errors, gateway
 from redpacket.domain.campaign import AudienceMode, meets
 from redpacket.domain.checks.outside import check_late_end, check_outside
 from redpacket.domain.clocks import CLOCKS_DIFFER_MS
-from redpacket.domain.gateway import (
-    BillKind,
-    Channel,
-    Refusal,
-    TransferFound,
-    TransferState,
-    bill_day,
-)
 from redpacket.domain.lottery import check_is_giving, is_giving
 from redpacket.domain.merkle import EMPTY_ROOT, is_consistent, leaf_hash
 from redpacket.domain.packet import Person
@@ -54,7 +46,7 @@ from testing.fakes.gateway import CALL_MS_MAX, SETTLING_MS, FakePaymentsIn, an_a
 from testing.in_memory_system import InMemorySystem, a_person, an_operator
 from testing.payment_system import FEN_MAX, PaymentSystem
 
-WECHAT = Channel.WECHAT
+WECHAT = gateway.Channel.WECHAT
 CHINA = timezone(timedelta(hours=8))
 
 
@@ -76,9 +68,13 @@ def _withdrawal(**changes: object) -> Withdrawal:
 
 
 @pytest.mark.parametrize("stop", [Stop.CANCELLED, Stop.EXPIRED])
-@pytest.mark.parametrize("state", [TransferState.AWAITING_CONFIRMATION, TransferState.PROCESSING])
-def test_a_stopped_bill_is_cancelled_at_the_gateway(stop: Stop, state: TransferState) -> None:
-    found = TransferFound(state)
+@pytest.mark.parametrize(
+    "state", [gateway.TransferState.AWAITING_CONFIRMATION, gateway.TransferState.PROCESSING]
+)
+def test_a_stopped_bill_is_cancelled_at_the_gateway(
+    stop: Stop, state: gateway.TransferState
+) -> None:
+    found = gateway.TransferFound(state)
 
     assert judge(_withdrawal(stop=stop), found, NOW_MS, 0) is Verdict.ASK_TO_CANCEL
 
@@ -87,16 +83,16 @@ def test_a_stopped_bill_is_cancelled_at_the_gateway(stop: Stop, state: TransferS
 def test_a_refused_bill_is_cancelled_at_the_gateway_while_nobody_has_confirmed_it(
     stop: Stop,
 ) -> None:
-    def verdict(state: TransferState) -> Verdict:
-        return judge(_withdrawal(stop=stop), TransferFound(state), NOW_MS, 0)
+    def verdict(state: gateway.TransferState) -> Verdict:
+        return judge(_withdrawal(stop=stop), gateway.TransferFound(state), NOW_MS, 0)
 
-    assert verdict(TransferState.AWAITING_CONFIRMATION) is Verdict.ASK_TO_CANCEL
-    assert verdict(TransferState.PROCESSING) is Verdict.LOOK
-    assert verdict(TransferState.CANCELLING) is Verdict.LOOK
+    assert verdict(gateway.TransferState.AWAITING_CONFIRMATION) is Verdict.ASK_TO_CANCEL
+    assert verdict(gateway.TransferState.PROCESSING) is Verdict.LOOK
+    assert verdict(gateway.TransferState.CANCELLING) is Verdict.LOOK
 
 
 def test_a_bill_that_is_being_cancelled_is_looked_at() -> None:
-    found = TransferFound(TransferState.CANCELLING)
+    found = gateway.TransferFound(gateway.TransferState.CANCELLING)
 
     assert judge(_withdrawal(stop=Stop.EXPIRED), found, NOW_MS, 0) is Verdict.LOOK
 
@@ -108,7 +104,9 @@ def test_a_bill_that_is_being_cancelled_is_looked_at() -> None:
 def test_a_consent_can_be_missing_only_where_one_was_named(
     authorization_no: str | None, verdict: Verdict
 ) -> None:
-    found = TransferFound(TransferState.REFUSED, refusal=Refusal.NOT_AUTHORIZED)
+    found = gateway.TransferFound(
+        gateway.TransferState.REFUSED, refusal=gateway.Refusal.NOT_AUTHORIZED
+    )
 
     assert judge(_withdrawal(authorization_no=authorization_no), found, NOW_MS, 0) is verdict
 
@@ -125,7 +123,7 @@ def test_a_consent_can_be_missing_only_where_one_was_named(
 def test_a_missing_bill_is_over_to_the_millisecond(stop: Stop, verdict: Verdict) -> None:
     seen = _withdrawal(stop=stop, lease_until_ms=NOW_MS)
     over_ms = NOW_MS + FUNCTION_MS + CLOCKS_DIFFER_MS + SETTLING_MS
-    missing = TransferFound(TransferState.NOT_FOUND)
+    missing = gateway.TransferFound(gateway.TransferState.NOT_FOUND)
 
     assert judge(seen, missing, over_ms - 1, SETTLING_MS) is Verdict.LOOK
     assert judge(seen, missing, over_ms, SETTLING_MS) is verdict
@@ -142,9 +140,9 @@ def test_a_transfer_stands_in_the_books_on_the_day_that_it_was_paid(town: Paymen
 
     town.sweep()
 
-    assert bill_day(town.clock.now_ms()) == "2027-02-07"
+    assert gateway.bill_day(town.clock.now_ms()) == "2027-02-07"
     lines = [town.book.list_lines(WECHAT, day) for day in ("2027-02-06", "2027-02-07")]
-    assert [[line.kind for line in of_day] for of_day in lines] == [[BillKind.TRANSFER], []]
+    assert [[line.kind for line in of_day] for of_day in lines] == [[gateway.BillKind.TRANSFER], []]
 
 
 def test_a_balance_above_the_largest_transfer_is_paid_out_in_parts(town: PaymentSystem) -> None:
@@ -247,12 +245,12 @@ def test_a_refund_of_another_amount_ends_no_return(town: PaymentSystem) -> None:
 def test_a_gateway_refunds_no_payment_of_another_one(town: PaymentSystem) -> None:
     town.gates_in = {
         WECHAT: FakePaymentsIn(town.gateway),
-        Channel.HOST: FakePaymentsIn(town.gateway),
+        gateway.Channel.HOST: FakePaymentsIn(town.gateway),
     }
     payment = town.pay_in("user", 100)
     refund_no = town.gateway.refund_outside(payment.number, 100)
 
-    note_refund(Channel.HOST, refund_no, ports=town.payments)
+    note_refund(gateway.Channel.HOST, refund_no, ports=town.payments)
 
     assert town.balance_fen() == 1100
     assert [name for name, _ in town.system.journal.errors] == ["refund_unknown"]

@@ -3,13 +3,7 @@ from __future__ import annotations
 import pytest
 
 from redpacket.adapters.pinyin import PinyinPhrases
-from redpacket.domain.passphrase import (
-    THRESHOLD_DEFAULT,
-    can_be_said,
-    is_alike,
-    is_exact,
-    normalised,
-)
+from redpacket.domain import passphrase
 from redpacket.edge.wiring import wiring
 
 
@@ -17,9 +11,11 @@ def _not_asked(said: str, phrase: str) -> int:
     raise AssertionError(f"{said} and {phrase} need no library")
 
 
-def _matches(said: str, phrase: str, threshold: int = THRESHOLD_DEFAULT) -> bool:
+def _matches(said: str, phrase: str, threshold: int = passphrase.THRESHOLD_DEFAULT) -> bool:
     similarity = PinyinPhrases().similarity
-    return is_exact(said, phrase) or is_alike(said, phrase, threshold, similarity)
+    return passphrase.is_exact(said, phrase) or passphrase.is_alike(
+        said, phrase, threshold, similarity
+    )
 
 
 def test_only_what_can_be_heard_is_compared() -> None:
@@ -32,20 +28,20 @@ def test_only_what_can_be_heard_is_compared() -> None:
         "🧧🧧": "",
         "": "",
     }
-    assert {text: normalised(text) for text in heard} == heard
-    assert {text: can_be_said(text) for text in heard} == {
+    assert {text: passphrase.normalised(text) for text in heard} == heard
+    assert {text: passphrase.can_be_said(text) for text in heard} == {
         text: bool(heard[text]) for text in heard
     }
     # What is said as it was written needs no library.
     said = {"恭喜，发财！": "恭喜发财", "happy new YEAR": "Happy New Year", "８８８": "888"}
-    assert all(map(is_exact, said, said.values()))
+    assert all(map(passphrase.is_exact, said, said.values()))
 
 
 @pytest.mark.parametrize("nothing", ["", " ", "！？", "🧧"])
 def test_silence_matches_nothing_not_even_silence(nothing: str) -> None:
     for said, phrase in ((nothing, "恭喜发财"), ("恭喜发财", nothing), (nothing, nothing)):
-        assert not is_exact(said, phrase)
-        assert not is_alike(said, phrase, 0, _not_asked)
+        assert not passphrase.is_exact(said, phrase)
+        assert not passphrase.is_alike(said, phrase, 0, _not_asked)
 
 
 ALIKE = [
@@ -95,14 +91,16 @@ def test_what_sounds_alike_passes_and_another_phrase_or_a_long_transcript_does_n
 def test_a_code_or_a_short_phrase_that_was_only_alike_opened_the_packet(
     said: str, phrase: str
 ) -> None:
-    assert not is_exact(said, phrase)
-    assert not is_alike(said, phrase, 1, _not_asked)
-    assert is_exact(phrase, phrase)
+    assert not passphrase.is_exact(said, phrase)
+    assert not passphrase.is_alike(said, phrase, 1, _not_asked)
+    assert passphrase.is_exact(phrase, phrase)
 
 
 @pytest.mark.parametrize("phrase", ["万事如意", "一帆风顺", "芝麻开门", "opensesame", "おめでとう"])
 def test_a_phrase_of_some_length_may_be_misheard(phrase: str) -> None:
-    assert is_alike(phrase + "a", phrase, THRESHOLD_DEFAULT, PinyinPhrases().similarity)
+    assert passphrase.is_alike(
+        phrase + "a", phrase, passphrase.THRESHOLD_DEFAULT, PinyinPhrases().similarity
+    )
 
 
 def test_a_phrase_below_the_threshold_by_less_than_one_does_not_pass() -> None:
