@@ -49,11 +49,7 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
     default_split = Split.EQUAL if kind is Kind.EQUAL else Split.DOUBLE_MEAN
     split = Split(body.split) if body.split else default_split
     share_fen_max = body.share_fen_max or default_share_fen_max(
-        split,
-        total_fen=body.total_fen,
-        count=body.count,
-        unit_fen=body.unit_fen,
-        cap_fen=cap_fen,
+        split, total_fen=body.total_fen, count=body.count, unit_fen=body.unit_fen, cap_fen=cap_fen
     )
     # By default a campaign's packet expires with the campaign.
     is_until_the_end = is_of_campaign and "expires_in_s" not in body.model_fields_set

@@ -47,10 +47,7 @@ class CampaignRoom(BeaconRoom):
     @cached_property
     def prize_draws(self) -> Draws:
         """Repository for the function that edits prizes, without the keys of seeds."""
-        return self._draws(
-            self.settings.packets_table,
-            journal_table=self.settings.journal_table,
-        )
+        return self._draws(self.settings.packets_table, journal_table=self.settings.journal_table)
 
     def _draws(
         self,

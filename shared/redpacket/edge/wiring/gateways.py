@@ -61,9 +61,7 @@ class Gateways(Operations):
         from redpacket.adapters.payments.outgoing import Outgoing
 
         return Outgoing(
-            url,
-            call_ms_max=CALL_MS_MAX,
-            allows_private=bool(self.settings.simulator_url),
+            url, call_ms_max=CALL_MS_MAX, allows_private=bool(self.settings.simulator_url)
         )
 
     @cached_property
@@ -83,9 +81,7 @@ class Gateways(Operations):
 
         merchant = WeChatMerchant.of(self.secret(self.settings.wechat_secret_arn))
         return WeChatClient(
-            merchant,
-            gateway_url=self.settings.simulator_url or WECHAT_PAY,
-            call_ms_max=CALL_MS_MAX,
+            merchant, gateway_url=self.settings.simulator_url or WECHAT_PAY, call_ms_max=CALL_MS_MAX
         )
 
     @cached_property

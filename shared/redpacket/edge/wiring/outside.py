@@ -98,11 +98,7 @@ class Outside:
         return Dynamo(lambda: self.aws("dynamodb"))
 
     def aws(
-        self,
-        service: str,
-        *,
-        read_timeout_s: int = _AWS_READ_TIMEOUT_S,
-        tries: int = _AWS_TRIES,
+        self, service: str, *, read_timeout_s: int = _AWS_READ_TIMEOUT_S, tries: int = _AWS_TRIES
     ) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
         """Return a client of an AWS service; the light client ignores the arguments."""
         if service in _LIGHT_SERVICES and self.settings.has_aws_keys():

@@ -50,10 +50,7 @@ class PacketRoom(Accounts):
         from redpacket.adapters.dynamo.packets import DynamoPackets
 
         return DynamoPackets(
-            self.dynamo,
-            self.settings.packets_table,
-            self.settings.shares_table,
-            seeds=self.seeds,
+            self.dynamo, self.settings.packets_table, self.settings.shares_table, seeds=self.seeds
         )
 
     @cached_property

@@ -48,12 +48,7 @@ class Payments(PaymentBooks):
         )
 
     def start_payment(
-        self,
-        user: Person,
-        amount_fen: int,
-        channel: str,
-        method: str,
-        request: Request,
+        self, user: Person, amount_fen: int, channel: str, method: str, request: Request
     ) -> Payment:
         """Start a payment into a user's account, once for each request."""
         from redpacket.domain.gateway import Channel, PayMethod
@@ -66,8 +61,7 @@ class Payments(PaymentBooks):
         payee = self.payees_of(user).find(user.user_id, by) if is_known else None
         payer = payee.account if payee else None
         return start_payment(
-            PaymentAsk(user.user_id, amount_fen, by, how, payer, request),
-            ports=self.payment_ports,
+            PaymentAsk(user.user_id, amount_fen, by, how, payer, request), ports=self.payment_ports
         )
 
     def find_payment(self, number: str, user: Person) -> Payment:

@@ -25,10 +25,7 @@ ROWS_PER_SWEEP = 800
 
 
 def requeue_claims(
-    stop_at_ms: int,
-    *,
-    ports: SweepPorts,
-    may_go_on: Callable[[], bool] = lambda: True,
+    stop_at_ms: int, *, ports: SweepPorts, may_go_on: Callable[[], bool] = lambda: True
 ) -> Attempts[ShareRef]:
     """Requeue claims that wait for a settlement or closing, after 1, 2, 4 ... minutes.
 

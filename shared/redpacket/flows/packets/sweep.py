@@ -28,12 +28,7 @@ class SweepReport:
     failed_count: int
 
 
-def sweep(
-    time_left_ms: int,
-    *,
-    ports: SweepPorts,
-    is_on: Callable[[Switch], bool],
-) -> SweepReport:
+def sweep(time_left_ms: int, *, ports: SweepPorts, is_on: Callable[[Switch], bool]) -> SweepReport:
     """Refund first, so that a hanging queue or cache can't delay it, then requeue and load."""
     stop_at_ms = ports.clock.now_ms() + time_left_ms - RESERVE_MS
     expired = expire_packets(
