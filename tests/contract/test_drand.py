@@ -234,14 +234,8 @@ def _outside_of_the_subgroup() -> bytes:
 @pytest.mark.parametrize(
     "signature",
     [
-        b"",
-        ROUND_123[:-1],
-        ROUND_123 + b"\0",
-        bytes([ROUND_123[0] ^ 0x20]) + ROUND_123[1:],
-        INFINITY,
-        bytes([0xE0]) + bytes(47),
-        bytes(48),
-        b"\xff" * 48,
+        *(b"", ROUND_123[:-1], ROUND_123 + b"\0", bytes([ROUND_123[0] ^ 0x20]) + ROUND_123[1:]),
+        *(INFINITY, bytes([0xE0]) + bytes(47), bytes(48), b"\xff" * 48),
         _outside_of_the_subgroup(),
     ],
 )

@@ -395,11 +395,8 @@ def test_each_part_admits_its_share_of_the_crowd(caches: Boards) -> None:
         return outcome.status
 
     for part in range(PARTS):
-        assert [admit(user) for user in _some(packet, part, 3)] == [
-            "admitted",
-            "admitted",
-            "crowded",
-        ]
+        told = [admit(user) for user in _some(packet, part, 3)]
+        assert told == ["admitted", "admitted", "crowded"]
 
 
 def test_who_is_admitted_where_a_part_is_emptied_comes_to_another(caches: Boards) -> None:
@@ -445,15 +442,8 @@ def test_a_packet_that_is_not_cut_costs_no_call_more(caches: Boards) -> None:
 
     assert numbers == [1, 2, 1, None]
     assert claim_cache.held_numbers(packet_id, {"ann": 1}) == {}
-    assert caches.asked.calls == {
-        "load_sent": 1,
-        "grab": 4,
-        "release": 1,
-        "revoke": 1,
-        "reassign": 1,
-        "close": 1,
-        "held_numbers": 1,
-    }
+    once = ("load_sent", "release", "revoke", "reassign", "close", "held_numbers")
+    assert caches.asked.calls == {"grab": 4, **dict.fromkeys(once, 1)}
 
 
 def test_a_note_does_not_shorten_a_parts_life(cache: OperatorCache) -> None:

@@ -21,7 +21,7 @@ from testing.builders import NOW_MS, a_campaign, a_prize
 from tests.faults.faulty import Killed
 from tests.faults.process import SKEW_MAX_MS, Process
 from tests.faults.refusals import BOUND_MS
-from tests.faults.schedule import Schedule
+from tests.faults.schedule import Schedule, names
 
 ID = "gala"
 DAY_MS = 24 * 3_600_000
@@ -53,15 +53,10 @@ def a_round(round_no: int) -> BeaconRound:
 class DrawSchedule(Schedule):
     """One run of a lottery from one seed."""
 
-    MUST_SEE = Schedule.MUST_SEE | {
-        "check_lottery",
-        "check_outcomes",
-        "check_told_draws",
-        "draws by a round",
-        "draws counted again",
-        "draws proved",
-        "draws that waited for a round",
-    }
+    MUST_SEE = Schedule.MUST_SEE | names(
+        "check_lottery, check_outcomes, check_told_draws, draws by a round, draws counted again, "
+        "draws proved, draws that waited for a round"
+    )
 
     attempts: list[Attempt] = field(default_factory=list)
     told_to: dict[Attempt, lottery.Draw] = field(default_factory=dict)

@@ -30,7 +30,7 @@ from testing.in_memory_system import LIFE_MS, an_order
 from tests.faults.faulty import Killed
 from tests.faults.process import SKEW_MAX_MS, Process
 from tests.faults.refusals import BOUND_MS, PASSES, Known, is_wrong, known
-from tests.faults.schedule import Schedule
+from tests.faults.schedule import Schedule, names
 
 CAMPAIGN_ID = "rain"
 PHRASE = "恭喜发财"
@@ -46,17 +46,11 @@ Asker = tuple[str, str]
 class PacketSchedule(Schedule):
     """One run of packets from one seed."""
 
-    MUST_SEE = Schedule.MUST_SEE | {
-        "check_claim_counts",
-        "check_told",
-        "claims by a passphrase",
-        "claims of the invited",
-        "claims under a quota",
-        "forged messages",
-        "numbers of emptied packets",
-        "pages of wrongly refused owners",
-        "wrong packet_emptied",
-    }
+    MUST_SEE = Schedule.MUST_SEE | names(
+        "check_claim_counts, check_told, claims by a passphrase, claims of the invited, "
+        "claims under a quota, forged messages, numbers of emptied packets, "
+        "pages of wrongly refused owners, wrong packet_emptied"
+    )
 
     orders: list[SendOrder] = field(default_factory=list)
     packets: list[Packet] = field(default_factory=list)

@@ -27,7 +27,7 @@ from testing.fakes import gateway
 from testing.payment_system import WECHAT, PaymentSystem
 from tests.faults.faulty import Killed, Wire
 from tests.faults.process import Process
-from tests.faults.schedule import BOUND_MS, Schedule
+from tests.faults.schedule import BOUND_MS, Schedule, names
 
 STALLS_MS = (100, 5_000, 19_000, 25_000, 55_000)
 """How long a function may stand still just before the call that pays."""
@@ -67,26 +67,11 @@ class FaultyGate:
 class PaymentSchedule(Schedule):
     """One run of payments and withdrawals from one seed."""
 
-    MUST_SEE = frozenset(
-        {
-            "bill lines",
-            "check_bounds",
-            "check_conservation",
-            "check_entries",
-            "check_open_counts",
-            "check_outside",
-            "check_outside_in_time",
-            "check_outside_postings",
-            "check_payments",
-            "check_postings",
-            "check_settled_in_time",
-            "check_withdrawn",
-            "check_year_sums",
-            "logged lines",
-            "reconciled rows",
-            "refused repeats",
-            "stalled calls",
-        }
+    MUST_SEE = names(
+        "bill lines, check_bounds, check_conservation, check_entries, check_open_counts, "
+        "check_outside, check_outside_in_time, check_outside_postings, check_payments, "
+        "check_postings, check_settled_in_time, check_withdrawn, check_year_sums, logged lines, "
+        "reconciled rows, refused repeats, stalled calls"
     )
 
     payments: list[Payment] = field(default_factory=list)

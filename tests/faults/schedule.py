@@ -70,6 +70,11 @@ _REFUSED = 0.01
 """Of the operations of transactions: AWS has reasons of its own against them."""
 
 
+def names(text: str) -> frozenset[str]:
+    """Return names that commas separate."""
+    return frozenset(text.split(", "))
+
+
 @dataclass
 class Schedule:
     """One run from one seed; *seen* counts what each check looked at.
@@ -77,28 +82,11 @@ class Schedule:
     MUST_SEE has the checks that prove nothing in a run of many schedules unless they saw something.
     """
 
-    MUST_SEE: ClassVar[frozenset[str]] = frozenset(
-        {
-            "acknowledged",
-            "check_bounds",
-            "check_conservation",
-            "check_entries",
-            "check_fates",
-            "check_known_packets",
-            "check_once_per_user",
-            "check_open_counts",
-            "check_packet_exists",
-            "check_packet_total",
-            "check_postings",
-            "check_receipts",
-            "check_settled_in_time",
-            "check_takers",
-            "check_year_sums",
-            "logged lines",
-            "queued",
-            "reconciled rows",
-            "refusals",
-        }
+    MUST_SEE: ClassVar[frozenset[str]] = names(
+        "acknowledged, check_bounds, check_conservation, check_entries, check_fates, "
+        "check_known_packets, check_once_per_user, check_open_counts, check_packet_exists, "
+        "check_packet_total, check_postings, check_receipts, check_settled_in_time, check_takers, "
+        "check_year_sums, logged lines, queued, reconciled rows, refusals"
     )
 
     seed: int

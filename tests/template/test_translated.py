@@ -222,16 +222,8 @@ def test_a_rush_leaves_executions_for_money_and_operators_in_prod() -> None:
         for stack in (PROD, DEV, STACK_OF["no reserve"])
     }
 
-    assert reserved == {
-        "prod": {
-            "PayoutFunction": 20,
-            "ExpireFunction": 10,
-            "TransferFunction": 10,
-            "AdminFunction": 10,
-        },
-        "dev": {},
-        "no reserve": {},
-    }
+    tens = dict.fromkeys(("ExpireFunction", "TransferFunction", "AdminFunction"), 10)
+    assert reserved == {"prod": {"PayoutFunction": 20, **tens}, "dev": {}, "no reserve": {}}
     mappings = PROD.of_type("AWS::Lambda::EventSourceMapping")
     started = {
         name: each["ScalingConfig"]["MaximumConcurrency"]

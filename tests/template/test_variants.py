@@ -98,26 +98,16 @@ def test_cfn_lint_has_nothing_to_say_in_another_partition(tmp_path: Path) -> Non
 WHERE_PACKETS_ARE_PAID_FOR = "LambdaEndpoint"
 
 ENDPOINTS = {
-    "us-east-1": {
-        WHERE_PACKETS_ARE_PAID_FOR: "com.amazonaws.us-east-1.lambda",
-        "DynamoEndpoint": "com.amazonaws.us-east-1.dynamodb",
-        "SqsEndpoint": "com.amazonaws.us-east-1.sqs",
-    },
-    "ap-southeast-1": {
-        WHERE_PACKETS_ARE_PAID_FOR: "com.amazonaws.ap-southeast-1.lambda",
-        "DynamoEndpoint": "com.amazonaws.ap-southeast-1.dynamodb",
-        "SqsEndpoint": "com.amazonaws.ap-southeast-1.sqs",
-    },
-    "cn-north-1": {
-        WHERE_PACKETS_ARE_PAID_FOR: "cn.com.amazonaws.cn-north-1.lambda",
-        "DynamoEndpoint": "com.amazonaws.cn-north-1.dynamodb",
-        "SqsEndpoint": "cn.com.amazonaws.cn-north-1.sqs",
-    },
-    "cn-northwest-1": {
-        WHERE_PACKETS_ARE_PAID_FOR: "cn.com.amazonaws.cn-northwest-1.lambda",
-        "DynamoEndpoint": "com.amazonaws.cn-northwest-1.dynamodb",
-        "SqsEndpoint": "cn.com.amazonaws.cn-northwest-1.sqs",
-    },
+    region: {
+        WHERE_PACKETS_ARE_PAID_FOR: f"{prefix}com.amazonaws.{region}.lambda",
+        "DynamoEndpoint": f"com.amazonaws.{region}.dynamodb",
+        "SqsEndpoint": f"{prefix}com.amazonaws.{region}.sqs",
+    }
+    for prefix, regions in (
+        ("", ("us-east-1", "ap-southeast-1")),
+        ("cn.", ("cn-north-1", "cn-northwest-1")),
+    )
+    for region in regions
 }
 """As `aws ec2 describe-vpc-endpoint-services` lists them, and as the AWS CDK has them: in China
 the names of SQS and Lambda have a prefix more, and that of DynamoDB's gateway has none."""
