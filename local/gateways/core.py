@@ -197,6 +197,11 @@ class Gateway:
                     return transaction
         raise Refused(404, "ORDER_NOT_EXIST")
 
+    def refunded_fen(self, paid: Transaction) -> int:
+        """Return how much of a payment went back."""
+        refunds = self.orders[paid.number].refunds
+        return sum(r.amount_fen for r in refunds if r.transaction_id == paid.outside_no)
+
     def close(self, number: str) -> Order:
         """Take no payment for an order from now on."""
         order = get(self.orders, number, "ORDER_NOT_EXIST")
@@ -237,19 +242,27 @@ class Gateway:
             return known
         paid = self.find_transaction(transaction_id)
         order = self.orders[paid.number]
-        given = sum(r.amount_fen for r in order.refunds if r.transaction_id == transaction_id)
-        if given + amount_fen > paid.amount_fen or of_number not in {"", paid.number}:
+        given_fen = self.refunded_fen(paid)
+        if given_fen + amount_fen > paid.amount_fen or of_number not in {"", paid.number}:
             raise Refused(400, "INVALID_REQUEST", "more than was paid, or of another order")
         return self._give_back(order, number, paid, amount_fen, wanted)
 
-    def refund_by_hand(self, order: Order, amount_fen: int, *, is_forced: bool = False) -> Refund:
+    def refund_by_hand(
+        self,
+        order: Order,
+        amount_fen: int,
+        *,
+        paid: Transaction | None = None,
+        is_forced: bool = False,
+    ) -> Refund:
         """Pay back as people do in the merchant's console, by a number of no caller."""
-        left_fen = sum(t.amount_fen for t in order.transactions)
-        left_fen -= sum(refund.amount_fen for refund in order.refunds)
-        if not is_forced and amount_fen > left_fen:
+        paid = paid or next(iter(order.transactions), None)
+        if paid is None or (
+            not is_forced and amount_fen > paid.amount_fen - self.refunded_fen(paid)
+        ):
             raise Refused(409, "NOT_REFUNDABLE", "more than was paid")
         number = f"console{digest('console', order.number, len(order.refunds), digits=20)}"
-        return self._give_back(order, number, order.transactions[0], amount_fen, order.wanted)
+        return self._give_back(order, number, paid, amount_fen, order.wanted)
 
     def _give_back(
         self, order: Order, number: str, paid: Transaction, amount_fen: int, wanted: object

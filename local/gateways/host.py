@@ -164,7 +164,7 @@ class Host(Provider):
         return {
             "number": order.number,
             "state": order.state(self.gateway.clock.now_ms()),
-            "transactions": [_transaction(one) for one in order.transactions],
+            "transactions": [self._transaction(one) for one in order.transactions],
         }
 
     def _find_transaction(self, wanted: Body, _: Meeting) -> Body:
@@ -172,7 +172,14 @@ class Host(Provider):
             found = self.gateway.find_transaction(wanted["transaction_id"])
         except Refused:
             return {"transaction": None}
-        return {"transaction": _transaction(found)}
+        return {"transaction": self._transaction(found)}
+
+    def _transaction(self, found: Transaction) -> Body:
+        return _shown(found, "number", "amount_fen", "user", "paid_at_ms") | {
+            "transaction_id": found.outside_no,
+            "currency": "CNY",
+            "refunded_fen": self.gateway.refunded_fen(found),
+        }
 
     def _close(self, wanted: Body, _: Meeting) -> Body:
         with suppress(Refused):
@@ -247,11 +254,6 @@ def _signature(secret: str, message_id: str, timestamp: str, body: bytes) -> str
 
 def _shown(found: object, *names: str) -> Body:
     return {name: getattr(found, name) for name in names}
-
-
-def _transaction(found: Transaction) -> Body:
-    shown = _shown(found, "number", "amount_fen", "user", "paid_at_ms")
-    return shown | {"transaction_id": found.outside_no, "currency": "CNY"}
 
 
 def _refund(found: Refund) -> Body:

@@ -249,7 +249,7 @@ class WeChat(Provider):
             **{name: order.wanted[name] for name in ("appid", "mchid")},
             "out_trade_no": order.number,
             "attach": order.wanted.get("attach", ""),
-            "trade_state": "REFUND" if order.refunds else state,
+            "trade_state": "REFUND" if paid and self.gateway.refunded_fen(paid) else state,
             "trade_state_desc": state,
             "trade_type": order.wanted["kind"].upper(),
         }

@@ -106,6 +106,10 @@ class FakeGateway(Gateway):
         """Refund a payment by hand, in the gateway's own console."""
         return self.refund_by_hand(self.orders[number], amount_fen, is_forced=True).number
 
+    def refund_paid(self, paid: Paid, amount_fen: int) -> str:
+        """Refund one transaction by hand."""
+        return self.refund_by_hand(self.orders[paid.number], amount_fen, paid=paid).number
+
     def lines(self, kind: BillKind) -> list[Line]:
         return [line for line in self.book if line.kind == kind]
 
@@ -189,13 +193,13 @@ class FakePaymentsIn(_Port):
         if order is None:
             return OrderFound(OrderState.NOT_FOUND)
         # Like WeChat Pay it names the first one alone.
-        paid = tuple(_transaction(one) for one in order.transactions[:1])
+        paid = tuple(self._shown(one) for one in order.transactions[:1])
         return OrderFound(OrderState(order.state(self._gateway.clock.now_ms())), paid)
 
     def query_transaction(self, transaction_id: str) -> Transaction | None:
         call = Call("find_transaction", transaction_id)
         paid = self._call(call, lambda _: self._gateway.find_transaction(transaction_id), "ORDER")
-        return paid and _transaction(paid)
+        return paid and self._shown(paid)
 
     def close(self, number: str) -> None:
         self._call(Call("close", number), lambda _: self._gateway.close(number), "ORDER")
@@ -213,6 +217,10 @@ class FakePaymentsIn(_Port):
 
     def read_bill(self, day: str) -> list[BillLine] | None:
         return self._bill(day, "payment", "refund")
+
+    def _shown(self, paid: Paid) -> Transaction:
+        is_refunded = self._gateway.refunded_fen(paid) > 0
+        return replace(_transaction(paid), is_refunded=is_refunded)
 
     def _find(self, action: str, found: Mapping[str, Any], number: str) -> Any:
         return self._call(Call(action, number), lambda _: found.get(number), "ORDER")

@@ -282,6 +282,9 @@ def test_a_refund_made_by_hand_is_told_and_found(side: Side) -> None:
     found = side.payments_in.query_refund(number)
     assert (found.number, found.amount_fen) == (paid.number, 300)
     assert found.state is gateway.RefundState.SUCCEEDED
+    (refunded,) = side.payments_in.query(paid.number).transactions
+    assert (paid.is_refunded, refunded.is_refunded) == (False, True)
+    assert side.payments_in.query_transaction(paid.transaction_id) == refunded
 
 
 def test_the_client_gets_parameters_that_the_merchant_signed(wechat: WeChatSide) -> None:

@@ -21,7 +21,7 @@ from redpacket.domain.payments import PaymentStatus, ReturnStatus
 from redpacket.domain.risk import Verdict, VerdictKind
 from redpacket.domain.withdrawals import LEASE_MS, Withdrawal, WithdrawalStatus
 from redpacket.flows.payments.authorize import authorize
-from redpacket.flows.payments.return_payment import collect_owed
+from redpacket.flows.payments.return_payment import collect_owed, note_refund
 from redpacket.ports.accounts import Profile
 from redpacket.ports.erasure import OutsideRows
 from testing.builders import a_campaign, a_prize
@@ -256,9 +256,12 @@ def test_money_that_is_not_given_back_keeps_its_payer(
     elif status is ReturnStatus.LISTED:
         (due,) = town.returns.list_returns(payment.number)
         town.returns.list_return(due)
+    elif status is ReturnStatus.REFUNDED:
+        second = town.gateway.orders[payment.number].transactions[1]
+        note_refund(WECHAT, town.gateway.refund_paid(second, 100), ports=town.payments)
     assert [one.status for one in town.returns.list_returns(payment.number)] == [status]
 
-    if status is ReturnStatus.DONE:
+    if status in {ReturnStatus.DONE, ReturnStatus.REFUNDED}:
         _erase(town.system)
     else:
         assert _refusal(town.system) == "a payment of theirs is under way"

@@ -2,13 +2,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.funding import DynamoFunding
 from redpacket.domain import errors, payments
-from redpacket.domain.gateway import Channel, Merchant, Notice, NoticeKind, PayMethod
+from redpacket.domain.gateway import Channel, Merchant, Notice, NoticeKind, PayMethod, bill_day
 from redpacket.domain.packet import PacketStatus
 from redpacket.flows.packets.send_packet import SendOrder
 from redpacket.flows.payments.return_payment import collect_owed, note_refund
@@ -253,6 +255,114 @@ def test_a_refund_in_parts_is_taken_part_by_part_up_to_what_came_in(town: Paymen
     with pytest.raises(errors.InvariantViolated):
         town.refund(payment, 41)
     assert town.balance_fen() == 40
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_what_was_refunded_before_its_credit_is_not_credited(
+    town: PaymentSystem, *, is_told: bool
+) -> None:
+    payment = town.start("user", 100)
+    town.gateway.pay(payment.number)
+    refund_no = town.gateway.refund_outside(payment.number, 100)
+
+    for _ in range(2):
+        if is_told:
+            town.follow(Notice(NoticeKind.REFUND, "n1", refund_no))
+    town.sweep_after(60_000)
+    town.system.pass_time(36 * 3_600_000)
+    report = town.compare_bill(bill_day(payment.created_at_ms))
+
+    (returned,) = town.returns.list_returns(payment.number)
+    assert report is not None
+    assert report.differences == ()
+    assert town.balance_fen() == 0
+    assert (returned.reason, returned.status) == (
+        payments.ReturnReason.REFUNDED,
+        payments.ReturnStatus.REFUNDED,
+    )
+    assert town.paid(payment).shown_status is payments.PaymentStatus.REFUNDED
+    assert town.lists.list_listed_returns(None, 10)[0] == []
+    assert [name for name, _ in town.system.journal.errors] == ["payment_mismatched"]
+    assert town.differences() == []
+    assert not town.system.reconcile().differences
+
+
+def test_of_what_was_refunded_in_part_before_its_credit_a_person_decides_on_the_rest(
+    town: PaymentSystem,
+) -> None:
+    payment = town.start("user", 100)
+    town.gateway.pay(payment.number)
+
+    town.refund(payment, 30)
+    (listed,), _ = town.lists.list_listed_returns(None, 10)
+    town.refund(payment, 30)
+    (still,), _ = town.lists.list_listed_returns(None, 10)
+    town.refund(payment, 40)
+
+    assert (listed.status, listed.refunded_fen) == (payments.ReturnStatus.LISTED, 30)
+    assert (still.status, still.refunded_fen) == (payments.ReturnStatus.LISTED, 60)
+    assert town.lists.list_listed_returns(None, 10)[0] == []
+    assert town.paid(payment).refunded_fen == 100
+    assert town.balance_fen() == 0
+    assert town.differences() == []
+    with pytest.raises(errors.InvariantViolated):
+        town.refund(payment, 1)
+
+
+def test_a_packet_whose_payment_was_refunded_before_does_not_open(town: PaymentSystem) -> None:
+    packet = town.send_unpaid(total_fen=1000, count=4)
+    payment = town.start_packet(packet)
+    town.gateway.pay(payment.number)
+    town.gateway.refund_outside(payment.number, 300)
+
+    town.confirm(payment)
+    town.sweep_after(payments.PAYMENT_LIFE_MS)
+
+    found = town.system.packets.find_packet(packet.packet_id)
+    assert found
+    assert found.status is PacketStatus.CANCELLED
+    assert town.balance_fen("sender") == 0
+
+
+def test_a_second_transaction_that_was_refunded_in_part_by_hand_is_left_to_a_person(
+    town: PaymentSystem,
+) -> None:
+    payment = town.pay_in("user", 100)
+    town.pay_again(payment)
+    second = town.gateway.orders[payment.number].transactions[1]
+    refund_no = town.gateway.refund_paid(second, 40)
+
+    note_refund(WECHAT, refund_no, ports=town.payments)
+    town.sweep_after(120_000)
+
+    (listed,) = town.returns.list_returns(payment.number)
+    assert (listed.status, listed.refunded_fen) == (payments.ReturnStatus.LISTED, 40)
+    assert len(town.gateway.refunds) == 1
+    assert town.balance_fen() == 100
+    assert [name for name, _ in town.system.journal.errors] == ["refund_by_gateway_failed"]
+    assert town.differences() == []
+
+
+def test_a_look_from_before_the_refund_may_still_credit(town: PaymentSystem) -> None:
+    """Then the refund takes it from the user's account."""
+    payment = town.start("user", 100)
+    town.gateway.pay(payment.number)
+    before = town.gates_in[WECHAT].query(payment.number)
+    (paid,) = before.transactions
+    refund_no = town.gateway.refund_outside(payment.number, 100)
+    put_return = town.returns.put_return
+
+    def too_late(*arguments: Any) -> Any:
+        now_ms = town.clock.now_ms()
+        assert town.book.credit(payment, paid, now_ms, may_be_closed=True)
+        return put_return(*arguments)
+
+    with patch.object(town.returns, "put_return", too_late):
+        note_refund(WECHAT, refund_no, ports=town.payments)
+
+    assert town.balance_fen() == 0
+    assert town.paid(payment).reversed_fen == 100
+    assert town.differences() == []
 
 
 def _order_of(user_id: str, fen: int) -> SendOrder:

@@ -80,6 +80,8 @@ class Transaction:
     merchant: Merchant
     payer_hash: str | None
     paid_at_ms: int
+    is_refunded: bool = False
+    """Whether the gateway has begun to give it back, wholly or in part."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -318,7 +318,8 @@ def _of_payment(payment: Payment, _: Packet | None) -> Iterator[LocalLine]:
 
 
 def _of_refund(refund: PaymentRefund, _: Packet | None) -> Iterator[LocalLine]:
-    yield "reversed vs refunds", refund.amount_fen, 0
+    yield "reversed vs refunds", refund.reversed_fen, 0
+    yield "returned vs transactions", refund.returned_fen, 0
 
 
 def _of_return(returned: PaymentReturn, _: Packet | None) -> Iterator[LocalLine]:

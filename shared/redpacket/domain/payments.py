@@ -108,24 +108,32 @@ class Payment:
 
 
 class ReturnReason(StrEnum):
-    """Reasons not to credit money: a second transaction of one number, LATE, or not as ordered."""
+    """Reasons not to credit money: a second transaction, LATE, REFUNDED, or not as ordered."""
 
     SECOND = "second"
     LATE = "late"
+    REFUNDED = "refunded"
     MISMATCHED = "mismatched"
 
 
 class ReturnStatus(StrEnum):
-    """Where such money is; LISTED waits for a person, since it may not be ours to give back."""
+    """Where such money is; LISTED waits for a person, since it may not be ours to give back.
+
+    REFUNDED was given back whole at the gateway, by somebody else.
+    """
 
     DUE = "due"
     DONE = "done"
     LISTED = "listed"
+    REFUNDED = "refunded"
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentReturn:
-    """A transaction that is given back to its payer and never was in any account."""
+    """A transaction that is given back to its payer and never was in any account.
+
+    *refunded_fen* was given back at the gateway, by somebody else.
+    """
 
     number: str
     transaction_id: str
@@ -134,6 +142,12 @@ class PaymentReturn:
     channel: Channel
     noted_at_ms: int
     status: ReturnStatus = ReturnStatus.DUE
+    refunded_fen: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its payer has got all of it back."""
+        return self.status in {ReturnStatus.DONE, ReturnStatus.REFUNDED}
 
     @property
     def refund_no(self) -> str:
@@ -150,9 +164,10 @@ class PaymentReturn:
 
 @dataclass(frozen=True, slots=True)
 class PaymentRefund:
-    """A refund of a credited payment that somebody made outside.
+    """A refund that somebody made outside.
 
-    The user's account pays what it can; the rest is a debt.
+    The user's account pays what it can of a credited payment; the rest is a debt. *returned_fen*
+    is of a transaction that is in no account.
     """
 
     number: str
@@ -161,11 +176,17 @@ class PaymentRefund:
     wallet_fen: int
     owed_fen: int
     noted_at_ms: int
+    returned_fen: int = 0
+
+    @property
+    def reversed_fen(self) -> int:
+        """What left the ledger by it."""
+        return self.wallet_fen + self.owed_fen
 
     @property
     def amount_fen(self) -> int:
         """What the payer got back."""
-        return self.wallet_fen + self.owed_fen
+        return self.reversed_fen + self.returned_fen
 
 
 def refund_no_of(number: str, transaction_id: str) -> str:

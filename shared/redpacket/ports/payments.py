@@ -111,6 +111,15 @@ class ReturnBook(Protocol):
         changed; the caller must then read again.
         """
 
+    def note_outside(
+        self, returned: PaymentReturn, refund: PaymentRefund, found: RefundFound
+    ) -> bool:
+        """Note a refund that was made outside of a transaction that is in no account.
+
+        Once for its number. The rest waits for a person. False, without effect, where it was noted
+        or the return has changed: then look again.
+        """
+
     def collect(self, user_id: str, fen: int, at_ms: int, name: str) -> bool:
         """Collect a debt from a user's account; return False if debt or balance is too small."""
 

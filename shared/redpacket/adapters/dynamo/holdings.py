@@ -12,7 +12,7 @@ from redpacket.adapters.dynamo.payment_items import payment_of, return_of, withd
 from redpacket.adapters.dynamo.payment_reads import get_all
 from redpacket.domain.ledger import receivable_account, user_account
 from redpacket.domain.packet import Packet
-from redpacket.domain.payments import Payment, ReturnStatus
+from redpacket.domain.payments import Payment
 from redpacket.ports.erasure import OutsideRows, Standing
 from redpacket.ports.runtime import InParallel
 
@@ -99,7 +99,7 @@ class DynamoHoldings:
         returns = [
             return_of(row) for row in rows if row["sk"].startswith(payment_keys.RETURN_PREFIX)
         ]
-        return payment, sum(one.status is not ReturnStatus.DONE for one in returns)
+        return payment, sum(not one.is_over for one in returns)
 
     def _partition(self, table: str, pk: str, prefix: str = "") -> Iterator[dict[str, Any]]:
         where = "pk = :pk AND begins_with(sk, :prefix)" if prefix else "pk = :pk"

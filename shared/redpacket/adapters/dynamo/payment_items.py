@@ -91,6 +91,7 @@ def return_row(returned: PaymentReturn) -> dict[str, Value]:
         "channel": returned.channel,
         "noted_at_ms": returned.noted_at_ms,
         "return_status": returned.status,
+        "refunded_fen": returned.refunded_fen,
     }
     if returned.status is ReturnStatus.DUE:
         row["work_pk"] = work_list("return", returned.channel, returned.number)
@@ -119,6 +120,7 @@ def return_of(row: dict[str, Any]) -> PaymentReturn:
         channel=Channel(row["channel"]),
         noted_at_ms=row["noted_at_ms"],
         status=ReturnStatus(row["return_status"]),
+        refunded_fen=row.get("refunded_fen", 0),
     )
 
 
@@ -131,6 +133,8 @@ def refund_row(refund: PaymentRefund) -> dict[str, Value]:
         "owed_fen": refund.owed_fen,
         "noted_at_ms": refund.noted_at_ms,
     }
+    if refund.returned_fen:
+        row["returned_fen"] = refund.returned_fen
     if refund.owed_fen:
         name = f"{refund.number}#{refund.refund_no}"
         row["list_pk"] = payment_keys.DEBTS
@@ -147,6 +151,7 @@ def refund_of(row: dict[str, Any]) -> PaymentRefund:
         wallet_fen=row["wallet_fen"],
         owed_fen=row["owed_fen"],
         noted_at_ms=row["noted_at_ms"],
+        returned_fen=row.get("returned_fen", 0),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from redpacket.adapters.dynamo import payment_keys
 from redpacket.adapters.dynamo.books import entry_row
-from redpacket.adapters.dynamo.client import Dynamo, check, put, update, values
+from redpacket.adapters.dynamo.client import Dynamo, Value, check, put, update, values
 from redpacket.adapters.dynamo.payment_items import (
     line_back,
     line_in,
@@ -44,6 +44,7 @@ IS_NOT_CREDITED_BY_IT = (
     " OR attribute_exists(pk) AND transaction_id <> :transaction_id"
 )
 IS_DUE_BACK = "return_status = :due"
+IS_REFUNDED_AS_SEEN = "return_status = :seen AND refunded_fen = :seen_fen"
 IS_REVERSED_AS_SEEN = "attribute_exists(transaction_id) AND reversed_fen = :seen_fen"
 
 
@@ -140,6 +141,37 @@ class DynamoReturns:
             )
         )
 
+    def note_outside(
+        self, returned: PaymentReturn, refund: PaymentRefund, found: RefundFound
+    ) -> bool:
+        fen = returned.refunded_fen + refund.returned_fen
+        is_whole = fen >= returned.amount_fen
+        kept: dict[str, Value] = {} if is_whole else listed_as(returned)
+        noted = update(
+            self._payments,
+            payment_keys.payment_return(returned.number, returned.transaction_id),
+            "SET refunded_fen = :fen, return_status = :status"
+            + ("" if is_whole else ", list_pk = :list_pk, list_sk = :list_sk")
+            + " REMOVE work_pk, work_at_ms"
+            + (", list_pk, list_sk" if is_whole else ""),
+            condition=IS_REFUNDED_AS_SEEN,
+            **kept,
+            fen=fen,
+            status=ReturnStatus.REFUNDED if is_whole else ReturnStatus.LISTED,
+            seen=returned.status,
+            seen_fen=returned.refunded_fen,
+        )
+        added = update(
+            self._payments,
+            payment_keys.payment(returned.number),
+            "ADD returned_fen :fen",
+            fen=refund.returned_fen,
+        )
+        line = put(self._payments, line_row(returned.channel, line_back(found)))
+        return self._dynamo.try_transact(
+            [put(self._payments, refund_row(refund)), noted, added, line]
+        )
+
     def list_refunds(self, number: str) -> list[PaymentRefund]:
         return [refund_of(row) for row in self._beside(number, payment_keys.REFUND_PREFIX)]
 
@@ -150,7 +182,7 @@ class DynamoReturns:
             "SET reversed_fen = :fen",
             condition=IS_REVERSED_AS_SEEN,
             seen_fen=payment.reversed_fen,
-            fen=payment.reversed_fen + refund.amount_fen,
+            fen=payment.reversed_fen + refund.reversed_fen,
         )
         noted = put(self._payments, refund_row(refund))
         line = put(self._payments, line_row(payment.channel, line_back(found)))

@@ -124,6 +124,8 @@ class HostIn:
             merchant=self.merchant,
             payer_hash=self._accounts.hash_of(user) if isinstance(user, str) else None,
             paid_at_ms=_whole(told, "paid_at_ms"),
+            # Wallets of before this field do not tell it.
+            is_refunded="refunded_fen" in told and _whole(told, "refunded_fen") > 0,
         )
 
 

@@ -44,7 +44,7 @@ _TAKES_NOTHING = frozenset(
 )
 _ORDER_STATES = {
     "SUCCESS": OrderState.PAID,
-    # Paid and then refunded: the transaction still exists.
+    # Paid and then refunded, in whole or in part: see `Transaction.is_refunded`.
     "REFUND": OrderState.PAID,
     "NOTPAY": OrderState.UNPAID,
     "USERPAYING": OrderState.UNPAID,
@@ -220,6 +220,7 @@ class WeChatIn:
             merchant=Merchant(_text(answer, "appid"), _text(answer, "mchid")),
             payer_hash=self._accounts.hash_of(openid) if isinstance(openid, str) else None,
             paid_at_ms=_ms(answer, "success_time"),
+            is_refunded=answer.body.get("trade_state") == "REFUND",
         )
 
     @staticmethod

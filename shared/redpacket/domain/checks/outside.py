@@ -70,7 +70,8 @@ def check_payments(facts: OutsideFacts) -> list[Difference]:
     reversed_fen: dict[str, int] = defaultdict(int)
     returned_fen: dict[str, int] = defaultdict(int)
     for refund in facts.refunds:
-        reversed_fen[refund.number] += refund.amount_fen
+        reversed_fen[refund.number] += refund.reversed_fen
+        returned_fen[refund.number] += refund.returned_fen
     for one in facts.returns:
         if one.status is ReturnStatus.DONE:
             returned_fen[one.number] += one.amount_fen

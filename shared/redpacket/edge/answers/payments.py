@@ -137,7 +137,8 @@ class ListedReturn(TypedDict):
     reason: Annotated[
         ReturnReason,
         about(
-            "`mismatched`: not what was ordered. Another one: the gateway refused to give it back."
+            "`mismatched`: not what was ordered. `refunded`: a part was given back at the gateway "
+            "before the credit. Another one: the gateway refused to give it back."
         ),
     ]
     noted_at_ms: AtMs

@@ -52,8 +52,7 @@ def _take(payment: Payment, found: Transaction, ports: PaymentPorts) -> Payment:
             return payment
         reason = _reason_against(payment, found, ports)
         if reason:
-            _send_back(payment, found, reason, ports)
-            return payment
+            return _send_back(payment, found, reason, ports)
         now_ms = ports.clock.now_ms()
         may_be_closed = ports.when_late is WhenLate.CREDIT
         funding = _funding(payment, now_ms, ports)
@@ -76,6 +75,9 @@ def _reason_against(
         error = InvariantViolated(f"payment {payment.number} differs in {', '.join(wrong)}")
         ports.journal.failure("payment_mismatched", error, number=payment.number)
         return ReturnReason.MISMATCHED
+    if found.is_refunded:
+        # How much went back only its refunds say, and each may come late.
+        return ReturnReason.REFUNDED
     if payment.transaction_id:
         ports.journal.event("payment_paid_twice", number=payment.number)
         return ReturnReason.SECOND
@@ -85,21 +87,31 @@ def _reason_against(
 
 def _send_back(
     payment: Payment, found: Transaction, reason: ReturnReason, ports: PaymentPorts
-) -> None:
-    # A mismatched transaction may be another person's money: an operator decides.
-    is_listed = reason is ReturnReason.MISMATCHED
-    ports.returns.put_return(
-        PaymentReturn(
-            number=payment.number,
-            transaction_id=found.transaction_id,
-            amount_fen=found.amount_fen,
-            reason=reason,
-            channel=payment.channel,
-            noted_at_ms=ports.clock.now_ms(),
-            status=ReturnStatus.LISTED if is_listed else ReturnStatus.DUE,
-        ),
-        found,
+) -> Payment:
+    # A mismatched transaction may be another person's money, and of a refunded one only a part may
+    # be left: an operator decides.
+    is_listed = reason in {ReturnReason.MISMATCHED, ReturnReason.REFUNDED}
+    returned = PaymentReturn(
+        number=payment.number,
+        transaction_id=found.transaction_id,
+        amount_fen=found.amount_fen,
+        reason=reason,
+        channel=payment.channel,
+        noted_at_ms=ports.clock.now_ms(),
+        status=ReturnStatus.LISTED if is_listed else ReturnStatus.DUE,
     )
+    try:
+        is_new = ports.returns.put_return(returned, found) is returned
+    except InvariantViolated:
+        # A look from before the refund may have credited it since; then its refund reverses it.
+        payment = _get(payment.number, ports)
+        if reason is not ReturnReason.REFUNDED or payment.transaction_id != found.transaction_id:
+            raise
+        return payment
+    if is_new and reason is ReturnReason.REFUNDED:
+        error = InvariantViolated(f"payment {payment.number} was refunded before it was credited")
+        ports.journal.failure("payment_mismatched", error, number=payment.number)
+    return payment
 
 
 def _funding(payment: Payment, now_ms: int, ports: PaymentPorts) -> tuple[Packet, Transfer] | None:

@@ -1,7 +1,8 @@
 """Return of uncredited transactions, and reversal of refunds made at the gateway.
 
 A return's number derives from its transaction, so repeats are one refund. A refund made at the
-gateway is taken from the user's balance, never below zero; the rest is the user's debt.
+gateway is taken from the user's balance, never below zero; the rest is the user's debt. A refund
+made before the credit is noted with the transaction, which is then not credited.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from redpacket.domain.errors import InvariantViolated, Unavailable
 from redpacket.domain.gateway import Channel, RefundFound, RefundState
 from redpacket.domain.ledger import receivable_account, user_account
 from redpacket.domain.payments import Payment, PaymentRefund, PaymentReturn, ReturnStatus
+from redpacket.flows.payments.confirm_payment import confirm_payment
 from redpacket.flows.payments.payment_ports import PaymentPorts
 
 RETURN_PAUSE_MS = 60_000
@@ -43,6 +45,9 @@ def note_refund(channel: Channel, refund_no: str, *, ports: PaymentPorts) -> Non
         if returns[refund_no].status is ReturnStatus.DUE:
             _end(returns[refund_no], found, ports)
         return
+    if payment.transaction_id != found.transaction_id:
+        # It may not have been looked at yet: now it is listed, not credited.
+        payment = confirm_payment(payment.number, found.transaction_id, ports=ports)
     _reverse(payment, found, ports)
 
 
@@ -86,6 +91,11 @@ def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
             one.refund_no == found.refund_no for one in ports.returns.list_refunds(payment.number)
         ):
             return
+        returned = ports.returns.find_return(payment.number, found.transaction_id)
+        if returned:
+            if _note_outside(payment, returned, found, ports):
+                return
+            continue
         left_fen = payment.amount_fen - payment.reversed_fen
         is_credited = payment.transaction_id == found.transaction_id != ""
         if not is_credited or not 0 < found.amount_fen <= left_fen:
@@ -107,3 +117,28 @@ def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
             return
         payment = ports.book.find(payment.number) or payment
     raise Unavailable("the account moves all the time")
+
+
+def _note_outside(
+    payment: Payment, returned: PaymentReturn, found: RefundFound, ports: PaymentPorts
+) -> bool:
+    left_fen = 0 if returned.is_over else returned.amount_fen - returned.refunded_fen
+    if not 0 < found.amount_fen <= left_fen:
+        raise InvariantViolated(
+            f"refund {found.refund_no} is more than is left of {found.transaction_id}"
+        )
+    refund = PaymentRefund(
+        number=payment.number,
+        refund_no=found.refund_no,
+        user_id=payment.user_id,
+        wallet_fen=0,
+        owed_fen=0,
+        noted_at_ms=ports.clock.now_ms(),
+        returned_fen=found.amount_fen,
+    )
+    is_noted = ports.returns.note_outside(returned, refund, found)
+    if is_noted and returned.status is ReturnStatus.DUE and found.amount_fen < left_fen:
+        # A refund of ours is of the whole, and can't succeed any more.
+        error = InvariantViolated(f"{found.transaction_id} was refunded in part at the gateway")
+        ports.journal.failure("refund_by_gateway_failed", error, number=payment.number)
+    return is_noted
