@@ -93,6 +93,15 @@ def test_a_page_looks_at_few_empty_partitions_and_the_next_one_goes_on_there(boo
     assert books.pages.list_final(packet_id, -6, 50) == ([claim], -8)
 
 
+def test_a_page_ends_with_the_partition_that_filled_a_row(books: Books) -> None:
+    packet_id = a_packet_id(parts=2)
+    books.pages.put_final(packet_id, _fates(packet_id, [*range(1, 1 + 16 * 60, 16), 2]))
+
+    page, after_no = books.pages.list_final(packet_id, 0, 100)
+
+    assert (len(page), after_no) == (60, -1)
+
+
 def test_final_pages_are_written_once(books: Books) -> None:
     packet_id = a_packet_id()
     shares = _fates(packet_id, range(1, 61))

@@ -185,6 +185,21 @@ def test_a_binding_meets_a_consent_that_is_asked_for_at_once(rows: Rows, user: s
     assert rows.payees.find(user, WECHAT) == Payee(second, rebound_at_ms=NOW_MS + 5)
 
 
+def test_a_binding_meets_a_consent_that_takes_the_place_of_another(rows: Rows, user: str) -> None:
+    rows.payees.bind(user, WECHAT, an_account(), NOW_MS)
+    old, new = rows.asked(user), []
+
+    def replace_consent() -> None:
+        rows.consents.close(old, NOW_MS)
+        new.append(rows.asked(user))
+
+    rows.interposed(replace_consent).bind(user, WECHAT, an_account(), NOW_MS + 5)
+
+    found = rows.consents.find(new[0].number)
+    assert found
+    assert found.status is AuthorizationStatus.CLOSING
+
+
 def test_an_account_row_of_somebody_else_stops_a_rebinding(rows: Rows, user: str) -> None:
     rows.payees.bind(user, WECHAT, own := an_account(), NOW_MS)
     forged = {**payment_keys.outside_account(WECHAT, own.name_hash), "user_id": "forger"}

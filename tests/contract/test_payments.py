@@ -411,6 +411,9 @@ def test_a_lease_is_one_workers(town: PaymentSystem, held: Withdrawal) -> None:
 def test_what_is_stopped_is_not_leased_or_called(town: PaymentSystem, held: Withdrawal) -> None:
     seen, now_ms = town.find(held), town.clock.now_ms()
 
+    older = replace(seen, lease_until_ms=seen.lease_until_ms - 1)
+    assert town.withdrawals.stop(older, Stop.CANCELLED, "asked", now_ms) is None
+
     stopped = town.withdrawals.stop(seen, Stop.CANCELLED, "asked", now_ms)
 
     assert stopped

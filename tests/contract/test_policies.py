@@ -313,6 +313,8 @@ class Doors:
         return answer
 
     def call(self, door: str, event: dict[str, Any]) -> Any:
+        if self.recorder.function != _function_of(door):
+            _forget()  # no function has what another one keeps in memory
         self.recorder.function = _function_of(door)
         return _handler(door)(event, _Context())
 
@@ -737,6 +739,28 @@ def test_what_is_not_granted_is_noticed() -> None:
     assert not _may("GrabFunction", "dynamodb:PutItem", shares, *claim)
     assert not _may("GrabFunction", update, STACK.arn("PacketsTable"), *claim)
     assert not _may("GrabFunction", "dynamodb:GetItem", STACK.arn("AccountsTable"), *claim)
+
+
+def test_whom_a_queue_calls_may_take_its_messages_off() -> None:
+    for source in STACK.of_type("AWS::Lambda::EventSourceMapping").values():
+        queue = source["EventSourceArn"]
+        if ":sqs:" not in queue:
+            continue
+        alias = source["FunctionName"].rpartition(":")[2].removeprefix(STACK.physical(""))
+        function = alias.removesuffix("Aliaslive")
+        for action in ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes"):
+            asked = Asked(function, f"sqs:{action}", queue)
+            assert any(allows(one, asked) for one in _statements(STACK, function)), str(asked)
+
+
+def test_an_operators_verdict_makes_nobody_a_member() -> None:
+    def may(attribute: str) -> bool:
+        named = frozenset({"pk", "sk", attribute})
+        audience = STACK.arn("AudienceTable")
+        asked = Asked("AdminFunction", "dynamodb:UpdateItem", audience, named)
+        return any(allows(one, asked) for one in _statements(STACK, asked.function))
+
+    assert [may("denied_until_ms"), may("users")] == [True, False]
 
 
 def test_a_role_may_add_to_the_journal_and_change_nothing_there() -> None:

@@ -29,7 +29,7 @@ from tests.mutants.generate import TEMPLATE, Mutant, list_mutants, read
 EQUIVALENT = Path(__file__).parent / "equivalent.toml"
 SURVIVING_MAX = 0.05
 FIRST_FILES, FIRST_OF_FILE = 6, 10
-"""How many tests run at first: most mutants are caught there."""
+"""Tests that run first, of the files with most of them: they catch most mutants."""
 SECONDS_MAX = 20
 """The processor's time of a mutant's tests, the slowest left out: a survivor takes all of it."""
 RECORD_S, SPARE_S, SLOWER = 3600, 30, 10
@@ -55,7 +55,7 @@ class Covered:
                 self.tests[path, int(line)] += [names[number] for number in numbers]
 
     def tests_of(self, mutant: Mutant) -> list[str]:
-        """Return the tests of a mutant, the fastest first."""
+        """Return the tests of a mutant: a few of each file, then the others, the fastest first."""
         if mutant.path == TEMPLATE:
             chosen = {test for test in self.seconds if test.startswith(OF_TEMPLATE)}
         elif mutant.function == "(module)":
@@ -65,11 +65,14 @@ class Covered:
             for line in range(mutant.lines.start, mutant.lines.start - 9, -1):
                 # A line of a statement is counted where the statement begins.
                 chosen = chosen or set(self.tests[mutant.path, line])
-        total, tests = 0.0, []
+        total, by_file = 0.0, defaultdict[str, list[str]](list)
         for test in sorted(chosen, key=lambda test: self.seconds[test]):
             total += self.seconds[test]
-            tests += [test] if total < SECONDS_MAX else []
-        return tests
+            if total < SECONDS_MAX:
+                by_file[test.partition("::")[0]].append(test)
+        files = sorted(by_file.values(), key=len, reverse=True)
+        first = [test for file in files[:FIRST_FILES] for test in file[:FIRST_OF_FILE]]
+        return list(dict.fromkeys([*first, *(test for file in files for test in file)]))
 
     def _naming(self, mutant: Mutant) -> set[str]:
         """Return the tests of the lines that name a constant: it decides there."""
@@ -120,29 +123,16 @@ def run_mutants(
 ) -> dict[str, str | None]:
     """Return by each mutant's name the test that catches it, or TOO_SLOW."""
     told: dict[str, str | None] = {mutant.name: None for mutant in mutants}
-    for is_first in (True, False):
-        jobs: dict[str, Job] = {}
-        for mutant in mutants:
-            chosen = covered.tests_of(mutant) if told[mutant.name] is None else []
-            first = _first_of(chosen)
-            chosen = [test for test in chosen if (test in first) == is_first]
+    jobs: dict[str, Job] = {}
+    for mutant in mutants:
+        if chosen := covered.tests_of(mutant):
             limit_s = SPARE_S + SLOWER * sum(covered.seconds[test] for test in chosen)
-            if chosen:
-                jobs[mutant.name] = partial(tests.first_failure, chosen, mutant), limit_s
-        for done, (number, found) in enumerate(run_all(list(jobs.values()), processes), 1):
-            name = list(jobs)[number]
-            (told[name],) = found or [TOO_SLOW]
-            _tell(f"{done} of {len(jobs)}: {told[name]} <- {name}")
+            jobs[mutant.name] = partial(tests.first_failure, chosen, mutant), limit_s
+    for done, (number, found) in enumerate(run_all(list(jobs.values()), processes), 1):
+        name = list(jobs)[number]
+        (told[name],) = found or [TOO_SLOW]
+        _tell(f"{done} of {len(jobs)}: {told[name]} <- {name}")
     return told
-
-
-def _first_of(tests: list[str]) -> set[str]:
-    """Return the fastest tests of the files that have most of them."""
-    by_file = defaultdict(list)
-    for test in tests:
-        by_file[test.partition("::")[0]].append(test)
-    most = sorted(by_file.values(), key=len, reverse=True)[:FIRST_FILES]
-    return {test for found in most for test in found[:FIRST_OF_FILE]}
 
 
 def main() -> int:

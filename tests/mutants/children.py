@@ -191,9 +191,11 @@ def _put_in_place(mutant: Mutant) -> bool:
         and each.__code__.co_filename == path
         and each.__code__.co_qualname == outer
     ]
+    if all(function.__code__ == codes[outer] for function in functions):
+        return False  # a default's value, which is kept elsewhere
     for function in functions:
         function.__code__ = codes[outer]
-    return bool(functions)
+    return True
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

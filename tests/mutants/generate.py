@@ -182,6 +182,8 @@ def _decides_nothing(node: cst.CSTNode) -> bool:
         return bool(node.keyword and node.keyword.value in _FLAGS)
     if isinstance(node, cst.Call):
         return bool(_LOG.search(_code(node.func)))
+    if isinstance(node, cst.Lambda):
+        return _code(node.body) == "None"
     skipped = cst.Annotation | cst.Assert | cst.BaseString | cst.Decorator | cst.ImportFrom
     return isinstance(node, skipped | cst.Import | cst.Raise)
 

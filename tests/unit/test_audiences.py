@@ -284,6 +284,15 @@ def test_a_preheat_loads_the_list(system: InMemorySystem, campaign: Campaign) ->
     assert set().union(*system.audiences.lists.values()) == {"ann", "bob"}
 
 
+def test_a_preheat_without_time_loads_no_list(system: InMemorySystem, campaign: Campaign) -> None:
+    _edit(system, campaign, add=["ann"], mode=ALLOW)
+    system.audiences.lists.clear()
+
+    system.process().preheat_campaign(campaign.campaign_id, None, 0)
+
+    assert system.audiences.lists == {}
+
+
 # ---- claims of the token
 
 

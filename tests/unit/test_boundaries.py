@@ -10,14 +10,27 @@ from typing import Any
 import pytest
 
 from redpacket.domain import approvals, errors, gateway
-from redpacket.domain.campaign import AudienceMode, meets
+from redpacket.domain.campaign import AudienceMode, DrawRules, meets
 from redpacket.domain.checks.outside import check_late_end, check_outside
+from redpacket.domain.claim import Fate, ShareRef
 from redpacket.domain.clocks import CLOCKS_DIFFER_MS
-from redpacket.domain.lottery import check_is_giving, is_giving
+from redpacket.domain.ledger import TransferKind, refund_id, user_account
+from redpacket.domain.lottery import (
+    DrawStatus,
+    Player,
+    PrizeKind,
+    check_is_giving,
+    is_giving,
+)
 from redpacket.domain.merkle import EMPTY_ROOT, is_consistent, leaf_hash
 from redpacket.domain.packet import Person
 from redpacket.domain.passphrase import is_alike
-from redpacket.domain.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnStatus
+from redpacket.domain.payments import (
+    PAYMENT_LIFE_MS,
+    PaymentReturn,
+    PaymentStatus,
+    ReturnStatus,
+)
 from redpacket.domain.webhooks import FAILURES_MAX
 from redpacket.domain.withdrawals import (
     FUNCTION_MS,
@@ -29,18 +42,24 @@ from redpacket.domain.withdrawals import (
     judge,
 )
 from redpacket.flows.approvals.decide_approval import DecidePorts, approve
+from redpacket.flows.campaigns.judge_answer import _check_refusal
 from redpacket.flows.campaigns.refuse_draw import check_audience
 from redpacket.flows.packets.cached_campaigns import CachedCampaigns
+from redpacket.flows.packets.expire_packets import LATE_MS, _place
 from redpacket.flows.packets.load_packet import CacheLoads, PartToLoad
 from redpacket.flows.packets.read_records import read_record
-from redpacket.flows.payments.confirm_payment import _funding
+from redpacket.flows.payments.confirm_payment import _funding, confirm_payment
 from redpacket.flows.payments.pace import NightWindow
-from redpacket.flows.payments.return_payment import note_refund
+from redpacket.flows.payments.return_payment import note_refund, return_payment
 from redpacket.flows.payments.start_payment import find_payment
+from redpacket.flows.payments.transfer import look_at_transfer
 from redpacket.flows.payments.withdraw import withdraw_above
+from redpacket.flows.reconciliation.confirm_rows import Confirmation, _is_asked_for, _ref_of, _wins
+from redpacket.flows.reconciliation.line_sums import bucket_of
 from redpacket.flows.reconciliation.run_state import next_state
 from redpacket.ports.accounts import Request
-from testing.builders import NOW_MS, a_campaign
+from redpacket.ports.reconciliation import Table
+from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, a_prize
 from testing.event_system import FAILED, OK, EventSystem
 from testing.fakes.gateway import CALL_MS_MAX, SETTLING_MS, FakePaymentsIn, an_account
 from testing.in_memory_system import InMemorySystem, a_person, an_operator
@@ -292,6 +311,69 @@ def test_a_payment_of_another_amount_opens_no_packet(town: PaymentSystem) -> Non
         _funding(replace(payment, amount_fen=payment.amount_fen - 1), NOW_MS, town.payments)
 
 
+def test_what_was_given_back_is_not_given_back_again(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 100)
+    town.pay_again(payment)
+    (due,) = town.returns.list_returns(payment.number)
+    number = payment.number
+
+    assert return_payment(number, due.transaction_id, ports=town.payments)
+    town.gateway.is_away = True  # and is asked nothing
+    assert return_payment(number, due.transaction_id, ports=town.payments)
+    assert not return_payment(number, "unknown", ports=town.payments)
+
+
+def test_no_transaction_is_asked_for_that_nobody_named(
+    town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payment = town.start()
+    asked: list[str] = []
+    monkeypatch.setattr(town.gates_in[WECHAT], "query_transaction", asked.append)
+
+    confirm_payment(payment.number, ports=town.payments)
+
+    assert asked == []
+
+
+def test_a_sweep_leaves_alone_what_may_still_be_paid_for(town: PaymentSystem) -> None:
+    town.send_unpaid()
+
+    assert town.sweep_after(PAYMENT_LIFE_MS - 1).done_count == 0
+    assert town.sweep_after(1).done_count == 1
+
+
+def test_a_transfer_is_looked_at_from_the_end_of_its_lease(town: PaymentSystem) -> None:
+    withdrawal = town.called(100, is_away=True)
+    town.clock.at_ms = town.find(withdrawal).lease_until_ms
+
+    look_at_transfer(withdrawal.withdrawal_id, ports=town.transfers)
+
+    waiting = town.transfers.book.list_to_look(WECHAT, town.clock.now_ms(), 9)
+    assert waiting == []
+
+
+def test_a_transaction_that_became_nothing_is_told_apart_from_one_that_became_both(
+    town: PaymentSystem,
+) -> None:
+    payment = town.pay_in("user", 100)
+    town.pay_again(payment)
+    facts = town.system.ledger_state().outside
+    (returned,) = facts.returns
+    (credited,) = facts.payments
+    both = replace(returned, transaction_id=credited.transaction_id)
+    paid = (credited.transaction_id or "", returned.transaction_id)
+    kind = gateway.BillKind.PAYMENT
+    lines = [gateway.BillLine(kind, payment.number, one, 100, NOW_MS) for one in paid]
+
+    def told(returns: list[PaymentReturn]) -> set[str]:
+        found = check_outside(replace(facts, returns=returns), lines)
+        return {str(one.actual) for one in found if one.subject.endswith(payment.number)}
+
+    assert told([returned]) == set()
+    assert told([]) == {"neither"}
+    assert "both" in told([returned, both])
+
+
 # ---- operators
 
 
@@ -350,6 +432,43 @@ def test_a_page_that_ends_with_the_last_claim_names_no_next_one(system: InMemory
         ).next_no
 
     assert [next_no(limit) for limit in (1, 2, 3)] == [1, None, None]
+
+
+def test_only_a_claim_with_a_taker_is_recorded(system: InMemorySystem) -> None:
+    packet = system.send(count=2)
+    claim = a_claim(packet, 1, "ann")
+
+    for wrong in (replace(claim, taker=None), replace(claim, fate=Fate.REFUNDED)):
+        with pytest.raises(ValueError, match="taker"):
+            system.process().claims.record_claim(wrong)
+
+
+def test_only_a_refusal_for_attempts_is_doubted() -> None:
+    table: Any = SimpleNamespace(campaign=a_campaign(rules=DrawRules(attempts_per_user_per_day=9)))
+    tried: Any = SimpleNamespace(ask=None, attempt=SimpleNamespace(player=Player()))
+    nothing: Any = SimpleNamespace()
+
+    with pytest.raises(errors.CampaignPaused):
+        _check_refusal(tried, DrawStatus.CAMPAIGN_PAUSED, table, nothing)
+
+
+def test_a_cash_unit_is_won_by_its_own_draw() -> None:
+    prize = a_prize("gala", kind=PrizeKind.PACKET, packets=(("packet", 3),))
+    draw: Any = SimpleNamespace(prize=prize, unit_no=2)
+    goods: Any = SimpleNamespace(prize=replace(prize, kind=PrizeKind.GOODS), unit_no=2)
+
+    assert [_wins(draw, ShareRef("packet", number)) for number in (1, 2)] == [False, True]
+    assert not _wins(goods, ShareRef("packet", 2))
+
+
+def test_a_packet_is_late_to_the_millisecond() -> None:
+    packet = a_packet()
+    late_ms = packet.expires_at_ms + LATE_MS
+
+    assert [_place([packet], at_ms) for at_ms in (late_ms - 1, late_ms)] == [
+        (True, packet.terms.count),
+        (False, packet.terms.count),
+    ]
 
 
 def test_the_cache_learns_which_share_an_owner_has(system: InMemorySystem) -> None:
@@ -462,6 +581,49 @@ def test_a_run_whose_clock_went_back_compares_no_less_than_the_one_before() -> N
     assert before.progress.until_ms == NOW_MS - 1_000
     assert next_state(before, NOW_MS - 500, 1_000, "key").progress.until_ms == NOW_MS - 1_000
     assert next_state(before, NOW_MS + 500, 1_000, "key").progress.until_ms == NOW_MS - 500
+
+
+def test_a_second_pass_adds_up_what_is_suspected_and_older_than_its_run() -> None:
+    state = next_state(None, NOW_MS, 1_000, "00" * 8)
+    until_ms, bucket = state.progress.until_ms, bucket_of("packet:one")
+    state.progress.suspects = [bucket]
+    nothing: Any = SimpleNamespace(
+        tables=None, packets=None, known=None, clock=None, log_book=None, commitments=None
+    )
+    again = Confirmation(state, nothing)
+
+    again.add(Table.ACCOUNTS, (until_ms, "packet:one", "too new", 1))
+    again.add(Table.ACCOUNTS, (until_ms - 1, "packet:other", "not suspected", 1))
+    assert (state.balance.unequal_to_zero(), state.progress.named) == (set(), {})
+    for name in ("old", "as old"):
+        again.add(Table.ACCOUNTS, (until_ms - 1, "packet:one", name, 1))
+
+    assert state.balance.unequal_to_zero() == {bucket}
+    assert state.history.unequal_to_zero() == set()
+    assert state.progress.named == {str(bucket): ["packet:one"]}
+
+
+def test_the_first_share_of_a_chunk_explains_its_refund(system: InMemorySystem) -> None:
+    packet = system.send(count=3)
+    system.end()
+    facts = system.ledger_state()
+    by_kind = {entry.kind: entry for entry in facts.entries}
+    sent, refund = by_kind[TransferKind.SEND], by_kind[TransferKind.REFUND]
+    first, second, _ = facts.shares
+
+    assert (_ref_of(refund), _ref_of(sent)) == (first.ref, None)
+    assert _is_asked_for(sent, packet, None)
+    assert _is_asked_for(refund, packet, first)
+    shares = (None, second, replace(first, fate=Fate.CLAIMED))
+    assert not any(_is_asked_for(refund, packet, share) for share in shares)
+    forgeries: list[dict[str, Any]] = [
+        {"kind": TransferKind.DEPOSIT},
+        {"transfer_id": refund_id(packet.packet_id, 2)},
+        {"account": user_account("thief")},
+        {"at_ms": refund.at_ms + 1},
+    ]
+    for forged in forgeries:
+        assert not _is_asked_for(replace(refund, **forged), packet, first)
 
 
 # ---- events

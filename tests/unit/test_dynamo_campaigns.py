@@ -11,9 +11,10 @@ import pytest
 from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.draws import DynamoDraws
-from redpacket.domain.errors import Unavailable
+from redpacket.domain.beacon import BeaconChain, CampaignBeacon
+from redpacket.domain.errors import InvariantViolated, Unavailable
 from redpacket.domain.lottery import Prize
-from testing.builders import a_campaign, a_prize
+from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.fakes import FakeDynamo
 
 FAIR = a_campaign(campaign_id="fair")
@@ -90,3 +91,10 @@ def test_a_campaign_that_is_edited_all_the_time_is_not_written(
         draws.put_prize(a_prize("fair", "cup"), None)
 
     assert "cup" not in [prize.prize_id for prize in draws.list_prizes("fair")]
+
+
+def test_no_campaign_has_a_beacon_whose_rounds_nobody_fetches(campaigns: DynamoCampaigns) -> None:
+    beacon = CampaignBeacon(BeaconChain("chain", 0, 3), NOW_MS, "UTC")
+
+    with pytest.raises(InvariantViolated):
+        campaigns.create(a_campaign(beacon=beacon))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from redpacket.adapters.aws.errors import PASSING
 from redpacket.adapters.dynamo.client import (
     TRIES,
     ConflictPersists,
@@ -75,6 +76,14 @@ def test_a_transaction_that_meets_another_one_tries_again(code: str) -> None:
     assert len(pauses_s) == 2
     # Canceled, it is another one the next time.
     assert len(set(client.tokens)) == 3
+
+
+def test_a_transaction_that_is_canceled_for_all_reasons_at_once_tries_again() -> None:
+    client = _Contended([_canceled(["None", "ConditionalCheckFailed", *sorted(PASSING)])])
+
+    _dynamo(client).transact(ROWS)
+
+    assert client.transaction_count == 2
 
 
 def test_a_transaction_of_the_same_token_in_progress_is_tried_again() -> None:

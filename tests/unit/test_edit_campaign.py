@@ -11,6 +11,7 @@ from redpacket.domain.split import Split
 from redpacket.flows.campaigns.preheat_campaign import Preheated
 from testing.builders import NOW_MS, a_campaign
 from testing.fakes import Away
+from testing.fakes.tables import LateCopy
 from testing.in_memory_system import LIFE_MS, InMemorySystem, an_order
 from testing.office import Office
 
@@ -292,6 +293,14 @@ def test_a_preheat_that_runs_out_of_time_says_where_to_go_on(office: Desk) -> No
     assert second == Preheated(1, 1, ids[1])
     assert third == Preheated(1, 1, None)
     assert set(office.system.memory.caches) == set(ids)
+
+
+def test_a_preheat_finds_what_was_sent_a_moment_ago(office: Desk) -> None:
+    campaign = office.made()
+    office.system.dynamo.replicas = LateCopy(office.system.clock.now_ms, 60_000)
+    office.system.send("operator", campaign=campaign)
+
+    assert office.preheat(campaign) == Preheated(1, 1, None)
 
 
 def test_a_preheat_goes_on_within_a_packet_of_several_parts(office: Desk) -> None:

@@ -10,6 +10,7 @@ from redpacket.domain.errors import CampaignNotFound, InvalidRequest, VersionCon
 from redpacket.domain.lottery import UNITS_MAX, PrizeKind
 from redpacket.domain.operators import ActionKind, Change
 from redpacket.domain.winners import Winner, WinnerStatus
+from redpacket.flows.campaigns.list_winners import _from
 from testing.builders import a_campaign, a_prize
 from testing.in_memory_system import InMemorySystem, an_operator
 
@@ -56,6 +57,20 @@ def _decide(system: InMemorySystem, winner: Winner, status: WinnerStatus, note: 
         "gala", winner.prize_id, winner.unit_no, status, note, ANN
     )
     return decided
+
+
+def test_no_winner_is_listed_twice_where_a_page_has_few_of_a_status(
+    system: InMemorySystem,
+) -> None:
+    winner = _list(system)[1]
+    _decide(system, winner, WinnerStatus.HANDED_OVER)
+
+    page, _ = system.process().list_winners("gala", None, WinnerStatus.HANDED_OVER, None, 1)
+
+    assert [one.unit for one, _ in page] == [winner.unit]
+    winners = system.process().list_winners.keywords["winners"]
+    walked = list(_from("gala", ["cup", "pen"], ("", 0), 1, winners))
+    assert [one.unit for one in walked] == ["cup.1", "cup.2", "pen.1"]
 
 
 def test_winners_are_listed_by_prize_and_unit_with_the_time_of_their_draw(
