@@ -167,7 +167,7 @@ mutants: $(VENV)/app.ready ## change the code that decides about money; a test m
 	@PYTHONPATH=shared $(APP)/python -m tests.mutants --count $(or $(N),300) --seed $(or $(SEED),1) --processes $(PROCESSES) $(if $(ONLY),--only $(ONLY))
 
 fuzz: setup ## fuzz the deployed API from openapi.json: make fuzz N=10000 SEED=1
-	@PYTHONPATH=shared $(APP)/python -m tests.fuzz --cases $(or $(N),10000) --seed $(or $(SEED),1)
+	@PYTHONPATH=shared $(APP)/python -m testing.fuzz --cases $(or $(N),10000) --seed $(or $(SEED),1)
 
 ##@ Measure it
 .PHONY: bench cost
@@ -200,7 +200,7 @@ reference: $(VENV)/app.ready web/node_modules/.ready ## render openapi.json as a
 
 docs: $(VENV)/plots.ready $(VENV)/app.ready ## write the generated parts of docs/: parameters, and the pictures and figures of splits
 	@PYTHONPATH=shared $(APP)/python -m local.deployment_page
-	@PYTHONPATH=shared $(VENV)/plots/bin/python -m tests.gallery
+	@PYTHONPATH=shared $(VENV)/plots/bin/python -m bench.gallery
 
 lock: $(UV) ## compile the pinned requirements again
 	@for name in requirements passphrase payments beacon; do \

@@ -10,7 +10,7 @@ SEED = 1
 
 
 def test_every_answer_to_a_fuzzed_request_is_of_the_contract(stack: Stack) -> None:
-    from tests.fuzz import Fuzz  # seconds, and not for who only collects
+    from testing.fuzz import Fuzz  # seconds, and not for who only collects
 
     with Fuzz(stack, SEED) as fuzz:
         report = fuzz.run(CASES)
@@ -20,7 +20,7 @@ def test_every_answer_to_a_fuzzed_request_is_of_the_contract(stack: Stack) -> No
 
 
 def test_the_fuzz_notices_an_answer_that_is_not_of_the_contract(stack: Stack) -> None:
-    from tests.fuzz import Fuzz, the_contract
+    from testing.fuzz import Fuzz, the_contract
 
     contract = the_contract()
     del contract["paths"]["/me"]["get"]["responses"]["401"]

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from redpacket.domain.split import Split, Terms, amounts_fen
-from tests.fairness import PACKETS, SEED, SHUFFLED, SIZES, measure, packets_of
+from testing.fairness import PACKETS, SEED, SHUFFLED, SIZES, measure, packets_of
 
 
 @pytest.mark.parametrize("size", SIZES)

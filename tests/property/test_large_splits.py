@@ -10,7 +10,7 @@ import pytest
 from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.split import Split, Terms, amounts_fen
 from testing.builders import some_terms
-from tests.fairness import LUCKY
+from testing.fairness import LUCKY
 
 MILLION = 1_000_000
 

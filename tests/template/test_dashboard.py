@@ -25,8 +25,10 @@ SENT_BY_AWS = {
 }
 """As the services' own lists of metrics have them."""
 
-WANTED = ("claims", "refusals by code", "oldest", "refunds", "conservation", "conflicts")
-WANTED += ("webhooks", "payments")
+WANTED = (
+    *("claims", "refusals by code", "oldest", "refunds", "conservation", "conflicts"),
+    *("webhooks", "payments"),
+)
 
 
 def _widgets(stack: Stack) -> list[dict[str, Any]]:

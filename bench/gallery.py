@@ -14,7 +14,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from redpacket.domain.split import Split
-from tests.fairness import LUCKY, PACKETS, SIZES, Fairness, measure, packets_of
+from testing.fairness import LUCKY, PACKETS, SIZES, Fairness, measure, packets_of
 
 DOCS = Path(__file__).parents[1] / "docs"
 PICTURE = DOCS / "gallery.webp"

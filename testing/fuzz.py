@@ -4,7 +4,7 @@ Schemathesis makes the cases, sends each over HTTP, and compares every answer wi
 bounds of every field come first, by its coverage rules, then random cases for the rest of the
 number. The same seed makes the same cases; ids and times of a stack are new every time.
 
-    python -m tests.fuzz --cases 10000 --seed 1
+    python -m testing.fuzz --cases 10000 --seed 1
 """
 
 from __future__ import annotations
