@@ -265,6 +265,12 @@ def test_a_consent_is_looked_at_again_until_it_is_given(rows: Rows, asked: Autho
     assert _named(rows, asked) == (asked.number, asked.number)
 
 
+def test_no_consent_comes_to_be_by_being_looked_at(rows: Rows) -> None:
+    rows.consents.look_again("unknown", NOW_MS)
+
+    assert rows.consents.find("unknown") is None
+
+
 def test_a_confirmation_is_kept_while_it_is_needed(rows: Rows, asked: Authorization) -> None:
     rows.consents.keep_confirmation(asked, "package")
     kept = rows.consents.find(asked.number)
