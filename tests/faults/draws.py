@@ -18,7 +18,7 @@ from redpacket.flows.beacon.fetch_rounds import fetch_rounds
 from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
 from redpacket.flows.campaigns.load_campaign import load_campaign
 from testing.builders import NOW_MS, a_campaign, a_prize
-from tests.faults.faulty import Killed
+from testing.faulty import Killed
 from tests.faults.process import SKEW_MAX_MS, Process
 from tests.faults.refusals import BOUND_MS
 from tests.faults.schedule import Schedule, names

@@ -26,8 +26,8 @@ from redpacket.domain.switches import Switch
 from redpacket.flows.packets.load_packet import load_packet
 from redpacket.flows.packets.send_packet import SendOrder
 from testing.builders import NOW_MS, a_campaign
+from testing.faulty import Killed
 from testing.in_memory_system import LIFE_MS, an_order
-from tests.faults.faulty import Killed
 from tests.faults.process import SKEW_MAX_MS, Process
 from tests.faults.refusals import BOUND_MS, PASSES, Known, is_wrong, known
 from tests.faults.schedule import Schedule, names

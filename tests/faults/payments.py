@@ -31,8 +31,8 @@ from redpacket.domain.payments import (
 from redpacket.domain.withdrawals import FUNCTION_MS, Withdrawal
 from redpacket.flows.payments.return_payment import note_refund
 from testing.fakes import gateway
+from testing.faulty import Killed, Wire
 from testing.payment_system import WECHAT, PaymentSystem
-from tests.faults.faulty import Killed, Wire
 from tests.faults.process import Process
 from tests.faults.schedule import BOUND_MS, Schedule, names
 

@@ -14,9 +14,9 @@ from redpacket.adapters.dynamo import draw_keys, keys
 from redpacket.domain.checks.facts import Difference
 from redpacket.domain.errors import RedPacketError
 from testing.fakes.tables import FakeTable
+from testing.faulty import Killed
 from testing.in_memory_system import InMemorySystem
 from tests.faults.draws import DrawSchedule
-from tests.faults.faulty import Killed
 from tests.faults.packets import PacketSchedule
 from tests.faults.refusals import BOUND_MS
 from tests.faults.schedule import Schedule

@@ -27,12 +27,12 @@ from redpacket.domain.switches import Switch
 from redpacket.edge.queue import settle_batch
 from redpacket.flows.guards.turn_switch import turn_switch
 from redpacket.flows.reconciliation.reconcile import ENDS_DIFFER, Reconciliation
+from testing import faulty
 from testing.fakes import FakeDeliveries, FakeLimits, FakeSwitchCopy, FakeSwitchStore, Position
 from testing.fakes.tables import LateCopy
+from testing.faulty_sqs import FaultySqs, Message
 from testing.in_memory_system import InMemorySystem
-from tests.faults import faulty
 from tests.faults.process import SKEW_MAX_MS, Process, SkewedClock, Wires
-from tests.faults.sqs import FaultySqs, Message
 
 FAULT_RATES = (0.02, 0.1, 0.2, 0.25)
 """Per I/O, with six of them in a grab: some schedules get far, in others nearly nothing works."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from redpacket.domain.errors import Unavailable
-from tests.faults.faulty import Killed
+from testing.faulty import Killed
 
 
 class Failing:

@@ -21,7 +21,7 @@ from redpacket.adapters.webhooks.messages import read_delivery
 from redpacket.domain.errors import RedPacketError
 from redpacket.domain.events import Event, EventType
 from testing.event_system import FAILED, OK, EventSystem, FakeReceiver
-from tests.faults.faulty import Killed
+from testing.faulty import Killed
 from tests.faults.thousand import Failing, run_command
 
 PER_PACKET = 100

@@ -26,9 +26,9 @@ from redpacket.domain.withdrawals import withdrawal_of_bill
 from redpacket.flows.payments.withdrawal_ports import WithdrawalSettings
 from redpacket.ports.withdrawals import WithdrawalLimits
 from testing.fakes.gateway import FakePaymentsIn, FakePaymentsOut
+from testing.faulty import Killed
 from testing.in_memory_system import InMemorySystem
 from testing.payment_system import WECHAT, PaymentSystem
-from tests.faults.faulty import Killed
 from tests.faults.thousand import Failing, run_command
 
 USERS = 50

@@ -14,7 +14,7 @@ from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters.aws.messages import settle_message
 from redpacket.domain.claim import ShareRef
 from redpacket.edge.queue import _ref_of
-from tests.faults.faulty import Faults, Wire, throttled, timed_out
+from testing.faulty import Faults, Wire, throttled, timed_out
 
 # What reads messages checks the ids in them.
 os.environ.setdefault("PACKET_ID_KEYS", PUBLISHED_KEYS)
