@@ -30,7 +30,8 @@ _OF_NO_MONEY = (  # texts, figures, the command, wires, Lua; and stories, which 
     " tests/unit/test_docs* tests/unit/test_makefile* tests/unit/test_openapi*"
     " tests/unit/test_release* tests/unit/test_report* tests/contract/test_payments_*"
     " tests/contract/test_*lua* tests/contract/test_*tls* tests/contract/test_cold*"
-    " tests/contract/test_drand* tests/contract/test_cluster* tests/property/test_in_memory*"
+    " tests/contract/test_drand* tests/contract/test_cluster* tests/contract/test_storms*"
+    " tests/property/test_in_memory*"
 )
 CACHE = places.LOCAL / "cache" / "mutants"
 _OPTIONS = (
