@@ -229,6 +229,21 @@ def test_an_insider_with_all_rows_and_keys_knows_no_point_before_the_round(
     assert drawn.point >= bound
 
 
+def test_a_repeat_finds_its_draw_while_a_new_day_waits_for_its_round(
+    system: InMemorySystem,
+) -> None:
+    a_lottery(system)
+    fetch(system, Endpoint(system))
+    first = system.draw("gala", "ann", "key").draw
+    system.clock.at_ms = day_at("Asia/Shanghai", NOW_MS).ends_at_ms
+
+    assert system.draw("gala", "ann", "key").draw == first
+    system.pass_time(60_000)
+    assert system.draw("gala", "ann", "key").draw == first
+    with pytest.raises(errors.Unavailable, match="not there yet"):
+        system.draw("gala", "ann", "next")
+
+
 def test_a_new_day_waits_for_a_new_round(system: InMemorySystem) -> None:
     campaign = a_lottery(system)
     endpoint = Endpoint(system)

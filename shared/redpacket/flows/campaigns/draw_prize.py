@@ -31,7 +31,7 @@ from redpacket.flows.campaigns.refuse_draw import (
 )
 
 if TYPE_CHECKING:
-    from redpacket.domain.beacon import BeaconRound
+    from redpacket.domain.beacon import BeaconRound, CampaignBeacon
     from redpacket.domain.campaign import CampaignPlan
     from redpacket.domain.lottery import Attempt, Draw, DrawDay, DrawStatus, LotterySnapshot, Player
     from redpacket.domain.packet import Person
@@ -61,7 +61,6 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
         # Read in every try: the cache may be on the next day or have a newer table.
         table = started_table(campaign_id, ports)
         day = draw_day(table.campaign, ports.clock.now_ms())
-        # Before the ledger, so that a waiting crowd causes no reads.
         round_ = _round_of(table.campaign, day, ports)
         attempt = ports.draws.find_attempt(
             campaign_id,
@@ -74,6 +73,7 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
             return Drawn(attempt.before, attempts_left(table.campaign.rules, attempt.player))
         if table.campaign.beacon and round_ is None:
             check_is_giving(table.campaign, ports.clock.now_ms())
+            _recall_round(table.campaign.beacon, day, ports)
             continue
         check_audience(table, drawer, attempt, ports)
         ask = _ask(table, drawer.user_id, attempt, day, round_, ports)
@@ -90,16 +90,23 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
 
 
 def _round_of(campaign: CampaignPlan, day: DrawDay, ports: DrawPorts) -> BeaconRound | None:
-    """Return the day's beacon round. A missing one does not hide draws of an ended campaign."""
+    """Return the day's beacon round; a missing one does not hide draws of an earlier day.
+
+    No draw precedes the campaign's first round, so that the crowd waiting for it causes no reads.
+    """
     if campaign.beacon is None:
         return None
-    round_no = campaign.beacon.round_of(day.starts_at_ms)
     try:
-        return ports.rounds.recall(campaign.beacon.chain, round_no)
+        return _recall_round(campaign.beacon, day, ports)
     except (DayNotStarted, Unavailable):
-        if is_giving(campaign, ports.clock.now_ms()):
+        is_first_day = day.starts_at_ms <= campaign.starts_at_ms
+        if is_first_day and is_giving(campaign, ports.clock.now_ms()):
             raise
         return None
+
+
+def _recall_round(beacon: CampaignBeacon, day: DrawDay, ports: DrawPorts) -> BeaconRound:
+    return ports.rounds.recall(beacon.chain, beacon.round_of(day.starts_at_ms))
 
 
 def _ask(
