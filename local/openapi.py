@@ -22,7 +22,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 import redpacket
 from local import places
-from redpacket.domain.errors import Forbidden
+from redpacket.domain.errors import Forbidden, RedPacketError
 from redpacket.domain.events import EventType
 from redpacket.edge.answers import (
     approvals,
@@ -39,7 +39,7 @@ from redpacket.edge.answers import (
 from redpacket.edge.api import BODY_BYTES_MAX, NO_STORE, UBIQUITOUS, Api, Operation
 from redpacket.edge.csv_pages import CSV
 from redpacket.edge.parameters import Parameter
-from redpacket.edge.problems import RETRIED, STATUS_BY_CODE
+from redpacket.edge.problems import STATUS_BY_CODE
 from redpacket.edge.schemas import claims, draws, sending
 from redpacket.edge.schemas.fields import GREETING_GRAPHEMES_MAX, NICKNAME_GRAPHEMES_MAX
 
@@ -186,8 +186,12 @@ def _tag_of(path: str) -> str:
 
 def codes_of(operation: Operation) -> set[str]:
     """Return the problems that an operation may answer."""
+    return {error.code for error in _errors_of(operation)}
+
+
+def _errors_of(operation: Operation) -> set[type[RedPacketError]]:
     ubiquitous = {error for error in UBIQUITOUS if not (operation.is_public and error is Forbidden)}
-    return {error.code for error in {*operation.refusals, *ubiquitous}}
+    return {*operation.refusals, *ubiquitous}
 
 
 # ---------------------------------------------------------------- forms
@@ -533,11 +537,13 @@ def _responses(operation: Operation, answer: str | None, responses: Schema) -> S
     if operation.caching:
         unchanged = "The client has this very page already."
         answers[304] = {"description": unchanged, "headers": headers}
-    codes = codes_of(operation)
-    refused: dict[int, list[str]] = {status: [] for status in _gateway_answers(operation)}
-    for code, status in STATUS_BY_CODE.items():
-        if code in codes:
-            refused.setdefault(status, []).append(code)
+    refused: dict[int, list[type[RedPacketError]]] = {
+        status: [] for status in _gateway_answers(operation)
+    }
+    order = list(STATUS_BY_CODE)
+    errors = sorted(_errors_of(operation), key=lambda each: (order.index(each.code), each.__name__))
+    for error in errors:
+        refused.setdefault(STATUS_BY_CODE[error.code], []).append(error)
     for status, here in refused.items():
         name, response = _refusal(status, here, _gateway_answers(operation).get(status))
         responses[name] = response
@@ -545,8 +551,11 @@ def _responses(operation: Operation, answer: str | None, responses: Schema) -> S
     return {str(status): answers[status] for status in sorted(answers)}
 
 
-def _refusal(status: int, codes: list[str], gateways: str | None) -> tuple[str, Schema]:
-    """Return the name and the form of the answer with one of *codes*, or of the gateway."""
+def _refusal(
+    status: int, errors: list[type[RedPacketError]], gateways: str | None
+) -> tuple[str, Schema]:
+    """Return the name and the form of the answer with one of *errors*, or of the gateway."""
+    codes = list(dict.fromkeys(error.code for error in errors))
     forms = [_ref(problem_name(code)) for code in codes]
     told = [f"{', '.join(f'`{code}`' for code in codes)}."] if codes else []
     content: Schema = {}
@@ -556,12 +565,15 @@ def _refusal(status: int, codes: list[str], gateways: str | None) -> tuple[str, 
         content[JSON] = {"schema": _ref("GatewayMessage")}
         told.append(gateways)
     described: Schema = {"description": " ".join(told), "content": content}
-    if RETRIED.intersection(codes):
+    are_retried = [error.retry_after_s is not None for error in errors]
+    if any(are_retried):
         # The gateway's own answer has no header of ours.
-        always = RETRIED.issuperset(codes) and not gateways
+        always = all(are_retried) and not gateways
         header = _header("RetryAfter" if always else "OptionalRetryAfter")
         described["headers"] = {"Retry-After": header}
-    words = [*map(_camel, codes), *([f"Gateway{status}"] if gateways else [])]
+    # Errors of one code can differ in their headers.
+    also = [error.__name__ for error in errors if error.__base__ in errors]
+    words = [*map(_camel, codes), *also, *([f"Gateway{status}"] if gateways else [])]
     return "Or".join(words), described
 
 

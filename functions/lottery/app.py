@@ -10,6 +10,7 @@ from redpacket.domain.errors import (
     CampaignNotFound,
     CampaignNotStarted,
     CampaignPaused,
+    DayNotStarted,
     HelpQuotaExhausted,
     IdempotencyKeyMissing,
     InvalidRequest,
@@ -49,7 +50,7 @@ handler = Api()
 @handler.route(
     "POST /campaigns/{campaign_id}/draws",
     parameters=(campaign_id_of, key_hash_of),
-    refusals=(*_DRAWING, IdempotencyKeyMissing, NotInAudience, AttemptsExhausted),
+    refusals=(*_DRAWING, DayNotStarted, IdempotencyKeyMissing, NotInAudience, AttemptsExhausted),
 )
 def draw(request: RequestOf[DrawBody]) -> HttpAnswer[Drawn]:
     """Draw once for the caller; a repeat with the same key gets the same answer."""

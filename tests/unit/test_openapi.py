@@ -165,6 +165,21 @@ def test_no_code_that_clients_know_has_gone() -> None:
     assert gone == {}
 
 
+def test_a_route_declares_retry_after_only_if_one_of_its_errors_has_it() -> None:
+    def retry_after(key: str, status: str) -> Any:
+        method, path = key.split()
+        named = CONTRACT["paths"][path][method.lower()]["responses"][status]["$ref"]
+        response = CONTRACT["components"]["responses"][named.rpartition("/")[2]]
+        return response.get("headers", {}).get("Retry-After", {}).get("$ref")
+
+    draws, helps = (f"POST /campaigns/{{campaign_id}}/{name}" for name in ("draws", "helps"))
+
+    # A draw waits for the day's round; no clock makes a help succeed.
+    assert retry_after(draws, "409") == "#/components/headers/OptionalRetryAfter"
+    assert retry_after(helps, "409") is None
+    assert retry_after(draws, "503") == "#/components/headers/RetryAfter"
+
+
 def test_a_route_takes_a_body_where_its_method_writes() -> None:
     without_body = {
         "POST /admin/reconcile",

@@ -36,7 +36,7 @@ class RedPacketError(Exception):
     code: ClassVar[str]
 
     retry_after_s: int | None = None
-    """When asking again makes sense; None where it does not, unchanged."""
+    """Seconds until a retry makes sense (Retry-After); None if an unchanged retry makes none."""
 
 
 class Rejected(RedPacketError):
@@ -163,6 +163,8 @@ class CampaignNotStarted(Rejected):
 
 class DayNotStarted(CampaignNotStarted):
     """The day's round of the beacon comes later; *retry_after_s* says when it may be there."""
+
+    retry_after_s = 1
 
     def __init__(self, message: str, retry_after_s: int) -> None:
         super().__init__(message)
@@ -305,8 +307,9 @@ class RateLimited(Rejected):
     """The caller was too fast; *retry_after_s* says when they may ask again."""
 
     code = "rate_limited"
+    retry_after_s = 1
 
-    def __init__(self, message: str, retry_after_s: int = 1) -> None:
+    def __init__(self, message: str, retry_after_s: int = retry_after_s) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
 

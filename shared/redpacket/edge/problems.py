@@ -55,15 +55,6 @@ STATUS_BY_CODE: Final = {
     "unavailable": 503,
 }
 
-RETRIED: Final = {
-    "campaign_not_started",
-    "idempotency_key_in_use",
-    "rate_limited",
-    "switched_off",
-    "unavailable",
-}
-"""Codes with an optional Retry-After header; all but the first always have it."""
-
 
 def code_of(error: Exception) -> str:
     """Return the problem code of *error*."""
