@@ -11,11 +11,20 @@ from redpacket.bls import public_key_of, sign
 from redpacket.domain.beacon import BeaconChain
 
 SCHEME = "bls-unchained-g1-rfc9380"
+BEACON_ID = "local"
 PERIOD_S = 1
 """drand's quicknet has 3: a person at a terminal waits less here."""
 
 _KEY_BYTES = 31
 """Below the order of the group."""
+
+
+def hash_of(
+    period_s: int, genesis_s: int, public_key: bytes, group_hash: bytes, beacon_id: str
+) -> str:
+    """Return the hash that names a chain, by drand's formula."""
+    times = period_s.to_bytes(4, "big") + genesis_s.to_bytes(8, "big")
+    return hashlib.sha256(times + public_key + group_hash + beacon_id.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +55,16 @@ class LocalChain:
         return BeaconChain(str(self.info()["hash"]), self.genesis_s, self.period_s)
 
     def info(self) -> dict[str, object]:
-        """Return drand's description of a chain; its hash is of all that it fixes."""
-        group = hashlib.sha256(self.public_key).digest()
-        fixed = (
-            self.period_s.to_bytes(4, "big")
-            + self.genesis_s.to_bytes(8, "big")
-            + self.public_key
-            + group
-            + SCHEME.encode()
-            + b"local"
-        )
+        """Return drand's description of a chain."""
+        group_hash = hashlib.sha256(self.public_key).digest()
         return {
             "public_key": self.public_key.hex(),
             "period": self.period_s,
             "genesis_time": self.genesis_s,
-            "hash": hashlib.sha256(fixed).hexdigest(),
-            "groupHash": group.hex(),
+            "hash": hash_of(self.period_s, self.genesis_s, self.public_key, group_hash, BEACON_ID),
+            "groupHash": group_hash.hex(),
             "schemeID": SCHEME,
-            "metadata": {"beaconID": "local"},
+            "metadata": {"beaconID": BEACON_ID},
         }
 
     def signature(self, round_no: int) -> bytes:

@@ -15,6 +15,7 @@ PUBLIC_KEY_BYTES = 96
 
 _DST = b"BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_"
 _INFINITY_BIT = 0x40
+_ROUND_BYTES = 8
 _GENERATOR = BlstP2Element().uncompress(
     bytes.fromhex(
         "93e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049334cf11213945d57e5ac7d055d"
@@ -38,6 +39,8 @@ class PublicKey:
         """Tell whether this is the key's signature of a round."""
         if len(signature) != SIGNATURE_BYTES or signature[0] & _INFINITY_BIT:
             return False
+        if not 0 <= round_no < 2 ** (8 * _ROUND_BYTES):
+            return False
         try:
             # Checks the subgroup, too.
             point = BlstP1Element().uncompress(signature)
@@ -49,7 +52,7 @@ class PublicKey:
 
 def message(round_no: int) -> bytes:
     """Return what is signed of a round."""
-    return hashlib.sha256(round_no.to_bytes(8, "big")).digest()
+    return hashlib.sha256(round_no.to_bytes(_ROUND_BYTES, "big")).digest()
 
 
 def public_key_of(secret: int) -> bytes:

@@ -14,22 +14,18 @@ import httpx
 import pytest
 
 from local import places
-from local.beacon.chain import LocalChain
+from local.beacon.chain import LocalChain, hash_of
 from local.beacon.server import INFINITY, Mode
 from local.ports import HOST, Ports, is_open
 from local.processes import Process
 from redpacket.adapters.drand import DrandBeacon
 from redpacket.bls import PublicKey
 from redpacket.domain.beacon import BeaconChain, BeaconRound
+from redpacket.verify import rounds
 from testing.fakes import FakeJournal
 
-QUICKNET_KEY = PublicKey(
-    bytes.fromhex(
-        "83cf0f2896adee7eb8b5f01fcad3912212c437e0073e911fb90022d3e760183c8c4b450b6a0a6c3ac6a5776a2d"
-        "1064510d1fec758c921cc22b0e17e63aaf4bcb5ed66304de9cf809bd274ca73bab4af5a6e9c76a4bc09e76eae8"
-        "991ef5ece45a"
-    )
-)
+QUICKNET_KEY = PublicKey(bytes.fromhex(rounds.QUICKNET_KEY))
+QUICKNET_GROUP_HASH = "f477d5c89f21a17c863a7f937c6a6d15859414d2be09cd448d4279af331c5d3e"
 ROUND_123 = bytes.fromhex(
     "b75c69d0b72a5d906e854e808ba7e2accb1542ac355ae486d591aa9d43765482e26cd02df835d3546d23c4b13e0dfc"
     "92"
@@ -206,12 +202,26 @@ def test_known_rounds_are_verified_and_no_others() -> None:
     assert not PublicKey(LocalChain(7, 0).public_key).has_signed(123, ROUND_123)
 
 
+@pytest.mark.parametrize("round_no", [-1, 2**64, 2**64 + 123])
+def test_a_round_that_no_chain_has_is_signed_by_none(round_no: int) -> None:
+    assert not QUICKNET_KEY.has_signed(round_no, ROUND_123)
+
+
+def test_a_chain_is_named_by_drands_formula() -> None:
+    known = rounds.QUICKNET
+    key, group_hash = bytes.fromhex(rounds.QUICKNET_KEY), bytes.fromhex(QUICKNET_GROUP_HASH)
+
+    named = hash_of(known.period_s, known.genesis_s, key, group_hash, "quicknet")
+
+    assert named == known.chain_hash
+
+
 def test_a_chain_of_ones_own_has_known_rounds() -> None:
     # A vector: another library must find the same.
     chain = LocalChain(secret=20_260_101, genesis_s=1_790_000_000, period_s=3)
 
     assert chain.chain.chain_hash == (
-        "d2e88f47902c30b94604cfea5fd2b356865b1963f2811cfb51bad226b6efd1f9"
+        "1ca4dd90e5385a81beff493b4b9ba2668db442f6aeed2a502df09d78a7ee881f"
     )
     assert chain.signature(123).hex() == (
         "ae9453370ab333947df12c4a2e7a0c5cead55dbf0c493f59"

@@ -217,8 +217,9 @@ def test_a_loaded_packet_takes_little_memory(cache: OperatorCache) -> None:
 
     claim_cache.load(packet, [])
 
-    # Two allocations of 64 bytes at the most, as servers have them that use jemalloc.
-    assert int(cache.memory_usage(keys.claim_cache(packet.packet_id)) or 0) <= 128
+    # Two allocations of 64 bytes with jemalloc; Redis needs 8 more for its longer object header.
+    limit = 128 if "valkey_version" in cache.info("server") else 136
+    assert int(cache.memory_usage(keys.claim_cache(packet.packet_id)) or 0) <= limit
 
 
 def test_a_packet_whose_key_has_no_end_hands_out_nothing(cache: OperatorCache) -> None:

@@ -41,6 +41,12 @@ def test_a_repeated_send_gets_the_same_answer_however_its_body_is_written(sender
     assert sender.balance_fen() == 999_000
 
 
+@pytest.mark.parametrize("charset", ["utf-8", '"UTF-8"', "utf8 ; q=1", "US-ASCII"])
+def test_a_body_in_utf_8_is_taken(sender: User, charset: str) -> None:
+    headers = {"Idempotency-Key": charset, "Content-Type": f"application/json;charset={charset}"}
+    assert sender.http.post("/packets", json=ORDER, headers=headers).status_code == 201
+
+
 def test_keys_are_each_users_and_each_routes_own(a_user: MakeUser, sender: User) -> None:
     other = a_user(funds_fen=1000, scope="hongbao/admin")
     ids = {sender.send(key=key).json()["packet_id"] for key in ("k", "K", "k2", "k" * 255)}

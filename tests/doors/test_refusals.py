@@ -160,6 +160,12 @@ def test_a_body_that_is_not_a_json_object_is_refused(sender: User, content: byte
     assert_invalid(send_raw(sender, content), "body")
 
 
+@pytest.mark.parametrize("charset", ["gbk", '"UTF-16"', "iso-8859-1; boundary=x"])
+def test_a_body_of_another_charset_is_refused(sender: User, charset: str) -> None:
+    headers = {"Idempotency-Key": "gbk", "Content-Type": f"application/json; charset={charset}"}
+    assert_invalid(sender.http.post("/packets", json=ORDER, headers=headers), "body")
+
+
 @pytest.mark.parametrize("content", list(NO_ORDER.values()), ids=list(NO_ORDER))
 def test_an_object_that_is_not_an_order_is_refused(sender: User, content: bytes | str) -> None:
     assert_refused(send_raw(sender, content), 422, "invalid_request")

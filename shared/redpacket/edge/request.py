@@ -17,6 +17,7 @@ from redpacket.edge.settings import settings
 Body = TypeVar("Body")
 
 _NICKNAME_LENGTH_MAX = 64
+_CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii"})
 
 
 @cache
@@ -46,6 +47,9 @@ class HttpRequest:
         """Return the body as an object, empty if there is none. Raises InvalidRequest."""
         if not self.body.strip():
             return {}
+        charset = self.headers.get("content-type", "").lower().partition("charset=")[2]
+        if charset.partition(";")[0].strip(' "') not in _CHARSETS:
+            raise InvalidRequest([{"field": "body", "message": "is not in UTF-8"}])
         try:
             parsed = json.loads(
                 # Decode first, because json.loads would also accept UTF-16 bytes.
