@@ -101,7 +101,7 @@ TABLES = " ".join(
 VARIABLES = {
     "SEED_KEYS": PUBLISHED_SEED_KEYS,
     "TABLES": TABLES,
-    "APPROVAL_FEN": str(10**15),
+    "APPROVAL_FEN": f"{10**15},{10**18},{10**18}",
     "RISK_VERDICTS": "true",
     "OPEN_PACKETS_MAX": str(OPEN_PACKETS_MAX),
     "DEPOSIT_FEN_MAX": str(DEPOSIT_FEN_MAX),
@@ -150,6 +150,7 @@ class InMemorySystem:
         self.part_share_count = PART_SHARE_COUNT
         self.share_fen_max = 20_000
         self.approval_fen = 10**15
+        self.operator_fen = self.everyone_fen = 10**18
         self.in_parallel: InParallel = one_by_one
         self.switches = CachedSwitches(
             store=FakeSwitchStore(), copy=None, clock=self.clock, journal=self.journal
@@ -205,7 +206,7 @@ class InMemorySystem:
         variables = {
             **VARIABLES,
             "SHARE_FEN_MAX": str(self.share_fen_max),
-            "APPROVAL_FEN": str(self.approval_fen),
+            "APPROVAL_FEN": f"{self.approval_fen},{self.operator_fen},{self.everyone_fen}",
         }
         stands_on = {
             "settings": Settings(variables),

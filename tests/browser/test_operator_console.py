@@ -16,7 +16,7 @@ from tests.browser.test_campaigns import plan, put_prize
 
 DESK: ViewportSize = {"width": 1200, "height": 800}
 NARROW: ViewportSize = {"width": 320, "height": 640}
-# ApprovalFen of the template, and one fen more.
+# ApprovalFen of the local stack, and one fen more.
 ABOVE_THE_LIMIT_YUAN = "1000000.01"
 
 

@@ -49,7 +49,7 @@ from tests.template.translated import STACK_OF, Stack
 
 STACK = STACK_OF["sign-in by WeChat, and a cache that is reached from anywhere"]
 SCOPE = "hongbao/admin"
-APPROVED_FEN = 200_000_000
+APPROVED_FEN = 2_000_000
 PRIZE = "/admin/campaigns/{campaign_id}/prizes/{prize_id}"
 
 
@@ -98,8 +98,9 @@ def allows(statement: dict[str, Any], asked: Asked) -> bool:
             assert tests.keys() == {"dynamodb:LeadingKeys"}
             patterns = tests["dynamodb:LeadingKeys"]
             # IAM takes a request that names no key for one that fulfils this; each of ours does.
-            (partition,) = asked.partitions
-            if not any(fnmatchcase(partition, like) for like in patterns):
+            if not all(
+                any(fnmatchcase(one, like) for like in patterns) for one in asked.partitions
+            ):
                 return False
             continue
         assert operator == "ForAllValues:StringEquals"
@@ -684,12 +685,12 @@ def _tell_of_approvals(doors: Doors, plan: dict[str, Any]) -> None:
         doors.operate("POST /admin/deposits", {"user": "bob", "amount_fen": large}),
         doors.operate(edit, budget, **path),
         doors.operate(edit, budget, campaign_id="newer"),
-        doors.operate(edit + put, {**prize, "total": 5_001}, **path, prize_id="more"),
+        doors.operate(edit + put, {**prize, "total": 51}, **path, prize_id="more"),
         doors.operate(f"POST{edit[3:]}{put}/stock", {"delta": 10_000}, **path, prize_id="dear"),
     ]
     assert {one["answered"] for one in asked} == {202}
     assert len(doors.operate("GET /admin/approvals")["items"]) == len(asked)
-    deposit = {"user": "operator", "amount_fen": 99_000_000}
+    deposit = {"user": "operator", "amount_fen": 990_000}
     for operator in ("other", "third"):
         doors.ask("POST /admin/deposits", operator, deposit, SCOPE)
     first, *others = (one["approval_id"] for one in asked)
@@ -813,6 +814,7 @@ def test_who_asks_for_an_approval_can_not_decide_about_it() -> None:
         assert _may(function, "dynamodb:PutItem", approvals, "pk", "status")
         assert not _may(function, "dynamodb:PutItem", approvals, "pk", "status", "decided_by")
         assert not _may(function, "dynamodb:UpdateItem", approvals, "pk", "status")
+        assert _may(function, "dynamodb:UpdateItem", approvals, "pk", "moved_fen")
     assert _may("ApprovalFunction", "dynamodb:UpdateItem", approvals, "pk", "status", "decided_by")
     assert not _may("ApprovalFunction", "dynamodb:PutItem", approvals, "pk")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -117,6 +117,79 @@ def test_the_sum_is_of_one_operator_and_one_subject(system: InMemorySystem) -> N
     assert _deposit(system, LIMIT_FEN, "b", user="other") is None
     assert _deposit(system, LIMIT_FEN, "c", by="bob") is None
     assert _deposit(system, 1, "d") is not None
+
+
+def _sock_puppets(system: InMemorySystem, by: str = "ann", first: int = 0) -> int:
+    """Deposit up to the limit for one user after another; return how many deposits did not wait."""
+    for number in range(first, first + 10):
+        key = f"puppet-{number}"
+        if _deposit(system, LIMIT_FEN, key, user=key, by=by):
+            return number - first
+    return 10
+
+
+def test_an_operator_who_pays_many_users_waits_above_the_limit_for_all(
+    system: InMemorySystem,
+) -> None:
+    system.operator_fen = 3 * LIMIT_FEN
+
+    assert _sock_puppets(system) == 3
+
+    assert _deposit(system, 1, "one more") is not None
+    assert _budget(system, 1) is not None
+    assert _sock_puppets(system, by="bob", first=20) == 3
+
+
+def test_operators_together_wait_above_the_limit_of_the_deployment(system: InMemorySystem) -> None:
+    system.operator_fen, system.everyone_fen = 3 * LIMIT_FEN, 4 * LIMIT_FEN
+
+    assert [_sock_puppets(system, by="ann"), _sock_puppets(system, by="bob", first=20)] == [3, 1]
+    assert _sock_puppets(system, by="cat", first=40) == 0
+
+
+@pytest.mark.parametrize("started_ms", [0, 1, 6 * 3_600_000 - 1, 7 * 3_600_000])
+def test_no_24_hours_hold_more_than_the_limit_for_all(
+    system: InMemorySystem, started_ms: int
+) -> None:
+    system.operator_fen = LIMIT_FEN
+    system.clock.sleep_ms(-system.clock.now_ms() % WINDOW_MS + started_ms)
+    assert _deposit(system, LIMIT_FEN, "first") is None
+
+    system.clock.sleep_ms(WINDOW_MS - 1)
+    assert _deposit(system, 1, "early", user="other") is not None
+    system.clock.sleep_ms(WINDOW_MS // 4 + 1)
+
+    assert _deposit(system, LIMIT_FEN, "later", user="other") is None
+
+
+def test_moves_to_other_users_at_once_can_not_both_be_within_the_limit(
+    system: InMemorySystem,
+) -> None:
+    system.operator_fen = LIMIT_FEN
+    assert _deposit(system, 100, "before", user="first") is None
+
+    done = _both_at_once(
+        system,
+        lambda: _deposit(system, 600, "other", user="second"),
+        lambda: _deposit(system, 600, "mine", user="third"),
+    )
+
+    assert done == [True, False]
+    assert [system.balance_fen(user) for user in ("second", "third")] == [600, 0]
+
+
+def test_moves_to_other_users_at_once_within_the_limit_fail_none(system: InMemorySystem) -> None:
+    calls: list[int] = []
+
+    def other(_operations: Any) -> None:
+        calls.append(1)
+        if len(calls) == 1:
+            assert _deposit(system, 1, "other", user="second") is None
+
+    system.before_each_transaction(other)
+    assert _deposit(system, 1, "mine", user="third") is None
+
+    assert len(calls) == 2
 
 
 def test_the_sum_is_of_any_24_hours(system: InMemorySystem) -> None:
@@ -590,6 +663,9 @@ def test_a_repeat_at_once_of_a_prize_needs_one_allowance(lottery: InMemorySystem
         def find_allowance(self, operator_id: str, subject: str) -> Allowance:
             twin.append(_cash(lottery, 10))
             return four_eyes.allowances.find_allowance(operator_id, subject)
+
+        def find_moved_fen(self, owner: str, periods: Sequence[int]) -> dict[int, int]:
+            return four_eyes.allowances.find_moved_fen(owner, periods)
 
     process = lottery.process(four_eyes=replace(four_eyes, allowances=Meeting()))
     prize, _, is_new = process.put_prize(plan, None, ANN)

@@ -16,6 +16,15 @@ LIFE_MS = 72 * 3_600_000
 WINDOW_MS = 24 * 3_600_000
 """What an operator moved longer ago does not count."""
 
+PERIOD_MS = WINDOW_MS // 4
+"""Length of the periods for which sums over all subjects are stored."""
+
+PERIODS = 5
+"""Periods that count, with the current one: they cover the window at any time."""
+
+EVERYONE = ""
+"""Owner of the sums that all operators moved; no operator has this id."""
+
 _ROUND_MS = 300_000
 """Sums of five minutes are kept as one: a day has 288 of them, whatever the count of calls."""
 
@@ -131,13 +140,38 @@ class Approval:
 
 
 @dataclass(frozen=True, slots=True)
+class ApprovalLimits:
+    """Fen that move without approval in 24 hours."""
+
+    subject_fen: int
+    """By one operator to one subject."""
+    operator_fen: int
+    """By one operator to all subjects."""
+    everyone_fen: int
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Addition to an owner's sum of a period, which must be at most *fen_max* before."""
+
+    owner: str
+    period: int
+    amount_fen: int
+    fen_max: int
+
+
+@dataclass(frozen=True, slots=True)
 class Allowance:
-    """What an operator moved alone to a subject: sums by their newest time, and a version."""
+    """What an operator moved alone to a subject: sums by their newest time, and a version.
+
+    Its transaction also writes *counts*. They add up, so concurrent moves do not fail one another.
+    """
 
     operator_id: str
     subject: str
     sums: tuple[tuple[int, int], ...] = ()
     version: int = 0
+    counts: tuple[Count, ...] = ()
 
     def sum_fen(self, now_ms: int) -> int:
         """Return what was moved within the window."""

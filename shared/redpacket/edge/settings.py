@@ -60,6 +60,11 @@ def _integer_or_none(text: str) -> int | None:
     return _integer(text) if text else None
 
 
+def _three_integers(text: str) -> tuple[int, int, int]:
+    first, second, third = map(_integer, text.split(","))
+    return first, second, third
+
+
 def _milliseconds(text: str) -> int:
     return _integer(text) * 1000
 
@@ -176,8 +181,8 @@ class Settings:
     reconciliation_table = _table("reconciliation")
     journal_table = _table("journal")
     approvals_table = _table("approvals")
-    approval_fen = _Variable("APPROVAL_FEN", _integer)
-    """Fen that an operator may move alone to one subject in a day."""
+    approval_fen = _Variable("APPROVAL_FEN", _three_integers)
+    """`SUBJECT,OPERATOR,ALL`: fen that move without approval in 24 hours."""
     profiles_table = _table("profiles")
     campaigns_table = _table("campaigns")
     payout_queue_url = _Variable("PAYOUT_QUEUE_URL", str)

@@ -90,6 +90,9 @@ class Allowances(Protocol):
     def find_allowance(self, operator_id: str, subject: str) -> Allowance:
         """Return an operator's recent sums for a subject."""
 
+    def find_moved_fen(self, owner: str, periods: Sequence[int]) -> dict[int, int]:
+        """Return the sums that an operator, or EVERYONE, moved to all subjects, by period."""
+
 
 class Approvals(Protocol):
     """Changes that need a second operator."""

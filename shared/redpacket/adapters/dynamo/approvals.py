@@ -14,6 +14,8 @@ from redpacket.adapters.dynamo.campaign_items import plan_of, plan_row
 from redpacket.adapters.dynamo.client import Dynamo, Operation, Row, put, update, values
 from redpacket.adapters.dynamo.draw_items import prize_of, prize_text
 from redpacket.domain.approvals import (
+    PERIOD_MS,
+    PERIODS,
     WINDOW_MS,
     Allowance,
     Approval,
@@ -21,6 +23,7 @@ from redpacket.domain.approvals import (
     ApprovalStatus,
     Asked,
     CampaignAsked,
+    Count,
     DepositAsked,
     PrizeAsked,
     StockAsked,
@@ -35,6 +38,7 @@ IS_AWAITING = "#status = :awaiting"
 IS_APPROVED_AND_WAITS = "#status = :approved AND is_applied = :no"
 WAS_APPROVED = "#status = :approved OR #status = :rejected AND attribute_exists(refusal)"
 IS_AS_READ = "version = :read_version"
+HAS_ROOM = "attribute_not_exists(moved_fen) OR moved_fen <= :fen_max"
 
 _CURSOR = re.compile(APPROVAL_CURSOR)
 _STATUS = {"#status": "status"}
@@ -128,6 +132,11 @@ class DynamoApprovals:
         sums = tuple((at_ms, fen) for at_ms, fen in json.loads(str(row["sums"])))
         return Allowance(operator_id, subject, sums, int(row["version"]))
 
+    def find_moved_fen(self, owner: str, periods: Sequence[int]) -> dict[int, int]:
+        wanted = [operator_keys.moved(owner, period) for period in periods]
+        rows = self._dynamo.get_many(self._approvals, wanted, is_strong=True, only="pk, moved_fen")
+        return {int(str(row["pk"]).rpartition("#")[2]): int(row["moved_fen"]) for row in rows}
+
     def _mark(
         self, approval: Approval, expression: str, condition: str, **named: str | bool
     ) -> None:
@@ -155,10 +164,24 @@ def spend_allowance(approvals_table: str | None, spent: Allowance | None) -> lis
         "version": spent.version,
         "expires_at_s": (spent.sums[-1][0] + WINDOW_MS) // 1000 + 1,
     }
+    counts = [_count(approvals_table, count) for count in spent.counts]
     if spent.version == 1:
         # The condition is "no row": if TTL deleted an expired row meanwhile, this is the first one.
-        return [put(approvals_table, row)]
-    return [put(approvals_table, row, condition=IS_AS_READ, read_version=spent.version - 1)]
+        return [put(approvals_table, row), *counts]
+    read_version = spent.version - 1
+    return [put(approvals_table, row, condition=IS_AS_READ, read_version=read_version), *counts]
+
+
+def _count(table: str, count: Count) -> Operation:
+    return update(
+        table,
+        operator_keys.moved(count.owner, count.period),
+        "SET expires_at_s = :end_s ADD moved_fen :fen",
+        condition=HAS_ROOM,
+        fen=count.amount_fen,
+        fen_max=count.fen_max,
+        end_s=(count.period + PERIODS) * PERIOD_MS // 1000,
+    )
 
 
 def _row(approval: Approval) -> Row:

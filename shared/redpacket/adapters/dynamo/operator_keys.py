@@ -32,6 +32,11 @@ def allowance(operator_id: str, subject: str) -> dict[str, str]:
     return {"pk": f"moved#{operator_id}#{subject}"}
 
 
+def moved(owner: str, period: int) -> dict[str, str]:
+    """Return the key of what an operator, or all, moved alone in a period; the row has a TTL."""
+    return {"pk": f"moved#{owner}#all#{period}"}
+
+
 WEBHOOKS = "webhooks"
 
 

@@ -70,12 +70,13 @@ class Guards(Outside):
     @cached_property
     def four_eyes(self) -> FourEyes:
         from redpacket.adapters.dynamo.approvals import DynamoApprovals
+        from redpacket.domain.approvals import ApprovalLimits
         from redpacket.flows.guards.four_eyes import FourEyes
 
         return FourEyes(
             allowances=DynamoApprovals(self.dynamo, self.settings.approvals_table),
             clock=self.clock,
-            approval_fen=self.settings.approval_fen,
+            limits=ApprovalLimits(*self.settings.approval_fen),
         )
 
     @cached_property

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from redpacket.domain.approvals import Allowance, ApprovalNeededError
+from redpacket.domain.approvals import (
+    EVERYONE,
+    PERIOD_MS,
+    PERIODS,
+    Allowance,
+    ApprovalLimits,
+    ApprovalNeededError,
+    Count,
+)
 from redpacket.domain.operators import Change, Operator
 from redpacket.ports.operators import Allowances
 from redpacket.ports.runtime import Clock
@@ -12,11 +20,11 @@ from redpacket.ports.runtime import Clock
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FourEyes:
-    """Policy that lets each operator move *approval_fen* per day and subject alone."""
+    """Policy that lets operators move money within *limits* alone."""
 
     allowances: Allowances
     clock: Clock
-    approval_fen: int
+    limits: ApprovalLimits
 
     def spend(
         self,
@@ -35,6 +43,16 @@ class FourEyes:
             return None
         now_ms = self.clock.now_ms()
         before = self.allowances.find_allowance(operator.user_id, subject)
-        if before.sum_fen(now_ms) + amount_fen > self.approval_fen:
+        is_within = before.sum_fen(now_ms) + amount_fen <= self.limits.subject_fen
+        period, counts = now_ms // PERIOD_MS, []
+        for owner, limit_fen in (
+            (operator.user_id, self.limits.operator_fen),
+            (EVERYONE, self.limits.everyone_fen),
+        ):
+            moved = self.allowances.find_moved_fen(owner, range(period - PERIODS + 1, period + 1))
+            left_fen = limit_fen - amount_fen - sum(moved.values())
+            is_within = is_within and left_fen >= 0
+            counts.append(Count(owner, period, amount_fen, left_fen + moved.get(period, 0)))
+        if not is_within:
             raise ApprovalNeededError(subject, amount_fen, version, changes)
-        return before.spent(amount_fen, now_ms)
+        return replace(before.spent(amount_fen, now_ms), counts=tuple(counts))
