@@ -51,12 +51,9 @@ class Faults:
     rate: float
     count: int = 0
 
-    def strike(self, share: float = 1.0) -> str | None:
-        """Return what happens to this call: None, or one of the kinds below.
-
-        What is asked many times at once fails by a *share* of the rate.
-        """
-        if self.random.random() >= self.rate * share:
+    def strike(self) -> str | None:
+        """Return what happens to this call: None, or one of the kinds below."""
+        if self.random.random() >= self.rate:
             return None
         self.count += 1
         return self.random.choice(("lost", "in_doubt", "killed_before", "killed_after"))
@@ -79,37 +76,44 @@ class Wire:
         lost: Failure,
         in_doubt: Failure,
         begin: Callable[[], Callable[[], None]] | None = None,
-        share: float = 1.0,
     ) -> Result:
         """Carry out *do*, with luck; raise *lost* without its effect, *in_doubt* after it.
 
-        What can *begin* without its caller may end long after the caller has given up. What is
-        asked many times at once fails, and takes time, by a *share*.
+        What can *begin* without its caller may end long after the caller has given up.
         """
         self.steps += 1
-        pick = self.faults.random.choice
         if begin:
             self.hang()
-        if share == 1.0 or self.faults.random.random() < share:
-            self.sleep_ms(pick(LATENCIES_MS))
-        fault = self.faults.strike(share)
+        self.sleep_ms(self._pick(LATENCIES_MS))
+        fault = self.faults.strike()
         if fault == "lost":
             raise lost()
         if fault == "killed_before":
             raise Killed
         if begin and fault and self.faults.random.random() < _LEFT_BEHIND:
             self.leave_behind(begin())
-            self.sleep_ms(pick(TIMEOUTS_MS))
+            self.sleep_ms(self._pick(TIMEOUTS_MS))
             raise in_doubt() if fault == "in_doubt" else Killed
         result = do()
-        if share == 1.0:
-            self.sleep_ms(pick(LATENCIES_MS))
+        self.sleep_ms(self._pick(LATENCIES_MS))
         if fault == "in_doubt":
-            self.sleep_ms(pick(TIMEOUTS_MS))
+            self.sleep_ms(self._pick(TIMEOUTS_MS))
             raise in_doubt()
         if fault == "killed_after":
             raise Killed
         return result
+
+    def is_spared(self, count: int) -> bool:
+        """Tell whether one of *count* calls that are made at once goes well, and takes no time.
+
+        If each of them failed like all else, no sweep would ever get to its work.
+        """
+        self.steps += 1
+        return self.faults.random.random() * count >= 1
+
+    def _pick(self, among: Sequence[int]) -> int:
+        # Faster than choice(), which matters here.
+        return among[int(self.faults.random.random() * len(among))]
 
 
 def timed_out() -> ReadTimeoutError:
@@ -138,14 +142,21 @@ class FaultyDynamo:
         self._dynamo = dynamo
         self._wire = wire
 
+    def query(self, **arguments: Any) -> Any:
+        # A sweep asks so many partitions of each list.
+        if arguments.get("IndexName") == "by_work" and self._wire.is_spared(WORK_SHARDS):
+            return self._dynamo.query(**arguments)
+        return self._wire.call(
+            lambda: self._dynamo.query(**arguments),
+            lost=lambda: throttled("query"),
+            in_doubt=timed_out,
+        )
+
     def __getattr__(self, operation: str) -> Callable[..., Any]:
         method = getattr(self._dynamo, operation)
 
         def call(**arguments: Any) -> Any:
             is_transaction = operation == "transact_write_items"
-            # A sweep asks 32 partitions of each list: if they failed like all else, no sweep
-            # would ever get to its work.
-            is_list = arguments.get("IndexName") == "by_work"
             return self._wire.call(
                 lambda: method(**arguments),
                 lost=lambda: throttled(operation),
@@ -153,7 +164,6 @@ class FaultyDynamo:
                 begin=(lambda: self._dynamo.begin(arguments["TransactItems"]))
                 if is_transaction
                 else None,
-                share=1 / WORK_SHARDS if is_list else 1.0,
             )
 
         return call

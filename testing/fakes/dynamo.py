@@ -157,6 +157,8 @@ class FakeDynamo:
         else:
             is_strong = query.get("ConsistentRead", False)
             rows = self._seen(TableName, is_strong=is_strong).partition(wanted)
+        if not rows:
+            return {"Items": []}
         for term in others:
             rows = placed(term, rows, bound)
         if not query.get("ScanIndexForward", True):

@@ -36,15 +36,17 @@ class FakeTable(MutableMapping[Key, Item]):
 
     def partition(self, pk: str) -> list[Item]:
         """Return the rows of a partition by their sort keys."""
-        rows = self._partitions.get(pk, {})
-        return [rows[sk] for sk in sorted(rows)]
+        rows = self._partitions.get(pk)
+        return [rows[sk] for sk in sorted(rows)] if rows else []
 
     def listed(self, index: str, pk: str) -> list[Item]:
         """Return the rows of an index' partition in its order."""
+        if not (listed := self._listed.get(pk)):
+            return []
         partition, order = INDEXES[index]
         rows = [
             (comparable(row[order]), key, row)
-            for key, row in self._listed.get(pk, {}).items()
+            for key, row in listed.items()
             if row.get(partition) == {"S": pk}
         ]
         return [row for _, _, row in sorted(rows, key=lambda one: one[:2])]

@@ -332,7 +332,7 @@ class PaymentSchedule(Schedule):
 
     def end_minute(self, town: PaymentSystem) -> None:
         """Run what the schedules run in a minute."""
-        (_call_naively if self.is_naive else _dispatch)(town)
+        _call_naively(town) if self.is_naive else town.dispatch(1_000)
         town.sweep(40_000)
         town.system.sweep(40_000)
         self.system.pass_time(60_000)

