@@ -147,6 +147,7 @@ class _Hooks(Policy):
 class _Port:
     """A port over a simulator: it carries a call out as the policy wants it, in virtual time."""
 
+    merchant = MERCHANT
     settling_ms = SETTLING_MS
     call_ms_max = CALL_MS_MAX
 
@@ -178,8 +179,6 @@ class _Port:
 
 class FakePaymentsIn(_Port):
     """Implements PaymentsIn."""
-
-    merchant = MERCHANT
 
     def order(self, order: PaymentOrder) -> Mapping[str, str] | None:
         user = order.payer.name_hash if order.payer else None

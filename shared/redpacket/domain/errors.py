@@ -23,6 +23,7 @@
     + AllowanceMoved      of an operator's sum of the day, which has to be read again
     + CacheAway           nothing of the cache answers, not only what was asked for
   x InvariantViolated     a bug or corruption: that item stops, and an operator is alarmed
+    + GatewayChanged      a row's gateway or merchant is not the configured one any more
 """
 
 from __future__ import annotations
@@ -347,3 +348,7 @@ class InvariantViolated(RedPacketError):
     """Two sources that must agree about money do not: nothing is paid on either's word."""
 
     code = "internal_error"
+
+
+class GatewayChanged(InvariantViolated):
+    """The gateway that has a row's order is off, or acts for another merchant now."""

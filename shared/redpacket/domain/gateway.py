@@ -49,6 +49,9 @@ class Merchant:
     mch_id: str
 
 
+NO_MERCHANT = Merchant("", "")
+
+
 @dataclass(frozen=True, slots=True)
 class PaymentOrder:
     """What a gateway is asked to collect, under OUR *number*; frozen, so a repeat is the same."""

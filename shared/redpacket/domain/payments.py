@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from redpacket.domain.gateway import (
     CURRENCY,
+    NO_MERCHANT,
     Channel,
     Merchant,
     OutsideAccount,
@@ -73,6 +74,7 @@ class Payment:
     created_at_ms: int
     expires_at_ms: int
     packet_id: str | None = None
+    merchant: Merchant = NO_MERCHANT
     status: PaymentStatus = PaymentStatus.PENDING
     prompt: str = field(default="", repr=False)
     closed_at_ms: int | None = None
@@ -143,6 +145,7 @@ class PaymentReturn:
     noted_at_ms: int
     status: ReturnStatus = ReturnStatus.DUE
     refunded_fen: int = 0
+    merchant: Merchant = NO_MERCHANT
 
     @property
     def is_over(self) -> bool:

@@ -13,7 +13,9 @@ from enum import StrEnum
 from redpacket.domain.clocks import CLOCKS_DIFFER_MS
 from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.gateway import (
+    NO_MERCHANT,
     Channel,
+    Merchant,
     OutsideAccount,
     Refusal,
     TransferFound,
@@ -91,6 +93,7 @@ class Withdrawal:
     details: str
     day: str
     created_at_ms: int
+    merchant: Merchant = NO_MERCHANT
     status: WithdrawalStatus = WithdrawalStatus.QUEUED
     attempt_no: int = 1
     call_count: int = 0

@@ -13,6 +13,7 @@ from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
     from redpacket.domain.authorization import Authorization
+    from redpacket.domain.gateway import Merchant
     from redpacket.domain.payments import Payment, PaymentRefund, PaymentReturn
     from redpacket.domain.withdrawals import Withdrawal
     from redpacket.edge.answers import payments as answers
@@ -46,17 +47,16 @@ def withdrawal_view(withdrawal: Withdrawal) -> answers.Withdrawal:
         "created_at_ms": withdrawal.created_at_ms,
         "expected_at_ms": withdrawal.expected_at_ms,
         "reason": withdrawal.reason,
-        "wechat": confirmation_view(withdrawal.confirmation)
+        "wechat": _confirmation_view(withdrawal.merchant, withdrawal.confirmation)
         if is_asked and withdrawal.channel is Channel.WECHAT
         else None,
     }
 
 
-def confirmation_view(package: str) -> answers.Confirmation | None:
+def _confirmation_view(merchant: Merchant, package: str) -> answers.Confirmation | None:
     """Return the client's parameters to confirm at WeChat, or None without a *package*."""
     if not package:
         return None
-    merchant = wiring.merchant_of(Channel.WECHAT)
     return {"app_id": merchant.app_id, "mch_id": merchant.mch_id, "package": package}
 
 
@@ -67,7 +67,9 @@ def consent_view(consent: Authorization | None) -> answers.Consent:
     is_asked = consent.status is AuthorizationStatus.AWAITING_CONFIRMATION
     return {
         "status": consent.status,
-        "wechat": confirmation_view(consent.confirmation) if is_asked else None,
+        "wechat": _confirmation_view(wiring.merchant_of(Channel.WECHAT), consent.confirmation)
+        if is_asked
+        else None,
     }
 
 

@@ -84,6 +84,8 @@ class PaymentsOut(Protocol):
     """Gateway for outgoing transfers."""
 
     channel: Channel
+    merchant: Merchant
+    """Payer of our transfers; withdrawals store it."""
     settling_ms: int
     call_ms_max: int
 

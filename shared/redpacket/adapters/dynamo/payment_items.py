@@ -10,6 +10,7 @@ from redpacket.domain.gateway import (
     BillKind,
     BillLine,
     Channel,
+    Merchant,
     OutsideAccount,
     PayMethod,
     RefundFound,
@@ -43,6 +44,7 @@ def payment_row(payment: Payment) -> dict[str, Value]:
         "user_id": payment.user_id,
         "amount_fen": payment.amount_fen,
         "channel": payment.channel,
+        **merchant_row(payment.merchant),
         "pay_method": payment.method,
         "created_at_ms": payment.created_at_ms,
         "expires_at_ms": payment.expires_at_ms,
@@ -72,6 +74,7 @@ def payment_of(row: dict[str, Any]) -> Payment:
         created_at_ms=row["created_at_ms"],
         expires_at_ms=row["expires_at_ms"],
         packet_id=row.get("packet_id"),
+        merchant=merchant_of(row),
         status=PaymentStatus(row["payment_status"]),
         prompt=row.get("prompt", ""),
         closed_at_ms=row.get("closed_at_ms"),
@@ -89,6 +92,7 @@ def return_row(returned: PaymentReturn) -> dict[str, Value]:
         "amount_fen": returned.amount_fen,
         "return_reason": returned.reason,
         "channel": returned.channel,
+        **merchant_row(returned.merchant),
         "noted_at_ms": returned.noted_at_ms,
         "return_status": returned.status,
         "refunded_fen": returned.refunded_fen,
@@ -121,6 +125,7 @@ def return_of(row: dict[str, Any]) -> PaymentReturn:
         noted_at_ms=row["noted_at_ms"],
         status=ReturnStatus(row["return_status"]),
         refunded_fen=row.get("refunded_fen", 0),
+        merchant=merchant_of(row),
     )
 
 
@@ -163,6 +168,7 @@ def withdrawal_row(withdrawal: Withdrawal) -> dict[str, Value]:
         "user_id": withdrawal.user_id,
         "amount_fen": withdrawal.amount_fen,
         "channel": withdrawal.channel,
+        **merchant_row(withdrawal.merchant),
         **account_row("payee", withdrawal.payee),
         "frozen_details": withdrawal.details,
         "limit_day": withdrawal.day,
@@ -193,6 +199,7 @@ def withdrawal_of(row: dict[str, Any]) -> Withdrawal:
         details=row["frozen_details"],
         day=row["limit_day"],
         created_at_ms=row["created_at_ms"],
+        merchant=merchant_of(row),
         status=WithdrawalStatus(row["withdrawal_status"]),
         attempt_no=row["attempt_no"],
         call_count=row["call_count"],
@@ -231,6 +238,16 @@ def line_of(row: dict[str, Any]) -> BillLine:
         moved_at_ms=row["moved_at_ms"],
         of_number=row.get("of_number", ""),
     )
+
+
+def merchant_row(merchant: Merchant) -> dict[str, Value]:
+    """Return the attributes of the merchant that a gateway acts for."""
+    return {"app_id": merchant.app_id, "mch_id": merchant.mch_id}
+
+
+def merchant_of(row: dict[str, Any]) -> Merchant:
+    """Parse the merchant."""
+    return Merchant(row.get("app_id", ""), row.get("mch_id", ""))
 
 
 def account_row(name: str, account: OutsideAccount) -> dict[str, Value]:

@@ -10,10 +10,10 @@ from redpacket.adapters.payments.accounts import Accounts
 from redpacket.adapters.payments.host_client import HostClient, is_fresh
 from redpacket.domain.errors import SignatureInvalid, Unavailable
 from redpacket.domain.gateway import (
+    NO_MERCHANT,
     BillKind,
     BillLine,
     Channel,
-    Merchant,
     Notice,
     NoticeKind,
     OrderFound,
@@ -38,7 +38,7 @@ class HostIn:
     """Host wallet implementation of PaymentsIn."""
 
     channel = Channel.HOST
-    merchant = Merchant("", "")
+    merchant = NO_MERCHANT
 
     def __init__(
         self, client: HostClient, accounts: Accounts, *, settling_ms: int, call_ms_max: int
@@ -133,6 +133,7 @@ class HostOut:
     """Host wallet implementation of PaymentsOut."""
 
     channel = Channel.HOST
+    merchant = NO_MERCHANT
 
     def __init__(
         self, client: HostClient, accounts: Accounts, *, settling_ms: int, call_ms_max: int

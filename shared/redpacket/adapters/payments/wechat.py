@@ -254,6 +254,7 @@ class WeChatOut:
         call_ms_max: int,
         now_ms: Callable[[], int],
     ) -> None:
+        self.merchant = Merchant(client.merchant.app_id, client.merchant.mch_id)
         self.settling_ms = settling_ms
         self.call_ms_max = call_ms_max
         self._client = client
@@ -294,7 +295,7 @@ class WeChatOut:
     def _request(self, order: TransferOrder) -> tuple[str, dict[str, Any]]:
         told = json.loads(order.details)
         body: dict[str, Any] = {
-            "appid": self._client.merchant.app_id,
+            "appid": self.merchant.app_id,
             "out_bill_no": order.bill_no,
             "transfer_scene_id": told["scene_id"],
             "transfer_amount": order.amount_fen,

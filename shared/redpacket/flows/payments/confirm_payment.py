@@ -34,7 +34,7 @@ def confirm_payment(number: str, transaction_id: str = "", *, ports: PaymentPort
     Raises PaymentNotFound, Unavailable.
     """
     payment = _get(number, ports)
-    gateway = ports.gateway(payment.channel)
+    gateway = ports.gateway_of(payment)
     found = gateway.query(number)
     taken = list(found.transactions)
     if transaction_id and all(one.transaction_id != transaction_id for one in taken):
@@ -69,8 +69,7 @@ def _take(payment: Payment, found: Transaction, ports: PaymentPorts) -> Payment:
 def _reason_against(
     payment: Payment, found: Transaction, ports: PaymentPorts
 ) -> ReturnReason | None:
-    merchant = ports.gateway(payment.channel).merchant
-    wrong = mismatches(payment, found, merchant)
+    wrong = mismatches(payment, found, ports.gateway_of(payment).merchant)
     if wrong:
         error = InvariantViolated(f"payment {payment.number} differs in {', '.join(wrong)}")
         ports.journal.failure("payment_mismatched", error, number=payment.number)
@@ -99,6 +98,7 @@ def _send_back(
         channel=payment.channel,
         noted_at_ms=ports.clock.now_ms(),
         status=ReturnStatus.LISTED if is_listed else ReturnStatus.DUE,
+        merchant=payment.merchant,
     )
     try:
         is_new = ports.returns.put_return(returned, found) is returned
@@ -145,7 +145,7 @@ def _go_on(payment: Payment, found: OrderFound, ports: PaymentPorts) -> Payment:
 
 def _close(payment: Payment, found: OrderFound, ports: PaymentPorts) -> Payment:
     """Close the order at the gateway first: only an order that can't be paid becomes CLOSED."""
-    gateway, now_ms = ports.gateway(payment.channel), ports.clock.now_ms()
+    gateway, now_ms = ports.gateway_of(payment), ports.clock.now_ms()
     settled_at_ms = payment.expires_at_ms + gateway.settling_ms + gateway.call_ms_max
     if found.state is OrderState.UNPAID or (
         found.state is OrderState.NOT_FOUND and now_ms < settled_at_ms

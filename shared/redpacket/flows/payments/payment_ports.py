@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from redpacket.domain.errors import ChannelUnavailable
-from redpacket.domain.gateway import Channel
-from redpacket.domain.payments import WhenLate
+from redpacket.domain.errors import ChannelUnavailable, GatewayChanged
+from redpacket.domain.gateway import NO_MERCHANT, Channel
+from redpacket.domain.payments import Payment, PaymentReturn, WhenLate
 from redpacket.ports.accounts import Ledger
 from redpacket.ports.gateways import PaymentsIn
 from redpacket.ports.packets import Packets
@@ -37,3 +37,12 @@ class PaymentPorts:
         if channel not in self.gateways:
             raise ChannelUnavailable(f"payments by {channel} are not set up here")
         return self.gateways[channel]
+
+    def gateway_of(self, row: Payment | PaymentReturn) -> PaymentsIn:
+        """Return the gateway that has a row's order. Raises GatewayChanged."""
+        gateway = self.gateways.get(row.channel)
+        if gateway and row.merchant in {NO_MERCHANT, gateway.merchant}:
+            return gateway
+        error = GatewayChanged(f"{row.channel} {row.merchant.mch_id} is not set up here any more")
+        self.journal.failure("payment_mismatched", error, number=row.number)
+        raise error

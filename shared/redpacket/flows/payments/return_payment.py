@@ -26,7 +26,7 @@ def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> 
         return returned is not None and returned.status is ReturnStatus.DONE
     # Delay first, so that a call that fails or dies does not block the other rows.
     ports.returns.delay_return(returned, ports.clock.now_ms() + RETURN_PAUSE_MS)
-    found = ports.gateway(returned.channel).refund(returned.order)
+    found = ports.gateway_of(returned).refund(returned.order)
     return _end(returned, found, ports)
 
 
@@ -40,6 +40,7 @@ def note_refund(channel: Channel, refund_no: str, *, ports: PaymentPorts) -> Non
         error = InvariantViolated(f"refund {refund_no} is of no payment of ours")
         ports.journal.failure("refund_unknown", error, refund_no=refund_no)
         return
+    ports.gateway_of(payment)
     returns = {one.refund_no: one for one in ports.returns.list_returns(payment.number)}
     if refund_no in returns:
         if returns[refund_no].status is ReturnStatus.DUE:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 
-from redpacket.domain.errors import PayeeNotBound, PaymentNotFound, Unavailable
+from redpacket.domain.errors import GatewayChanged, PayeeNotBound, PaymentNotFound, Unavailable
 from redpacket.domain.gateway import Channel, OutsideAccount, PayMethod
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.payments import PAYMENT_LIFE_MS, Payment, PaymentStatus
@@ -34,7 +34,7 @@ def start_payment(ask: PaymentAsk, *, ports: PaymentPorts) -> Payment:
 
     Raises ChannelUnavailable, PayeeNotBound, RateLimited, IdempotencyKeyReused, Busy, Unavailable.
     """
-    ports.gateway(ask.channel)
+    gateway = ports.gateway(ask.channel)
     payer = _payer(ask.method, ask.payer)
     now_ms = ports.clock.now_ms()
     payment = Payment(
@@ -46,6 +46,7 @@ def start_payment(ask: PaymentAsk, *, ports: PaymentPorts) -> Payment:
         payer=payer,
         created_at_ms=now_ms,
         expires_at_ms=now_ms + PAYMENT_LIFE_MS,
+        merchant=gateway.merchant,
     )
     number = ports.book.put(payment, ask.request, ports.limits)
     if number != payment.number:
@@ -65,7 +66,7 @@ def start_packet_payment(
 
     Raises as `start_payment`, and PaymentNotFound for a packet that no payment funds.
     """
-    ports.gateway(channel)
+    gateway = ports.gateway(channel)
     if packet.payment_id is None:
         raise PaymentNotFound("the packet was not to be paid for")
     found = ports.book.find(packet.payment_id)
@@ -82,6 +83,7 @@ def start_packet_payment(
             created_at_ms=ports.clock.now_ms(),
             expires_at_ms=packet.created_at_ms + PAYMENT_LIFE_MS,
             packet_id=packet.packet_id,
+            merchant=gateway.merchant,
         )
         found = ports.book.put_of_packet(intent, ports.limits)
     return prompt_payment(found, ports=ports)
@@ -116,8 +118,8 @@ def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
     if payment.prompt or not is_open or ports.clock.now_ms() >= payment.expires_at_ms:
         return payment
     try:
-        prompt = ports.gateway(payment.channel).order(payment.order)
-    except Unavailable as error:
+        prompt = ports.gateway_of(payment).order(payment.order)
+    except (Unavailable, GatewayChanged) as error:
         # The outcome is unknown. The next request orders the same number.
         ports.journal.failure("payment_not_ordered", error, number=payment.number)
         return payment

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from redpacket.domain.errors import PaymentNotFound, Unavailable
+from redpacket.domain.errors import GatewayChanged, PaymentNotFound, Unavailable
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.payments import PAYMENT_LIFE_MS
 from redpacket.flows.packets.attempt_each import attempt_lanes
@@ -99,7 +99,7 @@ def cancel_unpaid(packet_id: str, *, ports: PaymentPorts) -> bool:
     packet = _unpaid(packet_id, ports)
     if packet is None or now_ms < packet.created_at_ms + PAYMENT_LIFE_MS:
         return False
-    with suppress(Unavailable, PaymentNotFound):
+    with suppress(Unavailable, PaymentNotFound, GatewayChanged):
         # Cancel it even without an answer, because it counts as an open packet of its sender.
         confirm_payment(packet.payment_id or "", ports=ports)
     is_cancelled = ports.ledger.cancel_unpaid(packet, ports.clock.now_ms())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import StrEnum
 
-from redpacket.domain.errors import InvariantViolated, NotCancellable, Unavailable
+from redpacket.domain.errors import GatewayChanged, InvariantViolated, NotCancellable, Unavailable
 from redpacket.domain.gateway import TransferFound, TransferState
 from redpacket.domain.withdrawals import (
     CANCELS,
@@ -24,6 +24,7 @@ from redpacket.domain.withdrawals import (
 )
 from redpacket.flows.payments.withdraw import find_withdrawal
 from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts
+from redpacket.ports.gateways import PaymentsOut
 
 _FIRST_LOOK_MS = 5_000
 _LOOK_PAUSE_MS_MAX = 30 * 60_000
@@ -48,11 +49,11 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
     seen = ports.book.find(withdrawal_id)
     if seen is None or seen.is_final or seen.stop:
         return Called.NOT_MADE
-    gateway = ports.gateway(seen.channel)
     now_ms = clock.now_ms()
     if now_ms >= seen.created_at_ms + GIVEN_UP_AFTER_MS:
         _give_up(seen, ports)
         return Called.NOT_MADE
+    gateway = _gateway_of(seen, now_ms, ports)
     leased = ports.book.lease(seen, now_ms + LEASE_MS, now_ms)
     if leased is None:
         return Called.NOT_MADE
@@ -65,7 +66,7 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
         # The outcome is unknown. The row is queried after the lease.
         ports.journal.failure("transfer_unknown", error, bill_no=leased.bill_no)
         return Called.FAILED
-    verdict = _act(leased, found, ports)
+    verdict = _act(leased, found, gateway, ports)
     return Called.FAILED if verdict is Verdict.CALL_LATER else Called.ANSWERED
 
 
@@ -84,8 +85,8 @@ def look_at_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawa
         seen = stopped
     # Delay first, so that a query that fails or dies does not block the other rows.
     ports.book.look_again(seen, _next_look_ms(seen, now_ms))
-    found = ports.gateway(seen.channel).query(seen.bill_no)
-    verdict = _act(seen, found, ports)
+    gateway = ports.gateway_of(seen)
+    verdict = _act(seen, gateway.query(seen.bill_no), gateway, ports)
     if verdict is Verdict.AWAIT and not _is_answered(seen):
         # The answer was lost. Only a repeated call returns the payee's confirmation data.
         ports.book.call_again(seen, max(now_ms, seen.lease_until_ms))
@@ -124,9 +125,19 @@ def _give_up(seen: Withdrawal, ports: WithdrawalPorts) -> Withdrawal | None:
     return ports.book.stop(seen, Stop.EXPIRED, "given_up", max(now_ms, seen.lease_until_ms))
 
 
-def _act(seen: Withdrawal, found: TransferFound, ports: WithdrawalPorts) -> Verdict:
-    book, now_ms = ports.book, ports.clock.now_ms()
-    settling_ms = ports.gateway(seen.channel).settling_ms
+def _gateway_of(seen: Withdrawal, now_ms: int, ports: WithdrawalPorts) -> PaymentsOut:
+    try:
+        return ports.gateway_of(seen)
+    except GatewayChanged:
+        # Delay it, so that it does not block the others.
+        ports.book.call_again(seen, now_ms + _CALL_PAUSE_MS)
+        raise
+
+
+def _act(
+    seen: Withdrawal, found: TransferFound, gateway: PaymentsOut, ports: WithdrawalPorts
+) -> Verdict:
+    book, now_ms, settling_ms = ports.book, ports.clock.now_ms(), gateway.settling_ms
     try:
         verdict = judge(seen, found, now_ms, settling_ms)
     except InvariantViolated as error:
@@ -145,7 +156,7 @@ def _act(seen: Withdrawal, found: TransferFound, ports: WithdrawalPorts) -> Verd
     elif verdict is Verdict.AWAIT:
         book.await_confirmation(seen, found, _next_look_ms(seen, now_ms))
     elif verdict is Verdict.ASK_TO_CANCEL:
-        ports.gateway(seen.channel).cancel(seen.bill_no)
+        gateway.cancel(seen.bill_no)
         book.look_again(seen, now_ms + _FIRST_LOOK_MS)
     else:
         again_ms = _next_look_ms(seen, now_ms)

@@ -45,6 +45,7 @@ def withdraw(
     money; a retry returns the outcome.
     """
     try:
+        gateway = ports.gateway(ask.channel)
         payee = _check(ask, payees, ports)
         if collect_owed(ask.user_id, ports=payments):
             raise InsufficientFunds("money that came in was refunded at the gateway, and is owed")
@@ -61,9 +62,10 @@ def withdraw(
         channel=ask.channel,
         payee=payee.account,
         authorization_no=payee.authorization_no,
-        details=ports.gateway(ask.channel).details(),
+        details=gateway.details(),
         day=bill_day(now_ms),
         created_at_ms=now_ms,
+        merchant=gateway.merchant,
     )
     withdrawal_id = ports.book.hold(withdrawal, ask.request, ports.settings.limits)
     if withdrawal_id != withdrawal.withdrawal_id:
@@ -113,7 +115,6 @@ def find_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPorts)
 
 def _check(ask: WithdrawalAsk, payees: Payees, ports: WithdrawalPorts) -> Payee:
     """Return the payee, or reject the request before anything is held."""
-    ports.gateway(ask.channel)
     settings = ports.settings
     if ask.amount_fen < settings.fen_min:
         raise AmountTooSmall(f"the smallest transfer is {settings.fen_min} fen")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from redpacket.domain.errors import ChannelUnavailable
-from redpacket.domain.gateway import Channel
+from redpacket.domain.errors import ChannelUnavailable, GatewayChanged
+from redpacket.domain.gateway import NO_MERCHANT, Channel
+from redpacket.domain.withdrawals import Withdrawal
 from redpacket.flows.payments.pace import Pace
 from redpacket.ports.gateways import PaymentsOut
 from redpacket.ports.runtime import Clock, Journal
@@ -47,3 +48,12 @@ class WithdrawalPorts:
         if channel not in self.gateways:
             raise ChannelUnavailable(f"withdrawals by {channel} are not set up here")
         return self.gateways[channel]
+
+    def gateway_of(self, row: Withdrawal) -> PaymentsOut:
+        """Return the gateway that has a withdrawal's bill. Raises GatewayChanged."""
+        gateway = self.gateways.get(row.channel)
+        if gateway and row.merchant in {NO_MERCHANT, gateway.merchant}:
+            return gateway
+        error = GatewayChanged(f"{row.channel} {row.merchant.mch_id} is not set up here any more")
+        self.journal.failure("transfer_mismatched", error, bill_no=row.bill_no)
+        raise error

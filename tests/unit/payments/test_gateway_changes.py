@@ -1,0 +1,176 @@
+"""Rows whose gateway was turned off, or acts for another merchant now."""
+
+from __future__ import annotations
+
+import pytest
+
+from redpacket.domain.errors import GatewayChanged, Unavailable
+from redpacket.domain.gateway import BillKind, Merchant, TransferFound, TransferOrder
+from redpacket.domain.packet import PacketStatus
+from redpacket.domain.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnStatus
+from redpacket.domain.withdrawals import GIVEN_UP_AFTER_MS, WithdrawalStatus
+from redpacket.flows.payments.return_payment import note_refund
+from redpacket.flows.payments.start_payment import find_payment
+from testing.fakes.gateway import MERCHANT, FakeGateway, FakePaymentsIn, FakePaymentsOut
+from testing.payment_system import WECHAT, PaymentSystem
+
+MINUTE_MS = 60_000
+OTHER = Merchant("app", "another")
+
+
+@pytest.fixture
+def town() -> PaymentSystem:
+    town = PaymentSystem()
+    town.system.deposit("user", 1000)
+    return town
+
+
+def _act_for(town: PaymentSystem, merchant: Merchant, gateway: FakeGateway) -> FakeGateway:
+    """Deploy with the keys of *merchant*, whose books *gateway* keeps."""
+    gate_in, gate_out = FakePaymentsIn(gateway), FakePaymentsOut(gateway)
+    gate_in.merchant = gate_out.merchant = merchant
+    town.gates_in, town.gates_out = {WECHAT: gate_in}, {WECHAT: gate_out}
+    return gateway
+
+
+def _another(town: PaymentSystem) -> FakeGateway:
+    return _act_for(town, OTHER, FakeGateway(town.clock))
+
+
+def _pass_minutes(town: PaymentSystem, count: int = 4) -> None:
+    for _ in range(count):
+        town.sweep_after(MINUTE_MS)
+        town.dispatch(3_000)
+
+
+def _told(town: PaymentSystem) -> set[str]:
+    """Return the events of the alarms."""
+    names = {name for name, _ in town.system.journal.errors}
+    return names & {"payment_mismatched", "transfer_mismatched"}
+
+
+def test_a_bill_in_doubt_is_never_called_at_another_merchant(
+    town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    withdrawal = town.withdraw("user", 500)
+    transfer = FakePaymentsOut.transfer
+
+    def lose_answer(gate: FakePaymentsOut, order: TransferOrder) -> TransferFound:
+        transfer(gate, order)
+        raise Unavailable("timed out after paying")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FakePaymentsOut, "transfer", lose_answer)
+        town.dispatch(3_000)
+    town.gateway.move(town.gateway.transfers[withdrawal.bill_no], "succeeded", "PAID")
+    other = _another(town)
+    _pass_minutes(town)
+    town.system.pass_time(GIVEN_UP_AFTER_MS)
+    _pass_minutes(town)
+
+    assert other.transfers == {}
+    assert town.find(withdrawal).held_fen == 500
+    assert _told(town) == {"transfer_mismatched"}
+
+    _act_for(town, MERCHANT, town.gateway)
+    town.system.pass_time(60 * MINUTE_MS)
+    _pass_minutes(town)
+
+    assert town.find(withdrawal).status is WithdrawalStatus.PAID
+    assert town.differences() == []
+
+
+def test_what_another_merchant_was_to_pay_is_given_back_if_it_was_never_called(
+    town: PaymentSystem,
+) -> None:
+    withdrawal = town.withdraw("user", 500)
+    other = _another(town)
+    _pass_minutes(town)
+
+    assert (town.find(withdrawal).status, town.balance_fen()) == (WithdrawalStatus.QUEUED, 500)
+    assert _told(town) == {"transfer_mismatched"}
+
+    town.system.pass_time(GIVEN_UP_AFTER_MS)
+    town.dispatch(3_000)
+
+    assert (town.find(withdrawal).status, town.balance_fen()) == (WithdrawalStatus.FAILED, 1000)
+    assert other.transfers == {}
+    assert town.differences() == []
+
+
+def test_a_refused_withdrawal_blocks_no_other(town: PaymentSystem) -> None:
+    town.withdraw("user", 500)
+    other = _another(town)
+    later = town.withdraw("user", 100)
+    town.dispatch(3_000)
+
+    assert list(other.transfers) == [later.bill_no]
+    assert town.withdrawals.list_to_call(WECHAT, town.clock.now_ms(), 10) == []
+
+
+def test_a_payment_is_asked_for_and_closed_at_its_own_merchant_alone(town: PaymentSystem) -> None:
+    payment = town.start("user", 100)
+    town.gateway.pay(payment.number)
+    _another(town)
+    town.system.pass_time(PAYMENT_LIFE_MS)
+    _pass_minutes(town)
+
+    assert town.paid(payment).status is PaymentStatus.PENDING
+    assert _told(town) == {"payment_mismatched"}
+
+    _act_for(town, MERCHANT, town.gateway)
+    _pass_minutes(town)
+
+    assert town.paid(payment).status is PaymentStatus.PAID
+    assert town.differences(bound_ms=0) == []
+
+
+def test_no_other_merchant_is_asked_for_a_refund(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 100)
+    town.pay_again(payment)
+    (returned,) = town.returns.list_returns(payment.number)
+    other = _another(town)
+    other.orders |= town.gateway.orders
+    _pass_minutes(town)
+
+    (kept,) = town.returns.list_returns(payment.number)
+    assert (kept.merchant, kept.status) == (MERCHANT, ReturnStatus.DUE)
+    assert (other.refunds, kept.order) == ({}, returned.order)
+    assert _told(town) == {"payment_mismatched"}
+
+    refund_no = other.refund_outside(payment.number, 100)
+    with pytest.raises(GatewayChanged):
+        note_refund(WECHAT, refund_no, ports=town.payments)
+
+    assert town.balance_fen() == 1100
+
+
+def test_an_order_that_was_cut_off_is_not_made_at_another_merchant(town: PaymentSystem) -> None:
+    town.gateway.is_away = True
+    payment = town.start("user", 100)
+    other = _another(town)
+    found = find_payment(payment.number, "user", ports=town.payments, payees=town.payees)
+
+    assert (found.status, found.prompt) == (PaymentStatus.PENDING, "")
+    assert other.orders == {}
+
+
+def test_an_unpaid_packet_of_another_merchant_is_cancelled(town: PaymentSystem) -> None:
+    packet = town.send_unpaid()
+    town.start_packet(packet)
+    _another(town)
+    town.sweep_after(PAYMENT_LIFE_MS + MINUTE_MS)
+
+    assert town.system.found(packet).status is PacketStatus.CANCELLED
+
+
+def test_rows_without_a_merchant_are_followed(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+    for row in town.system.dynamo.tables["payments"].values():
+        row.pop("mch_id", None)
+        row.pop("app_id", None)
+    town.dispatch()
+    town.sweep_after(MINUTE_MS)
+
+    assert town.find(withdrawal).status is WithdrawalStatus.PAID
+    assert len(town.gateway.lines(BillKind.TRANSFER)) == 1
