@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from redpacket.adapters.dynamo.client import Dynamo
@@ -8,7 +11,7 @@ from redpacket.domain.claim import Quota, ShareFate
 from redpacket.domain.errors import PacketNotFound
 from redpacket.domain.packet import Opening, Packet, Person, Rules, fate_partitions
 from redpacket.flows.packets.read_records import Record, read_record
-from testing.builders import a_claim, a_packet
+from testing.builders import NOW_MS, a_claim, a_packet
 from testing.in_memory_system import LIFE_MS, InMemorySystem
 from testing.units import MeteredDynamo
 
@@ -113,6 +116,36 @@ def test_a_record_of_a_packet_that_is_emptied_says_in_what_time(
 
     assert (record.status, record.claimed_count, record.emptied_in_ms) == ("emptied", 6, 500)
     assert record.claimed_fen == packet.terms.total_fen
+
+
+@pytest.mark.parametrize(
+    ("times", "emptied_in_ms"),
+    [
+        ({}, 500),
+        ({"created_at_ms": -9_000}, 500),
+        ({"starts_at_ms": 100}, 400),
+        ({"payment_id": "p1", "paid_at_ms": 200}, 300),
+        ({"payment_id": "p1", "paid_at_ms": 200, "starts_at_ms": 300}, 200),
+        ({"starts_at_ms": 501}, 0),
+    ],
+)
+def test_the_time_to_empty_counts_from_the_first_possible_grab(
+    system: InMemorySystem,
+    monkeypatch: pytest.MonkeyPatch,
+    times: dict[str, Any],
+    emptied_in_ms: int | None,
+) -> None:
+    packet = system.send(count=2)
+    system.pass_time(500)
+    for user in ("ann", "bob"):
+        system.grab(packet, user)
+    system.settle()
+    stored = system.pages.find_seen(packet.packet_id)
+    assert stored
+    moved = {name: at if name == "payment_id" else NOW_MS + at for name, at in times.items()}
+    monkeypatch.setattr(system.pages, "find_seen", lambda _: replace(stored, **moved))
+
+    assert _read(system, packet).emptied_in_ms == emptied_in_ms
 
 
 def test_of_a_packet_in_parts_the_settled_claims_are_counted(system: InMemorySystem) -> None:

@@ -41,7 +41,11 @@ AtMs = Annotated[int, about("Milliseconds since 1970.", SOME_AT_MS, ge=0)]
 EndsAtMs = Annotated[AtMs, Field(examples=[SOME_AT_MS + 86_400_000])]
 EmptiedInMs = Annotated[
     Annotated[int, Field(ge=0)] | None,
-    about("From the start to the last claim; null while shares are left.", None),
+    about(
+        "From the packet's start or payment, whichever is later, to the last claim. Null while"
+        " shares are left, and above 100 shares until the last claim is settled.",
+        None,
+    ),
 ]
 ShareCount = Annotated[int, about("How many shares.", 10, ge=1, le=COUNT_MAX)]
 ShareNo = Annotated[int, about("The number of the share, from 1.", 3, ge=1, le=COUNT_MAX)]

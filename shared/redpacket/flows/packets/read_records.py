@@ -174,8 +174,11 @@ def _claim_of(taker: Taker, viewer: Person, settled_at_ms: int) -> ShareFate:
 
 
 def _emptied_in_ms(packet: Packet, emptied_at_ms: int | None) -> int | None:
-    # Two functions' clocks may differ.
-    return None if emptied_at_ms is None else max(0, emptied_at_ms - packet.created_at_ms)
+    """Return the time from the first moment when a grab could succeed to the last claim."""
+    if emptied_at_ms is None:
+        return None
+    grabbable_at_ms = max(packet.starts_at_ms, packet.funded_at_ms or 0)
+    return max(0, emptied_at_ms - grabbable_at_ms)  # clocks of two functions may differ
 
 
 def status_of(packet: Packet, *, has_all_claims: bool = False) -> PacketStatus:
