@@ -129,10 +129,21 @@ class Fair:
         return table
 
     def help(
-        self, helper_id: str, *, inviter_id: str = "ann", day: str = DAY, helps_max: int = 3
+        self,
+        helper_id: str,
+        *,
+        inviter_id: str = "ann",
+        day: str = DAY,
+        helps_max: int = 3,
+        given_max: int = 3,
     ) -> lottery.HelpStatus:
         return self.draws.record_help(
-            self.campaign.campaign_id, inviter_id, helper_id, day, helps_max, NOW_MS
+            self.campaign.campaign_id,
+            inviter_id,
+            helper_id,
+            day,
+            DrawRules(helps_per_user_per_day=helps_max, helps_given_per_user_per_day=given_max),
+            NOW_MS,
         )
 
 
@@ -867,6 +878,17 @@ def test_friends_help_a_user_so_often_a_day_and_no_more(fair: Fair) -> None:
     assert fair.help("dan", helps_max=2, day=NEXT_DAY) is lottery.HelpStatus.HELPED
 
 
-def test_helps_without_a_limit_are_not_limited(fair: Fair) -> None:
-    for number in range(9):
-        assert fair.help(f"friend-{number}", helps_max=0) is lottery.HelpStatus.HELPED
+def test_a_user_gives_so_many_helps_a_day(fair: Fair) -> None:
+    inviters = ("cat", "dan", "eve")
+    given = [fair.help("bob", inviter_id=inviter, given_max=2) for inviter in inviters]
+
+    assert given[:2] == [lottery.HelpStatus.HELPED] * 2
+    assert given[2] is lottery.HelpStatus.GIVEN_EXHAUSTED
+    assert fair.help("bob", inviter_id="cat", given_max=2) is lottery.HelpStatus.HELPED_BEFORE
+    assert fair.player("eve") == lottery.Player()
+    # Giving helps changes neither the giver's own draws nor the helps that they receive.
+    assert fair.player("bob") == lottery.Player()
+    assert fair.help("cat", inviter_id="bob") is lottery.HelpStatus.HELPED
+    assert fair.help("bob", inviter_id="eve", given_max=2, day=NEXT_DAY) is (
+        lottery.HelpStatus.HELPED
+    )

@@ -179,7 +179,7 @@ def test_draws_come_with_units_players_wins_and_helps(books: Books, tables: Dyna
     prize = a_prize(campaign_id, per_day=3, once_per_user=True)
     draw = Draw(campaign_id, user_id, "d" * 32, "20261122", 1, NOW_MS, 7, "cup:1|0", 1, prize, 4, 2)
     assert draws.record_draw(draw, DrawRules(5, 3), "key") is RecordDrawStatus.RECORDED
-    helped = draws.record_help(campaign_id, user_id, "friend", "20261122", 3, NOW_MS)
+    helped = draws.record_help(campaign_id, user_id, "friend", "20261122", DrawRules(), NOW_MS)
     assert helped is HelpStatus.HELPED
 
     units = [Unit("cup", 4, draw.draw_id), Unit("cup", 2, draw.draw_id, "20261122")]

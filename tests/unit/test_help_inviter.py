@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -59,6 +60,57 @@ def test_helps_are_capped_by_the_day(gala: InMemorySystem) -> None:
 
     gala.pass_time(DAY_MS)
     assert gala.help("gala", "dan", "ann").attempts_left == 2
+
+
+def test_a_user_helps_only_so_many_friends_a_day(system: InMemorySystem) -> None:
+    rules = DrawRules(attempts_per_user_per_day=1, helps_given_per_user_per_day=2)
+    system.lottery(a_prize("gala", total=100), **{**PLAN, "rules": rules})
+    for inviter in ("ann", "bob"):
+        system.help("gala", "cat", inviter)
+
+    with pytest.raises(errors.HelpQuotaExhausted):
+        system.help("gala", "cat", "dan")
+
+    assert system.help("gala", "cat", "ann").status is HelpStatus.HELPED_BEFORE
+    assert system.draw("gala", "cat", "one").attempts_left == 0
+    assert system.draw("gala", "dan", "one").attempts_left == 0
+    system.pass_time(DAY_MS)
+    assert system.help("gala", "cat", "dan").status is HelpStatus.HELPED
+
+
+def test_users_do_not_see_a_draft(system: InMemorySystem) -> None:
+    campaign = system.lottery(
+        a_prize("gala"), **{**PLAN, "status": CampaignStatus.OFF, "starts_at_ms": NOW_MS + 5_000}
+    )
+    for ask in (
+        lambda: system.lotteries().recall("gala"),
+        lambda: system.help("gala", "bob", "ann"),
+        lambda: system.draw("gala", "ann", "one"),
+        lambda: system.process().list_draws("gala", "ann", None),
+    ):
+        with pytest.raises(errors.CampaignNotFound):
+            ask()
+
+    system.edit_campaign(replace(campaign.plan, status=CampaignStatus.ON))
+    with pytest.raises(errors.CampaignNotStarted):
+        system.help("gala", "bob", "ann")
+    assert system.lotteries().recall("gala").table.campaign.title == campaign.title
+
+    system.edit_campaign(replace(campaign.plan, status=CampaignStatus.OFF))
+    system.pass_time(5_000)
+    assert system.lotteries().recall("gala").table.campaign.status is CampaignStatus.OFF
+    with pytest.raises(errors.CampaignPaused):
+        system.help("gala", "bob", "ann")
+
+
+@pytest.mark.parametrize("name", ["helps_per_user_per_day", "helps_given_per_user_per_day"])
+def test_a_campaign_may_take_no_helps(system: InMemorySystem, name: str) -> None:
+    system.lottery(**{**PLAN, "rules": DrawRules(attempts_per_user_per_day=1, **{name: 0})})
+
+    with pytest.raises(errors.HelpQuotaExhausted):
+        system.help("gala", "bob", "ann")
+
+    assert system.draw("gala", "ann", "one").attempts_left == 0
 
 
 def test_a_help_that_the_cache_missed_counts(gala: InMemorySystem) -> None:

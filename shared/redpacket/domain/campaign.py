@@ -70,13 +70,15 @@ class DrawRules:
     """Limits of one user for one day in the campaign's time zone; 0 means no limit.
 
     After *guaranteed_after_misses* misses in a row the next draw wins while a prize is left.
-    *helps_per_user_per_day* caps the attempts that friends give to a user.
+    *helps_per_user_per_day* caps the attempts that friends give to a user, and
+    *helps_given_per_user_per_day* those that a user gives to friends; 0 means no helps.
     """
 
     attempts_per_user_per_day: int = 0
     wins_per_user_per_day: int = 0
     guaranteed_after_misses: int = 0
     helps_per_user_per_day: int = 3
+    helps_given_per_user_per_day: int = 5
 
 
 @dataclass(frozen=True, slots=True)

@@ -265,6 +265,7 @@ class HelpStatus(StrEnum):
 
     HELPED_BEFORE = "helped_before"
     HELPS_EXHAUSTED = "helps_exhausted"
+    GIVEN_EXHAUSTED = "given_exhausted"
     HELPED = "helped"
 
 
@@ -279,6 +280,12 @@ def is_giving(campaign: CampaignPlan, now_ms: int) -> bool:
     """Tell whether the campaign gives now."""
     is_on = campaign.status is CampaignStatus.ON
     return is_on and campaign.starts_at_ms <= now_ms < campaign.ends_at_ms
+
+
+def check_is_published(campaign: CampaignPlan, now_ms: int) -> None:
+    """Raise CampaignNotFound for a draft: a campaign that is off and has not started."""
+    if campaign.status is not CampaignStatus.ON and now_ms < campaign.starts_at_ms:
+        raise CampaignNotFound("no such campaign")
 
 
 def check_is_giving(campaign: CampaignPlan, now_ms: int) -> None:

@@ -118,6 +118,7 @@ def _plan(campaign: CampaignPlan) -> campaigns.Plan:
             "wins_per_user_per_day": campaign.rules.wins_per_user_per_day,
             "guaranteed_after_misses": campaign.rules.guaranteed_after_misses,
             "helps_per_user_per_day": campaign.rules.helps_per_user_per_day,
+            "helps_given_per_user_per_day": campaign.rules.helps_given_per_user_per_day,
         },
         "when_sold_out": campaign.when_sold_out,
         "quota_per_user": campaign.quota_per_user,

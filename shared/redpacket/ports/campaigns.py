@@ -159,7 +159,7 @@ class Draws(Protocol):
         inviter_id: str,
         helper_id: str,
         day: str,
-        helps_max: int,
+        rules: DrawRules,
         at_ms: int,
     ) -> HelpStatus:
         """Give the inviter one more attempt on *day*, once for each pair."""

@@ -63,6 +63,7 @@ IS_THERE = "attribute_exists(pk)"
 MAY_DRAW = "attribute_not_exists(pk) OR attempt_count < :attempts_max"
 MAY_WIN = "attribute_not_exists(pk) OR attempt_count < :attempts_max AND win_count < :wins_max"
 MAY_BE_HELPED = "attribute_not_exists(help_count) OR help_count < :helps_max"
+MAY_HELP = "attribute_not_exists(given_count) OR given_count < :given_max"
 
 _PUT_TRIES = 6
 """Attempts to write an edit. Operators edit by hand, so conflicts are rare."""
@@ -244,7 +245,7 @@ class DynamoDraws:
         inviter_id: str,
         helper_id: str,
         day: str,
-        helps_max: int,
+        rules: DrawRules,
         at_ms: int,
     ) -> HelpStatus:
         given: dict[str, Value] = {
@@ -252,20 +253,30 @@ class DynamoDraws:
             "day": day,
             "helped_at_ms": at_ms,
         }
+        # Both add all counters so that a row is complete even before its user's first draw.
         one_more = update(
             self._draws,
             draw_keys.player(campaign_id, inviter_id, day),
-            # Add all counters so that the row is complete even if help comes before the first draw.
             "ADD attempt_count :minus_one, help_count :one, win_count :zero, miss_streak :zero",
             condition=MAY_BE_HELPED,
             minus_one=-1,
             one=1,
             zero=0,
-            helps_max=helps_max or NO_LIMIT,
+            helps_max=rules.helps_per_user_per_day,
+        )
+        one_given = update(
+            self._draws,
+            draw_keys.player(campaign_id, helper_id, day),
+            "ADD given_count :one, attempt_count :zero, win_count :zero, miss_streak :zero",
+            condition=MAY_HELP,
+            one=1,
+            zero=0,
+            given_max=rules.helps_given_per_user_per_day,
         )
         writes = [
             Guarded(put(self._draws, given), lambda _: HelpStatus.HELPED_BEFORE),
             Guarded(one_more, lambda _: HelpStatus.HELPS_EXHAUSTED),
+            Guarded(one_given, lambda _: HelpStatus.GIVEN_EXHAUSTED),
         ]
         return self._dynamo.attempt(writes) or HelpStatus.HELPED
 

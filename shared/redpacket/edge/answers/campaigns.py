@@ -33,6 +33,9 @@ class Rules(TypedDict):
             "campaign has no passphrase, or no limit of attempts."
         ),
     ]
+    helps_given_per_user_per_day: Annotated[
+        values.PerUser, about("Most helps that one user can give to friends a day; 0: none.")
+    ]
 
 
 class WonPrize(TypedDict):

@@ -30,7 +30,7 @@ from redpacket.edge.schemas.fields import (
     Title,
 )
 
-HELPS_DEFAULT = DrawRules().helps_per_user_per_day
+_DEFAULT = DrawRules()
 
 
 def _timezone(name: str) -> str:
@@ -57,7 +57,10 @@ class RulesBody(StrictBody):
     ] = 0
     helps_per_user_per_day: Annotated[
         PerUser, about("Most attempts a day that friends can give to one user; 0: none.")
-    ] = HELPS_DEFAULT
+    ] = _DEFAULT.helps_per_user_per_day
+    helps_given_per_user_per_day: Annotated[
+        PerUser, about("Most helps that one user can give to friends a day; 0: none.")
+    ] = _DEFAULT.helps_given_per_user_per_day
 
 
 class CampaignBody(StrictBody):
@@ -163,6 +166,7 @@ class CampaignBody(StrictBody):
                 self.rules.wins_per_user_per_day,
                 self.rules.guaranteed_after_misses,
                 self.rules.helps_per_user_per_day,
+                self.rules.helps_given_per_user_per_day,
             ),
             when_sold_out=WhenSoldOut(self.when_sold_out),
             passphrase=self.passphrase,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redpacket.domain.errors import CampaignNotFound, Unavailable
-from redpacket.domain.lottery import LotterySnapshot, PageNote, draw_day
+from redpacket.domain.lottery import LotterySnapshot, PageNote, check_is_published, draw_day
 from redpacket.domain.process_cache import ProcessCache
 from redpacket.ports.campaigns import DrawCache, Draws
 from redpacket.ports.runtime import Clock, Journal
@@ -49,8 +49,11 @@ class CachedLotteries:
         )
 
     def recall(self, campaign_id: str) -> Lottery:
-        """Return a lottery. Raises CampaignNotFound; Unavailable if it was never read."""
-        return self._cache.read_in_turn(
+        """Return a lottery.
+
+        Raises CampaignNotFound, also for a draft; Unavailable if it was never read.
+        """
+        lottery = self._cache.read_in_turn(
             campaign_id,
             self._read,
             lambda error: self._journal.failure(
@@ -58,6 +61,8 @@ class CachedLotteries:
             ),
             self._is_of_today,
         )
+        check_is_published(lottery.table.campaign, self._clock.now_ms())
+        return lottery
 
     def _is_of_today(self, page: Lottery) -> bool:
         return draw_day(page.table.campaign, self._clock.now_ms()).name == page.day

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redpacket.domain.errors import CampaignNotFound, Unavailable
-from redpacket.domain.lottery import LotterySnapshot
+from redpacket.domain.lottery import LotterySnapshot, check_is_published
 from redpacket.domain.process_cache import ProcessCache
 from redpacket.ports.campaigns import Draws
 from redpacket.ports.runtime import Clock, Journal
@@ -19,6 +19,7 @@ class CachedSnapshots:
 
     def __init__(self, draws: Draws, *, clock: Clock, journal: Journal) -> None:
         self._draws = draws
+        self._clock = clock
         self._journal = journal
         self._tables: ProcessCache[str, LotterySnapshot] = ProcessCache(
             clock.now_ms, kept_ms=KEPT_MS, size_max=_SIZE_MAX
@@ -28,7 +29,15 @@ class CachedSnapshots:
         )
 
     def recall(self, campaign_id: str, version_min: int = 0) -> LotterySnapshot:
-        """Return a lottery of at least *version_min*. Raises CampaignNotFound, Unavailable."""
+        """Return a lottery of at least *version_min*.
+
+        Raises CampaignNotFound, also for a draft; Unavailable.
+        """
+        table = self._recall(campaign_id, version_min)
+        check_is_published(table.campaign, self._clock.now_ms())
+        return table
+
+    def _recall(self, campaign_id: str, version_min: int) -> LotterySnapshot:
         known = self._tables.find(campaign_id)
         if known and known.version >= version_min:
             return known

@@ -60,12 +60,14 @@ def help_inviter(
         raise SelfHelp("you can't help yourself")
     _check_phrase(campaign, helper_id, said, ports)
     day = draw_day(campaign, now_ms)
-    helps_max = campaign.rules.helps_per_user_per_day
-    status = ports.draws.record_help(
-        campaign_id, inviter_id, helper_id, day.name, helps_max, now_ms
-    )
+    rules = campaign.rules
+    if not rules.helps_per_user_per_day or not rules.helps_given_per_user_per_day:
+        raise HelpQuotaExhausted("this campaign takes no helps")
+    status = ports.draws.record_help(campaign_id, inviter_id, helper_id, day.name, rules, now_ms)
     if status is HelpStatus.HELPS_EXHAUSTED:
-        raise HelpQuotaExhausted("friends have helped this user as often as they may today")
+        raise HelpQuotaExhausted("this user has received all helps of today")
+    if status is HelpStatus.GIVEN_EXHAUSTED:
+        raise HelpQuotaExhausted("you have given all your helps of today")
     # Also for a repeat: the first call may not have updated the cache.
     player = ports.draws.find_player(campaign_id, inviter_id, day.name)
     _tell_cache(DrawAsk(campaign_id, inviter_id, "", day, 0), player, ports)
