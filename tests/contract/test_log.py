@@ -89,6 +89,7 @@ def test_a_commitment_waits_until_it_has_its_place_for_ever(dynamo: Dynamo) -> N
     assert ids[0] not in commitments.list_waiting(1_000)
     assert ids[1] in commitments.list_waiting(1_000)
     assert commitments.find(ids[:1]) == [NotedCommitment(one, 0)]
+    assert log.find_places(ids) == {ids[0]: 0}
     # A second place, and a commitment that was never noted.
     assert not appended(log, after, [one])[2]
     assert not appended(log, after, [replace(one, id_hash="f" * 64)])[2]
@@ -97,6 +98,26 @@ def test_a_commitment_waits_until_it_has_its_place_for_ever(dynamo: Dynamo) -> N
         note_commitment("commitments", replace(one, commitment="d" * 64))
     )
     assert commitments.find(ids[:1]) == [NotedCommitment(one, 0)]
+
+
+def test_a_commitment_that_is_put_over_gets_no_second_entry(dynamo: Dynamo) -> None:
+    commitments, log = (
+        DynamoCommitments(dynamo, "commitments"),
+        DynamoLog(dynamo, "log", "commitments"),
+    )
+    (one,) = noted(dynamo)
+    after, _, _ = appended(log, NOTHING, [one])
+    forged = replace(one, commitment="d" * 64)
+    (write,) = note_commitment("commitments", forged)
+    del write["Put"]["ConditionExpression"], write["Put"]["ReturnValuesOnConditionCheckFailure"]
+    dynamo.transact([write])
+
+    assert not appended(log, after, [forged])[2]
+    assert log.find_head() == after
+    assert one.id_hash in commitments.list_waiting(1_000)
+    commitments.place(one.id_hash, 0)
+    assert one.id_hash not in commitments.list_waiting(1_000)
+    assert commitments.find([one.id_hash]) == [NotedCommitment(forged, 0)]
 
 
 def test_a_full_batch_is_appended_whole_or_not_at_all(dynamo: Dynamo) -> None:

@@ -397,6 +397,42 @@ def test_a_commitment_that_is_swapped_after_the_send_is_found(
     assert verified(tmp_path, page, entry, id=packet.packet_id, commitment=first) == 0
 
 
+def test_a_commitment_that_is_put_over_gets_no_second_entry_and_is_told(
+    system: LogSystem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    packet_id, *_ = some_packets(system)
+    system.pass_time(2 * HOUR_MS)
+    id_hash = id_hash_of(packet_id)
+    entry = system.page(log_pages.inclusion_page, id_hash=id_hash)
+    work: dict[str, Any] = {
+        "work_pk": keys.work("log", log_keys.commitment_shard(id_hash)),
+        "work_at_ms": 1,
+    }
+    forged = {"kind": "packet", "commitment": "0" * 64, "at_ms": entry["at_ms"]}
+
+    # As code with the role of the send can: PutItem needs no condition.
+    row = to_wire({**log_keys.commitment(id_hash), **forged, **work})
+    system.dynamo.put_item(TableName="commitments", Item=row)
+    other = system.send()
+    assert system.extend((id_hash,)).appended_count == 1
+    assert system.extend().appended_count == 0
+
+    assert system.journal.events.count("log_differs") == 1
+    assert [one.id_hash for one in system.entries()].count(id_hash) == 1
+    assert system.page(log_pages.inclusion_page, id_hash=id_hash, size="5") == entry
+    assert id_hash_of(other.packet_id) == system.entries()[-1].id_hash
+    told = [found.what for found in system.differences_of_log()]
+    assert told == [f"place of {id_hash}"]
+    # A log that has both is refused, whichever id is asked for.
+    page = system.page(log_pages.entries_page)
+    twice = {**page["items"][-1], "id_hash": id_hash}
+    assert verified(tmp_path, {**page, "items": [*page["items"][:-1], twice]}) == 1
+    known = {**page, "items": []}
+    inclusion = {**entry, "index": 5, "commitment": "0" * 64, "size": 6}
+    assert verified(tmp_path, known, entry, inclusion) == 1
+    assert capsys.readouterr().out.count(": an id has one") == 2
+
+
 def test_a_packet_that_was_never_logged_is_found(system: LogSystem) -> None:
     some_packets(system, 1)
     system.pass_time(2 * HOUR_MS)

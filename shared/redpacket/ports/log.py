@@ -29,6 +29,9 @@ class Commitments(Protocol):
     def find(self, id_hashes: Sequence[str]) -> list[NotedCommitment]:
         """Return the stored, well-formed commitments."""
 
+    def place(self, id_hash: str, index: int) -> None:
+        """Assign an entry that exists to a waiting commitment, which then waits no more."""
+
 
 class LogBook(Protocol):
     """Rows of the log; entries, nodes and signed heads never change."""
@@ -46,13 +49,19 @@ class LogBook(Protocol):
         entries: Sequence[Commitment],
         nodes: Mapping[Node, bytes],
     ) -> bool:
-        """Append entries and completed nodes in one transaction, if *before* is still the end."""
+        """Append entries and completed nodes in one transaction.
+
+        Return False if *before* is no longer the end, or an id already has an entry.
+        """
 
     def publish(self, head: SignedHead, before: SignedHead | None) -> bool:
         """Publish a head in place of *before*; return False if another head is published."""
 
     def list_entries(self, first: int, limit: int) -> list[tuple[int, Commitment]]:
         """Return at most *limit* entries by index; fewer at the end of a partition."""
+
+    def find_places(self, id_hashes: Sequence[str]) -> dict[str, int]:
+        """Return the index of each id's only entry, for at most 100 ids that have one."""
 
     def find_nodes(self, nodes: Sequence[Node]) -> dict[Node, bytes]:
         """Return the hashes of existing nodes; a leaf's hash comes from its entry."""

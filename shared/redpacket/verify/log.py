@@ -77,6 +77,7 @@ def verify_log(
     proofs = [one for one in documents if "path" in one[1] and "from_size" not in one[1]]
     for name, proof in proofs:
         _check_inclusion(name, proof, checked)
+    _check_ids(proofs, checked)
     if subject_id is not None:
         _check_subject(subject_id, commitment, proofs, checked)
     return checked
@@ -176,6 +177,17 @@ def _check_inclusion(name: str, proof: Document, checked: Checked) -> None:
         checked.wrong(f"{name}: entry {index} is not in the log of {size} entries")
 
 
+def _check_ids(proofs: Sequence[tuple[str, Document]], checked: Checked) -> None:
+    """Report ids with two entries: only the first one was committed to before the round."""
+    proved = ((get(proof, "index", int), _entry_of(proof)) for _, proof in proofs)
+    indexes: dict[str, set[int]] = {}
+    for index, entry in (*checked.entries.items(), *proved):
+        indexes.setdefault(entry.id_hash, set()).add(index)
+    for id_hash, found in indexes.items():
+        if len(found) > 1:
+            checked.wrong(f"id_hash {id_hash} has entries {sorted(found)}: an id has one")
+
+
 def _check_subject(
     subject_id: str,
     commitment: str | None,
@@ -192,8 +204,6 @@ def _check_subject(
     }
     if not found:
         checked.wrong(f"{subject_id}: its entry is in none of the files")
-    if len(found) > 1:
-        checked.wrong(f"{subject_id}: has more than one entry")
     for index, entry in found.items():
         at = shown_time(entry.at_ms)
         checked.lines.append(f"{entry.kind.value:<12}entry {index}, committed to at {at}")

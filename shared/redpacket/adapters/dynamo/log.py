@@ -51,6 +51,9 @@ class DynamoLog:
         ]
         for index, entry in enumerate(entries, start=before.size):
             writes.append(put(self._table, _entry_row(index, entry)))
+            writes.append(
+                put(self._table, {**log_keys.log_place(entry.id_hash), "log_index": index})
+            )
             writes.append(place_commitment(self._commitments, entry.id_hash, index))
         writes += [
             put(self._table, {**log_keys.log_node(*node), "hash": found.hex()})
@@ -89,6 +92,11 @@ class DynamoLog:
             ConsistentRead=True,
         )
         return [(int(str(row["sk"])), _entry_of(row)) for row in rows]
+
+    def find_places(self, id_hashes: Sequence[str]) -> dict[str, int]:
+        row_keys = [log_keys.log_place(id_hash) for id_hash in id_hashes]
+        rows = self._dynamo.get_many(self._table, row_keys, is_strong=True) if row_keys else []
+        return {str(row["pk"]).removeprefix("id#"): int(row["log_index"]) for row in rows}
 
     def find_nodes(self, nodes: Sequence[Node]) -> dict[Node, bytes]:
         wanted = {_place(_node_key(node)): node for node in nodes}

@@ -42,6 +42,11 @@ def log_entries(index: int) -> str:
     return f"entries#{index // LOG_ENTRIES_AT_ONCE}"
 
 
+def log_place(id_hash: str) -> dict[str, str]:
+    """Return the key of the index of an id's only entry in LogTable."""
+    return {"pk": f"id#{id_hash}", "sk": "place"}
+
+
 def log_node(level: int, number: int) -> dict[str, str]:
     """Return the key of a complete subtree's hash in LogTable."""
     return {"pk": f"node#{level}#{number}", "sk": "node"}

@@ -64,7 +64,7 @@ class LogRoom(PacketRoom):
     def prove_inclusion(self) -> partial[InclusionProof]:
         from redpacket.flows.log.read_log import prove_inclusion
 
-        return partial(prove_inclusion, book=self.log_book, commitments=self.noted_commitments)
+        return partial(prove_inclusion, book=self.log_book)
 
     @cached_property
     def prove_consistency(self) -> partial[tuple[int, Sequence[bytes]]]:

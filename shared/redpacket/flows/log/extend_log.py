@@ -23,8 +23,8 @@ from redpacket.domain.merkle import (
 from redpacket.ports.log import Commitments, HeadSigner, LogBook
 from redpacket.ports.runtime import Clock, Journal
 
-BATCH_MAX = 24
-"""Entries per transaction: with commitments and nodes at most 100 rows, up to 2^31 entries."""
+BATCH_MAX = 17
+"""Entries per transaction: with all of their rows at most 100, up to 2^31 entries."""
 
 LISTED_MAX = 1_000
 
@@ -93,6 +93,12 @@ def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
             (one.commitment for one in noted if one.index is None),
             key=lambda entry: (entry.at_ms, entry.id_hash),
         )
+        places = ports.book.find_places([entry.id_hash for entry in entries])
+        for id_hash, index in places.items():
+            # A row was put over. It leaves the list; reconciliation compares it with its entry.
+            ports.journal.event("log_differs", id_hash=id_hash, index=index)
+            ports.commitments.place(id_hash, index)
+        entries = [entry for entry in entries if entry.id_hash not in places]
         if len(noted) < len(id_hashes):
             ports.journal.event("commitment_unreadable", count=len(id_hashes) - len(noted))
         if not entries:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from redpacket.domain.errors import InvalidRequest, InvariantViolated, PacketNotFound, Unavailable
 from redpacket.domain.log import Commitment, SignedHead
 from redpacket.domain.merkle import Range, consistency_ranges, hash_of, inclusion_ranges, nodes_of
-from redpacket.ports.log import Commitments, LogBook
+from redpacket.ports.log import LogBook
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +43,18 @@ def read_entries(first: int, limit: int, *, book: LogBook) -> LogPage:
     return LogPage(signed, shown, end if end < size else None)
 
 
-def prove_inclusion(
-    id_hash: str, size: int | None, *, book: LogBook, commitments: Commitments
-) -> InclusionProof:
-    """Prove that an id's commitment is in the log of *size*, by default the signed one.
+def prove_inclusion(id_hash: str, size: int | None, *, book: LogBook) -> InclusionProof:
+    """Prove that an id's only entry is in the log of *size*, by default the signed one.
 
     Raises InvalidRequest, PacketNotFound, Unavailable.
     """
     size = _size("size", size, book)
-    noted = commitments.find([id_hash])
-    index = noted[0].index if noted else None
+    index = book.find_places([id_hash]).get(id_hash)
     if index is None or index >= size:
         raise PacketNotFound("no entry of this hash is in the log of this size")
     entries = book.list_entries(index, 1)
-    if not entries or entries[0][0] != index:
-        raise InvariantViolated(f"entry {index} of the log is missing")
+    if not entries or entries[0][0] != index or entries[0][1].id_hash != id_hash:
+        raise InvariantViolated(f"entry {index} of the log is missing, or another one")
     return InclusionProof(index, entries[0][1], size, _hashes(inclusion_ranges(index, size), book))
 
 

@@ -81,14 +81,19 @@ class LogComparison:
             walk.sealed_size, walk.sealed_root = peaks.size, walk.head_root
 
     def _compare_places(self, rows: Sequence[Logged]) -> None:
-        """Report entries whose commitment has another place, or none."""
-        noted = self._commitments.find([row.entry.id_hash for row in rows]) if rows else []
-        places = {each.commitment.id_hash: each.index for each in noted}
+        """Report entries whose commitment is another one, has another place, or none."""
+        found = self._commitments.find([row.entry.id_hash for row in rows]) if rows else []
+        noted = {each.commitment.id_hash: each for each in found}
         for row in rows:
-            place = places.get(row.entry.id_hash)
+            each = noted.get(row.entry.id_hash)
+            place = each.index if each else None
             if place != row.index:
                 said = "none" if place is None else str(place)
-                self._differs(f"place of {row.entry.id_hash}", str(row.index), said)
+            elif each and each.commitment != row.entry:
+                said = f"of {each.commitment}"
+            else:
+                continue
+            self._differs(f"place of {row.entry.id_hash}", str(row.index), said)
 
     def _compare(self, what: str, expected: str, peaks: Peaks) -> None:
         if peaks.root.hex() != expected:
