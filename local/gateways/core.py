@@ -184,7 +184,7 @@ class Gateway:
     def order(self, order: Order) -> Order:
         """Make an order, or return the one that this same request made before."""
         known = self.orders.setdefault(order.number, order)
-        _check_same(known.wanted, order.wanted)
+        _check_same(known.wanted, order.wanted, "OUT_TRADE_NO_USED", 403)
         if (state := known.state(self.clock.now_ms())) != "unpaid":
             raise Refused(400, "ORDERPAID" if state == "paid" else "ORDER_CLOSED")
         return known
@@ -425,9 +425,11 @@ def day_of(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms // MS_PER_S, UTC).astimezone(BEIJING).isoformat()[:10]
 
 
-def _check_same(known: object, wanted: object, code: str = "INVALID_REQUEST") -> None:
+def _check_same(
+    known: object, wanted: object, code: str = "INVALID_REQUEST", status: int = 400
+) -> None:
     if known != wanted:
-        raise Changed(400, code, "the number was used with other parameters")
+        raise Changed(status, code, "the number was used with other parameters")
 
 
 def _is_overdue(asked: Transfer | Consent, now_ms: int) -> bool:

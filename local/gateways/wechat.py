@@ -47,12 +47,33 @@ ACCOUNT_COOKIE = "account"
 STATEMENT_READY_AFTER = timedelta(days=1, hours=10)
 # What the gateway gives an order that names no end.
 ORDER_LIFE_MS = 2 * 60 * 60 * MS_PER_S
-ORDER_NUMBER = re.compile(r"[0-9A-Za-z_*-]{6,32}")
+ORDER_NUMBER = re.compile(r"[0-9A-Za-z_|*-]{6,32}")
 TRANSFER_NUMBER = re.compile(r"[0-9A-Za-z]{1,32}")
+OPENID = re.compile(r"o[0-9A-Za-z_-]{27}")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)")
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
+# How long the texts of a body may be; an empty one is as wrong as one that is too long.
+TEXTS = {
+    "appid": 32,
+    "mchid": 32,
+    "description": 127,
+    "attach": 128,
+    "time_expire": 64,
+    "notify_url": 256,
+    "authorization_notify_url": 256,
+    "transaction_id": 32,
+    "reason": 80,
+    "transfer_scene_id": 36,
+    "transfer_remark": 32,
+    "user_display_name": 64,
+    **dict.fromkeys(("out_trade_no", "out_refund_no", "out_bill_no", "out_authorization_no"), 32),
+}
+TRADE_BILLS = {"ALL": ("payment", "refund"), "SUCCESS": ("payment",), "REFUND": ("refund",)}
+# What a refund's notification says of amounts; queries say more.
+REFUND_AMOUNTS = ("total", "refund", "payer_total", "payer_refund")
 # From here on the payee's name has to be given.
 NAMELESS_FEN_MAX = 199_999
 TRANSFER_FEN_MIN = 10
-REMARK_LENGTH_MAX = 32
 STATES = {
     "unpaid": "NOTPAY",
     "paid": "SUCCESS",
@@ -125,7 +146,8 @@ class WeChat(Provider):
                 )
             case Refund():
                 shown = self._refund_shown(made, "SUCCESS") | {"mchid": mch_id}
-                told = shown | {"refund_status": shown.pop("status")}
+                amount = {name: shown["amount"][name] for name in REFUND_AMOUNTS}
+                told = shown | {"refund_status": shown.pop("status"), "amount": amount}
                 url, kind, type_ = made.wanted.get("notify_url"), "REFUND.SUCCESS", "refund"
                 number = made.number
             case Transfer():
@@ -171,6 +193,7 @@ class WeChat(Provider):
             raise _wrong("the body is not JSON") from None
         if not isinstance(wanted, dict):
             raise _wrong("the body is not an object")
+        _check_shape(wanted)
         merchant = self.keys.merchant
         if action in {"order", "transfer", "ask"} and wanted.get("appid") != merchant.app_id:
             raise Refused(400, "APPID_MCHID_NOT_MATCH", "the merchant has no such appid")
@@ -197,13 +220,15 @@ class WeChat(Provider):
             raise _wrong("out_trade_no: 6 to 32 of 0-9A-Za-z_-*")
         if not _is_amount(amount.get("total")) or amount.get("currency", "CNY") != "CNY":
             raise _wrong("amount.total: a whole number of fen, at least 1, in CNY")
-        if kind == "jsapi" and not payer.get("openid"):
-            raise _wrong("payer.openid is missing")
+        if kind == "jsapi":
+            _check_openid(payer.get("openid"))
         if not wanted.get("description") or "?" in str(wanted.get("notify_url", "?")):
             raise _wrong("description, or a notify_url without parameters, is missing")
         closes_at_ms = self.gateway.clock.now_ms() + ORDER_LIFE_MS
         if until := wanted.get("time_expire"):
-            closes_at_ms = int(datetime.fromisoformat(until).timestamp() * MS_PER_S)
+            closes_at_ms = _at_ms(until)
+            if closes_at_ms <= self.gateway.clock.now_ms():
+                raise _wrong("time_expire: it is over")
         self.gateway.order(
             Order(number, wanted, amount["total"], payer.get("openid"), closes_at_ms)
         )
@@ -228,15 +253,23 @@ class WeChat(Provider):
         wanted, amount = call.wanted, call.wanted.get("amount", {})
         if not ORDER_NUMBER.fullmatch(call.number) or not _is_amount(amount.get("refund")):
             raise _wrong("out_refund_no or amount.refund")
-        try:
-            paid = self.gateway.find_transaction(str(wanted.get("transaction_id")))
-        except Refused:
-            raise Refused(404, "RESOURCE_NOT_EXISTS", "no such payment") from None
+        if amount.get("currency") != "CNY":
+            raise _wrong("amount.currency")
+        paid = self._paid_of(wanted)
         if amount.get("total") != paid.amount_fen:
             raise Refused(400, "INVALID_REQUEST", "amount.total is not what was paid")
-        of = call.number, "", paid.outside_no, amount["refund"], wanted
+        of = call.number, wanted.get("out_trade_no", ""), paid.outside_no, amount["refund"], wanted
         refund = self.gateway.refund(*of)
         return self._refund_shown(refund, "PROCESSING")
+
+    def _paid_of(self, wanted: Body) -> Transaction:
+        """Return the payment that a refund names by the gateway's id, or by the order's number."""
+        try:
+            if "transaction_id" in wanted:
+                return self.gateway.find_transaction(wanted["transaction_id"])
+            return get(self.gateway.orders, wanted.get("out_trade_no", "")).transactions[0]
+        except (Refused, IndexError):
+            raise Refused(404, "RESOURCE_NOT_EXISTS", "no such payment") from None
 
     def _find_refund(self, call: Call, _: Meeting) -> Body:
         refund = get(self.gateway.refunds, call.number, "RESOURCE_NOT_EXISTS")
@@ -277,7 +310,8 @@ class WeChat(Provider):
             "out_trade_no": refund.of_number,
             "channel": "ORIGINAL",
             "user_received_account": "支付用户零钱",
-            **dict.fromkeys(("create_time", "success_time"), at),
+            "create_time": at,
+            **({} if status == "PROCESSING" else {"success_time": at}),
             "status": status,
             "amount": refunded | totals | {"discount_refund": 0, "currency": "CNY"},
         }
@@ -286,8 +320,7 @@ class WeChat(Provider):
 
     def _transfer(self, call: Call, meeting: Meeting) -> Body:
         _check_transfer(call.wanted)
-        if not call.wanted.get("openid"):
-            raise _wrong("openid is missing")
+        _check_openid(call.wanted.get("openid"))
         return self._made(call, meeting, call.wanted["openid"], asks=True)
 
     def _authorized_transfer(self, call: Call, meeting: Meeting) -> Body:
@@ -309,7 +342,10 @@ class WeChat(Provider):
         return self._transfer_described(get(self.gateway.transfers, call.number))
 
     def _cancel(self, call: Call, _: Meeting) -> Body:
-        return _transfer_shown(self.gateway.cancel(call.number))
+        transfer = self.gateway.cancel(call.number)
+        shown = _transfer_shown(transfer)
+        names = ("out_bill_no", "transfer_bill_no", "state")
+        return {name: shown[name] for name in names} | _updated(transfer)
 
     def _transfer_described(self, transfer: Transfer) -> Body:
         """Return what queries and notifications show of a transfer."""
@@ -317,7 +353,7 @@ class WeChat(Provider):
             "mch_id": self.keys.merchant.mch_id,
             "openid": transfer.user,
             **{n: transfer.wanted[n] for n in ("appid", "transfer_amount", "transfer_remark")},
-            "update_time": rfc3339(transfer.changed_at_ms),
+            **_updated(transfer),
         }
 
     # -- consents
@@ -328,6 +364,7 @@ class WeChat(Provider):
             raise _wrong("out_authorization_no, or one of " + ", ".join(sorted(needed)))
         if "?" in str(call.wanted.get("authorization_notify_url", "?")):
             raise _wrong("authorization_notify_url")
+        _check_openid(call.wanted["openid"])
         consent = self.gateway.ask(call.number, call.wanted, call.wanted["openid"])
         shown = _consent_shown(consent) | {"package_info": confirmation_of(consent)}
         names = ("out_authorization_no", "state", "create_time", "package_info")
@@ -347,7 +384,10 @@ class WeChat(Provider):
     def _trades(self, call: Call, _: Meeting) -> Body:
         merchant = self.keys.merchant
         names = {"公众账号ID": merchant.app_id, "商户号": merchant.mch_id, "货币种类": "CNY"}
-        return self._file(call, lambda lines: trade_file(lines, names), "payment", "refund")
+        kinds = TRADE_BILLS.get(call.wanted.get("bill_type", "ALL"))
+        if kinds is None:
+            raise _wrong("bill_type")
+        return self._file(call, lambda lines: trade_file(lines, names), *kinds)
 
     def _flows(self, call: Call, _: Meeting) -> Body:
         if call.wanted.get("account_type") != "OPERATION":
@@ -356,6 +396,8 @@ class WeChat(Provider):
 
     def _file(self, call: Call, write: Callable[[list[Any]], str], *kinds: str) -> Body:
         day = call.wanted.get("bill_date", "")
+        if call.wanted.get("tar_type", "GZIP") != "GZIP" or not DAY.fullmatch(day):
+            raise _wrong("tar_type or bill_date")
         try:
             begins_at = datetime.fromisoformat(day).replace(tzinfo=BEIJING)
         except ValueError:
@@ -453,6 +495,10 @@ def _transfer_shown(transfer: Transfer) -> Body:
     }
 
 
+def _updated(transfer: Transfer) -> Body:
+    return {"update_time": rfc3339(transfer.changed_at_ms)}
+
+
 def _consent_shown(consent: Consent) -> Body:
     names = ("appid", "openid", "user_display_name", "transfer_scene_id")
     shown: Body = {
@@ -470,6 +516,16 @@ def _consent_shown(consent: Consent) -> Body:
     return shown
 
 
+def _check_shape(wanted: Body) -> None:
+    for name, length_max in TEXTS.items():
+        text = wanted.get(name, "-")
+        if not isinstance(text, str) or not 0 < len(text) <= length_max:
+            raise _wrong(f"{name}: a text of at most {length_max} characters")
+    for name in ("amount", "payer"):
+        if not isinstance(wanted.get(name, {}), dict):
+            raise _wrong(f"{name}: an object")
+
+
 def _check_transfer(wanted: Body) -> None:
     amount: Any = wanted.get("transfer_amount")
     needed = ("transfer_scene_id", "transfer_remark", "transfer_scene_report_infos")
@@ -481,8 +537,24 @@ def _check_transfer(wanted: Body) -> None:
         raise _wrong(f"transfer_amount: at least {TRANSFER_FEN_MIN} fen")
     if amount > NAMELESS_FEN_MAX and not wanted.get("user_name"):
         raise _wrong("user_name is missing")
-    if len(wanted["transfer_remark"]) > REMARK_LENGTH_MAX:
-        raise _wrong("transfer_remark")
+    infos = wanted["transfer_scene_report_infos"]
+    if not isinstance(infos, list) or not all(
+        isinstance(info, dict) and info.get("info_type") and info.get("info_content")
+        for info in infos
+    ):
+        raise _wrong("transfer_scene_report_infos")
+
+
+def _check_openid(openid: object) -> None:
+    if not isinstance(openid, str) or not OPENID.fullmatch(openid):
+        raise _wrong("openid: one that the gateway gave")
+
+
+def _at_ms(text: str) -> int:
+    try:
+        return int(datetime.fromisoformat(TIME.fullmatch(text)[0]).timestamp() * MS_PER_S)
+    except (TypeError, ValueError):
+        raise _wrong("time_expire: a time such as 2026-11-23T10:00:00+08:00") from None
 
 
 def _unknown(_: Call, __: Meeting) -> NoReturn:

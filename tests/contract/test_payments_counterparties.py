@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import time
+from base64 import b64decode
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from local.gateways.wechat_wire import make_private_key, public_text
 from redpacket.adapters.payments.wechat_client import WeChatClient
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.gateway import OrderState, RefundOrder, TransferOrder, TransferState
-from testing.gateways import CALL_MS_MAX, Side, WeChatSide, a_number, wait_until
+from testing.gateways import CALL_MS_MAX, Received, Side, WeChatSide, a_number, wait_until
 
 PATH = "/v3/fund-app/mch-transfer/transfer-bills"
 
@@ -32,7 +35,7 @@ def _signed(side: WeChatSide, path: str, body: dict[str, Any] | None) -> httpx.R
         data=body,
     )
     headers = {"Authorization": authorization, "Content-Type": "application/json"}
-    content = None if body is None else json.dumps(body)
+    content = json.dumps(body) if body else None
     return httpx.Request(method, side.fake.url + path, headers=headers, content=content)
 
 
@@ -67,6 +70,117 @@ def test_what_the_merchant_did_not_sign_is_refused(wechat: WeChatSide) -> None:
     assert _send(true).json()["code"] == "APPID_MCHID_NOT_MATCH"
     assert set(statuses) == {401}
     assert not wechat.fake.show("book")["out"]
+
+
+ORDERS = "/v3/pay/transactions/native"
+REFUNDS = "/v3/refund/domestic/refunds"
+
+
+def _order_body(side: WeChatSide, **changes: Any) -> dict[str, Any]:
+    in_an_hour = datetime.now(UTC) + timedelta(hours=1)
+    return {
+        "appid": side.merchant.app_id,
+        "mchid": side.merchant.mch_id,
+        "description": "a packet",
+        "out_trade_no": a_number(),
+        "notify_url": side.inbox.url,
+        "amount": {"total": 100, "currency": "CNY"},
+        "time_expire": in_an_hour.isoformat(timespec="seconds"),
+        **changes,
+    }
+
+
+def _code(side: WeChatSide, path: str, body: dict[str, Any] | None) -> tuple[int, str]:
+    answer = _send(_signed(side, path, body))
+    # Also a refusal is signed: an unsigned one would be an unknown outcome to everybody.
+    assert "Wechatpay-Signature" in answer.headers
+    return answer.status_code, answer.json().get("code", "")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"description": "x" * 128},
+        {"description": 1},
+        {"attach": "x" * 129},
+        {"attach": ""},
+        {"time_expire": "2020-01-01T00:00:00+08:00"},
+        {"time_expire": "tomorrow"},
+        {"time_expire": "2099-13-01T00:00:00+08:00"},
+        {"time_expire": "2099-01-01"},
+        {"amount": [100]},
+        {"payer": "somebody"},
+    ],
+    ids=str,
+)
+def test_an_order_that_wechat_would_not_take_is_refused(
+    wechat: WeChatSide, changes: dict[str, Any]
+) -> None:
+    assert _code(wechat, ORDERS, _order_body(wechat, **changes)) == (400, "PARAM_ERROR")
+    assert not wechat.fake.show("book")["in"]
+
+
+def test_an_openid_has_the_shape_of_one(wechat: WeChatSide) -> None:
+    body = _order_body(wechat, payer={"openid": "x"})
+
+    path = ORDERS.replace("native", "jsapi")
+    assert _code(wechat, path, body) == (400, "PARAM_ERROR")
+
+
+def test_a_number_is_not_used_for_another_order(wechat: WeChatSide) -> None:
+    body = _order_body(wechat)
+
+    assert _code(wechat, ORDERS, body)[0] == 200
+    assert _code(wechat, ORDERS, body)[0] == 200
+    assert _code(wechat, ORDERS, body | {"attach": "y"}) == (403, "OUT_TRADE_NO_USED")
+
+
+def test_a_refund_names_its_payment_by_either_number_and_its_currency(wechat: WeChatSide) -> None:
+    order = wechat.order(amount_fen=100)
+    wechat.payments_in.order(order)
+    wechat.fake.do("pay", payment_id=order.number)
+    amount = {"refund": 1, "total": 100, "currency": "CNY"}
+    refund = {
+        "out_trade_no": order.number,
+        "out_refund_no": a_number(),
+        "amount": amount,
+        "notify_url": wechat.inbox.url,
+    }
+
+    answer = _send(_signed(wechat, REFUNDS, refund)).json()
+    no_currency = refund | {"out_refund_no": a_number(), "amount": {"refund": 1, "total": 100}}
+    no_payment = {name: refund[name] for name in ("out_refund_no", "amount")}
+
+    assert (answer["status"], answer["out_trade_no"]) == ("PROCESSING", order.number)
+    assert "success_time" not in answer
+    assert _code(wechat, REFUNDS, no_currency) == (400, "PARAM_ERROR")
+    assert _code(wechat, REFUNDS, no_payment) == (404, "RESOURCE_NOT_EXISTS")
+    told = [_opened(wechat, received) for received in wechat.inbox.wait_for(2)]
+    amounts = [one["amount"] for one in told if "refund_id" in one]
+    assert [one.keys() for one in amounts] == [{"total", "refund", "payer_total", "payer_refund"}]
+
+
+def _opened(side: WeChatSide, received: Received) -> Any:
+    sealed = json.loads(received.body)["resource"]
+    key = AESGCM(side.merchant.api_v3_key.encode())
+    nonce, more = (sealed[name].encode() for name in ("nonce", "associated_data"))
+    return json.loads(key.decrypt(nonce, b64decode(sealed["ciphertext"]), more))
+
+
+def test_a_cancel_tells_when_the_transfer_changed(wechat: WeChatSide) -> None:
+    order = wechat.transfer()
+    wechat.payments_out.transfer(order)
+
+    answer = _send(_signed(wechat, f"{PATH}/out-bill-no/{order.bill_no}/cancel", {})).json()
+
+    assert answer.keys() == {"out_bill_no", "transfer_bill_no", "state", "update_time"}
+
+
+@pytest.mark.parametrize("query", ["bill_type=MORE", "tar_type=ZIP", "bill_date=2026-W01-1"])
+def test_a_statement_that_there_is_not_is_refused(wechat: WeChatSide, query: str) -> None:
+    asked = query if "bill_date" in query else f"bill_date=2026-01-01&{query}"
+
+    assert _code(wechat, f"/v3/bill/tradebill?{asked}", None) == (400, "PARAM_ERROR")
 
 
 def test_an_answer_that_the_gateway_did_not_sign_is_unknown(wechat: WeChatSide) -> None:
