@@ -552,8 +552,9 @@ def _check_openid(openid: object) -> None:
 
 def _at_ms(text: str) -> int:
     try:
-        return int(datetime.fromisoformat(TIME.fullmatch(text)[0]).timestamp() * MS_PER_S)
-    except (TypeError, ValueError):
+        found = TIME.fullmatch(text)
+        return int(datetime.fromisoformat(found[0] if found else "").timestamp() * MS_PER_S)
+    except ValueError:
         raise _wrong("time_expire: a time such as 2026-11-23T10:00:00+08:00") from None
 
 
