@@ -13,7 +13,13 @@ from redpacket.adapters.dynamo import campaign_keys, draw_keys, items, keys, pay
 from redpacket.adapters.dynamo.books import entry_of, receipt_of, sums_of
 from redpacket.adapters.dynamo.client import from_wire
 from redpacket.adapters.dynamo.draw_items import draw_of
-from redpacket.adapters.dynamo.payment_items import payment_of, refund_of, return_of, withdrawal_of
+from redpacket.adapters.dynamo.payment_items import (
+    booked_line_of,
+    payment_of,
+    refund_of,
+    return_of,
+    withdrawal_of,
+)
 from redpacket.adapters.dynamo.shown_items import table_of
 from redpacket.domain.checks.facts import (
     Difference,
@@ -27,6 +33,8 @@ from redpacket.domain.checks.ledger import check_bounds, check_conservation, che
 from redpacket.domain.checks.lottery import check_lottery, check_outcomes, check_told_draws
 from redpacket.domain.checks.outside import (
     OutsideFacts,
+    asked_lines,
+    check_lines,
     check_outside_postings,
     check_payments,
     check_withdrawn,
@@ -40,6 +48,7 @@ from redpacket.domain.checks.packets import (
     check_packet_total,
     check_takers,
     check_told,
+    check_unpaid_counts,
 )
 from redpacket.domain.checks.postings import (
     check_known_packets,
@@ -62,6 +71,7 @@ class LedgerState:
 
     balances_fen: dict[str, int]
     open_counts: dict[str, int]
+    unpaid_counts: dict[str, int]
     year_sums: dict[str, YearSums]
     entries: list[Entry]
     receipts: list[Receipt]
@@ -114,6 +124,8 @@ class LedgerState:
         packets = [facts.packet for facts in self.packets]
         opened = check_open_counts(packets, self.open_counts)
         yield "check_open_counts", len(packets), opened
+        unpaid = check_unpaid_counts(packets, self.unpaid_counts)
+        yield "check_unpaid_counts", len(self.unpaid_counts), unpaid
         yield from self._checked_packets(told)
         yield from self._checked_outside()
         for facts in self.lotteries:
@@ -132,7 +144,10 @@ class LedgerState:
         posted = [entry for entry in self.entries if outside_of(entry.counterparty)]
         yield "check_outside_postings", len(posted), check_outside_postings(facts, posted)
         yield "check_payments", len(facts.payments), check_payments(facts)
-        yield "check_withdrawn", len(facts.withdrawn), check_withdrawn(facts)
+        withdrawn = check_withdrawn(facts.withdrawals, facts.withdrawn)
+        yield "check_withdrawn", len(facts.withdrawn), withdrawn
+        asked = [line for row in facts.rows for line in asked_lines(row)]
+        yield "check_lines", len(asked), check_lines(asked, facts.lines)
 
     def _checked_packets(self, told: list[Told]) -> Iterator[tuple[str, int, list[Difference]]]:
         books: dict[str, list[Entry]] = defaultdict(list)
@@ -186,6 +201,7 @@ def read_ledger_state(
     """
     balances: dict[str, int] = {}
     open_counts: dict[str, int] = {}
+    unpaid_counts: dict[str, int] = {}
     sums: dict[str, YearSums] = {}
     entries: list[Entry] = []
     receipts: list[Receipt] = []
@@ -194,6 +210,7 @@ def read_ledger_state(
             balances[row["pk"]] = row.get("balance_fen", 0)
             sums[row["pk"]] = sums_of(row, None)
             open_counts[row["pk"]] = row.get("open_count", 0)
+            unpaid_counts[row["pk"]] = row.get("unpaid_count", 0)
         elif row["sk"] == keys.RECEIPT:
             receipts.append(receipt_of(row))
         elif row["sk"].startswith((keys.ENTRY_PREFIX, keys.CLAIM_PREFIX)):
@@ -224,6 +241,7 @@ def read_ledger_state(
     return LedgerState(
         balances,
         open_counts,
+        unpaid_counts,
         sums,
         entries,
         receipts,
@@ -248,6 +266,8 @@ def _outside(rows: Iterable[dict[str, Any]]) -> OutsideFacts:
             facts.returns.append(return_of(row))
         elif sk.startswith(payment_keys.REFUND_PREFIX):
             facts.refunds.append(refund_of(row))
+        elif row["pk"].startswith(payment_keys.OUTSIDE_PREFIX):
+            facts.lines.append(booked_line_of(row))
         elif sk.startswith(payment_keys.WITHDRAWN_PREFIX):
             user_id, day = row["pk"].removeprefix(keys.USER_PREFIX), sk.partition("#")[2]
             facts.withdrawn[user_id, day] = row["withdrawn_count"], row["withdrawn_fen"]

@@ -265,5 +265,5 @@ class PaymentSystem:
         facts = self.system.ledger_state().outside
         found += check_outside(facts, self.gateway.bill_lines())
         if bound_ms is not None:
-            found += check_outside_in_time(facts, self.clock.now_ms(), bound_ms)
+            found += check_outside_in_time(facts.rows, self.clock.now_ms(), bound_ms)
         return found

@@ -75,9 +75,10 @@ class PaymentSchedule(Schedule):
     """One run of payments and withdrawals from one seed."""
 
     MUST_SEE = names(
-        "bill lines, check_bounds, check_conservation, check_entries, check_open_counts, "
-        "check_outside, check_outside_in_time, check_outside_postings, check_payments, "
-        "check_postings, check_settled_in_time, check_withdrawn, check_year_sums, early refunds, "
+        "bill lines, check_bounds, check_conservation, check_entries, check_lines, "
+        "check_open_counts, check_outside, check_outside_in_time, check_outside_postings, "
+        "check_payments, check_postings, check_settled_in_time, check_unpaid_counts, "
+        "check_withdrawn, check_year_sums, early refunds, "
         "logged lines, reconciled rows, refused repeats, stalled calls"
     )
 
@@ -308,7 +309,7 @@ class PaymentSchedule(Schedule):
         self.seen["check_outside"] += min(len(book), len(facts.withdrawals), len(facts.payments))
         self.found += check_outside(facts, book)
         self.seen["check_outside_in_time"] += len(facts.withdrawals)
-        self.found += check_outside_in_time(facts, self.system.clock.now_ms(), BOUND_MS)
+        self.found += check_outside_in_time(facts.rows, self.system.clock.now_ms(), BOUND_MS)
         self.found += [
             Difference("I8", one.withdrawal_id, "ended", "yes", one.status)
             for one in facts.withdrawals

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from redpacket.domain.campaign import Campaign
+from redpacket.domain.checks.outside import BookedLine, OutsideRow, account_of, asked_lines
 from redpacket.domain.checks.postings import refund_entry, sent_entries, settled_entries
 from redpacket.domain.claim import Fate, ShareFate, Taker, taker_of
 from redpacket.domain.ledger import (
@@ -19,10 +20,8 @@ from redpacket.domain.ledger import (
     TransferKind,
     outside_of,
     packet_of,
-    payment_account,
     settle_id,
     user_account,
-    withdrawal_account,
     year_of,
 )
 from redpacket.domain.lottery import Draw, PrizeKind, unit_share
@@ -78,10 +77,10 @@ def subject_of(row: Scanned) -> str | None:
     if isinstance(row, Entry):
         side = packet_of(row.counterparty) or outside_of(row.counterparty)
         return side or row.transfer_id
-    if isinstance(row, Payment | PaymentRefund):
-        return payment_account(row.number)
-    if isinstance(row, Withdrawal):
-        return withdrawal_account(row.withdrawal_id)
+    if isinstance(row, BookedLine):
+        return row.account
+    if isinstance(row, OutsideRow):
+        return account_of(row)
     if isinstance(row, ClaimCount):
         return f"{row.campaign_id} {row.user_id}"
     if isinstance(row, Receipt | ShareFate | Taker | Packet | Member):
@@ -226,8 +225,14 @@ def _count_lines(count: ClaimCount) -> Iterator[Line]:
     yield count.first_at_ms, f"{count.campaign_id} {count.user_id}", "counted", 1
 
 
-def _outside_lines(row: Payment | PaymentRefund | Withdrawal) -> Iterator[Line]:
+def _outside_lines(row: OutsideRow) -> Iterator[Line]:
     yield from (_against(_entry_line(entry)) for entry in outside_entries(row))
+    yield from (_against(_booked_line(line)) for line in asked_lines(row))
+
+
+def _booked_line(line: BookedLine) -> Line:
+    text = f"{line.kind} {line.number} {line.outside_no}"
+    return line.noted_at_ms, line.account, text, line.amount_fen
 
 
 _ENTRIES: dict[type, Callable[[Any], list[Entry]]] = {
@@ -239,7 +244,9 @@ _ENTRIES: dict[type, Callable[[Any], list[Entry]]] = {
 _LINES: dict[type, Callable[[Any], Iterator[Line]]] = {
     Payment: _outside_lines,
     PaymentRefund: _outside_lines,
+    PaymentReturn: _outside_lines,
     Withdrawal: _outside_lines,
+    BookedLine: lambda line: iter([_booked_line(line)]),
     Entry: lambda entry: iter([_entry_line(entry)]),
     Receipt: lambda receipt: iter([_receipt_line(receipt, 1)]),
     Taker: lambda taker: iter([_taker_line(taker, 1)]),

@@ -82,6 +82,8 @@ class Payment:
     credited_at_ms: int | None = None
     reversed_fen: int = 0
     returned_fen: int = 0
+    is_listed: bool = field(default=True, compare=False)
+    """Whether it is in the sweep's work list."""
 
     @property
     def order(self) -> PaymentOrder:
@@ -146,6 +148,9 @@ class PaymentReturn:
     status: ReturnStatus = ReturnStatus.DUE
     refunded_fen: int = 0
     merchant: Merchant = NO_MERCHANT
+    done_at_ms: int | None = None
+    is_listed: bool = field(default=True, compare=False)
+    """Whether it is in the sweep's work list or in the operators' list."""
 
     @property
     def is_over(self) -> bool:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from redpacket.domain.campaign import Campaign
 from redpacket.domain.checks.facts import PlayerDay, Unit
+from redpacket.domain.checks.outside import BookedLine
 from redpacket.domain.claim import ShareFate, Taker
 from redpacket.domain.ledger import Entry, Receipt
 from redpacket.domain.log import Commitment
@@ -22,12 +23,14 @@ class Balance:
     """An account's balance; *kept* are its sums by year, like "sent_fen_2026".
 
     *open_count* is the number of its packets that are open, count, and are paid for.
+    *unpaid_count* is the number of those that are not paid for.
     """
 
     account: str
     balance_fen: int
     kept: Mapping[str, int]
     open_count: int = 0
+    unpaid_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,16 @@ class HelpGiven:
 
 
 @dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """Count and sum of a user's withdrawals of one day, as the daily limit counts them."""
+
+    user_id: str
+    day: str
+    count: int
+    fen: int
+
+
+@dataclass(frozen=True, slots=True)
 class Logged:
     """An entry of the public log with its place."""
 
@@ -121,6 +134,8 @@ Scanned: TypeAlias = (
     | PaymentRefund
     | PaymentReturn
     | Withdrawal
+    | Withdrawn
+    | BookedLine
     | Logged
     | UnreadableRow
 )

@@ -104,6 +104,8 @@ class Withdrawal:
     outside_no: str = ""
     reason: str = ""
     ended_at_ms: int | None = None
+    is_listed: bool = field(default=True, compare=False)
+    """Whether it is in a work list."""
 
     @property
     def bill_no(self) -> str:

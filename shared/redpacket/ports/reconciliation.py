@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from redpacket.domain.checks.facts import Unit
+    from redpacket.domain.checks.outside import BookedLine
+    from redpacket.domain.gateway import Channel
     from redpacket.domain.lottery import Draw
     from redpacket.domain.scanned import Member, Scanned, UnitWon
 
@@ -50,6 +52,15 @@ class Tables(Protocol):
 
     def list_outside(self, accounts: Sequence[str]) -> list[Scanned]:
         """Return the rows of payments and withdrawals, by their account names in transfers."""
+
+    def list_booked(self, channel: Channel, line: BookedLine, since_ms: int) -> list[BookedLine]:
+        """Return the statement lines of a number that moved between *since_ms* and its note."""
+
+    def list_withdrawn(self, user_id: str, day: str) -> list[Scanned]:
+        """Return a user's count and withdrawals of a day, from an index that may lag."""
+
+    def list_unpaid(self, account: str) -> list[Scanned]:
+        """Return a user's balance and unpaid packets, from an index that may lag."""
 
     def list_units(self, campaign_id: str, units: Sequence[Unit]) -> list[UnitWon]:
         """Return the units that were won."""

@@ -161,8 +161,9 @@ def balance_of(row: dict[str, Any]) -> Balance:
     """Parse a balance's row; a row with only yearly counters has balance 0."""
     kept = {name: number for name, number in row.items() if name.rpartition("_")[0] in _YEAR_SUMS}
     # Unpaid packets count as open but have no entries yet.
-    open_count = row.get("open_count", 0) - row.get("unpaid_count", 0)
-    return Balance(row["pk"], row.get("balance_fen", 0), kept, open_count)
+    unpaid_count = row.get("unpaid_count", 0)
+    open_count = row.get("open_count", 0) - unpaid_count
+    return Balance(row["pk"], row.get("balance_fen", 0), kept, open_count, unpaid_count)
 
 
 def sums_of(row: Mapping[str, Value], year: int | None) -> YearSums:

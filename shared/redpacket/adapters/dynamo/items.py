@@ -46,9 +46,9 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         "list_sk": keys.list_position(packet.created_at_ms, packet.packet_id),
     }
     if packet.payment_id:
-        # An unpaid packet is neither loaded nor listed until its payment arrives.
-        for name in ("is_loaded", "list_pk", "list_sk"):
-            del row[name]
+        # An unpaid packet is neither loaded nor listed as sent until its payment arrives.
+        del row["is_loaded"]
+        row["list_pk"] = keys.unpaid_list(packet.sender.user_id)
         row["payment_id"] = packet.payment_id
         row["pay_channel"] = packet.pay_channel
         row["pay_method"] = packet.pay_method

@@ -142,6 +142,11 @@ def sent_list(user_id: str) -> str:
     return f"sent#{user_id}"
 
 
+def unpaid_list(user_id: str) -> str:
+    """Return the partition of a user's unpaid packets in the same index."""
+    return f"unpaid#{user_id}"
+
+
 def list_position(at_ms: int, packet_id: str) -> str:
     """Return a sort key in the indexes by_list, ordered by time."""
     return f"{at_ms:013d}#{packet_id}"

@@ -132,7 +132,8 @@ class DynamoLedger:
         cancelled = update(
             self._packets,
             keys.packet(packet.packet_id),
-            "SET #status = :cancelled, closed_at_ms = :now_ms REMOVE work_pk, work_at_ms",
+            "SET #status = :cancelled, closed_at_ms = :now_ms"
+            " REMOVE work_pk, work_at_ms, list_pk, list_sk",
             condition=IS_UNPAID,
             cancelled=PacketStatus.CANCELLED,
             unpaid=PacketStatus.UNPAID,

@@ -6,6 +6,7 @@ from typing import Any
 
 from redpacket.adapters.dynamo import keys, payment_keys
 from redpacket.adapters.dynamo.client import Value
+from redpacket.domain.checks.outside import BookedLine
 from redpacket.domain.gateway import (
     BillKind,
     BillLine,
@@ -17,6 +18,7 @@ from redpacket.domain.gateway import (
     Transaction,
     bill_day,
 )
+from redpacket.domain.ledger import payment_account, withdrawal_account
 from redpacket.domain.payments import (
     Payment,
     PaymentRefund,
@@ -25,7 +27,7 @@ from redpacket.domain.payments import (
     ReturnReason,
     ReturnStatus,
 )
-from redpacket.domain.withdrawals import Stop, Withdrawal, WithdrawalStatus
+from redpacket.domain.withdrawals import Stop, Withdrawal, WithdrawalStatus, withdrawal_of_bill
 
 SHARDS = range(8)
 """Partitions of each work list of payments, which see far less traffic than claims."""
@@ -82,6 +84,7 @@ def payment_of(row: dict[str, Any]) -> Payment:
         credited_at_ms=row.get("credited_at_ms"),
         reversed_fen=row.get("reversed_fen", 0),
         returned_fen=row.get("returned_fen", 0),
+        is_listed="work_pk" in row,
     )
 
 
@@ -126,6 +129,8 @@ def return_of(row: dict[str, Any]) -> PaymentReturn:
         status=ReturnStatus(row["return_status"]),
         refunded_fen=row.get("refunded_fen", 0),
         merchant=merchant_of(row),
+        done_at_ms=row.get("done_at_ms"),
+        is_listed="work_pk" in row or "list_pk" in row,
     )
 
 
@@ -210,10 +215,11 @@ def withdrawal_of(row: dict[str, Any]) -> Withdrawal:
         outside_no=row.get("outside_no", ""),
         reason=row.get("gateway_reason", ""),
         ended_at_ms=row.get("ended_at_ms"),
+        is_listed="work_pk" in row,
     )
 
 
-def line_row(channel: Channel, line: BillLine) -> dict[str, Value]:
+def line_row(channel: Channel, line: BillLine, noted_at_ms: int) -> dict[str, Value]:
     """Return the row of a line that the day's statement must contain."""
     day = bill_day(line.moved_at_ms)
     row: dict[str, Value] = {
@@ -221,6 +227,7 @@ def line_row(channel: Channel, line: BillLine) -> dict[str, Value]:
         "bill_kind": line.kind,
         "amount_fen": line.amount_fen,
         "moved_at_ms": line.moved_at_ms,
+        "noted_at_ms": noted_at_ms,
     }
     if line.of_number:
         row["of_number"] = line.of_number
@@ -248,6 +255,19 @@ def merchant_row(merchant: Merchant) -> dict[str, Value]:
 def merchant_of(row: dict[str, Any]) -> Merchant:
     """Parse the merchant."""
     return Merchant(row.get("app_id", ""), row.get("mch_id", ""))
+
+
+def booked_line_of(row: dict[str, Any]) -> BookedLine:
+    """Parse an expected statement line for the comparison with what it was written with."""
+    line, account = line_of(row), payment_account(row.get("of_number", ""))
+    if line.kind is BillKind.TRANSFER:
+        account = withdrawal_account(withdrawal_of_bill(line.number))
+    elif line.kind is BillKind.PAYMENT:
+        account = payment_account(line.number)
+    outside_no = "" if line.kind is BillKind.REFUND else line.outside_no
+    return BookedLine(
+        account, line.kind, line.number, outside_no, line.amount_fen, row["noted_at_ms"]
+    )
 
 
 def account_row(name: str, account: OutsideAccount) -> dict[str, Value]:

@@ -179,7 +179,9 @@ class DynamoPayments:
         )
         key = payment_keys.payment_return(payment.number, transaction.transaction_id)
         operations = [paid, check(self._payments, key, IS_NOT_GIVEN_BACK)]
-        operations.append(put(self._payments, line_row(payment.channel, line_in(transaction))))
+        operations.append(
+            put(self._payments, line_row(payment.channel, line_in(transaction), now_ms))
+        )
         transfers, counts = [credit_transfer(payment, now_ms)], {}
         if funding:
             packet, transfer = funding

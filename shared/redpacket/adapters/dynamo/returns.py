@@ -67,7 +67,8 @@ class DynamoReturns:
             ),
         ]
         if returned.reason is not ReturnReason.MISMATCHED:
-            operations.append(put(self._payments, line_row(returned.channel, line_in(transaction))))
+            line = line_row(returned.channel, line_in(transaction), returned.noted_at_ms)
+            operations.append(put(self._payments, line))
         if self._dynamo.try_transact(operations):
             return returned
         before = self.find_return(returned.number, returned.transaction_id)
@@ -124,7 +125,7 @@ class DynamoReturns:
             "ADD returned_fen :fen",
             fen=returned.amount_fen,
         )
-        line = put(self._payments, line_row(returned.channel, line_back(found)))
+        line = put(self._payments, line_row(returned.channel, line_back(found), now_ms))
         return self._dynamo.try_transact([done, added, line])
 
     def list_return(self, returned: PaymentReturn) -> None:
@@ -167,7 +168,7 @@ class DynamoReturns:
             "ADD returned_fen :fen",
             fen=refund.returned_fen,
         )
-        line = put(self._payments, line_row(returned.channel, line_back(found)))
+        line = put(self._payments, line_row(returned.channel, line_back(found), refund.noted_at_ms))
         return self._dynamo.try_transact(
             [put(self._payments, refund_row(refund)), noted, added, line]
         )
@@ -185,7 +186,7 @@ class DynamoReturns:
             fen=payment.reversed_fen + refund.reversed_fen,
         )
         noted = put(self._payments, refund_row(refund))
-        line = put(self._payments, line_row(payment.channel, line_back(found)))
+        line = put(self._payments, line_row(payment.channel, line_back(found), refund.noted_at_ms))
         return self._dynamo.try_transact(
             [noted, taken, line, *post_operations(self._accounts, refund_transfers(refund))]
         )

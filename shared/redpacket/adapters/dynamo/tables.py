@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from redpacket.adapters.dynamo import campaign_keys, draw_keys, items, keys, log_keys, payment_keys
@@ -12,11 +13,18 @@ from redpacket.adapters.dynamo.campaign_items import campaign_of
 from redpacket.adapters.dynamo.client import KEYS_PER_READ, Dynamo, Row, values
 from redpacket.adapters.dynamo.draw_items import draw_of, unit_of
 from redpacket.adapters.dynamo.log import DynamoLog
-from redpacket.adapters.dynamo.payment_items import payment_of, refund_of, return_of, withdrawal_of
+from redpacket.adapters.dynamo.payment_items import (
+    booked_line_of,
+    payment_of,
+    refund_of,
+    return_of,
+    withdrawal_of,
+)
 from redpacket.adapters.dynamo.shown_items import table_of
 from redpacket.domain.checks.facts import PlayerDay, Unit
+from redpacket.domain.checks.outside import BookedLine
+from redpacket.domain.gateway import Channel, bill_day, bill_day_start_ms
 from redpacket.domain.lottery import Draw
-from redpacket.domain.payments import PaymentReturn
 from redpacket.domain.scanned import (
     ClaimCount,
     HelpGiven,
@@ -26,12 +34,15 @@ from redpacket.domain.scanned import (
     Scanned,
     UnitWon,
     UnreadableRow,
+    Withdrawn,
     WonOnce,
 )
 from redpacket.domain.seed_keys import SeedKeys
 from redpacket.ports.reconciliation import Table
 
 Found = TypeVar("Found")
+
+_DAY_MS = 24 * 3_600_000
 
 _UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)
 
@@ -91,14 +102,54 @@ class DynamoTables:
             row
             for account in dict.fromkeys(accounts)
             for row in self.partition(Table.PAYMENTS, tuple(account.split(":", 1)))
-            if not isinstance(row, PaymentReturn)
         ]
+
+    def list_booked(self, channel: Channel, line: BookedLine, since_ms: int) -> list[BookedLine]:
+        shard, found = keys.work_shard(line.number), list[BookedLine]()
+        # The gateway's clock may be another one.
+        for at_ms in range(since_ms - _DAY_MS, line.noted_at_ms + 2 * _DAY_MS, _DAY_MS):
+            pk = payment_keys.outside_lines(channel, line.kind, bill_day(at_ms), shard)
+            rows = self._dynamo.query(
+                self._names[Table.PAYMENTS],
+                KeyConditionExpression="pk = :pk AND begins_with(sk, :number)",
+                ExpressionAttributeValues=values(pk=pk, number=f"{line.number}#"),
+                ConsistentRead=True,
+            )
+            found += [booked_line_of(row) for row in rows]
+        return found
+
+    def list_withdrawn(self, user_id: str, day: str) -> list[Scanned]:
+        counted, name = payment_keys.withdrawn(user_id, day), payment_keys.withdrawal_list(user_id)
+        found: list[Scanned] = list(self._get_all(Table.PAYMENTS, [counted], _outside_row))
+        return [*found, *self._listed(Table.PAYMENTS, name, bill_day_start_ms(day))]
+
+    def list_unpaid(self, account: str) -> list[Scanned]:
+        name = keys.unpaid_list(account.partition(":")[2])
+        counted = [keys.account(account)]
+        found: list[Scanned] = list(self._get_all(Table.ACCOUNTS, counted, _account_row))
+        return [*found, *self._listed(Table.PACKETS, name)]
 
     def list_units(self, campaign_id: str, units: Sequence[Unit]) -> list[UnitWon]:
         # Two draws name the same unit if one of them is forged.
         named = {(unit.prize_id, unit.day, unit.number): unit for unit in units}
         row_keys = [_unit_key(campaign_id, unit) for unit in named.values()]
         return list(self._get_all(Table.DRAWS, row_keys, unit_of))
+
+    def _listed(self, table: Table, name: str, day_ms: int | None = None) -> Iterator[Scanned]:
+        """Yield the rows of a list, all or those of one day, each read strongly."""
+        first_ms, last_ms = (0, 10**13 - 1) if day_ms is None else (day_ms, day_ms + _DAY_MS - 1)
+        rows = self._dynamo.query(
+            self._names[table],
+            IndexName="by_list",
+            KeyConditionExpression="list_pk = :list AND list_sk BETWEEN :first AND :last",
+            ExpressionAttributeValues=values(
+                list=name,
+                first=keys.list_position(first_ms, ""),
+                last=keys.list_position(last_ms, "~"),
+            ),
+        )
+        row_keys: list[Row] = [{"pk": row["pk"], "sk": row["sk"]} for row in rows]
+        return self._get_all(table, row_keys, partial(self._read, table))
 
     def _read(self, table: Table, row: dict[str, Any]) -> Scanned | None:
         try:
@@ -112,7 +163,7 @@ class DynamoTables:
             return UnreadableRow(" ".join(str(row[name]) for name in ("pk", "sk") if name in row))
 
     def _get_all(
-        self, table: Table, row_keys: Sequence[Row], read: Callable[[dict[str, Any]], Found]
+        self, table: Table, row_keys: Sequence[Row], read: Callable[[dict[str, Any]], Found | None]
     ) -> Iterator[Found]:
         """Yield existing rows, skipping malformed ones as if they were absent."""
         for start in range(0, len(row_keys), KEYS_PER_READ):
@@ -123,7 +174,8 @@ class DynamoTables:
                     found = read(row)
                 except _UNREADABLE:
                     continue
-                yield found
+                if found is not None:
+                    yield found
 
 
 def _check_numbers(row: Mapping[str, object]) -> None:
@@ -207,6 +259,11 @@ def _outside_row(row: dict[str, Any]) -> Scanned | None:
         return withdrawal_of(row)
     if sort_key.startswith(payment_keys.REFUND_PREFIX):
         return refund_of(row)
+    if row["pk"].startswith(payment_keys.OUTSIDE_PREFIX):
+        return booked_line_of(row)
+    if sort_key.startswith(payment_keys.WITHDRAWN_PREFIX):
+        user_id, day = row["pk"].removeprefix(keys.USER_PREFIX), sort_key.partition("#")[2]
+        return Withdrawn(user_id, day, row["withdrawn_count"], row["withdrawn_fen"])
     return return_of(row) if sort_key.startswith(payment_keys.RETURN_PREFIX) else None
 
 

@@ -212,7 +212,8 @@ class DynamoWithdrawals:
             outside_no=found.outside_no,
             attempt=seen.attempt_no,
         )
-        if self._dynamo.try_transact([paid, put(self._payments, line_row(seen.channel, line))]):
+        noted = put(self._payments, line_row(seen.channel, line, now_ms))
+        if self._dynamo.try_transact([paid, noted]):
             return True
         now = self.find(seen.withdrawal_id)
         if now and now.status is WithdrawalStatus.PAID and now.attempt_no == seen.attempt_no:

@@ -12,6 +12,8 @@ from redpacket.domain.packet import Packet, PacketEnd, PacketStatus
 from redpacket.domain.payments import PAYMENT_LIFE_MS
 from redpacket.domain.split import share_amount_fen
 
+UNPAID_COUNT = "unpaid packets counted"
+
 _ENDED = frozenset({PacketStatus.CLOSED, PacketStatus.CANCELLED})
 
 
@@ -184,15 +186,30 @@ def check_claim_counts(
 
 def check_open_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> list[Difference]:
     """I9: of each account is counted how many of its packets are open, so that no place is lost."""
-    opened = Counter(
+    return _check_counted("open packets counted", packets, counts, _ENDED)
+
+
+def check_unpaid_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> list[Difference]:
+    """I9: of these it is counted how many are not paid for, which have no entry yet."""
+    others = frozenset(PacketStatus) - {PacketStatus.UNPAID}
+    return _check_counted(UNPAID_COUNT, packets, counts, others)
+
+
+def _check_counted(
+    what: str,
+    packets: Iterable[Packet],
+    counts: Mapping[str, int],
+    uncounted: frozenset[PacketStatus],
+) -> list[Difference]:
+    found = Counter(
         user_account(packet.sender.user_id)
         for packet in packets
-        if packet.counts_as_open and packet.status not in _ENDED
+        if packet.counts_as_open and packet.status not in uncounted
     )
     return [
-        Difference("I9", account, "open packets counted", opened[account], counted)
-        for account in sorted({*opened, *counts})
-        if (counted := counts.get(account, 0)) != opened[account]
+        Difference("I9", account, what, found[account], counted)
+        for account in sorted({*found, *counts})
+        if (counted := counts.get(account, 0)) != found[account]
     ]
 
 

@@ -13,7 +13,13 @@ from itertools import islice
 from redpacket.domain.checks.facts import Difference
 from redpacket.domain.checks.ledger import check_bounds
 from redpacket.domain.checks.lottery import check_player
-from redpacket.domain.checks.packets import check_late_claims, check_late_close, check_packet_exists
+from redpacket.domain.checks.outside import check_outside_in_time, check_withdrawn
+from redpacket.domain.checks.packets import (
+    check_late_claims,
+    check_late_close,
+    check_packet_exists,
+    check_unpaid_counts,
+)
 from redpacket.domain.claim import Fate, ShareFate, Taker
 from redpacket.domain.errors import (
     CacheAway,
@@ -22,7 +28,8 @@ from redpacket.domain.errors import (
     SplitImpossible,
     Unavailable,
 )
-from redpacket.domain.ledger import Entry
+from redpacket.domain.gateway import bill_day
+from redpacket.domain.ledger import Entry, user_account
 from redpacket.domain.lines import (
     OPEN_COUNT,
     Line,
@@ -36,8 +43,10 @@ from redpacket.domain.lines import (
 )
 from redpacket.domain.lottery import LotterySnapshot
 from redpacket.domain.packet import Packet, PacketStatus
-from redpacket.domain.scanned import Balance, Played, Scanned, UnreadableRow
+from redpacket.domain.payments import Payment, PaymentReturn
+from redpacket.domain.scanned import Balance, Played, Scanned, UnreadableRow, Withdrawn
 from redpacket.domain.split import share_amount_fen
+from redpacket.domain.withdrawals import GIVEN_UP_AFTER_MS, Withdrawal
 from redpacket.flows.reconciliation.audit_packet import LATE_AFTER_MS, audit_packet
 from redpacket.flows.reconciliation.cached_rows import CachedRows
 from redpacket.flows.reconciliation.compare_draws import DrawComparison, unfunded
@@ -56,6 +65,17 @@ LOOKS = 4
 
 BETWEEN_LOOKS_MS = 300
 """A committing transaction may be partly visible for some milliseconds."""
+
+LATE_OUTSIDE_MS = GIVEN_UP_AFTER_MS
+"""I8 for payments and returns, which wait while their gateway is unavailable."""
+
+_LIMIT_DAYS = 3
+"""Days whose withdrawn sums are compared: a limit no longer reads those of older days."""
+
+_DAY_MS = 24 * 3_600_000
+
+_ENDS_KEPT = 1_000
+"""Subjects that are looked at again at the end."""
 
 _ROWS_AT_ONCE = 500
 
@@ -113,7 +133,7 @@ class Comparison:
         run.difference_count += 1
         if len(run.differences) < DIFFERENCES_KEPT:
             run.differences.append(found)
-        if found.rule in {"I1", "I2", "I3", "I4", "I9"}:
+        if found.rule in {"I1", "I2", "I3", "I4", "I6", "I9"}:
             run.explained = sorted({*run.explained, bucket_of(found.subject)})
         self._ports.journal.event(
             "difference_found",
@@ -146,6 +166,7 @@ class Comparison:
             self._compare_cache(rows)
         if table in (Table.PACKETS, Table.CAMPAIGNS):
             self._log.compare_subjects(rows)
+        self._compare_counts(rows)
 
     def _count(self, row: Scanned) -> None:
         run = self._run
@@ -271,6 +292,8 @@ class Comparison:
             found = check_bounds({}, [row])
         elif isinstance(row, Balance):
             found = check_bounds({row.account: row.balance_fen}, [])
+        elif isinstance(row, Payment | PaymentReturn | Withdrawal):
+            found = check_outside_in_time([row], self._ports.clock.now_ms(), LATE_OUTSIDE_MS)
         elif isinstance(row, ShareFate):
             found = self._check_fate(row, packet)
         elif isinstance(row, Packet):
@@ -280,7 +303,7 @@ class Comparison:
         elif isinstance(row, LotterySnapshot) and unfunded(
             row, self._ports.packets, self._ports.clock.now_ms()
         ):
-            self._run.ends.append(f"campaign {row.campaign.campaign_id}")
+            self._look_at_end(f"campaign {row.campaign.campaign_id}")
         for difference in found:
             self.tell(difference)
 
@@ -310,7 +333,7 @@ class Comparison:
         elif check_late_close(packet, now_ms, LATE_AFTER_MS):
             self.audit(packet.packet_id)
         elif self.end_differs(packet):
-            self._run.ends.append(f"packet {packet.packet_id}")
+            self._look_at_end(f"packet {packet.packet_id}")
 
     def end_differs(self, packet: Packet) -> int | None:
         """Return the campaign's end if an open prize packet has another one."""
@@ -320,6 +343,51 @@ class Comparison:
         lottery = self._ports.known.lottery(rules.campaign_id)
         ends_at_ms = lottery.campaign.ends_at_ms if lottery else 0
         return None if packet.expires_at_ms == ends_at_ms else ends_at_ms
+
+    def _look_at_end(self, name: str) -> None:
+        if len(self._run.ends) < _ENDS_KEPT:
+            self._run.ends.append(name)
+
+    def _compare_counts(self, rows: Iterable[Scanned]) -> None:
+        """Note the counts that differ now: money may be moving, and indexes lag."""
+        first_day = bill_day(self._ports.clock.now_ms() - _LIMIT_DAYS * _DAY_MS)
+        names: dict[str, None] = {}
+        for row in rows:
+            if isinstance(row, Withdrawn | Withdrawal) and row.day >= first_day:
+                names[f"withdrawn {row.user_id} {row.day}"] = None
+            elif isinstance(row, Balance) and row.unpaid_count:
+                names[f"unpaid {row.account}"] = None
+            elif isinstance(row, Packet) and row.status is PacketStatus.UNPAID:
+                names[f"unpaid {user_account(row.sender.user_id)}"] = None
+        for name in names:
+            self._ports.beat()
+            if self.counts_differ(name):
+                self._look_at_end(name)
+
+    def look_at_counts(self, name: str) -> None:
+        """Report a count that differs in two looks."""
+        first = self.counts_differ(name)
+        if first:
+            self._ports.clock.sleep_ms(BETWEEN_LOOKS_MS)
+        for found in self.counts_differ(name) if first else []:
+            if found in first:
+                self.tell(found)
+
+    def counts_differ(self, name: str) -> list[Difference]:
+        """Compare the unpaid packets of an account, or a user's withdrawals of a day."""
+        kind, *subject = name.split(" ")
+        if kind == "unpaid":
+            rows = self._ports.tables.list_unpaid(subject[0])
+            counts = {row.account: row.unpaid_count for row in rows if isinstance(row, Balance)}
+            return check_unpaid_counts([row for row in rows if isinstance(row, Packet)], counts)
+        user_id, day = subject
+        rows = self._ports.tables.list_withdrawn(user_id, day)
+        withdrawn = {
+            (row.user_id, row.day): (row.count, row.fen)
+            for row in rows
+            if isinstance(row, Withdrawn)
+        }
+        return check_withdrawn([row for row in rows if isinstance(row, Withdrawal)], withdrawn)
 
     def audit(self, packet_id: str) -> None:
         """Audit a packet, once per run."""

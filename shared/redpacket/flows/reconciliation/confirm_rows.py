@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from redpacket.domain.checks.facts import Difference, PacketFacts
+from redpacket.domain.checks.outside import BookedLine, OutsideRow, asked_lines, check_lines
 from redpacket.domain.checks.packets import check_takers
 from redpacket.domain.checks.postings import (
     check_posted,
@@ -22,7 +23,7 @@ from redpacket.domain.ledger import Entry, Receipt, TransferKind, outside_of, pa
 from redpacket.domain.lines import Line, claim_of, outside_entries, packet_named, subject_of
 from redpacket.domain.lottery import Draw, PrizeKind, unit_share
 from redpacket.domain.packet import Packet
-from redpacket.domain.payments import Payment, PaymentRefund
+from redpacket.domain.payments import Payment, PaymentRefund, PaymentReturn
 from redpacket.domain.scanned import ClaimCount, Member, Scanned
 from redpacket.domain.withdrawals import Withdrawal
 from redpacket.flows.reconciliation.compare_rows import Comparison, ReconcilePorts
@@ -120,8 +121,10 @@ class Confirmation(Comparison):
                 self.tell(found)
         elif isinstance(row, Packet):
             self.audit(row.packet_id)
-        elif isinstance(row, Payment | PaymentRefund | Withdrawal):
+        elif isinstance(row, OutsideRow):
             self._look_at_outside(row)
+        elif isinstance(row, BookedLine):
+            self._look_at_line(row)
         elif isinstance(row, ClaimCount):
             self.look_at(Table.SHARES, (row.user_id,), row.campaign_id)
         elif isinstance(row, ShareFate):
@@ -154,12 +157,24 @@ class Confirmation(Comparison):
             what = f"entry {entry.transfer_id} of {entry.account}"
             self.tell(Difference("I1", entry.counterparty, what, 0, entry.amount_fen))
 
-    def _look_at_outside(self, row: Payment | PaymentRefund | Withdrawal) -> None:
+    def _look_at_line(self, line: BookedLine) -> None:
+        rows = self._ports.tables.list_outside([line.account])
+        asked = [one for row in rows if isinstance(row, OutsideRow) for one in asked_lines(row)]
+        for found in check_lines([one for one in asked if one == line], [line]):
+            self.tell(found)
+
+    def _look_at_outside(self, row: OutsideRow) -> None:
         expected = outside_entries(row)
         posted = self._ports.ledger.list_postings(expected)
         subject = subject_of(row) or ""
         for found in check_posted(subject, expected, posted):
             self.tell(found)
+        rows = self._ports.tables.list_outside([subject])
+        for asker in [one for one in rows if isinstance(one, Payment | Withdrawal)]:
+            for line in asked_lines(row):
+                booked = self._ports.tables.list_booked(asker.channel, line, asker.created_at_ms)
+                for found in check_lines([line], [one for one in booked if one == line]):
+                    self.tell(found)
 
     def _look_at_transfer(self, entry: Entry) -> None:
         other = Entry(
@@ -231,7 +246,7 @@ def _written_at_ms(row: Scanned) -> int:
         return row.decided_at_ms
     if isinstance(row, Packet | Member | Payment | Withdrawal):
         return row.created_at_ms
-    if isinstance(row, PaymentRefund):
+    if isinstance(row, PaymentRefund | PaymentReturn | BookedLine):
         return row.noted_at_ms
     return row.first_at_ms if isinstance(row, ClaimCount) else 0
 

@@ -192,13 +192,13 @@ def _look_at_ends(run: Progress, ports: ReconcilePorts, comparison: Comparison) 
     ports.clock.sleep_ms(_SETTLED_MS)
     for name in dict.fromkeys(run.ends):
         kind, _, subject = name.partition(" ")
-        if kind == "campaign":
+        if kind in {"unpaid", "withdrawn"}:
+            comparison.look_at_counts(name)
+        elif kind == "campaign":
             lottery = ports.known.fresh_lottery(subject)
             for found in unfunded(lottery, ports.packets, ports.clock.now_ms()) if lottery else []:
                 comparison.tell(found)
-            continue
-        packet = ports.known.fresh_packet(subject)
-        if packet:
+        elif packet := ports.known.fresh_packet(subject):
             ports.known.fresh_lottery(packet.rules.campaign_id or "")
             ends_at_ms = comparison.end_differs(packet)
             if ends_at_ms is not None:

@@ -1,0 +1,196 @@
+"""Corruption of PaymentsTable that entries do not show, planted for the nightly run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import pytest
+
+from redpacket.adapters.dynamo import keys, payment_keys
+from redpacket.domain.payments import Payment
+from redpacket.domain.withdrawals import LEASE_MS, Withdrawal
+from redpacket.flows.reconciliation.reconcile import MOVING_MS
+from testing.fakes import Item
+from testing.payment_system import PaymentSystem
+
+DAY_MS = 86_400_000
+
+Told: TypeAlias = set[tuple[str, str]]
+
+
+@pytest.fixture
+def town() -> PaymentSystem:
+    town = PaymentSystem()
+    town.system.deposit("bob", 10_000)
+    return town
+
+
+def _told(town: PaymentSystem, after_ms: int = MOVING_MS + 1) -> Told:
+    """Return the rules and subjects that a whole nightly run reports."""
+    town.system.pass_time(after_ms)
+    result = town.system.reconcile()
+    assert result.is_complete
+    return {(found.rule, found.subject) for found in result.differences}
+
+
+def _row(town: PaymentSystem, key: dict[str, str]) -> Item:
+    return town.system.row("payments", key)
+
+
+def _unlist(row: Item) -> None:
+    del row["work_pk"], row["work_at_ms"]
+
+
+def _paid_out(town: PaymentSystem) -> Withdrawal:
+    withdrawal = town.withdraw("bob", 5_000)
+    town.dispatch(1_000)
+    town.sweep_after(LEASE_MS)
+    return town.find(withdrawal)
+
+
+def _second(town: PaymentSystem, *, is_done: bool = False) -> tuple[Payment, dict[str, str]]:
+    """Pay a number twice; return the key of the second transaction's return."""
+    payment = town.pay_in("alice", 900)
+    town.pay_again(payment)
+    if is_done:
+        town.sweep_after(60_000)
+    (returned,) = town.returns.list_returns(payment.number)
+    return payment, payment_keys.payment_return(payment.number, returned.transaction_id)
+
+
+def test_rows_in_order_have_no_differences(town: PaymentSystem) -> None:
+    _second(town, is_done=True)
+    _paid_out(town)
+    town.refund(town.pay_in("third", 70), 70)
+    town.cancel(town.withdraw("bob", 1_000))
+    town.start("alice", 5)
+    town.send_unpaid("sue")
+    paid = town.send_unpaid("sue")
+    town.pay_packet(paid)
+
+    assert _told(town, 60_000) == set()
+    for _ in range(3):
+        town.sweep_after(MOVING_MS + 60_000)
+        town.system.sweep()
+    assert _told(town) == set()
+
+
+def test_a_withdrawal_that_is_in_no_work_list_is_told(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("bob", 5_000)
+    _unlist(_row(town, payment_keys.withdrawal(withdrawal.withdrawal_id)))
+
+    assert _told(town) == {("I8", f"withdrawal:{withdrawal.withdrawal_id}")}
+
+
+def test_a_withdrawal_that_never_ends_is_told(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("bob", 5_000)
+
+    assert _told(town, 6 * DAY_MS) == set()
+    assert _told(town, 1) == {("I8", f"withdrawal:{withdrawal.withdrawal_id}")}
+
+
+@pytest.mark.parametrize("status", ["pending", "closed"])
+def test_a_payment_that_is_in_no_work_list_is_told(town: PaymentSystem, status: str) -> None:
+    payment = town.start("alice", 700)
+    if status == "closed":
+        for _ in range(3):
+            town.sweep_after(MOVING_MS)
+    assert town.paid(payment).status == status
+    _unlist(_row(town, payment_keys.payment(payment.number)))
+
+    assert _told(town) == {("I8", f"payment:{payment.number}")}
+    # A closed one is watched for a day.
+    assert bool(_told(town, DAY_MS)) is (status == "pending")
+
+
+def test_a_payment_that_stays_pending_is_told(town: PaymentSystem) -> None:
+    payment = town.start("alice", 700)
+
+    assert _told(town, 3 * DAY_MS) == set()
+    assert _told(town, DAY_MS) == {("I8", f"payment:{payment.number}")}
+
+
+def test_a_return_that_is_in_no_work_list_or_late_is_told(town: PaymentSystem) -> None:
+    payment, key = _second(town)
+    told = {("I8", f"payment:{payment.number}")}
+
+    assert _told(town) == set()
+    assert _told(town, 4 * DAY_MS) == told
+    town.sweep()
+    assert _told(town, 1) == set()
+    other, key = _second(town)
+    _unlist(_row(town, key))
+    assert _told(town) == {("I8", f"payment:{other.number}")}
+
+
+def test_a_return_that_is_lost_is_told(town: PaymentSystem) -> None:
+    payment, key = _second(town)
+    town.system.dynamo.tables["payments"].pop((key["pk"], key["sk"]))
+
+    assert _told(town) == {("I6", f"payment:{payment.number}")}
+
+
+def test_a_payment_of_another_transaction_is_told(town: PaymentSystem) -> None:
+    payment = town.pay_in("alice", 900)
+    _row(town, payment_keys.payment(payment.number))["transaction_id"] = {"S": "another"}
+
+    assert _told(town) == {("I6", f"payment:{payment.number}")}
+
+
+@pytest.mark.parametrize("change", ["payment", "refund", "transfer", "amount", "no row"])
+def test_a_statement_line_that_its_row_does_not_ask_for_is_told(
+    town: PaymentSystem, change: str
+) -> None:
+    payment, _ = _second(town, is_done=True)
+    withdrawal = _paid_out(town)
+    rows = town.system.dynamo.tables["payments"]
+    lines = [
+        key
+        for key in rows
+        if key[0].startswith(payment_keys.OUTSIDE_PREFIX)
+        and ("#transfer#" if change not in {"payment", "refund"} else f"#{change}#") in key[0]
+    ]
+    if change == "amount":
+        rows[lines[0]]["amount_fen"] = {"N": "4999"}
+    elif change == "no row":
+        forged = f"{withdrawal.withdrawal_id[:-1]}x01#bill"
+        rows[lines[0][0], forged] = {**rows[lines[0]], "sk": {"S": forged}}
+    else:
+        del rows[lines[0]]
+
+    subject = f"payment:{payment.number}"
+    if change not in {"payment", "refund"}:
+        of_id = withdrawal.withdrawal_id
+        subject = f"withdrawal:{of_id[:-1]}x" if change == "no row" else f"withdrawal:{of_id}"
+    assert _told(town) == {("I6", subject)}
+
+
+def _lower(row: Item) -> None:
+    row["withdrawn_fen"], row["withdrawn_count"] = {"N": "-1000000000"}, {"N": "-1000"}
+
+
+@pytest.mark.parametrize("plant", [_lower, None])
+def test_a_days_sum_that_is_not_that_of_the_withdrawals_is_told(
+    town: PaymentSystem, plant: Callable[[Item], None] | None
+) -> None:
+    withdrawal = _paid_out(town)
+    key = payment_keys.withdrawn("bob", withdrawal.day)
+    if plant:
+        plant(_row(town, key))
+    else:
+        town.system.dynamo.tables["payments"].pop((key["pk"], key["sk"]))
+
+    assert _told(town, DAY_MS) == {("I9", f"bob {withdrawal.day}")}
+    # No limit reads it any more.
+    assert _told(town, 4 * DAY_MS) == set()
+
+
+@pytest.mark.parametrize("change", [7, -1])
+def test_places_that_unpaid_packets_lost_are_told(town: PaymentSystem, change: int) -> None:
+    town.send_unpaid("bob")
+    row = town.system.row("accounts", keys.account("user:bob"))
+    for name in ("open_count", "unpaid_count"):
+        row[name] = {"N": str(int(row[name]["N"]) + change)}
+
+    assert _told(town, 1) == {("I9", "user:bob")}
