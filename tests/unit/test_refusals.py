@@ -11,7 +11,7 @@ import pytest
 from redpacket.domain import errors
 from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.request import HttpRequest
-from redpacket.edge.telemetry import REFUSALS_EVERY_S, Refusals
+from redpacket.edge.telemetry import REFUSALS_EVERY_S, LoggedJournal, Refusals
 
 
 class Seconds:
@@ -149,3 +149,15 @@ def test_what_is_answered_is_not_counted(capsys: pytest.CaptureFixture[str]) -> 
     door({"routeKey": "GET /thing", "requestContext": {"requestId": "r"}}, None)
 
     assert _counted(capsys) == []
+
+
+@pytest.mark.parametrize("error", [errors.Unavailable, errors.AddressRefused])
+def test_an_address_that_may_not_call_is_counted_beside_what_was_asked(
+    error: type[Exception], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "test")
+    LoggedJournal().failure("look_failed", error("not from here"))
+
+    names = {name for line in capsys.readouterr().out.splitlines() for name in json.loads(line)}
+    assert "look_failed" in names
+    assert ("address_refused" in names) == (error is errors.AddressRefused)

@@ -340,6 +340,10 @@ class AllowanceMoved(Unavailable):
     """The same operator moved money to the same subject at the same time."""
 
 
+class AddressRefused(Unavailable):
+    """A gateway takes no call from our address, so its operator must enter it there."""
+
+
 class CacheAway(Unavailable):
     """The cache can't be reached: a batch should stop calling it."""
 

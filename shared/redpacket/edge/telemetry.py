@@ -8,6 +8,8 @@ import time
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from redpacket.domain.errors import AddressRefused
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -88,6 +90,8 @@ class LoggedJournal:
         """Log the error with its cause, and count."""
         logger().error(name, exc_info=error, extra=_traced(details))
         _count(name)
+        if isinstance(error, AddressRefused):
+            _count("address_refused")
 
 
 def _traced(details: dict[str, str | int]) -> dict[str, str | int]:

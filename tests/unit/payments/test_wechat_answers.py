@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -15,7 +16,7 @@ from redpacket.adapters.payments.wechat_bills import BillReader
 from redpacket.adapters.payments.wechat_client import Answer, WeChatClient, WeChatMerchant
 from redpacket.domain import gateway
 from redpacket.domain.authorization import AuthorizationState
-from redpacket.domain.errors import Unavailable
+from redpacket.domain.errors import AddressRefused, Unavailable
 
 MERCHANT = WeChatMerchant("1900000001", "wx1", "5157", "PUB_KEY_ID_1", "", "", "", "")
 ACCOUNTS = Accounts(AccountKeys({"1": bytes(64)}, bytes(32)), "wechat/wx1")
@@ -71,20 +72,20 @@ def _client(status: int, body: Mapping[str, Any]) -> WeChatClient:
     return cast("WeChatClient", AnswersOnce(status, body))
 
 
-def _in(status: int, body: Mapping[str, Any]) -> WeChatIn:
+def _in(status: int, body: Mapping[str, Any], client: WeChatClient | None = None) -> WeChatIn:
     settings = OrderSettings("https://api.example/callback", "a packet")
     return WeChatIn(
-        *(_client(status, body), ACCOUNTS, settings),
+        *(client or _client(status, body), ACCOUNTS, settings),
         settling_ms=1,
         call_ms_max=1,
         now_ms=lambda: NOW_MS,
     )
 
 
-def _out(status: int, body: Mapping[str, Any]) -> WeChatOut:
+def _out(status: int, body: Mapping[str, Any], client: WeChatClient | None = None) -> WeChatOut:
     settings = TransferSettings("https://api.example/callback", "1000", "a packet", (("a", "b"),))
     return WeChatOut(
-        *(_client(status, body), ACCOUNTS, settings),
+        *(client or _client(status, body), ACCOUNTS, settings),
         settling_ms=1,
         call_ms_max=1,
         now_ms=lambda: NOW_MS,
@@ -92,9 +93,13 @@ def _out(status: int, body: Mapping[str, Any]) -> WeChatOut:
 
 
 def _transfer(status: int, body: Mapping[str, Any]) -> Any:
-    out = _out(status, body)
-    order = gateway.TransferOrder("bill1", 100, ACCOUNTS.seal("o1"), None, out.details())
-    return out.transfer(order)
+    return _call(_out(status, body))
+
+
+def _call(out: WeChatOut) -> Any:
+    return out.transfer(
+        gateway.TransferOrder("bill1", 100, ACCOUNTS.seal("o1"), None, out.details())
+    )
 
 
 def _order(status: int, body: Mapping[str, Any]) -> Any:
@@ -198,6 +203,36 @@ def test_a_refusal_with_a_known_reason_tells_it(code: str, refusal: gateway.Refu
         refusal,
         code,
     )
+
+
+class TakesNoCallFromHere(WeChatClient):
+    """WeChat's answer to a call from an address that the merchant did not enter."""
+
+    def __init__(self) -> None:
+        self.merchant = MERCHANT
+
+    def _request(self, *_: object, **__: object) -> tuple[int, str | bytes]:
+        told = {"code": "INVALID_REQUEST", "message": "此IP地址不允许调用接口，请按开发指引设置"}
+        return 400, json.dumps(told)
+
+
+def test_an_address_that_may_not_call_refuses_no_withdrawal() -> None:
+    """The merchant's settings are wrong, not the payee: the money waits for a call that works."""
+    client = TakesNoCallFromHere()
+    orders, transfers = _in(400, {}, client), _out(400, {}, client)
+    consents = WeChatAuthorizations(client, ACCOUNTS, notify_url="", scene_id="1000")
+    asks: list[Callable[[], object]] = [
+        lambda: _call(transfers),
+        lambda: transfers.query("bill1"),
+        lambda: transfers.cancel("bill1"),
+        lambda: orders.query("order1"),
+        lambda: consents.query("consent1"),
+        lambda: consents.close("consent1"),
+    ]
+
+    for ask in asks:
+        with pytest.raises(AddressRefused):
+            ask()
 
 
 def test_a_number_that_is_carried_out_already_is_under_way() -> None:

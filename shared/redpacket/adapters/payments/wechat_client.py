@@ -11,12 +11,13 @@ from typing import Any, Self
 from wechatpayv3 import WeChatPay, WeChatPayType
 from wechatpayv3.type import RequestType
 
-from redpacket.domain.errors import Unavailable
+from redpacket.domain.errors import AddressRefused, Unavailable
 
 WECHAT_PAY = "https://api.mch.weixin.qq.com"
 _OK, _REFUSED, _BROKEN = 200, 400, 500
 # A connection is ready within milliseconds or not at all.
 _CONNECT_SHARE = 0.3
+_NOT_FROM_HERE = "此IP地址不允许"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,11 @@ class WeChatClient:
             body = {}
         if status >= _BROKEN or not isinstance(body, dict) or not status >= _OK:
             raise Unavailable(f"the gateway answered {status}")
-        return Answer(status, body)
+        answer = Answer(status, body)
+        # Its code also means a wrong order, which no later call would change.
+        if answer.code == "INVALID_REQUEST" and _NOT_FROM_HERE in str(body.get("message")):
+            raise AddressRefused("WeChat Pay takes no call from our address")
+        return answer
 
 
 def _point_at(pay: WeChatPay, gateway_url: str) -> None:
