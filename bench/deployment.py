@@ -157,6 +157,7 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
         if each.get("Properties", {}).get("VpcEndpointType") == "Interface"
     }
     payment_zones = zones.pop("LambdaEndpoint")
+    del zones["SecretsEndpoint"]  # only where the password of a given cache is read
     return Standing(
         endpoint_zones=sum(zones.values()),
         cache_nodes=1 + (in_prod if is_prod else else_where),

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.template.test_template import DOORS, EDGE, _function_of, _Readers
-from tests.template.translated import STACKS, Stack
+from tests.template.translated import STACK_OF, STACKS, Stack
 
 each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.name)
 
 BY_IAM_OR_SECRET = "_cache_password"
+CALLS_GATEWAYS = {"PaymentFunction", "TransferFunction"}
 
 
 def _asked(node: ast.AST) -> set[str]:
@@ -78,21 +79,29 @@ def test_the_code_is_followed_to_its_calls() -> None:
 
 @each_stack
 def test_a_function_in_the_vpc_reaches_every_service_that_it_calls(stack: Stack) -> None:
-    functions = stack.of_type("AWS::Lambda::Function")
     endpoints = {
         each["ServiceName"].rpartition(".")[2]: each
         for each in stack.of_type("AWS::EC2::VPCEndpoint").values()
     }
-    inside = {name for name, each in functions.items() if "VpcConfig" in each}
+    inside = _inside(stack, "SubnetA", "SubnetB")
     called = {name: services for name, services in _services(stack).items() if name in inside}
 
-    if not stack.is_true("MakeCache"):
-        assert endpoints == {}, "of a VPC that is given, its owner says what is reached"
+    if not stack.is_true("MakeVpc"):
+        assert not endpoints.keys() - {"dynamodb"}, "of a given VPC, its owner says what is reached"
         return
     for name, services in called.items():
         assert services <= endpoints.keys(), name
     assert set().union(*called.values()) == endpoints.keys()
     _assert_the_way_is_open(stack, inside, endpoints)
+
+
+def _inside(stack: Stack, *subnets: str) -> set[str]:
+    """Return the functions in these subnets that are made."""
+    expected = [stack.physical(name) for name in subnets]
+    functions = stack.of_type("AWS::Lambda::Function").items()
+    return {
+        name for name, each in functions if each.get("VpcConfig", {}).get("SubnetIds") == expected
+    }
 
 
 def _assert_the_way_is_open(
@@ -113,9 +122,11 @@ def _assert_the_way_is_open(
             if rule["SourceSecurityGroupId"] == stack.ref("FunctionSecurityGroup")
         ]
         for name in ("CacheSecurityGroup", "EndpointSecurityGroup")
+        if name in groups
     }
+    cache_takes = {"CacheSecurityGroup": [6379]} if stack.is_true("MakeCache") else {}
     assert out == {443, 6379}
-    assert into == {"CacheSecurityGroup": [6379], "EndpointSecurityGroup": [443]}
+    assert into == {**cache_takes, "EndpointSecurityGroup": [443]}
     tables = {
         each["SubnetId"]: each["RouteTableId"]
         for each in stack.of_type("AWS::EC2::SubnetRouteTableAssociation").values()
@@ -124,7 +135,7 @@ def _assert_the_way_is_open(
     }
     for endpoint in endpoints.values():
         if endpoint["VpcEndpointType"] == "Gateway":
-            assert set(tables.values()) == set(endpoint["RouteTableIds"])  # type: ignore[call-overload]
+            assert set(tables.values()) <= set(endpoint["RouteTableIds"])  # type: ignore[call-overload]
             assert tables.keys() == subnets
         else:
             assert set(endpoint["SubnetIds"]) == subnets  # type: ignore[call-overload]
@@ -136,20 +147,85 @@ def _assert_the_way_is_open(
 def test_who_has_no_cache_stays_outside_where_everything_is_reached(stack: Stack) -> None:
     for name, each in stack.of_type("AWS::Lambda::Function").items():
         has_cache = "CACHE_URL" in each["Environment"]["Variables"]
-        assert ("VpcConfig" in each) == (has_cache and stack.is_true("InVpc")), name
+        where = "InVpc" if has_cache else "FixEgress"
+        is_inside = stack.is_true(where) and (has_cache or name in CALLS_GATEWAYS)
+        assert ("VpcConfig" in each) == is_inside, name
 
 
 @each_stack
-def test_the_made_vpc_has_a_way_out_only_where_a_risk_control_is_asked(stack: Stack) -> None:
-    ways = stack.of_type("AWS::EC2::Route")
-    nats = stack.of_type("AWS::EC2::NatGateway")
+def test_the_crowd_has_a_way_out_only_where_a_risk_control_is_asked(stack: Stack) -> None:
+    out = {each["RouteTableId"]: each for each in stack.of_type("AWS::EC2::Route").values()}
+    crowds = out.get(stack.physical("RouteTable"))
 
-    if not (stack.is_true("MakeCache") and stack.values["RiskUrl"]):
-        assert (ways, nats) == ({}, {})
+    if not (stack.is_true("MakeVpc") and stack.values["RiskUrl"]):
+        assert crowds is None
         return
-    (nat,) = nats.values()
-    assert nat["SubnetId"] == stack.ref("NatSubnet")
-    out = {each["RouteTableId"]: each for each in ways.values()}
-    assert {each["DestinationCidrBlock"] for each in ways.values()} == {"0.0.0.0/0"}
-    assert out[stack.ref("RouteTable")]["NatGatewayId"] == stack.ref("Nat")
-    assert out[stack.ref("NatRouteTable")]["GatewayId"] == stack.ref("Internet")
+    assert crowds is not None
+    assert crowds["NatGatewayId"] == stack.ref("Nat")
+    _assert_a_nat_leads_out(stack, stack.ref("Nat"), stack.physical("NatSubnet"))
+
+
+@each_stack
+def test_gateways_are_called_from_one_fixed_address_a_zone(stack: Stack) -> None:
+    """WeChat Pay's merchant transfers take calls only from addresses that the merchant entered."""
+    inside = _inside(stack, "GatewaySubnetA", "GatewaySubnetB")
+
+    if not stack.is_true("FixEgress"):
+        assert inside == set()
+        assert len(stack.of_type("AWS::EC2::NatGateway")) == stack.is_true("AskRiskByNat")
+        return
+    assert inside == CALLS_GATEWAYS
+    out = {each["RouteTableId"]: each for each in stack.of_type("AWS::EC2::Route").values()}
+    tables = {
+        each["SubnetId"]: each["RouteTableId"]
+        for each in stack.of_type("AWS::EC2::SubnetRouteTableAssociation").values()
+    }
+    subnets = stack.of_type("AWS::EC2::Subnet")
+    for zone, nat, public in (("A", "Nat", "NatSubnet"), ("B", "NatB", "NatSubnetB")):
+        table = tables[stack.physical(f"GatewaySubnet{zone}")]
+        assert out[table]["NatGatewayId"] == stack.ref(nat)
+        _assert_a_nat_leads_out(stack, stack.ref(nat), stack.physical(public))
+        zones = {subnets[name]["AvailabilityZone"] for name in (f"GatewaySubnet{zone}", public)}
+        assert zones == {subnets[f"GatewaySubnet{zone}"]["AvailabilityZone"]}
+    assert len({each["AvailabilityZone"] for each in subnets.values()}) == 2
+    told = stack.resolved(stack.pruned["Outputs"]["GatewayAddresses"]["Value"])
+    assert told.split(",") == [stack.ref("NatAddress"), stack.ref("NatAddressB")]
+
+
+def _assert_a_nat_leads_out(stack: Stack, nat: str, subnet: str) -> None:
+    (found,) = [
+        each
+        for name, each in stack.of_type("AWS::EC2::NatGateway").items()
+        if stack.ref(name) == nat
+    ]
+    assert found["SubnetId"] == subnet
+    (table,) = [
+        each["RouteTableId"]
+        for each in stack.of_type("AWS::EC2::SubnetRouteTableAssociation").values()
+        if each["SubnetId"] == subnet
+    ]
+    (way,) = [
+        each for each in stack.of_type("AWS::EC2::Route").values() if each["RouteTableId"] == table
+    ]
+    assert (way["DestinationCidrBlock"], way["GatewayId"]) == ("0.0.0.0/0", stack.ref("Internet"))
+
+
+def test_a_cache_that_is_given_later_takes_no_network_away() -> None:
+    """Operators set CacheUrl on a live stack: before a rush, and when Redis is lost."""
+    made, given = (
+        Stack("made", parameters=parameters).resources
+        for parameters in ({}, {"CacheUrl": "rediss://cache.example:6379"})
+    )
+
+    gone = {made[name]["Type"].split("::")[1] for name in made.keys() - given.keys()}
+    assert gone == {"ElastiCache", "EC2", "IAM"}
+    assert {name for name in made.keys() - given.keys() if "EC2" in made[name]["Type"]} == {
+        "CacheSecurityGroup"
+    }
+
+
+def test_the_zones_of_the_vpc_can_be_chosen() -> None:
+    subnets = STACK_OF["a given cache in the made VPC"].of_type("AWS::EC2::Subnet")
+
+    zones = [subnets[name]["AvailabilityZone"] for name in ("SubnetA", "SubnetB")]
+    assert zones == ["us-east-1b", "us-east-1d"]

@@ -101,6 +101,7 @@ ENDPOINTS = {
     region: {
         WHERE_PACKETS_ARE_PAID_FOR: f"{prefix}com.amazonaws.{region}.lambda",
         "DynamoEndpoint": f"com.amazonaws.{region}.dynamodb",
+        "SecretsEndpoint": f"com.amazonaws.{region}.secretsmanager",
         "SqsEndpoint": f"{prefix}com.amazonaws.{region}.sqs",
     }
     for prefix, regions in (
@@ -117,12 +118,17 @@ the names of SQS and Lambda have a prefix more, and that of DynamoDB's gateway h
 def test_endpoints_are_called_as_the_region_calls_them(stack: translated.Stack) -> None:
     found = stack.of_type("AWS::EC2::VPCEndpoint")
 
-    if not stack.is_true("MakeCache"):
-        assert found == {}
-        return
-    expected = dict(ENDPOINTS[stack.region])
-    if not stack.is_true("HasGateway"):
-        del expected[WHERE_PACKETS_ARE_PAID_FOR]
+    made = {
+        "DynamoEndpoint": "MakeNetwork",
+        "SqsEndpoint": "MakeVpc",
+        "SecretsEndpoint": "ReadPasswordInMadeVpc",
+        WHERE_PACKETS_ARE_PAID_FOR: "PayFromMadeVpc",
+    }
+    expected = {
+        name: service
+        for name, service in ENDPOINTS.get(stack.region, {}).items()
+        if stack.is_true(made[name])
+    }
     assert {name: each["ServiceName"] for name, each in found.items()} == expected
 
 
@@ -180,6 +186,7 @@ def test_the_issuer_is_the_user_pool_or_what_is_given(stack: translated.Stack) -
             "GivenCacheHasOneSignIn",
         ),
         ("us-east-1", {"RiskUrl": translated.RISK["RiskUrl"]}, "RiskControlIsReached"),
+        ("us-east-1", {"GatewayEgress": "true"}, "GatewayIsCalled"),
         (
             "us-east-1",
             {**translated.WECHAT, "WeChatIssuerSecretArn": "arn:a"},

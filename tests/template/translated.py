@@ -330,10 +330,27 @@ STACKS = [
     ),
     Stack("a host's wallet, and a given cache", parameters={**HOST_WALLET, **OWN_CACHE}),
     Stack(
+        "a given cache in the made VPC",
+        parameters={
+            "CacheUrl": OWN_CACHE["CacheUrl"],
+            "CachePasswordSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:cache-1",
+            "Zones": "us-east-1b,us-east-1d",
+        },
+    ),
+    Stack(
+        "gateways called from fixed addresses",
+        parameters={**WECHAT, **RISK, "GatewayEgress": "true"},
+    ),
+    Stack(
+        "fixed addresses, and a given cache",
+        parameters={**WECHAT, **OWN_CACHE, "GatewayEgress": "true"},
+    ),
+    Stack(
         "sign-in by WeChat, and a cache that is reached from anywhere",
         parameters={
             **WECHAT,
             "CacheUrl": "redis://cache.example:6379",
+            "CacheSubnetIds": "none",
             "JwtIssuer": ISSUER,
             "WeChatIssuerSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:issuer-1",
             "WithdrawAboveFen": "30",
@@ -353,6 +370,7 @@ STACKS = [
         "a cache that is reached from anywhere",
         parameters={
             "CacheUrl": "rediss://cache.example:6379",
+            "CacheSubnetIds": "none",
             "ShareBaseUrl": "https://red.example",
         },
     ),
