@@ -29,6 +29,7 @@ from bench.rounds import (
     the_limit,
     whole_costs_us,
 )
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.redis.claims import STATE, RedisClaims
 from redpacket.adapters.redis.scripts import read_script
 from redpacket.domain.claim import GrabStatus
@@ -71,7 +72,7 @@ def _ours(client: OperatorCache) -> Iterator[Contender]:
 
 def _whole(server: Server) -> dict[str, Callable[[str], object]]:
     client = production_client(server.port)
-    claim_cache = RedisClaims(client)
+    claim_cache = RedisClaims(client, PUBLISHED_SEEDS)
     open_id, emptied_id = (packet_id_of(loaded(client, count)) for count in (1_000_000, SHARES))
     for number in range(SHARES):
         assert claim_cache.grab(emptied_id, f"taker-{number}").share_no

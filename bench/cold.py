@@ -33,7 +33,7 @@ from bench.rounds import Figures, interleaved, ratio
 from local import places
 from local.build import Building
 from local.packet_ids import PUBLISHED_KEYS
-from local.seed_keys import PUBLISHED_SEED_KEYS
+from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.switches import RedisSwitches
@@ -189,7 +189,7 @@ def _servers(folder: Path) -> Iterator[dict[str, str]]:
         ]
         # Who asks for what is the ledger's and ElastiCache's matter: here any token will do.
         cache.admin.execute_command("ACL", "SETUSER", "functions", "on", "nopass", "~*", "+@all")  # type: ignore[no-untyped-call]
-        claim_cache, now_ms = RedisClaims(cache.admin), time.time_ns() // 1_000_000
+        claim_cache, now_ms = RedisClaims(cache.admin, PUBLISHED_SEEDS), time.time_ns() // 1_000_000
         life = {"created_at_ms": now_ms - 1000, "expires_at_ms": now_ms + _HOUR_MS}
         packets = {"EMPTIED": a_packet(10_000, 1, **life), "OPEN": a_packet(10_000, 1000, **life)}
         for packet in packets.values():

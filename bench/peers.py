@@ -26,6 +26,7 @@ import redis
 from bench.postgres import CLAIM, TABLES, a_postgres
 from bench.rounds import Figures, interleaved, loaded, packet_id_of, production_client
 from local.ports import HOST
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.connect import Script
 from testing.servers import some_servers
@@ -150,7 +151,7 @@ def _script() -> Claim:
 
 
 def _adapter() -> Claim:
-    claim_cache = RedisClaims(production_client(_PLACE.port, timeout_s=30))
+    claim_cache = RedisClaims(production_client(_PLACE.port, timeout_s=30), PUBLISHED_SEEDS)
     packet_id = packet_id_of(_PLACE.cache_key)
 
     def claim(user_id: str) -> None:

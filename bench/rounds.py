@@ -12,6 +12,7 @@ from statistics import median
 import redis
 
 from local.ports import HOST
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.client import Client
@@ -123,7 +124,7 @@ def loaded(client: Client, share_count: int) -> str:
     now_ms = int(time.time() * 1000)
     packet = a_packet(100 * share_count, share_count, created_at_ms=now_ms)
     packet = replace(packet, expires_at_ms=now_ms + DAY_MS)
-    RedisClaims(client).load(packet, [])
+    RedisClaims(client, PUBLISHED_SEEDS).load(packet, [])
     return keys.claim_cache(packet.packet_id)
 
 

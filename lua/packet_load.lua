@@ -2,7 +2,7 @@
 --[[
 packet_load.lua - update one packet's hash from the ledger; a repeat is harmless.
 
-KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:2{<packet_id>}
+KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:3{<packet_id>}
 ARGV[1]  keep_until_ms  when the key expires; at least ten minutes from now
 ARGV[2]  letter         of the state (lib/state); "" adds users only, and another call follows
 ARGV[3]  head           of the state: when the packet opens, its count, its terms

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from local.ports import HOST
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.connect import connect
 from redpacket.adapters.redis.parted_claims import PartedClaims
@@ -95,7 +96,7 @@ class _CachePerThread(threading.local):
 
     def __init__(self, port: int) -> None:
         client = connect(HOST, port, has_tls=False, username="", password="", timeout_s=5)
-        self._claim_cache = PartedClaims(RedisClaims(client), clock=WallClock())
+        self._claim_cache = PartedClaims(RedisClaims(client, PUBLISHED_SEEDS), clock=WallClock())
 
     def __getattr__(self, move: str) -> Any:
         return getattr(self._claim_cache, move)

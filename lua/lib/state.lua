@@ -1,5 +1,5 @@
 -- A packet's hash has one field per user, and "#" for the state:
---   <letter> <opens_ms:8> <count:4> <terms> [ "|" <offset> "," <offered_ms> <returned> ]
+--   <letter> <opens_ms:8> <count:4> <MAC:11> <terms> [ "|" <offset> "," <offered_ms> <returned> ]
 -- without the spaces; numbers of fixed width are in base 36. The letter is O open, R open and repaired,
 -- E emptied (all numbers are handed out) or C closed. Times are compared with the key's remaining life, which
 -- ends a day after the packet: PTTL returns one integer, TIME two strings. The next share number is

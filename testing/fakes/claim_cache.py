@@ -109,6 +109,8 @@ class FakeClaimCache:
         """Return the answer of a packet that hands out nothing to the user."""
         claim_cache = self.caches.get(packet_id) or self._a_claim_cache()
         terms, now_ms = claim_cache["terms"], self.clock.now_ms()
+        if not terms:
+            return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
         if user_id in claim_cache["users"]:
             share_no = claim_cache["users"][user_id]
             return GrabOutcome(
@@ -118,8 +120,6 @@ class FakeClaimCache:
                 claim_cache["is_gated"],
                 is_last=claim_cache["letter"] == "E",
             )
-        if not terms:
-            return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
         if claim_cache["letter"] == "E":
             return GrabOutcome(GrabStatus.PACKET_EMPTIED, None, terms)
         if claim_cache["letter"] == "C" or now_ms >= claim_cache["expires_at_ms"]:

@@ -10,6 +10,7 @@ from redis.crc import key_slot
 from redis.exceptions import AuthenticationError
 
 from local.ports import HOST
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.client import Client
@@ -107,7 +108,7 @@ def _packet(rules: Rules | None = None) -> Packet:
 
 
 def _use_everything(client: Client) -> None:
-    claim_cache, packet = RedisClaims(client), _packet()
+    claim_cache, packet = RedisClaims(client, PUBLISHED_SEEDS), _packet()
     claim_cache.load(packet, [])
     numbers = [claim_cache.grab(packet.packet_id, user).share_no for user in ("ann", "bob", "ann")]
     assert numbers == [1, 2, 1]
@@ -149,7 +150,9 @@ def test_a_connection_that_is_cut_is_made_again(front: Front, connected: Connect
 
 def test_a_wrong_password_gets_nothing(front: Front, connected: Connected) -> None:
     with pytest.raises(CacheAway) as refused:
-        RedisClaims(connected(front.port, "another password")).grab("p" * 22, "ann")
+        RedisClaims(connected(front.port, "another password"), PUBLISHED_SEEDS).grab(
+            "p" * 22, "ann"
+        )
 
     assert isinstance(refused.value.__cause__, AuthenticationError)
 
@@ -160,7 +163,7 @@ def test_a_server_with_an_untrusted_certificate_gets_no_password(
     before = front.count
 
     with pytest.raises(CacheAway, match="does not answer") as refused:
-        RedisClaims(connected(front.port, bundle="")).grab("p" * 22, "ann")
+        RedisClaims(connected(front.port, bundle=""), PUBLISHED_SEEDS).grab("p" * 22, "ann")
 
     assert "certificate verify failed" in str(refused.value.__cause__)
     assert front.count == before
@@ -174,7 +177,7 @@ def test_a_server_of_another_name_gets_no_password(
         front.target = start().port
 
         with pytest.raises(CacheAway) as refused:
-            RedisClaims(connected(front.port)).grab("p" * 22, "ann")
+            RedisClaims(connected(front.port), PUBLISHED_SEEDS).grab("p" * 22, "ann")
 
         assert "mismatch" in str(refused.value.__cause__)
         assert front.count == 0
@@ -197,7 +200,7 @@ def test_a_slot_that_moves_is_followed_over_tls(
     cluster: tuple[Cluster, list[Front]], cluster_client: Client
 ) -> None:
     nodes, _ = cluster
-    claim_cache, packet = RedisClaims(cluster_client), _packet()
+    claim_cache, packet = RedisClaims(cluster_client, PUBLISHED_SEEDS), _packet()
     claim_cache.load(packet, [])
     claim_cache.grab(packet.packet_id, "ann")
     slot = key_slot(keys.claim_cache(packet.packet_id).encode())

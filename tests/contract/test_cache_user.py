@@ -11,6 +11,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from local.ports import HOST
+from local.seed_keys import PUBLISHED_SEEDS
 from local.template import read_template
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.client import ServerClient
@@ -78,7 +79,7 @@ def _packet(cache: OperatorCache, **changes: Any) -> Packet:
 
 
 def test_it_may_do_all_that_a_packet_needs(cache: OperatorCache, functions: ServerClient) -> None:
-    claim_cache = RedisClaims(functions)
+    claim_cache = RedisClaims(functions, PUBLISHED_SEEDS)
     packet = _packet(cache)
     claim_cache.load_sent(packet)
     # A script may ask which server this is.
@@ -99,7 +100,7 @@ def test_it_may_do_all_that_a_packet_needs(cache: OperatorCache, functions: Serv
 
 
 def test_it_may_admit_and_take(cache: OperatorCache, functions: ServerClient) -> None:
-    claim_cache = RedisClaims(functions)
+    claim_cache = RedisClaims(functions, PUBLISHED_SEEDS)
     packet = _packet(cache, rules=Rules(opening=Opening.TWO_STEP))
     claim_cache.load(packet, [])
 
@@ -147,4 +148,4 @@ def test_what_it_may_not_run_is_our_fault(cache: OperatorCache, functions: Serve
     cache.execute_command("ACL", "SETUSER", "functions", "-hmget")  # type: ignore[no-untyped-call]
 
     with pytest.raises(redis.exceptions.NoPermissionError):
-        RedisClaims(functions).grab("p" * 22, "ann")
+        RedisClaims(functions, PUBLISHED_SEEDS).grab("p" * 22, "ann")

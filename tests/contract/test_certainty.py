@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from local.ports import HOST
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.connect import Script, connect
@@ -30,7 +31,7 @@ def claim_cache(request: pytest.FixtureRequest) -> PartCache:
     if request.param == "fake":
         return FakeClaimCache(FakeClock(_now_ms()))
     cache: OperatorCache = request.getfixturevalue("cache")
-    return RedisClaims(cache)
+    return RedisClaims(cache, PUBLISHED_SEEDS)
 
 
 def _now_ms() -> int:
@@ -44,7 +45,9 @@ def _packet(count: int = 3, **changes: Any) -> Packet:
 def _knows(claim_cache: PartCache, packet: Packet) -> bool:
     """Ask as a process does that has just started."""
     fresh = (
-        RedisClaims(claim_cache._client) if isinstance(claim_cache, RedisClaims) else claim_cache
+        RedisClaims(claim_cache._client, PUBLISHED_SEEDS)
+        if isinstance(claim_cache, RedisClaims)
+        else claim_cache
     )
     return fresh.knows_takers(packet.packet_id, "ann")
 
@@ -170,7 +173,7 @@ def test_a_refusal_while_a_number_waits_is_certain_only_if_no_claim_was_missed(
 def test_what_is_certain_is_remembered_for_a_second(
     cache: OperatorCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim_cache, packet, doubted = RedisClaims(cache), _packet(), _packet()
+    claim_cache, packet, doubted = RedisClaims(cache, PUBLISHED_SEEDS), _packet(), _packet()
     claim_cache.load_sent(packet)
     claim_cache.load(doubted, [])
     assert claim_cache.knows_takers(packet.packet_id, "ann")
@@ -197,7 +200,10 @@ def test_what_is_certain_is_remembered_for_a_second(
 def test_a_large_packet_that_is_lost_while_it_is_told_is_not_known(
     cache: OperatorCache, monkeypatch: pytest.MonkeyPatch, loss: str
 ) -> None:
-    claim_cache, packet = RedisClaims(cache), replace(_packet(LARGE), status=PacketStatus.CLOSING)
+    claim_cache, packet = (
+        RedisClaims(cache, PUBLISHED_SEEDS),
+        replace(_packet(LARGE), status=PacketStatus.CLOSING),
+    )
     run = claim_cache.run
 
     def losing(script: Script, key: str, *arguments: Any) -> str:
@@ -220,7 +226,7 @@ def test_a_server_without_a_life_is_only_certain_about_what_the_ledger_told_it(
     cache.execute_command("ACL", "SETUSER", "hidden", "nopass", *rules)  # type: ignore[no-untyped-call]
     port = cache.connection_pool.connection_kwargs["port"]
     client = connect(HOST, port, has_tls=False, username="hidden", password="any", timeout_s=2)
-    claim_cache, packet, told = RedisClaims(client), _packet(), _packet()
+    claim_cache, packet, told = RedisClaims(client, PUBLISHED_SEEDS), _packet(), _packet()
     large = replace(_packet(LARGE), status=PacketStatus.CLOSING)
 
     claim_cache.load_sent(packet)
@@ -244,7 +250,8 @@ def pair() -> Iterator[tuple[Server, Server]]:
 
 def _claim_cache_on(server: Server) -> RedisClaims:
     return RedisClaims(
-        connect(HOST, server.port, has_tls=False, username="", password="", timeout_s=2)
+        connect(HOST, server.port, has_tls=False, username="", password="", timeout_s=2),
+        PUBLISHED_SEEDS,
     )
 
 
@@ -281,10 +288,10 @@ def test_after_a_failover_only_what_was_told_is_known(pair: tuple[Server, Server
 
 
 def test_a_sign_is_five_characters_and_leaves_the_hash_packed(cache: OperatorCache) -> None:
-    claim_cache, packet = RedisClaims(cache), _packet()
+    claim_cache, packet = RedisClaims(cache, PUBLISHED_SEEDS), _packet()
     claim_cache.load_sent(packet)
 
     state = str(cache.hget(keys.claim_cache(packet.packet_id), "#"))
     assert state[-5] == "@"
-    assert len(state) <= 52
+    assert len(state) <= 63
     assert cache.object("encoding", keys.claim_cache(packet.packet_id)) == "listpack"

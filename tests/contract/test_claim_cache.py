@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.claim import EMPTIED_KEPT_MS, GrabOutcome
@@ -35,7 +36,7 @@ def claim_cache(request: pytest.FixtureRequest) -> Iterator[ClaimCache]:
         yield FakeClaimCache(FakeClock(_now_ms()))
     else:
         cache: OperatorCache = request.getfixturevalue("cache")
-        claim_cache = RedisClaims(cache)
+        claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
         yield (
             claim_cache
             if request.param == "redis"
@@ -262,7 +263,7 @@ class _Story:
         self.random = random.Random(seed)
         self.clock = FakeClock(_now_ms())
         self.fake = FakeClaimCache(self.clock)
-        inner: list[PartCache] = [self.fake, RedisClaims(cache)]
+        inner: list[PartCache] = [self.fake, RedisClaims(cache, PUBLISHED_SEEDS)]
         self.sides = [PartedClaims(one, clock=self.clock) for one in inner]
         self.packets = [self._packet() for _ in range(12)]
         # What the ledger would know: the taker of each number that is durable.

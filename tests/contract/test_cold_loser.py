@@ -17,7 +17,7 @@ import pytest
 from local.packet_ids import PUBLISHED_KEYS
 from local.places import ROOT
 from local.ports import HOST
-from local.seed_keys import PUBLISHED_SEED_KEYS
+from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
@@ -100,7 +100,7 @@ def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[st
 def test_a_cold_loser_imports_nothing_that_losing_does_not_need(
     cache: OperatorCache, off: frozenset[Switch], code: str
 ) -> None:
-    claim_cache = RedisClaims(cache)
+    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
     packet = a_packet(100, 1, created_at_ms=int(time.time() * 1000) - 1000)
     claim_cache.load_sent(packet)
     claim_cache.grab(packet.packet_id, "early")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.parted_claims import PartedClaims
@@ -447,23 +448,23 @@ def test_a_packet_that_is_not_cut_costs_no_call_more(caches: Boards) -> None:
 
 
 def test_a_note_does_not_shorten_a_parts_life(cache: OperatorCache) -> None:
-    claim_cache = PartedClaims(RedisClaims(cache), clock=FakeClock(_now_ms()))
+    claim_cache = PartedClaims(RedisClaims(cache, PUBLISHED_SEEDS), clock=FakeClock(_now_ms()))
     packet = _packet()
     claim_cache.load(packet, [])
     home = keys.claim_cache(part_id(packet.packet_id, 0))
     before: Any = cache.pexpiretime(home)
 
-    RedisClaims(cache).note(part_id(packet.packet_id, 0), {"ann": -2})
+    RedisClaims(cache, PUBLISHED_SEEDS).note(part_id(packet.packet_id, 0), {"ann": -2})
 
     assert cache.pexpiretime(home) == before
     cache.delete(home)
-    RedisClaims(cache).note(part_id(packet.packet_id, 0), {"ann": -2})
+    RedisClaims(cache, PUBLISHED_SEEDS).note(part_id(packet.packet_id, 0), {"ann": -2})
     assert 0 < int(str(cache.pttl(home))) <= 600_000
 
 
 def test_the_parts_of_a_packet_are_in_slots_of_their_own(cache: OperatorCache) -> None:
     packet = _packet(packet_id=a_packet_id(20), count=40)
-    PartedClaims(RedisClaims(cache), clock=FakeClock()).load(packet, [])
+    PartedClaims(RedisClaims(cache, PUBLISHED_SEEDS), clock=FakeClock()).load(packet, [])
 
     names: Any = cache.keys("*")
 

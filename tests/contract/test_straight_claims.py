@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.redis import claims as redis_claims
 from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
@@ -52,7 +53,7 @@ def _counted(cache: OperatorCache) -> Iterator[Counter[str]]:
 
 
 def test_a_claim_right_after_another_is_one_call(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache)
+    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
     packet = _loaded(claim_cache)
 
     with _counted(cache) as calls:
@@ -66,7 +67,7 @@ def test_a_claim_right_after_another_is_one_call(cache: OperatorCache) -> None:
 def test_what_was_seen_is_forgotten_after_a_while(
     cache: OperatorCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim_cache = RedisClaims(cache)
+    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
     packet = _loaded(claim_cache)
     claim_cache.grab(packet.packet_id, "ann")
 
@@ -79,14 +80,14 @@ def test_what_was_seen_is_forgotten_after_a_while(
 
 
 def test_a_repeat_right_after_a_claim_is_one_call(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache)
+    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
     packet = _loaded(claim_cache, count=2)
     first = claim_cache.grab(packet.packet_id, "ann")
 
     with _counted(cache) as calls:
         again = claim_cache.grab(packet.packet_id, "ann")
         # Elsewhere somebody takes the last one.
-        RedisClaims(cache).grab(packet.packet_id, "bob")
+        RedisClaims(cache, PUBLISHED_SEEDS).grab(packet.packet_id, "bob")
         emptied = claim_cache.grab(packet.packet_id, "ann")
 
     assert calls == {"hmget": 1, "evalsha": 3}
@@ -96,7 +97,7 @@ def test_a_repeat_right_after_a_claim_is_one_call(cache: OperatorCache) -> None:
 
 
 def test_losers_of_an_emptied_packet_are_one_native_read_each(cache: OperatorCache) -> None:
-    claim_cache, other = RedisClaims(cache), RedisClaims(cache)
+    claim_cache, other = RedisClaims(cache, PUBLISHED_SEEDS), RedisClaims(cache, PUBLISHED_SEEDS)
     packet = _loaded(claim_cache, count=3)
     claim_cache.grab(packet.packet_id, "ann")
     for user_id in ("bob", "cat"):
@@ -114,7 +115,7 @@ def test_losers_of_an_emptied_packet_are_one_native_read_each(cache: OperatorCac
 
 
 def test_a_refusal_is_told_with_the_marks_of_the_state_as_it_is(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache)
+    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
     packet = _packet(packet_id=a_packet_id(2))
     claim_cache.load_part(packet, 0, [], is_whole=True)
     home = part_id(packet.packet_id, 0)
@@ -130,7 +131,7 @@ def test_a_refusal_is_told_with_the_marks_of_the_state_as_it_is(cache: OperatorC
 
 
 def test_a_packet_that_was_just_lost_is_not_loaded(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache)
+    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
     packet = _loaded(claim_cache)
     claim_cache.grab(packet.packet_id, "ann")
 
@@ -142,18 +143,18 @@ def test_a_packet_that_was_just_lost_is_not_loaded(cache: OperatorCache) -> None
 
 
 def test_a_packet_that_was_just_closed_is_expired(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache)
+    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
     packet = _loaded(claim_cache)
     claim_cache.grab(packet.packet_id, "ann")
 
-    RedisClaims(cache).close(packet.packet_id)
+    RedisClaims(cache, PUBLISHED_SEEDS).close(packet.packet_id)
 
     assert claim_cache.grab(packet.packet_id, "bob").status == "packet_expired"
     assert claim_cache.grab(packet.packet_id, "ann").share_no == 1
 
 
 def test_rules_are_asked_for_however_often_the_packet_is_seen(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache)
+    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
     packet = _loaded(claim_cache, rules=Rules(opening=Opening.TWO_STEP))
     terms = str(packet.terms)
     claim_cache.take(packet.packet_id, "ann", terms)
@@ -166,7 +167,7 @@ def test_rules_are_asked_for_however_often_the_packet_is_seen(cache: OperatorCac
 
 
 def test_no_more_packets_are_remembered_than_may_be(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache)
+    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
     for _ in range(1_001):
         claim_cache.grab(_loaded(claim_cache, count=2).packet_id, "ann")
 

@@ -19,7 +19,7 @@ import pytest
 from local.packet_ids import PUBLISHED_KEYS
 from local.places import ROOT
 from local.ports import HOST
-from local.seed_keys import PUBLISHED_SEED_KEYS
+from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters.aws.client import AwsClient
 from redpacket.adapters.dynamo.client import Dynamo
@@ -91,7 +91,7 @@ class Doors:
         self._deposits.deposit(funds, Request("operator", packet.packet_id, "body"))
         request = Request(sender.user_id, packet.packet_id, "body")
         self._funding.fund(packet, a_funding(packet), request)
-        RedisClaims(self._cache).load_sent(packet)
+        RedisClaims(self._cache, PUBLISHED_SEEDS).load_sent(packet)
         return packet
 
     def grab(self, packet: Packet, user_id: str) -> str:

@@ -18,6 +18,7 @@ import botocore.session
 import redis
 
 from local.ports import HOST
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.pages import DynamoPages
@@ -117,7 +118,7 @@ class Worker:
         dynamodb = Fused(self._dynamodb, fuse)
         system.stand_on(dynamodb)
         system.pages = DynamoPages(Dynamo(lambda: dynamodb), "packets")
-        system.claim_cache = RedisClaims(Fused(self._cache, fuse))
+        system.claim_cache = RedisClaims(Fused(self._cache, fuse), PUBLISHED_SEEDS)
         sqs = Fused(self._sqs, fuse)
         system.payouts = SqsPayouts(lambda: sqs, self._queue_url, system.clock.now_ms)
 

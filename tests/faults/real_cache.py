@@ -11,6 +11,7 @@ from contextlib import suppress
 from redis import OutOfMemoryError
 
 from local.ports import HOST
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from testing.servers import Address, Server, some_servers, wait_for
@@ -230,7 +231,7 @@ def _rush(
 ) -> None:
     client, usual = address.client(), address.usual_client()
     try:
-        system = RealTimeSystem(RedisClaims(client))
+        system = RealTimeSystem(RedisClaims(client, PUBLISHED_SEEDS))
         packets = system.send_some(*sizes)
         crowd = Crowd(system, packets, NaiveClaimCache(usual) if is_naive else None)
         run_crowd(figures, crowd, harm)

@@ -10,6 +10,7 @@ import redis
 from redis.crc import key_slot
 
 from local.ports import HOST
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.cluster import connect_cluster
@@ -50,7 +51,7 @@ def _run(figures: Figures, nodes: Cluster, moves: int, *, is_naive: bool) -> Non
         socket_timeout=CACHE_TIMEOUT_S,
     )
     try:
-        system = RealTimeSystem(RedisClaims(client))
+        system = RealTimeSystem(RedisClaims(client, PUBLISHED_SEEDS))
         packets = system.send_some(20, 200)
         crowd = Crowd(system, packets, NaiveClaimCache(usual) if is_naive else None)
         slots = [key_slot(keys.claim_cache(packet.packet_id).encode()) for packet in packets]

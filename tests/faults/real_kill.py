@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from local.places import ROOT
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.connect import connect
@@ -113,7 +114,7 @@ def _run(cloud: Cloud, figures: Figures, users: int, *, is_naive: bool) -> None:
     system._ids = itertools.count(1_000 * (1 + is_naive))
     system.clock = WallClock()
     system.stand_on(dynamodb)
-    system.claim_cache = RedisClaims(cache)
+    system.claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
     sqs: Any = cloud.aws("sqs")
     system.payouts = SqsPayouts(lambda: sqs, queue_url, system.clock.now_ms)
     # Some are emptied, and closed by their last claim; the others by a sweep.

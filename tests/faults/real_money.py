@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.dynamo import keys
 from redpacket.adapters.dynamo.posting import post_operations
 from redpacket.adapters.redis.claims import RedisClaims
@@ -53,7 +54,7 @@ def _a_race() -> Iterator[tuple[Crowd, RealTimeSystem]]:
     with some_servers() as start:
         client = Address(start()).client()
         try:
-            system = RealTimeSystem(RedisClaims(client))
+            system = RealTimeSystem(RedisClaims(client, PUBLISHED_SEEDS))
             system.clock.is_patient = True
             packets = system.send_some(PACKETS, 100, life_ms=LIFE_MS)
             yield Crowd(system, packets, pause_s=0.001), system

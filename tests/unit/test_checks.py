@@ -104,10 +104,13 @@ def test_a_second_fate_and_a_wrong_amount_are_found() -> None:
     twice = replace(FACTS, shares=[*SHARES, a_refund(PACKET, 2)])
     wrong = replace(FACTS, shares=[replace(SHARES[0], amount_fen=SHARES[0].amount_fen + 1)])
     beyond = replace(FACTS, shares=[replace(SHARES[0], share_no=5)])
+    exclusive = replace(PACKET, rules=Rules(recipients=frozenset({"ann"})))
+    uninvited = replace(FACTS, packet=exclusive)
 
     assert [found.rule for found in packets.check_fates(twice)] == ["I3"]
     assert [found.rule for found in packets.check_fates(wrong)] == ["I3"]
     assert [found.rule for found in packets.check_fates(beyond)] == ["I3"]
+    assert [found.what for found in packets.check_fates(uninvited)] == ["taker of share 2"]
 
 
 def test_a_second_share_of_a_user_is_found() -> None:

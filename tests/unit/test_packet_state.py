@@ -4,11 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redpacket.adapters.redis.packet_state import read_terms, write_head
+from local.seed_keys import PUBLISHED_SEEDS
+from redpacket.adapters.redis.packet_state import PacketHeads
+from redpacket.domain.seed_keys import SeedKeys
 from redpacket.domain.split import Split, Terms
 from testing.builders import some_terms
 
 MONTH_MS = 30 * 24 * 3600 * 1000
+
+KEY = "rp:3{packet}"
+HEADS = PacketHeads(PUBLISHED_SEEDS)
 
 any_terms = st.builds(
     Terms,
@@ -27,14 +32,15 @@ any_terms = st.builds(
     st.integers(1, 1_000_000),
     st.integers(0, 80 * 12 * MONTH_MS),
     st.sampled_from(["", "!", "?", "!?"]),
+    st.sampled_from(["", "*", "@a-_Z"]),
     st.sampled_from(["", "|-3,86401000,7,12"]),
 )
 def test_terms_survive_a_state(
-    terms: Terms, count: int, opens_ms: int, marks: str, tail: str
+    terms: Terms, count: int, opens_ms: int, marks: str, proof: str, tail: str
 ) -> None:
-    head = write_head(terms, count, opens_ms, marks)
+    head = HEADS.write(KEY, terms, count, opens_ms, marks)
 
-    assert read_terms(f"O{head}{tail}") == (str(terms), marks)
+    assert HEADS.read(KEY, f"O{head}{proof}{tail}") == (str(terms), marks + proof)
     assert (int(head[:8], 36), int(head[8:12], 36)) == (opens_ms, count)
 
 
@@ -43,7 +49,29 @@ def test_a_state_is_short(split: Split) -> None:
     usual = some_terms(20_000, 10, split=split, share_fen_max=20_000)
     longest = some_terms(10**10, 100, split=split, share_fen_min=100, unit_fen=100)
 
-    # With the name of its field a packed hash has 64 bytes for 52 of these.
-    assert len("O" + write_head(usual, 10, 2 * MONTH_MS, "!")) <= 52
-    # A longer one unpacks the hash.
-    assert len("O" + write_head(longest, 7, 2 * MONTH_MS, "!?")) <= 64
+    # A longer value unpacks the hash; the life of the server takes five more.
+    assert len("O" + HEADS.write(KEY, usual, 10, 2 * MONTH_MS, "!")) + 5 <= 64
+    assert len("O" + HEADS.write(KEY, longest, 7, 2 * MONTH_MS, "!?")) <= 72
+
+
+@given(st.data())
+def test_no_letter_of_a_head_can_be_changed(data: st.DataObject) -> None:
+    terms = some_terms(20_000, 10)
+    head = HEADS.write(KEY, terms, 10, MONTH_MS, "!?")
+    at = data.draw(st.integers(0, len(head) - 1))
+    letter = data.draw(st.text(max_size=2).filter(lambda text: text != head[at]))
+    changed = head[:at] + letter + head[at + 1 :]
+
+    found = HEADS.read(KEY, f"O{changed}")
+
+    # What follows the head is the scripts'.
+    assert found is None or (found[0] == str(terms) and found[1].startswith("!?"))
+
+
+def test_a_head_belongs_to_its_key_and_its_keys_of_seeds() -> None:
+    old, new = SeedKeys({1: "old"}), SeedKeys({1: "old", 2: "new"})
+    heads = [PacketHeads(seeds).write(KEY, some_terms(), 10, 0, "") for seeds in (old, new)]
+
+    assert [bool(PacketHeads(new).read(KEY, "O" + head)) for head in heads] == [True, True]
+    assert [bool(PacketHeads(old).read(KEY, "O" + head)) for head in heads] == [True, False]
+    assert PacketHeads(new).read("rp:3{other}", "O" + heads[1]) is None

@@ -12,7 +12,7 @@ from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.draws import DynamoDraws
 from redpacket.adapters.dynamo.packets import DynamoPackets
-from redpacket.adapters.redis.packet_state import read_terms, write_head
+from redpacket.adapters.redis.packet_state import read_head, write_head
 from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.lottery import SEED_BYTES, chain_commitment, day_seed
 from redpacket.domain.packet import Packet, PacketStatus
@@ -113,7 +113,7 @@ def test_equal_shares_need_no_key() -> None:
 def test_rows_and_caches_keep_sealed_terms_as_they_are(split: Split) -> None:
     terms = sealed_terms(split)
 
-    cached, _ = read_terms("O" + write_head(terms, terms.count, 0, ""))
+    cached, _ = read_head(write_head(terms, terms.count, 0, ""))
 
     assert cached == terms.stored
     assert PUBLISHED_SEEDS.read_terms("packet-1", cached) == terms

@@ -2,19 +2,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from redpacket.adapters.dynamo import keys
 from redpacket.adapters.threads import in_threads
-from redpacket.domain.claim import ShareRef
+from redpacket.domain.claim import RecordStatus, ShareRef
 from redpacket.domain.errors import PacketEmptied, Unavailable
-from redpacket.domain.packet import Kind, PacketStatus
-from redpacket.domain.split import Split
+from redpacket.domain.packet import Kind, PacketStatus, Rules
+from redpacket.domain.split import Split, share_amount_fen
 from redpacket.flows.packets.settle_claims import ASKED_AGAIN_MS
 from redpacket.flows.reconciliation.audit_packet import audit_packet
-from testing.in_memory_system import InMemorySystem
+from testing.in_memory_system import LIFE_MS, InMemorySystem, a_person
 
 
 def test_a_claim_is_credited_once_however_often_it_is_delivered(system: InMemorySystem) -> None:
@@ -360,3 +361,19 @@ def test_a_packet_that_a_sweep_has_begun_to_close_is_left_to_it_and_the_cache_is
     system.repair()
     system.settle()
     assert system.work.list_unsettled(system.clock.now_ms() + 10**9, 800) == []
+
+
+def test_a_claim_of_a_user_who_is_not_invited_is_not_paid_and_is_found() -> None:
+    system = InMemorySystem()
+    packet = system.send(count=2, rules=Rules(recipients=frozenset({"ann"})), life_ms=10 * LIFE_MS)
+    thief = replace(system.grab(packet, "ann").share, share_no=2, taker=a_person("thief"))
+    thief = replace(thief, amount_fen=share_amount_fen(system.found(packet).terms, 2))
+    assert system.claims.record_claim(thief, None) is RecordStatus.RECORDED
+
+    assert system.settle([thief.ref]) == {thief.ref}
+
+    assert system.balance_fen("thief") == 0
+    assert [name for name, _ in system.journal.errors] == ["claim_refused"]
+    (audited,) = system.process().audit_packet(packet.packet_id)
+    assert audited in system.reconcile().differences
+    assert (audited.rule, audited.what, audited.actual) == ("I3", "taker of share 2", "thief")

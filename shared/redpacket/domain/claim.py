@@ -21,11 +21,13 @@ returned number only after this time.
 class GrabStatus(StrEnum):
     """Results of `lua/packet_grab.lua`, in order of precedence.
 
-    PACKET_GATED comes from the claim cache: the packet has rules that are still unchecked.
+    PACKET_ALTERED and PACKET_GATED come from the claim cache: no loader wrote the packet's state,
+    and the packet has rules that are still unchecked.
     """
 
     ALREADY_CLAIMED = "already_claimed"
     PACKET_NOT_LOADED = "packet_not_loaded"
+    PACKET_ALTERED = "packet_altered"
     PACKET_EMPTIED = "packet_emptied"
     PACKET_GATED = "packet_gated"
     PACKET_EXPIRED = "packet_expired"
@@ -38,9 +40,9 @@ class GrabOutcome:
     """The cache's answer; *share_no* is set for CLAIMED and ALREADY_CLAIMED.
 
     *terms* is canonical, set for these two, for PACKET_GATED, and for PACKET_EMPTIED if known.
-    *part* is the part to load for PACKET_NOT_LOADED. If *is_certain* is false, the cache may have
-    lost this user's share, so only the ledger may refuse them. *is_last*: the part has no other
-    share left.
+    *part* is the part to load for PACKET_NOT_LOADED and PACKET_ALTERED. If *is_certain* is false,
+    the cache may have lost this user's share, so only the ledger may refuse them. *is_last*: the
+    part has no other share left.
     """
 
     status: GrabStatus

@@ -88,6 +88,10 @@ class Rules:
     campaign_id: str | None = None
     prize_id: str | None = None
 
+    def invites(self, user_id: str) -> bool:
+        """Return whether the packet is for this user."""
+        return not self.recipients or user_id in self.recipients
+
     @property
     def is_plain(self) -> bool:
         """Tell whether anybody may take a share at once: then a grab needs no rules."""

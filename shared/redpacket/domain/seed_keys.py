@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 import json
+from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -17,6 +18,8 @@ from redpacket.domain.split import SEED_BYTES, Terms
 
 VERSION_MAX = 255
 """A version is one byte."""
+
+_MAC_BYTES = 8
 
 _TERMS_KEPT = 256
 """About 1 KB each."""
@@ -48,6 +51,15 @@ class SeedKeys:
             raise InvariantViolated(f"no key of seeds has version {sealed[0]}")
         return hmac.digest(key, purpose.encode() + b"\n" + sealed, "sha256")
 
+    def sign(self, text: str) -> str:
+        """Return a MAC of what the cache keeps: only holders of a key can change it."""
+        return _mac(self._keys[max(self._keys)], text)
+
+    def has_signed(self, text: str, mac: str) -> bool:
+        """Return whether any key, also one that is being replaced, made *mac* of *text*."""
+        macs = [_mac(key, text) for key in self._keys.values()]
+        return any(hmac.compare_digest(made.encode(), mac.encode()) for made in macs)
+
     def seal_terms(self, packet_id: str, terms: Terms) -> Terms:
         """Return *terms* of a new packet with a sealed seed, made of theirs."""
         sealed = self.seal(terms.seed)
@@ -68,3 +80,9 @@ class SeedKeys:
 
     def _open_text(self, packet_id: str, text: str) -> Terms:
         return self.open_terms(packet_id, Terms.parse(text))
+
+
+def _mac(key: bytes, text: str) -> str:
+    # The purposes of seeds are others, so that no MAC is a seed.
+    tag = hmac.digest(key, b"cached\n" + text.encode(), "sha256")[:_MAC_BYTES]
+    return urlsafe_b64encode(tag).decode().rstrip("=")

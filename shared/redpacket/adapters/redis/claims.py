@@ -11,7 +11,7 @@ from typing import NamedTuple
 from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.client import Client
 from redpacket.adapters.redis.connect import Cache, Script
-from redpacket.adapters.redis.packet_state import read_terms, write_head
+from redpacket.adapters.redis.packet_state import PacketHeads
 from redpacket.domain.claim import (
     AdmitOutcome,
     AdmitStatus,
@@ -21,6 +21,7 @@ from redpacket.domain.claim import (
     ShareFate,
 )
 from redpacket.domain.packet import Packet, PacketStatus, part_id, part_size
+from redpacket.domain.seed_keys import SeedKeys
 
 STATE = "#"
 """Field of a packet's state (lua/lib/state.lua); all other fields are users."""
@@ -72,8 +73,9 @@ class _Head(NamedTuple):
 class RedisClaims(Cache):
     """Implementation of PartCache on Redis or Valkey."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, seeds: SeedKeys) -> None:
         super().__init__(client)
+        self._heads = PacketHeads(seeds)
         self._grab = Script.read("packet_grab")
         self._load = Script.read("packet_load")
         self._amend = Script.read("packet_amend")
@@ -95,15 +97,16 @@ class RedisClaims(Cache):
             # A refusal needs the current state with its marks.
             self._seen_open.pop(packet_id, None)
         # Most of a crowd loses, and one native read is cheaper than any script (ADR 0002).
-        state, owned_no = self.ask("HMGET", keys.claim_cache(packet_id), STATE, user_id)
-        letter = str(state)[0] if state else ""
-        terms, marks = read_terms(str(state)) if state else ("", "")
+        key = keys.claim_cache(packet_id)
+        state, owned_no = self.ask("HMGET", key, STATE, user_id)
+        head = self._heads.read(key, str(state)) if state else None
+        if head is None:
+            return self._without_head(key, has_state=bool(state))
+        letter, (terms, marks) = str(state)[0], head
         is_gated, is_certain = _GATED in marks, _FORGETFUL not in marks
         if owned_no:
             owned = GrabStatus.ALREADY_CLAIMED
             return GrabOutcome(owned, int(owned_no), terms, is_gated, is_last=letter == _EMPTIED)
-        if not state:
-            return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
         if refused := _REFUSED_BY_LETTER.get(letter):
             if letter == _EMPTIED:
                 is_certain = is_certain and self._is_whole(packet_id, marks, now_s)
@@ -111,10 +114,17 @@ class RedisClaims(Cache):
         if is_gated:
             gated = GrabStatus.PACKET_GATED
             return GrabOutcome(gated, None, terms, is_gated, is_certain=is_certain)
-        head = _Head(terms, is_certain=is_certain)
-        outcome = self._doubted(packet_id, user_id, self._take(packet_id, user_id, head))
-        self._note_open(packet_id, head, outcome, now_s)
+        now = _Head(terms, is_certain=is_certain)
+        outcome = self._doubted(packet_id, user_id, self._take(packet_id, user_id, now))
+        self._note_open(packet_id, now, outcome, now_s)
         return outcome
+
+    def _without_head(self, key: str, *, has_state: bool) -> GrabOutcome:
+        """Remove a state that no loader wrote, so that the next load writes it."""
+        if not has_state:
+            return GrabOutcome(GrabStatus.PACKET_NOT_LOADED)
+        self.ask("HDEL", key, STATE)
+        return GrabOutcome(GrabStatus.PACKET_ALTERED)
 
     def _doubted(self, packet_id: str, user_id: str, outcome: GrabOutcome) -> GrabOutcome:
         """Mark a refusal as uncertain if the cache may lack a claim of the user."""
@@ -236,7 +246,7 @@ class RedisClaims(Cache):
         key = keys.claim_cache(cache_id)
         keep_until_ms = packet.expires_at_ms + _KEEP_AFTER_EXPIRY_MS
         opens_ms = keep_until_ms - packet.starts_at_ms
-        head = write_head(packet.terms, count, opens_ms, marks)
+        head = self._heads.write(key, packet.terms, count, opens_ms, marks)
         numbers = {share.share_no for share in shares}
         durable_no = max(numbers, default=0)
         free = ",".join(str(no) for no in range(1, durable_no) if no not in numbers)

@@ -244,9 +244,6 @@ class PartedClaims:
             return GrabOutcome(outcome.status)
         if outcome.share_no is None:
             return replace(outcome, part=part)
-        if not outcome.terms:
-            # A note arrived before the load: the terms that the claim counts against are unknown.
-            return GrabOutcome(GrabStatus.PACKET_NOT_LOADED, part=part)
         share_no = _share_no(packet_id, part, outcome.share_no)
         home = part_of_user(packet_id, user_id)
         if part != home:

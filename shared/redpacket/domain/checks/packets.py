@@ -43,7 +43,7 @@ def check_tally(packet: Packet, tally: Tally) -> list[Difference]:
 
 
 def check_fates(facts: PacketFacts) -> list[Difference]:
-    """I3: a share number has one fate at most, exists, and is worth what the terms say."""
+    """I3: a share has one fate at most, exists, is worth its terms, and is an invited user's."""
     packet_id, terms = facts.packet.packet_id, facts.packet.terms
     differences = []
     for share_no, times in Counter(share.share_no for share in facts.shares).items():
@@ -55,6 +55,11 @@ def check_fates(facts: PacketFacts) -> list[Difference]:
         if share.amount_fen != expected:
             what = f"amount of share {share.share_no}"
             differences.append(Difference("I3", packet_id, what, expected, share.amount_fen))
+        if share.taker and not facts.packet.rules.invites(share.taker.user_id):
+            what = f"taker of share {share.share_no}"
+            differences.append(
+                Difference("I3", packet_id, what, "an invited user", share.taker.user_id)
+            )
     return differences
 
 

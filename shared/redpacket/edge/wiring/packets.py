@@ -110,7 +110,7 @@ class PacketRoom(Accounts):
         from redpacket.adapters.redis.claims import RedisClaims
         from redpacket.adapters.redis.parted_claims import PartedClaims
 
-        return PartedClaims(RedisClaims(self.cache_client), clock=self.clock)
+        return PartedClaims(RedisClaims(self.cache_client, self.seed_keys), clock=self.clock)
 
     @cached_property
     def payouts(self) -> PayoutQueue:

@@ -57,6 +57,11 @@ class CampaignQuota:
         campaign = self._campaign(find_rules(self._packet_id, self._ports.packets))
         return self._quota(campaign) if campaign else None
 
+    def check(self, rules: Rules) -> None:
+        """Raise what `find_refusal` finds."""
+        if refusal := self.find_refusal(rules):
+            raise refusal
+
     def find_refusal(self, rules: Rules) -> Rejected | None:
         """Return why the campaign gives this user nothing now, regardless of the user's count."""
         campaign = self._campaign(rules)

@@ -6,20 +6,21 @@ disagrees with the ledger, the ledger wins and the cache is repaired.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from redpacket.domain.claim import Claim, Fate, GrabOutcome, GrabStatus, RecordStatus, ShareFate
 from redpacket.domain.errors import (
     InvariantViolated,
     NotInAudience,
     PacketEmptied,
     PacketExpired,
-    PacketNotFound,
     PacketNotStarted,
     QuotaExhausted,
     Rejected,
     Unavailable,
 )
-from redpacket.domain.packet import Person, is_cut, part_of_share
-from redpacket.domain.split import Terms, share_amount_fen
+from redpacket.domain.packet import Person, Rules, is_cut, part_of_share
+from redpacket.domain.split import share_amount_fen
 from redpacket.flows.packets.campaign_quota import EXHAUSTED, NOT_FOR_YOU, CampaignQuota
 from redpacket.flows.packets.claim_ports import ClaimPorts
 from redpacket.flows.packets.load_packet import PartToLoad
@@ -41,25 +42,30 @@ def claim_share(
     taker: Person,
     answer: GrabOutcome | Rejected,
     quota: CampaignQuota,
+    check_rules: Callable[[str], Rules],
     ports: ClaimPorts,
 ) -> Claim | PartToLoad:
     """Turn the cache's answer, or a campaign's refusal, into the user's one share.
 
+    *check_rules* gets the stored terms and returns the rules, or raises if they refuse the user.
     Return a part that the cache lacks: the caller loads it and asks again. Raises PacketNotFound,
     PacketNotStarted, PacketEmptied, PacketExpired, QuotaExhausted, NotInAudience. After Unavailable
     the outcome is unknown; a retry returns it.
     """
     if isinstance(answer, Rejected):
         return _own_or_refuse(packet_id, taker, answer, ports)
-    if answer.status is GrabStatus.PACKET_NOT_LOADED:
-        return PartToLoad(answer.part, is_behind=False)
     if answer.status in _REFUSALS:
         return _refuse(packet_id, taker, answer, ports)
+    if answer.share_no is None:
+        return _part_to_load(packet_id, answer, ports)
     if answer.status is GrabStatus.ALREADY_CLAIMED:
         owned = _owned(packet_id, taker, ports)
         if owned and owned.share_no == answer.share_no:
             return Claim(owned, is_new=False)
-    share = _named_share(packet_id, taker, answer, ports)
+        if owned is None and answer.is_gated:
+            # An interrupted claim, or a number that somebody wrote into the cache.
+            quota.check(check_rules(answer.terms))
+    share = _named_share(packet_id, taker, answer, answer.share_no, ports)
     if ports.risk and not ports.risk.allows(taker):
         ports.claim_cache.release(packet_id, taker.user_id, share.share_no)
         raise NotInAudience(NOT_FOR_YOU)
@@ -74,6 +80,12 @@ def claim_share(
         # The claim's row is the outbox: the sweep queues it again within two minutes.
         ports.journal.failure("payout_not_queued", error, packet_id=packet_id)
     return Claim(share, is_new=True)
+
+
+def _part_to_load(packet_id: str, answer: GrabOutcome, ports: ClaimPorts) -> PartToLoad:
+    if answer.status is GrabStatus.PACKET_ALTERED:
+        ports.journal.event("packet_altered", packet_id=packet_id)
+    return PartToLoad(answer.part, is_behind=False)
 
 
 def _own_or_refuse(packet_id: str, taker: Person, refusal: Rejected, ports: ClaimPorts) -> Claim:
@@ -109,30 +121,17 @@ def _owned(packet_id: str, taker: Person, ports: ClaimPorts) -> ShareFate | None
 
 
 def _named_share(
-    packet_id: str, taker: Person, outcome: GrabOutcome, ports: ClaimPorts
+    packet_id: str, taker: Person, outcome: GrabOutcome, share_no: int, ports: ClaimPorts
 ) -> ShareFate:
-    if outcome.share_no is None:
-        raise InvariantViolated(f"{outcome.status} without a share number")
     return ShareFate(
         packet_id=packet_id,
-        share_no=outcome.share_no,
+        share_no=share_no,
         fate=Fate.CLAIMED,
-        amount_fen=share_amount_fen(_terms(packet_id, outcome, ports), outcome.share_no),
+        amount_fen=share_amount_fen(ports.seeds.read_terms(packet_id, outcome.terms), share_no),
         decided_at_ms=ports.clock.now_ms(),
         taker=taker,
         is_last=outcome.is_last,
     )
-
-
-def _terms(packet_id: str, outcome: GrabOutcome, ports: ClaimPorts) -> Terms:
-    """Read the terms from the cache. The payout rejects shares that differ from the packet."""
-    if outcome.terms:
-        return ports.seeds.read_terms(packet_id, outcome.terms)
-    # A load was cut off before it wrote the packet's state.
-    packet = ports.packets.find_packet(packet_id)
-    if packet is None:
-        raise PacketNotFound("no such packet")
-    return packet.terms
 
 
 def _corrected(

@@ -16,7 +16,6 @@ from redpacket.domain.grab_token import LIFE_MS, grab_token
 from redpacket.domain.limits import PASSPHRASE_TRIES, wrong_tries
 from redpacket.domain.packet import Opening, Person, Rules
 from redpacket.domain.passphrase import is_alike, is_exact
-from redpacket.domain.split import Terms
 from redpacket.flows.guards.limit_rate import limit_guesses
 from redpacket.flows.packets.campaign_quota import CampaignQuota, find_rules
 from redpacket.flows.packets.claim_ports import ClaimPorts
@@ -32,6 +31,13 @@ def grab_packet(
     Raises as `claim_share`, and NotInvited, PassphraseMismatch, RateLimited, CampaignPaused.
     """
     user_id, loads = taker.user_id, CacheLoads(taker.user_id, ports)
+
+    def check_rules(stored: str) -> Rules:
+        rules = find_rules(packet_id, ports.packets)
+        _check_invited(rules, user_id)
+        _check_passphrase(rules, said, packet_id, user_id, stored, ports)
+        return rules
+
     with CampaignQuota(packet_id, taker, ports) as quota:
         while True:
             if ports.emptied.refuses(packet_id, user_id):
@@ -39,13 +45,12 @@ def grab_packet(
             answer: GrabOutcome | Rejected
             answer = asked = ports.claim_cache.grab(packet_id, user_id)
             if asked.status is GrabStatus.PACKET_GATED:
-                rules = find_rules(packet_id, ports.packets)
-                terms = ports.seeds.read_terms(packet_id, asked.terms)
-                _check_invited(rules, user_id)
-                _check_passphrase(rules, said, packet_id, user_id, terms.count, ports)
+                rules = check_rules(asked.terms)
                 if rules.opening is Opening.TWO_STEP:
                     # The open step reserves the quota.
-                    entered = quota.find_refusal(rules) or _admit(packet_id, user_id, terms, ports)
+                    entered = quota.find_refusal(rules) or _admit(
+                        packet_id, user_id, asked.terms, ports
+                    )
                     if isinstance(entered, Admission):
                         return entered
                     answer = entered
@@ -55,19 +60,19 @@ def grab_packet(
                     )
                 if isinstance(answer, GrabOutcome):
                     answer = replace(answer, is_certain=answer.is_certain and asked.is_certain)
-            claim = claim_share(packet_id, taker, answer, quota, ports)
+            claim = claim_share(packet_id, taker, answer, quota, check_rules, ports)
             if isinstance(claim, Claim):
                 return claim
             loads.load(packet_id, claim)
 
 
 def _check_invited(rules: Rules, user_id: str) -> None:
-    if rules.recipients and user_id not in rules.recipients:
+    if not rules.invites(user_id):
         raise NotInvited("this packet is for others")
 
 
 def _check_passphrase(
-    rules: Rules, said: str | None, packet_id: str, user_id: str, count: int, ports: ClaimPorts
+    rules: Rules, said: str | None, packet_id: str, user_id: str, stored: str, ports: ClaimPorts
 ) -> None:
     if rules.passphrase is None:
         return
@@ -78,7 +83,7 @@ def _check_passphrase(
     limit_guesses(
         PASSPHRASE_TRIES,
         user_id,
-        wrong_tries(count),
+        wrong_tries(ports.seeds.read_terms(packet_id, stored).count),
         packet_id,
         is_spent=not has_said_it,
         limits=ports.limits,
@@ -88,9 +93,8 @@ def _check_passphrase(
         raise PassphraseMismatch("that is not the passphrase")
 
 
-def _admit(
-    packet_id: str, user_id: str, terms: Terms, ports: ClaimPorts
-) -> Admission | GrabOutcome:
+def _admit(packet_id: str, user_id: str, stored: str, ports: ClaimPorts) -> Admission | GrabOutcome:
+    terms = ports.seeds.read_terms(packet_id, stored)
     outcome = ports.claim_cache.admit(
         packet_id, user_id, life_ms=LIFE_MS, admitted_max=terms.count * ports.admission_factor
     )
@@ -106,5 +110,5 @@ def _admit(
         packet_id, user_id
     )
     return GrabOutcome(
-        status, share_no, terms.stored, is_gated=True, part=outcome.part, is_certain=is_certain
+        status, share_no, stored, is_gated=True, part=outcome.part, is_certain=is_certain
     )

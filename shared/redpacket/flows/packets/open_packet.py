@@ -7,7 +7,7 @@ from dataclasses import replace
 from redpacket.domain.claim import Claim, GrabOutcome, GrabStatus
 from redpacket.domain.errors import GrabTokenInvalid, PacketEmptied, Rejected
 from redpacket.domain.grab_token import check_grab_token
-from redpacket.domain.packet import Opening, Person
+from redpacket.domain.packet import Opening, Person, Rules
 from redpacket.flows.packets.campaign_quota import CampaignQuota, find_rules
 from redpacket.flows.packets.claim_ports import ClaimPorts
 from redpacket.flows.packets.claim_share import EMPTIED, claim_share
@@ -20,6 +20,13 @@ def open_packet(packet_id: str, taker: Person, grab_token: str, *, ports: ClaimP
     if rules.opening is not Opening.TWO_STEP:
         raise GrabTokenInvalid("this packet is opened by grabbing it")
     user_id, loads = taker.user_id, CacheLoads(taker.user_id, ports)
+
+    def check_token(stored: str) -> Rules:
+        # The token proves that the grab checked all other rules.
+        seed = ports.seeds.read_terms(packet_id, stored).seed
+        check_grab_token(grab_token, seed, packet_id, user_id, ports.clock.now_ms())
+        return rules
+
     with CampaignQuota(packet_id, taker, ports) as quota:
         while True:
             if ports.emptied.refuses(packet_id, user_id):
@@ -27,16 +34,13 @@ def open_packet(packet_id: str, taker: Person, grab_token: str, *, ports: ClaimP
             answer: GrabOutcome | Rejected
             answer = asked = ports.claim_cache.grab(packet_id, user_id)
             if asked.status is GrabStatus.PACKET_GATED:
-                # The token proves that the grab checked all other rules.
-                terms = ports.seeds.read_terms(packet_id, asked.terms)
-                now_ms = ports.clock.now_ms()
-                check_grab_token(grab_token, terms.seed, packet_id, user_id, now_ms)
+                check_token(asked.terms)
                 answer = quota.reserve(rules) or ports.claim_cache.take(
                     packet_id, user_id, asked.terms
                 )
                 if isinstance(answer, GrabOutcome):
                     answer = replace(answer, is_certain=answer.is_certain and asked.is_certain)
-            claim = claim_share(packet_id, taker, answer, quota, ports)
+            claim = claim_share(packet_id, taker, answer, quota, check_token, ports)
             if isinstance(claim, Claim):
                 return claim
             loads.load(packet_id, claim)

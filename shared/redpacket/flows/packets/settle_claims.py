@@ -160,6 +160,8 @@ def _checked(ref: ShareRef, share: ShareFate | None, packet: Packet | None) -> S
         raise InvariantViolated(
             f"share {ref.share_no} is not worth {share.amount_fen} fen by the packet's terms"
         )
+    if not (share.taker and packet.rules.invites(share.taker.user_id)):
+        raise InvariantViolated(f"share {ref.share_no} was claimed by a user who is not invited")
     if packet.funded_at_ms is None:
         raise InvariantViolated(
             f"claim of share {share.share_no} of {share.packet_id}, which is not paid for"

@@ -315,7 +315,8 @@ class Comparison:
             packet.status is PacketStatus.CLOSED
             or check_late_claims([share], self._ports.clock.now_ms(), LATE_AFTER_MS)
         )
-        if is_late or share.amount_fen != _worth_fen(packet, share.share_no):
+        is_invited = not share.taker or packet.rules.invites(share.taker.user_id)
+        if is_late or not is_invited or share.amount_fen != _worth_fen(packet, share.share_no):
             self.audit(share.packet_id)
         return []
 

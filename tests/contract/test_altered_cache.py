@@ -1,0 +1,193 @@
+"""Packets in a cache that an insider writes: no rule is skipped, and no amount is changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from local.seed_keys import PUBLISHED_SEEDS
+from redpacket.adapters.redis import keys
+from redpacket.adapters.redis.claims import STATE, RedisClaims
+from redpacket.adapters.redis.parted_claims import PartedClaims
+from redpacket.domain.claim import Admission, Claim
+from redpacket.domain.errors import (
+    GrabTokenInvalid,
+    NotInAudience,
+    NotInvited,
+    PassphraseMismatch,
+    Rejected,
+    Unavailable,
+)
+from redpacket.domain.packet import Opening, Packet, Rules, part_id
+from redpacket.ports.packets import ClaimCache
+from testing.in_memory_system import InMemorySystem
+from testing.servers import OperatorCache
+from testing.wall_clock import WallClock
+
+GATED: list[tuple[dict[str, Any], type[Rejected]]] = [
+    ({"recipients": frozenset({"ann"})}, NotInvited),
+    ({"passphrase": "恭喜发财"}, PassphraseMismatch),
+    ({"recipients": frozenset({"ann"}), "opening": Opening.TWO_STEP}, NotInvited),
+]
+
+
+class Insider:
+    """Writer of the cache of one system."""
+
+    def __init__(self, cache: OperatorCache) -> None:
+        self.cache = cache
+        self.system = InMemorySystem()
+        self.system.clock = WallClock()
+        self.system.claim_cache = self.fresh()
+
+    def fresh(self) -> ClaimCache:
+        """Return the claim cache of a process that has just started."""
+        return PartedClaims(RedisClaims(self.cache, PUBLISHED_SEEDS), clock=self.system.clock)
+
+    def replace(self, cache_id: str, old: str, new: str) -> None:
+        key = keys.claim_cache(cache_id)
+        state = str(self.cache.hget(key, STATE))
+        assert old in state
+        self.cache.hset(key, STATE, state.replace(old, new))
+        self.system.claim_cache = self.fresh()
+
+    def give(self, packet: Packet, user_id: str, share_no: int) -> None:
+        self.cache.hset(keys.claim_cache(packet.packet_id), user_id, str(share_no))
+
+
+@pytest.fixture
+def insider(cache: OperatorCache) -> Insider:
+    return Insider(cache)
+
+
+@pytest.mark.parametrize(("rules", "refusal"), GATED)
+def test_a_packet_without_its_mark_of_rules_still_asks_for_them(
+    insider: Insider, rules: dict[str, Any], refusal: type[Rejected]
+) -> None:
+    system = insider.system
+    packet = system.send(count=1, rules=Rules(**rules))
+    insider.replace(packet.packet_id, "!", "")
+
+    with pytest.raises(refusal):
+        system.grab_or_enter(packet, "thief")
+
+    assert system.journal.events == ["packet_altered"]
+    assert isinstance(system.grab_or_enter(packet, "ann", said="恭喜发财"), Claim | Admission)
+
+
+@pytest.mark.parametrize("is_loaded", [True, False])
+@pytest.mark.parametrize(("rules", "refusal"), GATED)
+def test_a_number_in_the_cache_does_not_replace_an_invitation(
+    insider: Insider, rules: dict[str, Any], refusal: type[Rejected], *, is_loaded: bool
+) -> None:
+    system = insider.system
+    packet = system.send(count=2, rules=Rules(**rules))
+    insider.give(packet, "thief", 1)
+    if not is_loaded:
+        insider.cache.hdel(keys.claim_cache(packet.packet_id), STATE)
+
+    with pytest.raises(refusal):
+        system.grab_or_enter(packet, "thief")
+
+    assert not system.ledger_state().shares
+
+
+def test_a_number_in_the_cache_does_not_replace_a_grab_token(insider: Insider) -> None:
+    system = insider.system
+    packet = system.send(count=2, rules=Rules(opening=Opening.TWO_STEP))
+    insider.give(packet, "thief", 1)
+
+    with pytest.raises(GrabTokenInvalid):
+        system.open(packet, "thief", "made up")
+
+
+def test_a_number_in_the_cache_makes_nobody_a_member_of_a_campaign(insider: Insider) -> None:
+    system = insider.system
+    campaign = system.rain(required_claims=(("vip", ("true",)),))
+    packet = system.send_of(campaign, count=2)
+    insider.give(packet, "thief", 1)
+
+    with pytest.raises(NotInAudience):
+        system.grab(packet, "thief")
+
+
+def test_a_user_whose_claim_was_cut_off_gets_the_number_by_the_same_request(
+    insider: Insider,
+) -> None:
+    system = insider.system
+    packet = system.send(count=2, rules=Rules(passphrase="恭喜发财"))
+    insider.give(packet, "ann", 1)
+
+    assert system.grab(packet, "ann", said="恭喜发财").share.share_no == 1
+
+
+def test_a_forged_amount_is_told_to_nobody(insider: Insider) -> None:
+    system = insider.system
+    packet = system.send(total_fen=100, count=1)
+    insider.replace(packet.packet_id, ",2s,", ",fk0,")
+
+    claim = system.grab(packet, "ann")
+
+    assert claim.share.amount_fen == 100
+    assert system.journal.events == ["packet_altered"]
+
+
+@pytest.mark.parametrize("state", ["O", "nonsense", "O0000000000010", "é" * 60])
+def test_a_state_that_can_not_be_read_is_loaded_again(insider: Insider, state: str) -> None:
+    system = insider.system
+    packet = system.send(total_fen=100, count=1)
+    insider.cache.hset(keys.claim_cache(packet.packet_id), STATE, state)
+
+    assert system.grab(packet, "ann").share.amount_fen == 100
+
+
+def test_the_state_of_another_packet_is_not_believed(insider: Insider) -> None:
+    system = insider.system
+    poor, rich = system.send(total_fen=100, count=1), system.send(total_fen=900, count=1)
+    state = insider.cache.hget(keys.claim_cache(rich.packet_id), STATE)
+    insider.cache.hset(keys.claim_cache(poor.packet_id), STATE, str(state))
+
+    assert system.grab(poor, "ann").share.amount_fen == 100
+
+
+def test_a_part_of_a_packet_is_not_believed_as_another(insider: Insider) -> None:
+    system = insider.system
+    packet = system.send_in_parts(2, 6)
+    cache_ids = [part_id(packet.packet_id, part) for part in range(2)]
+    insider.replace(cache_ids[0], ",", ",1")
+    insider.replace(cache_ids[1], ",", ",1")
+
+    claims = [system.grab(packet, f"user-{number}") for number in range(6)]
+
+    assert sum(claim.share.amount_fen for claim in claims) == packet.terms.total_fen
+    assert set(system.journal.events) == {"packet_altered"}
+
+
+def test_a_packet_that_is_altered_after_each_load_is_refused(insider: Insider) -> None:
+    system = insider.system
+    packet = system.send(total_fen=100, count=1)
+    insider.replace(packet.packet_id, ",2s,", ",fk0,")
+    real, load = system.claim_cache, system.claim_cache.load
+
+    def load_and_alter(*given: Any) -> None:
+        load(*given)
+        insider.replace(packet.packet_id, ",2s,", ",fk0,")
+        system.claim_cache = real
+
+    real.load = load_and_alter  # type: ignore[method-assign, assignment]
+    with pytest.raises(Unavailable):
+        system.grab(packet, "ann")
+
+    assert not system.ledger_state().shares
+
+
+def test_a_forged_state_is_found_once_and_the_true_one_is_believed(insider: Insider) -> None:
+    system = insider.system
+    packet = system.send(total_fen=300, count=3)
+    insider.replace(packet.packet_id, ",8c,", ",fk0,")
+
+    claims = [system.grab(packet, user) for user in ("ann", "bob", "cat")]
+
+    assert all(isinstance(claim, Claim) for claim in claims)
+    assert system.journal.events == ["packet_altered"]
