@@ -15,7 +15,10 @@ class Exit(IntEnum):
     """A check was made, and something is wrong: an audit, a reconciliation, a proof."""
     USAGE = 2
     REFUSED = 3
-    """The API has understood and refused: repeating it unchanged is pointless."""
+    """The API has understood and refused: repeating it unchanged is pointless.
+
+    `verify` ends with it if nothing differs, but not everything was checked.
+    """
     UNAVAILABLE = 4
     """Nothing is known, or it was too fast: the same command again gives the truth."""
     NO_TARGET = 5

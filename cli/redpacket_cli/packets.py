@@ -315,7 +315,10 @@ def verify(
     user: Annotated[str, typer.Option(help="Whose draws they are.")] = "",
     commitment: Annotated[str, typer.Option(help="What you noted before.")] = "",
 ) -> None:
-    """Check offline that amounts or draws are what was promised; exit code 1 where they are not."""
+    """Check offline that amounts or draws are what was promised.
+
+    Exit code 1 where they are not, 3 where nothing differs but not everything was checked.
+    """
     session = session_of(context)
     named = {"--user": user, "--commitment": commitment}
     options = [word for name, given in named.items() if given for word in (name, given)]

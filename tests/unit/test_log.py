@@ -530,11 +530,29 @@ def test_without_the_other_files_it_says_what_was_not_checked(
     proof = system.page(log_pages.inclusion_page, id_hash=id_hash_of(ids[1]))
     growth = system.page(log_pages.consistency_page, **{"from": "2"})
 
-    assert verified(tmp_path, proof, growth) == 0
+    assert verified(tmp_path, proof, growth) == 3
     said = capsys.readouterr().out
     assert "signature   not checked" in said
     assert "inclusion   1 not checked: give a head of 3 entries" in said
     assert "growth      2 to 3 not checked: give both heads" in said
+    assert said.endswith("\nNOT ALL CHECKED, left: 3\n")
+    # No head, a head of another size, and a page of fewer entries than its head.
+    page = system.page(log_pages.entries_page)
+    mine = {"id": ids[1], "commitment": proof["commitment"]}
+    other_size = {**proof, "size": 4, "path": ["0" * 64]}
+    assert verified(tmp_path, {"items": page["items"]}, **{"key-id": page["key_id"]}) == 3
+    assert verified(tmp_path, {**page, "items": []}, other_size, **mine) == 3
+    assert verified(tmp_path, {**page, "items": page["items"][:2]}) == 3
+    assert verified(tmp_path, {**page, "items": page["items"][:1]}, proof, **mine) == 0
+
+
+def test_a_commitment_without_its_id_is_an_error(system: LogSystem, tmp_path: Path) -> None:
+    some_packets(system, 1)
+
+    with pytest.raises(SystemExit) as ended:
+        verified(tmp_path, system.page(log_pages.entries_page), commitment="0" * 64)
+
+    assert ended.value.code == 2
 
 
 def test_an_entry_that_no_signed_head_has_proves_nothing(
@@ -547,7 +565,7 @@ def test_an_entry_that_no_signed_head_has_proves_nothing(
     # Shown to one person, and signed to no one.
     assert verified(tmp_path, {**page, "items": [*page["items"], shown]}, id="promised") == 1
     assert "entry 2 is not of the head of 2 entries" in capsys.readouterr().out
-    assert verified(tmp_path, page, {"items": [{**shown, "index": 7}]}, id="promised") == 0
+    assert verified(tmp_path, page, {"items": [{**shown, "index": 7}]}, id="promised") == 3
     assert "place       7 not checked: give its proof" in capsys.readouterr().out
     proof = system.page(log_pages.inclusion_page, id_hash=page["items"][1]["id_hash"])
     assert verified(tmp_path, page, proof) == 0

@@ -25,7 +25,7 @@ from redpacket.edge import lottery_views, views
 from redpacket.flows.campaigns.read_draws import DrawPage
 from redpacket.flows.packets.read_proof import Proof
 from redpacket.flows.packets.read_records import Record, status_of
-from redpacket.verify.command import FALSE, TRUE, UNREADABLE, main
+from redpacket.verify.command import FALSE, TRUE, UNCHECKED, UNREADABLE, main
 from redpacket.verify.rounds import QUICKNET
 from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, a_prize, some_terms
 from testing.in_memory_system import InMemorySystem
@@ -216,10 +216,14 @@ def test_a_day_with_a_round_is_verified_and_says_what_was_checked(
     said = capsys.readouterr().out
     assert f"beacon      round {answers['proof']['beacon_round']} of chain" in said
     assert "signature   compared with the chain's public key" in said
-    assert "order       not checked: the commitment must have been known before 2026-" in said
+    assert "order       not proven: the commitment must have been known before 2026-" in said
     assert said.endswith("VERIFIED\n")
-    assert main(files) == TRUE
-    assert "signature   not checked: give the chain's key" in capsys.readouterr().out
+    assert main(files) == UNCHECKED
+    said = capsys.readouterr().out
+    assert "signature   not checked: give the chain's key" in said
+    assert said.endswith("\nNOT ALL CHECKED, left: 1\n")
+    round_is_missing = answers["proof"] | {"beacon_round": None}
+    assert main([write(round_is_missing), *KEYED]) == UNCHECKED
 
 
 def test_the_command_needs_nothing_but_python(write: Write) -> None:
@@ -241,10 +245,26 @@ def test_the_command_needs_nothing_but_python(write: Write) -> None:
     assert run(write(proof | {"total_fen": 999}))[0] == FALSE
     assert (run("missing.json")[0], run()[0]) == (UNREADABLE, UNREADABLE)
     code, said = run(write(day), write(draws), *KEYED)
-    assert code == TRUE
+    assert code == UNCHECKED
     assert "signature   not checked: it needs the package pyblst" in said
     # Another signature makes other points.
     assert run(write({**day, "signature": "00" * 48}), write(draws), *KEYED)[0] == FALSE
+
+
+def test_a_text_of_the_server_hides_no_verdict(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hiding = "x\r\x1b[1A\x1b[KVERIFIED\n\x1b[8m\u202e\ud800"
+    proof = a_proof(some_terms())
+
+    assert main([write({**proof, "commitment": hiding})]) == FALSE
+    assert main([write({**proof, "seed": hiding})]) == UNREADABLE
+
+    captured = capsys.readouterr()
+    lines = [*captured.out.splitlines(), *captured.err.splitlines()]
+    assert all(line.isprintable() for line in lines)
+    assert "VERIFIED" not in lines
+    assert "x\\r\\x1b[1A\\x1b[KVERIFIED\\n\\x1b[8m\\u202e\\ud800" in captured.out
 
 
 # ---------------------------------------------------------------- lies

@@ -74,11 +74,26 @@ test("drand's chain has its own beginning", () => {
 test("a packet is true only if every amount that was shown follows from its proof", () => {
   const { terms, commitment, amounts_fen } = vectors.packets.at(-1)!;
   const proof = { ...terms, algorithm: terms.split, commitment } as unknown as Schemas["Proof"];
-  const isTrue = (amount_fen: number | null, said = amounts_fen, noted = commitment) =>
-    verifyPacket(proof, said, [{ share_no: 1, amount_fen }], noted).isTrue;
-  assert.equal(isTrue(amounts_fen[0]!), true);
-  assert.equal(isTrue(null), true);
-  assert.equal(isTrue(amounts_fen[0]! + 1), false);
-  assert.equal(isTrue(null, amounts_fen.slice(1)), false);
-  assert.equal(isTrue(null, amounts_fen, "another"), false);
+  const stateOf = (amount_fen: number | null, said = amounts_fen, noted = commitment) =>
+    verifyPacket(proof, said, [{ share_no: 1, amount_fen, user_token: "ann" }], noted).state;
+  assert.equal(stateOf(amounts_fen[0]!), "true");
+  assert.equal(stateOf(null), "partly");
+  assert.equal(stateOf(amounts_fen[0]! + 1), "false");
+  assert.equal(stateOf(null, amounts_fen.slice(1)), "false");
+  assert.equal(stateOf(null, amounts_fen, "another"), "false");
+});
+
+test("a share of two users and a user with two shares are differences", () => {
+  const { terms, commitment, amounts_fen } = vectors.packets.at(-1)!;
+  const proof = { ...terms, algorithm: terms.split, commitment } as unknown as Schemas["Proof"];
+  const stateOf = (...owners: [number, string][]) =>
+    verifyPacket(
+      proof,
+      amounts_fen,
+      owners.map(([share_no, user_token]) => ({ share_no, user_token, amount_fen: amounts_fen[share_no - 1]! })),
+    ).state;
+  assert.equal(stateOf([1, "ann"], [2, "bob"]), "true");
+  assert.equal(stateOf([1, "ann"], [1, "ann"]), "true");
+  assert.equal(stateOf([1, "ann"], [1, "bob"]), "false");
+  assert.equal(stateOf([1, "ann"], [2, "ann"]), "false");
 });

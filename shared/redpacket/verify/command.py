@@ -9,7 +9,8 @@ pages, or the answer of `POST /packets`. Or about one day of a lottery: first
 `GET /campaigns/{campaign_id}/draws`, and `GET /campaigns/{campaign_id}`. A user's draws of the day
 must be numbered 1, 2, 3, ...: give all pages, and the user's token by --user. With `log` as the
 first word it verifies the public log of commitments: `verify/log.py` says how.
-Exits 0 where all of it is true, 1 where something is not, 2 where a file can't be read.
+Exits 0 if all of it is true, 1 if something is not, 2 if a file can't be read, and 3 if nothing is
+known to be false, but not everything was checked.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from pathlib import Path
 from redpacket.verify.days import day_of
 from redpacket.verify.draws import day_beacon_compared, draws_compared, verify_draws
 from redpacket.verify.files import Unreadable, read
-from redpacket.verify.findings import SHOWN_MAX
+from redpacket.verify.findings import SHOWN_MAX, Findings
 from redpacket.verify.log import Checked, arguments_of, verify_log
 from redpacket.verify.packets import amounts_compared, terms_of, verify_packet
 from redpacket.verify.rounds import QUICKNET_KEY
 
-TRUE, FALSE, UNREADABLE = 0, 1, 2
+TRUE, FALSE, UNREADABLE, UNCHECKED = 0, 1, 2, 3
 """The exit codes."""
 
 
@@ -69,10 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             findings = verify_packet(terms, documents, options.commitment)
             compared = amounts_compared(terms, findings)
     except Unreadable as error:
-        print(f"UNREADABLE: {error}", file=sys.stderr)
-        return UNREADABLE
-    _print_verdict(compared, findings.differences)
-    return FALSE if findings.differences else TRUE
+        return _unreadable(error)
+    return _verdict(compared, findings)
 
 
 def _verify_log(arguments: Sequence[str]) -> int:
@@ -81,18 +80,36 @@ def _verify_log(arguments: Sequence[str]) -> int:
         documents = [(str(path), read(path)) for path in options.files]
         checked: Checked = verify_log(documents, options.id, options.commitment, options.key_id)
     except Unreadable as error:
-        print(f"UNREADABLE: {error}", file=sys.stderr)
-        return UNREADABLE
-    _print_verdict(checked.lines, checked.differences)
-    return FALSE if checked.differences else TRUE
+        return _unreadable(error)
+    return _verdict(checked.lines, checked)
 
 
-def _print_verdict(compared: Sequence[str], differences: Sequence[str]) -> None:
+def _unreadable(error: Unreadable) -> int:
+    print(f"UNREADABLE: {_escaped(str(error))}", file=sys.stderr)
+    return UNREADABLE
+
+
+def _verdict(compared: Sequence[str], found: Findings | Checked) -> int:
+    """Print what was found, and return the exit code."""
     for line in compared:
-        print(line)
-    for difference in differences[:SHOWN_MAX]:
-        print(f"WRONG       {difference}")
-    count = len(differences)
+        print(_escaped(line))
+    for difference in found.differences[:SHOWN_MAX]:
+        print(f"WRONG       {_escaped(difference)}")
+    count = len(found.differences)
     if count > SHOWN_MAX:
         print(f"WRONG       and {count - SHOWN_MAX} more")
-    print(f"NOT VERIFIED, differences: {count}" if count else "VERIFIED")
+    if count:
+        print(f"NOT VERIFIED, differences: {count}")
+        return FALSE
+    if found.unchecked_count:
+        print(f"NOT ALL CHECKED, left: {found.unchecked_count}")
+        return UNCHECKED
+    print("VERIFIED")
+    return TRUE
+
+
+def _escaped(text: str) -> str:
+    """Escape characters by which a text of the server could hide the verdict on a terminal."""
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )

@@ -1,4 +1,4 @@
-"""What a verification has found: what was compared, and what is not true."""
+"""Findings of a verification: what was compared, what is not true, what was left unchecked."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ SHOWN_MAX = 20
 
 @dataclass(slots=True)
 class Findings:
-    """What was compared, and what is not true."""
+    """What was compared, what is not true, and what was left unchecked."""
 
     amount_count: int = 0
     claim_count: int = 0
     draw_count: int = 0
     other_day_count: int = 0
     differences: list[str] = field(default_factory=list)
+    unchecked_count: int = 0
     _owners: dict[int, str] = field(default_factory=dict)
     _shares: dict[str, int] = field(default_factory=dict)
 
@@ -24,6 +25,11 @@ class Findings:
         """Note a difference between what a file says and what is true."""
         if said != true:
             self.differences.append(f"{what}: says {said}, is {true}")
+
+    def skip(self, what: str) -> str:
+        """Count something that could not be checked, and return the words for it."""
+        self.unchecked_count += 1
+        return f"not checked: {what}"
 
     def note_owner(self, user: str, share_no: int) -> None:
         """Note a difference if a share has two owners, or a user two shares."""

@@ -6,7 +6,7 @@ Needs nothing but Python 3.11. The files hold what the API answered, now or at a
 pages of `GET /transparency`, `GET /transparency/proof?id_hash=...`, and
 `GET /transparency/consistency?from=...`. Keep a page from time to time: its head proves later that
 the log has only grown. Name a packet or a campaign by --id, and what it showed by --commitment.
-Exits 0 where all of it is true, 1 where something is not, 2 where a file can't be read.
+Exits as `verify/command.py` says.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ _PATH_MAX = 64
 
 @dataclass(slots=True)
 class Checked:
-    """What was read of the log, what of it is true, and what is not."""
+    """What was read of the log, what of it is true, what is not, and what was left unchecked."""
 
     lines: list[str] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
+    unchecked_count: int = 0
     roots: dict[int, str] = field(default_factory=dict)
     """The root of each size that a signed head or a proof vouches for."""
     entries: dict[int, Commitment] = field(default_factory=dict)
@@ -42,6 +43,11 @@ class Checked:
     def wrong(self, what: str) -> None:
         """Note that something is not true."""
         self.differences.append(what)
+
+    def skip(self, line: str) -> None:
+        """Note that something could not be checked."""
+        self.lines.append(line)
+        self.unchecked_count += 1
 
 
 def arguments_of(arguments: Sequence[str]) -> argparse.Namespace:
@@ -55,7 +61,10 @@ def arguments_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--id", help="of a packet or a campaign, to find its entry")
     parser.add_argument("--commitment", help="what the packet or the campaign showed")
     parser.add_argument("--key-id", help="of the log, as you noted it before")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.commitment is not None and options.id is None:
+        parser.error("--commitment needs --id")
+    return options
 
 
 def verify_log(
@@ -72,7 +81,7 @@ def verify_log(
         size = get(document, "size", int) if "head" in document else None
         for item in _items(document):
             _take_entry(name, item, size, checked)
-    _check_entries(checked)
+    _check_entries(checked, is_all=subject_id is None)
     _check_growth([one for one in documents if "from_size" in one[1]], checked)
     proofs = [one for one in documents if "path" in one[1] and "from_size" not in one[1]]
     for name, proof in proofs:
@@ -104,7 +113,7 @@ def _check_heads(
     for found in sorted(keys):
         checked.lines.append(f"key         {found}{'' if key_id else ': compare it with others'}")
     if not documents:
-        checked.lines.append("signature   not checked: give a page of GET /transparency")
+        checked.skip("signature   not checked: give a page of GET /transparency")
 
 
 def _is_signed(signed: SignedHead) -> bool:
@@ -123,8 +132,11 @@ def _take_entry(name: str, item: Document, size: int | None, checked: Checked) -
         checked.wrong(f"{name}: entry {index} is another one in another file")
 
 
-def _check_entries(checked: Checked) -> None:
-    """Compute the root of each size that a head is of, as far as there are entries."""
+def _check_entries(checked: Checked, *, is_all: bool) -> None:
+    """Compute the root of each size that a head is of, as far as there are entries.
+
+    Entries that no head vouches for count as unchecked if *is_all*: no id was asked for.
+    """
     if not checked.entries:
         checked.lines.append("entries     not compared: there is none")
         return
@@ -138,7 +150,9 @@ def _check_entries(checked: Checked) -> None:
     checked.placed.update(range(compared))
     beyond = [size for size in checked.roots if size > peaks.size]
     said = f"entries     {compared} compared with signed heads"
-    checked.lines.append(f"{said}, {len(checked.entries) - compared} not compared")
+    left = len(checked.entries) - compared
+    note = checked.skip if left and is_all else checked.lines.append
+    note(f"{said}, {left} not compared")
     if beyond:
         sizes = ", ".join(map(str, sorted(beyond)))
         checked.lines.append(f"entries     not compared with heads of {sizes}: give all pages")
@@ -150,7 +164,7 @@ def _check_growth(documents: Sequence[tuple[str, Document]], checked: Checked) -
         old, new = get(document, "from_size", int), get(document, "size", int)
         roots, path = (checked.roots.get(old), checked.roots.get(new)), _path_of(document)
         if roots[0] is None or roots[1] is None:
-            checked.lines.append(f"growth      {old} to {new} not checked: give both heads")
+            checked.skip(f"growth      {old} to {new} not checked: give both heads")
             continue
         old_root, new_root = (bytes.fromhex(root) for root in roots if root)
         if is_consistent(old, new, path, old_root, new_root):
@@ -162,14 +176,14 @@ def _check_growth(documents: Sequence[tuple[str, Document]], checked: Checked) -
     for old, new in pairwise(sizes):
         is_recomputed = all(index in checked.entries for index in range(new))
         if old and (old, new) not in proved and not is_recomputed:
-            checked.lines.append(f"growth      {old} to {new} not checked: give its proof")
+            checked.skip(f"growth      {old} to {new} not checked: give its proof")
 
 
 def _check_inclusion(name: str, proof: Document, checked: Checked) -> None:
     index, size, entry = get(proof, "index", int), get(proof, "size", int), _entry_of(proof)
     root, path = checked.roots.get(size), _path_of(proof)
     if root is None:
-        checked.lines.append(f"inclusion   {index} not checked: give a head of {size} entries")
+        checked.skip(f"inclusion   {index} not checked: give a head of {size} entries")
     elif is_included(entry.leaf, index, size, path, bytes.fromhex(root)):
         checked.placed.add(index)
         checked.lines.append(f"inclusion   {entry} is entry {index} of {size}")
@@ -208,7 +222,7 @@ def _check_subject(
         at = shown_time(entry.at_ms)
         checked.lines.append(f"{entry.kind.value:<12}entry {index}, committed to at {at}")
         if index not in checked.placed:
-            checked.lines.append(f"place       {index} not checked: give its proof and a head")
+            checked.skip(f"place       {index} not checked: give its proof and a head")
         if commitment is None:
             checked.lines.append("commitment  not compared: give --commitment")
         elif entry.commitment != commitment.lower():

@@ -93,7 +93,7 @@ def amounts_compared(terms: Terms, findings: Findings) -> list[str]:
     return [
         f"terms       {terms}",
         f"commitment  {terms.commitment}",
-        "order       not checked: the operator could have tried seeds before the send",
+        "order       not proven: the operator could have tried seeds before the send",
         f"compared    {shares}, {findings.claim_count} claims of records",
     ]
 

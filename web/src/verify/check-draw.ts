@@ -7,15 +7,15 @@ import { chainCommitment, choose, drawPoint, isChainTrue, randomnessOf } from ".
 type Draw = Schemas["Draws"]["items"][number];
 
 /**
- * `later` until the day is over. Throws any other problem. A round of the beacon is taken as the proof
- * has it: `python3 -m redpacket.verify` checks its signature (docs/fairness.md).
+ * `later` until the day is over. Throws any other problem. `partly` if all is true, but a round of the
+ * beacon is in it: `python3 -m redpacket.verify` checks its signature (docs/fairness.md).
  */
 export async function checkDraw(
   client: Client,
   campaignId: string,
   userToken: string,
   draw: Draw,
-): Promise<"true" | "false" | "later"> {
+): Promise<"true" | "false" | "partly" | "later"> {
   let proof: Schemas["DrawProof"];
   try {
     proof = await client.get(`/campaigns/${campaignId}/proof?day=${draw.day}`);
@@ -31,5 +31,5 @@ export async function checkDraw(
     (!proof.beacon || isChainTrue(proof.beacon)) &&
     point === draw.point &&
     choose(draw.odds, point) === (draw.prize?.prize_id ?? null);
-  return isTrue ? "true" : "false";
+  return isTrue ? (proof.signature ? "partly" : "true") : "false";
 }

@@ -11,7 +11,8 @@ export interface Difference {
 }
 
 export interface Verdict {
-  isTrue: boolean;
+  /** `partly` where nothing differs, but amounts were hidden when the record was read. */
+  state: "true" | "false" | "partly";
   commitment: string;
   isCommitmentTrue: boolean;
   /** Undefined where nothing was noted before. */
@@ -19,13 +20,17 @@ export interface Verdict {
   amounts: number[];
   isSumTrue: boolean;
   claimCount: number;
+  /** Of shares with two owners, and users with two shares. */
+  doubleCount: number;
   differences: Difference[];
 }
+
+type Claim = Pick<Schemas["ShownClaim"], "share_no" | "amount_fen" | "user_token">;
 
 export function verifyPacket(
   proof: Schemas["Proof"],
   said: readonly number[],
-  claims: readonly Pick<Schemas["ShownClaim"], "share_no" | "amount_fen">[],
+  claims: readonly Claim[],
   noted?: string,
 ): Verdict {
   const { algorithm, total_fen, count, share_fen_min, share_fen_max, unit_fen, seed } = proof;
@@ -50,11 +55,29 @@ export function verifyPacket(
   const isNotedTrue = noted === undefined ? undefined : noted === commitment;
   const isWhole = said.length === count && amounts.length === count;
   const isSumTrue = isWhole && amounts.reduce((sum, one) => sum + one, 0) === total_fen;
+  const doubleCount = countDoubles(claims);
   const isTrue =
     isCommitmentTrue &&
     isNotedTrue !== false &&
     isSumTrue &&
-    differences.length === 0;
-  const claimCount = claims.length;
-  return { isTrue, commitment, isCommitmentTrue, isNotedTrue, amounts, isSumTrue, claimCount, differences };
+    differences.length + doubleCount === 0;
+  const isWholly = claims.every(({ amount_fen }) => amount_fen !== null);
+  return {
+    state: isTrue ? (isWholly ? "true" : "partly") : "false",
+    commitment,
+    isCommitmentTrue,
+    isNotedTrue,
+    amounts,
+    isSumTrue,
+    claimCount: claims.length,
+    doubleCount,
+    differences,
+  };
+}
+
+function countDoubles(claims: readonly Claim[]): number {
+  const owned = new Set(claims.map(({ user_token, share_no }) => `${share_no} ${user_token}`));
+  const shares = new Set(claims.map(({ share_no }) => share_no));
+  const owners = new Set(claims.map(({ user_token }) => user_token));
+  return 2 * owned.size - shares.size - owners.size;
 }

@@ -15,7 +15,7 @@ import type { Wheel } from "./wheel.ts";
 
 type Draw = Schemas["Draws"]["items"][number];
 type Drawn = Schemas["Drawn"];
-type Checked = "check_true" | "check_false" | "check_later";
+type Checked = "check_true" | "check_false" | "check_partly" | "check_later";
 
 const REPEATS = 12;
 

@@ -15,6 +15,7 @@ import { loadingView, problemView, View } from "./view.ts";
 /** More shares than that take a phone seconds. */
 const COUNT_MAX = 10_000;
 const SHOWN_MAX = 20;
+const SIGNS = { true: "✓", false: "✕", partly: "?" };
 
 export class ProofView extends View {
   static override properties = {
@@ -68,12 +69,12 @@ export class ProofView extends View {
   }
 
   #verdict(verdict: Verdict, proof: Schemas["Proof"]) {
-    const { isTrue, amounts, differences } = verdict;
+    const { state, amounts, differences } = verdict;
     const seen = noted(this.packetId);
     return html`
-      <p class="verdict ${isTrue ? "is-true" : "is-false"}" role="status">
-        <span aria-hidden="true">${isTrue ? "✓" : "✕"}</span>
-        ${t(isTrue ? "proof_true" : "proof_false")}
+      <p class="verdict is-${state}" role="status">
+        <span aria-hidden="true">${SIGNS[state]}</span>
+        ${t(`proof_${state}`)}
       </p>
       <p class="lead">${t("proof_lead")}</p>
       <ul class="card checks">
@@ -84,6 +85,7 @@ export class ProofView extends View {
         ${checkView(differences.length === 0, t("proof_amounts", { n: amounts.length }))}
         ${checkView(verdict.isSumTrue, t("proof_sum", { amount: yuan(proof.total_fen) }))}
         ${checkView(differences.length === 0, t("proof_claims", { n: verdict.claimCount }))}
+        ${checkView(verdict.doubleCount === 0, t("proof_owners"))}
       </ul>
       ${differences.slice(0, SHOWN_MAX).map(
         (one) => html`<p class="wrong">
