@@ -106,6 +106,7 @@ class PaymentSystem:
             gateways=self.gates_in,
             book=self.book,
             returns=self.returns,
+            compared=self.store,
             ledger=self.system.ledger,
             packets=self.system.packets,
             work=self.system.work,

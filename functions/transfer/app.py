@@ -10,8 +10,8 @@ from redpacket.edge.wiring import wiring
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
     """Follow what the messages name, or do the schedule's task: dispatch, sweep, compare_bills.
 
-    `{"task": "compare_bills", "day": "2027-01-29"}` compares the bills of another day than
-    yesterday, for a person who invokes it.
+    `{"task": "compare_bills", "day": "2027-01-29"}` compares the bills of one day, for a person who
+    invokes it; with `"skip": true` the schedule continues after that day in any case.
     """
     if "Records" in event:
         return _follow(event["Records"])
@@ -25,8 +25,9 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
         case {"task": "sweep"}:
             report = asdict(wiring.sweep_payments(time_left_ms))
         case {"task": "compare_bills"}:
-            found = wiring.compare_bills(event.get("day"))
-            report = {channel: asdict(bill) if bill else None for channel, bill in found.items()}
+            may_skip = event.get("skip") is True
+            found = wiring.compare_bills(time_left_ms, event.get("day"), may_skip=may_skip)
+            report = {channel: [asdict(bill) for bill in bills] for channel, bills in found.items()}
         case _:
             raise ValueError("an event names a task: dispatch, sweep or compare_bills")
     logger().info(event["task"], extra={"report": report})

@@ -506,6 +506,10 @@ def test_the_breaker_is_everybodys(town: PaymentSystem) -> None:
     assert town.store.find_breaker(WECHAT) == (77, 3)
     town.store.set_breaker(WECHAT, 0, 0)
     assert town.store.find_breaker(WECHAT) == (0, 0)
+    assert town.store.find_compared(WECHAT) is None
+    town.store.note_compared(WECHAT, "2027-02-06")
+    assert town.store.find_compared(WECHAT) == "2027-02-06"
+    assert town.store.find_compared(gateway.Channel.HOST) is None
 
 
 def test_all_the_flows_run_on_real_tables(town: PaymentSystem, user: str) -> None:

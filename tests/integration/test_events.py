@@ -72,4 +72,4 @@ def test_the_bills_of_a_day_are_compared(invoke: Invoke) -> None:
     report = invoke("TransferFunction", _event("compare_bills"))
 
     assert set(report) == {"host", "wechat"}
-    assert [bill["differences"] for bill in report.values()] == [[], []]
+    assert [[bill["differences"] for bill in bills] for bills in report.values()] == [[[]], [[]]]

@@ -8,7 +8,12 @@ import pytest
 
 from local.gateways.core import Line
 from redpacket.domain.checks.outside import check_outside
-from redpacket.domain.errors import InvalidRequest, RedPacketError, Unavailable
+from redpacket.domain.errors import (
+    InvalidRequest,
+    InvariantViolated,
+    RedPacketError,
+    Unavailable,
+)
 from redpacket.domain.gateway import BillKind, BillLine, Channel, bill_day, bill_day_start_ms
 from redpacket.domain.withdrawals import LEASE_MS
 from testing.fakes.gateway import FakePaymentsIn
@@ -82,16 +87,146 @@ def test_a_gateway_that_is_away_keeps_no_other_bill_from_being_compared(
     )
     town.system.pass_time(DAY_MS)
 
-    reports = process.compare_bills(None)
+    reports = process.compare_bills(60_000)
 
     assert list(reports) == [HOST, WECHAT]
-    assert reports[failing] is None
-    compared = reports[working]
-    assert compared
+    assert reports[failing] == []
+    (compared,) = reports[working]
     assert [one.expected for one in compared.differences] == [777]
     events = town.system.journal.events
     assert [events.count(name) for name in ("bill_not_compared", "bill_differs")] == [1, 1]
     assert ("bill_not_read" in [name for name, _ in town.system.journal.errors]) == bool(error)
+
+
+class _Schedule:
+    """The runs at 11:00 and 15:00 for two channels; *away* says which fails, on which days."""
+
+    def __init__(self, town: PaymentSystem) -> None:
+        self.town = town
+        self.away: dict[tuple[Channel, str], Exception | None] = {}
+        schedule = self
+
+        class Bill(FakePaymentsIn):
+            def read_bill(self, day: str) -> list[BillLine] | None:
+                (channel,) = [name for name, one in town.gates_in.items() if one is self]
+                if (channel, day) not in schedule.away:
+                    return super().read_bill(day)
+                error = schedule.away[channel, day]
+                if error:
+                    raise error
+                return None
+
+        town.gates_in = {channel: Bill(town.gateway) for channel in (HOST, WECHAT)}
+        town.gates_out = {}
+        self.process = town.system.process(
+            gateways_in=town.gates_in,
+            payment_ports=town.payments,
+            withdrawal_ports=town.transfers,
+        )
+
+    def run(self, hour: int, days: int = 0, **event: Any) -> dict[Channel, list[str]]:
+        """Go *days* on, and run at an hour; return the compared days by channel."""
+        clock = self.town.clock
+        start_ms = bill_day_start_ms(bill_day(clock.now_ms())) + days * DAY_MS
+        clock.at_ms = start_ms + hour * 3_600_000
+        found = self.process.compare_bills(60_000, **event)
+        return {channel: [one.day for one in reports] for channel, reports in found.items()}
+
+    def late(self) -> list[str]:
+        """Return what was late, and forget it."""
+        lines = self.town.system.journal.lines
+        told = [line for line in lines if line.startswith("bill_differs")]
+        lines.clear()
+        return [name for line in told for name in Channel if f"'{name}'" in line]
+
+
+@pytest.fixture
+def schedule(town: PaymentSystem) -> _Schedule:
+    return _Schedule(town)
+
+
+def _days(day: str, *offsets: int) -> list[str]:
+    return [bill_day(bill_day_start_ms(day) + offset * DAY_MS) for offset in offsets]
+
+
+def test_a_first_start_begins_with_yesterday_and_each_day_is_compared_once(
+    schedule: _Schedule, day: str
+) -> None:
+    assert schedule.run(11, 1) == {HOST: [day], WECHAT: [day]}
+    assert schedule.run(15) == {HOST: [], WECHAT: []}
+    assert schedule.run(11, 1) == {HOST: _days(day, 1), WECHAT: _days(day, 1)}
+    assert schedule.run(15, 4)[HOST] == _days(day, 2, 3, 4, 5)
+    assert schedule.late() == []
+
+
+@pytest.mark.parametrize("error", [Unavailable("away"), None])
+def test_days_of_a_channel_that_was_away_are_taken_up_and_are_late_until_then(
+    schedule: _Schedule, day: str, error: Exception | None
+) -> None:
+    first, second, third = _days(day, 0, 1, 2)
+    schedule.away = {(WECHAT, one): error for one in (first, second)}
+
+    assert schedule.run(11, 1) == {HOST: [first], WECHAT: []}
+    assert schedule.late() == []
+    assert schedule.run(15) == {HOST: [], WECHAT: []}
+    assert schedule.late() == [WECHAT]
+    assert schedule.run(11, 1) == {HOST: [second], WECHAT: []}
+    # The first day is late by now at any hour.
+    assert schedule.late() == [WECHAT]
+    del schedule.away[WECHAT, second]
+    assert schedule.run(11, 1) == {HOST: [third], WECHAT: [second, third]}
+    assert schedule.late() == [WECHAT]
+    schedule.away = {}
+    assert schedule.run(15) == {HOST: [], WECHAT: [first, second, third]}
+    assert schedule.late() == []
+
+
+def test_a_channel_that_is_far_behind_catches_up_by_seven_days_and_yesterday_is_always_compared(
+    schedule: _Schedule, day: str
+) -> None:
+    schedule.run(11, 1)
+
+    assert schedule.run(11, 10)[HOST] == [*_days(day, 1, 2, 3, 4, 5, 6), *_days(day, 10)]
+    assert schedule.late() == [HOST, WECHAT]
+    assert schedule.run(15)[HOST] == _days(day, 7, 8, 9, 10)
+    assert schedule.late() == []
+
+
+def test_a_run_without_time_compares_nothing_and_skips_nothing(
+    schedule: _Schedule, day: str
+) -> None:
+    schedule.run(11, 1)
+    schedule.town.system.pass_time(DAY_MS)
+
+    assert schedule.process.compare_bills(8_000) == {HOST: [], WECHAT: []}
+    assert schedule.run(15)[HOST] == _days(day, 1)
+
+
+def test_a_person_skips_a_day_whose_bill_is_gone(schedule: _Schedule, day: str) -> None:
+    schedule.away = {(WECHAT, day): Unavailable("gone")}
+    schedule.run(15, 1)
+    schedule.run(15, day=day)
+    assert schedule.run(15)[WECHAT] == []
+    schedule.late()
+
+    schedule.run(15, day=day, may_skip=True)
+
+    assert schedule.run(15) == {HOST: [], WECHAT: []}
+    assert schedule.late() == []
+
+
+@pytest.mark.parametrize("error", [InvariantViolated("contradicts"), KeyError("bug")])
+def test_a_contradiction_is_told_at_once_and_raised_after_all_channels(
+    schedule: _Schedule, day: str, error: Exception
+) -> None:
+    schedule.away = {(HOST, day): error}
+
+    with pytest.raises(type(error)):
+        schedule.run(11, 1)
+
+    assert schedule.late() == [HOST]
+    schedule.away = {}
+    assert schedule.run(11) == {HOST: [day], WECHAT: []}
 
 
 @pytest.mark.parametrize("kind", ["payment", "refund", "transfer"])

@@ -124,6 +124,16 @@ class ReturnBook(Protocol):
         """Collect a debt from a user's account; return False if debt or balance is too small."""
 
 
+class ComparedDays(Protocol):
+    """Last day of each gateway's statements up to which all were compared."""
+
+    def find_compared(self, channel: Channel) -> str | None:
+        """Return the day, or None before the first comparison."""
+
+    def note_compared(self, channel: Channel, day: str) -> None:
+        """Store the day."""
+
+
 class PaymentLists(Protocol):
     """Operators' lists, newest first. Raises InvalidRequest for a bad cursor."""
 

@@ -1,4 +1,4 @@
-"""Rate limits and circuit breaker of a gateway, shared by all functions, in PaymentsTable."""
+"""State of a gateway that all functions share: rate limits, breaker, and statements compared."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ IS_FIRST = "attribute_not_exists(next_us)"
 IS_STILL_THERE = "next_us = :seen_us"
 
 _BREAKER = "breaker"
+_STATEMENTS = "statements"
 
 
 class DynamoGatewayPace:
-    """DynamoDB implementation of GatewayPace."""
+    """DynamoDB implementation of GatewayPace and ComparedDays."""
 
     def __init__(self, dynamo: Dynamo, payments_table: str) -> None:
         self._dynamo = dynamo
@@ -47,5 +48,19 @@ class DynamoGatewayPace:
                 "SET rests_until_ms = :until_ms, rested_count = :times",
                 until_ms=until_ms,
                 times=times,
+            )
+        )
+
+    def find_compared(self, channel: Channel) -> str | None:
+        row = self._dynamo.get(self._payments, payment_keys.gateway_row(channel, _STATEMENTS))
+        return str(row["compared_day"]) if row else None
+
+    def note_compared(self, channel: Channel, day: str) -> None:
+        self._dynamo.write(
+            update(
+                self._payments,
+                payment_keys.gateway_row(channel, _STATEMENTS),
+                "SET compared_day = :day",
+                day=day,
             )
         )

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from redpacket.flows.payments.sweep_payments import PaymentSweepReport
     from redpacket.ports.runtime import InParallel
 
-_DAY_MS = 24 * 60 * 60 * 1_000
-
 _RESERVE_MS = 8_000
 """Milliseconds left to finish one call and store its answer."""
 
@@ -98,14 +96,17 @@ class GatewayWork(Withdrawals):
         channels = list(self.withdrawal_ports.gateways)
         return dict(zip(channels, in_threads(dispatch_by, channels), strict=True))
 
-    def compare_bills(self, day: str | None) -> dict[Channel, BillReport | None]:
-        """Compare a day's statements, by default yesterday's, with our rows; None if it was not."""
-        from redpacket.domain.gateway import bill_day
+    def compare_bills(
+        self, time_left_ms: int, day: str | None = None, *, may_skip: bool = False
+    ) -> dict[Channel, list[BillReport]]:
+        """Compare the statements of the days since the last compared one, or of *day*."""
         from redpacket.flows.payments.compare_bills import compare_bills
 
         return compare_bills(
             self.gateways_in,
-            day or bill_day(self.clock.now_ms() - _DAY_MS),
+            day,
             payments=self.payment_ports,
             withdrawals=self.withdrawal_ports,
+            stop_at_ms=self.clock.now_ms() + time_left_ms - _RESERVE_MS,
+            may_skip=may_skip,
         )

@@ -10,9 +10,10 @@ from redpacket.edge.wiring.gateways import Gateways
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from redpacket.adapters.dynamo.gateway_pace import DynamoGatewayPace
     from redpacket.domain.claim import ShareFate
     from redpacket.domain.packet import Person
-    from redpacket.ports.gateways import GatewayPace, NoticeQueue
+    from redpacket.ports.gateways import NoticeQueue
     from redpacket.ports.payments import PaymentBook, PaymentLists, ReturnBook
     from redpacket.ports.withdrawals import AuthorizationBook, BoundPayees, Payees, WithdrawalBook
 
@@ -48,7 +49,7 @@ class PaymentBooks(Gateways):
         )
 
     @cached_property
-    def gateway_pace(self) -> GatewayPace:
+    def gateway_pace(self) -> DynamoGatewayPace:
         from redpacket.adapters.dynamo.gateway_pace import DynamoGatewayPace
 
         return DynamoGatewayPace(self.dynamo, self.settings.payments_table)

@@ -37,6 +37,7 @@ class Payments(PaymentBooks):
             gateways=self.gateways_in,
             book=self.payment_book,
             returns=self.return_book,
+            compared=self.gateway_pace,
             ledger=self.ledger,
             packets=self.packets,
             work=self.work_lists(0, 1),

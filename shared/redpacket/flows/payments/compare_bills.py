@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from redpacket.domain.checks.facts import Difference
-from redpacket.domain.errors import RedPacketError
+from redpacket.domain.errors import InvariantViolated, RedPacketError
 from redpacket.domain.gateway import (
     BillKind,
     BillLine,
     Channel,
     Notice,
     NoticeKind,
+    bill_day,
     bill_day_start_ms,
 )
 from redpacket.flows.payments.payment_ports import PaymentPorts
@@ -26,6 +27,14 @@ from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts
 
 EDGE_MS = 600_000
 """Milliseconds around midnight whose money may be on either day's statement."""
+
+DAYS_AT_ONCE = 7
+"""Days that one run compares for a channel that was behind."""
+
+LATE_AFTER_MS = 38 * 3_600_000
+"""Milliseconds from a day's begin to 14:00 of the next day, when its statement must exist."""
+
+_DAY_MS = 24 * 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +48,70 @@ class BillReport:
 
 
 def compare_bills(
-    channels: Iterable[Channel], day: str, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
-) -> dict[Channel, BillReport | None]:
-    """Compare a day's statement of each channel; None if it is missing or can't be compared.
+    channels: Iterable[Channel],
+    day: str | None,
+    *,
+    payments: PaymentPorts,
+    withdrawals: WithdrawalPorts,
+    stop_at_ms: int,
+    may_skip: bool = False,
+) -> dict[Channel, list[BillReport]]:
+    """Compare each channel's statements since its last compared day, or only those of *day*.
 
-    A channel that fails keeps no other from being compared.
+    A channel that fails keeps no other from being compared; a contradiction or a bug is raised
+    at the end. With *may_skip* the next days are compared although *day* was not.
     """
-    reports: dict[Channel, BillReport | None] = {}
+    reports: dict[Channel, list[BillReport]] = {}
+    errors: list[Exception] = []
     for channel in channels:
-        reports[channel] = None
-        try:
-            reports[channel] = compare_bill(
-                channel, day, payments=payments, withdrawals=withdrawals
-            )
-        except RedPacketError as error:
-            payments.journal.failure("bill_not_read", error, channel=channel, day=day)
-        if reports[channel] is None:
-            payments.journal.event("bill_not_compared", channel=channel, day=day)
+        reports[channel] = []
+        due = [day] if day else _days_due(channel, payments)
+        for one in due if len(due) <= DAYS_AT_ONCE else [*due[: DAYS_AT_ONCE - 1], due[-1]]:
+            report: BillReport | None = None
+            try:
+                if payments.clock.now_ms() < stop_at_ms:
+                    report = compare_bill(channel, one, payments=payments, withdrawals=withdrawals)
+            except Exception as error:  # noqa: BLE001 - it must not keep others from being compared
+                payments.journal.failure("bill_not_read", error, channel=channel, day=one)
+                if isinstance(error, InvariantViolated) or not isinstance(error, RedPacketError):
+                    errors.append(error)
+                    _tell([_of_day(channel, one, str(error))], payments)
+            if report:
+                reports[channel].append(report)
+            else:
+                payments.journal.event("bill_not_compared", channel=channel, day=one)
+            if (report or may_skip) and one == _day_after(_last_day(channel, payments), 1):
+                payments.compared.note_compared(channel, one)
+        if day is None:
+            _tell_late(channel, payments)
+    if errors:
+        raise errors[0]
     return reports
+
+
+def _last_day(channel: Channel, payments: PaymentPorts) -> str:
+    """Return the last compared day; a new channel begins with yesterday."""
+    day = payments.compared.find_compared(channel)
+    if day is None:
+        day = bill_day(payments.clock.now_ms() - 2 * _DAY_MS)
+        payments.compared.note_compared(channel, day)
+    return day
+
+
+def _days_due(channel: Channel, payments: PaymentPorts) -> list[str]:
+    first_ms = bill_day_start_ms(_last_day(channel, payments)) + _DAY_MS
+    today_ms = bill_day_start_ms(bill_day(payments.clock.now_ms()))
+    return [bill_day(at_ms) for at_ms in range(first_ms, today_ms, _DAY_MS)]
+
+
+def _tell_late(channel: Channel, payments: PaymentPorts) -> None:
+    due = _days_due(channel, payments)
+    if due and payments.clock.now_ms() >= bill_day_start_ms(due[0]) + LATE_AFTER_MS:
+        _tell([_of_day(channel, due[0], "late")], payments)
+
+
+def _of_day(channel: Channel, day: str, actual: str) -> Difference:
+    return Difference("bill", channel, f"statement of {day}", "compared", actual)
 
 
 def compare_bill(
@@ -72,6 +127,11 @@ def compare_bill(
         comparison.follow(line)
     found = comparison.missing_in_ours(unknown) if unknown else []
     found += comparison.twice(bill) + comparison.again(bill) + comparison.missing_in_bill(bill)
+    _tell(found, payments)
+    return BillReport(day, len(bill), len(unknown), tuple(found))
+
+
+def _tell(found: Iterable[Difference], payments: PaymentPorts) -> None:
     for one in found:
         payments.journal.event(
             "bill_differs",
@@ -80,7 +140,6 @@ def compare_bill(
             expected=one.expected,
             actual=one.actual,
         )
-    return BillReport(day, len(bill), len(unknown), tuple(found))
 
 
 class _Comparison:

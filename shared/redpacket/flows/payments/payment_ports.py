@@ -11,7 +11,7 @@ from redpacket.domain.payments import Payment, PaymentReturn, WhenLate
 from redpacket.ports.accounts import Ledger
 from redpacket.ports.gateways import PaymentsIn
 from redpacket.ports.packets import Packets
-from redpacket.ports.payments import PaymentBook, PaymentLimits, ReturnBook
+from redpacket.ports.payments import ComparedDays, PaymentBook, PaymentLimits, ReturnBook
 from redpacket.ports.runtime import Clock, Journal
 from redpacket.ports.work_lists import WorkLists
 
@@ -23,6 +23,7 @@ class PaymentPorts:
     gateways: Mapping[Channel, PaymentsIn]
     book: PaymentBook
     returns: ReturnBook
+    compared: ComparedDays
     ledger: Ledger
     packets: Packets
     work: WorkLists
