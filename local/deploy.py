@@ -47,7 +47,7 @@ def _deploy(
     for archive in build.archives:
         store.put_object(Bucket=ARTIFACT_BUCKET, Key=archive.name, Body=archive.read_bytes())
     # Over the 51,200 bytes that a request may hold; sam deploy puts it into a bucket, too.
-    template = json.dumps(_with_batches(build.template), ensure_ascii=False, separators=(",", ":"))
+    template = json.dumps(_as_emulated(build.template), ensure_ascii=False, separators=(",", ":"))
     store.put_object(Bucket=ARTIFACT_BUCKET, Key=TEMPLATE_KEY, Body=template.encode())
     cloud.create_change_set(
         StackName=STACK_NAME,
@@ -75,19 +75,21 @@ def _with_variables(build: Build, variables: dict[str, str]) -> Build:
     return replace(build, template=template)
 
 
-def _with_batches(part: Any) -> Any:  # noqa: ANN401 - any part of a template
-    """Let who may send a message send several at once, as on AWS.
+def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
+    """Return policies that the emulator decides as AWS does.
 
-    There SendMessageBatch needs sqs:SendMessage; the emulator asks for an action of its name, which
-    IAM does not have.
+    AWS lets who may send a message send several at once; the emulator asks for an action of its
+    name, which IAM does not have. And it sees no projection of a BatchGetItem.
     """
     if isinstance(part, list):
-        return [_with_batches(one) for one in part]
+        return [_as_emulated(one) for one in part]
     if not isinstance(part, dict):
         return part
-    made = {name: _with_batches(one) for name, one in part.items()}
+    made = {name: _as_emulated(one) for name, one in part.items()}
     if "sqs:SendMessage" in made.get("Action", ()):
         made["Action"] = [*made["Action"], "sqs:SendMessageBatch"]
+    if "dynamodb:BatchGetItem" in made.get("Action", ()):
+        made.pop("Condition", None)
     return made
 
 

@@ -24,7 +24,7 @@ from redpacket.edge.request import user_ids
 from redpacket.edge.settings import settings
 from redpacket.edge.wiring import wiring
 from redpacket.flows.guards.cached_switches import CachedSwitches
-from testing.fakes import FakeDeliveries, FakeSwitchStore
+from testing.fakes import FakeSwitchStore
 from testing.in_memory_system import VARIABLES, InMemorySystem
 
 _VARIABLES = {
@@ -76,7 +76,6 @@ def doors_of(system: InMemorySystem) -> Iterator[None]:
         switches=switches,
         stored_switches=switches,
         switch_store=store,
-        deliveries=FakeDeliveries(),
     )
     with patch.object(settings, "variables", _VARIABLES):
         vars(wiring).update(vars(process))

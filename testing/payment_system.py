@@ -21,7 +21,7 @@ from redpacket.domain.checks.facts import Difference
 from redpacket.domain.checks.outside import check_outside, check_outside_in_time
 from redpacket.domain.gateway import Channel, Notice, PayMethod
 from redpacket.domain.packet import Packet
-from redpacket.domain.payments import Payment, WhenLate
+from redpacket.domain.payments import Payment
 from redpacket.domain.withdrawals import Withdrawal
 from redpacket.flows.payments.authorization_ports import AuthorizationPorts
 from redpacket.flows.payments.compare_bills import BillReport, compare_bill
@@ -88,7 +88,6 @@ class PaymentSystem:
         self.consents = DynamoAuthorizations(client, "payments")
         self.consent_gate = FakeAuthorizations(self.gateway)
         self.limits = PaymentLimits(count_max=10_000)
-        self.when_late = WhenLate.CREDIT
         self.settings = WithdrawalSettings(FEN_MIN, FEN_MAX, LIMITS)
         self.bills_per_minute = BILLS_PER_MINUTE
         self.night: NightWindow | None = None
@@ -113,7 +112,6 @@ class PaymentSystem:
             clock=self.clock,
             journal=self.system.journal,
             new_number=lambda: f"pm{next(self.ids):030d}",
-            when_late=self.when_late,
             limits=self.limits,
         )
 

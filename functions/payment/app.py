@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redpacket.domain.errors import (
     AmountTooLarge,
@@ -220,10 +220,3 @@ def read_debts(request: HttpRequest) -> HttpAnswer[Debts]:
     """List users who owe money, because it was refunded at the gateway after they had spent it."""
     page, cursor = wiring.list_debts(withdrawals_cursor_of(request))
     return HttpAnswer({"items": [debt_view(*one) for one in page], "next": cursor})
-
-
-@handler.schedule
-def order_payment(time_left_ms: int, event: dict[str, Any]) -> Payment:  # noqa: ARG001 - Lambda's form
-    """Order the payment of a packet, for the send function, which reaches no gateway."""
-    payment = wiring.find_payment(event["payment_id"], person_of(event["host_id"]))
-    return payment_view(payment)

@@ -167,21 +167,6 @@ class FakeSwitchCopy:
             raise Unavailable("the cache does not answer")
 
 
-class FakeDeliveries:
-    """Implements Deliveries."""
-
-    def __init__(self) -> None:
-        self.is_on = True
-        self.turned: list[bool] = []
-        self.is_away = False
-
-    def turn(self, *, is_on: bool) -> None:
-        if self.is_away:
-            raise Unavailable("the mapping can't be changed now")
-        self.turned.append(is_on)
-        self.is_on = is_on
-
-
 class FakeDeadLetters:
     """Implements DeadLetters with a number."""
 

@@ -56,10 +56,7 @@ def test_a_payment_is_credited_once_and_its_line_is_kept(town: PaymentSystem, us
     payment = town.start(user, 100)
     paid = _pay(town, payment.number)
 
-    credited = [
-        town.book.credit(payment, paid, town.clock.now_ms() + late, may_be_closed=True)
-        for late in (0, 1)
-    ]
+    credited = [town.book.credit(payment, paid, town.clock.now_ms() + late) for late in (0, 1)]
 
     found = town.book.find(payment.number)
     assert found
@@ -70,15 +67,14 @@ def test_a_payment_is_credited_once_and_its_line_is_kept(town: PaymentSystem, us
     assert [line.amount_fen for line in lines if line.number == payment.number] == [100]
 
 
-def test_a_closed_payment_is_credited_where_that_is_allowed(town: PaymentSystem, user: str) -> None:
+def test_a_closed_payment_is_credited(town: PaymentSystem, user: str) -> None:
     payment = town.start(user, 100)
     paid = _pay(town, payment.number)
     now_ms = town.clock.now_ms()
 
     assert town.book.close(payment, now_ms, now_ms + 5)
     assert not town.book.close(payment, now_ms, None)
-    assert not town.book.credit(payment, paid, now_ms, may_be_closed=False)
-    assert town.book.credit(payment, paid, now_ms, may_be_closed=True)
+    assert town.book.credit(payment, paid, now_ms)
 
 
 def test_a_transaction_is_credited_or_given_back_never_both(town: PaymentSystem, user: str) -> None:
@@ -90,7 +86,7 @@ def test_a_transaction_is_credited_or_given_back_never_both(town: PaymentSystem,
     )
 
     noted = [town.returns.put_return(late, paid) for _ in range(2)]
-    is_credited = town.book.credit(payment, paid, now_ms, may_be_closed=True)
+    is_credited = town.book.credit(payment, paid, now_ms)
 
     assert noted == [late, late]
     assert not is_credited
@@ -103,10 +99,7 @@ def test_a_number_is_credited_with_one_transaction(town: PaymentSystem, user: st
     paid = [_pay(town, payment.number, is_forced=True) for _ in range(2)]
     now_ms = town.clock.now_ms()
 
-    credited = [
-        town.book.credit(payment, one, now_ms + late, may_be_closed=True)
-        for late, one in enumerate(paid)
-    ]
+    credited = [town.book.credit(payment, one, now_ms + late) for late, one in enumerate(paid)]
 
     assert credited == [True, False]
     assert town.balance_fen(user) == 100
@@ -120,7 +113,7 @@ def test_what_is_listed_for_a_person_is_not_credited(town: PaymentSystem, user: 
     reason, status = ReturnReason.MISMATCHED, ReturnStatus.LISTED
     town.returns.put_return(PaymentReturn(number, name, 100, reason, WECHAT, now_ms, status), paid)
 
-    assert not town.book.credit(payment, paid, now_ms, may_be_closed=True)
+    assert not town.book.credit(payment, paid, now_ms)
     assert (number, name) not in town.returns.list_returns_due(WECHAT, now_ms, 10**4)
 
 
@@ -239,9 +232,7 @@ def test_a_payment_that_saw_its_packet_unpaid_does_not_open_a_cancelled_one(
     opened = replace(packet, status=PacketStatus.OPEN, paid_at_ms=now_ms)
     assert town.system.ledger.cancel_unpaid(packet, now_ms)
 
-    is_credited = town.book.credit(
-        payment, paid, now_ms, may_be_closed=True, funding=(opened, funding_of(opened))
-    )
+    is_credited = town.book.credit(payment, paid, now_ms, funding=(opened, funding_of(opened)))
 
     assert not is_credited
     assert town.balance_fen(user) == 0

@@ -7,11 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
-from botocore.exceptions import ClientError
 
 from local.ports import HOST
-from local.stack import Stack
-from redpacket.adapters.aws.lambda_deliveries import LambdaDeliveries
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.adapters.dynamo.switches import DynamoSwitches
 from redpacket.adapters.redis import keys
@@ -127,38 +124,3 @@ def test_a_copy_on_a_cache_that_is_away_is_unavailable() -> None:
         copy.find()
     with pytest.raises(Unavailable):
         copy.keep(SwitchesSeen(frozenset()), 1000)
-
-
-# ---------------------------------------------------------------- the deliveries (on the emulator)
-
-
-def test_deliveries_are_turned_off_and_on_at_the_emulator(stack: Stack) -> None:
-    client = stack.aws("lambda")
-    found = client.list_event_source_mappings(FunctionName=stack.outputs["PayoutFunction"])
-    mapping_id = found["EventSourceMappings"][0]["UUID"]
-    deliveries = LambdaDeliveries(lambda: client, mapping_id)
-
-    deliveries.turn(is_on=False)
-    off = client.get_event_source_mapping(UUID=mapping_id)["State"]
-    deliveries.turn(is_on=True)
-    on = client.get_event_source_mapping(UUID=mapping_id)["State"]
-
-    assert (off, on) == ("Disabled", "Enabled")
-
-
-def test_a_mapping_that_the_emulator_does_not_have_is_a_fault_of_ours(stack: Stack) -> None:
-    nowhere = "00000000-0000-0000-0000-000000000000"
-    deliveries = LambdaDeliveries(lambda: stack.aws("lambda"), nowhere)
-
-    with pytest.raises(ClientError):
-        deliveries.turn(is_on=False)
-
-
-def test_a_mapping_that_was_turned_a_moment_ago_is_unavailable() -> None:
-    class Busy:
-        def update_event_source_mapping(self, **_options: object) -> None:
-            error = {"Code": "ResourceInUseException", "Message": "is being updated"}
-            raise ClientError({"Error": error}, "UpdateEventSourceMapping")  # type: ignore[typeddict-item]
-
-    with pytest.raises(Unavailable):
-        LambdaDeliveries(Busy, "mapping").turn(is_on=False)

@@ -16,13 +16,11 @@ from testing.users import User
 from tests.doors.conftest import Invoke, MakeUser
 
 VARIABLES = {
-    "WITHDRAWAL_FEN_MIN": "30",
     "WITHDRAWAL_FEN_MAX": "199999",
     "WITHDRAWAL_FEN_PER_DAY": "2000000",
     "WITHDRAW_ABOVE_FEN": "0",
     "BILLS_PER_MINUTE": "1800",
     "PAYMENT_CHANNELS": "host,wechat",
-    "LATE_PAYMENTS": "credit",
 }
 BY_CODE = {"amount_fen": 100, "channel": "wechat", "method": "native"}
 

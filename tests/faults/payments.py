@@ -26,7 +26,6 @@ from redpacket.domain.payments import (
     PaymentReturn,
     ReturnReason,
     ReturnStatus,
-    WhenLate,
 )
 from redpacket.domain.withdrawals import FUNCTION_MS, Withdrawal
 from redpacket.flows.payments.return_payment import note_refund
@@ -100,7 +99,6 @@ class PaymentSchedule(Schedule):
         self.refusals: dict[str, Refusal | None] = {}
         self.gateway.refusal = self._refuse
         self.details = pick(("scene", "confirm"))
-        self.when_late = pick(list(WhenLate))
         self.payees = gateway.FakePayees()
         self.payees.authorization_no = pick((None, "consent"))
         self.ids = PaymentSystem(self.system).ids
@@ -149,7 +147,7 @@ class PaymentSchedule(Schedule):
             gates_in={WECHAT: FaultyGate(gate_in, self.wire, stall)},
             gates_out={WECHAT: FaultyGate(gate_out, self.wire, stall)},
         )
-        town.ids, town.payees, town.when_late = self.ids, self.payees, self.when_late
+        town.ids, town.payees = self.ids, self.payees
         return town
 
     def _often(self, do: Callable[[PaymentSystem], None], times: int) -> Callable[[], None]:

@@ -27,7 +27,7 @@ from redpacket.edge.queue import settle_batch
 from redpacket.flows.guards.turn_switch import turn_switch
 from redpacket.flows.reconciliation.reconcile import ENDS_DIFFER, Reconciliation
 from testing import faulty
-from testing.fakes import FakeDeliveries, FakeLimits, FakeSwitchCopy, FakeSwitchStore, Position
+from testing.fakes import FakeLimits, FakeSwitchCopy, FakeSwitchStore, Position
 from testing.fakes.tables import LateCopy
 from testing.faulty_sqs import FaultySqs, Message
 from testing.in_memory_system import InMemorySystem
@@ -331,7 +331,6 @@ class Schedule:
                 reason="a test",
                 operator_id="operator",
                 switches=process.switch_store,
-                deliveries=FakeDeliveries(),
                 actions=process.actions,
                 clock=process.clock,
                 journal=process.journal,

@@ -14,7 +14,7 @@ from tests.template.translated import STACK_OF, STACKS, Stack
 each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.name)
 
 BY_IAM_OR_SECRET = "_cache_password"
-CALLS_GATEWAYS = {"PaymentFunction", "TransferFunction"}
+CALLS_GATEWAYS = {"OrderFunction", "PaymentFunction", "TransferFunction"}
 
 
 def _asked(node: ast.AST) -> set[str]:
@@ -69,11 +69,13 @@ def test_the_code_is_followed_to_its_calls() -> None:
     services = _services(STACKS[0])
 
     assert services["GrabFunction"] == {"dynamodb", "sqs"}
-    assert services["AdminFunction"] == {"dynamodb", "lambda"}
+    assert services["AdminFunction"] == {"dynamodb"}
     assert services["ProfileFunction"] == {"dynamodb"}
     rooms = [ast.parse(path.read_text(encoding="utf-8")) for path in Path(EDGE).glob("wiring/*.py")]
     asked = set().union(*(_asked(room) for room in rooms))
     assert services["TransferFunction"] == {"dynamodb", "secretsmanager"}
+    # A send orders payments where there is a gateway.
+    services = services | _services(STACK_OF["both gateways"])
     assert set().union(*services.values()) == asked
 
 

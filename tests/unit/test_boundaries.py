@@ -242,7 +242,7 @@ def test_a_payment_opens_no_packet_that_waits_for_another_one(town: PaymentSyste
     assert transaction
     funding = _funding(first, NOW_MS, town.payments)
 
-    is_done = town.book.credit(second, transaction, NOW_MS, may_be_closed=True, funding=funding)
+    is_done = town.book.credit(second, transaction, NOW_MS, funding=funding)
 
     assert not is_done
     assert town.confirm(second).status is PaymentStatus.PAID

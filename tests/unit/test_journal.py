@@ -16,7 +16,7 @@ from redpacket.domain.packet import Rules
 from redpacket.domain.switches import Switch
 from redpacket.ports.accounts import Request
 from testing.builders import a_campaign, a_prize
-from testing.fakes import Away, FakeDeliveries, FakeSwitchStore
+from testing.fakes import Away, FakeSwitchStore
 from testing.in_memory_system import InMemorySystem, a_person, an_operator, an_order
 
 ANN = an_operator("ann")
@@ -140,7 +140,7 @@ def test_an_operators_packet_is_noted_and_a_users_is_not(system: InMemorySystem)
 def test_a_switch_is_noted_before_it_is_turned(system: InMemorySystem) -> None:
     store = FakeSwitchStore()
     store.put = Away(error=errors.Unavailable).put  # type: ignore[method-assign]
-    process = system.process(switch_store=store, deliveries=FakeDeliveries())
+    process = system.process(switch_store=store)
     with pytest.raises(errors.Unavailable):
         process.turn_switch(Switch.SEND, is_on=False, reason="why", operator_id="ann")
     del store.put

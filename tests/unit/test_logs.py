@@ -15,7 +15,7 @@ from redpacket.domain.packet import Person
 from redpacket.domain.switches import Switch
 from redpacket.flows.guards.turn_switch import turn_switch
 from testing.builders import a_claim
-from testing.fakes import FakeClock, FakeDeliveries, FakeDynamo, FakeJournal, FakeSwitchStore
+from testing.fakes import FakeClock, FakeDynamo, FakeJournal, FakeSwitchStore
 from testing.in_memory_system import InMemorySystem
 
 ANN = "ann-4711@host.example"
@@ -61,7 +61,6 @@ def test_a_turned_switch_was_logged_with_its_operator() -> None:
         reason=f"{ANN} asked for it",
         operator_id=ANN,
         switches=FakeSwitchStore(),
-        deliveries=FakeDeliveries(),
         actions=DynamoActions(Dynamo(FakeDynamo), "journal"),
         clock=FakeClock(),
         journal=journal,

@@ -167,20 +167,13 @@ def test_a_callback_about_a_refund_of_ours_ends_it(town: PaymentSystem) -> None:
     assert town.differences(bound_ms=0) == []
 
 
-@pytest.mark.parametrize("when_late", list(payments.WhenLate))
-def test_a_payment_after_closing_is_credited_unless_the_setting_says_that_it_goes_back(
-    town: PaymentSystem, when_late: payments.WhenLate
-) -> None:
-    town.when_late = when_late
+def test_a_payment_after_closing_is_credited(town: PaymentSystem) -> None:
     payment = _closed(town)
     town.gateway.pay(payment.number, is_forced=True)
 
     town.sweep_after(3_600_000)
 
-    refunded_fen = 100 if when_late is payments.WhenLate.REFUND else 0
-    found = town.paid(payment)
-    assert (town.balance_fen(), found.refunded_fen) == (100 - refunded_fen, refunded_fen)
-    assert (found.shown_status is payments.PaymentStatus.REFUNDED) == (refunded_fen > 0)
+    assert (town.balance_fen(), town.paid(payment).refunded_fen) == (100, 0)
     assert town.differences(bound_ms=0) == []
 
 
@@ -354,7 +347,7 @@ def test_a_look_from_before_the_refund_may_still_credit(town: PaymentSystem) -> 
 
     def too_late(*arguments: Any) -> Any:
         now_ms = town.clock.now_ms()
-        assert town.book.credit(payment, paid, now_ms, may_be_closed=True)
+        assert town.book.credit(payment, paid, now_ms)
         return put_return(*arguments)
 
     with patch.object(town.returns, "put_return", too_late):

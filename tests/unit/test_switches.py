@@ -27,7 +27,6 @@ class ClaimPorts:
     clock: fakes.FakeClock = field(default_factory=fakes.FakeClock)
     journal: fakes.FakeJournal = field(default_factory=fakes.FakeJournal)
     store: fakes.FakeSwitchStore = field(default_factory=fakes.FakeSwitchStore)
-    deliveries: fakes.FakeDeliveries = field(default_factory=fakes.FakeDeliveries)
     dynamo: fakes.FakeDynamo = field(default_factory=fakes.FakeDynamo)
 
     def __post_init__(self) -> None:
@@ -48,7 +47,6 @@ class ClaimPorts:
             reason=reason,
             operator_id="operator",
             switches=self.store,
-            deliveries=self.deliveries,
             actions=DynamoActions(Dynamo(lambda: self.dynamo), "journal"),
             clock=self.clock,
             journal=self.journal,
@@ -181,7 +179,6 @@ def test_turning_says_who_when_and_why_and_is_journaled(ports: ClaimPorts) -> No
     )
     assert ports.store.states[Switch.SEND] == state
     assert ports.journal.events == ["switch_changed"]
-    assert ports.deliveries.turned == []
 
 
 def test_turning_again_changes_nothing(ports: ClaimPorts) -> None:
@@ -192,43 +189,6 @@ def test_turning_again_changes_nothing(ports: ClaimPorts) -> None:
     # Nor does turning on what was never off.
     assert ports.turn(Switch.GRAB, is_on=True).changed_at_ms is None
     assert ports.journal.events == ["switch_changed"]
-
-
-def test_the_payout_switch_stops_the_deliveries(ports: ClaimPorts) -> None:
-    ports.turn(Switch.PAYOUT, is_on=False)
-    stopped = ports.deliveries.is_on
-    ports.turn(Switch.PAYOUT, is_on=True)
-
-    assert stopped is False
-    assert ports.deliveries.is_on is True
-
-
-def test_deliveries_that_could_not_be_stopped_are_stopped_by_a_repeat(ports: ClaimPorts) -> None:
-    ports.deliveries.is_away = True
-    with pytest.raises(Unavailable):
-        ports.turn(Switch.PAYOUT, is_on=False)
-    # The payout function asks the switch itself, and pays nothing meanwhile.
-    assert not ports.process(has_cache=False).is_on(Switch.PAYOUT)
-
-    ports.deliveries.is_away = False
-    ports.turn(Switch.PAYOUT, is_on=False)
-
-    assert ports.deliveries.is_on is False
-    assert ports.journal.events == ["switch_changed"]
-
-
-def test_of_two_operators_at_once_the_deliveries_follow_the_row(ports: ClaimPorts) -> None:
-    class Interrupted(fakes.FakeDeliveries):
-        def turn(self, *, is_on: bool) -> None:
-            super().turn(is_on=is_on)
-            if len(self.turned) == 1:
-                ports.store.turn(Switch.PAYOUT, is_on=True)
-
-    ports.deliveries = Interrupted()
-
-    ports.turn(Switch.PAYOUT, is_on=False)
-
-    assert ports.deliveries.turned == [False, True]
 
 
 def test_an_unknown_switch_is_not_found() -> None:
@@ -247,7 +207,7 @@ def test_claims_that_arrive_while_payouts_are_off_are_queued_again_once_each() -
     failed = delay_claims([first, second, first], payouts=payouts, journal=journal)
 
     assert failed == set()
-    assert (payouts.refs, payouts.delays_s) == ([first, second], [60, 60])
+    assert (payouts.refs, payouts.delays_s) == ([first, second], [10, 10])
     assert journal.events == ["payouts_paused"]
 
 

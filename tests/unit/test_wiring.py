@@ -140,7 +140,6 @@ def test_everything_can_be_built_over_stand_ins(
     more = {
         "PAYOUT_QUEUE_URL": "https://queue",
         "PAYOUT_DLQ_URL": "https://dead",
-        "PAYOUT_MAPPING_ID": "mapping",
         "SHARE_FEN_MAX": "20000",
         "BEACON_CHAIN": f"{'0' * 64},1692803367,3,{PUBLIC_KEY}",
         "LOG_KEY_ID": "key",
@@ -160,9 +159,7 @@ def test_everything_can_be_built_over_stand_ins(
         "WECHAT_ISSUER_SECRET_ARN": "issuer",
         "JWT_AUDIENCE": "redpacket",
         "CALLBACK_BASE_URL": "https://redpacket.example",
-        "LATE_PAYMENTS": "credit",
         "NOTICE_QUEUE_URL": "https://notices",
-        "WITHDRAWAL_FEN_MIN": "30",
         "WITHDRAWAL_FEN_MAX": "199999",
         "WITHDRAWAL_FEN_PER_DAY": "1000000",
         "WITHDRAW_ABOVE_FEN": "20000",

@@ -50,13 +50,6 @@ class PaymentStatus(StrEnum):
     REFUNDED = "refunded"
 
 
-class WhenLate(StrEnum):
-    """What becomes of a payment that arrives after its order was closed."""
-
-    CREDIT = "credit"
-    REFUND = "refund"
-
-
 @dataclass(frozen=True, slots=True)
 class Payment:
     """The intent to pay and its result; *number* is ours, and also names it at the gateway.
@@ -112,7 +105,10 @@ class Payment:
 
 
 class ReturnReason(StrEnum):
-    """Reasons not to credit money: a second transaction, LATE, REFUNDED, or not as ordered."""
+    """Reasons not to credit money: a second transaction, REFUNDED, or not as ordered.
+
+    LATE is of earlier versions, which could return payments of closed orders.
+    """
 
     SECOND = "second"
     LATE = "late"

@@ -114,10 +114,6 @@ def _is_open(text: str) -> bool:
     return text == "open"
 
 
-def _is_refund(text: str) -> bool:
-    return text == "refund"
-
-
 class Scene(NamedTuple):
     """Scene of WeChat transfers with its required reports."""
 
@@ -201,10 +197,9 @@ class Settings:
     sends_per_day = _Variable("SENDS_PER_DAY", _integer)
     """Packets that one user may send in a day, in the long run."""
     switches_table = _table("switches")
-    payout_mapping_id = _Variable("PAYOUT_MAPPING_ID", str)
     payments_table = _table("payments")
     notice_queue_url = _Variable("NOTICE_QUEUE_URL", str)
-    payment_function = _Variable("PAYMENT_FUNCTION", str)
+    order_function = _Variable("ORDER_FUNCTION", str)
     """Alias of the function that orders packets' payments."""
     payment_channels = _Variable("PAYMENT_CHANNELS", _words, default="")
     payee_keys_secret_arn = _Variable("PAYEE_KEYS_SECRET_ARN", str)
@@ -230,9 +225,6 @@ class Settings:
     jwt_audience = _Variable("JWT_AUDIENCE", str)
     callback_base_url = _Variable("CALLBACK_BASE_URL", _without_slash)
     """URL of the API for gateways."""
-    refunds_late_payments = _Variable("LATE_PAYMENTS", _is_refund)
-    """Whether payments after their order was closed are returned."""
-    withdrawal_fen_min = _Variable("WITHDRAWAL_FEN_MIN", _integer)
     withdrawal_fen_max = _Variable("WITHDRAWAL_FEN_MAX", _integer)
     withdrawal_fen_per_day = _Variable("WITHDRAWAL_FEN_PER_DAY", _integer)
     """Fen for one user."""

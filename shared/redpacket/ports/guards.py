@@ -48,10 +48,3 @@ class SwitchCopy(Protocol):
 
     def keep(self, seen: SwitchesSeen, for_ms: int) -> None:
         """Store the copy."""
-
-
-class Deliveries(Protocol):
-    """Event source mapping from the payout queue to the payout function."""
-
-    def turn(self, *, is_on: bool) -> None:
-        """Enable or disable the mapping, which takes effect after a while."""

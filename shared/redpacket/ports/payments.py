@@ -54,15 +54,13 @@ class PaymentBook(Protocol):
         transaction: Transaction,
         now_ms: int,
         *,
-        may_be_closed: bool,
         funding: tuple[Packet, Transfer] | None = None,
     ) -> bool:
         """Credit a payment to its user's account, once for our number.
 
         With *funding* (the paid packet and its transfer) the money moves on to that packet, which
         turns from UNPAID to OPEN in the same transaction. Return False if the payment has a
-        transaction, is closed and not *may_be_closed*, or the packet is not UNPAID; the caller must
-        then read again.
+        transaction or the packet is not UNPAID; the caller must then read again.
         """
 
     def has_notice(self, channel: Channel, notice_id: str) -> bool:

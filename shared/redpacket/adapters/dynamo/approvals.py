@@ -34,8 +34,10 @@ from redpacket.domain.operators import Action, Change
 from redpacket.domain.packet import Person
 from redpacket.ports.operators import APPROVAL_CURSOR
 
-IS_AWAITING = "#status = :awaiting"
-IS_APPROVED_AND_WAITS = "#status = :approved AND is_applied = :no"
+IS_AWAITING = "attribute_exists(pk) AND attribute_not_exists(decided_by)"
+"""A new row has no status, so a function that asks for approvals needs no right to write one."""
+
+IS_APPROVED_AND_WAITS = "#status = :approved AND attribute_not_exists(is_applied)"
 WAS_APPROVED = "#status = :approved OR #status = :rejected AND attribute_exists(refusal)"
 IS_AS_READ = "version = :read_version"
 HAS_ROOM = "attribute_not_exists(moved_fen) OR moved_fen <= :fen_max"
@@ -100,7 +102,6 @@ class DynamoApprovals:
             status=decided.status,
             by=decided.decided_by or "",
             at_ms=decided.decided_at_ms or 0,
-            awaiting=ApprovalStatus.AWAITING,
         )
         operation["Update"]["ExpressionAttributeNames"] = _STATUS
         return self._dynamo.try_transact([operation, *note_action(self._journal, action)])
@@ -120,7 +121,6 @@ class DynamoApprovals:
             approval,
             "SET #status = :rejected, refusal = :code",
             IS_APPROVED_AND_WAITS,
-            no=False,
             rejected=ApprovalStatus.REJECTED,
             code=code,
         )
@@ -197,8 +197,6 @@ def _row(approval: Approval) -> Row:
         "kind": approval.kind,
         "asked": _asked_text(approval.asked),
         "asked_at_ms": approval.asked_at_ms,
-        "status": approval.status,
-        "is_applied": approval.is_applied,
     }
 
 
@@ -211,10 +209,10 @@ def _approval_of(row: dict[str, Any]) -> Approval:
         changes=tuple(Change(**change) for change in json.loads(row["changes"])),
         asked=_asked_of(ApprovalKind(row["kind"]), json.loads(row["asked"])),
         asked_at_ms=row["asked_at_ms"],
-        status=ApprovalStatus(row["status"]),
+        status=ApprovalStatus(row.get("status", ApprovalStatus.AWAITING)),
         decided_by=row.get("decided_by"),
         decided_at_ms=row.get("decided_at_ms"),
-        is_applied=row["is_applied"],
+        is_applied=row.get("is_applied", False),
         refusal=row.get("refusal"),
     )
 

@@ -160,22 +160,17 @@ class DynamoPayments:
         transaction: Transaction,
         now_ms: int,
         *,
-        may_be_closed: bool,
         funding: tuple[Packet, Transfer] | None = None,
     ) -> bool:
-        condition = HAS_NO_TRANSACTION
-        if not may_be_closed:
-            condition = f"{HAS_NO_TRANSACTION} AND {IS_PENDING}"
         paid = update(
             self._payments,
             payment_keys.payment(payment.number),
             "SET payment_status = :paid, transaction_id = :transaction_id,"
             " credited_at_ms = :now_ms REMOVE work_pk, work_at_ms",
-            condition=condition,
+            condition=HAS_NO_TRANSACTION,
             paid=PaymentStatus.PAID,
             transaction_id=transaction.transaction_id,
             now_ms=now_ms,
-            **({} if may_be_closed else {"pending": PaymentStatus.PENDING}),
         )
         key = payment_keys.payment_return(payment.number, transaction.transaction_id)
         operations = [paid, check(self._payments, key, IS_NOT_GIVEN_BACK)]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from redpacket.flows.guards.cached_switches import CachedSwitches
     from redpacket.flows.guards.four_eyes import FourEyes
     from redpacket.flows.guards.limit_rate import UserLimit
-    from redpacket.ports.guards import Deliveries, Limits, SwitchStore
+    from redpacket.ports.guards import Limits, SwitchStore
     from redpacket.ports.operators import ActionJournal
 
 
@@ -54,12 +54,6 @@ class Guards(Outside):
         return CachedSwitches(
             store=self.switch_store, copy=None, clock=self.clock, journal=self.journal
         )
-
-    @cached_property
-    def deliveries(self) -> Deliveries:
-        from redpacket.adapters.aws.lambda_deliveries import LambdaDeliveries
-
-        return LambdaDeliveries(lambda: self.aws("lambda"), self.settings.payout_mapping_id)
 
     @cached_property
     def actions(self) -> ActionJournal:
@@ -111,7 +105,6 @@ class Guards(Outside):
         return partial(
             turn_switch,
             switches=self.switch_store,
-            deliveries=self.deliveries,
             actions=self.actions,
             clock=self.clock,
             journal=self.journal,

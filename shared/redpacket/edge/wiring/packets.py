@@ -237,7 +237,7 @@ class PacketRoom(Accounts):
 
         payments = LambdaPayments(
             lambda: self.aws("lambda", read_timeout_s=_ORDER_TIMEOUT_S, tries=1),
-            self.settings.payment_function,
+            self.settings.order_function,
         )
         return order_payment(packet, sender, payments=payments, journal=self.journal)
 

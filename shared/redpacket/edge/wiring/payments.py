@@ -27,12 +27,10 @@ class Payments(PaymentBooks):
 
     @cached_property
     def payment_ports(self) -> PaymentPorts:
-        from redpacket.domain.payments import WhenLate
         from redpacket.edge.payment_parameters import new_payment_id
         from redpacket.flows.payments.payment_ports import PaymentPorts
         from redpacket.ports.payments import PaymentLimits
 
-        is_refunded = self.settings.refunds_late_payments
         return PaymentPorts(
             gateways=self.gateways_in,
             book=self.payment_book,
@@ -45,7 +43,6 @@ class Payments(PaymentBooks):
             journal=self.journal,
             new_number=new_payment_id,
             limits=PaymentLimits(_PAYMENTS_PER_DAY),
-            when_late=WhenLate.REFUND if is_refunded else WhenLate.CREDIT,
         )
 
     def start_payment(

@@ -24,6 +24,9 @@ _DISPATCHED_EVERY_MS = 60_000
 
 _WITHDRAWALS_PER_DAY = 10
 
+_WITHDRAWAL_FEN_MIN = 30
+"""Smallest withdrawal: WeChat Pay transfers no less."""
+
 _WITHDRAWALS_PER_PAGE = 20
 
 _ID_BYTES = 15
@@ -51,7 +54,7 @@ class Withdrawals(Payments):
             journal=self.journal,
             new_id=lambda: secrets.token_hex(_ID_BYTES),
             settings=WithdrawalSettings(
-                self.settings.withdrawal_fen_min,
+                _WITHDRAWAL_FEN_MIN,
                 self.settings.withdrawal_fen_max,
                 WithdrawalLimits(_WITHDRAWALS_PER_DAY, self.settings.withdrawal_fen_per_day),
                 above_fen=self.settings.withdraw_above_fen,

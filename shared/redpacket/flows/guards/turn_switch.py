@@ -1,15 +1,12 @@
-"""Switch changes; the payout switch also pauses the queue's deliveries."""
+"""Switch changes."""
 
 from __future__ import annotations
 
-from redpacket.domain.errors import Unavailable
 from redpacket.domain.operators import Action, ActionKind, changes_between, switch_subject
 from redpacket.domain.switches import Switch, SwitchState
-from redpacket.ports.guards import Deliveries, SwitchStore
+from redpacket.ports.guards import SwitchStore
 from redpacket.ports.operators import ActionJournal
 from redpacket.ports.runtime import Clock, Journal
-
-_TRIES = 3
 
 
 def turn_switch(
@@ -19,21 +16,18 @@ def turn_switch(
     reason: str,
     operator_id: str,
     switches: SwitchStore,
-    deliveries: Deliveries,
     actions: ActionJournal,
     clock: Clock,
     journal: Journal,
 ) -> SwitchState:
     """Set *switch* after recording it in the audit log; a repeat completes an interrupted call."""
-    state = _state_of(switch, switches)
+    (state,) = [found for found in switches.list_states() if found.switch is switch]
     if (state.is_on, state.reason) != (is_on, reason):
         before, state = state, SwitchState(switch, is_on, reason, clock.now_ms(), operator_id)
         actions.note(_action(state, before))
         switches.put(state)
         # The row has the operator and reason: logs contain no user ids.
         journal.event("switch_changed", switch=switch.value, is_on=int(is_on))
-    if switch is Switch.PAYOUT:
-        _deliver_as_switched(switches, deliveries)
     return state
 
 
@@ -46,17 +40,3 @@ def _action(after: SwitchState, before: SwitchState) -> Action:
         after.changed_at_ms or 0,
         changes_between(*facts),
     )
-
-
-def _deliver_as_switched(switches: SwitchStore, deliveries: Deliveries) -> None:
-    for _ in range(_TRIES):
-        is_on = _state_of(Switch.PAYOUT, switches).is_on
-        deliveries.turn(is_on=is_on)
-        if _state_of(Switch.PAYOUT, switches).is_on == is_on:
-            return
-    raise Unavailable("somebody else turns the same switch")
-
-
-def _state_of(switch: Switch, switches: SwitchStore) -> SwitchState:
-    (state,) = [found for found in switches.list_states() if found.switch is switch]
-    return state

@@ -8,7 +8,8 @@ from redpacket.domain.claim import ShareRef
 from redpacket.ports.packets import PayoutQueue
 from redpacket.ports.runtime import Journal
 
-_DELAY_S = 60
+_DELAY_S = 10
+"""Seconds after which payouts that are on again also pay what waited."""
 
 
 def delay_claims(

@@ -18,7 +18,6 @@ from redpacket.domain.payments import (
     PaymentStatus,
     ReturnReason,
     ReturnStatus,
-    WhenLate,
     mismatches,
     next_look_ms,
 )
@@ -54,9 +53,8 @@ def _take(payment: Payment, found: Transaction, ports: PaymentPorts) -> Payment:
         if reason:
             return _send_back(payment, found, reason, ports)
         now_ms = ports.clock.now_ms()
-        may_be_closed = ports.when_late is WhenLate.CREDIT
         funding = _funding(payment, now_ms, ports)
-        if ports.book.credit(payment, found, now_ms, may_be_closed=may_be_closed, funding=funding):
+        if ports.book.credit(payment, found, now_ms, funding=funding):
             if payment.packet_id and funding is None:
                 ports.journal.event("payment_came_late", number=payment.number)
             return _get(payment.number, ports)
@@ -80,8 +78,7 @@ def _reason_against(
     if payment.transaction_id:
         ports.journal.event("payment_paid_twice", number=payment.number)
         return ReturnReason.SECOND
-    is_late = payment.status is PaymentStatus.CLOSED and ports.when_late is WhenLate.REFUND
-    return ReturnReason.LATE if is_late else None
+    return None
 
 
 def _send_back(

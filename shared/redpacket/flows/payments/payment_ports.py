@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redpacket.domain.errors import ChannelUnavailable, GatewayChanged
 from redpacket.domain.gateway import NO_MERCHANT, Channel
-from redpacket.domain.payments import Payment, PaymentReturn, WhenLate
+from redpacket.domain.payments import Payment, PaymentReturn
 from redpacket.ports.accounts import Ledger
 from redpacket.ports.gateways import PaymentsIn
 from redpacket.ports.packets import Packets
@@ -31,7 +31,6 @@ class PaymentPorts:
     journal: Journal
     new_number: Callable[[], str]
     limits: PaymentLimits
-    when_late: WhenLate = WhenLate.CREDIT
 
     def gateway(self, channel: Channel) -> PaymentsIn:
         """Return a gateway. Raises ChannelUnavailable."""

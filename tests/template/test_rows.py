@@ -1,0 +1,161 @@
+"""Every function against every kind of row: only those named here may put, change or read one.
+
+A put is tried with the key alone, because that already destroys a row. An update is tried with the
+attribute that decides about the row. A read is tried as a whole row, which names no attributes.
+IAM cannot see the failed condition of a write, whose answer may hold a row
+(`ReturnValuesOnConditionCheckFailure`); docs/first-deployment.md tries it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from redpacket.adapters.dynamo import (
+    campaign_keys,
+    draw_keys,
+    keys,
+    log_keys,
+    operator_keys,
+    payment_keys,
+)
+from tests.template.iam import ALL, NAMED, Asked, may
+from tests.template.translated import STACK_OF
+
+STACK = STACK_OF["sign-in by WeChat, and a cache that is reached from anywhere"]
+FUNCTIONS = sorted(STACK.of_type("AWS::Lambda::Function"))
+
+ROWS = {
+    "account": ("Accounts", keys.account("u"), "balance_fen"),
+    "packet": ("Packets", keys.packet("p"), "status"),
+    "share": ("Shares", keys.share("p", 1), "settled_at_ms"),
+    "claim": ("Shares", keys.share("p", 1), "user_id"),
+    "quota": ("Quotas", keys.claim_count("c", "u"), "count"),
+    "member": ("Audience", campaign_keys.member("c", "u"), "is_member"),
+    "verdict": ("Audience", campaign_keys.verdict("u"), "denied_until_ms"),
+    "campaign": ("Campaigns", campaign_keys.campaign("c"), "budget_fen"),
+    "seed": ("Campaigns", campaign_keys.lottery_seed("c"), "seed"),
+    "unit": ("Draws", draw_keys.unit("c", "z", 1), "user_id"),
+    "decision": ("Draws", draw_keys.unit("c", "z", 1), "winner_status"),
+    "place": ("Draws", draw_keys.stock("c", "z", ""), "until_no"),
+    "payment": ("Payments", payment_keys.payment("1"), "amount_fen"),
+    "withdrawal": ("Payments", payment_keys.withdrawal("1"), "withdrawal_status"),
+    "expiring_withdrawal": ("Payments", payment_keys.withdrawal("1"), "expires_at_s"),
+    "withdrawn": ("Payments", payment_keys.withdrawn("u", "d"), "expires_at_s"),
+    "pace": ("Payments", payment_keys.gateway_row("wechat", "pace"), "slots"),
+    "payee": ("Payments", payment_keys.payee("wechat", "u"), "expires_at_s"),
+    "outside_account": ("Payments", payment_keys.outside_account("wechat", "h"), "expires_at_s"),
+    "consent": ("Payments", payment_keys.authorization("1"), "expires_at_s"),
+    "notice": ("Payments", payment_keys.notice("wechat", "1"), "expires_at_s"),
+    "round": ("Transparency", log_keys.beacon_round("c", 1), "signature"),
+    "drawing": ("Transparency", campaign_keys.drawing(1, "c"), "beacon"),
+    "commitment": ("Commitments", log_keys.commitment("h"), "commitment"),
+    "log_place": ("Commitments", log_keys.commitment("h"), "log_index"),
+    "log": ("Log", log_keys.log_entry(1), "root"),
+    "action": ("Journal", operator_keys.action("1"), "operator_id"),
+    "approval": ("Approvals", operator_keys.approval("1"), "status"),
+    "allowance": ("Approvals", operator_keys.allowance("o", "u"), "sums"),
+    "host_id": ("Profiles", {"pk": "u"}, "host_id"),
+    "nickname": ("Profiles", {"pk": "u"}, "nickname"),
+    "webhook": ("Webhooks", operator_keys.webhook("w"), "url"),
+    "switches": ("Switches", keys.switches(), "send_is_on"),
+    "run": ("Reconciliation", operator_keys.reconciliation(), "run"),
+}
+"""Kinds of rows: table, key, and the attribute that decides."""
+
+MAY = """
+account              Admin:pru Approval:pru Erasure:r Expire:pu Payment:pru Payout:pu Prize:pru \
+                     Profile:r Reconcile:r Records:r Send:pu Transfer:pru
+packet               Admin:r Announce:r Approval:pru Campaign:ru Erasure:r Expire:pru Grab:r \
+                     Order:r Payment:ru Payout:pru Prize:pru Reconcile:r Records:r Send:pru \
+                     Transfer:ru
+share                Admin:r Approval:r Campaign:r Erasure:r Expire:ru Grab:r Lottery:r \
+                     Payout:ru Prize:r Reconcile:r Records:r
+claim                Admin:r Approval:r Campaign:r Erasure:r Expire:ru Grab:ru Lottery:ru \
+                     Payout:ru Prize:r Reconcile:r Records:r
+quota                Grab:ru Reconcile:r
+member               Campaign:ru Erasure:ru Grab:r Lottery:r
+verdict              Admin:u Campaign:ru Erasure:ru Grab:r Lottery:r
+campaign             Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:ru Reconcile:r \
+                     Send:pru
+seed                 Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:ru Reconcile:r \
+                     Send:pru
+unit                 Admin:r Approval:r Campaign:r Lottery:pru Prize:r Reconcile:r
+decision             Admin:r Approval:r Campaign:r Lottery:pru Prize:ru Reconcile:r
+place                Admin:r Approval:ru Campaign:ru Lottery:pru Prize:ru Reconcile:r
+payment              Erasure:r Order:pru Payment:pru Reconcile:r Transfer:pru
+withdrawal           Erasure:r Payment:pru Reconcile:r Transfer:pru
+expiring_withdrawal  Erasure:r Payment:pru Reconcile:r Transfer:pru
+withdrawn            Erasure:r Order:u Payment:pru Reconcile:r Transfer:pru
+pace                 Erasure:r Payment:pru Reconcile:r Transfer:pru
+payee                Erasure:ru Order:r Payment:pru Reconcile:r Transfer:pru
+outside_account      Erasure:ru Payment:pru Reconcile:r Transfer:pru
+consent              Erasure:r Payment:pru Reconcile:r Transfer:pru
+notice               Erasure:r Gateway:pr Payment:pru Reconcile:r Transfer:pru
+round                Approval:r Beacon:pr Campaign:r Lottery:r
+drawing              Approval:ru Beacon:r Campaign:ru Lottery:r
+commitment           Approval:p Campaign:p Log:r Reconcile:r Send:p
+log_place            Approval:p Campaign:p Log:ru Reconcile:r Send:p
+log                  Log:pr Reconcile:r Records:r
+action               Admin:pr Approval:p Campaign:p Erasure:p Prize:p Reconcile:p Send:p Webhooks:p
+approval             Admin:p Approval:ru Campaign:p Prize:p
+allowance            Admin:pru Campaign:pru Prize:pru
+host_id              Admin:u Campaign:u Erasure:u Lottery:u Payment:u Payout:u Prize:u Send:u
+nickname             Erasure:u Profile:u
+webhook              Announce:r Deliver:ru Webhooks:pru
+switches             Admin:ru Expire:r Grab:r Lottery:r Payment:r Payout:r Send:r Transfer:r
+run                  Reconcile:ru
+"""
+"""Who may put (p), update (u) and read (r) a row; no other function does any of it."""
+
+
+def _letters(function: str, row: str) -> str:
+    table, key, attribute = ROWS[row]
+    names, update = frozenset(key), frozenset({*key, attribute})
+    tried = [("p", "PutItem", names, ""), ("u", "UpdateItem", update, "")]
+    # AWS does not say whether the key counts as attributes that a read names.
+    tried += [
+        ("r", action, named, ALL)
+        for action in ("GetItem", "BatchGetItem", "Query", "Scan")
+        for named in (names, frozenset[str]())
+    ]
+    allowed = {
+        letter
+        for letter, action, named, select in tried
+        if may(
+            STACK,
+            Asked(
+                *(function, f"dynamodb:{action}", STACK.arn(f"{table}Table"), named),
+                partitions=frozenset({key["pk"]}),
+                select=select,
+            ),
+        )
+    }
+    return "".join(letter for letter in "pru" if letter in allowed)
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_row_is_read_and_written_by_these_functions_and_no_other(row: str) -> None:
+    (wanted,) = [line.split()[1:] for line in MAY.splitlines() if line.split()[:1] == [row]]
+
+    found = [
+        f"{function.removesuffix('Function')}:{letters}"
+        for function in FUNCTIONS
+        if (letters := _letters(function, row))
+    ]
+
+    assert found == wanted
+
+
+def test_a_read_that_names_more_than_it_may_is_refused() -> None:
+    shown = Asked(
+        *("RecordsFunction", "dynamodb:BatchGetItem", STACK.arn("ProfilesTable")),
+        frozenset({"pk", "nickname"}),
+        select=NAMED,
+    )
+
+    assert may(STACK, shown)
+    assert not may(STACK, replace(shown, attributes=shown.attributes | {"host_id"}))
+    assert not may(STACK, replace(shown, select=ALL))
+    assert not may(STACK, replace(shown, attributes=frozenset()))
