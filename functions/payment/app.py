@@ -29,6 +29,7 @@ from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.parameters import key_hash_of
 from redpacket.edge.payment_parameters import payment_id_of, withdrawal_id_of, withdrawals_cursor_of
 from redpacket.edge.payment_views import (
+    binding_view,
     consent_view,
     debt_view,
     listed_return_view,
@@ -155,6 +156,12 @@ def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     return HttpAnswer(withdrawal_view(asked))
 
 
+@handler.route("GET /me/wechat", refusals=(Unavailable,))
+def read_wechat(request: HttpRequest) -> HttpAnswer[Binding]:
+    """Show which WeChat account is linked, and when withdrawals to it open."""
+    return HttpAnswer(binding_view(wiring.find_wechat(request.user.user_id)))
+
+
 @handler.route(
     "POST /me/wechat",
     refusals=(InvalidRequest, ChannelUnavailable, CodeInvalid, OpenidInUse, Unavailable),
@@ -162,8 +169,7 @@ def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
 def bind_wechat(request: RequestOf[CodeBody]) -> HttpAnswer[Binding]:
     """Bind the caller's WeChat account; after another one withdrawals wait for a day."""
     body = body_of(CodeBody, request)
-    wiring.bind_wechat(request.user.user_id, body.code)
-    return HttpAnswer({"is_bound": True})
+    return HttpAnswer(binding_view(wiring.bind_wechat(request.user.user_id, body.code)))
 
 
 @handler.route(

@@ -275,7 +275,14 @@ class FakePayees:
         payee = Payee(an_account(user_id), authorization_no=self.authorization_no)
         return self.bound.get(user_id, payee)
 
-    def bind(self, user_id: str, channel: Channel, account: OutsideAccount, now_ms: int) -> Payee:
+    def bind(
+        self,
+        user_id: str,
+        channel: Channel,
+        account: OutsideAccount,
+        now_ms: int,
+        first_wait_ms: int = 0,
+    ) -> Payee:
         self.bound[user_id] = bound = Payee(account)
         return bound
 

@@ -13,7 +13,7 @@ import pytest
 from redpacket.adapters.dynamo import payment_keys
 from redpacket.adapters.dynamo.authorizations import DynamoAuthorizations
 from redpacket.adapters.dynamo.client import Dynamo, to_wire
-from redpacket.adapters.dynamo.payees import DynamoPayees
+from redpacket.adapters.dynamo.payees import REBOUND_WAIT_MS, DynamoPayees
 from redpacket.domain.authorization import Authorization, AuthorizationStatus
 from redpacket.domain.errors import OpenidInUse, RedPacketError
 from redpacket.domain.gateway import Channel, OutsideAccount
@@ -120,7 +120,7 @@ def test_another_account_replaces_the_first_which_is_free_then(rows: Rows, user:
     freed = rows.owner(first)
     rows.payees.bind(other := a_user_id("other"), WECHAT, first, NOW_MS + 10)
 
-    assert rows.payees.find(user, WECHAT) == Payee(second, rebound_at_ms=NOW_MS + 5)
+    assert rows.payees.find(user, WECHAT) == Payee(second, opens_at_ms=NOW_MS + 5 + REBOUND_WAIT_MS)
     assert (freed, rows.owner(second)) == (None, user)
     assert rows.payees.find(other, WECHAT) == Payee(first)
 
@@ -147,7 +147,7 @@ def test_two_bindings_at_once_leave_one_account(rows: Rows, user: str, *, had_on
 
     payees.bind(user, WECHAT, second, NOW_MS + 9)
 
-    assert rows.payees.find(user, WECHAT) == Payee(second, rebound_at_ms=NOW_MS + 9)
+    assert rows.payees.find(user, WECHAT) == Payee(second, opens_at_ms=NOW_MS + 9 + REBOUND_WAIT_MS)
     assert [rows.owner(one) for one in (before, first, second)] == [None, None, user]
 
 
@@ -182,7 +182,7 @@ def test_a_binding_meets_a_consent_that_is_asked_for_at_once(rows: Rows, user: s
     found = rows.consents.find(one.number)
     assert found
     assert found.status is AuthorizationStatus.CLOSING
-    assert rows.payees.find(user, WECHAT) == Payee(second, rebound_at_ms=NOW_MS + 5)
+    assert rows.payees.find(user, WECHAT) == Payee(second, opens_at_ms=NOW_MS + 5 + REBOUND_WAIT_MS)
 
 
 def test_a_binding_meets_a_consent_that_takes_the_place_of_another(rows: Rows, user: str) -> None:

@@ -477,6 +477,7 @@ def _tell_of_payments(doors: Doors) -> None:
 
     assert doors.ask("POST /me/wechat", "eve", {"code": "code-eve"})["is_bound"]
     doors.ask("POST /me/wechat", "eve", {"code": "code-eva"})
+    assert doors.ask("GET /me/wechat", "eve")["is_bound"]
     doors.ask("POST /me/wechat/authorization", "eve", {"display_name": "Eve"})
     doors.ask("DELETE /me/wechat/authorization", "eve")
     doors.ask("POST /auth/wechat", body={"code": "code-fay"})

@@ -179,7 +179,7 @@ def test_withdrawals_are_confirmed_cancelled_and_paid_by_the_host(
 ) -> None:
     user = a_user(funds_fen=1000)
     other = a_user()
-    assert user.http.post("/me/wechat", json={"code": "code-ann"}).json() == {"is_bound": True}
+    assert user.http.post("/me/wechat", json={"code": "code-ann"}).json()["is_bound"]
     confirmed, regretted = (_withdraw(user, fen) for fen in (100, 200))
     by_host, at_once = _withdraw(user, 300, "host"), _withdraw(user, 50)
     cancelled = user.http.post(f"/me/withdrawals/{at_once['withdrawal_id']}/cancel")
@@ -237,7 +237,11 @@ def test_an_account_belongs_to_one_user_and_signs_in(stack: Stack, a_user: MakeU
             stranger.get("/me", headers={"Authorization": f"Bearer {token}"}) for token in tokens
         ]
 
-    assert [answer.json() for answer in bound] == [{"is_bound": True}] * 2
+    link = bound[0].json()
+    assert [answer.json() for answer in bound] == [link] * 2
+    assert link == ben.http.get("/me/wechat").json() | {"is_bound": True}
+    assert link["opens_at_ms"] == link["bound_at_ms"]
+    assert cat.http.get("/me/wechat").json()["is_bound"] is False
     assert _refused(taken) == (409, "openid_in_use")
     assert _refused(wrong) == _refused(refused) == (422, "code_invalid")
     assert _refused(bad) == (422, "invalid_request")

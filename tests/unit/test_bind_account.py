@@ -13,6 +13,7 @@ from testing.payment_system import PaymentSystem
 
 WECHAT = Channel.WECHAT
 DAY_MS = 24 * 3_600_000
+WAIT_MS = 3_600_000
 
 
 @pytest.fixture
@@ -22,7 +23,14 @@ def logins() -> FakeLogins:
 
 def bind(town: PaymentSystem, logins: FakeLogins, user_id: str, code: str) -> Payee:
     return bind_account(
-        user_id, WECHAT, code, logins=logins, payees=town.accounts, clock=town.clock
+        user_id,
+        WECHAT,
+        code,
+        logins=logins,
+        payees=town.accounts,
+        ledger=town.payments.ledger,
+        clock=town.clock,
+        first_wait_ms=WAIT_MS,
     )
 
 
@@ -54,8 +62,8 @@ def test_a_wrong_code_one_that_was_used_and_anothers_account_bind_nothing(
 def test_after_a_rebinding_withdrawals_wait_for_a_day(
     town: PaymentSystem, logins: FakeLogins
 ) -> None:
-    town.system.deposit("alice", 500)
     bind(town, logins, "alice", "code-a")
+    town.system.deposit("alice", 500)
     held = _withdraw(town, "first")
     town.system.pass_time(1_000)
     bind(town, logins, "alice", "code-b")
@@ -68,6 +76,23 @@ def test_after_a_rebinding_withdrawals_wait_for_a_day(
     assert town.withdrawals.find(held)
     assert _withdraw(town, "second")
     assert town.balance_fen("alice") == 300
+
+
+def test_withdrawals_of_money_that_was_there_wait_for_the_first_account(
+    town: PaymentSystem, logins: FakeLogins
+) -> None:
+    town.system.deposit("alice", 500)
+    bound = bind(town, logins, "alice", "code-a")
+    assert bound.opens_at_ms == town.clock.now_ms() + WAIT_MS
+    town.system.pass_time(WAIT_MS - 1)
+    # Linking it again opens it no earlier, and no later.
+    bind(town, logins, "alice", "code-a#again")
+
+    with pytest.raises(PayeeNotBound, match="new"):
+        _withdraw(town, "early")
+    town.system.pass_time(1)
+
+    assert _withdraw(town, "later")
 
 
 def _withdraw(town: PaymentSystem, key: str) -> str:

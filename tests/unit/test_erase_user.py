@@ -383,7 +383,7 @@ def test_an_account_at_a_gateway_is_free_after_it(town: PaymentSystem) -> None:
     bound = town.accounts.bind("bob", WECHAT, an_account("ann"), town.clock.now_ms())
     again = town.accounts.bind("ann", WECHAT, an_account("new"), town.clock.now_ms())
 
-    assert (bound.rebound_at_ms, again.rebound_at_ms) == (0, 0)
+    assert (bound.opens_at_ms, again.opens_at_ms) == (0, 0)
     found = town.accounts.find("ann", WECHAT)
     assert found
     assert found.account == an_account("new")

@@ -33,7 +33,7 @@ def test_who_signs_in_gets_a_token_and_is_bound(town: PaymentSystem) -> None:
     assert token == "token-hash-alice"
     assert expires_at_ms == town.clock.now_ms() + 3_600_000
     assert bound
-    assert (bound.account, bound.rebound_at_ms) == (an_account("alice"), 0)
+    assert (bound.account, bound.opens_at_ms) == (an_account("alice"), 0)
 
 
 def test_a_wrong_code_gets_no_token(town: PaymentSystem) -> None:

@@ -120,7 +120,7 @@ def _limited(count_max: int, fen_max: int) -> WithdrawalSettings:
 
 def test_an_account_that_took_anothers_place_waits_a_day(town: PaymentSystem) -> None:
     now_ms = town.clock.now_ms()
-    town.payees.bound["user"] = Payee(an_account("user"), rebound_at_ms=now_ms - 1000)
+    town.payees.bound["user"] = Payee(an_account("user"), now_ms - 1000 + 24 * 3_600_000)
 
     with pytest.raises(errors.PayeeNotBound):
         town.withdraw("user", 100)

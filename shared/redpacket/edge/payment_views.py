@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from redpacket.domain.payments import Payment, PaymentRefund, PaymentReturn
     from redpacket.domain.withdrawals import Withdrawal
     from redpacket.edge.answers import payments as answers
+    from redpacket.ports.withdrawals import Payee
 
 
 def payment_view(payment: Payment) -> answers.Payment:
@@ -50,6 +51,18 @@ def withdrawal_view(withdrawal: Withdrawal) -> answers.Withdrawal:
         "wechat": _confirmation_view(withdrawal.merchant, withdrawal.confirmation)
         if is_asked and withdrawal.channel is Channel.WECHAT
         else None,
+    }
+
+
+def binding_view(payee: Payee | None) -> answers.Binding:
+    """Return a user's linked account, by a number that shows whether it is still the same one."""
+    if payee is None:
+        return {"is_bound": False, "account": None, "bound_at_ms": None, "opens_at_ms": None}
+    return {
+        "is_bound": True,
+        "account": payee.account.name_hash[:8],
+        "bound_at_ms": payee.bound_at_ms,
+        "opens_at_ms": max(payee.bound_at_ms, payee.opens_at_ms),
     }
 
 

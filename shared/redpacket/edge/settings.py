@@ -246,6 +246,8 @@ class Settings:
     """Public key of the chain, the variable's last part."""
     default_draw_beacon = _Variable("DRAW_BEACON", str, default="day")
     """Default of new campaigns if there is a beacon: day or none."""
+    first_link_wait_ms = _Variable("FIRST_LINK_WAIT_S", _milliseconds)
+    """Milliseconds until a user with money may withdraw to their first WeChat account."""
     close_grace_ms = _Variable("CLOSE_GRACE_S", _milliseconds)
 
     def __init__(self, variables: Mapping[str, str]) -> None:

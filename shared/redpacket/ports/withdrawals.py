@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -85,16 +85,17 @@ class WithdrawalBook(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Payee:
-    """A user's payout account; *rebound_at_ms* is when it replaced another one, or 0.
+    """A user's payout account; it takes no withdrawal before *opens_at_ms*.
 
     *authorization_no* is the user's ACTIVE consent to transfers without confirmation, *asked_no*
     the one requested last.
     """
 
     account: OutsideAccount
-    rebound_at_ms: int = 0
+    opens_at_ms: int = 0
     authorization_no: str | None = None
     asked_no: str | None = None
+    bound_at_ms: int = field(default=0, compare=False)
 
 
 class Payees(Protocol):
@@ -107,7 +108,14 @@ class Payees(Protocol):
 class BoundPayees(Payees, Protocol):
     """Accounts that users bind; one account belongs to one user."""
 
-    def bind(self, user_id: str, channel: Channel, account: OutsideAccount, now_ms: int) -> Payee:
+    def bind(
+        self,
+        user_id: str,
+        channel: Channel,
+        account: OutsideAccount,
+        now_ms: int,
+        first_wait_ms: int = 0,
+    ) -> Payee:
         """Bind an account to a user, and free the previous one.
 
         An account that is already bound stays unchanged. A consent for the previous account turns

@@ -197,7 +197,8 @@ const zh = {
   confirm: "确认收款",
   confirm_in_wechat: "请在微信里打开本页确认",
   bind_wechat: "绑定微信",
-  wechat_bound: "微信已绑定",
+  wechat_bound: "微信已绑定（账户编号 {no}，绑定于 {time}）",
+  wechat_opens: "为安全起见，{time} 起可提现到这个账户",
   cancel: "取消",
 };
 
@@ -399,7 +400,8 @@ const en: Record<Word, string> = {
   confirm: "Confirm",
   confirm_in_wechat: "Open this page in WeChat to confirm",
   bind_wechat: "Bind WeChat",
-  wechat_bound: "Your WeChat account is bound",
+  wechat_bound: "Your WeChat account is bound (account {no}, since {time})",
+  wechat_opens: "For your safety, withdrawals to it open at {time}",
   cancel: "Cancel",
 };
 

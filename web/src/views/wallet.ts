@@ -32,13 +32,13 @@ export class Wallet extends View {
     page: { state: true },
     isBusy: { state: true },
     waitUntilMs: { state: true },
-    isBound: { state: true },
+    link: { state: true },
   };
   declare balanceFen: number | undefined;
   declare page: Schemas["Withdrawals"] | undefined;
   declare isBusy: boolean;
   declare waitUntilMs: number;
-  declare isBound: boolean;
+  declare link: Schemas["Binding"] | undefined;
   readonly #poll = new Poll({
     ask: async () => {
       await this.#look();
@@ -51,14 +51,16 @@ export class Wallet extends View {
     super();
     this.isBusy = false;
     this.waitUntilMs = 0;
-    this.isBound = false;
   }
 
   override connectedCallback(): void {
     super.connectedCallback();
     void this.attempt(async () => {
       await this.#look();
-      this.isBound = await bindWeChat();
+      await bindWeChat();
+      if (session.config?.channels?.includes("wechat")) {
+        this.link = await session.client.get<Schemas["Binding"]>("/me/wechat");
+      }
       // What a reload has cut off is asked for again: the same key has no second effect.
       for (const deed of ["payment", "withdrawal"] as const) {
         const pending = session.writes.find<Schemas["PaymentBody"]>(deed, session.person?.sub ?? "");
@@ -101,7 +103,12 @@ export class Wallet extends View {
 
   #binding() {
     const wechat = session.config?.wechat;
-    if (this.isBound) return html`<p class="hint" role="status">${t("wechat_bound")}</p>`;
+    const { account, bound_at_ms, opens_at_ms } = this.link ?? {};
+    if (account && bound_at_ms && opens_at_ms) {
+      const opens = opens_at_ms > Date.now() ? t("wechat_opens", { time: clock(opens_at_ms) }) : "";
+      const bound = t("wechat_bound", { no: account, time: clock(bound_at_ms) });
+      return html`<p class="hint" role="status">${bound} ${opens}</p>`;
+    }
     if (!wechat || this.problem?.code !== "payee_not_bound") return nothing;
     return html`<button class="primary" @click=${() => askWeChat(wechat)}>${t("bind_wechat")}</button>`;
   }

@@ -51,7 +51,7 @@ class DynamoErasure:
                 self._payments,
                 payment_keys.payee(channel, user_id),
                 "SET expires_at_s = :now_s REMOVE payee_sealed, payee_hash, bound_at_ms,"
-                " rebound_at_ms, asked_no, authorization_no",
+                " opens_at_ms, asked_no, authorization_no",
                 condition=as_seen(seen),
                 now_s=now_ms // 1000,
                 **seen_in(seen),

@@ -20,6 +20,9 @@ HAS_NO_CONSENT = "attribute_not_exists(asked_no)"
 IS_THERE = "attribute_exists(pk)"
 HAS_NO_ACCOUNT = "attribute_not_exists(payee_hash)"
 
+REBOUND_WAIT_MS = 24 * 3_600_000
+"""Milliseconds until an account that replaced another one takes withdrawals."""
+
 _TRIES = 4
 
 
@@ -35,12 +38,21 @@ class DynamoPayees:
         # An erasure leaves an empty row.
         return _payee_of(row) if row and "payee_hash" in row else None
 
-    def bind(self, user_id: str, channel: Channel, account: OutsideAccount, now_ms: int) -> Payee:
+    def bind(
+        self,
+        user_id: str,
+        channel: Channel,
+        account: OutsideAccount,
+        now_ms: int,
+        first_wait_ms: int = 0,
+    ) -> Payee:
         for _ in range(_TRIES):
             seen = self.find(user_id, channel)
             if seen and seen.account.name_hash == account.name_hash:
                 return seen
-            bound = Payee(account, rebound_at_ms=now_ms if seen else 0)
+            wait_ms = REBOUND_WAIT_MS if seen else first_wait_ms
+            opens_at_ms = now_ms + wait_ms if wait_ms else 0
+            bound = Payee(account, opens_at_ms, bound_at_ms=now_ms)
             refused = self._dynamo.attempt(self._binding(user_id, channel, bound, seen, now_ms))
             if refused is None:
                 return bound
@@ -68,7 +80,7 @@ class DynamoPayees:
                 **key,
                 **account_row("payee", bound.account),
                 "bound_at_ms": now_ms,
-                "rebound_at_ms": 0,
+                "opens_at_ms": bound.opens_at_ms,
             }
             first = put(self._payments, row, condition=HAS_NO_ACCOUNT)
             return [*writes, Guarded(first, _has_changed)]
@@ -76,11 +88,12 @@ class DynamoPayees:
             self._payments,
             key,
             "SET payee_sealed = :payee_sealed, payee_hash = :payee_hash, bound_at_ms = :now_ms,"
-            " rebound_at_ms = :now_ms REMOVE asked_no, authorization_no",
+            " opens_at_ms = :opens_at_ms REMOVE asked_no, authorization_no",
             condition=as_seen(seen),
             **account_row("payee", bound.account),
             **seen_in(seen),
             now_ms=now_ms,
+            opens_at_ms=bound.opens_at_ms,
         )
         freed = update(
             self._payments,
@@ -124,9 +137,10 @@ def closing(payments_table: str, channel: Channel, number: str, now_ms: int) -> 
 def _payee_of(row: dict[str, Any]) -> Payee:
     return Payee(
         account=account_of("payee", row),
-        rebound_at_ms=row["rebound_at_ms"],
+        opens_at_ms=row["opens_at_ms"],
         authorization_no=row.get("authorization_no"),
         asked_no=row.get("asked_no"),
+        bound_at_ms=row["bound_at_ms"],
     )
 
 

@@ -102,9 +102,12 @@ class Withdrawals(TypedDict):
 
 
 class Binding(TypedDict):
-    """Whether the caller has a WeChat account here."""
+    """The caller's WeChat account, if it is linked."""
 
     is_bound: bool
+    account: Annotated[str | None, about("Changes only if another account is linked.", "3fa85f64")]
+    bound_at_ms: Annotated[AtMs | None, about("When it was linked.")]
+    opens_at_ms: Annotated[AtMs | None, about("When withdrawals to it open.")]
 
 
 class Consent(TypedDict):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from redpacket.flows.payments.pace import NightWindow
     from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts
     from redpacket.ports.accounts import Request
+    from redpacket.ports.withdrawals import Payee
 
 _DISPATCHED_EVERY_MS = 60_000
 """Schedule of template.yaml: TransferEveryMinute."""
@@ -114,18 +115,26 @@ class Withdrawals(Payments):
             new_number=new_payment_id,
         )
 
-    def bind_wechat(self, user_id: str, code: str) -> None:
+    def find_wechat(self, user_id: str) -> Payee | None:
+        """Return a user's WeChat account, or None."""
+        from redpacket.domain.gateway import Channel
+
+        return self.bound_payees.find(user_id, Channel.WECHAT)
+
+    def bind_wechat(self, user_id: str, code: str) -> Payee:
         """Bind a code's WeChat account. Raises CodeInvalid, OpenidInUse."""
         from redpacket.domain.gateway import Channel
         from redpacket.flows.payments.bind_account import bind_account
 
-        bind_account(
+        return bind_account(
             user_id,
             Channel.WECHAT,
             code,
             logins=self.wechat_logins,
             payees=self.bound_payees,
+            ledger=self.ledger,
             clock=self.clock,
+            first_wait_ms=self.settings.first_link_wait_ms,
         )
 
     def sign_in(self, code: str, user_id_of: Callable[[str], str]) -> tuple[str, int]:

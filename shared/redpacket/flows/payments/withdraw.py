@@ -123,8 +123,10 @@ def _check(ask: WithdrawalAsk, payees: Payees, ports: WithdrawalPorts) -> Payee:
     if ask.amount_fen > settings.limits.fen_max:
         raise WithdrawalLimitReached(f"at most {settings.limits.fen_max} fen a day")
     payee = payees.find(ask.user_id, ask.channel)
-    if payee is None or ports.clock.now_ms() < payee.rebound_at_ms + settings.rebound_wait_ms:
-        raise PayeeNotBound("bind your account at the gateway first, a day before")
+    if payee is None:
+        raise PayeeNotBound("Link your account at the gateway first.")
+    if ports.clock.now_ms() < payee.opens_at_ms:
+        raise PayeeNotBound("Your linked account is new. Withdrawals to it open later.")
     return payee
 
 

@@ -18,14 +18,13 @@ from redpacket.ports.withdrawals import AuthorizationBook, WithdrawalBook, Withd
 class WithdrawalSettings:
     """Limits agreed with a gateway.
 
-    *rebound_wait_ms* delays payouts to a newly bound account. Balances of *above_fen* or more are
-    paid out automatically; 0 disables this. *begins_within_ms* is the longest wait for a dispatch.
+    Balances of *above_fen* or more are paid out automatically; 0 disables this. *begins_within_ms*
+    is the longest wait for a dispatch.
     """
 
     fen_min: int
     fen_max: int
     limits: WithdrawalLimits
-    rebound_wait_ms: int = 24 * 3_600_000
     above_fen: int = 0
     begins_within_ms: int = 0
 
