@@ -117,13 +117,16 @@ class PaymentSystem:
 
     @property
     def pace(self) -> Pace:
-        return Pace(WECHAT, self.bills_per_minute, self.store, self.clock, self.night)
+        return self.pace_of(WECHAT)
+
+    def pace_of(self, channel: Channel) -> Pace:
+        return Pace(channel, self.bills_per_minute, self.store, self.clock, self.night)
 
     @property
     def transfers(self) -> WithdrawalPorts:
         return WithdrawalPorts(
             gateways=self.gates_out,
-            paces={WECHAT: self.pace},
+            paces={channel: self.pace_of(channel) for channel in self.gates_out},
             book=self.withdrawals,
             consents=self.consents,
             clock=self.clock,
@@ -149,11 +152,12 @@ class PaymentSystem:
         amount_fen: int = 100,
         key: str | None = None,
         method: PayMethod = PayMethod.JSAPI,
+        channel: Channel = WECHAT,
     ) -> Payment:
         """Start a payment by a user's own account."""
         request = Request(user_id, key or f"pay-{next(self.ids)}", str(amount_fen))
         payer = an_account(user_id)
-        ask = PaymentAsk(user_id, amount_fen, WECHAT, method, payer, request)
+        ask = PaymentAsk(user_id, amount_fen, channel, method, payer, request)
         return start_payment(ask, ports=self.payments)
 
     def pay_in(self, user_id: str = "user", amount_fen: int = 100) -> Payment:
@@ -162,9 +166,9 @@ class PaymentSystem:
         self.gateway.pay(payment.number)
         return self.confirm(payment)
 
-    def follow(self, notice: Notice) -> None:
+    def follow(self, notice: Notice, channel: Channel = WECHAT) -> None:
         follow_notice(
-            WECHAT,
+            channel,
             notice,
             payments=self.payments,
             withdrawals=self.transfers,
@@ -174,30 +178,40 @@ class PaymentSystem:
     def confirm(self, payment: Payment, transaction_id: str = "") -> Payment:
         return confirm_payment(payment.number, transaction_id, ports=self.payments)
 
-    def send_unpaid(self, sender: str = "sender", key: str | None = None, **changes: Any) -> Packet:
+    def send_unpaid(
+        self,
+        sender: str = "sender",
+        key: str | None = None,
+        channel: Channel = WECHAT,
+        **changes: Any,
+    ) -> Packet:
         """Send a packet that its payment is to fund."""
         order = an_order(sender, key=key or f"unpaid-{next(self.ids)}", **changes)
         number = f"pp{next(self.ids):030d}"
-        asked = replace(order, payment_id=number, pay_channel=WECHAT, pay_method=PayMethod.JSAPI)
+        asked = replace(order, payment_id=number, pay_channel=channel, pay_method=PayMethod.JSAPI)
         return self.system.send_order(asked)
 
-    def start_packet(self, packet: Packet) -> Payment:
+    def start_packet(self, packet: Packet, channel: Channel = WECHAT) -> Payment:
         payer = an_account(packet.sender.user_id)
-        return start_packet_payment(packet, WECHAT, PayMethod.JSAPI, payer, ports=self.payments)
+        return start_packet_payment(packet, channel, PayMethod.JSAPI, payer, ports=self.payments)
 
     def withdraw(
-        self, user_id: str = "user", amount_fen: int = 100, key: str | None = None
+        self,
+        user_id: str = "user",
+        amount_fen: int = 100,
+        key: str | None = None,
+        channel: Channel = WECHAT,
     ) -> Withdrawal:
         request = Request(user_id, key or f"withdraw-{next(self.ids)}", str(amount_fen))
-        ask = WithdrawalAsk(user_id, amount_fen, WECHAT, request)
+        ask = WithdrawalAsk(user_id, amount_fen, channel, request)
         return withdraw(ask, payees=self.payees, ports=self.transfers, payments=self.payments)
 
     def cancel(self, withdrawal: Withdrawal) -> Withdrawal:
         return cancel_withdrawal(withdrawal.withdrawal_id, withdrawal.user_id, ports=self.transfers)
 
-    def dispatch(self, for_ms: int = 5_000) -> DispatchReport:
+    def dispatch(self, for_ms: int = 5_000, channel: Channel = WECHAT) -> DispatchReport:
         return dispatch(
-            WECHAT,
+            channel,
             ports=self.transfers,
             in_parallel=self.system.in_parallel,
             stop_at_ms=self.clock.now_ms() + for_ms,
@@ -242,8 +256,8 @@ class PaymentSystem:
         refund_no = self.gateway.refund_outside(payment.number, amount_fen)
         note_refund(WECHAT, refund_no, ports=self.payments)
 
-    def compare_bill(self, day: str) -> BillReport | None:
-        return compare_bill(WECHAT, day, payments=self.payments, withdrawals=self.transfers)
+    def compare_bill(self, day: str, channel: Channel = WECHAT) -> BillReport | None:
+        return compare_bill(channel, day, payments=self.payments, withdrawals=self.transfers)
 
     def paid(self, payment: Payment) -> Payment:
         found = self.book.find(payment.number)

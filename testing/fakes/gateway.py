@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from local.gateways.core import (
     Changed,
     Clock,
     Gateway,
     Line,
+    Made,
     Order,
     Refund,
     Refused,
     Transfer,
     confirmation_of,
+    day_of,
 )
 from local.gateways.core import Transaction as Paid
-from local.gateways.policy import Call, Meeting, Policy
+from local.gateways.policy import Call, Meeting, Policy, Statement
 from redpacket.domain.authorization import AuthorizationFound, AuthorizationState
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.gateway import (
@@ -44,6 +46,7 @@ from redpacket.domain.gateway import (
 from redpacket.ports.withdrawals import Payee
 
 MERCHANT = Merchant("app", "merchant")
+Bill: TypeAlias = Callable[[str, tuple[str, ...], list[Line]], list[Line] | None]
 SETTLING_MS = 60_000
 CALL_MS_MAX = 10_000
 _REFUSALS = {
@@ -62,12 +65,19 @@ class FakeGateway(Gateway):
     *hides_for_ms*: NOT_FOUND, then found; *next_state*: what becomes of a transfer between two
     looks; *refusal*: instead of a transfer, or of the answer
     about one that it has; *is_away*: no call is answered; *ends_orders*: orders
-    that are overdue are closed before they are closed by a call.
+    that are overdue are closed before they are closed by a call; *refund_takes_ms*: PROCESSING,
+    then SUCCEEDED; *billed_on*: the day whose statement has a line; *bill*: what becomes of a day's
+    lines, None while there is no statement.
     """
 
-    def __init__(self, clock: Clock) -> None:
-        super().__init__(clock, _Hooks(self))
-        self.merchant = MERCHANT
+    def __init__(
+        self,
+        clock: Clock,
+        merchant: Merchant = MERCHANT,
+        tell: Callable[[Made], object] = lambda _: None,
+    ) -> None:
+        super().__init__(clock, _Hooks(self), tell)
+        self.merchant = merchant
         self.called_at_ms: list[int] = []
         self.seen_from_ms: dict[str, int] = {}
         self.is_away = False
@@ -77,6 +87,9 @@ class FakeGateway(Gateway):
             TransferState.SUCCEEDED
         )
         self.refusal: Callable[[TransferOrder], Refusal | None] = lambda _: None
+        self.refund_takes_ms: Callable[[str], int] = lambda _: 0
+        self.billed_on: Callable[[Line], str] = lambda line: day_of(line.moved_at_ms)
+        self.bill: Bill = lambda _day, _kinds, lines: lines
 
     def lapse(self) -> None:
         """Leave the end of transfers to *next_state*."""
@@ -84,6 +97,13 @@ class FakeGateway(Gateway):
     def order(self, order: Order) -> Order:
         never_ms = self.clock.now_ms() + 10**12
         return super().order(order if self.ends_orders else replace(order, closes_at_ms=never_ms))
+
+    def statement(self, day: str, *kinds: str) -> Statement | None:
+        if day_of(self.clock.now_ms()) <= day:
+            return None
+        of_day = [one for one in self.book if one.kind in kinds and self.billed_on(one) == day]
+        told = self.bill(day, kinds, of_day)
+        return None if told is None else Statement(told)
 
     def pay(
         self,
@@ -147,12 +167,12 @@ class _Hooks(Policy):
 class _Port:
     """A port over a simulator: it carries a call out as the policy wants it, in virtual time."""
 
-    merchant = MERCHANT
     settling_ms = SETTLING_MS
     call_ms_max = CALL_MS_MAX
 
     def __init__(self, gateway: Gateway, channel: Channel = Channel.WECHAT) -> None:
         self._gateway, self.channel = gateway, channel
+        self.merchant: Merchant = gateway.merchant or MERCHANT
 
     def _call(self, call: Call, do: Callable[[Meeting], Any], *expected: str) -> Any:
         """Return what *do* does; None for a refusal that is *expected*, or begins with that."""
@@ -174,7 +194,7 @@ class _Port:
 
     def _bill(self, day: str, *kinds: str) -> list[BillLine] | None:
         found = self._call(Call("statement", ""), lambda _: self._gateway.statement(day, *kinds))
-        return found and [_bill_line(line) for line in found.lines]
+        return None if found is None else [_bill_line(line) for line in found.lines]
 
 
 class FakePaymentsIn(_Port):
@@ -208,14 +228,21 @@ class FakePaymentsIn(_Port):
         of = order.refund_no, order.number, order.transaction_id, order.amount_fen, order
         taken = self._gateway.orders[order.number].transactions
         assert order.transaction_id in {one.outside_no for one in taken}
-        return _refund(self._call(call, lambda _: self._gateway.refund(*of)))
+        return self._refund(self._call(call, lambda _: self._gateway.refund(*of)))
 
     def query_refund(self, refund_no: str) -> RefundFound:
         refund = self._find("find_refund", self._gateway.refunds, refund_no)
-        return _refund(refund) if refund else RefundFound(refund_no, RefundState.NOT_FOUND)
+        return self._refund(refund) if refund else RefundFound(refund_no, RefundState.NOT_FOUND)
 
     def read_bill(self, day: str) -> list[BillLine] | None:
         return self._bill(day, "payment", "refund")
+
+    def _refund(self, found: Refund) -> RefundFound:
+        takes_ms = getattr(self._gateway, "refund_takes_ms", lambda _: 0)(found.number)
+        of = RefundState(found.state), found.of_number, found.transaction_id, found.amount_fen
+        if self._gateway.clock.now_ms() < found.refunded_at_ms + takes_ms:
+            return RefundFound(found.number, RefundState.PROCESSING, *of[1:])
+        return RefundFound(found.number, *of, found.refunded_at_ms)
 
     def _shown(self, paid: Paid) -> Transaction:
         is_refunded = self._gateway.refunded_fen(paid) > 0
@@ -368,11 +395,6 @@ def _transaction(paid: Paid) -> Transaction:
         *(paid.outside_no, paid.number, paid.amount_fen, CURRENCY),
         *(paid.merchant or MERCHANT, paid.user, paid.paid_at_ms),
     )
-
-
-def _refund(found: Refund) -> RefundFound:
-    of = found.of_number, found.transaction_id, found.amount_fen, found.refunded_at_ms
-    return RefundFound(found.number, RefundState(found.state), *of)
 
 
 def _transfer(made: Transfer | None) -> TransferFound:

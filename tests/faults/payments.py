@@ -1,24 +1,47 @@
 """Deterministic simulation of payments and withdrawals, as `simulation` does it with packets.
 
-People pay in and withdraw, for balances and for packets, through a gateway that times out after
-paying, hides what it made, refuses, is told to refund by hand, and is paid late and twice.
-Functions die between any two calls, and stall before the one that pays. Then the gateway's own book
-is compared with the ledger. The naive control calls, then marks, and takes a new number when it
-gets no answer.
+People pay in and withdraw, for balances and for packets, through gateways that time out after
+paying, hide what they made, refuse, are told to refund by hand, and are paid late and twice. One of
+two channels hangs while the other one works; notices come early, twice, in any order, and days
+later. Functions die between any two calls, stall before the one that pays, and are replaced by some
+with other limits, without a channel, or of another merchant. Then the gateways' own books and
+statements are compared with the ledger. The naive control calls, then marks, and takes a new number
+when it gets no answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
+from local.gateways.core import Line, Made, day_of
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.domain.checks.facts import Difference
-from redpacket.domain.checks.outside import check_outside, check_outside_in_time
-from redpacket.domain.errors import InvariantViolated, RedPacketError, Rejected, Unavailable
-from redpacket.domain.gateway import Refusal, TransferOrder, TransferState, bill_day
+from redpacket.domain.checks.outside import OutsideFacts, check_outside, check_outside_in_time
+from redpacket.domain.errors import (
+    GatewayChanged,
+    InvariantViolated,
+    PaymentNotFound,
+    RedPacketError,
+    Rejected,
+    Unavailable,
+)
+from redpacket.domain.gateway import (
+    Channel,
+    Merchant,
+    Notice,
+    NoticeKind,
+    Refusal,
+    Transaction,
+    TransferOrder,
+    TransferState,
+    bill_day,
+    bill_day_start_ms,
+)
 from redpacket.domain.packet import Packet
 from redpacket.domain.payments import (
     PAYMENT_LIFE_MS,
@@ -28,10 +51,14 @@ from redpacket.domain.payments import (
     ReturnStatus,
 )
 from redpacket.domain.withdrawals import FUNCTION_MS, Withdrawal
+from redpacket.flows.payments.compare_bills import EDGE_MS
 from redpacket.flows.payments.return_payment import note_refund
+from redpacket.flows.payments.withdraw import withdraw_above
+from redpacket.flows.payments.withdrawal_ports import WithdrawalSettings
+from redpacket.ports.withdrawals import WithdrawalLimits
 from testing.fakes import gateway
 from testing.faulty import Killed, Wire
-from testing.payment_system import WECHAT, PaymentSystem
+from testing.payment_system import FEN_MAX, FEN_MIN, LIMITS, WECHAT, PaymentSystem
 from tests.faults.process import Process
 from tests.faults.schedule import BOUND_MS, Schedule, names
 
@@ -44,12 +71,49 @@ _WAITS_MS = (100, 1_000, 5_000, 30_000, 90_000)
 
 _DAY_MS = 24 * 3_600_000
 
+HOST = Channel.HOST
+CHANNELS = (WECHAT, HOST)
+
+HANGS_MS = (1_000, 5_000, gateway.CALL_MS_MAX)
+"""How long a call waits for an answer that does not come; no adapter waits longer."""
+
+_HANGS = 0.02
+
+_OUTAGES_MS = (10_000, 60_000, 300_000)
+
+_NOTICES_MS = (0, 0, 500, 5_000, 60_000, 3_600_000, 2 * _DAY_MS)
+"""When a notice comes after its event; the last one is from days ago."""
+
+_NOTICE_TRIES = 6
+
+_CARRIED_OUT = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What functions are deployed with; what runs already goes on with what it has."""
+
+    merchant: int = 0
+    channels: tuple[Channel, ...] = CHANNELS
+    settings: WithdrawalSettings = field(
+        default_factory=lambda: WithdrawalSettings(FEN_MIN, FEN_MAX, LIMITS)
+    )
+
 
 class FaultyGate:
-    """A gateway's port behind a wire; a call may still arrive when its caller has given up."""
+    """A gateway's port behind a wire; a call may still arrive when its caller has given up.
 
-    def __init__(self, gate: Any, wire: Wire, stall: Callable[[], None]) -> None:
-        self._gate, self._wire, self._stall = gate, wire, stall
+    *hang_ms* tells how long a call to a channel hangs, 0 for most.
+    """
+
+    def __init__(
+        self,
+        gate: Any,
+        wire: Wire,
+        stall: Callable[[], None],
+        hang_ms: Callable[[Channel], int],
+    ) -> None:
+        self._gate, self._wire, self._stall, self._hang_ms = gate, wire, stall, hang_ms
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._gate, name)
@@ -59,6 +123,11 @@ class FaultyGate:
         def call(*arguments: Any) -> Any:
             if name in {"refund", "transfer"}:
                 self._stall()
+            if hang_ms := self._hang_ms(self._gate.channel):
+                if self._wire.faults.random.random() < _CARRIED_OUT:
+                    found(*arguments)
+                self._wire.sleep_ms(hang_ms)
+                raise _no_answer()
             return self._wire.call(
                 lambda: found(*arguments),
                 lost=_no_answer,
@@ -78,7 +147,12 @@ class PaymentSchedule(Schedule):
         "check_open_counts, check_outside, check_outside_in_time, check_outside_postings, "
         "check_payments, check_postings, check_settled_in_time, check_unpaid_counts, "
         "check_withdrawn, check_year_sums, early refunds, "
-        "logged lines, reconciled rows, refused repeats, stalled calls"
+        "logged lines, reconciled rows, refused repeats, stalled calls, "
+        "answers while a channel hangs, automatic payouts, channels turned off, hung calls, "
+        "late bills, limits of a day, lines on the next day, lines on two days, "
+        "lines that a bill lacks, notices before their row, notices of days ago, "
+        "other merchants, other settings, refunds under way, repeated notices, "
+        "rows of another merchant"
     )
 
     payments: list[Payment] = field(default_factory=list)
@@ -88,17 +162,24 @@ class PaymentSchedule(Schedule):
     def prepare(self) -> None:
         """Set up a gateway that does what gateways do, and people with some money."""
         pick, chance = self.random.choice, self.random.random
-        self.gateway = gateway.FakeGateway(self.system.clock)
-        self.gateway.hides_for_ms = lambda: (
-            0 if chance() < 0.5 else self.random.randint(0, gateway.SETTLING_MS)
-        )
-        self.gateway.next_state = self._next_state
-        self.gateway.ends_orders = pick((False, True))
+        merchants = (gateway.MERCHANT, Merchant("app", "another"))
+        self.gateways = {
+            WECHAT: [self._a_gateway(WECHAT, merchant) for merchant in merchants],
+            # A host's wallet is nobody else's.
+            HOST: [self._a_gateway(HOST, Merchant("", ""))] * len(merchants),
+        }
+        self.gateway, other = self.gateways[WECHAT]
+        # Statements and checks are about all of them.
+        other.book = self.gateway.book
         # A host's wallet need not end what nobody confirms.
         self.waits_until_asked = pick((False, True))
         self.refusals: dict[str, Refusal | None] = {}
-        self.gateway.refusal = self._refuse
         self.details = pick(("scene", "confirm"))
+        self.setup = Setup()
+        self.setups = [self.setup]
+        self.hangs_until_ms = dict.fromkeys(CHANNELS, 0)
+        self.notices: list[tuple[int, Channel, Notice, int]] = []
+        self.causes: dict[str, set[str]] = defaultdict(set)
         self.payees = gateway.FakePayees()
         self.payees.authorization_no = pick((None, "consent"))
         self.ids = PaymentSystem(self.system).ids
@@ -110,12 +191,26 @@ class PaymentSchedule(Schedule):
             self.system.clock.at_ms += _DAY_MS - (self.system.clock.at_ms + _DAY_MS // 3) % _DAY_MS
             self.system.clock.at_ms -= self.random.randint(0, 300_000)
 
+    def _a_gateway(self, channel: Channel, merchant: Merchant) -> gateway.FakeGateway:
+        pick, chance = self.random.choice, self.random.random
+        made = gateway.FakeGateway(self.system.clock, merchant, self._telling_of(channel))
+        made.hides_for_ms = lambda: (
+            0 if chance() < 0.5 else self.random.randint(0, gateway.SETTLING_MS)
+        )
+        made.next_state = self._next_state
+        made.ends_orders = pick((False, True))
+        made.refusal = self._refuse
+        made.refund_takes_ms = self._refund_takes_ms
+        made.billed_on = self._billed_on
+        return made
+
     def parts(self) -> list[Callable[[], None]]:
         """Return what runs interleaved."""
         parts = [self._payer(user_id) for user_id in self.users]
         parts += [self._sender(user_id) for user_id in self.users[:2]]
         parts += [self._withdrawer(user_id) for user_id in self.users for _ in range(2)]
         parts += [self._dispatcher, self._dispatcher, self._sweeper, self._sweeper]
+        parts += [self._postman, self._postman, self._weather, self._operator]
         return [*parts, self._console, self.sweeper(0), self._auditor]
 
     # Functions
@@ -137,17 +232,26 @@ class PaymentSchedule(Schedule):
         return self._town_of(process, stall)
 
     def _town_of(self, process: Process, stall: Callable[[], None]) -> PaymentSystem:
-        dynamo = Dynamo(lambda: self.wires.dynamo, pause_s=self.wires.pause_s)
-        gate_in = gateway.FakePaymentsIn(self.gateway)
-        gate_out = gateway.FakePaymentsOut(self.gateway, self.details)
-        town = PaymentSystem(
-            process,
-            dynamo=dynamo,
-            gateway=self.gateway,
-            gates_in={WECHAT: FaultyGate(gate_in, self.wire, stall)},
-            gates_out={WECHAT: FaultyGate(gate_out, self.wire, stall)},
+        dynamo, setup = (
+            Dynamo(lambda: self.wires.dynamo, pause_s=self.wires.pause_s),
+            self.setup,
         )
+
+        def faulty(gate: Any) -> Any:
+            return FaultyGate(gate, self.wire, stall, self._hang_ms)
+
+        gateways = {one: self.gateways[one][setup.merchant] for one in setup.channels}
+        town = PaymentSystem(process, dynamo=dynamo, gateway=self.gateway)
+        town.gates_in = {
+            channel: faulty(gateway.FakePaymentsIn(found, channel))
+            for channel, found in gateways.items()
+        }
+        town.gates_out = {
+            channel: faulty(gateway.FakePaymentsOut(found, self.details, channel))
+            for channel, found in gateways.items()
+        }
         town.ids, town.payees = self.ids, self.payees
+        town.settings = setup.settings
         return town
 
     def _often(self, do: Callable[[PaymentSystem], None], times: int) -> Callable[[], None]:
@@ -157,6 +261,8 @@ class PaymentSchedule(Schedule):
             for _ in range(times):
                 try:
                     do(self.town())
+                except GatewayChanged:
+                    self.seen["rows of another merchant"] += 1
                 except InvariantViolated as error:
                     self.found.append(Difference("alarm", "a flow", "answer", "none", str(error)))
                 except (RedPacketError, Killed):
@@ -169,14 +275,15 @@ class PaymentSchedule(Schedule):
 
     def _payer(self, user_id: str) -> Callable[[], None]:
         key, chance = f"pay-{user_id}", self.random.random
+        channel = self.random.choice(CHANNELS)
 
         def pay(town: PaymentSystem) -> None:
-            payment = town.start(user_id, 100, key)
+            payment = town.start(user_id, 100, key, channel=channel)
             if payment not in self.payments:
                 self.payments.append(payment)
             if chance() < 0.6:
                 # Somebody pays twice, or after the end, in spite of all.
-                transaction = self.gateway.pay(payment.number, is_forced=chance() < 0.3)
+                transaction = self._pay(payment, is_forced=chance() < 0.3)
                 name = transaction.transaction_id if transaction and chance() < 0.7 else ""
                 self.story.append(f"{payment.number} is paid: {transaction is not None}")
                 if chance() < 0.7:
@@ -187,18 +294,26 @@ class PaymentSchedule(Schedule):
 
         return self._often(pay, times=self.random.randint(2, 5))
 
+    def _pay(self, payment: Payment, *, is_forced: bool) -> Transaction | None:
+        """Let somebody pay an order wherever it was made."""
+        paid = [
+            one.pay(payment.number, is_forced=is_forced) for one in self.gateways[payment.channel]
+        ]
+        return next((one for one in paid if one), None)
+
     def _sender(self, user_id: str) -> Callable[[], None]:
         key, chance = f"unpaid-{user_id}", self.random.random
+        channel = self.random.choice(CHANNELS)
 
         def send(town: PaymentSystem) -> None:
-            packet = town.send_unpaid(user_id, key, total_fen=200, count=3)
+            packet = town.send_unpaid(user_id, key, channel, total_fen=200, count=3)
             if all(one.packet_id != packet.packet_id for one in self.packets):
                 self.packets.append(packet)
-            payment = town.start_packet(packet)
+            payment = town.start_packet(packet, channel)
             if chance() < 0.2:
                 self.sleep_ms(PAYMENT_LIFE_MS - 1_000)
             if chance() < 0.7:
-                self.gateway.pay(payment.number, is_forced=chance() < 0.3)
+                self._pay(payment, is_forced=chance() < 0.3)
             if chance() < 0.5:
                 town.confirm(payment)
             if chance() < 0.5:
@@ -210,10 +325,11 @@ class PaymentSchedule(Schedule):
     def _withdrawer(self, user_id: str) -> Callable[[], None]:
         key = f"withdraw-{user_id}-{self.random.random()}"
         amount_fen = self.random.choice((50, 100, 300))
+        channel = self.random.choice(CHANNELS)
 
         def ask(town: PaymentSystem) -> None:
             try:
-                withdrawal = town.withdraw(user_id, amount_fen, key)
+                withdrawal = town.withdraw(user_id, amount_fen, key, channel)
                 if self.random.random() < 0.3:
                     self.sleep_ms(self.random.choice(_WAITS_MS))
                     town.cancel(withdrawal)
@@ -232,31 +348,160 @@ class PaymentSchedule(Schedule):
     def _sweeper(self) -> None:
         self._often(lambda town: _ignore(town.sweep(40_000)), times=8)()
 
+    def _operator(self) -> None:
+        """Deploy with other settings, for another merchant, or without a channel."""
+        pick, chance = self.random.choice, self.random.random
+        for _ in range(self.random.randint(0, 3)):
+            self.sleep_ms(pick(_WAITS_MS))
+            limits = WithdrawalLimits(pick((2, 100)), pick((400, 1_000_000)))
+            settings = WithdrawalSettings(
+                FEN_MIN, pick((100, FEN_MAX)), limits, above_fen=pick((0, 50, 500))
+            )
+            channels = pick((CHANNELS, CHANNELS, (WECHAT,), (HOST,)))
+            merchant = 1 - self.setup.merchant if chance() < 0.2 else self.setup.merchant
+            self.seen["channels turned off"] += len(channels) == 1
+            self.seen["other merchants"] += merchant != self.setup.merchant
+            self.seen["other settings"] += settings != self.setup.settings
+            self.setup = Setup(merchant, channels, settings)
+            self.setups.append(self.setup)
+            self.story.append(f"functions are deployed with {self.setup}")
+
     def _auditor(self) -> None:
         for _ in range(self.random.randint(0, 2)):
             self.sleep_ms(self.random.choice(_WAITS_MS))
             self.reconcile(self.process())
 
-    # The gateway's side
+    # The gateways' side
+
+    @property
+    def all_gateways(self) -> list[gateway.FakeGateway]:
+        """The gateways of all channels and merchants."""
+        return [*self.gateways[WECHAT], self.gateways[HOST][0]]
+
+    def _weather(self) -> None:
+        """Let one channel hang for a while; the other one may work."""
+        for _ in range(self.random.randint(0, 4)):
+            self.sleep_ms(self.random.choice(_WAITS_MS))
+            channel, for_ms = self.random.choice(CHANNELS), self.random.choice(_OUTAGES_MS)
+            self.hangs_until_ms[channel] = self.system.clock.now_ms() + for_ms
+            self.story.append(f"{channel} hangs for {for_ms} ms")
+
+    def _hang_ms(self, channel: Channel) -> int:
+        now_ms = self.system.clock.now_ms()
+        if now_ms < self.hangs_until_ms[channel] or (
+            not self._is_over and self.random.random() < _HANGS
+        ):
+            self.seen["hung calls"] += 1
+            return self.random.choice(HANGS_MS)
+        is_partial = any(now_ms < until_ms for until_ms in self.hangs_until_ms.values())
+        self.seen["answers while a channel hangs"] += is_partial
+        return 0
+
+    def _telling_of(self, channel: Channel) -> Callable[[Made], None]:
+        """Return who hears of what happens: never, or some times, now and days later."""
+        pick = self.random.choice
+
+        def tell(made: Made) -> None:
+            copies = pick((0, 1, 1, 2, 3))
+            self.seen["repeated notices"] += copies > 1
+            for _ in range(copies):
+                late_ms = pick(_NOTICES_MS)
+                of = NoticeKind(made.kind), str(late_ms), made.number, made.outside_no
+                comes_at_ms = self.system.clock.now_ms() + late_ms
+                self.notices.append((comes_at_ms, channel, Notice(*of), 0))
+
+        return tell
+
+    def _postman(self) -> None:
+        """Bring notices in any order, and what no gateway has told yet."""
+        for _ in range(self.random.randint(8, 16)):
+            self.sleep_ms(self.random.choice(_WAITS_MS))
+            if self.payments and self.random.random() < 0.2:
+                # Of a payment that somebody starts next, perhaps.
+                number = int(self.payments[-1].number[2:]) + self.random.randint(1, 6)
+                early = Notice(NoticeKind.PAYMENT, "", f"pm{number:030d}", "")
+                channel = self.random.choice(CHANNELS)
+                self.notices.append((self.system.clock.now_ms(), channel, early, 0))
+            with suppress(Killed):
+                self._bring_notices(self.town())
+                self._pay_out_above(self.town())
+
+    def _bring_notices(self, town: PaymentSystem) -> None:
+        """Deliver what is due; what fails comes again, but not for ever."""
+        now_ms = self.system.clock.now_ms()
+        due = [one for one in self.notices if one[0] <= now_ms]
+        self.notices = [one for one in self.notices if one[0] > now_ms]
+        self.random.shuffle(due)
+        while due:
+            _, channel, notice, tries = due.pop()
+            self.seen["notices of days ago"] += notice.notice_id == str(_NOTICES_MS[-1])
+            try:
+                town.follow(notice, channel)
+                continue
+            except PaymentNotFound:
+                self.seen["notices before their row"] += 1
+            except GatewayChanged:
+                self.seen["rows of another merchant"] += 1
+            except InvariantViolated as error:
+                self.found.append(Difference("alarm", "a notice", "answer", "none", str(error)))
+            except RedPacketError:
+                pass
+            except Killed:
+                # Nothing that is left of the batch is acknowledged.
+                self.notices += [*due, (now_ms, channel, notice, tries + 1)]
+                raise
+            if tries < _NOTICE_TRIES:
+                again_ms = now_ms + self.random.choice(_WAITS_MS)
+                self.notices.append((again_ms, channel, notice, tries + 1))
+
+    def _pay_out_above(self, town: PaymentSystem) -> None:
+        """Tell of somebody's balance, as a stream of entries does: more than once."""
+        user_id, channel = self.random.choice(self.users), self.random.choice(CHANNELS)
+        cause = f"{user_id} {self.random.randint(1, 3)}"
+        with suppress(RedPacketError):
+            made = withdraw_above(
+                *(user_id, channel, cause),
+                payees=town.payees,
+                ports=town.transfers,
+                payments=town.payments,
+            )
+            if made:
+                self.seen["automatic payouts"] += 1
+                self.causes[cause].add(made.withdrawal_id)
+
+    def _refund_takes_ms(self, refund_no: str) -> int:
+        takes_ms = 0 if self._is_over else 1_000 * (sum(refund_no.encode()) % 90)
+        self.seen["refunds under way"] += takes_ms > 0
+        return takes_ms
+
+    def _billed_on(self, line: Line) -> str:
+        """Return the day of a line: of what moved around midnight either day."""
+        shifts_ms = (0, EDGE_MS, -EDGE_MS)
+        shift_ms = shifts_ms[sum(line.outside_no.encode()) % len(shifts_ms)]
+        day = day_of(line.moved_at_ms + shift_ms)
+        self.seen["lines on the next day"] += day != day_of(line.moved_at_ms)
+        return day
 
     def _console(self) -> None:
         """Refund or close some orders by hand, whatever we know; a callback may tell of it."""
         pick = self.random.choice
         for _ in range(self.random.randint(0, 6)):
             self.sleep_ms(pick(_WAITS_MS))
-            if not self.gateway.orders:
+            channel = pick(CHANNELS)
+            its_gateway = pick(self.gateways[channel])
+            if not its_gateway.orders:
                 continue
-            order = self.gateway.orders[pick(sorted(self.gateway.orders))]
+            order = its_gateway.orders[pick(sorted(its_gateway.orders))]
             if not order.transactions:
                 order.is_closed = order.is_closed or self.random.random() < 0.2
                 continue
             paid = pick(order.transactions)
-            left_fen = paid.amount_fen - self.gateway.refunded_fen(paid)
+            left_fen = paid.amount_fen - its_gateway.refunded_fen(paid)
             if left_fen > 0:
-                refund_no = self.gateway.refund_paid(paid, pick((min(50, left_fen), left_fen)))
+                refund_no = its_gateway.refund_paid(paid, pick((min(50, left_fen), left_fen)))
                 self.story.append(f"{order.number} is refunded by hand")
                 if self.random.random() < 0.7:
-                    self._often(_telling(refund_no), times=2)()
+                    self._often(_telling(channel, refund_no), times=2)()
 
     def _next_state(self, state: TransferState) -> TransferState:
         pick = self.random.choice
@@ -277,7 +522,7 @@ class PaymentSchedule(Schedule):
             self.refusals[order.bill_no] = self.random.choice(kinds)
             if order.authorization_no and self.random.random() < 0.4:
                 self.refusals[order.bill_no] = Refusal.NOT_AUTHORIZED
-        elif order.bill_no in self.gateway.transfers and self.random.random() < 0.3:
+        elif self._is_made(order.bill_no) and self.random.random() < 0.3:
             # It has the bill, and refuses its repeat.
             self.seen["refused repeats"] += 1
             return Refusal.NOT_AUTHORIZED if order.authorization_no else Refusal.OTHER
@@ -287,23 +532,30 @@ class PaymentSchedule(Schedule):
             self.refusals[order.bill_no] = None
         return refusal
 
+    def _is_made(self, bill_no: str) -> bool:
+        return any(bill_no in one.transfers for one in self.all_gateways)
+
     # The end
 
     def heal(self) -> None:
         """Let schedules run until all is given up; compare each day's bill, and both books."""
-        town = self._town_of(self.process(), lambda: None)
+        self.hangs_until_ms = dict.fromkeys(CHANNELS, 0)
+        town = self._healing_town(self.setup.merchant)
         for _ in range(8):
             self.end_minute(town)
         self.end_all()
-        for hours in (1, 1, 2, 2, 6, 24, 24, 24, 1, 1):
-            self.system.pass_time(hours * 3_600_000)
-            self.end_minute(town)
+        self._end_days(town)
+        if len({one.merchant for one in self.setups}) > 1:
+            # The other merchant is set up again, for what was begun there.
+            town = self._healing_town(1 - self.setup.merchant)
+            self._end_days(town)
         self._compare_bills(town)
         # Some second transactions are told by the bill alone: they go back now.
         self.end_minute(town)
         self.reconcile(self.process())
         state = self.system.ledger_state()
-        facts, book = state.outside, self.gateway.bill_lines()
+        facts, book = state.outside, self.gateway.bill_lines() + self.gateways[HOST][0].bill_lines()
+        self._check_settings(facts)
         self.seen["check_outside"] += min(len(book), len(facts.withdrawals), len(facts.payments))
         self.found += check_outside(facts, book)
         self.seen["check_outside_in_time"] += len(facts.withdrawals)
@@ -323,26 +575,98 @@ class PaymentSchedule(Schedule):
         ]
 
     def _alarms(self) -> list[Difference]:
-        """Leave out what a refund by hand rightly raises, where there was one."""
-        by_hand = [one for one in self.gateway.refunds.values() if one.number.startswith("console")]
+        """Leave out what a refund by hand, or another merchant, rightly raises."""
+        refunds = [one for made in self.all_gateways for one in made.refunds.values()]
+        by_hand = [one for one in refunds if one.number.startswith("console")]
         said = {f"payment {one.of_number} was refunded before it was credited" for one in by_hand}
         said |= {f"{one.transaction_id} was refunded in part at the gateway" for one in by_hand}
+        errors = self.system.journal.errors
+        said |= {str(error) for _, error in errors if isinstance(error, GatewayChanged)}
         return [found for found in super()._alarms() if found.actual not in said]
+
+    def _healing_town(self, merchant: int) -> PaymentSystem:
+        self.setup = replace(self.setup, merchant=merchant, channels=CHANNELS)
+        return self._town_of(self.process(), lambda: None)
+
+    def _end_days(self, town: PaymentSystem) -> None:
+        for hours in (1, 1, 2, 2, 6, 24, 24, 24, 1, 1):
+            self.system.pass_time(hours * 3_600_000)
+            self.end_minute(town)
+
+    def _check_settings(self, facts: OutsideFacts) -> None:
+        """I9: no limit that was ever deployed is exceeded; I10: one cause pays out once."""
+        limits = [one.settings.limits for one in self.setups]
+        at_most = max(one.count_max for one in limits), max(one.fen_max for one in limits)
+        for (user_id, day), found in facts.withdrawn.items():
+            self.seen["limits of a day"] += 1
+            if any(has > most for has, most in zip(found, at_most, strict=True)):
+                said = f"withdrawn on {day}"
+                self.found.append(Difference("I9", user_id, said, str(at_most), str(found)))
+        for cause, withdrawal_ids in self.causes.items():
+            if len(withdrawal_ids) > 1:
+                said = str(sorted(withdrawal_ids))
+                self.found.append(Difference("I10", cause, "payouts", "1", said))
 
     def end_minute(self, town: PaymentSystem) -> None:
         """Run what the schedules run in a minute."""
-        _call_naively(town) if self.is_naive else town.dispatch(1_000)
+        for channel in town.gates_out:
+            _call_naively(town) if self.is_naive else town.dispatch(1_000, channel)
+        self._bring_notices(town)
         town.sweep(40_000)
         town.system.sweep(40_000)
         self.system.pass_time(60_000)
 
     def _compare_bills(self, town: PaymentSystem) -> None:
-        for days_ago in reversed(range(6)):
+        for days_ago in reversed(range(12)):
             day = bill_day(self.system.clock.now_ms() - days_ago * _DAY_MS)
-            report = town.compare_bill(day)
-            if report:
-                self.seen["bill lines"] += report.line_count
-                self.found += report.differences
+            for channel in CHANNELS:
+                with self._bills(channel, lambda *_: None):
+                    self.seen["late bills"] += town.compare_bill(day, channel) is None
+                if report := town.compare_bill(day, channel):
+                    self.seen["bill lines"] += report.line_count
+                    self.found += report.differences
+                if lines := self._lines_amid(channel, day):
+                    self._compare_wrong_bills(town, channel, day, self.random.choice(lines))
+
+    def _lines_amid(self, channel: Channel, day: str) -> list[Line]:
+        """Return the lines of a day that no other day's bill may have."""
+        begin_ms = bill_day_start_ms(day) + EDGE_MS
+        until_ms = begin_ms + _DAY_MS - 2 * EDGE_MS
+        book = self.gateways[channel][0].book
+        return [line for line in book if begin_ms <= line.moved_at_ms < until_ms]
+
+    def _compare_wrong_bills(
+        self, town: PaymentSystem, channel: Channel, day: str, line: Line
+    ) -> None:
+        """Leave a line out of its day's bill, and put it into the next day's: both are told."""
+        next_day = day_of(bill_day_start_ms(day) + _DAY_MS)
+        wrong: dict[str, gateway.Bill] = {
+            "lines that a bill lacks": lambda _day, _kinds, lines: [
+                one for one in lines if one != line
+            ],
+            "lines on two days": lambda its_day, kinds, lines: [
+                *lines,
+                *([line] if its_day == next_day and line.kind in kinds else []),
+            ],
+        }
+        for name, bill in wrong.items():
+            with self._bills(channel, bill):
+                report = town.compare_bill(next_day if "two" in name else day, channel)
+            if report is None:
+                continue
+            self.seen[name] += 1
+            if all(line.number not in one.subject for one in report.differences):
+                self.found.append(Difference("bill", line.number, name, "told", "nothing"))
+
+    @contextmanager
+    def _bills(self, channel: Channel, bill: gateway.Bill) -> Iterator[None]:
+        """Let a channel's statements be as *bill* says meanwhile."""
+        true_bills = [one.bill for one in self.gateways[channel]]
+        for one in self.gateways[channel]:
+            one.bill = bill
+        yield
+        for one, true_bill in zip(self.gateways[channel], true_bills, strict=True):
+            one.bill = true_bill
 
 
 def _is_given_back(one: PaymentReturn) -> bool:
@@ -353,18 +677,20 @@ def _is_given_back(one: PaymentReturn) -> bool:
 
 
 def _dispatch(town: PaymentSystem) -> None:
-    town.dispatch(3_000)
+    for channel in town.gates_out:
+        town.dispatch(3_000, channel)
 
 
-def _telling(refund_no: str) -> Callable[[PaymentSystem], None]:
+def _telling(channel: Channel, refund_no: str) -> Callable[[PaymentSystem], None]:
     """Return what a callback about a refund leads to."""
-    return lambda town: note_refund(WECHAT, refund_no, ports=town.payments)
+    return lambda town: note_refund(channel, refund_no, ports=town.payments)
 
 
 def _call_naively(town: PaymentSystem) -> None:
     """Call, then mark: what gets no answer begins again with a new number."""
     now_ms = town.clock.now_ms()
-    for withdrawal_id in town.withdrawals.list_to_call(WECHAT, now_ms, 20):
+    waiting = [town.withdrawals.list_to_call(one, now_ms, 20) for one in town.gates_out]
+    for withdrawal_id in chain(*waiting):
         seen = town.withdrawals.find(withdrawal_id)
         if seen is None or seen.is_final:
             continue
@@ -372,9 +698,10 @@ def _call_naively(town: PaymentSystem) -> None:
         number = f"{seen.withdrawal_id[:-2]}{next(town.ids) % 10_000:04d}"
         fresh = TransferOrder(number, order.amount_fen, order.payee, None, order.details)
         with suppress(Unavailable):
-            found = town.gates_out[WECHAT].transfer(fresh)
+            gate = town.gates_out[seen.channel]
+            found = gate.transfer(fresh)
             if found.state is not TransferState.REFUSED:
-                town.gates_out[WECHAT].query(number)
+                gate.query(number)
                 town.withdrawals.post(seen, found, now_ms)
 
 
