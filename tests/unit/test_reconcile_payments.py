@@ -12,6 +12,7 @@ from redpacket.domain.payments import Payment
 from redpacket.domain.withdrawals import LEASE_MS, Withdrawal
 from redpacket.flows.reconciliation.reconcile import MOVING_MS
 from testing.fakes import Item
+from testing.fakes.tables import LateCopy
 from testing.payment_system import PaymentSystem
 
 DAY_MS = 86_400_000
@@ -194,3 +195,12 @@ def test_places_that_unpaid_packets_lost_are_told(town: PaymentSystem, change: i
         row[name] = {"N": str(int(row[name]["N"]) + change)}
 
     assert _told(town, 1) == {("I9", "user:bob")}
+
+
+def test_rows_that_an_index_does_not_list_yet_are_not_missed(town: PaymentSystem) -> None:
+    town.system.moving_ms = 0
+    town.system.dynamo.indexes = LateCopy(town.clock.now_ms, 15_000)
+    town.withdraw("bob", 5_000)
+    town.send_unpaid("bob")
+
+    assert _told(town, after_ms=0) == set()

@@ -66,6 +66,9 @@ LOOKS = 4
 BETWEEN_LOOKS_MS = 300
 """A committing transaction may be partly visible for some milliseconds."""
 
+_INDEX_LAG_MS = 20_000
+"""Milliseconds between two looks at counts, because the index that lists their rows may lag."""
+
 LATE_OUTSIDE_MS = GIVEN_UP_AFTER_MS
 """I8 for payments and returns, which wait while their gateway is unavailable."""
 
@@ -365,14 +368,15 @@ class Comparison:
             if self.counts_differ(name):
                 self._look_at_end(name)
 
-    def look_at_counts(self, name: str) -> None:
-        """Report a count that differs in two looks."""
-        first = self.counts_differ(name)
+    def look_at_counts(self, names: Iterable[str]) -> None:
+        """Report the counts that differ in two looks."""
+        first = {name: differ for name in names if (differ := self.counts_differ(name))}
         if first:
-            self._ports.clock.sleep_ms(BETWEEN_LOOKS_MS)
-        for found in self.counts_differ(name) if first else []:
-            if found in first:
-                self.tell(found)
+            self._ports.clock.sleep_ms(_INDEX_LAG_MS)
+        for name, differences in first.items():
+            for found in self.counts_differ(name):
+                if found in differences:
+                    self.tell(found)
 
     def counts_differ(self, name: str) -> list[Difference]:
         """Compare the unpaid packets of an account, or a user's withdrawals of a day."""

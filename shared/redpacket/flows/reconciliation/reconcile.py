@@ -190,11 +190,11 @@ def _look_at_ends(run: Progress, ports: ReconcilePorts, comparison: Comparison) 
     if not run.ends:
         return
     ports.clock.sleep_ms(_SETTLED_MS)
-    for name in dict.fromkeys(run.ends):
+    counts = [name for name in run.ends if name.startswith(("unpaid ", "withdrawn "))]
+    comparison.look_at_counts(counts)
+    for name in dict.fromkeys(one for one in run.ends if one not in counts):
         kind, _, subject = name.partition(" ")
-        if kind in {"unpaid", "withdrawn"}:
-            comparison.look_at_counts(name)
-        elif kind == "campaign":
+        if kind == "campaign":
             lottery = ports.known.fresh_lottery(subject)
             for found in unfunded(lottery, ports.packets, ports.clock.now_ms()) if lottery else []:
                 comparison.tell(found)
