@@ -547,8 +547,11 @@ class PaymentSchedule(Schedule):
         self._end_days(town)
         if len({one.merchant for one in self.setups}) > 1:
             # The other merchant is set up again, for what was begun there.
+            self._follow_bills(town)
+            self.end_minute(town)
             town = self._healing_town(1 - self.setup.merchant)
             self._end_days(town)
+            self._follow_bills(town)
         self._compare_bills(town)
         # Some second transactions are told by the bill alone: they go back now.
         self.end_minute(town)
@@ -616,17 +619,31 @@ class PaymentSchedule(Schedule):
         town.system.sweep(40_000)
         self.system.pass_time(60_000)
 
+    def _bill_days(self) -> list[tuple[str, Channel]]:
+        """Return the days that have lines, and those after them."""
+        today = bill_day(self.system.clock.now_ms())
+        days = {
+            (bill_day(line.moved_at_ms + later_ms), channel)
+            for channel in CHANNELS
+            for line in self.gateways[channel][0].book
+            for later_ms in (-EDGE_MS, 0, EDGE_MS, _DAY_MS)
+        }
+        return sorted(one for one in days if one[0] < today)
+
+    def _follow_bills(self, town: PaymentSystem) -> None:
+        """Compare each day where lines of another merchant can't be followed."""
+        for day, channel in self._bill_days():
+            town.compare_bill(day, channel)
+
     def _compare_bills(self, town: PaymentSystem) -> None:
-        for days_ago in reversed(range(12)):
-            day = bill_day(self.system.clock.now_ms() - days_ago * _DAY_MS)
-            for channel in CHANNELS:
-                with self._bills(channel, lambda *_: None):
-                    self.seen["late bills"] += town.compare_bill(day, channel) is None
-                if report := town.compare_bill(day, channel):
-                    self.seen["bill lines"] += report.line_count
-                    self.found += report.differences
-                if lines := self._lines_amid(channel, day):
-                    self._compare_wrong_bills(town, channel, day, self.random.choice(lines))
+        for day, channel in self._bill_days():
+            with self._bills(channel, lambda *_: None):
+                self.seen["late bills"] += town.compare_bill(day, channel) is None
+            if report := town.compare_bill(day, channel):
+                self.seen["bill lines"] += report.line_count
+                self.found += report.differences
+            if lines := self._lines_amid(channel, day):
+                self._compare_wrong_bills(town, channel, day, self.random.choice(lines))
 
     def _lines_amid(self, channel: Channel, day: str) -> list[Line]:
         """Return the lines of a day that no other day's bill may have."""
