@@ -73,6 +73,10 @@ def measure() -> dict[str, Any]:
         print(f"\n{says}")
         for service, usd in {**bill, "together": total(bill)}.items():
             print(f"  {service:12} {usd:7.3f}")
+    prod = standing_of(template, is_prod=True)
+    print("\nUSD a month more, by what is chosen or grows")
+    for says, price in options_bill(book, prod).items():
+        print(f"  {says:28} {price:9.2f}")
     print()
     alone, polls = total(grabs), crowd["polls_per_grab"]
     answer = {
@@ -163,6 +167,7 @@ def idle_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
     usd, assumed = book["usd"], book["assumed"]
     sweeps = standing.sweeps * MINUTES
     gb_s = sweeps * standing.sweep_gb * assumed["sweep_ms"] / 1000
+    gb_s += MINUTES * standing.minutely_gb * assumed["minute_ms"] / 1000
     read_units = WORK_LISTS * WORK_SHARDS / 2 * MINUTES
     received = standing.queue_pollers * HOURS * 3600 / POLL_S
     keys_asked = standing.encrypted_tables * HOURS * 3600 / KEY_KEPT_S
@@ -170,9 +175,12 @@ def idle_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
         "endpoints": standing.endpoint_zones * HOURS * usd["privatelink_per_hour"],
         "cache": standing.cache_nodes * HOURS * usd["cache_small_per_hour"],
         "alarms": standing.alarms * usd["alarms_per_month"],
+        "dashboard": standing.dashboards * usd["dashboards_per_month"],
+        "client": standing.clients * usd["cognito_clients_per_month"],
         "secrets": standing.secrets * usd["secrets_per_month"],
-        "kms": keys_asked / MILLION * usd["kms_per_million_requests"],
-        "sweeps": sweeps / MILLION * usd["lambda_per_million_requests"]
+        "kms": keys_asked / MILLION * usd["kms_per_million_requests"]
+        + standing.keys * usd["kms_keys_per_month"],
+        "sweeps": (sweeps + 2 * MINUTES) / MILLION * usd["lambda_per_million_requests"]
         + gb_s * usd["lambda_arm64_per_gb_s"]
         + read_units / MILLION * usd["dynamodb_per_million_read_units"],
         "sqs": received / MILLION * usd["sqs_per_million_requests"],
@@ -196,7 +204,26 @@ def payments_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
         + MINUTES * seconds * standing.transfer_gb * usd["lambda_arm64_per_gb_s"],
         "dynamodb": read_units / MILLION * usd["dynamodb_per_million_read_units"],
         "secrets": channels * usd["secrets_per_month"],
+        "alarms": standing.payment_alarms * usd["alarms_per_month"],
         "logs": 2 * MINUTES * SWEEP_LOG_BYTES / 1e9 * usd["logs_per_gb"],
+    }
+
+
+def options_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
+    """Return what a month of each option costs more, and of what grows with use."""
+    usd = book["usd"]
+    nat = HOURS * (usd["nat_per_hour"] + usd["addresses_per_hour"])
+    beacon = usd["lambda_per_million_requests"] / MILLION
+    beacon += standing.beacon_s * standing.beacon_gb * usd["lambda_arm64_per_gb_s"]
+    gb_month = usd["dynamodb_storage_per_gb_month"] + usd["dynamodb_backup_per_gb_month"]
+    return {
+        "a beacon": MINUTES * beacon + standing.beacon_alarms * usd["alarms_per_month"],
+        "fixed addresses": 2 * nat,
+        "a risk control": nat,
+        "another operator's client": usd["cognito_clients_per_month"],
+        "a million claims kept": book["assumed"]["gb_per_million_claims"] * gb_month,
+        "a million users of the pool": MILLION * usd["cognito_users_per_month"],
+        "an hour of 1,000 warm grabs": 1_000 * 3600 * usd["lambda_warm_per_gb_s"],
     }
 
 

@@ -126,10 +126,20 @@ class Standing:
     endpoint_zones: int
     cache_nodes: int
     alarms: int
+    payment_alarms: int
+    beacon_alarms: int
     secrets: int
+    keys: int
+    clients: int
+    """App clients of machines."""
+    dashboards: int
     encrypted_tables: int
     sweeps: int
     sweep_gb: float
+    minutely_gb: float
+    """Of what else runs each minute: the log and deliveries."""
+    beacon_gb: float
+    beacon_s: float
     queue_pollers: int
     """Each asks every 20 seconds."""
     payment_zones: int
@@ -144,15 +154,22 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
     def some(kind: str) -> list[dict[str, Any]]:
         return [each.get("Properties", {}) for each in resources.values() if each["Type"] == kind]
 
+    def alarms(*conditions: str | None) -> int:
+        return sum(
+            _metrics_of(each["Properties"], is_prod=is_prod)
+            for each in resources.values()
+            if each["Type"] == "AWS::CloudWatch::Alarm" and each.get("Condition") in conditions
+        )
+
+    def gigabytes(name: str) -> float:
+        own = resources[name]["Properties"].get("MemorySize")
+        return int(own or template["Globals"]["Function"]["MemorySize"]) / 1024
+
     replicas = resources["Cache"]["Properties"]["ReplicasPerNodeGroup"]
     _, in_prod, else_where = replicas
-    common = template["Globals"]["Function"]["MemorySize"]
-    sweep, transfer = (
-        resources[name]["Properties"].get("MemorySize", common)
-        for name in ("ExpireFunction", "TransferFunction")
-    )
     zones = {
-        name: len(each["Properties"]["SubnetIds"])
+        # What only prod has stands in !If, a list here.
+        name: sum(is_prod or isinstance(zone, str) for zone in each["Properties"]["SubnetIds"])
         for name, each in resources.items()
         if each.get("Properties", {}).get("VpcEndpointType") == "Interface"
     }
@@ -161,16 +178,28 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
     return Standing(
         endpoint_zones=sum(zones.values()),
         cache_nodes=1 + (in_prod if is_prod else else_where),
-        alarms=sum(_metrics_of(each, is_prod=is_prod) for each in some("AWS::CloudWatch::Alarm")),
+        alarms=alarms(None, "HasAlarmTopic", "WatchCache"),
+        payment_alarms=alarms("HasGateway", "WatchPayments"),
+        beacon_alarms=alarms("HasBeacon"),
         secrets=len(some("AWS::SecretsManager::Secret")),
+        keys=len(some("AWS::KMS::Key")),
+        clients=sum(
+            "client_credentials" in each.get("AllowedOAuthFlows", ())
+            for each in some("AWS::Cognito::UserPoolClient")
+        ),
+        dashboards=len(some("AWS::CloudWatch::Dashboard")),
         encrypted_tables=sum("SSESpecification" in each for each in some("AWS::DynamoDB::Table")),
         sweeps=sweeps_of(template),
-        sweep_gb=sweep / 1024,
+        sweep_gb=gigabytes("ExpireFunction"),
+        minutely_gb=gigabytes("LogFunction") + gigabytes("DeliverFunction"),
+        beacon_gb=gigabytes("BeaconFunction"),
+        # It ends by itself then: the door's own time.
+        beacon_s=resources["BeaconFunction"]["Properties"]["Timeout"] - 10,
         # Lambda reads streams for nothing: those mappings name a place to start from.
         queue_pollers=POLLERS
         * sum("StartingPosition" not in each for each in some("AWS::Lambda::EventSourceMapping")),
         payment_zones=payment_zones,
-        transfer_gb=transfer / 1024,
+        transfer_gb=gigabytes("TransferFunction"),
     )
 
 

@@ -58,7 +58,7 @@ def test_every_reference_leads_to_what_is_made(stack: translated.Stack) -> None:
 
     assert named <= known
     # Which Fn::Sub itself gives a value.
-    local = {"Resource", "User", "ConfigName", "Issuer", "Host", "Hosts", "Covers"}
+    local = {"Resource", "User", "ConfigName", "Issuer", "Host", "Hosts", "Covers", "Id"}
     assert substituted - local <= known
 
 
@@ -279,6 +279,27 @@ def test_what_elasticache_and_cognito_name_is_in_lower_case_and_of_this_stack(
         assert "Passwords" not in user
     # "aws", "amazon" and "cognito" are refused in a domain; hexadecimal digits can't spell them.
     assert not any(word in name for name in names for word in ("aws", "amazon", "cognito"))
+
+
+def test_what_an_account_or_a_region_shares_names_of_is_named_by_the_stacks_id() -> None:
+    """Another Region may have a stack of the same name, as a stand-by or after a loss."""
+    stack = translated.STACK_OF["a page, with packets in other pages"]
+    named = {
+        name: text
+        for name, each in stack.resources.items()
+        if each["Type"].startswith("AWS::CloudFront::")
+        for text in re.findall(r"""['"]Name['"]: ['"]([^'"]+)""", str(each["Properties"]))
+    }
+    (log,) = [
+        each["LogGroupName"]
+        for each in stack.of_type("AWS::Logs::LogGroup").values()
+        if "LogGroupName" in each
+    ]
+
+    assert len(named) == 6
+    assert all("-51af3dc0-" in each for each in [*named.values(), log])
+    # Under another prefix an account's policy of log groups is full one day, and no API is made.
+    assert log.startswith("/aws/vendedlogs/")
 
 
 def test_a_stack_has_what_its_conditions_say() -> None:

@@ -403,6 +403,7 @@ STACKS = [
             "SelfSignUp": "true",
             "Traces": "Active",
             **RISK,
+            **HOST_WALLET,
             "SesIdentityArn": f"arn:aws:ses:us-east-1:{ACCOUNT}:identity/example.com",
         },
     ),

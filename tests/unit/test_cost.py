@@ -14,6 +14,7 @@ from bench import cost, counts, deployment
 from bench.counts import Claims
 from bench.deployment import Deployment, Standing
 from bench.report import BENCHES
+from local.places import ROOT
 from local.template import read_template
 from redpacket.adapters.dynamo.client import Dynamo, Operation, check, create, put, update
 from testing.fakes import FakeDynamo
@@ -164,11 +165,14 @@ def test_the_template_says_how_large_the_functions_are() -> None:
     assert found.batch_size == 100
 
 
+PAGED = ("lambda", "cache", "kms", "cognito", "dynamodb")
+"""Services of which several prices stand on one page."""
+
+
 def test_every_price_has_a_page() -> None:
     services = {name.split("_per_")[0] for name in BOOK["usd"]}
     services = {
-        next((word for word in ("lambda", "cache") if name.startswith(f"{word}_")), name)
-        for name in services
+        next((word for word in PAGED if name.startswith(f"{word}_")), name) for name in services
     }
 
     assert services == set(BOOK["pages"])
@@ -206,7 +210,7 @@ def test_every_target_is_reached() -> None:
     assert direct < 27.44
     figures = BENCHES["cost"].figures
     assert [each.key for each in figures if each.is_reached(answer[each.key]) is False] == []
-    assert sum(bool(each.target) for each in figures) == 3
+    assert sum(bool(each.target) for each in figures) == 5
 
 
 def test_an_edge_asks_the_api_once_a_second() -> None:
@@ -225,14 +229,18 @@ def test_an_idle_stack_costs_what_stands_there() -> None:
     )
 
     assert (dev.cache_nodes, prod.cache_nodes) == (1, 2)
-    assert dev.endpoint_zones == 2
+    assert (dev.endpoint_zones, prod.endpoint_zones) == (1, 2)
     bill = cost.idle_bill(BOOK, replace(dev, sweeps=0))
-    assert bill["endpoints"] == pytest.approx(2 * 730 * 0.01)
+    assert bill["endpoints"] == pytest.approx(730 * 0.01)
     assert bill["logs"] == 0
+    # Operators' tools, the log's key.
+    assert (bill["client"], bill["dashboard"]) == (6, 3)
+    assert bill["kms"] > 1
     more = cost.total(cost.idle_bill(BOOK, prod)) - cost.total(cost.idle_bill(BOOK, dev))
     alarms = (prod.alarms - dev.alarms) * BOOK["usd"]["alarms_per_month"]
     assert prod.alarms > dev.alarms > 10
-    assert more == pytest.approx(730 * BOOK["usd"]["cache_small_per_hour"] + alarms)
+    node, zone = BOOK["usd"]["cache_small_per_hour"], BOOK["usd"]["privatelink_per_hour"]
+    assert more == pytest.approx(730 * (node + zone) + alarms)
     assert isinstance(dev, Standing)
 
 
@@ -243,7 +251,9 @@ def test_gateways_cost_an_endpoint_and_two_schedules() -> None:
 
     # Payouts, notices, deliveries: streams are read for nothing.
     assert standing.queue_pollers == 15
-    assert bill["endpoint"] == pytest.approx(2 * 730 * 0.01)
+    assert bill["endpoint"] == pytest.approx(730 * 0.01)
+    # Nine metrics of a stack without a topic are seven.
+    assert bill["alarms"] == pytest.approx(0.7)
     assert bill["lambda"] == pytest.approx(
         2 * 43_800 * 0.2e-6 + 43_800 * 3.3 * standing.transfer_gb * 0.0000133334
     )
@@ -260,3 +270,33 @@ def test_a_poll_pays_for_the_lines_that_lambda_writes_of_it() -> None:
         deployment.access_format(read_template()), "WARN"
     )
     assert found.record_log_bytes == found.grab_log_bytes
+
+
+SAID = {
+    "a million grabs, 10% of them winners": "usd_per_million_grabs",
+    "the same with receipts": "usd_with_receipts",
+    "with 10 polls of the record page": "usd_per_million_grabs_with_polls",
+    "with the page's 4 polls": "usd_with_page_polls",
+    "a month of an idle stack, dev": "idle_usd_per_month",
+    "a month of an idle stack, prod": "idle_usd_per_month_prod",
+    "more with both gateways": "idle_usd_per_month_of_payments",
+}
+
+
+def test_the_documents_say_what_is_computed() -> None:
+    answer = cost.measure()
+    capacity = (ROOT / "docs" / "capacity.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")] for line in capacity.splitlines()]
+    now = {row[1]: row[3] for row in rows if len(row) == 6}
+
+    assert {says: float(now[says]) for says in SAID} == pytest.approx(
+        {says: answer[key] for says, key in SAID.items()}, rel=0.004
+    )
+    page = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+    dev, prod, grabs = (now[says] for says in list(SAID)[4:6] + list(SAID)[:1])
+    words = f"An idle stack costs about {dev} USD a month, prod {prod}; grabs cost about {grabs} a"
+    assert words in page
+    options = cost.options_bill(BOOK, deployment.standing_of(read_template(), is_prod=True))
+    told = [row[2].replace(",", "") for row in rows if len(row) == 5]
+    for says, price in options.items():
+        assert f"{round(price, 2):g}" in told, says
