@@ -16,8 +16,7 @@ from redpacket.adapters.dynamo.ledger import DynamoLedger
 from redpacket.adapters.dynamo.packets import DynamoPackets
 from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.campaign import Campaign, CampaignPlan
-from redpacket.domain.checks.facts import Difference, Told
-from redpacket.domain.checks.packets import check_settled_in_time
+from redpacket.domain.checks.facts import Difference
 from redpacket.domain.claim import Admission, Claim, ShareFate, ShareRef
 from redpacket.domain.limits import GRABS
 from redpacket.domain.lottery import Draw, Prize, draw_id_of
@@ -64,6 +63,7 @@ from redpacket.ports.reconciliation import Runs, Table, Tables
 from redpacket.ports.runtime import InParallel
 from redpacket.ports.work_lists import WorkLists
 from testing.builders import NOW_MS, a_campaign, a_prize
+from testing.checks import Told, check_settled_in_time
 from testing.fakes import (
     FakeAudiences,
     FakeClaimCache,

@@ -21,46 +21,41 @@ from redpacket.adapters.dynamo.payment_items import (
     withdrawal_of,
 )
 from redpacket.adapters.dynamo.shown_items import table_of
-from redpacket.domain.checks.facts import (
-    Difference,
-    LotteryFacts,
-    PacketFacts,
-    PlayerDay,
-    Told,
-    Unit,
-)
-from redpacket.domain.checks.ledger import check_bounds, check_conservation, check_entries
-from redpacket.domain.checks.lottery import check_lottery, check_outcomes, check_told_draws
-from redpacket.domain.checks.outside import (
-    OutsideFacts,
-    asked_lines,
-    check_lines,
-    check_outside_postings,
-    check_payments,
-    check_withdrawn,
-)
+from redpacket.domain.checks.facts import Difference, PacketFacts, PlayerDay, Unit
+from redpacket.domain.checks.ledger import check_bounds
+from redpacket.domain.checks.lottery import check_outcomes
+from redpacket.domain.checks.outside import asked_lines, check_lines, check_withdrawn
 from redpacket.domain.checks.packets import (
-    check_claim_counts,
     check_fates,
     check_once_per_user,
-    check_open_counts,
     check_packet_exists,
-    check_packet_total,
     check_takers,
-    check_told,
     check_unpaid_counts,
 )
-from redpacket.domain.checks.postings import (
-    check_known_packets,
-    check_postings,
-    check_receipts,
-    check_year_sums,
-)
+from redpacket.domain.checks.postings import check_receipts
 from redpacket.domain.claim import Fate, ShareFate, Taker
 from redpacket.domain.ledger import Entry, Receipt, YearSums, outside_of, packet_account, packet_of
 from redpacket.domain.lottery import Draw, PrizeKind
 from redpacket.domain.packet import PacketStatus
 from redpacket.domain.seed_keys import SeedKeys
+from testing.checks import (
+    LotteryFacts,
+    OutsideFacts,
+    Told,
+    check_claim_counts,
+    check_conservation,
+    check_entries,
+    check_known_packets,
+    check_lottery,
+    check_open_counts,
+    check_outside_postings,
+    check_packet_total,
+    check_payments,
+    check_postings,
+    check_told,
+    check_told_draws,
+    check_year_sums,
+)
 
 NOTHING_OUTSIDE = OutsideFacts([], [], [], [], {})
 
@@ -95,12 +90,12 @@ class LedgerState:
         told, told_draws = list(told), list(told_draws)
         seen = Counter() if seen is None else seen
         found: list[Difference] = []
-        for name, looked_at, differences in self._checked(told, told_draws):
+        for name, looked_at, differences in self.checked(told, told_draws):
             seen[name] += looked_at
             found += differences
         return found
 
-    def _checked(
+    def checked(
         self, told: list[Told], told_draws: list[Draw]
     ) -> Iterator[tuple[str, int, list[Difference]]]:
         """Yield each check's name, how many things it looked at, and what it found."""

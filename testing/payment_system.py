@@ -18,7 +18,7 @@ from redpacket.adapters.dynamo.returns import DynamoReturns
 from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.adapters.dynamo.withdrawals import DynamoWithdrawals
 from redpacket.domain.checks.facts import Difference
-from redpacket.domain.checks.outside import check_outside, check_outside_in_time
+from redpacket.domain.checks.outside import check_outside_in_time
 from redpacket.domain.gateway import Channel, Notice, PayMethod
 from redpacket.domain.packet import Packet
 from redpacket.domain.payments import Payment
@@ -41,6 +41,7 @@ from redpacket.ports.gateways import PaymentsIn, PaymentsOut
 from redpacket.ports.payments import PaymentLimits
 from redpacket.ports.reconciliation import Table
 from redpacket.ports.withdrawals import WithdrawalLimits
+from testing.checks import check_outside
 from testing.fakes.gateway import (
     FakeAuthorizations,
     FakeGateway,

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from redpacket.domain.checks.facts import Told
+from testing.checks import Told
 
 
 class User:

@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 
 from redpacket.domain.checks.facts import PacketFacts
-from redpacket.domain.checks.postings import expected_entries, expected_receipts
+from redpacket.domain.checks.postings import expected_receipts
 from redpacket.domain.claim import ShareFate, ShareRef
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.ledger import Entry, TransferKind, YearSums, user_account
 from redpacket.domain.packet import Packet
 from redpacket.ports.packets import ReceivedItem
 from testing.builders import NOW_MS, a_user_id
+from testing.checks import expected_entries
 from tests.contract.tables import PAID_MS, Books, a_deposit, a_request
 
 LONG_AGO_MS = NOW_MS - 400 * 86_400_000

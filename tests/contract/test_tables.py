@@ -18,7 +18,7 @@ from redpacket.adapters.dynamo.runs import DynamoRuns
 from redpacket.adapters.dynamo.tables import DynamoTables
 from redpacket.domain.campaign import DrawRules
 from redpacket.domain.checks.facts import PacketFacts, PlayerDay, Unit
-from redpacket.domain.checks.postings import expected_entries, expected_receipts
+from redpacket.domain.checks.postings import expected_receipts
 from redpacket.domain.claim import Quota, RecordStatus, ShareFate, taker_of
 from redpacket.domain.ledger import Entry, Receipt, TransferKind, user_account
 from redpacket.domain.lines import owner_of
@@ -37,6 +37,7 @@ from redpacket.domain.scanned import (
 )
 from redpacket.ports.reconciliation import SavedRun, Table
 from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, a_prize, a_user_id
+from testing.checks import expected_entries
 from tests.contract.tables import Books, a_request
 
 

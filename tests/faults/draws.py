@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 from redpacket.domain import errors, lottery
 from redpacket.domain.beacon import MARGIN_MS, BeaconChain, BeaconRound, CampaignBeacon
 from redpacket.domain.campaign import Campaign, CampaignPlan, CampaignStatus, DrawRules, WhenSoldOut
-from redpacket.domain.checks.facts import Difference, LotteryFacts
+from redpacket.domain.checks.facts import Difference
 from redpacket.flows.beacon.fetch_rounds import fetch_rounds
 from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
 from redpacket.flows.campaigns.load_campaign import load_campaign
 from testing.builders import NOW_MS, a_campaign, a_prize
+from testing.checks import LotteryFacts
 from testing.faulty import Killed
 from tests.faults.process import SKEW_MAX_MS, Process
 from tests.faults.refusals import BOUND_MS

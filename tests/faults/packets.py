@@ -9,7 +9,7 @@ from typing import Any
 
 from redpacket.domain import errors
 from redpacket.domain.campaign import CampaignStatus
-from redpacket.domain.checks.facts import Difference, Told
+from redpacket.domain.checks.facts import Difference
 from redpacket.domain.claim import Admission, Claim, Fate, ShareFate, ShareRef
 from redpacket.domain.packet import (
     Opening,
@@ -26,6 +26,7 @@ from redpacket.domain.switches import Switch
 from redpacket.flows.packets.load_packet import load_packet
 from redpacket.flows.packets.send_packet import SendOrder
 from testing.builders import NOW_MS, a_campaign
+from testing.checks import Told
 from testing.faulty import Killed
 from testing.in_memory_system import LIFE_MS, an_order
 from tests.faults.process import SKEW_MAX_MS, Process

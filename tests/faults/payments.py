@@ -21,7 +21,7 @@ from typing import Any
 from local.gateways.core import Line, Made, day_of
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.domain.checks.facts import Difference
-from redpacket.domain.checks.outside import OutsideFacts, check_outside, check_outside_in_time
+from redpacket.domain.checks.outside import check_outside_in_time
 from redpacket.domain.errors import (
     GatewayChanged,
     InvariantViolated,
@@ -56,6 +56,7 @@ from redpacket.flows.payments.return_payment import note_refund
 from redpacket.flows.payments.withdraw import withdraw_above
 from redpacket.flows.payments.withdrawal_ports import WithdrawalSettings
 from redpacket.ports.withdrawals import WithdrawalLimits
+from testing.checks import OutsideFacts, check_outside
 from testing.fakes import gateway
 from testing.faulty import Killed, Wire
 from testing.payment_system import FEN_MAX, FEN_MIN, LIMITS, WECHAT, PaymentSystem

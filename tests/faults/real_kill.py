@@ -19,8 +19,8 @@ from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.aws.sqs_payouts import SqsPayouts
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.connect import connect
-from redpacket.domain.checks.facts import Told
 from redpacket.domain.packet import Packet, PacketStatus
+from testing.checks import Told
 from testing.cloud import HOLD_MS, Cloud, a_cloud
 from testing.in_memory_system import LIFE_MS, InMemorySystem
 from testing.ledger_state import read_ledger_state

@@ -17,11 +17,12 @@ import redis
 from redis.exceptions import RedisClusterException
 
 from redpacket.domain import errors
-from redpacket.domain.checks.facts import Difference, Told
+from redpacket.domain.checks.facts import Difference
 from redpacket.domain.claim import Fate, ShareFate, ShareRef
 from redpacket.domain.packet import Packet, PacketStatus, Person
 from redpacket.domain.split import share_amount_fen
 from redpacket.ports.packets import ClaimCache
+from testing.checks import Told
 from testing.fakes import FakeClaimCache, FakeDynamo, Item
 from testing.in_memory_system import LIFE_MS, InMemorySystem
 from testing.wall_clock import WallClock

@@ -18,8 +18,8 @@ from local.seed_keys import seed_keys_of
 from local.stack import REGION, Stack
 from redpacket.adapters.aws.client import AwsClient
 from redpacket.adapters.aws.signature import Keys
-from redpacket.domain.checks.facts import Told
 from redpacket.domain.user_id import UserIds
+from testing.checks import Told
 from testing.ledger_state import LedgerState, lasting, read_ledger_state
 from testing.users import User as AnyUser
 from tests.integration.declared import assert_declared

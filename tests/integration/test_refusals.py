@@ -16,7 +16,7 @@ import redpacket
 from local.issuer import KEY_ID
 from local.packet_ids import PUBLISHED_IDS
 from local.stack import Stack
-from redpacket.domain.checks.facts import Told
+from testing.checks import Told
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User, is_turned_away
 from tests.integration.refusals import assert_refused
 

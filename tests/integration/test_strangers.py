@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from local.stack import Stack
-from redpacket.domain.checks.facts import Told
+from testing.checks import Told
 from tests.integration.conftest import MakeUser, User
 
 CONTRACT = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())

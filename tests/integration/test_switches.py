@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from local.stack import Stack
-from redpacket.domain.checks.facts import Told
 from redpacket.flows.guards.cached_switches import KEPT_MS
+from testing.checks import Told
 from tests.integration.conftest import Eventually, MakeUser, User
 
 # A test here counts what a sweep did.

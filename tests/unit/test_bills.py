@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from local.gateways.core import Line
-from redpacket.domain.checks.outside import check_outside
 from redpacket.domain.errors import (
     InvalidRequest,
     InvariantViolated,
@@ -16,6 +15,7 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.gateway import BillKind, BillLine, Channel, bill_day, bill_day_start_ms
 from redpacket.domain.withdrawals import LEASE_MS
+from testing.checks import check_outside
 from testing.fakes.gateway import FakePaymentsIn
 from testing.payment_system import PaymentSystem
 

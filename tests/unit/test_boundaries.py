@@ -11,7 +11,7 @@ import pytest
 
 from redpacket.domain import approvals, errors, gateway
 from redpacket.domain.campaign import AudienceMode, DrawRules, meets
-from redpacket.domain.checks.outside import check_late_end, check_outside
+from redpacket.domain.checks.outside import check_late_end
 from redpacket.domain.claim import Fate, ShareRef
 from redpacket.domain.clocks import CLOCKS_DIFFER_MS
 from redpacket.domain.ledger import TransferKind, refund_id, user_account
@@ -60,6 +60,7 @@ from redpacket.flows.reconciliation.run_state import next_state
 from redpacket.ports.accounts import Request
 from redpacket.ports.reconciliation import Table
 from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, a_prize
+from testing.checks import check_outside
 from testing.event_system import FAILED, OK, EventSystem
 from testing.fakes.gateway import CALL_MS_MAX, SETTLING_MS, FakePaymentsIn, an_account
 from testing.in_memory_system import InMemorySystem, a_person, an_operator

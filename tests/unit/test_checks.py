@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from redpacket.domain.checks import packets
-from redpacket.domain.checks.facts import PacketFacts, Told
-from redpacket.domain.checks.ledger import check_bounds, check_conservation, check_entries
+from redpacket.domain.checks.facts import PacketFacts
+from redpacket.domain.checks.ledger import check_bounds
 from redpacket.domain.claim import taker_of
 from redpacket.domain.closing import find_end
 from redpacket.domain.ledger import DEPOSITS, Entry, Transfer, TransferKind, entries
 from redpacket.domain.packet import PacketStatus, Rules
+from testing import checks
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_refund
+from testing.checks import Told, check_conservation, check_entries
 
 PACKET = a_packet(1000, 4)
 SHARES = [a_claim(PACKET, 1, "ann", settled_at_ms=NOW_MS + 900), a_claim(PACKET, 2, "bob")]
@@ -32,8 +34,10 @@ def _closed() -> PacketFacts:
 
 
 def test_a_packet_in_order_has_no_differences() -> None:
-    assert packets.check_packet(FACTS) == []
-    assert packets.check_packet(_closed()) == []
+    for facts in (FACTS, _closed()):
+        assert checks.check_packet_total(facts) == []
+        assert packets.check_fates(facts) == []
+        assert packets.check_once_per_user(facts) == []
 
 
 def test_conservation_finds_a_planted_fen() -> None:
@@ -72,7 +76,7 @@ def test_a_packet_has_one_side_of_its_transfers_in_books() -> None:
 def test_more_than_the_total_that_left_a_packet_is_found() -> None:
     over = replace(SHARES[0], amount_fen=1001)
 
-    (found,) = packets.check_packet_total(replace(FACTS, shares=[over]))
+    (found,) = checks.check_packet_total(replace(FACTS, shares=[over]))
 
     assert (found.rule, found.expected, found.actual) == ("I2", 1000, 1001)
 
@@ -80,9 +84,9 @@ def test_more_than_the_total_that_left_a_packet_is_found() -> None:
 def test_a_closed_packet_has_every_fate_and_every_claim_settled() -> None:
     closed = _closed()
 
-    missing = packets.check_packet_total(replace(closed, shares=closed.shares[:3]))
+    missing = checks.check_packet_total(replace(closed, shares=closed.shares[:3]))
     unsettled = replace(closed.shares[0], settled_at_ms=None)
-    late = packets.check_packet_total(replace(closed, shares=[unsettled, *closed.shares[1:]]))
+    late = checks.check_packet_total(replace(closed, shares=[unsettled, *closed.shares[1:]]))
 
     assert "shares with a fate once closed" in [found.what for found in missing]
     assert "unsettled claims once closed" in [found.what for found in late]
@@ -95,7 +99,7 @@ def test_sums_that_the_packet_row_does_not_have_are_found(field: str) -> None:
     changes: Any = {field: 1}
     end = replace(closed.packet.end, **changes)
 
-    (found,) = packets.check_packet_total(replace(closed, packet=replace(closed.packet, end=end)))
+    (found,) = checks.check_packet_total(replace(closed, packet=replace(closed.packet, end=end)))
 
     assert "on the packet row" in found.what
 
@@ -151,9 +155,9 @@ def test_a_share_of_no_packet_is_found() -> None:
 def test_a_user_who_was_told_something_else_is_found() -> None:
     truth = Told(PACKET.packet_id, "ann", 1, SHARES[0].amount_fen)
 
-    assert packets.check_told(FACTS, [truth]) == []
+    assert checks.check_told(FACTS, [truth]) == []
     for lie in (Told(PACKET.packet_id, "ann", 1, 0), Told(PACKET.packet_id, "dan", 3, 5)):
-        assert [found.rule for found in packets.check_told(FACTS, [truth, lie])] == ["I5"]
+        assert [found.rule for found in checks.check_told(FACTS, [truth, lie])] == ["I5"]
 
 
 def test_accounts_below_zero_and_odd_amounts_are_found() -> None:
@@ -167,8 +171,8 @@ def test_accounts_below_zero_and_odd_amounts_are_found() -> None:
 
 
 def test_what_is_late_is_found() -> None:
-    in_time = packets.check_settled_in_time(FACTS, NOW_MS + 1000, bound_ms=5000)
-    late = packets.check_settled_in_time(FACTS, PACKET.expires_at_ms + 5001, bound_ms=5000)
+    in_time = checks.check_settled_in_time(FACTS, NOW_MS + 1000, bound_ms=5000)
+    late = checks.check_settled_in_time(FACTS, PACKET.expires_at_ms + 5001, bound_ms=5000)
 
     assert in_time == []
     assert [found.what for found in late] == ["share 2 settled by", "closed by"]
@@ -177,11 +181,11 @@ def test_what_is_late_is_found() -> None:
 def test_a_claim_that_was_not_counted_is_found() -> None:
     facts = replace(FACTS, packet=replace(PACKET, rules=Rules(campaign_id="party")))
     counts = {("party", "ann"): 1, ("party", "bob"): 1}
-    assert packets.check_claim_counts([facts], counts) == []
-    assert packets.check_claim_counts([FACTS], {}) == []
+    assert checks.check_claim_counts([facts], counts) == []
+    assert checks.check_claim_counts([FACTS], {}) == []
 
-    (uncounted,) = packets.check_claim_counts([facts], {("party", "ann"): 1})
-    (invented,) = packets.check_claim_counts([facts], {**counts, ("party", "eve"): 1})
+    (uncounted,) = checks.check_claim_counts([facts], {("party", "ann"): 1})
+    (invented,) = checks.check_claim_counts([facts], {**counts, ("party", "eve"): 1})
 
     assert (uncounted.rule, uncounted.subject, uncounted.actual) == ("I9", "party bob", 0)
     assert (invented.subject, invented.expected) == ("party eve", 0)

@@ -25,6 +25,7 @@ from redpacket.domain.packet import Kind, Opening, PacketStatus
 from redpacket.domain.split import Split
 from redpacket.domain.switches import Switch
 from redpacket.edge.problems import STATUS_BY_CODE
+from testing.checks import CHECKS
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "shared" / "redpacket"
@@ -292,18 +293,29 @@ def test_every_invariant_is_enforced_and_proven() -> None:
 def test_every_check_of_an_invariant_is_in_the_table() -> None:
     defined = [
         found
-        for path in sorted((PACKAGE / "domain" / "checks").glob("*.py"))
+        for path in [*(PACKAGE / "domain" / "checks").glob("*.py"), ROOT / "testing" / "checks.py"]
         for found in re.findall(
             r'^def (check_\w+)\(.*?"""(I\d+):', _text(path), re.DOTALL | re.MULTILINE
         )
     ]
-
-    named = {
+    named = [
         (check, rule) for rule, row in _invariants().items() for check in _QUOTED.findall(row[3])
-    }
+    ]
 
-    assert defined
-    assert named == set(defined)
+    assert named == list(CHECKS.items())
+    assert set(named) == set(defined)
+
+
+def test_a_check_that_only_tests_run_is_not_in_the_package() -> None:
+    used = " ".join(_text(path) for path in (PACKAGE / "flows").rglob("*.py"))
+    unused = [
+        check
+        for path in (PACKAGE / "domain" / "checks").glob("*.py")
+        for check in re.findall(r"^def (check_\w+)", _text(path), re.MULTILINE)
+        if check not in used
+    ]
+
+    assert unused == ["check_late_end"]  # `check_outside_in_time` runs it
 
 
 # What a document names must exist.

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from redpacket.domain.checks.facts import Difference, LotteryFacts, PacketFacts, PlayerDay, Unit
-from redpacket.domain.checks.lottery import check_lottery, check_outcomes, check_told_draws
-from redpacket.domain.checks.packets import check_claim_counts, check_once_per_user, check_takers
+from redpacket.domain.checks.facts import Difference, PacketFacts, PlayerDay, Unit
+from redpacket.domain.checks.lottery import check_outcomes
+from redpacket.domain.checks.packets import check_once_per_user, check_takers
 from redpacket.domain.claim import Fate, ShareFate, taker_of
 from redpacket.domain.lottery import Draw, PrizeKind
 from redpacket.domain.packet import Person, Rules
 from testing.builders import NOW_MS, a_claim, a_packet, a_prize
+from testing.checks import LotteryFacts, check_claim_counts, check_lottery, check_told_draws
 
 DAY = "20270129"
 CUP = a_prize("fair", "cup", total=3, per_day=2, once_per_user=True)

@@ -6,7 +6,6 @@ A payment's row is its own side of transfers, like a packet's (docs/adr/0030).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -270,8 +269,3 @@ def payment_entries(payment: Payment) -> list[Entry]:
 def refund_entries(refund: PaymentRefund) -> list[Entry]:
     """Return the entries that a refund's row asks for."""
     return [entry for transfer in refund_transfers(refund) for entry in entries(transfer)]
-
-
-def brought_in_fen(payments: Iterable[Payment]) -> int:
-    """Return what came into the ledger by payments, less what went out again."""
-    return sum(payment.held_fen for payment in payments)

@@ -6,7 +6,6 @@ it or never will.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -254,8 +253,3 @@ def withdrawal_entries(withdrawal: Withdrawal) -> list[Entry]:
     if withdrawal.status in RETURNED and withdrawal.ended_at_ms is not None:
         transfers.append(return_transfer(withdrawal, withdrawal.ended_at_ms))
     return [entry for transfer in transfers for entry in entries(transfer)]
-
-
-def taken_out_fen(withdrawals: Iterable[Withdrawal]) -> int:
-    """Return what left the ledger's accounts by withdrawals, and did not come back."""
-    return sum(withdrawal.held_fen for withdrawal in withdrawals)

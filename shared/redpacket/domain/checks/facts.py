@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from redpacket.domain.claim import Fate, ShareFate
-from redpacket.domain.lottery import Draw, Prize
 from redpacket.domain.packet import Packet
 
 
@@ -33,16 +32,6 @@ class PacketFacts:
         """What the packet still holds: what it was funded with less what left it."""
         tally = Tally().add(self.shares)
         return self.packet.funded_fen - tally.settled_fen - tally.refunded_fen
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """An answer that a user got."""
-
-    packet_id: str
-    user_id: str
-    share_no: int
-    amount_fen: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +65,6 @@ class Unit:
     number: int
     draw_id: str
     day: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LotteryFacts:
-    """All facts of the ledger about one campaign's draws; *shares* are those of cash prizes."""
-
-    campaign_id: str
-    prizes: list[Prize]
-    draws: list[Draw]
-    units: list[Unit]
-    players: list[PlayerDay]
-    shares: list[ShareFate]
 
 
 @dataclass(slots=True)

@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping
 
-from redpacket.domain.checks.facts import Difference, PacketFacts, Tally, Told
+from redpacket.domain.checks.facts import Difference, PacketFacts, Tally
 from redpacket.domain.claim import Fate, ShareFate, Taker
 from redpacket.domain.ledger import user_account
 from redpacket.domain.packet import Packet, PacketEnd, PacketStatus
 from redpacket.domain.payments import PAYMENT_LIFE_MS
 from redpacket.domain.split import share_amount_fen
 
-UNPAID_COUNT = "unpaid packets counted"
-
 _ENDED = frozenset({PacketStatus.CLOSED, PacketStatus.CANCELLED})
-
-
-def check_packet_total(facts: PacketFacts) -> list[Difference]:
-    """I2: settled + refunded are never over the total, and are the total once closed."""
-    return check_tally(facts.packet, Tally().add(facts.shares))
 
 
 def check_tally(packet: Packet, tally: Tally) -> list[Difference]:
@@ -116,33 +109,6 @@ def check_packet_exists(
     ]
 
 
-def check_told(facts: PacketFacts, told: Iterable[Told]) -> list[Difference]:
-    """I5: whatever a user was told is the durable truth, number and amount."""
-    owned = {
-        share.taker.user_id: (share.share_no, share.amount_fen)
-        for share in facts.shares
-        if share.taker
-    }
-    return [
-        Difference(
-            "I5",
-            facts.packet.packet_id,
-            f"told to {answer.user_id}",
-            str(owned.get(answer.user_id)),
-            str((answer.share_no, answer.amount_fen)),
-        )
-        for answer in told
-        if answer.packet_id == facts.packet.packet_id
-        and owned.get(answer.user_id) != (answer.share_no, answer.amount_fen)
-    ]
-
-
-def check_settled_in_time(facts: PacketFacts, now_ms: int, bound_ms: int) -> list[Difference]:
-    """I8: once faults stop, claims are settled and due packets closed within *bound_ms*."""
-    late = check_late_claims(facts.shares, now_ms, bound_ms)
-    return late + check_late_close(facts.packet, now_ms, bound_ms)
-
-
 def check_late_claims(shares: Iterable[ShareFate], now_ms: int, bound_ms: int) -> list[Difference]:
     """I8: claims are settled within *bound_ms*."""
     return [
@@ -170,57 +136,18 @@ def check_late_close(packet: Packet, now_ms: int, bound_ms: int) -> list[Differe
     return [Difference("I8", packet.packet_id, "closed by", by_ms, now_ms)]
 
 
-def check_claim_counts(
-    packets: Iterable[PacketFacts], counts: Mapping[tuple[str, str], int]
-) -> list[Difference]:
-    """I9: what is counted against a quota, by campaign and user, are the claims that there are."""
-    claimed = Counter(
-        (facts.packet.rules.campaign_id, share.taker.user_id)
-        for facts in packets
-        for share in facts.shares
-        # Prizes have rules of their own.
-        if facts.packet.rules.campaign_id and not facts.packet.rules.prize_id and share.taker
-    )
-    return [
-        Difference("I9", f"{campaign_id} {user_id}", "claims counted", claimed[key], counted)
-        for key in sorted({*claimed, *counts})
-        for campaign_id, user_id in [key]
-        if (counted := counts.get((campaign_id or "", user_id), 0)) != claimed[key]
-    ]
-
-
-def check_open_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> list[Difference]:
-    """I9: of each account is counted how many of its packets are open, so that no place is lost."""
-    return _check_counted("open packets counted", packets, counts, _ENDED)
-
-
 def check_unpaid_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> list[Difference]:
-    """I9: of these it is counted how many are not paid for, which have no entry yet."""
-    others = frozenset(PacketStatus) - {PacketStatus.UNPAID}
-    return _check_counted(UNPAID_COUNT, packets, counts, others)
-
-
-def _check_counted(
-    what: str,
-    packets: Iterable[Packet],
-    counts: Mapping[str, int],
-    uncounted: frozenset[PacketStatus],
-) -> list[Difference]:
-    found = Counter(
+    """I9: of each account it is counted how many open packets are not paid for."""
+    unpaid = Counter(
         user_account(packet.sender.user_id)
         for packet in packets
-        if packet.counts_as_open and packet.status not in uncounted
+        if packet.counts_as_open and packet.status is PacketStatus.UNPAID
     )
     return [
-        Difference("I9", account, what, found[account], counted)
-        for account in sorted({*found, *counts})
-        if (counted := counts.get(account, 0)) != found[account]
+        Difference("I9", account, "unpaid packets counted", unpaid[account], counted)
+        for account in sorted({*unpaid, *counts})
+        if (counted := counts.get(account, 0)) != unpaid[account]
     ]
-
-
-def check_packet(facts: PacketFacts) -> list[Difference]:
-    """Run every check that one packet's facts allow at any moment of its life."""
-    return check_packet_total(facts) + check_fates(facts) + check_once_per_user(facts)
 
 
 def _numbers(shares: Iterable[tuple[int, int]]) -> str:

@@ -6,8 +6,8 @@ commitment.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from redpacket.domain.checks.facts import Difference, PacketFacts
@@ -16,7 +16,6 @@ from redpacket.domain.ledger import (
     Entry,
     Receipt,
     TransferKind,
-    YearSums,
     packet_account,
     refund_id,
     send_id,
@@ -24,16 +23,6 @@ from redpacket.domain.ledger import (
     user_account,
 )
 from redpacket.domain.packet import Packet
-
-
-def expected_entries(facts: PacketFacts) -> list[Entry]:
-    """Return the entries that a packet's row and fates say there are."""
-    refunds = add_refunds(Counter(), facts.shares)
-    return [
-        *sent_entries(facts.packet),
-        *settled_entries(facts.shares),
-        *refund_entries(facts.packet, refunds),
-    ]
 
 
 def expected_receipts(facts: PacketFacts) -> list[Receipt]:
@@ -45,11 +34,6 @@ def expected_receipts(facts: PacketFacts) -> list[Receipt]:
         for account, at_ms in [_receiver(share, sender)]
         if at_ms
     ]
-
-
-def check_postings(facts: PacketFacts, posted: Iterable[Entry]) -> list[Difference]:
-    """I1: *posted*, all entries whose other side is the packet, are those that it should have."""
-    return check_posted(facts.packet.packet_id, expected_entries(facts), posted)
 
 
 def check_posted(
@@ -85,40 +69,6 @@ def check_receipts(facts: PacketFacts, receipts: Sequence[Receipt]) -> list[Diff
         )
         for share_no in sorted(wanted.keys() | found.keys())
         if wanted.get(share_no) != found.get(share_no)
-    ]
-
-
-def check_known_packets(entries: Iterable[Entry], packet_ids: Iterable[str]) -> list[Difference]:
-    """I1: an entry whose other side is a packet names one that exists."""
-    known = {packet_account(packet_id) for packet_id in packet_ids}
-    return [
-        Difference(
-            "I1", entry.counterparty, "entry of a packet that does not exist", 0, entry.amount_fen
-        )
-        for entry in entries
-        if entry.counterparty.startswith(packet_account("")) and entry.counterparty not in known
-    ]
-
-
-def check_year_sums(
-    sums: Mapping[str, YearSums], entries: Iterable[Entry], packets: Iterable[PacketFacts]
-) -> list[Difference]:
-    """I1: the sums that are kept with a balance, over all years, are those of its entries."""
-    wanted: dict[str, Counter[str]] = defaultdict(Counter)
-    for entry in entries:
-        if entry.kind is TransferKind.SEND:
-            wanted[entry.account].update(sent_fen=-entry.amount_fen, sent_count=1)
-        elif entry.kind is TransferKind.SETTLE:
-            wanted[entry.account].update(received_fen=entry.amount_fen, received_count=1)
-    for facts in packets:
-        end = facts.packet.end
-        if end and end.luckiest and facts.packet.has_luckiest:
-            wanted[user_account(end.luckiest.user_id)].update(luckiest_count=1)
-    return [
-        Difference("I1", account, "sums of the years", str(expected), str(kept))
-        for account in sorted(wanted.keys() | sums.keys())
-        for expected in [YearSums(**wanted[account])]
-        if (kept := sums.get(account, YearSums())) != expected
     ]
 
 

@@ -1,0 +1,492 @@
+"""Checks of a whole ledger at rest, which only tests can read at once, and the list of all checks.
+
+A nightly run compares the same facts row by row (`domain/checks/`) or as sums (`domain/lines.py`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from redpacket.domain.checks.facts import Difference, PacketFacts, PlayerDay, Tally, Unit
+from redpacket.domain.checks.lottery import check_player, check_unit, units_of
+from redpacket.domain.checks.outside import BookedLine, OutsideRow
+from redpacket.domain.checks.packets import check_late_claims, check_late_close, check_tally
+from redpacket.domain.checks.postings import (
+    add_refunds,
+    check_posted,
+    sent_entries,
+    settled_entries,
+)
+from redpacket.domain.checks.postings import refund_entries as packet_refunds
+from redpacket.domain.claim import ShareFate, ShareRef
+from redpacket.domain.gateway import BillKind, BillLine
+from redpacket.domain.ledger import (
+    DEPOSITS,
+    Entry,
+    TransferKind,
+    YearSums,
+    has_book,
+    outside_of,
+    packet_account,
+    payment_account,
+    user_account,
+    withdrawal_account,
+)
+from redpacket.domain.lottery import Draw, Prize, PrizeKind, unit_share
+from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.payments import (
+    Payment,
+    PaymentRefund,
+    PaymentReturn,
+    ReturnStatus,
+    payment_entries,
+    refund_entries,
+)
+from redpacket.domain.withdrawals import Withdrawal, WithdrawalStatus, withdrawal_entries
+
+CHECKS = {
+    "check_conservation": "I1",
+    "check_entries": "I1",
+    "check_postings": "I1",
+    "check_posted": "I1",
+    "check_known_packets": "I1",
+    "check_year_sums": "I1",
+    "check_outside_postings": "I1",
+    "check_payments": "I1",
+    "check_packet_total": "I2",
+    "check_tally": "I2",
+    "check_receipts": "I2",
+    "check_fates": "I3",
+    "check_packet_exists": "I3",
+    "check_once_per_user": "I4",
+    "check_takers": "I4",
+    "check_told": "I5",
+    "check_told_draws": "I5",
+    "check_outcomes": "I5",
+    "check_outside": "I6",
+    "check_lines": "I6",
+    "check_bounds": "I7",
+    "check_settled_in_time": "I8",
+    "check_late_claims": "I8",
+    "check_late_close": "I8",
+    "check_outside_in_time": "I8",
+    "check_late_end": "I8",
+    "check_claim_counts": "I9",
+    "check_lottery": "I9",
+    "check_unit": "I9",
+    "check_player": "I9",
+    "check_open_counts": "I9",
+    "check_unpaid_counts": "I9",
+    "check_withdrawn": "I9",
+}
+"""All checks with their invariants, as docs/invariants.md lists them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An answer that a user got."""
+
+    packet_id: str
+    user_id: str
+    share_no: int
+    amount_fen: int
+
+
+@dataclass(frozen=True, slots=True)
+class LotteryFacts:
+    """All facts of the ledger about one campaign's draws; *shares* are those of cash prizes."""
+
+    campaign_id: str
+    prizes: list[Prize]
+    draws: list[Draw]
+    units: list[Unit]
+    players: list[PlayerDay]
+    shares: list[ShareFate]
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideFacts:
+    """All rows about the outside, read strongly; *withdrawn* is by user and day."""
+
+    payments: list[Payment]
+    returns: list[PaymentReturn]
+    refunds: list[PaymentRefund]
+    withdrawals: list[Withdrawal]
+    withdrawn: dict[tuple[str, str], tuple[int, int]]
+    lines: list[BookedLine] = field(default_factory=list)
+
+    @property
+    def rows(self) -> list[OutsideRow]:
+        """All rows that statement lines are written with."""
+        return [*self.payments, *self.returns, *self.refunds, *self.withdrawals]
+
+    @property
+    def held_fen(self) -> int:
+        """What the outside holds of the money that was in accounts, less what it brought in."""
+        taken_out_fen = sum(withdrawal.held_fen for withdrawal in self.withdrawals)
+        return taken_out_fen - sum(payment.held_fen for payment in self.payments)
+
+
+def check_conservation(balances_fen: Mapping[str, int], held_fen: int) -> list[Difference]:
+    """I1: wallets + *held_fen* = deposits; packets, payments, and withdrawals hold *held_fen*."""
+    held = held_fen + sum(fen for account, fen in balances_fen.items() if account != DEPOSITS)
+    deposited = -balances_fen.get(DEPOSITS, 0)
+    if held == deposited:
+        return []
+    return [Difference("I1", "all accounts", "wallets + packets vs deposits", deposited, held)]
+
+
+def check_entries(
+    balances_fen: Mapping[str, int], ledger_entries: Iterable[Entry]
+) -> list[Difference]:
+    """I1: every balance is the sum of its entries, and transfers sum to zero.
+
+    postings.py checks the packet side of a transfer, outside.py that of payments and withdrawals.
+    """
+    by_account: dict[str, int] = defaultdict(int)
+    by_transfer: dict[str, int] = defaultdict(int)
+    for entry in ledger_entries:
+        by_account[entry.account] += entry.amount_fen
+        if not has_book(entry.counterparty):
+            continue
+        by_transfer[entry.transfer_id] += entry.amount_fen
+    unbalanced = [
+        Difference("I1", transfer_id, "entries of a transfer", 0, total)
+        for transfer_id, total in by_transfer.items()
+        if total
+    ]
+    drifted = [
+        Difference("I1", account, "balance vs entries", by_account[account], balance)
+        for account in by_account.keys() | balances_fen.keys()
+        if (balance := balances_fen.get(account, 0)) != by_account[account]
+    ]
+    return unbalanced + drifted
+
+
+def expected_entries(facts: PacketFacts) -> list[Entry]:
+    """Return the entries that a packet's row and fates say there are."""
+    refunds = add_refunds(Counter(), facts.shares)
+    return [
+        *sent_entries(facts.packet),
+        *settled_entries(facts.shares),
+        *packet_refunds(facts.packet, refunds),
+    ]
+
+
+def check_postings(facts: PacketFacts, posted: Iterable[Entry]) -> list[Difference]:
+    """I1: *posted*, all entries whose other side is the packet, are those that it should have."""
+    return check_posted(facts.packet.packet_id, expected_entries(facts), posted)
+
+
+def check_known_packets(entries: Iterable[Entry], packet_ids: Iterable[str]) -> list[Difference]:
+    """I1: an entry whose other side is a packet names one that exists."""
+    known = {packet_account(packet_id) for packet_id in packet_ids}
+    return [
+        Difference(
+            "I1", entry.counterparty, "entry of a packet that does not exist", 0, entry.amount_fen
+        )
+        for entry in entries
+        if entry.counterparty.startswith(packet_account("")) and entry.counterparty not in known
+    ]
+
+
+def check_year_sums(
+    sums: Mapping[str, YearSums], entries: Iterable[Entry], packets: Iterable[PacketFacts]
+) -> list[Difference]:
+    """I1: the sums that are kept with a balance, over all years, are those of its entries."""
+    wanted: dict[str, Counter[str]] = defaultdict(Counter)
+    for entry in entries:
+        if entry.kind is TransferKind.SEND:
+            wanted[entry.account].update(sent_fen=-entry.amount_fen, sent_count=1)
+        elif entry.kind is TransferKind.SETTLE:
+            wanted[entry.account].update(received_fen=entry.amount_fen, received_count=1)
+    for facts in packets:
+        end = facts.packet.end
+        if end and end.luckiest and facts.packet.has_luckiest:
+            wanted[user_account(end.luckiest.user_id)].update(luckiest_count=1)
+    return [
+        Difference("I1", account, "sums of the years", str(expected), str(kept))
+        for account in sorted(wanted.keys() | sums.keys())
+        for expected in [YearSums(**wanted[account])]
+        if (kept := sums.get(account, YearSums())) != expected
+    ]
+
+
+def expected_outside(
+    payments: Iterable[Payment], refunds: Iterable[PaymentRefund], withdrawals: Iterable[Withdrawal]
+) -> list[Entry]:
+    """Return the entries that these rows ask for."""
+    found = [entry for payment in payments for entry in payment_entries(payment)]
+    found += [entry for refund in refunds for entry in refund_entries(refund)]
+    return found + [entry for one in withdrawals for entry in withdrawal_entries(one)]
+
+
+def check_outside_postings(facts: OutsideFacts, posted: Iterable[Entry]) -> list[Difference]:
+    """I1: the entries whose other side is outside are those that its rows ask for."""
+    wanted = Counter(expected_outside(facts.payments, facts.refunds, facts.withdrawals))
+    found = Counter(entry for entry in posted if outside_of(entry.counterparty))
+    return [
+        Difference("I1", entry.counterparty, f"entry {entry.transfer_id}", count, found[entry])
+        for entry in wanted | found
+        if (count := wanted[entry]) != found[entry]
+    ]
+
+
+def check_payments(facts: OutsideFacts) -> list[Difference]:
+    """I1: what a payment's row says of refunds and returns is what their rows add up to."""
+    reversed_fen: dict[str, int] = defaultdict(int)
+    returned_fen: dict[str, int] = defaultdict(int)
+    for refund in facts.refunds:
+        reversed_fen[refund.number] += refund.reversed_fen
+        returned_fen[refund.number] += refund.returned_fen
+    for one in facts.returns:
+        if one.status is ReturnStatus.DONE:
+            returned_fen[one.number] += one.amount_fen
+    found = []
+    for payment in facts.payments:
+        number, is_credited = payment.number, payment.credited_at_ms is not None
+        pairs = (
+            ("reversed vs refunds", reversed_fen[number], payment.reversed_fen),
+            ("returned vs transactions", returned_fen[number], payment.returned_fen),
+            ("credited with a transaction", bool(payment.transaction_id), is_credited),
+        )
+        found += [
+            Difference("I1", payment_account(number), *pair) for pair in pairs if pair[1] != pair[2]
+        ]
+        if payment.reversed_fen > (payment.amount_fen if is_credited else 0):
+            what = "reversed at most"
+            found.append(Difference("I1", number, what, payment.amount_fen, payment.reversed_fen))
+    return found
+
+
+def check_packet_total(facts: PacketFacts) -> list[Difference]:
+    """I2: settled + refunded are never over the total, and are the total once closed."""
+    return check_tally(facts.packet, Tally().add(facts.shares))
+
+
+def check_told(facts: PacketFacts, told: Iterable[Told]) -> list[Difference]:
+    """I5: whatever a user was told is the durable truth, number and amount."""
+    owned = {
+        share.taker.user_id: (share.share_no, share.amount_fen)
+        for share in facts.shares
+        if share.taker
+    }
+    return [
+        Difference(
+            "I5",
+            facts.packet.packet_id,
+            f"told to {answer.user_id}",
+            str(owned.get(answer.user_id)),
+            str((answer.share_no, answer.amount_fen)),
+        )
+        for answer in told
+        if answer.packet_id == facts.packet.packet_id
+        and owned.get(answer.user_id) != (answer.share_no, answer.amount_fen)
+    ]
+
+
+def check_settled_in_time(facts: PacketFacts, now_ms: int, bound_ms: int) -> list[Difference]:
+    """I8: once faults stop, claims are settled and due packets closed within *bound_ms*."""
+    late = check_late_claims(facts.shares, now_ms, bound_ms)
+    return late + check_late_close(facts.packet, now_ms, bound_ms)
+
+
+def check_claim_counts(
+    packets: Iterable[PacketFacts], counts: Mapping[tuple[str, str], int]
+) -> list[Difference]:
+    """I9: what is counted against a quota, by campaign and user, are the claims that there are."""
+    claimed = Counter(
+        (facts.packet.rules.campaign_id, share.taker.user_id)
+        for facts in packets
+        for share in facts.shares
+        # Prizes have rules of their own.
+        if facts.packet.rules.campaign_id and not facts.packet.rules.prize_id and share.taker
+    )
+    return [
+        Difference("I9", f"{campaign_id} {user_id}", "claims counted", claimed[key], counted)
+        for key in sorted({*claimed, *counts})
+        for campaign_id, user_id in [key]
+        if (counted := counts.get((campaign_id or "", user_id), 0)) != claimed[key]
+    ]
+
+
+def check_open_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> list[Difference]:
+    """I9: of each account is counted how many of its packets are open, so that no place is lost."""
+    ended = {PacketStatus.CLOSED, PacketStatus.CANCELLED}
+    opened = Counter(
+        user_account(packet.sender.user_id)
+        for packet in packets
+        if packet.counts_as_open and packet.status not in ended
+    )
+    return [
+        Difference("I9", account, "open packets counted", opened[account], counted)
+        for account in sorted({*opened, *counts})
+        if (counted := counts.get(account, 0)) != opened[account]
+    ]
+
+
+def check_lottery(facts: LotteryFacts) -> list[Difference]:
+    """I9: prizes won are within stock, each unit once; draws and wins are within the rules."""
+    return _check_stock(facts) + _check_units(facts) + _check_cash(facts) + _check_players(facts)
+
+
+def check_told_draws(draws: Iterable[Draw], told: Iterable[Draw]) -> list[Difference]:
+    """I5: whatever a user was told of a draw is the durable truth."""
+    recorded = {(draw.campaign_id, draw.user_id, draw.draw_id): draw for draw in draws}
+    return [
+        Difference("I5", answer.draw_id, f"told to {answer.user_id}", str(known), str(answer))
+        for answer in told
+        if answer != (known := recorded.get((answer.campaign_id, answer.user_id, answer.draw_id)))
+    ]
+
+
+def _check_stock(facts: LotteryFacts) -> list[Difference]:
+    """Numbers are within the stock that a win saw: with each number once, so is their count."""
+    now_total = {prize.prize_id: prize.total for prize in facts.prizes}
+    return [
+        difference
+        for draw in facts.draws
+        if draw.prize
+        for difference in check_unit(draw, now_total.get(draw.prize.prize_id, 0))
+    ]
+
+
+def _check_units(facts: LotteryFacts) -> list[Difference]:
+    """Every win has the rows of what it used up, and no row lacks its win; none is won twice."""
+    won = [(draw, draw.prize) for draw in facts.draws if draw.prize]
+    used = Counter(unit for draw, _ in won for unit in units_of(draw))
+    kept = Counter(facts.units)
+    once = Counter((prize.prize_id, draw.user_id) for draw, prize in won if prize.once_per_user)
+    return [
+        Difference(
+            "I9",
+            f"{facts.campaign_id} {unit.prize_id}",
+            f"rows of unit {unit.number} {unit.day} of draw {unit.draw_id}",
+            used[unit],
+            kept[unit],
+        )
+        for unit in used | kept
+        if used[unit] != kept[unit]
+    ] + [
+        Difference("I9", f"{facts.campaign_id} {prize_id}", f"wins of {user_id}", 1, times)
+        for (prize_id, user_id), times in once.items()
+        if times > 1
+    ]
+
+
+def _check_cash(facts: LotteryFacts) -> list[Difference]:
+    """Every unit of cash that was won is a claim of its winner, and there are no other claims."""
+    packets = {packet_id for prize in facts.prizes for packet_id, _ in prize.packets}
+    claimed: dict[ShareRef, list[tuple[str, int]]] = defaultdict(list)
+    won: dict[ShareRef, list[tuple[str, int]]] = defaultdict(list)
+    for share in facts.shares:
+        if share.packet_id in packets and share.taker:
+            claimed[share.ref].append((share.taker.user_id, share.amount_fen))
+    for draw in facts.draws:
+        if draw.prize and draw.prize.kind is PrizeKind.PACKET:
+            ref = unit_share(draw.prize, draw.unit_no)
+            won[ref].append((draw.user_id, draw.prize.amount_fen or 0))
+    return [
+        Difference(
+            "I9",
+            ref.packet_id,
+            f"who won share {ref.share_no} vs whose it is",
+            str(won.get(ref)),
+            str(claimed.get(ref)),
+        )
+        for ref in claimed.keys() | won.keys()
+        if claimed.get(ref) != won.get(ref)
+    ]
+
+
+def _check_players(facts: LotteryFacts) -> list[Difference]:
+    """Compare the counts of each user and day with the draws, and with the limits."""
+    drawn = Counter((draw.user_id, draw.day) for draw in facts.draws)
+    numbers: Counter[tuple[str, str]] = Counter()
+    for draw in facts.draws:
+        numbers[draw.user_id, draw.day] += draw.draw_no
+    won = Counter((draw.user_id, draw.day) for draw in facts.draws if draw.prize)
+    players = {(player.user_id, player.day): player for player in facts.players}
+    differences = []
+    for user_id, day in sorted({*drawn, *players}):
+        subject = f"{facts.campaign_id} {user_id} {day}"
+        player = players.get((user_id, day), PlayerDay(user_id, day, 0, 0, 0, 0, 0))
+        pairs = (
+            ("attempts counted", drawn[user_id, day], player.draw_count),
+            ("sum of the numbers of draws", numbers[user_id, day], player.numbers_sum),
+            ("wins counted", won[user_id, day], player.win_count),
+        )
+        differences += [Difference("I9", subject, *pair) for pair in pairs if pair[1] != pair[2]]
+        differences += check_player(facts.campaign_id, player)
+    return differences
+
+
+def check_outside(facts: OutsideFacts, book: Iterable[BillLine]) -> list[Difference]:
+    """I6: the ledger agrees with *book*, all lines of the gateway.
+
+    A withdrawal has at most one successful bill, of its amount, and none if it was returned. Money
+    that a gateway received is credited once or refunded.
+    """
+    lines: Lines = defaultdict(list)
+    for line in book:
+        lines[line.kind, line.number].append(line)
+    found = _check_paid_out(facts, lines) + _check_taken(facts, lines)
+    found += _check_given_back(facts, lines)
+    return found + [
+        Difference("I6", number, f"{kind} that no row of ours asks for", 0, line.amount_fen)
+        for (kind, number), rest in lines.items()
+        for line in rest
+    ]
+
+
+Lines: TypeAlias = dict[tuple[BillKind, str], list[BillLine]]
+"""What moved at a gateway, by our numbers; each check takes out what it has looked at."""
+
+
+def _check_paid_out(facts: OutsideFacts, lines: Lines) -> list[Difference]:
+    found = []
+    for withdrawal in facts.withdrawals:
+        attempts = range(1, withdrawal.attempt_no + 1)
+        numbers = [f"{withdrawal.withdrawal_id}{attempt:02d}" for attempt in attempts]
+        paid = [one for number in numbers for one in lines.pop((BillKind.TRANSFER, number), ())]
+        is_paid = withdrawal.status is WithdrawalStatus.PAID
+        wanted = [withdrawal.amount_fen] if is_paid else []
+        subject = withdrawal_account(withdrawal.withdrawal_id)
+        found += _unequal(subject, "paid by the gateway", wanted, paid)
+    return found
+
+
+def _check_taken(facts: OutsideFacts, lines: Lines) -> list[Difference]:
+    found = []
+    returned = {(one.number, one.transaction_id) for one in facts.returns}
+    for payment in facts.payments:
+        subject = payment_account(payment.number)
+        for line in lines.pop((BillKind.PAYMENT, payment.number), ()):
+            is_back = (payment.number, line.outside_no) in returned
+            is_credited = payment.transaction_id == line.outside_no
+            if is_credited is is_back:
+                what = f"what became of transaction {line.outside_no}"
+                said = "both" if is_back else "neither"
+                found.append(Difference("I6", subject, what, "credited or given back", said))
+    return found
+
+
+def _check_given_back(facts: OutsideFacts, lines: Lines) -> list[Difference]:
+    found = []
+    for one in facts.returns:
+        given = lines.pop((BillKind.REFUND, one.refund_no), [])
+        wanted = [one.amount_fen] if one.status is ReturnStatus.DONE else []
+        found += _unequal(payment_account(one.number), "given back", wanted, given)
+    for refund in facts.refunds:
+        given = lines.pop((BillKind.REFUND, refund.refund_no), [])
+        subject = payment_account(refund.number)
+        found += _unequal(subject, "refunded outside", [refund.amount_fen], given)
+    return found
+
+
+def _unequal(subject: str, what: str, wanted: list[int], lines: list[BillLine]) -> list[Difference]:
+    amounts = [line.amount_fen for line in lines]
+    return [] if amounts == wanted else [Difference("I6", subject, what, str(wanted), str(amounts))]

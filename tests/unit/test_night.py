@@ -1,0 +1,227 @@
+"""Each check of docs/invariants.md is reached by the nightly run, which reports what is planted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import pytest
+
+from redpacket.adapters.dynamo import draw_keys, keys, payment_keys
+from redpacket.domain.campaign import DrawRules
+from redpacket.domain.gateway import BillKind, bill_day
+from redpacket.domain.lottery import PrizeKind
+from redpacket.domain.packet import Packet
+from redpacket.domain.withdrawals import LEASE_MS
+from redpacket.flows.reconciliation.audit_packet import LATE_AFTER_MS
+from redpacket.flows.reconciliation.reconcile import MOVING_MS
+from testing.builders import a_campaign, a_prize
+from testing.checks import CHECKS
+from testing.fakes import Item
+from testing.payment_system import PaymentSystem
+
+DAY_MS = 86_400_000
+HOUR_MS = 3_600_000
+
+ONLY_TESTS = {"check_told", "check_told_draws"}
+"""What users were told is in no row."""
+
+
+class World:
+    """A system with a row of each kind that money depends on, all in order."""
+
+    def __init__(self) -> None:
+        self.town = PaymentSystem()
+        self.system = system = self.town.system
+        rules = DrawRules(attempts_per_user_per_day=5, wins_per_user_per_day=5)
+        ends_at_ms = system.clock.now_ms() + 20 * DAY_MS
+        fair = a_campaign(campaign_id="fair", ends_at_ms=ends_at_ms, rules=rules, miss_weight=0)
+        assert system.campaigns.create(fair)
+        rain = system.send(campaign=fair, count=3, life_ms=19 * DAY_MS)
+        self.open = system.send("sue", count=4, life_ms=HOUR_MS)
+        self.closed = system.send("sue", count=2, life_ms=HOUR_MS)
+        for packet in (rain, self.open, self.closed):
+            for user in ("ann", "bob"):
+                system.grab(packet, user)
+        system.deposit("operator", 10_000)
+        cash = a_prize("fair", "cash", kind=PrizeKind.PACKET, amount_fen=100, total=5)
+        for prize in (cash, a_prize("fair", "cup", per_day=4)):
+            system.put_prize(prize)
+        system.load_campaign("fair")
+        for number in range(6):
+            system.draw("fair", f"user-{number % 2}", f"key-{number}")
+        system.settle()
+        system.deposit("bob", 10_000)
+        self.payment = self.town.pay_in("alice", 900)
+        self.town.pay_again(self.payment)
+        self.town.refund(self.town.pay_in("alice", 70), 30)
+        self.paid = self.town.withdraw("bob", 5_000)
+        self.town.dispatch(1_000)
+        self.town.sweep_after(LEASE_MS)
+        self.town.sweep_after(60_000)
+        self.queued = self.town.withdraw("bob", 50)
+        self.town.send_unpaid("bob")
+
+    def row(self, table: str, key: dict[str, str]) -> Item:
+        return self.system.row(table, key)
+
+    def drop(self, table: str, key: dict[str, str]) -> None:
+        del self.system.dynamo.tables[table][key["pk"], key.get("sk", "")]
+
+    def add(self, table: str, key: dict[str, str], name: str, change: int, *others: str) -> None:
+        """Add to numbers of a row."""
+        row = self.system.dynamo.tables[table][key["pk"], key.get("sk", "")]
+        for one in (name, *others):
+            row[one] = {"N": str(int(row.get(one, {"N": "0"})["N"]) + change)}
+
+    def first(self, table: str, prefix: str, sk_prefix: str = "") -> dict[str, str]:
+        """Return the first key that begins so."""
+        pk, sk = next(
+            key
+            for key in sorted(self.system.dynamo.tables[table])
+            if key[0].startswith(prefix) and key[1].startswith(sk_prefix)
+        )
+        return {"pk": pk, "sk": sk}
+
+    def night(self, after_ms: int) -> set[str]:
+        """Return the rules that a whole nightly run and the statements of the day report."""
+        day = bill_day(self.system.clock.now_ms())
+        self.system.pass_time(max(after_ms, MOVING_MS + 1))
+        found = self.system.reconcile()
+        assert found.is_complete
+        rules = {one.rule for one in found.differences}
+        self.system.pass_time(DAY_MS)
+        bill = self.town.compare_bill(day)
+        assert bill
+        # A statement's difference is a breach of I6.
+        return rules | ({"I6"} if bill.differences else set())
+
+    def told_by_tests(self) -> set[str]:
+        """Return the checks of whole ledgers that find something."""
+        state = self.system.ledger_state()
+        return {name for name, _, found in state.checked([], []) if found}
+
+
+def _balance(user: str) -> dict[str, str]:
+    return keys.account(f"user:{user}")
+
+
+def _give_to_another(world: World) -> None:
+    """Say that ann has both claims."""
+    packet_id = world.open.packet_id
+    first, second = (world.row("shares", keys.share(packet_id, number)) for number in (1, 2))
+    second["user_id"] = first["user_id"]
+
+
+def _grab_only(world: World) -> None:
+    world.system.grab(world.open, "zoe")
+    world.system.queue.refs.clear()
+
+
+def _end_of(world: World, packet: Packet) -> str:
+    row = world.row("packets", keys.packet(packet.packet_id))
+    return next(name for name in row if name.startswith("claimed_fen"))
+
+
+def _draw(world: World) -> dict[str, str]:
+    return world.first("draws", draw_keys.DRAWER_PREFIX, draw_keys.DRAW_PREFIX)
+
+
+Plant: TypeAlias = Callable[[World], Any]
+
+PLANTED: dict[str, Plant] = {
+    "check_conservation": lambda w: w.add("accounts", _balance("ann"), "balance_fen", 1),
+    "check_entries": lambda w: w.add("accounts", _balance("bob"), "balance_fen", -1),
+    "check_postings": lambda w: w.drop("accounts", w.first("accounts", "user:ann", "claim#")),
+    "check_posted": lambda w: w.drop("accounts", w.first("accounts", "user:bob", "claim#")),
+    "check_known_packets": lambda w: w.drop("packets", keys.packet(w.open.packet_id)),
+    "check_year_sums": lambda w: w.add(
+        "accounts",
+        _balance("sue"),
+        next(one for one in w.row("accounts", _balance("sue")) if one.startswith("sent_fen")),
+        1,
+    ),
+    "check_outside_postings": lambda w: w.add(
+        "payments", payment_keys.payment(w.payment.number), "amount_fen", 1
+    ),
+    "check_payments": lambda w: w.add(
+        "payments", payment_keys.payment(w.payment.number), "reversed_fen", 10
+    ),
+    "check_packet_total": lambda w: w.add(
+        "packets", keys.packet(w.closed.packet_id), _end_of(w, w.closed), 1
+    ),
+    "check_tally": lambda w: w.add(
+        "packets", keys.packet(w.closed.packet_id), _end_of(w, w.closed), -1
+    ),
+    "check_receipts": lambda w: w.drop("accounts", keys.receipt(w.open.packet_id, 1)),
+    "check_fates": lambda w: w.add("shares", keys.share(w.open.packet_id, 1), "amount_fen", 1),
+    "check_packet_exists": lambda w: w.drop("packets", keys.packet(w.closed.packet_id)),
+    "check_once_per_user": _give_to_another,
+    "check_takers": lambda w: w.drop("shares", keys.taker(w.open.packet_id, "ann")),
+    "check_outcomes": lambda w: w.row("draws", _draw(w)).update(odds={"S": "cup:0|1"}),
+    "check_outside": lambda w: w.town.gateway.book.append(
+        w.town.gateway.lines(BillKind.TRANSFER)[0]
+    ),
+    "check_lines": lambda w: w.drop("payments", w.first("payments", "outside#wechat#transfer")),
+    "check_bounds": lambda w: w.row("accounts", _balance("ann")).update(balance_fen={"N": "-1"}),
+    "check_settled_in_time": _grab_only,
+    "check_late_claims": _grab_only,
+    "check_late_close": lambda w: w.system.pass_time(HOUR_MS + LATE_AFTER_MS),
+    "check_outside_in_time": lambda w: w.row(
+        "payments", payment_keys.withdrawal(w.queued.withdrawal_id)
+    ).pop("work_pk"),
+    "check_late_end": lambda w: w.system.pass_time(7 * DAY_MS),
+    "check_claim_counts": lambda w: w.add(
+        "quotas", keys.claim_count("fair", "ann"), "claim_count", 1
+    ),
+    "check_lottery": lambda w: w.drop("draws", w.first("draws", draw_keys.UNITS_PREFIX)),
+    "check_unit": lambda w: w.add("draws", _draw(w), "unit_no", 99),
+    "check_player": lambda w: w.add(
+        "draws", w.first("draws", draw_keys.DRAWER_PREFIX, draw_keys.PLAYER_PREFIX), "wins_max", -9
+    ),
+    "check_open_counts": lambda w: w.add("accounts", _balance("sue"), "open_count", 1),
+    "check_unpaid_counts": lambda w: w.add(
+        "accounts", _balance("bob"), "open_count", 7, "unpaid_count"
+    ),
+    "check_withdrawn": lambda w: w.add(
+        "payments", payment_keys.withdrawn("bob", w.paid.day), "withdrawn_fen", -5_000
+    ),
+}
+"""A corruption of stored rows for each check, or time that passes while no sweep runs."""
+
+_BY_THE_ROW = {
+    # The tests' own checks of whole ledgers cover these.
+    *("check_posted", "check_tally", "check_unit", "check_player"),
+    # They need a time bound or the gateway's own book.
+    *("check_settled_in_time", "check_late_claims", "check_late_close", "check_late_end"),
+    *("check_outside", "check_outside_in_time"),
+}
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_world_in_order_has_no_differences(world: World) -> None:
+    assert world.told_by_tests() == set()
+    assert world.night(0) == set()
+
+
+def test_every_check_is_planted() -> None:
+    assert set(PLANTED) == set(CHECKS) - ONLY_TESTS
+
+
+def test_tests_run_every_check_of_whole_ledgers(world: World) -> None:
+    names = {name for name, _, _ in world.system.ledger_state().checked([], [])}
+
+    assert names == set(CHECKS) - _BY_THE_ROW
+
+
+@pytest.mark.parametrize("check", list(PLANTED))
+def test_the_night_reports_what_each_check_is_for(world: World, check: str) -> None:
+    PLANTED[check](world)
+
+    if check not in _BY_THE_ROW:
+        assert check in world.told_by_tests()
+    assert CHECKS[check] in world.night(0)
