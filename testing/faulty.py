@@ -299,6 +299,9 @@ class FaultyDraws:
     def undo(self, ask: lottery.DrawAsk, *, is_unit_free: bool) -> None:
         self._call(lambda: self._claim_cache.undo(ask, is_unit_free=is_unit_free))
 
+    def drop(self, ask: lottery.DrawAsk) -> None:
+        self._call(lambda: self._claim_cache.drop(ask))
+
     def set_player(self, ask: lottery.DrawAsk, player: lottery.Player) -> None:
         self._call(lambda: self._claim_cache.set_player(ask, player))
 

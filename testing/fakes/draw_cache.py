@@ -151,6 +151,13 @@ class FakeDrawCache:
             if outcome.day_no:
                 day.stocks[outcome.prize_id].offer(outcome.day_no)
 
+    def drop(self, ask: DrawAsk) -> None:
+        self._check()
+        self.tables.pop(ask.campaign_id, None)
+        for key in [key for key in self.stocks if key[0] == ask.campaign_id]:
+            del self.stocks[key]
+        self.days.pop((ask.campaign_id, ask.day.name), None)
+
     def set_player(self, ask: DrawAsk, player: Player) -> None:
         self._check()
         self._day(ask).players[ask.user_id] = player

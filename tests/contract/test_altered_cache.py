@@ -9,6 +9,7 @@ import pytest
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import STATE, RedisClaims
+from redpacket.adapters.redis.draws import RedisDraws
 from redpacket.adapters.redis.parted_claims import PartedClaims
 from redpacket.domain.claim import Admission, Claim
 from redpacket.domain.errors import (
@@ -19,8 +20,10 @@ from redpacket.domain.errors import (
     Rejected,
     Unavailable,
 )
+from redpacket.domain.lottery import draw_day
 from redpacket.domain.packet import Opening, Packet, Rules, part_id
 from redpacket.ports.packets import ClaimCache
+from testing.builders import a_prize
 from testing.in_memory_system import InMemorySystem
 from testing.servers import OperatorCache
 from testing.wall_clock import WallClock
@@ -191,3 +194,41 @@ def test_a_forged_state_is_found_once_and_the_true_one_is_believed(insider: Insi
 
     assert all(isinstance(claim, Claim) for claim in claims)
     assert system.journal.events == ["packet_altered"]
+
+
+FORGED_ODDS = "phone:1000000000|0"
+
+
+@pytest.mark.parametrize("change", ["odds", "units", "end"])
+def test_a_lottery_that_was_altered_gives_nobody_a_prize(insider: Insider, change: str) -> None:
+    system, cache = insider.system, insider.cache
+    system.draw_cache = RedisDraws(cache)
+    now_ms = system.clock.now_ms()
+    window = {"starts_at_ms": now_ms - 60_000, "ends_at_ms": now_ms + 60_000}
+    phone = a_prize("gala", "phone", weight=1, total=1)
+    rate = {"odds": 10**9, "units": 0, "end": 0}[change]
+    campaign = system.lottery(phone, **window, miss_weight=rate)
+    system.load_campaign("gala")
+    key = keys.draw_cache("gala")
+    day_key = keys.draw_day("gala", draw_day(campaign, now_ms).name)
+    if change == "odds":
+        assert system.draw("gala", "honest", "key").draw.prize is None
+        name, standing = f"o:{'f' * 16}", str(cache.hget(day_key, "="))
+        forged = f"{standing[:26]}{10**9:016d}{0:016d}{name}{FORGED_ODDS}"
+        cache.hset(day_key, mapping={name: FORGED_ODDS, "=": forged})
+    elif change == "units":
+        cache.hset(key, "phone", "1,1000,0,0,0;500")
+    else:
+        rules = str(cache.hget(key, "#"))
+        system.pass_time(90_000)
+        cache.hset(key, "#", rules[:14] + f"{now_ms + 10**7:013d}" + rules[27:])
+
+    if change == "units":
+        assert system.draw("gala", "thief", "key").draw.unit_no == 1
+    elif change == "odds":
+        assert system.draw("gala", "thief", "key").draw.prize is None
+    else:
+        with pytest.raises(Unavailable):
+            system.draw("gala", "thief", "key")
+
+    assert "campaign_altered" in system.journal.events

@@ -426,6 +426,12 @@ class _Story:
             for claim_cache in self._caches:
                 claim_cache.undo(ask, is_unit_free=is_unit_free)
 
+    def drop(self) -> None:
+        if self._asks:
+            ask = self._random.choice(self._asks)
+            for claim_cache in self._caches:
+                claim_cache.drop(ask)
+
     def forget(self) -> None:
         self._cache.flushall()
         self._fake.forget()
@@ -450,7 +456,8 @@ def test_the_scripts_and_the_fake_tell_one_story(cache: OperatorCache, seed: int
 
     for _ in range(150):
         (move,) = moves.choices(
-            [story.draw, story.undo, story.edit, story.correct, story.forget], [40, 6, 4, 2, 1]
+            [story.draw, story.undo, story.edit, story.correct, story.drop, story.forget],
+            [40, 6, 4, 2, 1, 1],
         )
         move()
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from redpacket.domain import errors, lottery
-from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules
+from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.ports.campaigns import Draws
 from testing.builders import NOW_MS, a_prize
 from testing.fakes import Away, FakeDrawCache
@@ -690,16 +691,76 @@ def test_a_table_that_refuses_too_late_gives_no_unit_back(system: InMemorySystem
     assert system.journal.events.count("draw_corrected") == 0
 
 
-def test_an_outcome_that_contradicts_its_own_odds_is_rejected(system: InMemorySystem) -> None:
-    system.lottery()
+LIES: list[dict[str, Any]] = [
+    {"odds": "pen:1|0"},
+    {"odds": "cup:10|"},
+    {"odds": "cup:11|0"},
+    {"odds": "cup:10,cup:10|0"},
+    {"odds": "pen:5|0", "prize_id": "pen"},
+    {"odds": "cup:10|5"},
+    {"unit_no": 0},
+    {"unit_no": 6},
+    {"day_no": 0},
+    {"day_no": 4},
+    {"table_version": 9},
+]
+"""Outcomes that no table of the test allows: a cup is won, of 5 in all and 3 a day."""
 
-    class Lying:
+
+@pytest.mark.parametrize("is_stubborn", [False, True])
+@pytest.mark.parametrize("lie", LIES)
+def test_an_outcome_that_the_table_does_not_allow_is_decided_again(
+    system: InMemorySystem, lie: dict[str, Any], *, is_stubborn: bool
+) -> None:
+    pen = a_prize("gala", "pen", status=CampaignStatus.OFF)
+    loaded(system, a_prize("gala", per_day=3), pen)
+    lies = itertools.repeat(lie) if is_stubborn else iter([lie])
+
+    class Lying(Meddled):
         def draw(self, ask: lottery.DrawAsk) -> lottery.DrawOutcome:
-            assert ask.draw_id
-            return lottery.DrawOutcome(lottery.DrawStatus.WON, "cup", 1, 0, 2, "pen:1|0")
+            return replace(super().draw(ask), **next(lies, {}))
 
-    system.draw_cache = Lying()  # type: ignore[assignment]
+    system.draw_cache = Lying(system.lots, lambda: None)
 
-    with pytest.raises(errors.InvariantViolated):
-        system.draw("gala", "ann", "key")
-    assert system.draws.list_draws("gala", "ann") == []
+    if is_stubborn:
+        with pytest.raises(errors.Unavailable):
+            system.draw("gala", "ann", "key")
+        assert system.draws.list_draws("gala", "ann") == []
+    else:
+        draw = system.draw("gala", "ann", "key").draw
+        assert (draw.unit_no, draw.day_no, draw.odds) == (1, 1, "cup:10|0")
+    assert system.journal.events[0] == "campaign_altered"
+
+
+@pytest.mark.parametrize("window", [(0, 6_000), (-10_000, -25_000)])
+def test_a_campaign_gives_only_in_its_window(
+    system: InMemorySystem, window: tuple[int, int]
+) -> None:
+    now_ms = system.clock.now_ms()
+    starts_at_ms, ends_at_ms = now_ms + window[0] - 60_000, now_ms + window[1]
+    campaign = system.lottery(starts_at_ms=starts_at_ms, ends_at_ms=now_ms + 60_000)
+    system.load_campaign("gala")
+    cached = dict(system.lots.tables)
+    edit(system, campaign, ends_at_ms=ends_at_ms)
+    version = system.tables().recall("gala").version
+    # Somebody gives the cache's lottery the new version with the old window.
+    system.lots.tables["gala"] = replace(cached["gala"], version=version)
+
+    if ends_at_ms > now_ms:
+        assert system.draw("gala", "ann", "key").draw.prize
+    else:
+        with pytest.raises(errors.CampaignEnded):
+            system.draw("gala", "ann", "key")
+        assert "campaign_altered" in system.journal.events
+
+
+@pytest.mark.parametrize("when_sold_out", WhenSoldOut)
+def test_a_guarantee_of_the_cache_that_the_ledger_does_not_know_is_undone(
+    system: InMemorySystem, when_sold_out: WhenSoldOut
+) -> None:
+    rules = DrawRules(guaranteed_after_misses=3)
+    loaded(system, rules=rules, miss_weight=10**15, when_sold_out=when_sold_out)
+    system.lots.set_player(an_ask(system, "ann", "key"), lottery.Player(0, 0, 3))
+
+    assert system.draw("gala", "ann", "key").draw.prize is None
+    assert "campaign_altered" not in system.journal.events

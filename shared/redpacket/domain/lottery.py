@@ -14,7 +14,13 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from redpacket.domain.campaign import AudienceMode, CampaignPlan, CampaignStatus, DrawRules
+from redpacket.domain.campaign import (
+    AudienceMode,
+    CampaignPlan,
+    CampaignStatus,
+    DrawRules,
+    WhenSoldOut,
+)
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import (
     CampaignEnded,
@@ -431,6 +437,46 @@ def unit_share(prize: Prize, unit_no: int) -> ShareRef:
             return ShareRef(packet_id, share_no)
         share_no -= count
     raise InvariantViolated(f"unit {unit_no} of {prize.campaign_id}/{prize.prize_id} has no packet")
+
+
+def could_be(outcome: DrawOutcome, table: LotterySnapshot, point: int) -> bool:
+    """Return whether *table* allows this outcome: somebody else may have written the cache.
+
+    The cache alone knows which prizes are sold out, so any prize may be missing from the odds.
+    """
+    prize = next((one for one in table.prizes if one.prize_id == outcome.prize_id), None)
+    total, per_day = (prize.total, prize.per_day) if prize else (0, 0)
+    return (
+        outcome.table_version == table.version
+        and outcome.odds in _possible_odds(outcome.odds, table)
+        and choose(outcome.odds, point) == outcome.prize_id
+        and min(1, total) <= outcome.unit_no <= total
+        and min(1, per_day) <= outcome.day_no <= per_day
+    )
+
+
+def is_guaranteed(odds: str, table: LotterySnapshot) -> bool:
+    """Return whether these odds of *table* allow no miss because the user has missed so often."""
+    return odds != _possible_odds(odds, table)[0]
+
+
+def _possible_odds(odds: str, table: LotterySnapshot) -> tuple[str, ...]:
+    """Return the odds of *table* with the prizes in *odds*: as usual, and after many misses."""
+    campaign = table.campaign
+    weights = {
+        prize.prize_id: prize.weight
+        for prize in table.prizes
+        if prize.status is CampaignStatus.ON and prize.weight
+    }
+    listed = odds.partition("|")[0].split(",")
+    named = {entry.partition(":")[0] for entry in listed} & weights.keys()
+    entries = ",".join(f"{prize_id}:{weights[prize_id]}" for prize_id in sorted(named))
+    miss = campaign.miss_weight
+    if campaign.when_sold_out is WhenSoldOut.MISS:
+        miss += sum(weights[prize_id] for prize_id in weights.keys() - named)
+    usual = f"{entries}|{miss}"
+    may_owe = named and campaign.rules.guaranteed_after_misses
+    return (usual, f"{entries}|0") if may_owe else (usual,)
 
 
 def has_prizes(odds: str) -> bool:

@@ -65,6 +65,9 @@ class DrawCache(Protocol):
     def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
         """Undo an attempt that did not become durable; offer its unit again if *is_unit_free*."""
 
+    def drop(self, ask: DrawAsk) -> None:
+        """Remove the lottery and its day, which somebody else may have written."""
+
     def set_player(self, ask: DrawAsk, player: Player) -> None:
         """Set a user's counters of the day from the ledger."""
 

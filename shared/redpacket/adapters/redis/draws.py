@@ -88,6 +88,10 @@ class RedisDraws(Cache):
     def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
         self.run(self._undo, _script_keys(ask), ask.user_id, ask.draw_id, int(is_unit_free))
 
+    def drop(self, ask: DrawAsk) -> None:
+        for key in (keys.draw_cache(ask.campaign_id), keys.draw_day(ask.campaign_id, ask.day.name)):
+            self.ask("PEXPIRE", key, 0)
+
     def set_player(self, ask: DrawAsk, player: Player) -> None:
         key = keys.draw_day(ask.campaign_id, ask.day.name)
         counts = f"{player.attempt_count},{player.win_count},{player.miss_streak}"

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.errors import InvariantViolated, NotInAudience
-from redpacket.domain.lottery import Draw, DrawStatus, attempts_left, choose, has_prizes
+from redpacket.domain.campaign import CampaignStatus
+from redpacket.domain.clocks import CLOCKS_DIFFER_MS
+from redpacket.domain.errors import NotInAudience
+from redpacket.domain.lottery import (
+    Draw,
+    DrawStatus,
+    attempts_left,
+    could_be,
+    has_prizes,
+    is_guaranteed,
+)
 from redpacket.flows.campaigns.correct_cache import correct_player, load_alone, undo
 from redpacket.flows.campaigns.refuse_draw import NOT_FOR_YOU, REFUSALS, audience_of, refuse
 
 if TYPE_CHECKING:
-    from redpacket.domain.lottery import DrawAsk, DrawOutcome, LotterySnapshot, Prize
+    from redpacket.domain.lottery import DrawAsk, DrawOutcome, LotterySnapshot
     from redpacket.flows.campaigns.draw_ports import DrawPorts, Try
+
+_LATE_MS = 20_000
+"""Longest time from the cache's answer to its judgment: a function's timeout, and its clock."""
 
 
 def judge_answer(
@@ -31,10 +43,11 @@ def judge_answer(
     if decided_by and outcome.status in REFUSALS:
         _check_refusal(tried, outcome.status, decided_by, ports)
         return None
-    if decided_by is None or _is_owed_a_prize(tried, outcome, decided_by, ports):
+    if decided_by is None or _is_altered(tried, outcome, decided_by, ports):
         return None
-    if audience_of(decided_by) != tried.audience:
-        # The audience was edited: check the user again.
+    is_other_audience = audience_of(decided_by) != tried.audience
+    if is_other_audience or _has_other_misses(tried, outcome, decided_by):
+        # The audience was edited, so check the user again; or the cache lost or missed a draw.
         undo(ask, ports, is_unit_free=True)
         return None
     if outcome.prize_id and ports.risk and not ports.risk.allows(tried.drawer):
@@ -72,25 +85,31 @@ def table_of(
     return None
 
 
-def _is_owed_a_prize(
-    tried: Try, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts
-) -> bool:
-    """Return whether a guaranteed prize is due after this miss, and repair a wrong count."""
-    owed_after = table.campaign.rules.guaranteed_after_misses
-    if outcome.status is not DrawStatus.MISSED or not owed_after:
+def _is_altered(tried: Try, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts) -> bool:
+    """Drop a lottery from the cache that decided what its table does not allow."""
+    now_ms, campaign = ports.clock.now_ms(), table.campaign
+    is_on = campaign.status is CampaignStatus.ON and (
+        campaign.starts_at_ms - CLOCKS_DIFFER_MS <= now_ms < campaign.ends_at_ms + _LATE_MS
+    )
+    if is_on and could_be(outcome, table, tried.ask.point):
         return False
-    if not has_prizes(outcome.odds) or tried.attempt.player.miss_streak < owed_after:
-        return False
-    undo(tried.ask, ports, is_unit_free=True)
+    ports.journal.event("campaign_altered", campaign_id=tried.ask.campaign_id)
+    ports.claim_cache.drop(tried.ask)
     return True
+
+
+def _has_other_misses(tried: Try, outcome: DrawOutcome, table: LotterySnapshot) -> bool:
+    """Return whether the ledger's count of misses disagrees about a guaranteed prize."""
+    owed_after = table.campaign.rules.guaranteed_after_misses
+    if not owed_after or not has_prizes(outcome.odds):
+        return False
+    if tried.attempt.player.miss_streak >= owed_after:
+        return outcome.status is DrawStatus.MISSED
+    return is_guaranteed(outcome.odds, table)
 
 
 def _decided(tried: Try, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts) -> Draw:
     ask = tried.ask
-    if choose(outcome.odds, ask.point) != outcome.prize_id:
-        raise InvariantViolated(
-            f"draw {ask.draw_id} of {ask.campaign_id} is not what its odds and point make of it"
-        )
     return Draw(
         campaign_id=ask.campaign_id,
         user_id=ask.user_id,
@@ -101,17 +120,8 @@ def _decided(tried: Try, outcome: DrawOutcome, table: LotterySnapshot, ports: Dr
         point=ask.point,
         odds=outcome.odds,
         table_version=outcome.table_version,
-        prize=_prize_of(outcome, table) if outcome.prize_id else None,
+        prize=next((one for one in table.prizes if one.prize_id == outcome.prize_id), None),
         unit_no=outcome.unit_no,
         day_no=outcome.day_no,
         beacon_round=tried.round.round_no if tried.round else None,
-    )
-
-
-def _prize_of(outcome: DrawOutcome, table: LotterySnapshot) -> Prize:
-    for prize in table.prizes:
-        if prize.prize_id == outcome.prize_id:
-            return prize
-    raise InvariantViolated(
-        f"the cache has prize {outcome.prize_id}, which table {table.version} lacks"
     )
