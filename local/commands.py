@@ -53,16 +53,19 @@ def _serve(state_dir: Path, hint: str) -> None:
     try:
         with Stack(state_dir, ports=Ports.default(), say=say) as stack:
             say(f"{welcome(stack)}\n{hint}")
-            (state_dir / "ready.json").write_text(json.dumps(stack.description()))
-            while stack.is_whole():
-                time.sleep(0.2)
+            ready = state_dir / "ready.json"
+            ready.write_text(json.dumps(stack.description()))
+            try:
+                while stack.is_whole():
+                    time.sleep(0.2)
+            finally:
+                # Before the stack stops: from then on another one may start here.
+                ready.unlink()
             raise StackError(
                 f"a program of the stack ended by itself; its log is in {state_dir / 'logs'}"
             )
     except KeyboardInterrupt:
         say("\nStopped.")
-    finally:
-        (state_dir / "ready.json").unlink(missing_ok=True)
 
 
 def up() -> None:

@@ -39,9 +39,9 @@ FRONT_ENVIRONMENT = ("PATH", "PYTHONPYCACHEPREFIX")
 # The emulator's root user, who may do everything; functions get their own roles' permissions.
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
-# For each process of a function it unpacks 3,000 files, and waits at each of them for its other
-# threads: by default 5 ms, so that a few functions that started at once took 10 s.
-EMULATOR = "import sys; sys.setswitchinterval(0.0005); from ministack.app import main; main()"
+EMULATOR = Path(__file__).with_name("emulator.py")
+STOPPED = "emulator.stopped"
+"""What an emulator left behind, in the state folder."""
 
 
 class Stack:
@@ -199,9 +199,11 @@ class Stack:
         self._processes.clear()
         if self._lock:
             (self.state_dir / "stack.json").unlink(missing_ok=True)
-            shutil.rmtree(self.state_dir / "emulator", ignore_errors=True)
+            # Deleted once others may start: it takes a while.
+            stopped = (self.state_dir / "emulator").replace(self.state_dir / STOPPED)
             self._lock.close()
             self._lock = None
+            shutil.rmtree(stopped, ignore_errors=True)
 
     def description(self) -> dict[str, Any]:
         """Return what others need to use this stack, as stack.json holds it."""
@@ -236,9 +238,10 @@ class Stack:
         lock.truncate(0)
         lock.write(str(os.getpid()))
         lock.flush()
-        for old in ("emulator", "cache", "logs"):
+        for old in (STOPPED, "emulator", "cache", "logs"):
             shutil.rmtree(self.state_dir / old, ignore_errors=True)
-            (self.state_dir / old).mkdir()
+        for new in ("emulator", "cache", "logs"):
+            (self.state_dir / new).mkdir()
         (self.state_dir / "stack.json").unlink(missing_ok=True)
 
     def _log(self, name: str) -> Path:
@@ -283,7 +286,9 @@ class Stack:
             # Its functions get this.
             "AWS_ENDPOINT_URL": f"http://{HOST}:{self.aws_port}",
         }
-        return self._run("emulator", [str(places.LAMBDA_PYTHON), "-c", EMULATOR], env, home)
+        # -P: the modules beside it are not its own.
+        command = [str(places.LAMBDA_PYTHON), "-P", str(EMULATOR)]
+        return self._run("emulator", command, env, home)
 
     def _start_conflicts(self) -> None:
         """Start the conflicting proxy if it is wanted."""
