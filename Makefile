@@ -67,10 +67,10 @@ web/node_modules/.ready: web/package-lock.json $(VENV)/node/bin/npm
 	@$(NPM) ci > /dev/null
 	@touch $@
 
-web/src/api/schema.ts: openapi.json web/node_modules/.ready
+web/src/api/schema.ts: openapi.json web/package.json web/limits.ts web/node_modules/.ready
 	@$(NPM) run api > /dev/null
 
-PAGE_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name schema.ts -o -type f -print)
+PAGE_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name schema.ts -o -name limits.ts -path "*/api/*" -o -type f -print)
 web/dist/index.html: web/src/api/schema.ts $(PAGE_SOURCES)
 	@$(NPM) run build > /dev/null
 	@touch $@
@@ -209,7 +209,7 @@ lock: $(UV) ## compile the pinned requirements again
 		$(UV) $(COMPILE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done
 
 clean: down ## remove everything that was made here
-	@rm -rf $(LOCAL) .aws-sam web/node_modules web/dist web/src/api/schema.ts
+	@rm -rf $(LOCAL) .aws-sam web/node_modules web/dist web/src/api/schema.ts web/src/api/limits.ts
 
 help:
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \

@@ -8,6 +8,7 @@ import pytest
 
 from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.domain.errors import ChannelUnavailable, Forbidden, InvalidRequest
+from redpacket.domain.image_url import is_on_hosts
 from redpacket.domain.switches import Switch
 from redpacket.domain.user_id import UserIds
 from redpacket.edge.orders import send_order
@@ -41,18 +42,23 @@ def test_an_order_above_the_limits_names_each_of_them() -> None:
 
 def test_a_cover_lies_on_a_host_of_the_deployment(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = "https://covers.example/spring.webp", "https://a.shop.example/1.png?v=2"
-    elsewhere = (
-        "https://other.example/1.png",
+    elsewhere = "https://other.example/1.png", "https://a.b.shop.example/1.png"
+    unclear = (
         "https://covers.example:444/1.png",
         "https://user@covers.example/1.png",
         "https://covers.example\\@other.example/1.png",
-        "https://a.b.shop.example/1.png",
+        "https://covers.example?1.png",
+        "https://covers.example/1.png\n",
     )
     monkeypatch.setenv("COVER_HOSTS", "covers.example,*.shop.example")
     for url in (*taken, *elsewhere):
         order = _order({**BODY, "cover_url": url})
         refused = () if url in taken else (("cover_url", "is not on a host of this deployment"),)
         assert (order.cover_url, order.refused_fields) == (url, refused)
+    for url in unclear:
+        assert not is_on_hosts(url, ["covers.example"])
+        with pytest.raises(InvalidRequest):
+            _order({**BODY, "cover_url": url})
 
     # No hosts take no covers.
     monkeypatch.delenv("COVER_HOSTS")

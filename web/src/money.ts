@@ -1,7 +1,6 @@
 /** Money is integer fen; text becomes fen without a float on the way. */
 
-/** No single amount of the API is larger; far below 2^53. */
-export const FEN_MAX = 1_000_000_000_000;
+import { FEN_MAX } from "./api/limits.ts";
 
 /** Reads yuan as people type them ("88.8", "８８．８０", "1,000"); undefined for anything else. */
 export function parseYuan(text: string): number | undefined {

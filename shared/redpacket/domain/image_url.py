@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
-# Nothing before the host, no port and no backslash: browsers and parsers read those differently.
-_HOST = re.compile(r"https://([A-Za-z0-9.-]{1,253})(?:/[!-\[\]-~]*)?")
+IMAGE_URL = r"^https://([A-Za-z0-9.-]{1,253})(/[!-\[\]-~]*)?$"
+"""Pattern without user, port and backslash: browsers and parsers read those differently."""
 
 
 def is_on_hosts(url: str, hosts: Container[str]) -> bool:
     """Tell whether *url* is an https address on one of *hosts*; `*.host` is any just below one."""
-    found = _HOST.fullmatch(url)
+    found = re.fullmatch(IMAGE_URL, url)
     if not found:
         return False
     host = found[1].lower()

@@ -13,13 +13,11 @@ from redpacket.edge.payment_parameters import new_payment_id
 from redpacket.edge.request import RequestOf
 from redpacket.edge.schemas.bodies import body_of, idempotent_request
 from redpacket.edge.schemas.prizes import PrizeBody
-from redpacket.edge.schemas.sending import COUNT_MAX, SendBody
+from redpacket.edge.schemas.sending import COUNT_MAX, PACKET_COUNT_MAX, SendBody
 from redpacket.edge.scopes import OPERATORS
 from redpacket.edge.settings import settings
 from redpacket.edge.wiring import wiring
 from redpacket.flows.packets.send_packet import SendOrder
-
-PACKET_COUNT_MAX = 100
 
 
 def send_order(request: RequestOf[SendBody]) -> SendOrder:

@@ -1,22 +1,24 @@
 /** What an operator may do, by the scopes of their token; the API decides, this only hides. */
 
+import { ROLES as BY_ROUTE } from "../api/limits.ts";
 import { Problem } from "../api/problems.ts";
 
-export type Role = "admin" | "operate" | "treasury" | "audit";
+export type Role = (typeof BY_ROUTE)[keyof typeof BY_ROUTE][number];
 export const ROLES: readonly Role[] = ["admin", "operate", "treasury", "audit"];
 
-/** Each with the roles that its routes let in, besides `admin`. */
+/** Each with the roles that its routes let in. */
 const DUTIES = {
-  read: ["operate", "treasury", "audit"],
-  switch: ["operate"],
-  preheat: ["operate"],
-  decide_winner: ["operate"],
-  stock_goods: ["operate"],
-  stock_cash: ["treasury"],
-  deposit: ["treasury"],
-  see_approvals: ["treasury", "audit"],
-  approve: ["treasury"],
-  see_journal: ["audit"],
+  read: BY_ROUTE["GET /admin/campaigns"],
+  switch: BY_ROUTE["PUT /admin/switches/{name}"],
+  preheat: BY_ROUTE["POST /admin/campaigns/{campaign_id}/preheat"],
+  decide_winner: BY_ROUTE["PUT /admin/campaigns/{campaign_id}/winners/{unit}"],
+  // One route, which lets each role add one kind of prizes.
+  stock_goods: ["admin", "operate"],
+  stock_cash: ["admin", "treasury"],
+  deposit: BY_ROUTE["POST /admin/deposits"],
+  see_approvals: BY_ROUTE["GET /admin/approvals"],
+  approve: BY_ROUTE["POST /admin/approvals/{approval_id}/approve"],
+  see_journal: BY_ROUTE["GET /admin/journal"],
 } as const satisfies Record<string, readonly Role[]>;
 
 export type Duty = keyof typeof DUTIES;
@@ -37,7 +39,7 @@ export class Duties {
 
   may(duty: Duty): boolean {
     const allowed: readonly Role[] = DUTIES[duty];
-    const isOfRole = this.roles.some((role) => role === "admin" || allowed.includes(role));
+    const isOfRole = this.roles.some((role) => allowed.includes(role));
     return isOfRole && !this.#refused.has(duty);
   }
 

@@ -76,6 +76,45 @@ export function stateOfFeed(feed: Feed): State {
   return feed.remaining_count > 0 ? "expired" : "gone";
 }
 
+/** Codes that leave a viewer where they were; a new code belongs here or into a state below. */
+type Stays =
+  | "account_not_empty"
+  | "amount_too_large"
+  | "amount_too_small"
+  | "approval_not_found"
+  | "attempts_exhausted"
+  | "campaign_not_found"
+  | "channel_unavailable"
+  | "code_invalid"
+  | "four_eyes"
+  | "help_quota_exhausted"
+  | "idempotency_key_in_use"
+  | "idempotency_key_missing"
+  | "idempotency_key_reused"
+  | "insufficient_funds"
+  | "internal_error"
+  | "invalid_request"
+  | "not_cancellable"
+  | "offline"
+  | "openid_in_use"
+  | "passphrase_mismatch"
+  | "payee_not_bound"
+  | "payload_too_large"
+  | "payment_not_found"
+  | "proof_not_ready"
+  | "rate_limited"
+  | "self_help"
+  | "signature_invalid"
+  | "split_impossible"
+  | "switch_not_found"
+  | "switched_off"
+  | "unavailable"
+  | "unknown"
+  | "version_conflict"
+  | "webhook_not_found"
+  | "withdrawal_limit_reached"
+  | "withdrawal_not_found";
+
 /** Where a refusal leads; undefined stays where the viewer was. */
 export function stateAfter(code: Code): State | undefined {
   switch (code) {
@@ -100,6 +139,7 @@ export function stateAfter(code: Code): State | undefined {
     case "grab_token_invalid":
       return "ready";
     default:
+      code satisfies Stays;
       return undefined;
   }
 }

@@ -1,10 +1,8 @@
 /** What somebody typed into the send form, and the request that it means. */
 
 import type { Schemas } from "../api/client.ts";
-import { FEN_MAX, parseYuan } from "../money.ts";
-
-/** The most shares of a packet that isn't a campaign's. */
-const COUNT_MAX = 100;
+import { COUNT_MAX, COVER_PATTERN, FEN_MAX } from "../api/limits.ts";
+import { parseYuan } from "../money.ts";
 
 export interface Draft {
   kind: "lucky" | "equal";
@@ -22,7 +20,7 @@ export interface Draft {
 
 export function countOf(draft: Draft): number | undefined {
   const text = draft.count.normalize("NFKC").trim();
-  const count = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+  const count = /^\d{1,9}$/.test(text) ? Number(text) : 0;
   return count >= 1 && count <= COUNT_MAX ? count : undefined;
 }
 
@@ -38,7 +36,7 @@ export function totalFenOf(draft: Draft): number | undefined {
 /** Whether a picture may be a cover here, by the rule of the API; no picture may. */
 export function isCover(url: string, hosts: readonly string[]): boolean {
   if (!url) return true;
-  const host = /^https:\/\/([A-Za-z0-9.-]{1,253})(\/[!-[\]-~]*)?$/.exec(url)?.[1]?.toLowerCase();
+  const host = new RegExp(COVER_PATTERN).exec(url)?.[1]?.toLowerCase();
   return host !== undefined && (hosts.includes(host) || hosts.includes(host.replace(/^[^.]*/, "*")));
 }
 
@@ -57,7 +55,7 @@ export function bodyOf(
     greeting: draft.greeting.trim() || defaultGreeting,
     opening: options.isTwoStep ? "two_step" : "one_step",
     expires_in_s: Number(draft.life) * 3600,
-    ...(draft.kind === "lucky" ? { split: draft.split as Schemas["SendBody"]["split"] } : {}),
+    ...(draft.kind === "lucky" ? { split: draft.split as NonNullable<Schemas["SendBody"]["split"]> } : {}),
     ...(passphrase ? { passphrase } : {}),
     ...(recipients.length ? { recipients } : {}),
     ...(options.isSealed ? { amounts_shown: "end" as const } : {}),

@@ -18,8 +18,16 @@ type Deed = "payment" | "withdrawal";
 const PATHS = { payment: "/me/payments", withdrawal: "/me/withdrawals" } as const;
 const REPEATS = 12;
 const ASK_MS = 4000;
-/** States that change by themselves. */
-const MOVING = ["queued", "processing", "awaiting_confirmation", "cancelling"];
+/** Whether a withdrawal changes by itself from then on. */
+const IS_MOVING: Record<Withdrawal["status"], boolean> = {
+  queued: true,
+  processing: true,
+  awaiting_confirmation: true,
+  cancelling: true,
+  paid: false,
+  failed: false,
+  cancelled: false,
+};
 
 interface Bridge {
   invoke(name: string, options: object, done: () => void): void;
@@ -76,7 +84,7 @@ export class Wallet extends View {
 
   /** Until the next look; undefined if nothing changes by itself. */
   get #delayMs(): number | undefined {
-    return this.page?.items.some((one) => MOVING.includes(one.status)) ? ASK_MS : undefined;
+    return this.page?.items.some((one) => IS_MOVING[one.status]) ? ASK_MS : undefined;
   }
 
   async #look(): Promise<void> {

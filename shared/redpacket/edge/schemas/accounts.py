@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from redpacket.domain.errors import Forbidden
 from redpacket.domain.user_id import HOST_ID, check_host_id
 from redpacket.edge.schemas.bodies import StrictBody, about, example
-from redpacket.edge.schemas.fields import NICKNAME_GRAPHEMES_MAX, Fen, HttpsUrl, Nickname
+from redpacket.edge.schemas.fields import NICKNAME_GRAPHEMES_MAX, Fen, ImageUrl, Nickname
 
 
 def _host_id(text: str) -> str:
@@ -43,5 +43,5 @@ class ProfileBody(StrictBody):
 
     nickname: Annotated[Nickname, about(f"At most {NICKNAME_GRAPHEMES_MAX} characters.")]
     avatar_url: Annotated[
-        HttpsUrl | None, about("An https address on one of the deployment's `AvatarHosts`.")
+        ImageUrl | None, about("An https address on one of the deployment's `AvatarHosts`.")
     ] = None

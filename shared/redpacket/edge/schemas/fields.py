@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import regex
 from pydantic import AfterValidator, Field, StringConstraints
 
+from redpacket.domain.image_url import IMAGE_URL
 from redpacket.domain.ledger import FEN_MAX
 from redpacket.domain.passphrase import can_be_said
 from redpacket.domain.text import composed, is_visible
@@ -68,6 +69,7 @@ def _user_token(text: str) -> str:
 Fen = Annotated[int, Field(ge=1, le=FEN_MAX)]
 PerUser = Annotated[int, Field(ge=0, le=PER_USER_MAX)]
 HttpsUrl = Annotated[str, StringConstraints(pattern=r"^https://[!-~]+$", max_length=1024)]
+ImageUrl = Annotated[str, StringConstraints(pattern=IMAGE_URL, max_length=1024)]
 AmountsWord = Literal["live", "end"]
 UserToken = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{24}$"), AfterValidator(_user_token)

@@ -15,7 +15,7 @@ from redpacket.edge.schemas.fields import (
     AmountsWord,
     Fen,
     Greeting,
-    HttpsUrl,
+    ImageUrl,
     OwnPassphrase,
     PaymentMethod,
     UserToken,
@@ -27,6 +27,8 @@ LIFE_S_MAX = 7 * 24 * 3600
 """Money is not locked away for longer than a week."""
 LIFE_S_DEFAULT = 24 * 3600
 COUNT_MAX = 1_000_000
+PACKET_COUNT_MAX = 100
+"""Shares of a packet outside of a campaign."""
 
 
 class SendBody(StrictBody):
@@ -38,7 +40,15 @@ class SendBody(StrictBody):
 
     kind: Annotated[Literal["equal", "lucky"], about("`equal` or `lucky`.")]
     total_fen: Annotated[Fen, about("What all shares hold together.")]
-    count: Annotated[int, about("How many shares.", ge=1, le=COUNT_MAX)]
+    count: Annotated[
+        int,
+        about(
+            f"How many shares; {PACKET_COUNT_MAX} at most unless the packet is a campaign's.",
+            ge=1,
+            le=COUNT_MAX,
+            json_schema_extra={"x-maximum-without-campaign": PACKET_COUNT_MAX},
+        ),
+    ]
     split: Annotated[
         Literal[
             "equal", "double_mean", "double_mean_live", "base_double_mean", "bell", "cut_points"
@@ -99,7 +109,7 @@ class SendBody(StrictBody):
         ),
     ] = None
     cover_url: Annotated[
-        HttpsUrl | None, about("A picture for the cover, on one of the deployment's `CoverHosts`.")
+        ImageUrl | None, about("A picture for the cover, on one of the deployment's `CoverHosts`.")
     ] = None
 
     @model_validator(mode="after")
