@@ -70,6 +70,10 @@ web/node_modules/.ready: web/package-lock.json $(VENV)/node/bin/npm
 web/src/api/schema.ts: openapi.json web/package.json web/limits.ts web/node_modules/.ready
 	@$(NPM) run api > /dev/null
 
+$(LOCAL)/client/README.md: openapi.json $(UV)
+	@rm -rf $(@D)
+	@$(UV) tool run --quiet openapi-python-client==0.29.1 generate --path openapi.json --output-path $(@D) --overwrite > /dev/null
+
 PAGE_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name schema.ts -o -name limits.ts -path "*/api/*" -o -type f -print)
 web/dist/index.html: web/src/api/schema.ts $(PAGE_SOURCES)
 	@$(NPM) run build > /dev/null
@@ -138,7 +142,7 @@ types: $(VENV)/app.ready web/src/api/schema.ts ## types (mypy, strict; tsc for t
 test-unit: $(VENV)/app.ready ## the tests that need no server
 	@$(APP)/python -m pytest --quiet --numprocesses $(PROCESSES) --dist worksteal tests/unit
 
-test: setup page ## all tests; a part of them: make test TESTS=tests/integration (or web)
+test: setup page $(if $(filter-out web,$(TESTS)),$(LOCAL)/client/README.md) ## all tests; a part of them: make test TESTS=tests/integration (or web)
 	@$(if $(filter web,$(TESTS)),$(NPM) test)
 	@$(if $(filter-out web,$(TESTS)),$(APP)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal \
 		$(addprefix --ignore=,$(ALONE)) $(filter-out web,$(TESTS)) || test $$? -eq 5) # 5: there are none
@@ -185,9 +189,8 @@ audit: $(UV) $(VENV)/node/bin/npm ## look for known vulnerabilities of what is d
 		$(UV) tool run --quiet pip-audit==2.10.1 --no-deps --disable-pip --requirement shared/$$name.txt || exit 1; done
 	@$(NPM) audit --omit=dev
 
-clients: $(UV) $(VENV)/app.ready web/src/api/schema.ts ## generate clients from openapi.json, and the bill of materials, into .local/release/
-	@mkdir -p $(LOCAL)/release && rm -rf $(LOCAL)/client
-	@$(UV) tool run --quiet openapi-python-client==0.29.1 generate --path openapi.json --output-path $(LOCAL)/client --overwrite
+clients: $(LOCAL)/client/README.md $(VENV)/app.ready web/src/api/schema.ts ## generate clients from openapi.json, and the bill of materials, into .local/release/
+	@mkdir -p $(LOCAL)/release
 	@tar -czf $(LOCAL)/release/redpacket-client-python.tar.gz -C $(LOCAL)/client .
 	@cp web/src/api/schema.ts $(LOCAL)/release/redpacket-client.ts
 	@PYTHONPATH=shared $(APP)/python -m local.sbom $(LOCAL)/release/redpacket.cdx.json

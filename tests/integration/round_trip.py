@@ -1,0 +1,28 @@
+"""Sends, grabs and reads a packet with the released client; takes an address and two tokens."""
+
+import json
+import sys
+
+from redpacket_client import AuthenticatedClient
+from redpacket_client.api.packets import grab_packet, read_packet, send_packet
+from redpacket_client.models import Claim, PacketKind, Record, SendBody, SentPacket
+
+
+def main(api: str, sender: str, guest: str) -> None:
+    """Write what was claimed, and what the record says."""
+    order = SendBody(kind=PacketKind.LUCKY, total_fen=100, count=1)
+    sent = send_packet.sync(
+        client=AuthenticatedClient(api, sender), body=order, idempotency_key="python"
+    )
+    assert isinstance(sent, SentPacket), sent
+    client = AuthenticatedClient(api, guest)
+    claim = grab_packet.sync(sent.packet_id, client=client)
+    assert isinstance(claim, Claim), claim
+    record = read_packet.sync(sent.packet_id, client=client)
+    assert isinstance(record, Record), record
+    mine = record.mine.amount_fen if record.mine else None
+    sys.stdout.write(json.dumps([claim.amount_fen, mine, record.greeting]))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
