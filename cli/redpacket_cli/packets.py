@@ -59,10 +59,15 @@ def deposit(
     user: Annotated[str, typer.Argument(help="The account owner's id, as the host knows them.")],
     amount_fen: Annotated[int, typer.Argument(help="In fen.", min=1)],
     key: Key = "",
+    is_for_campaigns: Annotated[
+        bool, typer.Option("--for-campaigns", help="The account then pays for campaigns alone.")
+    ] = False,
 ) -> None:
     """Put money into a user's account."""
     session = session_of(context)
-    body = {"user": user, "amount_fen": amount_fen}
+    body: dict[str, Any] = {"user": user, "amount_fen": amount_fen}
+    if is_for_campaigns:
+        body["is_for_campaigns"] = True
     session.screen.tell(session.target.operator.post("/admin/deposits", body, key=new_key(key)))
 
 

@@ -56,10 +56,14 @@ def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApp
     payee = person_of(body.user)
 
     def done() -> HttpAnswer[Deposit]:
-        transfer_id, balance_fen = wiring.deposit(payee, body.amount_fen, idempotent)
+        transfer_id, balance_fen = wiring.deposit(
+            payee, body.amount_fen, idempotent, is_for_campaigns=body.is_for_campaigns
+        )
         return HttpAnswer({"transfer_id": transfer_id, "balance_fen": balance_fen})
 
-    asked = asked_deposit(payee, body.amount_fen, idempotent)
+    asked = asked_deposit(
+        payee, body.amount_fen, idempotent, is_for_campaigns=body.is_for_campaigns
+    )
     return do_or_wait(request, done, asked, payee)
 
 

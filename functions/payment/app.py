@@ -10,6 +10,7 @@ from redpacket.domain.errors import (
     Busy,
     ChannelUnavailable,
     CodeInvalid,
+    Forbidden,
     IdempotencyKeyMissing,
     IdempotencyKeyReused,
     InsufficientFunds,
@@ -39,7 +40,7 @@ from redpacket.edge.payment_views import (
 from redpacket.edge.request import HttpRequest, RequestOf, person_of
 from redpacket.edge.schemas.bodies import body_of, idempotent_request
 from redpacket.edge.schemas.payments import CodeBody, ConsentBody, PaymentBody, WithdrawalBody
-from redpacket.edge.scopes import AUDITORS
+from redpacket.edge.scopes import AUDITORS, refuse_operators
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def read_payment(request: HttpRequest) -> HttpAnswer[Payment]:
         AmountTooLarge,
         PayeeNotBound,
         InsufficientFunds,
+        Forbidden,
         WithdrawalLimitReached,
         SwitchedOff,
         Unavailable,
@@ -116,6 +118,7 @@ def read_payment(request: HttpRequest) -> HttpAnswer[Payment]:
 def withdraw(request: RequestOf[WithdrawalBody]) -> HttpAnswer[Withdrawal]:
     """Take money out, once per idempotency key: it leaves the balance now, and is paid soon."""
     guards.guard_withdrawal()
+    refuse_operators(request)
     idempotent = idempotent_request(request)
     body = body_of(WithdrawalBody, request)
     held = wiring.withdraw(request.user, body.amount_fen, body.channel, idempotent)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx
 import pytest
 
@@ -116,3 +118,35 @@ def test_switches_stop_what_begins_and_nothing_else(
     invoke("TransferFunction", {"task": "sweep"})
 
     assert user.balance_fen() == 600
+
+
+def test_an_operator_takes_no_money_of_campaigns(
+    system: InMemorySystem, a_user: MakeUser, operator: User
+) -> None:
+    desk, treasurer = (a_user("desk", scope=f"hongbao/{role}") for role in ("operate", "treasury"))
+    private: dict[str, Any] = {"kind": "lucky", "total_fen": 100, "count": 1}
+    withdrawal = {"amount_fen": 100, "channel": "host"}
+    now_ms = system.clock.now_ms()
+    plan = {"title": "Gala", "starts_at_ms": now_ms, "ends_at_ms": now_ms + 3_600_000}
+    plan |= {"miss_weight": 1, "budget_fen": 1_000, "draw_beacon": "none", "status": "on"}
+    assert operator.http.put("/admin/campaigns/gala", json=plan).is_success
+    deposit = {"user": "desk", "amount_fen": 1_000}
+    assert operator.post("/admin/deposits", deposit).is_success
+    to_one = {**private, "campaign_id": "gala", "recipients": [treasurer.user_token()]}
+
+    refused = [
+        desk.post(path, body)
+        for path, body in {"/me/withdrawals": withdrawal, "/packets": private}.items()
+    ]
+    assert [_refused(each) for each in (*refused, desk.post("/packets", to_one))] == [
+        (403, "forbidden")
+    ] * 3
+
+    # Without the scope only the account itself can tell whose money it holds.
+    plain = a_user("desk")
+    assert plain.post("/me/withdrawals", withdrawal).is_success
+    assert operator.post("/admin/deposits", deposit | {"is_for_campaigns": True}).is_success
+    assert _refused(plain.post("/me/withdrawals", withdrawal)) == (403, "forbidden")
+    assert _refused(plain.post("/packets", private)) == (403, "forbidden")
+    assert desk.post("/packets", {**private, "campaign_id": "gala"}).is_success
+    assert desk.balance_fen() == 1_800

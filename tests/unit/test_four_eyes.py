@@ -29,7 +29,7 @@ from redpacket.domain.operators import Action, ActionKind
 from redpacket.edge.approval_views import approval_view
 from redpacket.ports.accounts import Request
 from testing.builders import a_campaign, a_prize
-from testing.in_memory_system import InMemorySystem, a_person, an_operator
+from testing.in_memory_system import InMemorySystem, a_person, an_operator, an_order
 
 ANN, BOB, CAT = (an_operator(name) for name in ("ann", "bob", "cat"))
 LIMIT_FEN = 1_000
@@ -360,6 +360,24 @@ def test_an_approval_that_was_cut_off_is_applied_by_the_next_one(system: InMemor
     assert system.balance_fen("user") == 2_000
     found = _asked(system.process().approvals.find_approval(approval.approval_id))
     assert (found.decided_by, found.is_applied) == ("bob", True)
+
+
+def test_an_approved_deposit_is_for_campaigns_if_it_was_asked_so(system: InMemorySystem) -> None:
+    request = Request("ann", "key", "body")
+    asked = DepositAsked("user", 2_000, "key", "body", is_for_campaigns=True)
+    approval = _waits(
+        system,
+        lambda: system.process().deposit(a_person("user"), 2_000, request, is_for_campaigns=True),
+        lambda _: asked,
+        payee=a_person("user"),
+    )
+    assert "is_for_campaigns" in [change.field for change in _asked(approval).changes]
+
+    system.process().approve(_asked(approval).approval_id, BOB)
+
+    with pytest.raises(errors.Forbidden):
+        system.send_order(an_order("user"))
+    assert system.balance_fen("user") == 2_000
 
 
 # ---------------------------------------------------------------- budgets and cash

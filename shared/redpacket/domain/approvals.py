@@ -55,6 +55,7 @@ class DepositAsked:
     amount_fen: int
     key_hash: str
     body_hash: str
+    is_for_campaigns: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,10 +55,12 @@ def do_or_wait(
     return HttpAnswer(done.body, done.status, done.headers)
 
 
-def asked_deposit(payee: Person, amount_fen: int, idempotent: Request) -> AskedOf:
+def asked_deposit(
+    payee: Person, amount_fen: int, idempotent: Request, *, is_for_campaigns: bool
+) -> AskedOf:
     """Return a deposit for approval."""
     hashes = idempotent.key_hash, idempotent.body_hash
-    return lambda _: DepositAsked(payee.user_id, amount_fen, *hashes)
+    return lambda _: DepositAsked(payee.user_id, amount_fen, *hashes, is_for_campaigns)
 
 
 def asked_campaign(

@@ -14,7 +14,7 @@ from redpacket.edge.request import RequestOf
 from redpacket.edge.schemas.bodies import body_of, idempotent_request
 from redpacket.edge.schemas.prizes import PrizeBody
 from redpacket.edge.schemas.sending import COUNT_MAX, PACKET_COUNT_MAX, SendBody
-from redpacket.edge.scopes import OPERATORS
+from redpacket.edge.scopes import OPERATORS, TREASURERS, refuse_operators
 from redpacket.edge.settings import settings
 from redpacket.edge.wiring import wiring
 from redpacket.flows.packets.send_packet import SendOrder
@@ -32,7 +32,10 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
     cap_fen = settings.share_fen_max
     is_of_campaign = body.campaign_id is not None
     if is_of_campaign:
-        request.require_scope(OPERATORS)
+        # Money for chosen users is the treasury's to give.
+        request.require_scope(TREASURERS if body.recipients else OPERATORS)
+    elif body.pay_with == "balance":
+        refuse_operators(request)
     count_max = COUNT_MAX if is_of_campaign else PACKET_COUNT_MAX
     limits = (
         ("count", body.count, count_max),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redpacket.domain.errors import Forbidden
 from redpacket.domain.operators import Duty, Operator
 from redpacket.edge.request import HttpRequest
 
@@ -31,6 +32,12 @@ _DUTIES = {
     TREASURY_SCOPE: frozenset({Duty.TREASURY}),
     AUDIT_SCOPE: frozenset({Duty.AUDIT}),
 }
+
+
+def refuse_operators(request: HttpRequest) -> None:
+    """Raise Forbidden for an operator who does not move money: theirs is that of campaigns."""
+    if OPERATE_SCOPE in request.scopes and request.scopes.isdisjoint(TREASURERS):
+        raise Forbidden(f"the scope {OPERATE_SCOPE} spends money on campaigns alone")
 
 
 def operator_of(request: HttpRequest) -> Operator:

@@ -63,8 +63,13 @@ class Deposits(Protocol):
         payee: Person | None = None,
         action: Action | None = None,
         spent: Allowance | None = None,
+        *,
+        is_for_campaigns: bool = False,
     ) -> None:
-        """Post a deposit, once for each request, with *payee*'s host id, *action* and *spent*."""
+        """Post a deposit, once for each request, with *payee*'s host id, *action* and *spent*.
+
+        After one that *is_for_campaigns* the account sends packets of campaigns, and nothing else.
+        """
 
 
 class Ledger(Protocol):

@@ -43,6 +43,8 @@ class DynamoDeposits:
         payee: Person | None = None,
         action: Action | None = None,
         spent: Allowance | None = None,
+        *,
+        is_for_campaigns: bool = False,
     ) -> None:
         marker = _deposited_by(request)
         people = items.note_person(self._profiles, payee) if payee else []
@@ -52,7 +54,8 @@ class DynamoDeposits:
         rows += [
             Guarded(row, lambda _: AllowanceMoved("others moved more meanwhile")) for row in allowed
         ]
-        rows += post(self._accounts, [transfer])
+        marked = transfer.credit if is_for_campaigns else None
+        rows += post(self._accounts, [transfer], for_campaigns=marked)
         transact_request(self._dynamo, self._accounts, marker, request, transfer.transfer_id, rows)
 
 

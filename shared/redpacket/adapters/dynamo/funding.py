@@ -17,7 +17,14 @@ from redpacket.adapters.dynamo.client import (
     update,
 )
 from redpacket.adapters.dynamo.commitments import note_commitment
-from redpacket.adapters.dynamo.posting import HOLDS_ENOUGH, exists, is_not_covered, kept_sums, post
+from redpacket.adapters.dynamo.posting import (
+    HOLDS_ENOUGH,
+    IS_FREE,
+    exists,
+    is_not_covered,
+    kept_sums,
+    post,
+)
 from redpacket.adapters.dynamo.requests import find_result, transact_request
 from redpacket.domain.errors import AllowanceMoved, RateLimited, RedPacketError
 from redpacket.domain.ledger import Transfer, entries, user_account
@@ -29,10 +36,10 @@ from redpacket.ports.accounts import Request
 if TYPE_CHECKING:
     from redpacket.domain.approvals import Allowance
 
+HOLDS_OWN = f"{HOLDS_ENOUGH} AND {IS_FREE}"
 HAS_ROOM = (
     # AND binds before OR.
-    f"{HOLDS_ENOUGH} AND attribute_not_exists(open_count)"
-    f" OR {HOLDS_ENOUGH} AND open_count < :open_max"
+    f"{HOLDS_OWN} AND attribute_not_exists(open_count) OR {HOLDS_OWN} AND open_count < :open_max"
 )
 HAS_ROOM_UNPAID = "attribute_not_exists(open_count) OR open_count < :open_max"
 
@@ -131,7 +138,7 @@ class DynamoFunding:
             self._accounts,
             keys.account(account),
             "ADD " + ", ".join(f"{name} :{name}" for name in added),
-            condition=HOLDS_ENOUGH if open_max is None else HAS_ROOM,
+            condition=HOLDS_OWN if open_max is None else HAS_ROOM,
             needed=transfer.amount_fen,
             **added,
             **({} if open_max is None else {"open_max": open_max}),

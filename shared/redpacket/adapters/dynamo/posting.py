@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from redpacket.adapters.dynamo import keys
 from redpacket.adapters.dynamo.books import entry_row
 from redpacket.adapters.dynamo.client import Guarded, Operation, Row, put, update
-from redpacket.domain.errors import InsufficientFunds, InvariantViolated, RedPacketError
+from redpacket.domain.errors import Forbidden, InsufficientFunds, InvariantViolated, RedPacketError
 from redpacket.domain.ledger import (
     Transfer,
     TransferKind,
@@ -19,6 +19,7 @@ from redpacket.domain.ledger import (
 )
 
 HOLDS_ENOUGH = "balance_fen >= :needed"
+IS_FREE = "attribute_not_exists(is_for_campaigns)"
 OWES_AS_MUCH = "balance_fen <= :at_most"
 
 
@@ -26,8 +27,12 @@ def post(
     accounts_table: str,
     transfers: Sequence[Transfer],
     counts: Mapping[str, Mapping[str, int]] | None = None,
+    for_campaigns: str | None = None,
 ) -> list[Guarded[RedPacketError]]:
-    """Return the writes that post *transfers*; *counts* are increments by account and name."""
+    """Return the writes that post *transfers*; *counts* are increments by account and name.
+
+    The account *for_campaigns* pays for campaigns alone from then on.
+    """
     moved: dict[str, list[Transfer]] = defaultdict(list)
     book: list[Guarded[RedPacketError]] = []
     for transfer in transfers:
@@ -36,7 +41,13 @@ def post(
             book.append(Guarded(put(accounts_table, entry_row(entry)), exists))
     changes: list[Guarded[RedPacketError]] = [
         Guarded(
-            change_balance(accounts_table, account, found, (counts or {}).get(account)),
+            change_balance(
+                accounts_table,
+                account,
+                found,
+                (counts or {}).get(account),
+                is_for_campaigns=account == for_campaigns,
+            ),
             is_not_covered,
         )
         for account, found in moved.items()
@@ -59,6 +70,8 @@ def change_balance(
     transfers: Sequence[Transfer],
     counts: Mapping[str, int] | None = None,
     at_most_fen: int | None = None,
+    *,
+    is_for_campaigns: bool = False,
 ) -> Operation:
     """Return an account's only change; its balance before must be at most *at_most_fen*."""
     fen = sum(
@@ -68,11 +81,16 @@ def change_balance(
     sums = {**kept_sums(account, transfers), **(counts or {})}
     condition: str | None = None
     bound: dict[str, int] = {}
+    mark = "SET is_for_campaigns = :is_for_campaigns " if is_for_campaigns else ""
+    if is_for_campaigns:
+        bound["is_for_campaigns"] = True
     if fen < 0 and not may_go_below_zero(account):
         condition, bound = HOLDS_ENOUGH, {"needed": -fen}
+        if any(transfer.kind is TransferKind.WITHDRAWAL for transfer in transfers):
+            condition = f"{HOLDS_ENOUGH} AND {IS_FREE}"
     elif at_most_fen is not None:
         condition, bound = OWES_AS_MUCH, {"at_most": at_most_fen}
-    expression = ", ".join(["ADD balance_fen :fen", *(f"{name} :{name}" for name in sums)])
+    expression = mark + ", ".join(["ADD balance_fen :fen", *(f"{name} :{name}" for name in sums)])
     return update(
         accounts_table,
         keys.account(account),
@@ -103,6 +121,8 @@ def exists(_found: Row) -> RedPacketError:
     return InvariantViolated("a packet or transfer of this id exists already")
 
 
-def is_not_covered(_found: Row) -> RedPacketError:
-    """Return the error for an uncovered debit."""
+def is_not_covered(found: Row) -> RedPacketError:
+    """Return the error for an uncovered debit, or one from money of campaigns."""
+    if found.get("is_for_campaigns"):
+        return Forbidden("This account holds money of campaigns. It pays for campaigns alone.")
     return InsufficientFunds("the account does not hold that much")

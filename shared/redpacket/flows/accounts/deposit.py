@@ -20,6 +20,7 @@ def deposit(
     amount_fen: int,
     request: Request,
     *,
+    is_for_campaigns: bool = False,
     is_approved: bool = False,
     amount_fen_max: int,
     deposits: Deposits,
@@ -29,6 +30,7 @@ def deposit(
 ) -> tuple[str, int]:
     """Return the transfer's id and the user's current balance in fen.
 
+    After a deposit that *is_for_campaigns* the account pays for campaigns alone.
     Raises Forbidden if operators credit themselves, IdempotencyKeyReused, Busy. A repeat skips the
     limits (I10): InvalidRequest, ApprovalNeededError.
     """
@@ -45,13 +47,16 @@ def deposit(
             raise InvalidRequest([{"field": "amount_fen", "message": f"is above {amount_fen_max}"}])
         transfer = _transfer(account, amount_fen, request, clock)
         subject = user_subject(payee.user_id)
-        changes = changes_between(
-            None, {"transfer_id": transfer.transfer_id, "amount_fen": amount_fen}
-        )
+        facts = {"transfer_id": transfer.transfer_id, "amount_fen": amount_fen}
+        if is_for_campaigns:
+            facts["is_for_campaigns"] = True
+        changes = changes_between(None, facts)
         spent = four_eyes.spend(operator, subject, amount_fen, changes=changes)
         action = Action(request.user_id, ActionKind.DEPOSIT, subject, transfer.at_ms, changes)
         try:
-            deposits.deposit(transfer, request, payee, action, spent)
+            deposits.deposit(
+                transfer, request, payee, action, spent, is_for_campaigns=is_for_campaigns
+            )
         except AllowanceMoved:
             continue
         return transfer.transfer_id, ledger.balance_fen(account)

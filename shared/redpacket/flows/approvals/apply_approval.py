@@ -24,7 +24,13 @@ def apply_approval(
     operator = Operator(Person(approval.operator_id), is_approved=True)
     if isinstance(asked, DepositAsked):
         request = Request(approval.operator_id, asked.key_hash, asked.body_hash)
-        deposit(Person(asked.payee_id), asked.amount_fen, request, is_approved=True)
+        deposit(
+            Person(asked.payee_id),
+            asked.amount_fen,
+            request,
+            is_for_campaigns=asked.is_for_campaigns,
+            is_approved=True,
+        )
     elif isinstance(asked, CampaignAsked):
         edit_campaign(asked.plan, asked.budget_fen, asked.version, operator, asked.draw_beacon)
     elif isinstance(asked, PrizeAsked):
