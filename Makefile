@@ -123,6 +123,9 @@ deploy: $(if $(filter page,$(ONLY)),setup page,build) ## deploy to AWS: make dep
 	$(if $(filter page,$(ONLY)),@PYTHONPATH=shared $(APP)/python -m local.publish redpacket-$(or $(STAGE),dev) $(if $(STAGING),--staging),\
 	@PYTHONPATH=shared $(APP)/python -m local.release stamp $(or $(STAGE),dev) && $(SAM) deploy --config-env $(or $(STAGE),dev))
 
+sam-env: $(VENV)/app.ready ## write .local/env.json for `sam local invoke --env-vars`, with the variables of a stack: make sam-env STAGE=dev|prod|local
+	@PYTHONPATH=shared $(APP)/python -m local.sam_env redpacket-$(or $(STAGE),dev)
+
 ##@ Check it
 .PHONY: format lint types test-unit test side-by-side check
 format: $(VENV)/app.ready ## rewrite the code in the project's format

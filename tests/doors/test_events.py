@@ -12,7 +12,8 @@ from local.packet_ids import PUBLISHED_IDS
 from local.places import ROOT
 from redpacket.adapters.aws.messages import settle_message
 from redpacket.domain.claim import ShareRef
-from redpacket.domain.packet import Packet, Person
+from redpacket.domain.packet import Opening, Packet, Person, Rules
+from redpacket.edge.settings import settings
 from redpacket.ports.accounts import Request
 from testing.builders import a_claim, a_funding, a_packet, some_terms
 from testing.in_memory_system import InMemorySystem
@@ -30,7 +31,7 @@ class Desk:
         self._system = system
         self._sender_id = sender.user_id
 
-    def send(self, packet_id: str, count: int, age_ms: int = 0) -> Packet:
+    def send(self, packet_id: str, count: int, age_ms: int = 0, **changes: Any) -> Packet:
         """Fund a packet as a send does that dies before it loads the cache."""
         system = self._system
         packet = a_packet(
@@ -38,6 +39,7 @@ class Desk:
             sender=Person(self._sender_id),
             terms=some_terms(total_fen=1000, count=count),
             created_at_ms=system.clock.now_ms() - age_ms,
+            **changes,
         )
         request = Request(self._sender_id, packet_id, "hash")
         system.funding.fund(packet, a_funding(packet), request)
@@ -171,6 +173,102 @@ def test_sweep_refunds_what_is_due(desk: Desk, invoke: Invoke, event_sender: Use
     record = event_sender.record(packet.packet_id)
     assert (record["status"], record["refunded_fen"]) == ("closed", 1000)
     assert event_sender.balance_fen() == 5_000
+
+
+def _refusal(result: dict[str, Any]) -> tuple[int, str]:
+    status, problem = _answer(result)
+    return status, problem["code"]
+
+
+@pytest.mark.usefixtures("event_sender")
+def test_sends_are_refused_for_their_reasons(
+    system: InMemorySystem, operator: User, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def send(name: str) -> tuple[int, str]:
+        return _refusal(invoke("SendFunction", _event(name)))
+
+    assert invoke("SendFunction", _event("send"))["statusCode"] == 201
+    assert send("send_no_key") == (400, "idempotency_key_missing")
+    assert send("send_invalid") == (422, "invalid_request")
+    assert send("send_key_reused") == (422, "idempotency_key_reused")
+    assert send("send_split_impossible") == (422, "split_impossible")
+    assert send("send_insufficient_funds") == (402, "insufficient_funds")
+    assert send("send_channel_unavailable") == (422, "channel_unavailable")
+    assert send("send_campaign") == (404, "campaign_not_found")
+
+    plan = json.loads(_event("campaign_put")["body"])
+    path, now_ms = "/admin/campaigns/event-campaign", system.clock.now_ms()
+    plan |= {"starts_at_ms": now_ms - 2, "ends_at_ms": now_ms + 60_000, "status": "off"}
+    assert operator.http.put(path, json=plan).is_success
+    assert send("send_campaign") == (409, "campaign_paused")
+    system.pass_time(60_000)
+    assert send("send_campaign") == (409, "campaign_ended")
+
+    monkeypatch.setitem(settings.variables, "SENDS_PER_DAY", "1")
+    assert send("send_rate_limited") == (429, "rate_limited")
+    assert operator.http.put("/admin/switches/send", json={"on": False}).is_success
+    system.pass_time(10_000)
+    assert send("send_switched_off") == (503, "switched_off")
+
+
+def test_grabs_in_two_steps_and_by_a_passphrase(
+    system: InMemorySystem, desk: Desk, operator: User, invoke: Invoke
+) -> None:
+    desk.send(_id("event-twostep-00000001"), count=2, rules=Rules(opening=Opening.TWO_STEP))
+    rules = Rules(passphrase="恭喜发财")
+    desk.send(_id("event-phrase-000000001"), count=2, rules=rules)
+    desk.send(_id("event-off-000000000001"), count=2)
+
+    status, admitted = _answer(invoke("GrabFunction", _event("grab_two_step")))
+    opened = _event("open") | {"body": json.dumps({"grab_token": admitted["grab_token"]})}
+    open_status, claim = _answer(invoke("GrabFunction", opened))
+    wrong = _refusal(invoke("GrabFunction", _event("grab_wrong_passphrase")))
+    right_status, right = _answer(invoke("GrabFunction", _event("grab_passphrase")))
+    assert operator.http.put("/admin/switches/grab", json={"on": False}).is_success
+    system.pass_time(10_000)  # processes hear of it within ten seconds
+    off = _refusal(invoke("GrabFunction", _event("grab_switched_off")))
+
+    assert (status, admitted["outcome"]) == (200, "admitted")
+    assert (open_status, claim["outcome"]) == (200, "claimed")
+    assert _refusal(invoke("GrabFunction", _event("open")))[0] in {403, 503}
+    assert wrong == (403, "passphrase_mismatch")
+    assert (right_status, right["outcome"]) == (200, "claimed")
+    assert off == (503, "switched_off")
+
+
+def test_pages_show_a_packet_a_campaign_and_a_user(desk: Desk, invoke: Invoke) -> None:
+    packet = desk.send(_id("event-win-000000000001"), count=2)
+    edited = _answer(invoke("CampaignFunction", _event("campaign_put")))
+    prize = _answer(invoke("PrizeFunction", _event("prize_put")))
+
+    shown = {
+        name: _answer(invoke(f"{function}Function", _event(name)))
+        for function, name in (
+            ("Records", "record"),
+            ("Campaign", "campaign"),
+            ("Profile", "profile"),
+        )
+    }
+
+    assert {edited[0], prize[0], *(status for status, _ in shown.values())} == {200, 201}
+    assert shown["record"][1]["packet_id"] == packet.packet_id
+    assert shown["campaign"][1]["prizes"][0]["prize_id"] == "phone"
+    assert shown["profile"][1]["balance_fen"] == 0
+
+
+def test_operators_deposit_approve_and_erase(
+    event_sender: User, a_user: MakeUser, invoke: Invoke
+) -> None:
+    before_fen = event_sender.balance_fen()
+    answers = [invoke("AdminFunction", _event("deposit")) for _ in range(2)]
+    approvals = _answer(invoke("ApprovalFunction", _event("approvals")))
+    a_user("event-leaver")
+    erased = _answer(invoke("ErasureFunction", _event("erase")))
+
+    assert [_answer(each)[0] for each in answers] == [201, 201]
+    assert event_sender.balance_fen() == before_fen + 1_000
+    assert approvals == (200, {"items": [], "next": None})
+    assert erased[0] == 202
 
 
 def test_every_event_is_described_and_nothing_else() -> None:

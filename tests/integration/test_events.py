@@ -73,3 +73,23 @@ def test_the_bills_of_a_day_are_compared(invoke: Invoke) -> None:
 
     assert set(report) == {"host", "wechat"}
     assert [[bill["differences"] for bill in bills] for bills in report.values()] == [[[]], [[]]]
+
+
+def test_operators_edit_a_webhook_and_reconcile(invoke: Invoke) -> None:
+    status, webhook = _answer(invoke("WebhooksFunction", _event("webhook_put")))
+    ran_status, ran = _answer(invoke("ReconcileFunction", _event("reconcile")))
+
+    assert (status in {200, 201}, webhook["name"]) == (True, "shop")
+    assert (ran_status, ran["differences"]) == (200, [])
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        ("LogFunction", "extend_log"),
+        ("DeliverFunction", "retry_deliveries"),
+        ("AnnounceFunction", "announce"),
+    ],
+)
+def test_a_function_without_work_ends(invoke: Invoke, function: str, name: str) -> None:
+    assert isinstance(invoke(function, _event(name)), dict)

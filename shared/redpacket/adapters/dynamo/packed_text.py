@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-_PLAIN_BYTES_MAX = 400
+_PLAIN_BYTES_MAX = 450
 """Bytes up to which text stays readable; compression hardly shortens it."""
 
 

@@ -1,0 +1,98 @@
+"""`make sam-env` gives `sam local invoke` all that the functions need to start."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from local import places, sam_env
+from local.deploy import STACK_NAME
+from local.ports import HOST
+from local.stack import CREDENTIALS, Stack
+
+_RESOLVE = """
+import json, sys
+from samcli.commands.local.lib.local_lambda import LocalLambdaRunner
+from samcli.lib.providers.sam_function_provider import SamFunctionProvider
+from samcli.lib.providers.sam_stack_provider import SamLocalStackProvider
+
+stacks, _ = SamLocalStackProvider.get_stacks("template.yaml")
+functions = SamFunctionProvider(stacks)
+given = json.load(open(sys.argv[1]))
+runner = LocalLambdaRunner(None, functions, ".", ".", env_vars_values=given)
+resolved = {
+    each.name: [each.codeuri, runner._make_env_vars(each).resolve()] for each in functions.get_all()
+}
+json.dump(resolved, sys.stdout)
+"""
+_START = """
+import json, os, sys
+from types import SimpleNamespace
+import app
+
+context = SimpleNamespace(
+    function_name="f", memory_limit_in_mb=256, aws_request_id="r", invoked_function_arn="arn",
+    function_version="1", get_remaining_time_in_millis=lambda: 30_000,
+)
+print(json.dumps(app.handler(json.loads(sys.argv[1]), context)))
+"""
+
+
+@pytest.fixture(scope="module")
+def resolved(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return each function's folder and variables, as SAM resolves them from our file."""
+    found = sam_env.read_variables(stack.aws("cloudformation"), stack.aws("lambda"), STACK_NAME)
+    file = tmp_path_factory.mktemp("sam") / "env.json"
+    sam_env.write(found, file)
+    assert file.stat().st_mode & 0o777 == 0o600
+    python = places.SAM.with_name("python")
+    told = subprocess.run(
+        [python, "-c", _RESOLVE, file],
+        cwd=places.ROOT,
+        env=os.environ | {name.upper(): value for name, value in CREDENTIALS.items()},
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    answer: dict[str, Any] = json.loads(told.stdout)
+    assert answer.keys() == found.keys()
+    return answer
+
+
+def _events() -> dict[str, str]:
+    """Return the first event of each function in the table of events/README.md."""
+    found: dict[str, str] = {}
+    for line in (places.ROOT / "events" / "README.md").read_text().splitlines():
+        if line.startswith("| `"):
+            _, file, function, *_ = (cell.strip("` ") for cell in line.split("|"))
+            found.setdefault(function, (places.ROOT / "events" / file).read_text())
+    return found
+
+
+def test_each_handler_starts_with_the_resolved_variables(
+    stack: Stack, resolved: dict[str, Any]
+) -> None:
+    events = _events()
+    assert resolved.keys() <= events.keys()
+    for name, (folder, variables) in resolved.items():
+        environment = {
+            **variables,
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": f"{places.ROOT / folder}:{places.ROOT / 'shared'}",
+            "AWS_ENDPOINT_URL": f"http://{HOST}:{stack.aws_port}",
+        }
+        started = subprocess.run(
+            [sys.executable, "-c", _START, events[name]],
+            env=environment,
+            capture_output=True,
+            check=False,
+            timeout=60,
+            text=True,
+        )
+        assert started.returncode == 0, (name, started.stderr[-2_000:])
+        assert "SettingMissing" not in started.stdout, name
