@@ -84,9 +84,9 @@ class Till:
         self.funding = DynamoFunding(dynamo, accounts, packets, campaigns, profiles)
         self.ledger = DynamoLedger(dynamo, accounts, packets, shares, has_receipts=has_receipts)
 
-    def send(self, count: int, **changes: Any) -> Packet:
+    def send(self, count: int, sender_no: int = 0, **changes: Any) -> Packet:
         """Fund a packet of *count* shares."""
-        packet = a_packet(100 * count, count, sender=a_person(0), **changes)
+        packet = a_packet(100 * count, count, sender=a_person(sender_no), **changes)
         account, total_fen = user_account(packet.sender.user_id), packet.terms.total_fen
         self.deposits.deposit(
             Transfer(packet.packet_id, TransferKind.DEPOSIT, DEPOSITS, account, total_fen, NOW_MS),
@@ -126,9 +126,9 @@ class MeteredTill(Till):
         self.meter = MeteredDynamo(FakeDynamo(), indexes=indexes)
         super().__init__(Dynamo(lambda: self.meter), has_receipts=has_receipts)
 
-    def send(self, count: int, **changes: Any) -> Packet:
+    def send(self, count: int, sender_no: int = 0, **changes: Any) -> Packet:
         """Fund a packet, and count from there."""
-        packet = super().send(count, **changes)
+        packet = super().send(count, sender_no, **changes)
         self.meter.forget()
         return packet
 

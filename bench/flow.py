@@ -249,15 +249,19 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
     dynamodb, sqs, clock = stack.aws("dynamodb"), stack.aws("sqs"), SystemClock()
     till = Till(Dynamo(lambda: dynamodb), lambda name: stack.outputs[f"{name.title()}Table"])
     now_ms = clock.now_ms()
+    # Each has a sender and users of its own: the same balance would conflict.
     packets = [
         till.send(
-            SHARES, packet_id=a_packet_id(), created_at_ms=now_ms, expires_at_ms=now_ms + 10**7
+            SHARES,
+            sender_no=CLAIMS + 1 + place,
+            packet_id=a_packet_id(),
+            created_at_ms=now_ms,
+            expires_at_ms=now_ms + 10**7,
         )
-        for _ in range(CLAIMS // SHARES)
+        for place in range(CLAIMS // SHARES)
     ]
 
     def claim(place: int) -> list[ShareFate]:
-        # Each packet has users of its own: the same balance would conflict.
         numbers, user_from = range(1, SHARES + 1), SHARES * place
         return till.claim(packets[place], numbers, user_from=user_from, decided_at_ms=now_ms)
 
