@@ -212,3 +212,15 @@ def test_a_message_without_a_taker_is_settled(taker: object) -> None:
     assert _delivered({**_message(None), "taker": taker}) is None
     assert _delivered(_message(None)) is None
     assert "taker" not in _message(Person("of a fate that was read"))
+
+
+def test_a_name_of_a_token_that_looks_like_a_reserved_one_is_not_stored(
+    system: InMemorySystem, profiles: DynamoProfiles
+) -> None:
+    alike = Person("eve", "\u041effici\u0430l s\u0435rvice", "eve@host.example")
+
+    profiles.note(alike, 1)
+
+    assert "token_nickname" not in _row(system, "eve")
+    assert _row(system, "eve")["host_id"] == "eve@host.example"
+    assert profiles.list_unnoted([alike]) == []

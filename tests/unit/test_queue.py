@@ -20,7 +20,7 @@ def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "redpacket")
 
 
-def _settle(*bodies: Any) -> tuple[list[ShareRef], list[str]]:
+def _settle(*bodies: Any, **attributes: str) -> tuple[list[ShareRef], list[str]]:
     """Return what was asked to be settled, and the messages that failed."""
     asked: list[ShareRef] = []
 
@@ -30,6 +30,7 @@ def _settle(*bodies: Any) -> tuple[list[ShareRef], list[str]]:
 
     records = [
         {"messageId": str(number), "body": body if isinstance(body, str) else json.dumps(body)}
+        | {"attributes": attributes}
         for number, body in enumerate(bodies)
     ]
     answer = settle_batch(records, settle=settle)
@@ -66,6 +67,27 @@ def test_a_message_says_when_its_taker_was_named() -> None:
     for said, expected in ((at_ms, at_ms), ("1", 0), (-1, 0), (10**400, 0), (None, 0)):
         ((ref,), failed) = _settle({**MESSAGE, "occurred_at_ms": said})
         assert (ref.said_at_ms, failed) == (expected, [])
+
+
+def test_a_message_of_the_future_is_of_when_it_was_sent() -> None:
+    for said, expected in ((5, 5), (10, 10), (11, 10), (10**12, 10)):
+        ((ref,), _) = _settle({**MESSAGE, "occurred_at_ms": said}, SentTimestamp="10")
+
+        assert ref.said_at_ms == expected
+
+
+@pytest.mark.parametrize("nickname", ["客服", "a\u202eb", "\u3164", "x" * 65, " ", ""])
+def test_a_message_gives_no_name_that_a_token_may_not_give(nickname: str) -> None:
+    taker = {"host_id": "ann", "nickname": nickname}
+
+    ((bad, good), failed) = _settle(
+        {**MESSAGE, "taker": taker}, {**MESSAGE, "taker": {**taker, "nickname": " Ann "}}
+    )
+
+    assert failed == []
+    assert bad.taker
+    assert good.taker
+    assert (bad.taker.host_id, bad.taker.nickname, good.taker.nickname) == ("ann", None, "Ann")
 
 
 def test_a_batch_says_by_which_requests_its_shares_were_claimed(

@@ -11,7 +11,7 @@ from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.packet import Person
 from redpacket.domain.user_id import HOST_ID
 from redpacket.edge.packet_ids import packet_ids
-from redpacket.edge.request import person_of
+from redpacket.edge.request import nickname_of, person_of
 from redpacket.edge.telemetry import journal, write_line
 
 Record = dict[str, Any]
@@ -38,7 +38,9 @@ def settle_batch(
     for record in records:
         try:
             message = _message_of(record["body"])
-            ref = named[record["messageId"]] = _ref_of(message)
+            # A message that claims to be of the future must not restore an erased user.
+            sent_at_ms = int(record.get("attributes", {}).get("SentTimestamp", _AT_MS_MAX))
+            ref = named[record["messageId"]] = _ref_of(message, sent_at_ms)
         except InvalidRequest as error:
             journal.failure("message_refused", error, message_id=record["messageId"])
             unreadable.append(record["messageId"])
@@ -58,14 +60,14 @@ def _taker_of(message: dict[str, Any]) -> Person | None:
         case {"host_id": str(host_id), "nickname": str() | None as nickname} if HOST_ID.fullmatch(
             host_id
         ):
-            return person_of(host_id, nickname)
+            return person_of(host_id, nickname_of(nickname or ""))
     return None
 
 
-def _said_at_ms(message: dict[str, Any]) -> int:
+def _said_at_ms(message: dict[str, Any], sent_at_ms: int) -> int:
     match message.get("occurred_at_ms"):
         case int(at_ms) if 0 < at_ms < _AT_MS_MAX:
-            return int(at_ms)
+            return min(int(at_ms), sent_at_ms)
     return 0
 
 
@@ -79,7 +81,7 @@ def _message_of(text: str) -> dict[str, Any]:
     return message
 
 
-def _ref_of(message: dict[str, Any]) -> ShareRef:
+def _ref_of(message: dict[str, Any], sent_at_ms: int = _AT_MS_MAX) -> ShareRef:
     # The schema library would double the cold start. Accept extra envelope fields from later
     # versions, but reject extra body fields.
     match message:
@@ -88,5 +90,6 @@ def _ref_of(message: dict[str, Any]) -> ShareRef:
             "version": 1,
             "body": {"packet_id": str(packet_id), "share_no": int(share_no), **more},
         } if not more and 0 < share_no < _SHARE_NO_MAX and packet_ids().has_signed(packet_id):
-            return ShareRef(packet_id, int(share_no), _taker_of(message), _said_at_ms(message))
+            said_at_ms = _said_at_ms(message, sent_at_ms)
+            return ShareRef(packet_id, int(share_no), _taker_of(message), said_at_ms)
     raise InvalidRequest([{"field": "message", "message": "names no claim"}])

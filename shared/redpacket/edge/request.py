@@ -33,6 +33,13 @@ def person_of(
     return Person(user_ids().id_of(host_id), nickname, host_id, claims or {})
 
 
+def nickname_of(text: str) -> str | None:
+    """Return a nickname that others may see, or None. Look-alikes are dropped when it is stored."""
+    nickname = composed(text)
+    is_fit = 0 < len(nickname) <= _NICKNAME_LENGTH_MAX and is_visible(nickname)
+    return nickname if is_fit and not is_reserved(nickname) else None
+
+
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
     """HTTP request; header names are lowercase."""
@@ -67,10 +74,8 @@ class HttpRequest:
     def user(self) -> Person:
         """User of the token's subject. Raises Forbidden if that is no valid user id."""
         host_id = check_host_id(str(self.claims.get("sub", "")))
-        nickname = composed(str(self.claims.get("nickname", "")))
-        is_fit = 0 < len(nickname) <= _NICKNAME_LENGTH_MAX and is_visible(nickname)
-        is_shown = is_fit and not is_reserved(nickname)
-        return person_of(host_id, nickname if is_shown else None, self.claims)
+        nickname = nickname_of(str(self.claims.get("nickname", "")))
+        return person_of(host_id, nickname, self.claims)
 
     @property
     def scopes(self) -> frozenset[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from redpacket.adapters.dynamo import keys
 from redpacket.adapters.dynamo.client import Operation, Value, merge
+from redpacket.adapters.skeletons import skeleton_of
 from redpacket.domain.claim import Fate, ShareFate, ShareRef, Taker
 from redpacket.domain.errors import InvariantViolated
 from redpacket.domain.packet import (
@@ -22,6 +23,7 @@ from redpacket.domain.packet import (
 from redpacket.domain.passphrase import THRESHOLD_DEFAULT
 from redpacket.domain.seed_keys import SeedKeys
 from redpacket.domain.split import Terms, seed_of
+from redpacket.domain.text import is_reserved
 
 
 def packet_row(packet: Packet) -> dict[str, Value]:
@@ -204,11 +206,14 @@ def prize_taker_row(share: ShareFate, user_id: str) -> dict[str, Value]:
 
 
 def person_row(person: Person) -> dict[str, Value]:
-    """Return the user's row with the host id and nickname from their token."""
+    """Return the user's row with the host id and nickname from their token.
+
+    A nickname that looks like a reserved one is left out, as PUT /me/profile refuses it.
+    """
     row: dict[str, Value] = {"pk": person.user_id}
     if person.host_id:
         row["host_id"] = person.host_id
-    if person.nickname:
+    if person.nickname and not is_reserved(person.nickname, skeleton_of):
         row["token_nickname"] = person.nickname
     return row
 
