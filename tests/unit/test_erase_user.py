@@ -19,7 +19,7 @@ from redpacket.domain.lottery import PrizeKind
 from redpacket.domain.packet import Packet, Person
 from redpacket.domain.payments import PaymentStatus, ReturnStatus
 from redpacket.domain.risk import Verdict, VerdictKind
-from redpacket.domain.withdrawals import LEASE_MS, Withdrawal, WithdrawalStatus
+from redpacket.domain.withdrawals import GIVEN_UP_AFTER_MS, LEASE_MS, Withdrawal, WithdrawalStatus
 from redpacket.flows.payments.authorize import authorize
 from redpacket.flows.payments.return_payment import collect_owed, note_refund
 from redpacket.ports.accounts import Profile
@@ -419,10 +419,19 @@ def test_a_verdict_and_a_list_end_with_the_erasure(system: InMemorySystem) -> No
         system.grab(packet, "bob")
 
 
-def test_a_withdrawal_that_came_back_counts_as_none(town: PaymentSystem) -> None:
+@pytest.mark.parametrize("is_gateway_off", [False, True])
+def test_a_withdrawal_that_came_back_counts_as_none(
+    town: PaymentSystem, *, is_gateway_off: bool
+) -> None:
     town.system.deposit("ann", 100)
     withdrawal = town.withdraw("ann", 100)
-    assert town.cancel(withdrawal).status is WithdrawalStatus.CANCELLED
+    if is_gateway_off:
+        town.gates_out = {}
+        assert _refusal(town.system) == "a withdrawal of theirs is under way"
+        town.sweep_after(GIVEN_UP_AFTER_MS)
+    else:
+        town.cancel(withdrawal)
+    assert town.find(withdrawal).is_final
     _spend(town.system, "ann")
 
     _erase(town.system)

@@ -15,7 +15,6 @@ from redpacket.domain.packet import PacketStatus
 from redpacket.flows.packets.send_packet import SendOrder
 from redpacket.flows.payments.return_payment import collect_owed, note_refund
 from redpacket.flows.payments.start_payment import PaymentAsk, start_payment
-from redpacket.flows.payments.sweep_payments import cancel_unpaid
 from redpacket.flows.payments.take_callback import take_callback
 from redpacket.ports.accounts import Request
 from testing.builders import a_claim
@@ -429,19 +428,13 @@ def test_an_unpaid_packet_is_cancelled_after_15_minutes_and_later_money_goes_to_
     assert town.differences() == []
 
 
-@pytest.mark.parametrize("is_sweep", [True, False])
-def test_a_packet_is_cancelled_only_after_its_payment_was_asked_for(
-    town: PaymentSystem, *, is_sweep: bool
-) -> None:
+def test_a_packet_is_cancelled_only_after_its_payment_was_asked_for(town: PaymentSystem) -> None:
     """A payment that was made in the last moment wins."""
     packet = town.send_unpaid()
     town.gateway.pay(town.start_packet(packet).number)
     town.system.pass_time(payments.PAYMENT_LIFE_MS)
 
-    if is_sweep:
-        town.sweep()
-    else:
-        assert not cancel_unpaid(packet.packet_id, ports=town.payments)
+    town.sweep()
 
     found = town.system.found(packet)
     assert found.status is PacketStatus.OPEN

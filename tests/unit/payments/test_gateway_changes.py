@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import pytest
 
-from redpacket.domain.errors import GatewayChanged, Unavailable
+from redpacket.domain.errors import AccountNotEmpty, GatewayChanged, Unavailable
 from redpacket.domain.gateway import BillKind, Merchant, TransferFound, TransferOrder
 from redpacket.domain.packet import PacketStatus
 from redpacket.domain.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnStatus
@@ -162,6 +164,70 @@ def test_an_unpaid_packet_of_another_merchant_is_cancelled(town: PaymentSystem) 
     town.sweep_after(PAYMENT_LIFE_MS + MINUTE_MS)
 
     assert town.system.found(packet).status is PacketStatus.CANCELLED
+
+
+# A gateway that is turned off
+
+
+@pytest.fixture
+def off(town: PaymentSystem) -> Iterator[Callable[[], None]]:
+    """Turn WeChat Pay off, as a deployment without its parameters does."""
+    gates = town.gates_in, town.gates_out
+
+    def turn_off() -> None:
+        town.gates_in, town.gates_out = {}, {}
+
+    yield turn_off
+    town.gates_in, town.gates_out = gates
+    town.system.pass_time(60 * MINUTE_MS)
+    _pass_minutes(town)
+    assert town.differences() == []
+
+
+def test_an_unpaid_packet_gives_its_place_back_without_its_gateway(
+    town: PaymentSystem, off: Callable[[], None]
+) -> None:
+    packet = town.send_unpaid("sender")
+    town.start_packet(packet)
+    off()
+    town.sweep_after(PAYMENT_LIFE_MS + MINUTE_MS)
+
+    assert town.system.found(packet).status is PacketStatus.CANCELLED
+    assert town.system.ledger_state().open_counts.get("user:sender", 0) == 0
+
+
+def test_what_was_never_called_comes_back_without_its_gateway(
+    town: PaymentSystem, off: Callable[[], None]
+) -> None:
+    withdrawal = town.withdraw("user", 500)
+    off()
+    town.sweep_after(GIVEN_UP_AFTER_MS - MINUTE_MS)
+    first = town.find(withdrawal)
+    town.sweep_after(MINUTE_MS)
+
+    assert (first.status, _told(town)) == (WithdrawalStatus.QUEUED, {"transfer_mismatched"})
+    assert (town.find(withdrawal).status, town.balance_fen()) == (WithdrawalStatus.FAILED, 1000)
+
+
+def test_what_may_have_been_called_stays_and_is_told(
+    town: PaymentSystem, off: Callable[[], None]
+) -> None:
+    withdrawal, payment = town.called(500, is_away=True), town.start("user", 100)
+    town.gateway.pay(payment.number)
+    off()
+    for _ in range(2):
+        town.sweep_after(GIVEN_UP_AFTER_MS)
+
+    assert town.find(withdrawal).held_fen == 500
+    assert town.paid(payment).status is PaymentStatus.PENDING
+    assert _told(town) == {"payment_mismatched", "transfer_mismatched"}
+    late = town.differences(bound_ms=0)
+    assert {(one.rule, one.subject) for one in late} >= {
+        ("I8", f"payment:{payment.number}"),
+        ("I8", f"withdrawal:{withdrawal.withdrawal_id}"),
+    }
+    with pytest.raises(AccountNotEmpty):
+        town.system.process().erase_user("user", bool)
 
 
 def test_rows_without_a_merchant_are_followed(town: PaymentSystem) -> None:
