@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from redpacket.domain.errors import PayeeNotBound, PaymentNotFound, RateLimited
-from redpacket.domain.gateway import Channel, PayMethod, bill_day, bill_day_start_ms
+from redpacket.adapters.dynamo.payments import DynamoPayments
+from redpacket.domain.errors import PayeeNotBound, PaymentNotFound, RateLimited, Unavailable
+from redpacket.domain.gateway import Channel, PaymentOrder, PayMethod, bill_day, bill_day_start_ms
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.payments import PAYMENT_LIFE_MS, Payment, PaymentStatus
 from redpacket.flows.payments.start_payment import find_payment
 from redpacket.ports.payments import PaymentLimits
+from testing.fakes.gateway import FakePaymentsIn
 from testing.in_memory_system import an_order
 from testing.payment_system import PaymentSystem
 
@@ -49,6 +51,73 @@ def test_payments_of_packets_count_as_well_and_a_repeat_does_not(town: PaymentSy
     assert begun[0].number == begun[1].number
     assert second.payment_id
     assert town.book.find(second.payment_id) is None
+
+
+# A gateway that does not answer
+
+
+def test_whoever_asks_for_a_payment_again_and_again_does_not_order_it_each_time(
+    town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ordered_at_ms: list[int] = []
+
+    def order(_gate: FakePaymentsIn, _order: PaymentOrder) -> None:
+        ordered_at_ms.append(town.clock.now_ms())
+        raise Unavailable("the gateway does not answer")
+
+    monkeypatch.setattr(FakePaymentsIn, "order", order)
+    payment = town.start("user")
+    for _ in range(200):
+        town.system.pass_time(100)
+        _find(town, payment.number, "user")
+
+    begun_ms = ordered_at_ms[0]
+    # The first repeat does not wait, and later ones are a few seconds apart.
+    assert [at_ms - begun_ms for at_ms in ordered_at_ms] == [
+        *(0, 100, 200, 400, 800, 1_600, 3_200, 6_400, 11_400, 16_400)
+    ]
+
+
+def test_of_two_at_once_one_orders(town: PaymentSystem) -> None:
+    town.gateway.is_away = True
+    payment = town.paid(town.start("user"))
+    now_ms = town.clock.now_ms() + 1
+
+    assert town.book.begin_order(payment, now_ms)
+    assert not town.book.begin_order(payment, now_ms)
+    assert town.paid(payment).ordered_at_ms == now_ms
+
+
+# A function that is killed right before its call
+
+
+def test_a_payment_that_was_never_ordered_ends_without_its_gateway(
+    town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payment = _start_and_die(town, monkeypatch)
+    town.gateway.is_away, town.gates_in = True, {}
+    town.sweep_after(PAYMENT_LIFE_MS)
+
+    assert town.paid(payment).status is PaymentStatus.CLOSED
+    assert town.book.list_waiting(Channel.WECHAT, town.clock.now_ms() + DAY_MS, 10) == []
+
+
+def test_a_payment_whose_order_has_begun_since_is_not_closed_without_its_gateway(
+    town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = _start_and_die(town, monkeypatch)
+    assert town.book.begin_order(seen, town.clock.now_ms())
+
+    assert not town.book.close(seen, town.clock.now_ms(), None)
+    assert town.paid(seen).status is PaymentStatus.PENDING
+
+
+def _start_and_die(town: PaymentSystem, monkeypatch: pytest.MonkeyPatch) -> Payment:
+    with monkeypatch.context() as patch:
+        patch.setattr(DynamoPayments, "begin_order", lambda *_: False)
+        payment = town.paid(town.start("user"))
+    assert payment.ordered_at_ms == 0
+    return payment
 
 
 # A send that is killed right after the packet's row

@@ -36,6 +36,9 @@ PAYMENT_LIFE_MS = 15 * 60_000
 WATCHED_MS = 24 * 3_600_000
 """A payment may arrive although its order is closed: so long it is asked for without a callback."""
 
+ORDER_PAUSE_MS_MAX = 5_000
+"""Milliseconds between two orders under one number; the first repeats come sooner."""
+
 _FIRST_LOOK_MS = 10_000
 _LOOK_PAUSE_MS_MAX = 3_600_000
 
@@ -53,6 +56,7 @@ class PaymentStatus(StrEnum):
 class Payment:
     """The intent to pay and its result; *number* is ours, and also names it at the gateway.
 
+    *ordered_at_ms* is when the gateway was last asked for it, 0 if no call can have been made.
     *prompt* is JSON for the payer's client. *reversed_fen* left the ledger through refunds that
     were made outside.
     """
@@ -67,6 +71,7 @@ class Payment:
     expires_at_ms: int
     packet_id: str | None = None
     merchant: Merchant = NO_MERCHANT
+    ordered_at_ms: int = 0
     status: PaymentStatus = PaymentStatus.PENDING
     prompt: str = field(default="", repr=False)
     closed_at_ms: int | None = None
@@ -213,6 +218,13 @@ def mismatches(payment: Payment, found: Transaction, merchant: Merchant) -> list
     if payment.method is PayMethod.JSAPI and payment.payer:
         pairs.append(("payer", payment.payer.name_hash, found.payer_hash))
     return [name for name, one, other in pairs if one != other]
+
+
+def may_order(payment: Payment, now_ms: int) -> bool:
+    """Return whether a payment without a prompt may be ordered at the gateway now."""
+    pause_ms = min(payment.ordered_at_ms - payment.created_at_ms, ORDER_PAUSE_MS_MAX)
+    is_open = payment.status is PaymentStatus.PENDING and now_ms < payment.expires_at_ms
+    return is_open and now_ms >= payment.ordered_at_ms + pause_ms
 
 
 def next_look_ms(payment: Payment, now_ms: int) -> int | None:

@@ -36,6 +36,9 @@ class PaymentBook(Protocol):
     def find(self, number: str) -> Payment | None:
         """Return a payment."""
 
+    def begin_order(self, payment: Payment, now_ms: int) -> bool:
+        """Note an order before its call; return False after another one, or the payment's end."""
+
     def keep_prompt(self, number: str, prompt: str) -> None:
         """Store the payer's client parameters, unless the payment has ended."""
 
@@ -46,7 +49,10 @@ class PaymentBook(Protocol):
         """Reschedule a payment in `list_waiting`, or with None remove it."""
 
     def close(self, payment: Payment, now_ms: int, again_at_ms: int | None) -> bool:
-        """Set a PENDING payment to CLOSED; return False if it is no longer PENDING."""
+        """Set a PENDING payment to CLOSED; return False if it is no longer PENDING.
+
+        One that was never ordered is not closed if an order has begun since.
+        """
 
     def credit(
         self,

@@ -43,6 +43,7 @@ from redpacket.ports.payments import PaymentLimits
 
 HAS_NO_TRANSACTION = "attribute_exists(pk) AND attribute_not_exists(transaction_id)"
 IS_PENDING = "payment_status = :pending"
+IS_ORDERED_AS_SEEN = "ordered_at_ms = :seen_ms"
 WAITS_FOR_THIS_PAYMENT = "#status = :unpaid AND payment_id = :number"
 IS_NOT_GIVEN_BACK = "attribute_not_exists(pk)"
 HAS_BEGUN_FEWER = "attribute_not_exists(begun_count) OR begun_count < :count_max"
@@ -109,6 +110,19 @@ class DynamoPayments:
         row = self._dynamo.get(self._payments, payment_keys.payment(number))
         return payment_of(row) if row else None
 
+    def begin_order(self, payment: Payment, now_ms: int) -> bool:
+        return self._dynamo.write(
+            update(
+                self._payments,
+                payment_keys.payment(payment.number),
+                "SET ordered_at_ms = :now_ms",
+                condition=f"{IS_PENDING} AND {IS_ORDERED_AS_SEEN}",
+                now_ms=now_ms,
+                seen_ms=payment.ordered_at_ms,
+                pending=PaymentStatus.PENDING,
+            )
+        )
+
     def keep_prompt(self, number: str, prompt: str) -> None:
         self._dynamo.write(
             update(
@@ -146,11 +160,14 @@ class DynamoPayments:
                 self._payments,
                 payment_keys.payment(payment.number),
                 f"SET payment_status = :closed, closed_at_ms = :now_ms {work}",
-                condition=IS_PENDING,
+                condition=IS_PENDING
+                if payment.ordered_at_ms
+                else f"{IS_PENDING} AND {IS_ORDERED_AS_SEEN}",
                 closed=PaymentStatus.CLOSED,
                 pending=PaymentStatus.PENDING,
                 now_ms=now_ms,
                 **({} if again_at_ms is None else {"again_at_ms": again_at_ms}),
+                **({} if payment.ordered_at_ms else {"seen_ms": 0}),
             )
         )
 

@@ -33,6 +33,12 @@ def confirm_payment(number: str, transaction_id: str = "", *, ports: PaymentPort
     Raises PaymentNotFound, Unavailable.
     """
     payment = _get(number, ports)
+    now_ms = ports.clock.now_ms()
+    is_over = payment.status is PaymentStatus.PENDING and now_ms >= payment.expires_at_ms
+    if is_over and not payment.ordered_at_ms and not transaction_id:
+        # No gateway has it, whether its own one is still configured or not.
+        ports.book.close(payment, now_ms, None)
+        return _get(number, ports)
     gateway = ports.gateway_of(payment)
     found = gateway.query(number)
     taken = list(found.transactions)

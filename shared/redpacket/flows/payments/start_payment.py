@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from redpacket.domain.errors import GatewayChanged, PayeeNotBound, PaymentNotFound, Unavailable
 from redpacket.domain.gateway import Channel, OutsideAccount, PayMethod
 from redpacket.domain.packet import Packet, PacketStatus
-from redpacket.domain.payments import PAYMENT_LIFE_MS, Payment, PaymentStatus
+from redpacket.domain.payments import PAYMENT_LIFE_MS, Payment, may_order
 from redpacket.flows.payments.payment_ports import PaymentPorts
 from redpacket.ports.accounts import Request
 from redpacket.ports.withdrawals import Payees
@@ -114,11 +114,13 @@ def _start_cut_off(number: str, user_id: str, *, ports: PaymentPorts, payees: Pa
 
 def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
     """Return a payment with the prompt for its payer's client, if the gateway answers now."""
-    is_open = payment.status is PaymentStatus.PENDING
-    if payment.prompt or not is_open or ports.clock.now_ms() >= payment.expires_at_ms:
+    now_ms = ports.clock.now_ms()
+    if payment.prompt or not may_order(payment, now_ms):
         return payment
     try:
-        prompt = ports.gateway_of(payment).order(payment.order)
+        gateway = ports.gateway_of(payment)
+        is_mine = ports.book.begin_order(payment, now_ms)
+        prompt = gateway.order(payment.order) if is_mine else None
     except (Unavailable, GatewayChanged) as error:
         # The outcome is unknown. The next request orders the same number.
         ports.journal.failure("payment_not_ordered", error, number=payment.number)
@@ -127,7 +129,7 @@ def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
         return payment
     text = json.dumps(dict(prompt), ensure_ascii=False, sort_keys=True)
     ports.book.keep_prompt(payment.number, text)
-    return replace(payment, prompt=text)
+    return replace(payment, prompt=text, ordered_at_ms=now_ms)
 
 
 def _payer(method: PayMethod, payer: OutsideAccount | None) -> OutsideAccount | None:
