@@ -166,6 +166,42 @@ def test_a_callback_about_a_refund_of_ours_ends_it(town: PaymentSystem) -> None:
     assert town.differences(bound_ms=0) == []
 
 
+@pytest.mark.parametrize("what", ["transaction_id", "of_number"])
+def test_a_refund_of_ours_that_the_gateway_calls_anothers_ends_nothing(
+    town: PaymentSystem, what: str
+) -> None:
+    payment = town.pay_in("user", 100)
+    town.pay_again(payment)
+    (due,) = town.returns.list_returns(payment.number)
+    town.gates_in[WECHAT].refund(due.order)
+    made = town.gateway.refunds[due.refund_no]
+    town.gateway.refunds[due.refund_no] = replace(made, **{what: "another"})
+    town.sweep()
+
+    assert town.returns.list_returns(payment.number) == [due]
+    assert [name for name, _ in town.system.journal.errors] == ["return_failed"]
+
+    town.gateway.refunds[due.refund_no] = made
+    assert town.sweep_after(120_000).failed_count == 0
+
+
+def test_a_refund_is_tied_to_the_transaction_that_it_was_noted_with(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 100)
+    first = town.gateway.orders[payment.number].transactions[0]
+    town.refund(payment, 40)
+    town.pay_again(payment)
+    (noted,) = town.returns.list_refunds(payment.number)
+    second = town.gateway.orders[payment.number].transactions[1]
+    made = town.gateway.refunds[noted.refund_no]
+    town.gateway.refunds[noted.refund_no] = replace(made, transaction_id=second.outside_no)
+
+    with pytest.raises(errors.InvariantViolated, match="of another transaction"):
+        note_refund(WECHAT, noted.refund_no, ports=town.payments)
+
+    assert noted.transaction_id == first.outside_no
+    assert town.balance_fen() == 60
+
+
 def test_a_payment_after_closing_is_credited(town: PaymentSystem) -> None:
     payment = _closed(town)
     town.gateway.pay(payment.number, is_forced=True)

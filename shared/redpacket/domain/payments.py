@@ -185,6 +185,7 @@ class PaymentRefund:
     owed_fen: int
     noted_at_ms: int
     returned_fen: int = 0
+    transaction_id: str = ""
 
     @property
     def reversed_fen(self) -> int:

@@ -143,6 +143,7 @@ def refund_row(refund: PaymentRefund) -> dict[str, Value]:
         "user_id": refund.user_id,
         "wallet_fen": refund.wallet_fen,
         "owed_fen": refund.owed_fen,
+        "transaction_id": refund.transaction_id,
         "noted_at_ms": refund.noted_at_ms,
     }
     if refund.returned_fen:
@@ -164,6 +165,7 @@ def refund_of(row: dict[str, Any]) -> PaymentRefund:
         owed_fen=row["owed_fen"],
         noted_at_ms=row["noted_at_ms"],
         returned_fen=row.get("returned_fen", 0),
+        transaction_id=row.get("transaction_id", ""),
     )
 
 

@@ -80,18 +80,19 @@ def _end(returned: PaymentReturn, found: RefundFound, ports: PaymentPorts) -> bo
 
 
 def _check_same(returned: PaymentReturn, found: RefundFound) -> None:
-    if found.state is RefundState.SUCCEEDED and found.amount_fen != returned.amount_fen:
-        raise InvariantViolated(
-            f"refund {returned.refund_no} is {found.amount_fen} fen at the gateway"
-        )
+    of = found.number, found.transaction_id, found.amount_fen
+    ours = returned.number, returned.transaction_id, returned.amount_fen
+    if found.state is RefundState.SUCCEEDED and of != ours:
+        raise InvariantViolated(f"refund {returned.refund_no} is of {of} at the gateway")
 
 
 def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
     for _ in range(_TRIES):
-        if any(
-            one.refund_no == found.refund_no for one in ports.returns.list_refunds(payment.number)
-        ):
-            return
+        for noted in ports.returns.list_refunds(payment.number):
+            if noted.refund_no == found.refund_no:
+                if noted.transaction_id not in {"", found.transaction_id}:
+                    raise InvariantViolated(f"refund {noted.refund_no} is of another transaction")
+                return
         returned = ports.returns.find_return(payment.number, found.transaction_id)
         if returned:
             if _note_outside(payment, returned, found, ports):
@@ -112,6 +113,7 @@ def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
             wallet_fen=wallet_fen,
             owed_fen=found.amount_fen - wallet_fen,
             noted_at_ms=ports.clock.now_ms(),
+            transaction_id=found.transaction_id,
         )
         if ports.returns.reverse(payment, refund, found):
             ports.journal.event("payment_refunded_outside", number=payment.number)
@@ -136,6 +138,7 @@ def _note_outside(
         owed_fen=0,
         noted_at_ms=ports.clock.now_ms(),
         returned_fen=found.amount_fen,
+        transaction_id=found.transaction_id,
     )
     is_noted = ports.returns.note_outside(returned, refund, found)
     if is_noted and returned.status is ReturnStatus.DUE and found.amount_fen < left_fen:
