@@ -252,8 +252,8 @@ def test_gateways_cost_an_endpoint_and_two_schedules() -> None:
     # Payouts, notices, deliveries: streams are read for nothing.
     assert standing.queue_pollers == 15
     assert bill["endpoint"] == pytest.approx(730 * 0.01)
-    # Nine metrics of a stack without a topic are seven.
-    assert bill["alarms"] == pytest.approx(0.7)
+    # One metric each of alarms that need no topic.
+    assert bill["alarms"] == pytest.approx(0.6)
     assert bill["lambda"] == pytest.approx(
         2 * 43_800 * 0.2e-6 + 43_800 * 3.3 * standing.transfer_gb * 0.0000133334
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redpacket.adapters.dynamo.approvals import DynamoApprovals
 from redpacket.domain import errors
 from redpacket.domain.approvals import (
     LIFE_MS,
@@ -593,6 +595,31 @@ def test_an_edit_after_a_second_click_leaves_what_was_applied_approved(
     assert lottery.balance_fen("ann") == 10**6 - 1_100
 
 
+def test_what_a_second_click_applied_before_it_died_never_reads_as_rejected(
+    lottery: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    approval = _asked(_cash(lottery, 11))
+    edited = a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=100, total=11, title="new")
+
+    def die(*_: object) -> None:
+        raise InterruptedError
+
+    def approve_die_and_edit() -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(DynamoApprovals, "mark_applied", die)
+            with pytest.raises(InterruptedError):
+                lottery.process().approve(approval.approval_id, CAT)
+        lottery.process().put_prize(edited, 1, CAT)
+
+    _before_funding(lottery, approve_die_and_edit)
+    with suppress(errors.Rejected):
+        lottery.process().approve(approval.approval_id, BOB)
+
+    found = _asked(lottery.process().approvals.find_approval(approval.approval_id))
+    assert (found.status, found.refusal) == (APPROVED, None)
+    assert lottery.balance_fen("ann") == 10**6 - 1_100
+
+
 @pytest.mark.parametrize("is_refused_first", [False, True])
 def test_what_was_applied_never_reads_as_rejected(
     system: InMemorySystem, *, is_refused_first: bool
@@ -613,6 +640,21 @@ def test_what_was_applied_never_reads_as_rejected(
     approvals.mark_refused(decided, "version_conflict")
 
     assert approvals.find_approval(approval.approval_id) == applied
+
+
+def test_a_repeat_begins_only_before_a_refusal(system: InMemorySystem) -> None:
+    approval = _asked(_deposit(system, 2_000, "key"))
+    approvals = system.process().approvals
+    action = Action("bob", ActionKind.APPROVAL_DECIDED, approval.subject, 1, ())
+    decided = replace(approval, status=APPROVED, decided_by="bob", decided_at_ms=1)
+    assert approvals.decide(decided, action)
+    approvals.mark_refused(decided, "insufficient_funds")
+
+    assert not approvals.note_repeat(decided)
+    with pytest.raises(errors.VersionConflict):
+        system.process().approve(approval.approval_id, CAT)
+
+    assert system.balance_fen("user") == 0
 
 
 def test_what_an_operator_rejected_is_not_marked_as_applied(system: InMemorySystem) -> None:

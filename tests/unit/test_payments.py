@@ -175,7 +175,8 @@ def test_a_refund_of_ours_that_the_gateway_calls_anothers_ends_nothing(
     (due,) = town.returns.list_returns(payment.number)
     town.gates_in[WECHAT].refund(due.order)
     made = town.gateway.refunds[due.refund_no]
-    town.gateway.refunds[due.refund_no] = replace(made, **{what: "another"})
+    town.gateway.refunds[due.refund_no] = other = replace(made)
+    setattr(other, what, "another")
     town.sweep()
 
     assert town.returns.list_returns(payment.number) == [due]

@@ -109,8 +109,11 @@ class Approvals(Protocol):
     def decide(self, decided: Approval, action: Action) -> bool:
         """Store a decision; return False if the approval is no longer pending."""
 
+    def note_repeat(self, approval: Approval) -> bool:
+        """Note a second call to apply; return False if the change was applied or refused."""
+
     def mark_applied(self, approval: Approval) -> None:
         """Mark an approved change as done, even if a concurrent call refused it."""
 
     def mark_refused(self, approval: Approval, code: str) -> None:
-        """Reject an approved change that failed, unless it was applied."""
+        """Reject an approved change that failed, unless it was applied or repeated."""

@@ -38,6 +38,7 @@ IS_AWAITING = "attribute_exists(pk) AND attribute_not_exists(decided_by)"
 """A new row has no status, so a function that asks for approvals needs no right to write one."""
 
 IS_APPROVED_AND_WAITS = "#status = :approved AND attribute_not_exists(is_applied)"
+IS_NOT_REPEATED = "attribute_not_exists(is_repeated)"
 WAS_APPROVED = "#status = :approved OR #status = :rejected AND attribute_exists(refusal)"
 IS_AS_READ = "version = :read_version"
 HAS_ROOM = "attribute_not_exists(moved_fen) OR moved_fen <= :fen_max"
@@ -106,6 +107,9 @@ class DynamoApprovals:
         operation["Update"]["ExpressionAttributeNames"] = _STATUS
         return self._dynamo.try_transact([operation, *note_action(self._journal, action)])
 
+    def note_repeat(self, approval: Approval) -> bool:
+        return self._mark(approval, "SET is_repeated = :yes", IS_APPROVED_AND_WAITS, yes=True)
+
     def mark_applied(self, approval: Approval) -> None:
         # Overrides the refusal of a concurrent call: what was applied never reads as rejected.
         self._mark(
@@ -120,7 +124,7 @@ class DynamoApprovals:
         self._mark(
             approval,
             "SET #status = :rejected, refusal = :code",
-            IS_APPROVED_AND_WAITS,
+            f"{IS_APPROVED_AND_WAITS} AND {IS_NOT_REPEATED}",
             rejected=ApprovalStatus.REJECTED,
             code=code,
         )
@@ -139,7 +143,7 @@ class DynamoApprovals:
 
     def _mark(
         self, approval: Approval, expression: str, condition: str, **named: str | bool
-    ) -> None:
+    ) -> bool:
         operation = update(
             self._approvals,
             operator_keys.approval(approval.approval_id),
@@ -149,7 +153,7 @@ class DynamoApprovals:
             **named,
         )
         operation["Update"]["ExpressionAttributeNames"] = _STATUS
-        self._dynamo.write(operation)
+        return self._dynamo.write(operation)
 
 
 def spend_allowance(approvals_table: str | None, spent: Allowance | None) -> list[Operation]:

@@ -37,10 +37,13 @@ def approve(approval_id: str, approver: Operator, *, ports: DecidePorts) -> Appr
     approval, is_mine = _decide(approval_id, approver, ApprovalStatus.APPROVED, ports)
     if approval.is_applied:
         return approval
+    if not is_mine and not ports.approvals.note_repeat(approval):
+        return _decide(approval_id, approver, ApprovalStatus.APPROVED, ports)[0]
     try:
         ports.apply(approval)
     except Rejected as error:
-        # A concurrent second call may fail on the effects of the first, so it records nothing.
+        # A repeat records nothing, since it may fail on the effects of the first call. After a
+        # repeat, which may have applied the change and died, the first call records nothing.
         if is_mine:
             ports.approvals.mark_refused(approval, error.code)
         # The refusal is not recorded over an application, which this call may have failed on.
