@@ -37,6 +37,9 @@ export class OperatorDeposits extends ConsoleView {
           />
         </label>
         <p class="wrong" id="amount-wrong" role="alert">${this.isWrong ? o("bad_amount") : ""}</p>
+        <label class="field switch">
+          <span>${o("for_campaigns")}</span><input type="checkbox" name="campaigns" />
+        </label>
         <button class="primary" ?disabled=${this.isBusy}>${o("deposit")}</button>
       </form>
     `;
@@ -49,11 +52,16 @@ export class OperatorDeposits extends ConsoleView {
     const amountFen = parseYuan(typed(form, "amount"));
     this.isWrong = !amountFen;
     if (!user || !amountFen || this.isBusy) return;
-    const body = facts([o("user"), user], [o("amount"), o("yuan", { n: money(amountFen) })]);
+    const isForCampaigns = new FormData(form).has("campaigns");
+    const body = facts(
+      [o("user"), user],
+      [o("amount"), o("yuan", { n: money(amountFen) })],
+      ...(isForCampaigns ? ([[o("for_campaigns"), "✓"]] satisfies [string, string][]) : []),
+    );
     if (!(await confirm(o("deposit_title"), body, o("deposit")))) return;
     await this.act("deposit", async () => {
       // Noted first: after a reload the same form has the same key, and no second effect.
-      const sent = { user, amount_fen: amountFen };
+      const sent = { user, amount_fen: amountFen, ...(isForCampaigns && { is_for_campaigns: true }) };
       const { key } = session.writes.begin("deposit", session.person?.sub ?? "", sent);
       const answer = await write<Schemas["Deposit"] | Awaiting>("POST", "/admin/deposits", sent, key);
       session.writes.end("deposit");
