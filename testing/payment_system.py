@@ -76,7 +76,7 @@ class PaymentSystem:
         self.gateway = gateway or FakeGateway(self.clock)
         client = dynamo or Dynamo(lambda: self.system.dynamo)
         self.book = DynamoPayments(client, "payments", "accounts", "packets")
-        self.returns = DynamoReturns(client, "payments", "accounts")
+        self.returns = DynamoReturns(client, "payments", "accounts", "journal")
         self.withdrawals = DynamoWithdrawals(client, "payments", "accounts")
         self.store = DynamoGatewayPace(client, "payments")
         self.lists = DynamoPaymentLists(client, "payments")

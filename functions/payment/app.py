@@ -22,6 +22,7 @@ from redpacket.domain.errors import (
     RateLimited,
     SwitchedOff,
     Unavailable,
+    VersionConflict,
     WithdrawalLimitReached,
     WithdrawalNotFound,
 )
@@ -39,8 +40,14 @@ from redpacket.edge.payment_views import (
 )
 from redpacket.edge.request import HttpRequest, RequestOf, person_of
 from redpacket.edge.schemas.bodies import body_of, idempotent_request
-from redpacket.edge.schemas.payments import CodeBody, ConsentBody, PaymentBody, WithdrawalBody
-from redpacket.edge.scopes import AUDITORS, refuse_operators
+from redpacket.edge.schemas.payments import (
+    CodeBody,
+    ConsentBody,
+    PaymentBody,
+    ResolutionBody,
+    WithdrawalBody,
+)
+from redpacket.edge.scopes import AUDITORS, TREASURERS, operator_of, refuse_operators
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
@@ -48,6 +55,7 @@ if TYPE_CHECKING:
         Binding,
         Consent,
         Debts,
+        ListedReturn,
         ListedReturns,
         Payment,
         Token,
@@ -217,6 +225,18 @@ def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
     """List money that gateways took and that waits for a person, newest first."""
     page, cursor = wiring.list_listed_returns(withdrawals_cursor_of(request))
     return HttpAnswer({"items": [listed_return_view(one) for one in page], "next": cursor})
+
+
+@handler.route(
+    "POST /admin/payments/returns",
+    scopes=TREASURERS,
+    refusals=(InvalidRequest, PaymentNotFound, VersionConflict, Unavailable),
+)
+def resolve_return(request: RequestOf[ResolutionBody]) -> HttpAnswer[ListedReturn]:
+    """Take money that waits for a person off the list, once it was deposited or paid outside."""
+    resolution = body_of(ResolutionBody, request).parsed
+    resolved = wiring.resolve_return(resolution, operator_of(request).user_id)
+    return HttpAnswer(listed_return_view(resolved))
 
 
 @handler.route(

@@ -166,6 +166,9 @@ def walk_reads(walk: Walk, reader: User, packet_ids: list[str], days: list[str])
     call(reader, "GET /admin/webhooks/{name}", name="walk")
     call(reader, "GET /admin/webhooks")
     call(reader, "GET /admin/payments/returns")
+    resolution = {"payment_id": "0" * 32, "transaction_id": "none", "by": "outside"}
+    resolution |= {"reference": "walk", "reason": "walk"}
+    call(reader, "POST /admin/payments/returns", resolution)
     call(reader, "GET /admin/payments/debts")
     call(reader, "POST /admin/reconcile")
     call(reader, "GET /admin/journal")

@@ -98,7 +98,8 @@ drawing              Approval:ru Beacon:r Campaign:ru Lottery:r
 commitment           Approval:p Campaign:p Log:r Reconcile:r Send:p
 log_place            Approval:p Campaign:p Log:ru Reconcile:r Send:p
 log                  Log:pr Reconcile:r Records:r
-action               Admin:pr Approval:p Campaign:p Erasure:p Prize:p Reconcile:p Send:p Webhooks:p
+action               Admin:pr Approval:p Campaign:p Erasure:p Payment:p Prize:p Reconcile:p \
+                     Send:p Webhooks:p
 approval             Admin:p Approval:ru Campaign:p Prize:p
 allowance            Admin:pru Campaign:pru Prize:pru
 host_id              Admin:u Campaign:u Erasure:u Lottery:u Payment:u Payout:u Prize:u Send:u

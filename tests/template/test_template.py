@@ -168,7 +168,7 @@ Campaign Packets:u Campaigns:pu Draws:u Audience:u Commitments:p Transparency:u 
          Approvals:pu Journal:p
 Prize    Accounts:pu Packets:pu Campaigns:u Draws:u Profiles:u Approvals:pu Journal:p
 Lottery  Draws:pu Shares:u Profiles:u
-Payment  Accounts:pu Packets:u Payments:puc Profiles:u
+Payment  Accounts:pu Packets:u Payments:puc Profiles:u Journal:p
 Transfer Accounts:pu Packets:u Payments:puc
 Gateway  Payments:p
 Order    Payments:pu

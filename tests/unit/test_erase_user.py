@@ -17,11 +17,11 @@ from redpacket.domain.errors import AccountNotEmpty, NotInAudience, Unavailable
 from redpacket.domain.gateway import Channel
 from redpacket.domain.lottery import PrizeKind
 from redpacket.domain.packet import Packet, Person
-from redpacket.domain.payments import PaymentStatus, ReturnStatus
+from redpacket.domain.payments import PaymentStatus, Resolution, ResolvedBy, ReturnStatus
 from redpacket.domain.risk import Verdict, VerdictKind
 from redpacket.domain.withdrawals import GIVEN_UP_AFTER_MS, LEASE_MS, Withdrawal, WithdrawalStatus
 from redpacket.flows.payments.authorize import authorize
-from redpacket.flows.payments.return_payment import collect_owed, note_refund
+from redpacket.flows.payments.return_payment import collect_owed, note_refund, resolve_return
 from redpacket.ports.accounts import Profile
 from redpacket.ports.erasure import OutsideRows
 from testing.builders import a_campaign, a_prize
@@ -253,15 +253,19 @@ def test_money_that_is_not_given_back_keeps_its_payer(
     _spend(town.system, "ann")
     if status is ReturnStatus.DONE:
         town.sweep()
-    elif status is ReturnStatus.LISTED:
+    elif status in {ReturnStatus.LISTED, ReturnStatus.RESOLVED}:
         (due,) = town.returns.list_returns(payment.number)
         town.returns.list_return(due)
+        if status is ReturnStatus.RESOLVED:
+            ids = due.number, due.transaction_id
+            resolution = Resolution(*ids, ResolvedBy.OUTSIDE, "bank-transfer-77", "")
+            resolve_return(resolution, "operator", ports=town.payments)
     elif status is ReturnStatus.REFUNDED:
         second = town.gateway.orders[payment.number].transactions[1]
         note_refund(WECHAT, town.gateway.refund_paid(second, 100), ports=town.payments)
     assert [one.status for one in town.returns.list_returns(payment.number)] == [status]
 
-    if status in {ReturnStatus.DONE, ReturnStatus.REFUNDED}:
+    if status not in {ReturnStatus.DUE, ReturnStatus.LISTED}:
         _erase(town.system)
     else:
         assert _refusal(town.system) == "a payment of theirs is under way"

@@ -71,6 +71,7 @@ def test_money_and_what_is_personal_are_not_for_all_roles() -> None:
         "POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/stock",
         "POST /admin/approvals/{approval_id}/approve",
         "POST /admin/approvals/{approval_id}/reject",
+        "POST /admin/payments/returns",
     }
     reads = {key for key in ROUTES if key.startswith("GET ")}
     assert by_role[Duty.TREASURY] - reads == moves_money

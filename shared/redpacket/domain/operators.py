@@ -59,6 +59,7 @@ class ActionKind(StrEnum):
     WEBHOOK_REPLAYED = "webhook_replayed"
     SWITCH_TURNED = "switch_turned"
     RECONCILED = "reconciled"
+    RETURN_RESOLVED = "return_resolved"
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,13 +123,14 @@ class ReturnReason(StrEnum):
 class ReturnStatus(StrEnum):
     """Where such money is; LISTED waits for a person, since it may not be ours to give back.
 
-    REFUNDED was given back whole at the gateway, by somebody else.
+    REFUNDED was given back whole at the gateway, by somebody else; RESOLVED ended by an operator.
     """
 
     DUE = "due"
     DONE = "done"
     LISTED = "listed"
     REFUNDED = "refunded"
+    RESOLVED = "resolved"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +150,20 @@ class PaymentReturn:
     refunded_fen: int = 0
     merchant: Merchant = NO_MERCHANT
     done_at_ms: int | None = None
+    reference: str = ""
+    """Deposit or outside transfer that resolved it."""
     is_listed: bool = field(default=True, compare=False)
     """Whether it is in the sweep's work list or in the operators' list."""
 
     @property
     def is_over(self) -> bool:
-        """Whether its payer has got all of it back."""
-        return self.status in {ReturnStatus.DONE, ReturnStatus.REFUNDED}
+        """Whether nothing is left to give back."""
+        return self.status not in {ReturnStatus.DUE, ReturnStatus.LISTED}
+
+    @property
+    def left_fen(self) -> int:
+        """What is left to give back."""
+        return 0 if self.is_over else self.amount_fen - self.refunded_fen
 
     @property
     def refund_no(self) -> str:
@@ -168,6 +176,24 @@ class PaymentReturn:
         return RefundOrder(
             self.refund_no, self.number, self.transaction_id, self.amount_fen, self.amount_fen
         )
+
+
+class ResolvedBy(StrEnum):
+    """How an operator resolved a listed return; OUTSIDE moved no money of the ledger."""
+
+    DEPOSIT = "deposit"
+    OUTSIDE = "outside"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """An operator's decision on a listed return; *reference* names the transfer that settled it."""
+
+    number: str
+    transaction_id: str
+    by: ResolvedBy
+    reference: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

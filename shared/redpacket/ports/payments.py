@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from redpacket.domain.gateway import BillLine, Channel, RefundFound, Transaction
     from redpacket.domain.ledger import Transfer
+    from redpacket.domain.operators import Action
     from redpacket.domain.packet import Packet
     from redpacket.domain.payments import Payment, PaymentRefund, PaymentReturn
     from redpacket.ports.accounts import Request
@@ -104,6 +105,12 @@ class ReturnBook(Protocol):
 
     def list_return(self, returned: PaymentReturn) -> None:
         """Leave a return that the gateway will never make to an operator."""
+
+    def resolve(self, returned: PaymentReturn, action: Action) -> bool:
+        """Set a LISTED return to RESOLVED by its reference, and log the action.
+
+        Return False, without effect, if the return has changed or the reference was used before.
+        """
 
     def list_refunds(self, number: str) -> list[PaymentRefund]:
         """Return the refunds of a payment that were made outside."""

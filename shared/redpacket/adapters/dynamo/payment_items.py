@@ -132,6 +132,7 @@ def return_of(row: dict[str, Any]) -> PaymentReturn:
         refunded_fen=row.get("refunded_fen", 0),
         merchant=merchant_of(row),
         done_at_ms=row.get("done_at_ms"),
+        reference=row.get("reference", ""),
         is_listed="work_pk" in row or "list_pk" in row,
     )
 

@@ -20,6 +20,11 @@ def payment_refund(number: str, refund_no: str) -> dict[str, str]:
     return {**payment(number), "sk": f"{REFUND_PREFIX}{refund_no}"}
 
 
+def resolution(reference: str) -> dict[str, str]:
+    """Return the key that marks a deposit or outside transfer as used to resolve a return."""
+    return {"pk": f"resolution#{reference}", "sk": "resolution"}
+
+
 PAYMENT_PREFIX = "payment#"
 PAYMENT = "payment"
 RETURN_PREFIX = "return#"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from redpacket.adapters.dynamo import payment_keys
+from redpacket.adapters.dynamo.actions import note_action
 from redpacket.adapters.dynamo.books import entry_row
 from redpacket.adapters.dynamo.client import Dynamo, Value, check, put, update, values
 from redpacket.adapters.dynamo.payment_items import (
@@ -29,6 +30,7 @@ from redpacket.domain.ledger import (
     receivable_account,
     user_account,
 )
+from redpacket.domain.operators import Action
 from redpacket.domain.payments import (
     Payment,
     PaymentRefund,
@@ -51,10 +53,17 @@ IS_REVERSED_AS_SEEN = "attribute_exists(transaction_id) AND reversed_fen = :seen
 class DynamoReturns:
     """DynamoDB implementation of ReturnBook."""
 
-    def __init__(self, dynamo: Dynamo, payments_table: str, accounts_table: str) -> None:
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        payments_table: str,
+        accounts_table: str,
+        journal_table: str | None = None,
+    ) -> None:
         self._dynamo = dynamo
         self._payments = payments_table
         self._accounts = accounts_table
+        self._journal = journal_table
 
     def put_return(self, returned: PaymentReturn, transaction: Transaction) -> PaymentReturn:
         operations = [
@@ -141,6 +150,20 @@ class DynamoReturns:
                 due=ReturnStatus.DUE,
             )
         )
+
+    def resolve(self, returned: PaymentReturn, action: Action) -> bool:
+        resolved = update(
+            self._payments,
+            payment_keys.payment_return(returned.number, returned.transaction_id),
+            "SET return_status = :status, reference = :reference REMOVE list_pk, list_sk",
+            condition=IS_REFUNDED_AS_SEEN,
+            status=ReturnStatus.RESOLVED,
+            reference=returned.reference,
+            seen=ReturnStatus.LISTED,
+            seen_fen=returned.refunded_fen,
+        )
+        used = put(self._payments, dict(payment_keys.resolution(returned.reference)))
+        return self._dynamo.try_transact([resolved, used, *note_action(self._journal, action)])
 
     def note_outside(
         self, returned: PaymentReturn, refund: PaymentRefund, found: RefundFound

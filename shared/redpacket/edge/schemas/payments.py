@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import StringConstraints
 
+from redpacket.domain.payments import Resolution, ResolvedBy
+from redpacket.edge.payment_parameters import PAYMENT_ID
 from redpacket.edge.schemas.bodies import StrictBody, about, example
-from redpacket.edge.schemas.fields import Fen, GatewayChannel, Nickname, PaymentMethod
+from redpacket.edge.schemas.fields import Fen, GatewayChannel, Nickname, Note, PaymentMethod
 
 
 class PaymentBody(StrictBody):
@@ -47,3 +49,42 @@ class ConsentBody(StrictBody):
     model_config = example({"display_name": "小明"})
 
     display_name: Annotated[Nickname, about("What the user is called here, for WeChat to show.")]
+
+
+_Reference = StringConstraints(pattern=r"^[!-~]+$", max_length=128)
+
+
+class ResolutionBody(StrictBody):
+    """POST /admin/payments/returns: how a listed return was resolved."""
+
+    model_config = example(
+        {
+            "payment_id": "3fa85f6457174562b3fc2c963f66afa6",
+            "transaction_id": "4200001234202611221234567890",
+            "by": "deposit",
+            "reference": "deposit:0f1e2d3c4b5a69788796a5b4c3d2e1f0",
+            "reason": "paid after the order was closed",
+        }
+    )
+
+    payment_id: Annotated[
+        str, StringConstraints(pattern=f"^{PAYMENT_ID.pattern}$"), about("As it is listed.")
+    ]
+    transaction_id: Annotated[str, _Reference, about("As it is listed.")]
+    by: Annotated[
+        Literal["deposit", "outside"],
+        about("`deposit`: its user was credited. `outside`: its payer was paid, or needs nothing."),
+    ]
+    reference: Annotated[
+        str,
+        _Reference,
+        about("The deposit's `transfer_id`, or what names the transfer outside; used once."),
+    ]
+    reason: Annotated[Note, about("For the journal.")]
+
+    @property
+    def parsed(self) -> Resolution:
+        """The resolution in the domain's words."""
+        return Resolution(
+            self.payment_id, self.transaction_id, ResolvedBy(self.by), self.reference, self.reason
+        )

@@ -37,7 +37,10 @@ class PaymentBooks(Gateways):
         from redpacket.adapters.dynamo.returns import DynamoReturns
 
         return DynamoReturns(
-            self.dynamo, self.settings.payments_table, self.settings.accounts_table
+            self.dynamo,
+            self.settings.payments_table,
+            self.settings.accounts_table,
+            self.settings.journal_table,
         )
 
     @cached_property

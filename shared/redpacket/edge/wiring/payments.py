@@ -10,7 +10,7 @@ from redpacket.edge.wiring.payment_books import PaymentBooks
 if TYPE_CHECKING:
     from redpacket.domain.gateway import Channel, Merchant
     from redpacket.domain.packet import Person
-    from redpacket.domain.payments import Payment, PaymentRefund, PaymentReturn
+    from redpacket.domain.payments import Payment, PaymentRefund, PaymentReturn, Resolution
     from redpacket.flows.payments.payment_ports import PaymentPorts
     from redpacket.ports.accounts import Request
 
@@ -72,6 +72,12 @@ class Payments(PaymentBooks):
 
     def list_listed_returns(self, cursor: str | None) -> tuple[list[PaymentReturn], str | None]:
         return self.payment_lists.list_listed_returns(cursor, _RETURNS_PER_PAGE)
+
+    def resolve_return(self, resolution: Resolution, operator_id: str) -> PaymentReturn:
+        """Resolve a listed return. Raises PaymentNotFound, VersionConflict, InvalidRequest."""
+        from redpacket.flows.payments.return_payment import resolve_return
+
+        return resolve_return(resolution, operator_id, ports=self.payment_ports)
 
     def list_debts(self, cursor: str | None) -> tuple[list[tuple[PaymentRefund, int]], str | None]:
         """Return a page of refunds with debts, and each user's current debt."""

@@ -7,16 +7,34 @@ made before the credit is noted with the transaction, which is then not credited
 
 from __future__ import annotations
 
-from redpacket.domain.errors import InvariantViolated, Unavailable
+from dataclasses import replace
+
+from redpacket.domain.errors import (
+    InvalidRequest,
+    InvariantViolated,
+    PaymentNotFound,
+    Unavailable,
+    VersionConflict,
+)
 from redpacket.domain.gateway import Channel, RefundFound, RefundState
-from redpacket.domain.ledger import receivable_account, user_account
-from redpacket.domain.payments import Payment, PaymentRefund, PaymentReturn, ReturnStatus
+from redpacket.domain.ledger import TransferKind, receivable_account, user_account
+from redpacket.domain.operators import Action, ActionKind, changes_between, user_subject
+from redpacket.domain.payments import (
+    Payment,
+    PaymentRefund,
+    PaymentReturn,
+    Resolution,
+    ResolvedBy,
+    ReturnStatus,
+)
 from redpacket.flows.payments.confirm_payment import confirm_payment
 from redpacket.flows.payments.payment_ports import PaymentPorts
 
 RETURN_PAUSE_MS = 60_000
 
 _TRIES = 6
+
+_ENTRIES_AT_ONCE = 100
 
 
 def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> bool:
@@ -28,6 +46,63 @@ def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> 
     ports.returns.delay_return(returned, ports.clock.now_ms() + RETURN_PAUSE_MS)
     found = ports.gateway_of(returned).refund(returned.order)
     return _end(returned, found, ports)
+
+
+def resolve_return(
+    resolution: Resolution, operator_id: str, *, ports: PaymentPorts
+) -> PaymentReturn:
+    """Take a listed return off the list, by the deposit that credited its user or as paid outside.
+
+    Raises PaymentNotFound, VersionConflict, InvalidRequest.
+    """
+    payment = ports.book.find(resolution.number)
+    returned = ports.returns.find_return(resolution.number, resolution.transaction_id)
+    if payment is None or returned is None:
+        raise PaymentNotFound("no such return")
+    if returned.reference == resolution.reference:
+        return returned
+    if returned.status is not ReturnStatus.LISTED:
+        raise VersionConflict(f"this return is {returned.status}, not listed")
+    is_deposit = resolution.by is ResolvedBy.DEPOSIT
+    if is_deposit and not _is_deposited(payment, returned, resolution.reference, ports):
+        message = f"is no deposit of {returned.left_fen} fen to this user since it was listed"
+        raise InvalidRequest([{"field": "reference", "message": message}])
+    facts = {
+        "payment_id": returned.number,
+        "transaction_id": returned.transaction_id,
+        "amount_fen": returned.left_fen,
+        "by": resolution.by,
+        "reference": resolution.reference,
+        "reason": resolution.reason,
+    }
+    action = Action(
+        operator_id,
+        ActionKind.RETURN_RESOLVED,
+        user_subject(payment.user_id),
+        ports.clock.now_ms(),
+        changes_between(None, facts),
+    )
+    resolved = replace(returned, reference=resolution.reference)
+    if not ports.returns.resolve(resolved, action):
+        raise VersionConflict("the return has changed, or its reference resolved another one")
+    return replace(resolved, status=ReturnStatus.RESOLVED)
+
+
+def _is_deposited(
+    payment: Payment, returned: PaymentReturn, transfer_id: str, ports: PaymentPorts
+) -> bool:
+    cursor: str | None = None
+    while True:
+        entries, cursor = ports.ledger.list_entries(
+            user_account(payment.user_id), cursor, _ENTRIES_AT_ONCE
+        )
+        for entry in entries:
+            if entry.transfer_id == transfer_id:
+                is_whole = entry.amount_fen == returned.left_fen
+                is_later = entry.at_ms >= returned.noted_at_ms
+                return is_whole and is_later and entry.kind is TransferKind.DEPOSIT
+        if cursor is None or entries[-1].position_ms < returned.noted_at_ms:
+            return False
 
 
 def note_refund(channel: Channel, refund_no: str, *, ports: PaymentPorts) -> None:
@@ -125,7 +200,7 @@ def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
 def _note_outside(
     payment: Payment, returned: PaymentReturn, found: RefundFound, ports: PaymentPorts
 ) -> bool:
-    left_fen = 0 if returned.is_over else returned.amount_fen - returned.refunded_fen
+    left_fen = returned.left_fen
     if not 0 < found.amount_fen <= left_fen:
         raise InvariantViolated(
             f"refund {found.refund_no} is more than is left of {found.transaction_id}"

@@ -1,0 +1,146 @@
+"""Listed returns leave the list once an operator has settled them, each by one transfer."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from redpacket.adapters.dynamo.actions import DynamoActions
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.domain.errors import (
+    InvalidRequest,
+    InvariantViolated,
+    PaymentNotFound,
+    VersionConflict,
+)
+from redpacket.domain.operators import ActionKind
+from redpacket.domain.packet import Person
+from redpacket.domain.payments import PaymentReturn, Resolution, ResolvedBy, ReturnStatus
+from redpacket.flows.payments.return_payment import note_refund, resolve_return
+from redpacket.flows.reconciliation.reconcile import MOVING_MS
+from redpacket.ports.accounts import Request
+from testing.payment_system import WECHAT, PaymentSystem
+
+DEPOSIT, OUTSIDE = ResolvedBy.DEPOSIT, ResolvedBy.OUTSIDE
+
+_keys = itertools.count(1)
+
+
+@pytest.fixture
+def town() -> PaymentSystem:
+    return PaymentSystem()
+
+
+def _listed(town: PaymentSystem) -> PaymentReturn:
+    """Return a second transaction that the gateway will not give back."""
+    payment = town.pay_in("user", 900)
+    town.pay_again(payment)
+    (returned,) = town.returns.list_returns(payment.number)
+    town.returns.list_return(returned)
+    return _now(town, returned)
+
+
+def _now(town: PaymentSystem, returned: PaymentReturn) -> PaymentReturn:
+    found = town.returns.find_return(returned.number, returned.transaction_id)
+    assert found
+    return found
+
+
+def _deposit(town: PaymentSystem, user: str = "user", fen: int = 900) -> str:
+    request = Request("ann", f"key-{next(_keys)}", str(fen))
+    return town.system.process().deposit(Person(user), fen, request)[0]
+
+
+def _refund(town: PaymentSystem, returned: PaymentReturn, fen: int) -> None:
+    """Refund it in the gateway's console, which tells of it."""
+    second = town.gateway.orders[returned.number].transactions[1]
+    note_refund(WECHAT, town.gateway.refund_paid(second, fen), ports=town.payments)
+
+
+def _resolve(
+    town: PaymentSystem, returned: PaymentReturn, reference: str, by: ResolvedBy = DEPOSIT
+) -> PaymentReturn:
+    resolution = Resolution(
+        returned.number, returned.transaction_id, by, reference, "paid after the close"
+    )
+    return resolve_return(resolution, "ann", ports=town.payments)
+
+
+@pytest.mark.parametrize("by", [DEPOSIT, OUTSIDE])
+def test_a_listed_return_is_resolved_once_and_noted(town: PaymentSystem, by: ResolvedBy) -> None:
+    returned = _listed(town)
+    reference = _deposit(town) if by is DEPOSIT else "bank-transfer-77"
+
+    resolved = [_resolve(town, returned, reference, by) for _ in range(2)]
+
+    assert {(one.status, one.reference) for one in resolved} == {(ReturnStatus.RESOLVED, reference)}
+    assert _now(town, returned) == resolved[0]
+    assert town.lists.list_listed_returns(None, 10) == ([], None)
+    journal = DynamoActions(Dynamo(lambda: town.system.dynamo), "journal")
+    noted, _ = journal.list_actions("user:user", None, 10)
+    (action,) = [one.action for one in noted if one.action.kind is ActionKind.RETURN_RESOLVED]
+    changes = {change.field: change.after for change in action.changes}
+    assert (changes["reference"], changes["amount_fen"], changes["by"]) == (reference, "900", by)
+    assert changes["reason"] == "paid after the close"
+    town.system.pass_time(MOVING_MS + 1)
+    assert town.system.reconcile().differences == []
+    assert town.differences(bound_ms=1) == []
+
+
+def test_a_deposit_must_be_of_what_is_left_to_its_user_and_since_it_was_listed(
+    town: PaymentSystem,
+) -> None:
+    early = _deposit(town)
+    town.system.pass_time(1)
+    returned = _listed(town)
+    for reference in (
+        early,
+        _deposit(town, "other"),
+        _deposit(town, fen=899),
+        f"payment:{returned.number}",
+        "deposit:unknown",
+    ):
+        with pytest.raises(InvalidRequest):
+            _resolve(town, returned, reference)
+
+    assert _now(town, returned).status is ReturnStatus.LISTED
+    _refund(town, returned, 300)
+    with pytest.raises(InvalidRequest):
+        _resolve(town, returned, _deposit(town))
+    _resolve(town, returned, _deposit(town, fen=600))
+
+
+@pytest.mark.parametrize("by", [DEPOSIT, OUTSIDE])
+def test_one_transfer_resolves_one_return(town: PaymentSystem, by: ResolvedBy) -> None:
+    first, second = _listed(town), _listed(town)
+    reference = _deposit(town) if by is DEPOSIT else "bank-transfer-77"
+    _resolve(town, first, reference, by)
+
+    with pytest.raises(VersionConflict):
+        _resolve(town, second, reference, by)
+
+    assert _now(town, second).status is ReturnStatus.LISTED
+    with pytest.raises(VersionConflict):
+        _resolve(town, first, "another", OUTSIDE)
+
+
+def test_a_return_that_is_due_or_not_there_is_not_resolved(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 900)
+    town.pay_again(payment)
+    (returned,) = town.returns.list_returns(payment.number)
+
+    with pytest.raises(VersionConflict):
+        _resolve(town, returned, "bank-transfer-77", OUTSIDE)
+    for number, transaction_id in ((payment.number, "nobodys"), ("nobodys", "nobodys")):
+        resolution = Resolution(number, transaction_id, OUTSIDE, "bank-transfer-77", "")
+        with pytest.raises(PaymentNotFound):
+            resolve_return(resolution, "ann", ports=town.payments)
+
+
+def test_a_refund_at_the_gateway_of_what_was_resolved_is_told(town: PaymentSystem) -> None:
+    returned = _listed(town)
+    _resolve(town, returned, _deposit(town))
+
+    with pytest.raises(InvariantViolated):
+        _refund(town, returned, 900)
