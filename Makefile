@@ -119,9 +119,9 @@ build: setup ## build the layers and the template for AWS into .aws-sam/, and li
 	@$(APP)/cfn-lint --config-file .cfnlint.yaml
 	@echo "Built .aws-sam/build/template.yaml"
 
-deploy: $(if $(filter page,$(ONLY)),setup page,build) ## deploy to AWS: make deploy STAGE=dev|prod; the page into its bucket: ONLY=page [STAGING=1]
+deploy: $(if $(filter page,$(ONLY)),setup page,build) ## deploy to AWS: make deploy STAGE=dev|prod; PLAN=1 only makes the change set; the page into its bucket: ONLY=page [STAGING=1]
 	$(if $(filter page,$(ONLY)),@PYTHONPATH=shared $(APP)/python -m local.publish redpacket-$(or $(STAGE),dev) $(if $(STAGING),--staging),\
-	@PYTHONPATH=shared $(APP)/python -m local.release stamp $(or $(STAGE),dev) && $(SAM) deploy --config-env $(or $(STAGE),dev))
+	@PYTHONPATH=shared $(APP)/python -m local.release stamp $(or $(STAGE),dev) && $(SAM) deploy --config-env $(or $(STAGE),dev) $(if $(PLAN),--no-execute-changeset))
 
 sam-env: $(VENV)/app.ready ## write .local/env.json for `sam local invoke --env-vars`, with the variables of a stack: make sam-env STAGE=dev|prod|local
 	@PYTHONPATH=shared $(APP)/python -m local.sam_env redpacket-$(or $(STAGE),dev)

@@ -1,5 +1,7 @@
 """The step of `make deploy` before `sam deploy`: checks the layers and stamps the release.
 
+For China it also leaves out what CloudFormation does not know there.
+
 A function's alias leads to a published version, and SAM publishes one only where the function's
 text in the template has changed, and not where only the value of a parameter or a reference has.
 So each deployment writes its own time into the built template.
@@ -7,12 +9,15 @@ So each deployment writes its own time into the built template.
     python -m local.release platform|stamp dev|prod
 """
 
+import os
 import shlex
 import sys
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import boto3
 import yaml
 
 from local import places
@@ -51,10 +56,31 @@ def check_layers(expected: str, built: Path = BUILT) -> None:
             )
 
 
-def stamp(release: str, built: Path = BUILT) -> None:
+NOT_IN_CHINA = frozenset({"MakeIssuer", "MakePage"})
+"""Conditions of types that are unknown there: a template that names them may be refused."""
+
+
+def without(conditions: frozenset[str], part: Any) -> Any:  # noqa: ANN401 - any part of a template
+    """Return *part* of a template in its long form as if none of *conditions* could hold."""
+    if isinstance(part, list):
+        return [without(conditions, one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    if part.keys() == {"Fn::If"} and part["Fn::If"][0] in conditions:
+        return without(conditions, part["Fn::If"][2])
+    return {
+        name: without(conditions, one)
+        for name, one in part.items()
+        if not (isinstance(one, dict) and str(one.get("Condition")) in conditions)
+    }
+
+
+def stamp(release: str, built: Path = BUILT, region: str = "") -> None:
     """Write *release* into the environment of all functions of the built template."""
     path = built / "template.yaml"
     stamped = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if region.startswith("cn-"):
+        stamped = without(NOT_IN_CHINA, stamped)
     stamped["Globals"]["Function"]["Environment"]["Variables"]["RELEASE"] = release
     path.write_text(yaml.safe_dump(stamped, sort_keys=False, allow_unicode=True), encoding="utf-8")
 
@@ -67,7 +93,7 @@ def main(command: str, stage: str) -> None:
         return
     check_layers(expected)
     release = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-    stamp(release)
+    stamp(release, region=os.environ.get("AWS_REGION") or boto3.Session().region_name or "")
     print(f"Release {release}, for {expected}")
 
 

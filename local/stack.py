@@ -178,7 +178,8 @@ class Stack:
         self.outputs = deploy(
             built,
             self._parameters() | secrets,
-            {"SIMULATOR_URL": self.gateway},
+            # Who tries a lottery here draws at once; `"draw_beacon": "day"` waits for its round.
+            {"SIMULATOR_URL": self.gateway, "DRAW_BEACON": "none"},
             cloud=self.aws("cloudformation"),
             store=self.aws("s3"),
         )
@@ -387,8 +388,6 @@ class Stack:
             "HostWalletUrl": f"{self.wallet}/wallet",
             "CallbackBaseUrl": self.api,
             "BeaconUrls": self.beacon,
-            # Who tries a lottery here draws at once; `"draw_beacon": "day"` waits for its round.
-            "DrawBeacon": "none",
             "BeaconChain": f"{self._chain.chain},{self._chain.public_key.hex()}",
             # Tests deposit in one day what a deployment moves in months.
             "ApprovalFen": "100000000",

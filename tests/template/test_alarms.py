@@ -24,7 +24,7 @@ SENT_BY_AWS = {
     "AWS/Lambda": {"Errors", "IteratorAge", "Throttles"},
     "AWS/SQS": {"ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage"},
     "AWS/DynamoDB": {"WriteThrottleEvents", "ReadThrottleEvents"},
-    "AWS/ElastiCache": {"DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
+    "AWS/ElastiCache": {"CPUUtilization", "DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
 }
 """As the services' own lists of metrics have them."""
 

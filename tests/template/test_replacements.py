@@ -7,10 +7,12 @@ CloudFormation replace them. A line that changes there is a migration: write an 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
-from tests.template.translated import STACK_OF, source
+from local.places import ROOT
+from tests.template.translated import STACK_OF, STACKS, source
 
 LIST = Path(__file__).with_name("stateful.json")
 STATEFUL = {
@@ -27,7 +29,7 @@ NEVER_CHANGED = {
     # What is not replaced, but can't be updated either.
     "AWS::Cognito::UserPool": {"UsernameAttributes", "AliasAttributes", "Schema"},
     # Another key signs another log.
-    "AWS::KMS::Key": {"KeySpec", "KeyUsage"},
+    "AWS::KMS::Key": {"KeySpec", "KeyUsage", "MultiRegion"},
     # A changed generator makes a new secret, and users would lose their accounts.
     "AWS::SecretsManager::Secret": {"GenerateSecretString"},
 }
@@ -89,3 +91,30 @@ def test_what_holds_state_has_no_name_that_a_second_stack_would_want() -> None:
     }
 
     assert named == set()
+
+
+def test_no_update_of_a_deployed_stack_replaces_or_deletes_state() -> None:
+    """CloudFormation asks this policy, also where a fork's own edit made the change set."""
+    policy = json.loads((ROOT / "stack-policy.json").read_text(encoding="utf-8"))
+    denied = policy["Statement"][1]
+
+    assert (denied["Effect"], denied["Resource"]) == ("Deny", "*")
+    assert set(denied["Action"]) == {"Update:Replace", "Update:Delete"}
+    assert set(denied["Condition"]["StringEquals"]["ResourceType"]) == STATEFUL
+
+
+SERVICES = {
+    "apigatewayv2": "apigateway",
+    "cognito": "cognito-idp",
+}
+"""What IAM calls services, where CloudFormation calls them otherwise."""
+
+
+def test_the_role_that_deploys_may_make_every_kind_of_resource() -> None:
+    role = json.loads((ROOT / ".github" / "deploy-role.json").read_text(encoding="utf-8"))
+    allowed = set(re.findall(r"'([a-z0-9-]+):[*A-Z]", str(role["Statement"])))
+    made = {
+        each["Type"].split("::")[1].lower() for stack in STACKS for each in stack.resources.values()
+    }
+
+    assert {SERVICES.get(service, service) for service in made} <= allowed

@@ -865,7 +865,7 @@ _readers = cache(_Readers)
 def test_a_function_gets_the_variables_that_its_door_reads_and_no_others(door: str) -> None:
     function = _function_of(door)
     # Lambda gives what begins with AWS_; the others are for one's own machine.
-    given = {"SSL_CERT_FILE", "SIMULATOR_URL"}
+    given = {"SSL_CERT_FILE", "SIMULATOR_URL", "DRAW_BEACON"}
     needed = {name for name in _readers().variables_of(door) if not name.startswith("AWS_")} - given
     read_by_the_logger = {"POWERTOOLS_SERVICE_NAME", "LOG_LEVEL"}
     own = set(FUNCTIONS[function]["Environment"]["Variables"]) - read_by_the_logger

@@ -140,33 +140,6 @@ def test_what_is_kept_warm_is_the_alias_of_the_crowds_functions() -> None:
     assert not any("ProvisionedConcurrencyConfig" in each for each in aliases)
 
 
-# ---- traces
-
-TRACED = {
-    "prod": set[str](),
-    "dev in China": set[str](),
-    "kept warm, with a canary": set(FUNCTIONS),
-}
-
-
-@pytest.mark.parametrize("name", TRACED)
-def test_functions_are_traced_by_the_parameter_alone(name: str) -> None:
-    stack, traced = STACK_OF[name], TRACED[name]
-    # AWS' own policies of this, whose names differ by partition.
-    may_write = {
-        role.removesuffix("Role")
-        for role, each in stack.of_type("AWS::IAM::Role").items()
-        if any("xray" in arn.lower() for arn in each.get("ManagedPolicyArns", ()))
-    }
-    active = {
-        name
-        for name, each in stack.of_type("AWS::Lambda::Function").items()
-        if each.get("TracingConfig") == {"Mode": "Active"}
-    }
-
-    assert may_write == active == traced
-
-
 # ---- retries, recursion, reserves
 
 
@@ -205,11 +178,11 @@ def test_what_a_schedule_starts_is_not_repeated_by_lambda(stack: Stack) -> None:
 
 
 @each_stack
-def test_only_the_payouts_may_call_themselves(stack: Stack) -> None:
+def test_only_payouts_and_deliveries_may_call_themselves(stack: Stack) -> None:
     functions = stack.of_type("AWS::Lambda::Function")
     allowed = {name for name, each in functions.items() if each.get("RecursiveLoop") == "Allow"}
 
-    assert allowed == {"PayoutFunction"}
+    assert allowed == {"PayoutFunction", "DeliverFunction"}
 
 
 def test_a_rush_leaves_executions_for_money_and_operators_in_prod() -> None:
@@ -219,11 +192,11 @@ def test_a_rush_leaves_executions_for_money_and_operators_in_prod() -> None:
             for name, each in stack.of_type("AWS::Lambda::Function").items()
             if "ReservedConcurrentExecutions" in each
         }
-        for stack in (PROD, DEV, STACK_OF["no reserve"])
+        for stack in (PROD, DEV)
     }
 
     tens = dict.fromkeys(("ExpireFunction", "TransferFunction", "AdminFunction"), 10)
-    assert reserved == {"prod": {"PayoutFunction": 20, **tens}, "dev": {}, "no reserve": {}}
+    assert reserved == {"prod": {"PayoutFunction": 20, **tens}, "dev": {}}
     mappings = PROD.of_type("AWS::Lambda::EventSourceMapping")
     started = {
         name: each["ScalingConfig"]["MaximumConcurrency"]

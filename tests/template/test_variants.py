@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from local.places import ROOT
+from local.release import NOT_IN_CHINA, without
 from tests.template import translated
 
 each_stack = pytest.mark.parametrize("stack", translated.STACKS, ids=lambda stack: stack.name)
@@ -62,12 +63,18 @@ def test_every_reference_leads_to_what_is_made(stack: translated.Stack) -> None:
     assert substituted - local <= known
 
 
-def test_cfn_lint_has_nothing_to_say_in_another_partition(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_pruned", [True, False])
+def test_cfn_lint_has_nothing_to_say_in_another_partition(
+    tmp_path: Path, *, is_pruned: bool
+) -> None:
+    """Whether CloudFormation reads types whose condition is false is not documented."""
     stack = translated.STACK_OF[LINTED]
     path = tmp_path / "template.json"
-    decided = dict(stack.pruned)
+    deployed = without(NOT_IN_CHINA, stack.template)
+    assert "Cognito" not in str(deployed["Resources"])
+    decided = dict(stack.pruned if is_pruned else deployed)
     # Parameters that no side of a condition uses any more.
-    text = json.dumps(decided["Resources"]) + json.dumps(decided["Outputs"])
+    text = json.dumps({**decided, "Parameters": {}})
     decided["Parameters"] = {
         name: {**each, "Default": stack.parameters.get(name, each.get("Default", ""))}
         for name, each in decided["Parameters"].items()
@@ -80,7 +87,8 @@ def test_cfn_lint_has_nothing_to_say_in_another_partition(tmp_path: Path) -> Non
             *(sys.executable, "-c", "from cfnlint.runner import main; main()"),
             *("--regions", stack.region, "--format", "parseable"),
             # Tables and secrets have no versions to keep; a retained version of a function has.
-            *("--ignore-checks", "W3005", "--"),
+            # What a condition left out also leaves parameters and conditions that nothing uses.
+            *("--ignore-checks", *(["W3005"] if is_pruned else ["W3005", "W2001", "W8001"]), "--"),
             str(path),
         ],
         cwd=ROOT / "tests",
@@ -187,6 +195,17 @@ def test_the_issuer_is_the_user_pool_or_what_is_given(stack: translated.Stack) -
         ),
         ("us-east-1", {"RiskUrl": translated.RISK["RiskUrl"]}, "RiskControlIsReached"),
         ("us-east-1", {"GatewayEgress": "true"}, "GatewayIsCalled"),
+        ("us-east-1", {"WebAclArn": "arn:aws:wafv2:us-east-1:1:a"}, "PageIsHosted"),
+        (
+            "us-east-1",
+            {"HostPage": "true", "PageCertificateArn": "arn:aws:acm:us-east-1:1:a"},
+            "PageIsHosted",
+        ),
+        (
+            "cn-north-1",
+            {"HostPage": "true", "JwtIssuer": translated.ISSUER},
+            "ChinaHasNoPage",
+        ),
         (
             "us-east-1",
             {**translated.WECHAT, "WeChatIssuerSecretArn": "arn:a"},
@@ -279,6 +298,26 @@ def test_what_elasticache_and_cognito_name_is_in_lower_case_and_of_this_stack(
         assert "Passwords" not in user
     # "aws", "amazon" and "cognito" are refused in a domain; hexadecimal digits can't spell them.
     assert not any(word in name for name in names for word in ("aws", "amazon", "cognito"))
+
+
+def test_a_page_under_a_domain_is_reached_and_signed_in_to_there() -> None:
+    stack = translated.STACK_OF["a page under a domain"]
+    (distribution,) = stack.of_type("AWS::CloudFront::Distribution").values()
+    client = stack.of_type("AWS::Cognito::UserPoolClient")["UserPoolClient"]
+
+    assert distribution["DistributionConfig"]["Aliases"] == ["red.example"]
+    assert distribution["DistributionConfig"]["WebACLId"] == stack.values["WebAclArn"]
+    assert client["CallbackURLs"] == [
+        "https://red.example/signed-in",
+        "https://red.example/operator/signed-in",
+    ]
+
+
+def test_a_template_has_room_for_more_references_to_secrets() -> None:
+    """CloudFormation resolves at most 60 in a template."""
+    for stack in translated.STACKS:
+        text = json.dumps(stack.resources)
+        assert text.count("{{resolve:") <= 55, stack.name
 
 
 def test_what_an_account_or_a_region_shares_names_of_is_named_by_the_stacks_id() -> None:

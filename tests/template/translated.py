@@ -62,7 +62,7 @@ def translate(
     return translated
 
 
-READ_BY_SAM = {"Canary": "false", "Traces": "Disabled"}
+READ_BY_SAM = {"Canary": "false"}
 """The parameters whose values SAM reads: by them it makes other resources."""
 
 
@@ -401,7 +401,6 @@ STACKS = [
             "GrabProvisionedConcurrency": "100",
             "LotteryProvisionedConcurrency": "20",
             "SelfSignUp": "true",
-            "Traces": "Active",
             **RISK,
             **HOST_WALLET,
             "SesIdentityArn": f"arn:aws:ses:us-east-1:{ACCOUNT}:identity/example.com",
@@ -420,8 +419,13 @@ STACKS = [
         parameters={"HostPage": "true", "JwtIssuer": ISSUER, "PageClientId": "page"},
     ),
     Stack(
-        "no reserve",
-        parameters={"Stage": "prod", "AlarmTopicArn": TOPIC, "ReserveConcurrency": "false"},
+        "a page under a domain",
+        parameters={
+            "HostPage": "true",
+            "ShareBaseUrl": "https://red.example/to",
+            "PageCertificateArn": f"arn:aws:acm:us-east-1:{ACCOUNT}:certificate/1",
+            "WebAclArn": f"arn:aws:wafv2:us-east-1:{ACCOUNT}:global/webacl/flood/1",
+        },
     ),
 ]
 """Both sides of every condition; `test_variants.py` holds them to that."""

@@ -152,8 +152,6 @@ def test_everything_can_be_built_over_stand_ins(
         "HOST_WALLET_URL": "https://wallet.example",
         "HOST_WALLET_SECRET_ARN": "wallet",
         "WECHAT_SECRET_ARN": "merchant",
-        "WECHAT_CODE_KIND": "mini_program",
-        "WECHAT_REMARK": "红包提现",
         "WECHAT_SCENE": "1000,活动名称=红包",
         "WECHAT_ISSUER_URL": "https://issuer.example",
         "WECHAT_ISSUER_SECRET_ARN": "issuer",

@@ -213,11 +213,9 @@ class Settings:
     """URL of the host's wallet; empty disables it."""
     host_wallet_secret_arn = _Variable("HOST_WALLET_SECRET_ARN", str, is_checked_at_start=False)
     wechat_secret_arn = _Variable("WECHAT_SECRET_ARN", str, default="")
-    wechat_code_kind = _Variable("WECHAT_CODE_KIND", str)
     wechat_scene = _Variable("WECHAT_SCENE", _scene)
     simulator_url = _Variable("SIMULATOR_URL", _without_slash, default="")
     """Local simulator of WeChat. If set, outside addresses may be private and use http."""
-    wechat_remark = _Variable("WECHAT_REMARK", str)
     """Text that users see on payments and transfers."""
     wechat_issuer_url = _Variable("WECHAT_ISSUER_URL", str, default="")
     """Issuer URL of WeChat sign-in tokens; empty disables it."""

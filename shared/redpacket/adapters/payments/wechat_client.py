@@ -32,6 +32,10 @@ class WeChatMerchant:
     private_key: str = field(repr=False)
     api_v3_key: str = field(repr=False)
     app_secret: str = field(repr=False)
+    code_kind: str = "official_account"
+    """Where clients get their codes: official_account or mini_program."""
+    remark: str = "红包提现"
+    """What WeChat shows to a user with each payment and transfer."""
 
     @classmethod
     def of(cls, secret: str) -> Self:

@@ -108,7 +108,7 @@ class Gateways(Operations):
             found[Channel.WECHAT] = WeChatIn(
                 self.wechat_client,
                 self.wechat_accounts,
-                OrderSettings(self._wechat_callback_url, self.settings.wechat_remark),
+                OrderSettings(self._wechat_callback_url, self.wechat_client.merchant.remark),
                 settling_ms=SETTLING_MS,
                 call_ms_max=CALL_MS_MAX,
                 now_ms=self.clock.now_ms,
@@ -138,7 +138,7 @@ class Gateways(Operations):
                 TransferSettings(
                     self._wechat_callback_url,
                     self.settings.wechat_scene.scene_id,
-                    self.settings.wechat_remark,
+                    self.wechat_client.merchant.remark,
                     self.settings.wechat_scene.report_infos,
                 ),
                 settling_ms=SETTLING_MS,
@@ -168,7 +168,7 @@ class Gateways(Operations):
         from redpacket.adapters.payments.wechat_login import WECHAT_API, CodeKind, WeChatLogin
 
         self._require_wechat()
-        kind = CodeKind[self.settings.wechat_code_kind.upper()]
+        kind = CodeKind[self.wechat_client.merchant.code_kind.upper()]
         return WeChatLogin(
             self.wechat_client.merchant,
             self.wechat_accounts,
