@@ -265,7 +265,9 @@ def test_gateways_cost_an_endpoint_and_two_schedules() -> None:
 def test_a_poll_pays_for_the_lines_that_lambda_writes_of_it() -> None:
     found = deployment.deployment_of(read_template())
 
-    # Both functions of the crowd have them off.
+    for name in ("Grab", "Records", "Lottery", "Profile", "Campaign"):
+        logging = read_template()["Resources"][f"{name}Function"]["Properties"]["LoggingConfig"]
+        assert logging["SystemLogLevel"] == "WARN", name
     assert found.grab_log_bytes == deployment.log_bytes(
         deployment.access_format(read_template()), "WARN"
     )
