@@ -122,8 +122,9 @@ def sweep_payments(
             steps.append(("consent_failed", lambda: authorizations.book.list_waiting(*due), look))
         return steps
 
-    def run(steps: list[_Step]) -> list[Attempts[Any]]:
+    def run(lane: tuple[str, list[_Step]]) -> list[Attempts[Any]]:
         tried = []
+        channel, steps = lane
         for left, (name, find, do) in zip(range(len(steps), 0, -1), steps, strict=True):
             share_ms = (stop_at_ms - clock.now_ms()) // left
             breaker = _Breaker(do)
@@ -139,11 +140,11 @@ def sweep_payments(
             )
             tried.append(attempts)
             if not breaker.is_closed():
-                journal.event("gateway_rests", step=name)
+                journal.event("gateway_rests", channel=channel, step=name)
         return tried
 
-    lanes = in_parallel(run, [unpaid(), *map(at_gateway, Channel)])
-    tried = [attempts for lane in lanes for attempts in lane]
+    lanes = [("", unpaid()), *((channel, at_gateway(channel)) for channel in Channel)]
+    tried = [attempts for lane in in_parallel(run, lanes) for attempts in lane]
     return PaymentSweepReport(
         sum(len(one.results) for one in tried), sum(one.failed_count for one in tried)
     )
