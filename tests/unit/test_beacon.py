@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from local.beacon.chain import LocalChain
+from redpacket.adapters.dynamo import campaign_keys
 from redpacket.bls import PublicKey
 from redpacket.domain import errors
 from redpacket.domain.beacon import LATE_MS, MARGIN_MS, BeaconChain, BeaconRound, CampaignBeacon
@@ -351,6 +352,22 @@ def test_rounds_are_fetched_once_and_only_for_campaigns_that_draw(system: InMemo
 
     assert [report.kept_count for report in reports] == [1, 0, 0]
     assert len(endpoint.asked) == 1
+
+
+def test_a_beacon_of_another_form_keeps_no_other_campaign_from_its_rounds(
+    system: InMemorySystem,
+) -> None:
+    a_lottery(system)
+    key, row = next(
+        (key, row)
+        for key, row in system.dynamo.tables["transparency"].items()
+        if key[0] == campaign_keys.DRAWING
+    )
+    drawn = row["beacon"]["S"].rpartition(",")[0]
+    other = {**row, "sk": {"S": f"{key[1]}-other"}, "beacon": {"S": f"{drawn},draw"}}
+    system.dynamo.tables["transparency"][key[0], f"{key[1]}-other"] = other
+
+    assert len(system.rounds.list_drawing(NOW_MS)) == 1
 
 
 def test_a_run_ends_in_time_where_endpoints_hang_and_asks_for_the_newest_first(

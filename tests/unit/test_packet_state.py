@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.redis.packet_state import PacketHeads
+from redpacket.adapters.redis.packet_state import PacketHeads, write_head
 from redpacket.domain.seed_keys import SeedKeys
 from redpacket.domain.split import Split, Terms
 from testing.builders import some_terms
@@ -75,3 +75,12 @@ def test_a_head_belongs_to_its_key_and_its_keys_of_seeds() -> None:
     assert [bool(PacketHeads(new).read(KEY, "O" + head)) for head in heads] == [True, True]
     assert [bool(PacketHeads(old).read(KEY, "O" + head)) for head in heads] == [True, False]
     assert PacketHeads(new).read("rp:3{other}", "O" + heads[1]) is None
+
+
+def test_a_head_of_a_split_that_no_code_knows_is_written_again() -> None:
+    seeds = SeedKeys({1: "old"})
+    head = write_head(some_terms(), 10, 0, "")
+    head = f"{head[:12]}z{head[13:]}"
+    mac = seeds.sign(f"{KEY}\n{head}")
+
+    assert PacketHeads(seeds).read(KEY, f"O{head[:12]}{mac}{head[12:]}") is None

@@ -69,6 +69,11 @@ def test_the_address_of_a_cache_says_how_it_is_spoken_to() -> None:
     assert Settings({"CACHE_URL": "redis://h:1"}).cache_url == ("h", 1, "", False, False)
 
 
+def test_a_beacons_chain_has_four_parts() -> None:
+    with pytest.raises(SettingMissing, match="BEACON_CHAIN is not CHAIN_HASH,GENESIS_S"):
+        _ = Settings({"BEACON_CHAIN": f"{'0' * 64},1692803367,3"}).beacon_chain
+
+
 @pytest.mark.parametrize("url", ["redis://functions@h:1", "rediss://h:1"])
 def test_who_signs_in_by_iam_has_a_name_and_tls(url: str) -> None:
     variables = {"CACHE_URL": url, "CACHE_CREDENTIALS": "replicationgroup:rush"}

@@ -130,6 +130,8 @@ def _scene(text: str) -> Scene:
 
 
 def _chain(text: str) -> str:
+    if text and text.count(",") != 3:
+        raise ValueError("not CHAIN_HASH,GENESIS_S,PERIOD_S,PUBLIC_KEY")
     return text.rpartition(",")[0]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from redpacket.adapters.dynamo import campaign_keys, log_keys
 from redpacket.adapters.dynamo.client import Dynamo, put, values
 from redpacket.domain.beacon import BeaconRound, CampaignBeacon
@@ -44,11 +46,11 @@ class DynamoRounds:
                 pk=campaign_keys.DRAWING, now=f"{now_ms:013d}", last=campaign_keys.DRAWING_LAST
             ),
         )
-        return [
-            Drawing(
-                CampaignBeacon.parse(str(row["beacon"])),
-                int(row["starts_at_ms"]),
-                int(str(row["sk"]).partition("#")[0]),
-            )
-            for row in rows
-        ]
+        found = []
+        for row in rows:
+            # A beacon of an unknown form fails each draw of its campaign, and no other campaign's.
+            with suppress(ValueError):
+                beacon = CampaignBeacon.parse(str(row["beacon"]))
+                ends_at_ms = int(str(row["sk"]).partition("#")[0])
+                found.append(Drawing(beacon, int(row["starts_at_ms"]), ends_at_ms))
+        return found

@@ -52,7 +52,8 @@ class PacketHeads:
         proof = told[len(told.partition("@")[0].rstrip("*")) :]
         mac = told[_TERMS_AT : _TERMS_AT + _MAC]
         head = told[:_TERMS_AT] + told[_TERMS_AT + _MAC : len(told) - len(proof)]
-        if not self._seeds.has_signed(f"{key}\n{head}", mac):
+        is_known = head[_TERMS_AT : _TERMS_AT + 1].lower() in _SPLITS
+        if not is_known or not self._seeds.has_signed(f"{key}\n{head}", mac):
             return None
         terms, marks = read_head(head)
         return terms, marks + proof
