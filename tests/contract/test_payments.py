@@ -12,8 +12,11 @@ import pytest
 
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.domain import errors, gateway
+from redpacket.domain.checks.outside import asked_lines
+from redpacket.domain.ledger import user_account
 from redpacket.domain.packet import PacketStatus
 from redpacket.domain.payments import PaymentRefund, PaymentReturn, ReturnReason, ReturnStatus
+from redpacket.domain.scanned import Balance, Withdrawn
 from redpacket.domain.withdrawals import Stop, Withdrawal, WithdrawalStatus
 from redpacket.flows.packets.send_packet import funding_of
 from redpacket.flows.payments.return_payment import collect_owed, note_refund
@@ -518,3 +521,40 @@ def test_all_the_flows_run_on_real_tables(town: PaymentSystem, user: str) -> Non
     page, cursor = town.withdrawals.list_of_user(user, None, 1)
     assert len(page) == 1
     assert cursor
+
+
+# What reconciliation reads
+
+
+def test_reconciliation_finds_the_lines_and_withdrawals_of_a_row(
+    town: PaymentSystem, user: str
+) -> None:
+    payment = town.pay_in(user, 500)
+    withdrawals = [town.withdraw(user, fen) for fen in (100, 50)]
+    town.cancel(withdrawals[1])
+    day = withdrawals[0].day
+    scans = town.system.scans
+
+    (line,) = asked_lines(town.paid(payment))
+    booked = scans.list_booked(WECHAT, line, payment.created_at_ms)
+    rows = scans.list_withdrawn(user, day)
+
+    assert booked == [line]
+    assert scans.list_booked(WECHAT, replace(line, number="0" * 32), payment.created_at_ms) == []
+    assert rows[0] == Withdrawn(user, day, 1, 100)
+    assert sorted(map(str, rows[1:])) == sorted(str(town.find(one)) for one in withdrawals)
+    assert scans.list_withdrawn(user, "2027-02-06") == []
+
+
+def test_reconciliation_finds_the_unpaid_packets_of_an_account(
+    town: PaymentSystem, user: str
+) -> None:
+    account = user_account(user)
+    unpaid, cancelled, paid = [town.send_unpaid(user) for _ in range(3)]
+    assert town.system.ledger.cancel_unpaid(cancelled, town.clock.now_ms())
+    town.pay_packet(paid)
+
+    balance, *packets = town.system.scans.list_unpaid(account)
+
+    assert isinstance(balance, Balance)
+    assert (balance.unpaid_count, packets) == (1, [town.system.found(unpaid)])

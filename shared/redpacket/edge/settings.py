@@ -129,9 +129,12 @@ def _scene(text: str) -> Scene:
     return Scene(scene_id, tuple((name, content) for name, _, content in pairs))
 
 
+_CHAIN = "CHAIN_HASH,GENESIS_S,PERIOD_S,PUBLIC_KEY"
+
+
 def _chain(text: str) -> str:
-    if text and text.count(",") != 3:
-        raise ValueError("not CHAIN_HASH,GENESIS_S,PERIOD_S,PUBLIC_KEY")
+    if text and text.count(",") != _CHAIN.count(","):
+        raise ValueError(f"not {_CHAIN}")
     return text.rpartition(",")[0]
 
 
