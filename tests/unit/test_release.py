@@ -68,3 +68,29 @@ def test_every_function_gets_the_release(tmp_path: Path) -> None:
 
     variables["RELEASE"] = "20261122T021500Z"
     assert yaml.safe_load((tmp_path / "template.yaml").read_text()) == built
+
+
+def test_a_template_for_china_names_nothing_that_is_unknown_there(tmp_path: Path) -> None:
+    built = {
+        "Globals": {"Function": {"Environment": {"Variables": {}}}},
+        "Resources": {
+            "UserPool": {"Type": "AWS::Cognito::UserPool", "Condition": "MakeIssuer"},
+            "Api": {
+                "Type": "AWS::ApiGatewayV2::Api",
+                "Issuer": {"Fn::If": ["MakeIssuer", {"Ref": "UserPool"}, {"Ref": "JwtIssuer"}]},
+            },
+        },
+        "Outputs": {"PageUrl": {"Condition": "MakePage", "Value": {"Ref": "Page"}}},
+    }
+    (tmp_path / "template.yaml").write_text(yaml.safe_dump(built))
+
+    release.stamp("1", tmp_path, "eu-central-1")
+    elsewhere = yaml.safe_load((tmp_path / "template.yaml").read_text())
+    release.stamp("2", tmp_path, "cn-north-1")
+    there = yaml.safe_load((tmp_path / "template.yaml").read_text())
+
+    assert elsewhere["Resources"] == built["Resources"]
+    assert there["Resources"] == {
+        "Api": {"Type": "AWS::ApiGatewayV2::Api", "Issuer": {"Ref": "JwtIssuer"}}
+    }
+    assert there["Outputs"] == {}
