@@ -130,6 +130,12 @@ class FakeGateway(Gateway):
         """Refund one transaction by hand."""
         return self.refund_by_hand(self.orders[paid.number], amount_fen, paid=paid).number
 
+    def go_on(self, transfer: Transfer) -> None:
+        """Let a transfer become what *next_state* says."""
+        state = self.next_state(TransferState(transfer.state))
+        if transfer.state not in _FINAL and transfer.state != state:
+            self.move(transfer, state, state.upper())
+
     def lines(self, kind: BillKind) -> list[Line]:
         return [line for line in self.book if line.kind == kind]
 
@@ -155,9 +161,7 @@ class _Hooks(Policy):
         if call.action == "find_transfer" and transfer:
             if of.clock.now_ms() < of.seen_from_ms[call.number]:
                 return _not_done(Refused(404, "NOT_FOUND"))
-            state = of.next_state(TransferState(transfer.state))
-            if transfer.state not in _FINAL and transfer.state != state:
-                of.move(transfer, state, state.upper())
+            of.go_on(transfer)
         return Meeting()
 
     def after_transfer(self, gateway: Gateway, transfer: Transfer, meeting: Meeting) -> None:

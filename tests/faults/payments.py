@@ -51,7 +51,6 @@ from redpacket.domain.payments import (
     ReturnStatus,
 )
 from redpacket.domain.withdrawals import FUNCTION_MS, Withdrawal
-from redpacket.flows.payments.compare_bills import EDGE_MS
 from redpacket.flows.payments.return_payment import note_refund
 from redpacket.flows.payments.withdraw import withdraw_above
 from redpacket.flows.payments.withdrawal_ports import WithdrawalSettings
@@ -59,7 +58,7 @@ from redpacket.ports.withdrawals import WithdrawalLimits
 from testing.checks import OutsideFacts, check_outside
 from testing.fakes import gateway
 from testing.faulty import Killed, Wire
-from testing.payment_system import FEN_MAX, FEN_MIN, LIMITS, WECHAT, PaymentSystem
+from testing.payment_system import FEN_MAX, FEN_MIN, WECHAT, PaymentSystem
 from tests.faults.process import Process
 from tests.faults.schedule import BOUND_MS, Schedule, names
 
@@ -87,18 +86,19 @@ _NOTICES_MS = (0, 0, 500, 5_000, 60_000, 3_600_000, 2 * _DAY_MS)
 
 _NOTICE_TRIES = 6
 
-_CARRIED_OUT = 0.3
+EDGE_MS = 590_000
+"""By how much a statement may be of another day than its line; ours allows ten minutes."""
+
+_CARRIED_OUT = 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
     """What functions are deployed with; what runs already goes on with what it has."""
 
+    settings: WithdrawalSettings
     merchant: int = 0
     channels: tuple[Channel, ...] = CHANNELS
-    settings: WithdrawalSettings = field(
-        default_factory=lambda: WithdrawalSettings(FEN_MIN, FEN_MAX, LIMITS)
-    )
 
 
 class FaultyGate:
@@ -176,7 +176,7 @@ class PaymentSchedule(Schedule):
         self.waits_until_asked = pick((False, True))
         self.refusals: dict[str, Refusal | None] = {}
         self.details = pick(("scene", "confirm"))
-        self.setup = Setup()
+        self.setup = Setup(self._some_settings())
         self.setups = [self.setup]
         self.hangs_until_ms = dict.fromkeys(CHANNELS, 0)
         self.notices: list[tuple[int, Channel, Notice, int]] = []
@@ -196,7 +196,7 @@ class PaymentSchedule(Schedule):
         pick, chance = self.random.choice, self.random.random
         made = gateway.FakeGateway(self.system.clock, merchant, self._telling_of(channel))
         made.hides_for_ms = lambda: (
-            0 if chance() < 0.5 else self.random.randint(0, gateway.SETTLING_MS)
+            0 if chance() < 0.3 else self.random.randint(0, gateway.SETTLING_MS)
         )
         made.next_state = self._next_state
         made.ends_orders = pick((False, True))
@@ -211,7 +211,7 @@ class PaymentSchedule(Schedule):
         parts += [self._sender(user_id) for user_id in self.users[:2]]
         parts += [self._withdrawer(user_id) for user_id in self.users for _ in range(2)]
         parts += [self._dispatcher, self._dispatcher, self._sweeper, self._sweeper]
-        parts += [self._postman, self._postman, self._weather, self._operator]
+        parts += [self._postman, self._postman, self._payee, self._weather, self._operator]
         return [*parts, self._console, self.sweeper(0), self._auditor]
 
     # Functions
@@ -331,7 +331,7 @@ class PaymentSchedule(Schedule):
         def ask(town: PaymentSystem) -> None:
             try:
                 withdrawal = town.withdraw(user_id, amount_fen, key, channel)
-                if self.random.random() < 0.3:
+                if self.random.random() < 0.5:
                     self.sleep_ms(self.random.choice(_WAITS_MS))
                     town.cancel(withdrawal)
                     self.story.append(f"{withdrawal.withdrawal_id} is to be cancelled")
@@ -354,18 +354,20 @@ class PaymentSchedule(Schedule):
         pick, chance = self.random.choice, self.random.random
         for _ in range(self.random.randint(0, 3)):
             self.sleep_ms(pick(_WAITS_MS))
-            limits = WithdrawalLimits(pick((2, 100)), pick((400, 1_000_000)))
-            settings = WithdrawalSettings(
-                FEN_MIN, pick((100, FEN_MAX)), limits, above_fen=pick((0, 50, 500))
-            )
+            settings = self._some_settings()
             channels = pick((CHANNELS, CHANNELS, (WECHAT,), (HOST,)))
-            merchant = 1 - self.setup.merchant if chance() < 0.2 else self.setup.merchant
+            merchant = 1 - self.setup.merchant if chance() < 0.4 else self.setup.merchant
             self.seen["channels turned off"] += len(channels) == 1
             self.seen["other merchants"] += merchant != self.setup.merchant
             self.seen["other settings"] += settings != self.setup.settings
-            self.setup = Setup(merchant, channels, settings)
+            self.setup = Setup(settings, merchant, channels)
             self.setups.append(self.setup)
             self.story.append(f"functions are deployed with {self.setup}")
+
+    def _some_settings(self) -> WithdrawalSettings:
+        pick = self.random.choice
+        limits = WithdrawalLimits(pick((2, 3, 100)), pick((300, 400, 1_000_000)))
+        return WithdrawalSettings(FEN_MIN, pick((100, FEN_MAX)), limits, above_fen=pick((0, 50)))
 
     def _auditor(self) -> None:
         for _ in range(self.random.randint(0, 2)):
@@ -386,6 +388,18 @@ class PaymentSchedule(Schedule):
             channel, for_ms = self.random.choice(CHANNELS), self.random.choice(_OUTAGES_MS)
             self.hangs_until_ms[channel] = self.system.clock.now_ms() + for_ms
             self.story.append(f"{channel} hangs for {for_ms} ms")
+
+    def _payee(self) -> None:
+        """Let transfers go on while nobody looks at them."""
+        for _ in range(self.random.randint(4, 12)):
+            self.sleep_ms(self.random.choice(_WAITS_MS))
+            self._let_go_on(0.1)
+
+    def _let_go_on(self, share: float) -> None:
+        for its_gateway in self.all_gateways:
+            for transfer in its_gateway.transfers.values():
+                if self.random.random() < share:
+                    its_gateway.go_on(transfer)
 
     def _hang_ms(self, channel: Channel) -> int:
         now_ms = self.system.clock.now_ms()
@@ -523,7 +537,7 @@ class PaymentSchedule(Schedule):
             self.refusals[order.bill_no] = self.random.choice(kinds)
             if order.authorization_no and self.random.random() < 0.4:
                 self.refusals[order.bill_no] = Refusal.NOT_AUTHORIZED
-        elif self._is_made(order.bill_no) and self.random.random() < 0.3:
+        elif self._is_made(order.bill_no) and self.random.random() < 0.6:
             # It has the bill, and refuses its repeat.
             self.seen["refused repeats"] += 1
             return Refusal.NOT_AUTHORIZED if order.authorization_no else Refusal.OTHER
@@ -595,6 +609,7 @@ class PaymentSchedule(Schedule):
     def _end_days(self, town: PaymentSystem) -> None:
         for hours in (1, 1, 2, 2, 6, 24, 24, 24, 1, 1):
             self.system.pass_time(hours * 3_600_000)
+            self._let_go_on(0.8)
             self.end_minute(town)
 
     def _check_settings(self, facts: OutsideFacts) -> None:
