@@ -12,13 +12,13 @@ when it gets no answer.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from local.gateways.core import Line, Made, day_of
+from local.gateways.core import FINAL, Line, Made, day_of
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.domain.checks.facts import Difference
 from redpacket.domain.checks.outside import check_outside_in_time
@@ -42,11 +42,12 @@ from redpacket.domain.gateway import (
     bill_day,
     bill_day_start_ms,
 )
-from redpacket.domain.packet import Packet
+from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.payments import (
     PAYMENT_LIFE_MS,
     Payment,
     PaymentReturn,
+    PaymentStatus,
     ReturnReason,
     ReturnStatus,
 )
@@ -83,6 +84,9 @@ _OUTAGES_MS = (10_000, 60_000, 300_000)
 
 _NOTICES_MS = (0, 0, 500, 5_000, 60_000, 3_600_000, 2 * _DAY_MS)
 """When a notice comes after its event; the last one is from days ago."""
+
+_GIVING_UP = (24, 24, 24, 1, 1)
+"""Hours until all that gets no answer is given up."""
 
 _NOTICE_TRIES = 6
 
@@ -122,7 +126,7 @@ class FaultyGate:
             return found
 
         def call(*arguments: Any) -> Any:
-            if name in {"refund", "transfer"}:
+            if name in {"order", "refund", "transfer"}:
                 self._stall()
             if hang_ms := self._hang_ms(self._gate.channel):
                 if self._wire.faults.random.random() < _CARRIED_OUT:
@@ -147,13 +151,13 @@ class PaymentSchedule(Schedule):
         "bill lines, check_bounds, check_conservation, check_entries, check_lines, "
         "check_open_counts, check_outside, check_outside_in_time, check_outside_postings, "
         "check_payments, check_postings, check_settled_in_time, check_unpaid_counts, "
-        "check_withdrawn, check_year_sums, early refunds, "
-        "logged lines, reconciled rows, refused repeats, stalled calls, "
-        "answers while a channel hangs, automatic payouts, channels turned off, hung calls, "
-        "late bills, limits of a day, lines on the next day, lines on two days, "
-        "lines that a bill lacks, notices before their row, notices of days ago, "
-        "other merchants, other settings, refunds under way, repeated notices, "
-        "rows of another merchant"
+        "check_withdrawn, check_year_sums, early refunds, logged lines, reconciled rows, "
+        "refused repeats, stalled calls, answers while a channel hangs, "
+        "ends while a channel hangs, ends without a gateway, automatic payouts, "
+        "channels turned off, hung calls, late bills, limits of a day, lines on the next day, "
+        "lines on two days, lines that a bill lacks, notices before their row, "
+        "notices of days ago, other merchants, other settings, refunds under way, "
+        "repeated notices, rows of another merchant"
     )
 
     payments: list[Payment] = field(default_factory=list)
@@ -555,17 +559,22 @@ class PaymentSchedule(Schedule):
     def heal(self) -> None:
         """Let schedules run until all is given up; compare each day's bill, and both books."""
         self.hangs_until_ms = dict.fromkeys(CHANNELS, 0)
-        town = self._healing_town(self.setup.merchant)
-        for _ in range(8):
-            self.end_minute(town)
-        self.end_all()
-        self._end_days(town)
-        if len({one.merchant for one in self.setups}) > 1:
-            # The other merchant is set up again, for what was begun there.
-            self._follow_bills(town)
-            self.end_minute(town)
-            town = self._healing_town(1 - self.setup.merchant)
-            self._end_days(town)
+        town = self._healing_town(self.setup)
+        with self._silent(self.random.choice((None, None, *CHANNELS))):
+            for _ in range(8):
+                self.end_minute(town)
+            self.end_all()
+            self._end_hours(town, 1, 1, 2, 2)
+        self._end_hours(town, 6, *_GIVING_UP)
+        self._check_stranded()
+        # Once more, with all that was ever set up, for what was begun there.
+        merchants = {one.merchant for one in self.setups} - {self.setup.merchant}
+        if self.setup.channels != CHANNELS or merchants:
+            for merchant in (self.setup.merchant, *merchants):
+                self._follow_bills(town)
+                self.end_minute(town)
+                town = self._healing_town(Setup(self.setup.settings, merchant))
+                self._end_hours(town, 6, *_GIVING_UP)
             self._follow_bills(town)
         self._compare_bills(town)
         # Some second transactions are told by the bill alone: they go back now.
@@ -602,15 +611,87 @@ class PaymentSchedule(Schedule):
         said |= {str(error) for _, error in errors if isinstance(error, GatewayChanged)}
         return [found for found in super()._alarms() if found.actual not in said]
 
-    def _healing_town(self, merchant: int) -> PaymentSystem:
-        self.setup = replace(self.setup, merchant=merchant, channels=CHANNELS)
-        return self._town_of(self.process(), lambda: None)
+    def _healing_town(self, setup: Setup) -> PaymentSystem:
+        self.setup, process = setup, self.process()
+        process.in_parallel = self._side_by_side
+        return self._town_of(process, lambda: None)
 
-    def _end_days(self, town: PaymentSystem) -> None:
-        for hours in (1, 1, 2, 2, 6, 24, 24, 24, 1, 1):
-            self.system.pass_time(hours * 3_600_000)
+    def _side_by_side(self, do: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        """Do everything at the same time, as threads do; nothing else runs in the end."""
+        clock, done = self.system.clock, []
+        begins_ms = ends_ms = clock.at_ms
+        for item in items:
+            clock.at_ms = begins_ms
+            done.append(do(item))
+            ends_ms = max(ends_ms, clock.at_ms)
+        clock.at_ms = ends_ms
+        return done
+
+    def _end_hours(self, town: PaymentSystem, *hours: int) -> None:
+        for count in hours:
+            self.system.pass_time(count * 3_600_000)
             self._let_go_on(0.8)
             self.end_minute(town)
+
+    @contextmanager
+    def _silent(self, channel: Channel | None) -> Iterator[None]:
+        """Let a channel hang all the while: by its end the other one has no open ends."""
+        if channel is None:
+            yield
+            return
+        began_ms = self.system.clock.now_ms()
+        self.hangs_until_ms[channel] = began_ms + 1000 * _DAY_MS
+        yield
+        self.hangs_until_ms[channel] = 0
+        (other,) = set(CHANNELS) - {channel}
+        if self.is_naive or other not in self.setup.channels:
+            return
+        facts, found = self.system.ledger_state().outside, self.gateways[other][self.setup.merchant]
+        taken = {one.transaction_id for one in facts.returns}
+        taken |= {one.transaction_id for one in facts.payments if one.transaction_id}
+        ends = [
+            (paid.number, paid.paid_at_ms, paid.outside_no in taken)
+            for order in found.orders.values()
+            for paid in order.transactions[:1]
+        ]
+        ends += [
+            (one.bill_no, made.changed_at_ms, one.is_final)
+            for one in facts.withdrawals
+            if (made := found.transfers.get(one.bill_no)) and made.state in FINAL
+        ]
+        for number, at_ms, is_followed in ends:
+            if at_ms < began_ms:
+                self.seen["ends while a channel hangs"] += 1
+                if not is_followed:
+                    said = f"followed while {channel} hangs"
+                    self.found.append(Difference("I8", number, said, "yes", "no"))
+
+    def _check_stranded(self) -> None:
+        """I8: what was never asked of a gateway that is off ends without it."""
+        if self.is_naive:
+            return
+        state, on = self.system.ledger_state(), self.setup.channels
+        ends = {
+            one.packet.packet_id: one.packet.status is not PacketStatus.UNPAID
+            for one in state.packets
+            if one.packet.pay_channel not in {None, *on}
+        }
+        ends |= {
+            one.number: one.status is not PaymentStatus.PENDING
+            for one in state.outside.payments
+            if one.channel not in on and not one.ordered_at_ms
+        }
+        ends |= {
+            one.withdrawal_id: one.is_final
+            for one in state.outside.withdrawals
+            if one.channel not in on and not one.call_count
+        }
+        self.seen["ends without a gateway"] += len(ends)
+        self.found += [
+            Difference("I8", subject, "ended without its gateway", "yes", "no")
+            for subject, has_ended in ends.items()
+            if not has_ended
+        ]
 
     def _check_settings(self, facts: OutsideFacts) -> None:
         """I9: no limit that was ever deployed is exceeded; I10: one cause pays out once."""
