@@ -411,7 +411,7 @@ class PaymentSchedule(Schedule):
             not self._is_over and self.random.random() < _HANGS
         ):
             self.seen["hung calls"] += 1
-            return self.random.choice(HANGS_MS)
+            return HANGS_MS[-1] if self._is_over else self.random.choice(HANGS_MS)
         is_partial = any(now_ms < until_ms for until_ms in self.hangs_until_ms.values())
         self.seen["answers while a channel hangs"] += is_partial
         return 0
