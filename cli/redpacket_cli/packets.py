@@ -102,7 +102,8 @@ def send(
         sender = session.target.operator
     else:
         raise no_target("name the sender: --as USER on a local stack, --user-token on AWS")
-    session.screen.tell(sender.post("/packets", body, key=new_key(key)))
+    route = "/packets" if sender is not session.target.operator else "/admin/packets"
+    session.screen.tell(sender.post(route, body, key=new_key(key)))
 
 
 def show(context: typer.Context, packet_id: PacketId) -> None:

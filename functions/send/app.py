@@ -1,4 +1,4 @@
-"""The door of a send: POST /packets."""
+"""The door of a send."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.orders import send_order
 from redpacket.edge.parameters import key_hash_of
 from redpacket.edge.request import RequestOf
+from redpacket.edge.scopes import OPERATORS
 from redpacket.edge.settings import settings
 from redpacket.edge.wiring import wiring
 
@@ -34,29 +35,41 @@ if TYPE_CHECKING:
 handler = Api()
 
 
-@handler.route(
-    "POST /packets",
-    parameters=(key_hash_of,),
-    statuses=(201,),
-    refusals=(
-        IdempotencyKeyMissing,
-        IdempotencyKeyReused,
-        Busy,
-        InvalidRequest,
-        SplitImpossible,
-        InsufficientFunds,
-        CampaignNotFound,
-        CampaignEnded,
-        CampaignPaused,
-        ChannelUnavailable,
-        RateLimited,
-        SwitchedOff,
-        Unavailable,
-    ),
+_REFUSALS = (
+    IdempotencyKeyMissing,
+    IdempotencyKeyReused,
+    Busy,
+    InvalidRequest,
+    SplitImpossible,
+    InsufficientFunds,
+    CampaignNotFound,
+    CampaignEnded,
+    CampaignPaused,
+    ChannelUnavailable,
+    RateLimited,
+    SwitchedOff,
+    Unavailable,
 )
+
+
+@handler.route("POST /packets", parameters=(key_hash_of,), statuses=(201,), refusals=_REFUSALS)
 def send_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
     """Fund a packet, once per idempotency key."""
     guards.guard_send(request)
     packet = wiring.send_packet(send_order(request))
     ordered = wiring.order_payment(packet, request.user) if packet.payment_id else None
     return HttpAnswer(views.sent_view(packet, settings.share_base_url, ordered))
+
+
+@handler.route(
+    "POST /admin/packets",
+    parameters=(key_hash_of,),
+    statuses=(201,),
+    scopes=OPERATORS,
+    refusals=_REFUSALS,
+)
+def send_campaign_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
+    """Fund a campaign's packet, once per idempotency key, by a token of the operators' issuer."""
+    if not request.json().get("campaign_id"):
+        raise InvalidRequest([{"field": "campaign_id", "message": "is missing"}])
+    return send_packet(request)

@@ -228,7 +228,8 @@ class Doors:
     ) -> dict[str, Any]:
         """Ask, and return whatever the answer is."""
         query = path.pop("query", None)
-        claims = {"sub": sub, **({"scope": scope} if scope else {})}
+        issuer = STACK.values["OperatorIssuer" if scope else "JwtIssuer"]
+        claims = {"sub": sub, "iss": issuer, **({"scope": scope} if scope else {})}
         event = {
             "routeKey": route,
             "pathParameters": path,
@@ -422,7 +423,7 @@ def _tell_of_a_rain(doors: Doors, cache: OperatorCache) -> int:
     plan = {"title": "shower", **window, "draw_beacon": "day", "budget_fen": 300, "status": "on"}
     assert doors.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)["beacon_round"]
     packet = {"kind": "lucky", "total_fen": 300, "count": 2}
-    rain = doors.operate("POST /packets", {**packet, "campaign_id": "shower"})
+    rain = doors.operate("POST /admin/packets", {**packet, "campaign_id": "shower"})
     doors.fetch_rounds()
     doors.operate("POST /admin/campaigns/{campaign_id}/preheat", **path)
     _restart(cache)

@@ -690,7 +690,8 @@ def test_every_route_needs_a_token_but_those_for_everybody_and_operators_a_scope
             assert route["AuthorizationType"] == "NONE"
             continue
         assert route["AuthorizationType"] == "JWT", key
-        assert route["AuthorizerId"] == {"Ref": "UserAuthorizer"}
+        authorizer = "OperatorAuthorizer" if " /admin/" in key else "UserAuthorizer"
+        assert route["AuthorizerId"] == {"Ref": authorizer}
 
 
 def test_the_user_pool_knows_every_scope_that_a_route_asks_for() -> None:

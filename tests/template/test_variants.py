@@ -161,8 +161,7 @@ def test_arns_and_hosts_are_of_the_regions_partition(stack: translated.Stack) ->
 
 @each_stack
 def test_the_issuer_is_the_user_pool_or_what_is_given(stack: translated.Stack) -> None:
-    (authorizer,) = stack.of_type("AWS::ApiGatewayV2::Authorizer").values()
-    issuer = authorizer["JwtConfiguration"]["Issuer"]
+    issuer = _jwt(stack)["users"]["Issuer"]
 
     if stack.is_true("MakeIssuer"):
         assert issuer == (
@@ -345,3 +344,37 @@ def test_a_stack_has_what_its_conditions_say() -> None:
     assert translated.STACK_OF["prod"].of_type("AWS::ElastiCache::ReplicationGroup")
     assert not translated.STACK_OF["a given cache"].of_type("AWS::ElastiCache::ReplicationGroup")
     assert not translated.STACK_OF["a given cache"].of_type("AWS::IAM::ManagedPolicy")
+
+
+def _jwt(stack: translated.Stack) -> dict[str, dict[str, Any]]:
+    authorizers = stack.of_type("AWS::ApiGatewayV2::Authorizer").values()
+    return {each["Name"]: each["JwtConfiguration"] for each in authorizers}
+
+
+def test_operators_of_another_issuer_are_not_made_by_the_users_one() -> None:
+    stack = translated.STACK_OF["sign-in by WeChat, and a cache that is reached from anywhere"]
+
+    assert _jwt(stack) == {
+        "users": {"Issuer": translated.ISSUER, "Audience": ["redpacket"]},
+        "operators": {
+            "Issuer": translated.OPERATORS["OperatorIssuer"],
+            "Audience": ["console", "treasury-ann"],
+        },
+    }
+    for issuer in ("", translated.ISSUER):
+        same = translated.Stack("same", parameters={**stack.parameters, "OperatorIssuer": issuer})
+        assert same.broken_rules() == {"ChannelsAreComplete"}
+
+
+@each_stack
+def test_each_client_of_an_operator_is_an_audience(stack: translated.Stack) -> None:
+    operators = _jwt(stack)["operators"]
+    named = {name for name in stack.values["OperatorClientIds"].split(",") if name}
+    made = {stack.ref("OperatorClient")} if stack.is_true("MakeIssuer") else set()
+
+    assert operators["Issuer"]
+    assert named <= set(operators["Audience"])
+    assert "" not in operators["Audience"]
+    if not stack.values["OperatorIssuer"]:
+        assert made <= set(operators["Audience"])
+        assert operators == _jwt(stack)["users"]

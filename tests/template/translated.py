@@ -293,6 +293,10 @@ _INTRINSICS: dict[str, Callable[[Stack, Any], Any]] = {
 TOPIC = f"arn:aws:sns:us-east-1:{ACCOUNT}:alarms"
 CHINAS_TOPIC = f"arn:aws-cn:sns:cn-north-1:{ACCOUNT}:alarms"
 ISSUER = "https://issuer.example/users"
+OPERATORS = {
+    "OperatorIssuer": "https://issuer.example/operators",
+    "OperatorClientIds": "console,treasury-ann",
+}
 OWN_CACHE = {
     "CacheUrl": "rediss://cache.example:6379",
     "CacheSubnetIds": "subnet-0a1b2c3d4e5f67890,subnet-0a1b2c3d4e5f67891",
@@ -353,6 +357,7 @@ STACKS = [
             "CacheSubnetIds": "none",
             "JwtIssuer": ISSUER,
             "WeChatIssuerSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:issuer-1",
+            **OPERATORS,
             "WithdrawAboveFen": "30",
             "BeaconUrls": "https://beacon.example,https://another.example",
         },
@@ -364,6 +369,7 @@ STACKS = [
             **{name: value.replace("arn:aws:", "arn:aws-cn:") for name, value in WECHAT.items()},
             "JwtIssuer": ISSUER,
             "WeChatIssuerSecretArn": "arn:aws-cn:secretsmanager:cn-north-1:1:secret:issuer-1",
+            **OPERATORS,
         },
     ),
     Stack(
@@ -401,6 +407,7 @@ STACKS = [
             "GrabProvisionedConcurrency": "100",
             "LotteryProvisionedConcurrency": "20",
             "SelfSignUp": "true",
+            "OperatorClientIds": "treasury-ann,audit-bob",
             **RISK,
             **HOST_WALLET,
             "SesIdentityArn": f"arn:aws:ses:us-east-1:{ACCOUNT}:identity/example.com",

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from redpacket.domain.errors import Forbidden
 from redpacket.edge.api import BODY_BYTES_MAX, _request_of
 from redpacket.edge.request import HttpRequest
 from redpacket.edge.scopes import ADMIN_SCOPE, ADMINS
+from redpacket.edge.settings import settings
 
 SUB = "11111111-2222-4333-8444-555555555555"
 CLIENT = "1example23456789abcdefghij"
@@ -93,6 +96,19 @@ def test_only_the_operators_client_is_an_operator() -> None:
     assert _is_operator(CREDENTIALS)
     assert not _is_operator(ACCESS)
     assert not _is_operator(ID)
+
+
+def test_a_users_issuer_makes_no_operator_where_operators_have_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    claims = {**CREDENTIALS, "scope": ADMIN_SCOPE, "iss": "https://users.example"}
+    assert _is_operator(claims)
+
+    monkeypatch.setitem(settings.variables, "OPERATOR_ISSUER", "https://operators.example")
+
+    assert not _is_operator(claims)
+    assert not _is_operator({**CREDENTIALS, "scope": ADMIN_SCOPE, "iss": ""})
+    assert _is_operator({**claims, "iss": "https://operators.example"})
 
 
 def test_a_scope_is_one_word_of_several() -> None:

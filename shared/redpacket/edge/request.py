@@ -79,7 +79,9 @@ class HttpRequest:
 
     @property
     def scopes(self) -> frozenset[str]:
-        """Scopes of the token."""
+        """Scopes of the token; none for a user's token if operators have their own issuer."""
+        if settings.operator_issuer not in {"", self.claims.get("iss")}:
+            return frozenset()
         return frozenset(str(self.claims.get("scope", "")).split())
 
     def require_scope(self, scopes: tuple[str, ...]) -> None:

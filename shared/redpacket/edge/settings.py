@@ -167,6 +167,8 @@ class Settings:
     """`{"1":"key",...}`: keys of sealed seeds by version; the newest seals."""
     user_id_key = _Variable("USER_ID_KEY", _resolved)
     """Key that hashes user ids, which is never replaced."""
+    operator_issuer = _Variable("OPERATOR_ISSUER", str, default="")
+    """Issuer of operators' tokens; empty for the users' issuer."""
     draws_table = _table("draws")
     quotas_table = _table("quotas")
     audience_table = _table("audience")
