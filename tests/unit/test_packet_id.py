@@ -71,12 +71,21 @@ def test_the_first_key_signs_and_all_are_accepted() -> None:
     assert not PacketIds.parse(f"2:{KEY}").has_signed(after.sign(RANDOM))
 
 
+@pytest.mark.parametrize(
+    ("previous", "version"), [("", "1"), ("1", "2"), ("2,1", "3"), ("9", "a"), ("t,1", "u")]
+)
+def test_a_key_without_a_version_has_the_one_after_the_highest(previous: str, version: str) -> None:
+    others = [f"{each}:{OTHER_KEY}" for each in previous.split(",") if each]
+
+    assert PacketIds.parse(",".join([KEY, *others])).sign(RANDOM)[22] == version
+
+
 def test_no_previous_keys_leave_an_empty_piece() -> None:
     assert PacketIds.parse(f"1:{KEY},").sign(RANDOM) == PacketIds.parse(f"1:{KEY}").sign(RANDOM)
 
 
 def test_keys_of_another_form_are_refused_and_not_repeated() -> None:
-    wrong = ["", ",", KEY, f":{KEY}", f"12:{KEY}", f"~:{KEY}", "1:short"]
+    wrong = ["", ",", f":{KEY}", f"{KEY},Z:{OTHER_KEY}", f"12:{KEY}", f"~:{KEY}", "1:short"]
     for keys in (*wrong, f"1:{KEY},1:{OTHER_KEY}"):
         with pytest.raises(ValueError, match="key") as refused:
             PacketIds.parse(keys)

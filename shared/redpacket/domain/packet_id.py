@@ -34,6 +34,7 @@ _KEY_LENGTH_MIN = 32
 PACKET_ID = re.compile(r"[A-Za-z0-9_-]{31}(~([2-9]|[1-5][0-9]|6[0-4]))?")
 
 _VERSION = re.compile("[A-Za-z0-9]")
+_VERSIONS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class PacketIds:
@@ -45,9 +46,16 @@ class PacketIds:
 
     @classmethod
     def parse(cls, text: str) -> PacketIds:
-        """Read `version:key[,version:key]`; empty pieces are passed over. Raises ValueError."""
+        """Read `[version:]key[,version:key]`; empty pieces are passed over. Raises ValueError.
+
+        A first key without a version has the one after the highest of the others.
+        """
         keys: dict[str, bytes] = {}
-        for piece in filter(None, text.split(",")):
+        first, *others = [*filter(None, text.split(",")), ""]
+        if first and ":" not in first:
+            highest = max((_VERSIONS.find(one[:1]) for one in others if one), default=-1)
+            first = f"{_VERSIONS[highest + 1 : highest + 2]}:{first}"
+        for piece in filter(None, [first, *others]):
             version, _, key = piece.partition(":")
             # Messages must not tell what stands in place of a key: it may be a key.
             if not _VERSION.fullmatch(version) or version in keys:
