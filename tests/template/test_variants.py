@@ -362,8 +362,9 @@ def test_operators_of_another_issuer_are_not_made_by_the_users_one() -> None:
         },
     }
     for issuer in ("", translated.ISSUER):
-        same = translated.Stack("same", parameters={**stack.parameters, "OperatorIssuer": issuer})
-        assert same.broken_rules() == {"ChannelsAreComplete"}
+        prod = {"Stage": "prod", "AlarmTopicArn": translated.TOPIC, "OperatorIssuer": issuer}
+        same = translated.Stack("same", parameters={**stack.parameters, **prod})
+        assert same.broken_rules() == {"UsersKeysMakeNoOperators"}
 
 
 @each_stack
