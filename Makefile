@@ -40,11 +40,13 @@ $(VENV)/aws.ready: REQUIREMENTS = requirements/aws.txt
 $(VENV)/sam.ready: REQUIREMENTS = requirements/sam.txt
 $(VENV)/plots.ready: REQUIREMENTS = requirements/plots.txt
 $(VENV)/node.ready: REQUIREMENTS = requirements/node.txt
+$(VENV)/clients.ready: REQUIREMENTS = requirements/clients.txt
 $(VENV)/app.ready: requirements/dev.txt
 $(VENV)/aws.ready: requirements/aws.txt
 $(VENV)/sam.ready: requirements/sam.txt
 $(VENV)/plots.ready: requirements/plots.txt
 $(VENV)/node.ready: requirements/node.txt
+$(VENV)/clients.ready: requirements/clients.txt
 
 $(VENV)/%.ready: $(UV)
 	@echo "Installing $(REQUIREMENTS)"
@@ -70,9 +72,9 @@ web/node_modules/.ready: web/package-lock.json $(VENV)/node/bin/npm
 web/src/api/schema.ts: openapi.json web/package.json web/limits.ts web/node_modules/.ready
 	@$(NPM) run api > /dev/null
 
-$(LOCAL)/client/README.md: openapi.json $(UV)
+$(LOCAL)/client/README.md: openapi.json $(VENV)/clients.ready
 	@rm -rf $(@D)
-	@$(UV) tool run --quiet openapi-python-client==0.29.1 generate --path openapi.json --output-path $(@D) --overwrite > /dev/null
+	@$(VENV)/clients/bin/openapi-python-client generate --path openapi.json --output-path $(@D) --overwrite > /dev/null
 
 PAGE_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name schema.ts -o -name limits.ts -path "*/api/*" -o -type f -print)
 web/dist/index.html: web/src/api/schema.ts $(PAGE_SOURCES)
@@ -211,7 +213,7 @@ docs: $(VENV)/plots.ready $(VENV)/app.ready ## write the generated parts of docs
 lock: $(UV) ## compile the pinned requirements again
 	@for name in requirements passphrase payments beacon; do \
 		$(UV) $(COMPILE) shared/$$name.in --output-file shared/$$name.txt || exit 1; done
-	@for name in uv dev aws sam plots node; do \
+	@for name in uv dev aws sam plots node clients; do \
 		$(UV) $(COMPILE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done
 
 clean: down ## remove everything that was made here

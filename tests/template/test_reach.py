@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.template.test_template import DOORS, EDGE, _function_of, _Readers
-from tests.template.translated import STACK_OF, STACKS, Stack
+from tests.template.translated import ACCOUNT, STACK_OF, STACKS, Stack
 
 each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.name)
 
@@ -136,6 +136,9 @@ def _assert_the_way_is_open(
         if each["SubnetId"] in subnets
     }
     for endpoint in endpoints.values():
+        if "secretsmanager" not in str(endpoint["ServiceName"]):  # a password may be another's
+            (allowed,) = endpoint["PolicyDocument"]["Statement"]  # type: ignore[index]
+            assert allowed["Condition"] == {"StringEquals": {"aws:ResourceAccount": ACCOUNT}}
         if endpoint["VpcEndpointType"] == "Gateway":
             assert set(tables.values()) <= set(endpoint["RouteTableIds"])  # type: ignore[call-overload]
             assert tables.keys() == subnets
