@@ -31,7 +31,7 @@ from redpacket.adapters.payments.host_client import HostClient, HostKeys
 from redpacket.adapters.payments.outgoing import Outgoing
 from redpacket.adapters.payments.wechat import OrderSettings, TransferSettings, WeChatIn, WeChatOut
 from redpacket.adapters.payments.wechat_authorizations import WeChatAuthorizations
-from redpacket.adapters.payments.wechat_callbacks import WeChatCallbacks
+from redpacket.adapters.payments.wechat_callbacks import CallbackKeys, WeChatCallbacks
 from redpacket.adapters.payments.wechat_client import WeChatClient, WeChatMerchant
 from redpacket.adapters.payments.wechat_login import CodeKind, WeChatLogin
 from redpacket.domain.errors import SignatureInvalid
@@ -316,7 +316,12 @@ def a_wechat_side(folder: Path) -> Iterator[WeChatSide]:
             accounts,
             WeChatIn(client, accounts, OrderSettings(inbox.url, "红包"), **limits),
             WeChatOut(client, accounts, transfers, **limits),
-            WeChatCallbacks(client),
+            WeChatCallbacks(
+                CallbackKeys(
+                    *(merchant.mch_id, merchant.public_key_id),
+                    *(merchant.public_key, merchant.api_v3_key),
+                )
+            ),
             [*(merchant.api_v3_key, merchant.app_secret), *merchant.private_key.splitlines()[1:3]],
             merchant.app_id,
             client=client,

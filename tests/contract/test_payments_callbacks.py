@@ -198,7 +198,7 @@ def test_a_key_that_is_not_configured_is_refused_before_the_library_sees_it(
 def test_a_signed_answer_is_not_a_callback(host: Side) -> None:
     """What the wallet answers is signed by the same secret as what it tells."""
     told: list[tuple[dict[str, str], bytes]] = []
-    client = host.callbacks._client  # type: ignore[attr-defined]
+    client = host.payments_in._client  # type: ignore[attr-defined]
     true = client._outgoing.post
 
     def recording(body: bytes, headers: dict[str, str]) -> object:

@@ -336,7 +336,8 @@ def test_only_functions_that_speak_to_gateways_can_read_their_keys(function: str
         for name in grant.resources
     }
 
-    assert has_keys == (function in GATEWAY_FUNCTIONS)
+    # Strangers reach GatewayFunction: it has what verifies, by variables, and nothing that signs.
+    assert has_keys == (function in set(GATEWAY_FUNCTIONS) - {"GatewayFunction"})
     assert secrets == {
         "PaymentFunction": {"PayeeKeys", "WeChatIssuerSecretArn"},
         "OrderFunction": {"PayeeKeys"},

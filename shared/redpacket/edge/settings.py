@@ -220,6 +220,13 @@ class Settings:
     """URL of the host's wallet; empty disables it."""
     host_wallet_secret_arn = _Variable("HOST_WALLET_SECRET_ARN", str, is_checked_at_start=False)
     wechat_secret_arn = _Variable("WECHAT_SECRET_ARN", str, default="")
+    host_result_secret = _Variable("HOST_RESULT_SECRET", _resolved, default="")
+    """Secret that verifies callbacks of the host's wallet; only the gateway function has it."""
+    wechat_mch_id = _Variable("WECHAT_MCH_ID", _resolved, default="")
+    wechat_public_key_id = _Variable("WECHAT_PUBLIC_KEY_ID", _resolved, default="")
+    wechat_public_key = _Variable("WECHAT_PUBLIC_KEY", _resolved, default="")
+    wechat_api_v3_key = _Variable("WECHAT_API_V3_KEY", _resolved, default="")
+    """Key that decrypts callbacks of WeChat Pay; empty disables them."""
     wechat_scene = _Variable("WECHAT_SCENE", _scene)
     simulator_url = _Variable("SIMULATOR_URL", _without_slash, default="")
     """Local simulator of WeChat. If set, outside addresses may be private and use http."""

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from redpacket.adapters.payments.accounts import Accounts
-from redpacket.adapters.payments.host_client import HostClient, is_fresh
+from redpacket.adapters.payments.host_client import HostClient, HostResults, is_fresh
 from redpacket.domain.errors import SignatureInvalid, Unavailable
 from redpacket.domain.gateway import (
     NO_MERCHANT,
@@ -200,13 +200,13 @@ _NOTICE_KINDS = {NoticeKind.PAYMENT, NoticeKind.REFUND, NoticeKind.TRANSFER}
 class HostCallbacks:
     """Host wallet implementation of Callbacks."""
 
-    def __init__(self, client: HostClient) -> None:
-        self._client = client
+    def __init__(self, results: HostResults) -> None:
+        self._results = results
 
     def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> Notice:
         if not is_fresh(headers, now_ms):
             raise SignatureInvalid("a callback is older or newer than five minutes")
-        told = self._client.verified(headers, body)
+        told = self._results.verified(headers, body)
         if told is None:
             raise SignatureInvalid("a callback is not signed by the host")
         kind, data = str(told.get("type", "")).partition("."), told.get("data")

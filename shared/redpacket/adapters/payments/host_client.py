@@ -34,12 +34,27 @@ class HostKeys:
         return cls(**json.loads(secret))
 
 
-class HostClient:
+class HostResults:
+    """Messages that the host's wallet signed."""
+
+    def __init__(self, result_secret: str) -> None:
+        self._results = Webhook(result_secret)
+
+    def verified(self, headers: Mapping[str, str], body: bytes) -> Mapping[str, Any] | None:
+        """Return the message if the wallet signed it within the last five minutes, else None."""
+        try:
+            told = self._results.verify(body, dict(headers))
+        except (WebhookVerificationError, ValueError):
+            return None
+        return told if isinstance(told, dict) else None
+
+
+class HostClient(HostResults):
     """Client that signs calls and accepts only answers signed for the same call."""
 
     def __init__(self, keys: HostKeys, outgoing: Outgoing) -> None:
+        super().__init__(keys.result_secret)
         self._calls = Webhook(keys.call_secret)
-        self._results = Webhook(keys.result_secret)
         self._outgoing = outgoing
 
     def call(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -68,14 +83,6 @@ class HostClient:
         if not isinstance(answered, dict):
             raise Unavailable("the host's wallet gave an answer without data")
         return answered
-
-    def verified(self, headers: Mapping[str, str], body: bytes) -> Mapping[str, Any] | None:
-        """Return the message if the wallet signed it within the last five minutes, else None."""
-        try:
-            told = self._results.verify(body, dict(headers))
-        except (WebhookVerificationError, ValueError):
-            return None
-        return told if isinstance(told, dict) else None
 
 
 def is_fresh(headers: Mapping[str, str], now_ms: int) -> bool:

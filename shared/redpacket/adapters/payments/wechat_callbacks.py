@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import hmac
+import json
+from base64 import b64decode
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-from redpacket.adapters.payments.wechat_client import WeChatClient
+from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
 from redpacket.domain.errors import SignatureInvalid
 from redpacket.domain.gateway import Notice, NoticeKind
 
 AGE_MS_MAX = 5 * 60 * 1_000
-_HEADERS = tuple(
-    f"wechatpay-{name}" for name in ("signature", "timestamp", "nonce", "serial", "signature-type")
-)
+_SIGNATURE_TYPE = "WECHATPAY2-SHA256-RSA2048"
 _TIMESTAMP_DIGITS_MAX = 12
 _KINDS = {
     "TRANSACTION": (NoticeKind.PAYMENT, "out_trade_no", "transaction_id"),
@@ -25,25 +33,53 @@ _KINDS = {
 """Kind and names of both numbers, by the prefix of the event's type."""
 
 
-class WeChatCallbacks:
-    """WeChat Pay implementation of Callbacks."""
+@dataclass(frozen=True, slots=True)
+class CallbackKeys:
+    """Part of the merchant's keys that verifies callbacks and signs nothing."""
 
-    def __init__(self, client: WeChatClient) -> None:
-        self._client = client
+    mch_id: str
+    public_key_id: str
+    public_key: str = field(repr=False)
+    api_v3_key: str = field(repr=False)
+
+
+class WeChatCallbacks:
+    """WeChat Pay implementation of Callbacks, without the library, which needs a private key."""
+
+    def __init__(self, keys: CallbackKeys) -> None:
+        self._keys = keys
 
     def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> Notice:
-        given = {name: headers.get(name, "") for name in _HEADERS}
-        # The library would fetch certificates for an unknown serial, fail on a malformed one, and
-        # accept callbacks of any age.
-        public_key_id = self._client.merchant.public_key_id
-        if not hmac.compare_digest(given["wechatpay-serial"].encode(), public_key_id.encode()):
+        given, key_id = headers.get("wechatpay-serial", ""), self._keys.public_key_id
+        if not hmac.compare_digest(given.encode(), key_id.encode()):
             raise SignatureInvalid("a callback names a key that is not configured")
-        if not _is_fresh(given["wechatpay-timestamp"], now_ms):
+        if not _is_fresh(headers.get("wechatpay-timestamp", ""), now_ms):
             raise SignatureInvalid("a callback is older or newer than five minutes")
-        event = self._client.open_callback(given, body)
-        if event is None:
-            raise SignatureInvalid("a callback is not signed by the gateway")
-        return self._notice(event)
+        return self._notice(self._opened(headers, body))
+
+    def _opened(self, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
+        """Return a signed callback with its resource decrypted."""
+        key = load_pem_public_key(self._keys.public_key.encode())
+        lines = [headers.get(f"wechatpay-{name}", "").encode() for name in ("timestamp", "nonce")]
+        try:
+            if headers["wechatpay-signature-type"] != _SIGNATURE_TYPE:
+                raise SignatureInvalid("a callback has another type of signature")
+            if not isinstance(key, RSAPublicKey):
+                raise SignatureInvalid("the key of callbacks is not RSA")
+            signature = b64decode(headers["wechatpay-signature"])
+            key.verify(signature, b"\n".join([*lines, body, b""]), PKCS1v15(), SHA256())
+            event: dict[str, Any] = json.loads(body)
+            sealed = event["resource"]
+            opened = AESGCM(self._keys.api_v3_key.encode()).decrypt(
+                sealed["nonce"].encode(),
+                b64decode(sealed["ciphertext"]),
+                sealed.get("associated_data", "").encode(),
+            )
+            return {**event, "resource": json.loads(opened)}
+        except (InvalidSignature, InvalidTag, ValueError, LookupError, TypeError) as error:
+            raise SignatureInvalid("a callback is not signed by the gateway") from error
+        except (AttributeError, RecursionError) as error:
+            raise SignatureInvalid("a callback is not readable") from error
 
     def _notice(self, event: Mapping[str, object]) -> Notice:
         kind = str(event.get("event_type", "")).rpartition(".")[0]
@@ -54,7 +90,7 @@ class WeChatCallbacks:
         number = resource.get(number_name)
         # Public WeChat Pay clients disagree about the name.
         mch_id = resource.get("mchid", resource.get("mch_id"))
-        if mch_id != self._client.merchant.mch_id or not number:
+        if mch_id != self._keys.mch_id or not number:
             raise SignatureInvalid("a callback is for another merchant")
         return Notice(notice_kind, notice_id, str(number), str(resource.get(outside_name, "")))
 

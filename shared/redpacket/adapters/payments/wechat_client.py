@@ -113,14 +113,6 @@ class WeChatClient:
         signature: str = self._pay.sign(list(lines))
         return signature
 
-    def open_callback(self, headers: Mapping[str, str], body: bytes) -> Mapping[str, Any] | None:
-        """Return a verified callback with its resource decrypted, or None."""
-        try:
-            event = self._pay.callback(dict(headers), body)
-        except Exception:  # noqa: BLE001 - a library that reads what anybody sends
-            return None
-        return event if isinstance(event, dict) else None
-
     def _request(
         self,
         path: str,

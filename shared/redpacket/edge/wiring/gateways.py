@@ -152,14 +152,21 @@ class Gateways(Operations):
         from redpacket.domain.gateway import Channel
 
         found: dict[Channel, Callbacks] = {}
-        if self.settings.host_wallet_url:
+        if self.settings.host_result_secret:
             from redpacket.adapters.payments.host import HostCallbacks
+            from redpacket.adapters.payments.host_client import HostResults
 
-            found[Channel.HOST] = HostCallbacks(self.host_client)
-        if self.settings.wechat_secret_arn:
-            from redpacket.adapters.payments.wechat_callbacks import WeChatCallbacks
+            found[Channel.HOST] = HostCallbacks(HostResults(self.settings.host_result_secret))
+        if self.settings.wechat_api_v3_key:
+            from redpacket.adapters.payments.wechat_callbacks import CallbackKeys, WeChatCallbacks
 
-            found[Channel.WECHAT] = WeChatCallbacks(self.wechat_client)
+            keys = CallbackKeys(
+                self.settings.wechat_mch_id,
+                self.settings.wechat_public_key_id,
+                self.settings.wechat_public_key,
+                self.settings.wechat_api_v3_key,
+            )
+            found[Channel.WECHAT] = WeChatCallbacks(keys)
         return found
 
     @cached_property
