@@ -334,7 +334,7 @@ def test_what_an_account_or_a_region_shares_names_of_is_named_by_the_stacks_id()
         if "LogGroupName" in each
     ]
 
-    assert len(named) == 6
+    assert len(named) == 7
     assert all("-51af3dc0-" in each for each in [*named.values(), log])
     # Under another prefix an account's policy of log groups is full one day, and no API is made.
     assert log.startswith("/aws/vendedlogs/")
