@@ -37,6 +37,8 @@ class Mode(StrEnum):
     STALE_NOTIFICATIONS = "stale_notifications"
     REORDERED_NOTIFICATIONS = "reordered_notifications"
     # What becomes of statements.
+    BILL_LATE = "bill_late"
+    BILL_LINE_TWICE = "bill_line_twice"
     BILL_LINE_MISSING = "bill_line_missing"
     BILL_LINE_CHANGED = "bill_line_changed"
     BILL_DAMAGED = "bill_damaged"
@@ -185,6 +187,10 @@ class Policy:
     def statement(self, day: str, lines: list[Line]) -> Statement | None:
         """Return a day's statement, with what is drawn to be wrong with it; None: not yet."""
         mode = self.draw(BILL, day)
+        if mode is Mode.BILL_LATE:
+            return None
+        if mode is Mode.BILL_LINE_TWICE:
+            lines = [*lines, *lines[:1]]
         if lines and mode is Mode.BILL_LINE_MISSING:
             lines = lines[1:]
         if lines and mode is Mode.BILL_LINE_CHANGED:

@@ -28,6 +28,7 @@ from local.gateways.core import (
     Transaction,
     Transfer,
     confirmation_of,
+    day_of,
     digest,
     get,
 )
@@ -402,11 +403,11 @@ class WeChat(Provider):
             begins_at = datetime.fromisoformat(day).replace(tzinfo=BEIJING)
         except ValueError:
             raise _wrong("bill_date") from None
-        statement = self.gateway.statement(day, *kinds)
-        if statement is None:
+        now_ms, statement = self.gateway.clock.now_ms(), self.gateway.statement(day, *kinds)
+        if day_of(now_ms) <= day:
             raise Refused(400, "NO_STATEMENT_EXIST", "the day is not over")
         ready_at_s = (begins_at + STATEMENT_READY_AFTER).timestamp()
-        if self.gateway.clock.now_ms() < ready_at_s * MS_PER_S:
+        if statement is None or now_ms < ready_at_s * MS_PER_S:
             raise Refused(400, "STATEMENT_CREATING", "the statement is made at ten")
         if not statement.lines:
             raise Refused(400, "NO_STATEMENT_EXIST", "nothing happened on this day")

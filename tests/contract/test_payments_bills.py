@@ -97,6 +97,21 @@ def test_there_is_no_bill_before_a_day_is_over(side: Side) -> None:
     assert side.payments_out.read_bill(day) is None
 
 
+def test_a_bill_that_is_late_is_not_an_empty_one(side: Side) -> None:
+    day = _at_noon(side)
+    _paid(side, 100)
+    side.advance(2 * DAY_MS)
+    side.fake.do("mode", mode="bill_late")
+
+    assert side.payments_in.read_bill(day) is None
+    assert side.payments_out.read_bill(day) is None
+
+    side.fake.do("mode", mode="bill_line_twice")
+    lines = side.payments_in.read_bill(day)
+    assert lines is not None
+    assert [line.amount_fen for line in lines] == [100, 100]
+
+
 def test_a_day_on_which_nothing_happened_has_an_empty_bill(side: Side) -> None:
     day = _at_noon(side)
     side.advance(2 * DAY_MS)

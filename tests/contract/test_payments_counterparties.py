@@ -77,7 +77,7 @@ REFUNDS = "/v3/refund/domestic/refunds"
 
 
 def _order_body(side: WeChatSide, **changes: Any) -> dict[str, Any]:
-    in_an_hour = datetime.now(UTC) + timedelta(hours=1)
+    in_an_hour = datetime.fromtimestamp(side.now_ms() / 1_000, UTC) + timedelta(hours=1)
     return {
         "appid": side.merchant.app_id,
         "mchid": side.merchant.mch_id,
