@@ -112,6 +112,18 @@ def test_a_payment_whose_order_has_begun_since_is_not_closed_without_its_gateway
     assert town.paid(seen).status is PaymentStatus.PENDING
 
 
+def test_a_callback_is_followed_whatever_the_row_says_of_an_order(
+    town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payment = _start_and_die(town, monkeypatch)
+    town.gates_in[Channel.WECHAT].order(payment.order)
+    paid = town.gateway.pay(payment.number)
+    assert paid
+    town.system.pass_time(PAYMENT_LIFE_MS)
+
+    assert town.confirm(payment, paid.transaction_id).status is PaymentStatus.PAID
+
+
 def _start_and_die(town: PaymentSystem, monkeypatch: pytest.MonkeyPatch) -> Payment:
     with monkeypatch.context() as patch:
         patch.setattr(DynamoPayments, "begin_order", lambda *_: False)

@@ -111,7 +111,7 @@ def test_a_slow_step_leaves_time_for_the_next(town: PaymentSystem) -> None:
 def test_unpaid_packets_do_not_wait_for_a_gateway_that_hangs(town: PaymentSystem) -> None:
     slow = _SlowIn(town.gateway)
     town.gates_in = {WECHAT: slow}
-    packets = [town.send_unpaid(f"sender-{number}") for number in range(60)]
+    packets = [town.send_unpaid(f"sender-{number}") for number in range(120)]
     for packet in packets:
         town.start_packet(packet)
     town.system.pass_time(PAYMENT_LIFE_MS + MINUTE_MS)
