@@ -32,8 +32,10 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
     cap_fen = settings.share_fen_max
     is_of_campaign = body.campaign_id is not None
     if is_of_campaign:
-        # Money for chosen users is the treasury's to give.
-        request.require_scope(TREASURERS if body.recipients else OPERATORS)
+        request.require_scope(OPERATORS)
+        if body.recipients:
+            # Money for chosen users is the treasury's to give.
+            request.require_scope(TREASURERS)
     elif body.pay_with == "balance":
         refuse_operators(request)
     count_max = COUNT_MAX if is_of_campaign else PACKET_COUNT_MAX
