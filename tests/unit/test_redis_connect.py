@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import time
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -13,11 +17,13 @@ from botocore.model import ServiceId
 from botocore.signers import RequestSigner
 from redis.exceptions import ConnectionError as NoConnection
 
+from local.ports import HOST
 from redpacket.adapters.aws.errors import AwsRefused, AwsSilent
 from redpacket.adapters.aws.signature import Keys
-from redpacket.adapters.redis.connect import SignIn
+from redpacket.adapters.redis.connect import connect
 from redpacket.adapters.redis.secret import CacheSecret
 from redpacket.adapters.redis.token import cache_token
+from redpacket.domain.errors import InvariantViolated
 
 SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 
@@ -75,16 +81,69 @@ def _parts(url: str) -> dict[str, str]:
     return {"host": split.netloc, "path": split.path, **dict(parse_qsl(split.query))}
 
 
+class _OldServer:
+    """Server that answers each HELLO with *answer*, and keeps what it was told."""
+
+    def __init__(self, answer: bytes) -> None:
+        self._answer = answer
+        self.told: list[bytes] = []
+        self._socket = socket.create_server((HOST, 0))
+        self.port: int = self._socket.getsockname()[1]
+        Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        with suppress(OSError):
+            while True:
+                accepted, _ = self._socket.accept()
+                with accepted:
+                    self.told.append(accepted.recv(1000))
+                    accepted.sendall(self._answer)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def _told(password: str | Callable[[], str], username: str, answer: bytes) -> tuple[str, list[str]]:
+    """Return the refusals of two connections, and what the server was told."""
+    server = _OldServer(answer)
+    client = connect(
+        HOST, server.port, has_tls=False, username=username, password=password, timeout_s=2
+    )
+    refusals = set()
+    for _ in range(2):
+        with pytest.raises(InvariantViolated) as refused:
+            client.ask("GET", "rp:x")
+        refusals.add(str(refused.value))
+    server.close()
+    (refusal,) = refusals
+    return refusal, [" ".join(told.decode().split("\r\n")[2::2]) for told in server.told]
+
+
+OLD = b"*4\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$5\r\n6.2.5\r\n"
+
+
 def test_every_connection_signs_in_with_a_password_of_its_own() -> None:
     passwords = iter(["first", "second"])
-    sign_in = SignIn("functions", lambda: next(passwords))
 
-    assert sign_in.get_credentials() == ("functions", "first")
-    assert sign_in.get_credentials() == ("functions", "second")
+    _, told = _told(lambda: next(passwords), "functions", OLD)
+
+    assert told == ["HELLO 2 AUTH functions first", "HELLO 2 AUTH functions second"]
 
 
-def test_a_cache_without_users_gets_a_password_alone() -> None:
-    assert SignIn("", "password").get_credentials() == ("password",)
+@pytest.mark.parametrize(("password", "words"), [("word", " AUTH default word"), ("", "")])
+def test_a_cache_without_users_gets_a_password_alone(password: str, words: str) -> None:
+    _, told = _told(password, "", OLD)
+
+    assert told == [f"HELLO 2{words}"] * 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "version"), [(OLD, "6.2.5"), (b"-ERR unknown command `HELLO`\r\n", "5")]
+)
+def test_a_server_that_runs_no_script_is_refused_at_once(answer: bytes, version: str) -> None:
+    refusal, _ = _told("", "", answer)
+
+    assert refusal == f"the cache is version {version}; it must be Redis 7.0, Valkey or newer"
 
 
 # ---- with a password that somebody keeps

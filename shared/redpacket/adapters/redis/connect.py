@@ -9,17 +9,26 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, NotRequired, TypedDict
 
 from redis.connection import Connection
-from redis.credentials import CredentialProvider
 from redis.exceptions import ConnectionError as NoConnection
-from redis.exceptions import NoPermissionError, NoScriptError, ReadOnlyError, RedisError
+from redis.exceptions import (
+    NoPermissionError,
+    NoScriptError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+)
 from redis.exceptions import TimeoutError as NoAnswer
 
 from redpacket.adapters.redis.client import Client, ConnectTo, ServerClient, Word
 from redpacket.adapters.redis.scripts import read_script
-from redpacket.domain.errors import CacheAway, Unavailable
+from redpacket.domain.errors import CacheAway, InvariantViolated, Unavailable
 
 if TYPE_CHECKING:
     from typing import Unpack
+
+
+_VERSION_MIN = 7
+"""Major version of the first Redis that runs scripts that begin with `#!lua`."""
 
 
 class Options(TypedDict):
@@ -42,8 +51,10 @@ def connection_maker(**options: Unpack[Options]) -> ConnectTo:
     """Return a factory of connections with these options."""
     timeout_s = options["timeout_s"]
     told: dict[str, Any] = {
-        "credential_provider": _sign_in(options["username"], options["password"]),
-        "protocol": 2,  # one round trip less at connect than RESP3, and nothing of it is used
+        "redis_connect_func": partial(
+            _greet, username=options["username"], password=options["password"]
+        ),
+        "protocol": 2,  # nothing of RESP3 is used
         "driver_info": None,  # saves two round trips that report the library
         "decode_responses": True,
         "socket_timeout": timeout_s,
@@ -57,19 +68,23 @@ def connection_maker(**options: Unpack[Options]) -> ConnectTo:
     return partial(Connection, **told)
 
 
-def _sign_in(username: str, password: str | Callable[[], str]) -> CredentialProvider | None:
-    return SignIn(username, password) if password else None
-
-
-class SignIn(CredentialProvider):
-    """Credentials for AUTH, which redis-py requests at every connection."""
-
-    def __init__(self, username: str, password: str | Callable[[], str]) -> None:
-        self._username, self._password = username, password
-
-    def get_credentials(self) -> tuple[str] | tuple[str, str]:
-        password = self._password if isinstance(self._password, str) else self._password()
-        return (self._username, password) if self._username else (password,)
+def _greet(connection: Connection, username: str, password: str | Callable[[], str]) -> None:
+    """Sign in by HELLO, whose answer has the version, in one round trip."""
+    connection._parser.on_connect(connection)  # noqa: SLF001 - what redis-py does first, too
+    known = password if isinstance(password, str) else password()
+    sign_in = ("AUTH", username or "default", known) if known else ()
+    connection.send_command("HELLO", 2, *sign_in, check_health=False)  # type: ignore[no-untyped-call]
+    try:
+        told = connection.read_response()
+    except ResponseError as error:
+        if "unknown command" not in str(error):
+            raise
+        told = ["version", "5"]
+    version = str(dict(zip(told[::2], told[1::2], strict=True))["version"])
+    if int(version.partition(".")[0]) < _VERSION_MIN:
+        raise InvariantViolated(
+            f"the cache is version {version}; it must be Redis {_VERSION_MIN}.0, Valkey or newer"
+        )
 
 
 @dataclass(frozen=True, slots=True)
