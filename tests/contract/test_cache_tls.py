@@ -65,7 +65,7 @@ def cluster(authority: Authority) -> Iterator[tuple[Cluster, list[Front]]]:
             front = next(left)
             # What it tells clients and MOVED names is where TLS is spoken.
             server = start(**options, cluster_announce_port=front.port)
-            _make_user(server, "+cluster|slots")
+            _make_user(server, "+cluster|slots", "+asking")
             front.target = server.port
             return server
 

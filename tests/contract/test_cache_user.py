@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,21 +17,25 @@ from local.template import read_template
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.client import ServerClient
 from redpacket.adapters.redis.connect import connect
+from redpacket.adapters.redis.draws import RedisDraws
 from redpacket.adapters.redis.limits import RedisLimits
 from redpacket.adapters.redis.quotas import RedisQuotas
 from redpacket.adapters.redis.switches import RedisSwitches
 from redpacket.domain.claim import Quota
 from redpacket.domain.limits import Limit
+from redpacket.domain.lottery import DrawAsk, DrawDay
 from redpacket.domain.packet import Opening, Packet, Rules
 from redpacket.domain.switches import Switch
 from redpacket.ports.guards import SwitchesSeen
 from testing.builders import a_packet
 from testing.servers import OperatorCache
 
+ROOT = Path(__file__).parents[2]
 
-def access_rules() -> list[str]:
-    """Return the rights of the functions' user, as the template gives them."""
-    user = read_template()["Resources"]["FunctionsUser"]["Properties"]
+
+def access_rules(name: str = "FunctionsUser") -> list[str]:
+    """Return the rights of a user, as the template gives them."""
+    user = read_template()["Resources"][name]["Properties"]
     rules: list[str] = user["AccessString"].split()
     return rules
 
@@ -38,7 +43,16 @@ def access_rules() -> list[str]:
 @pytest.fixture
 def functions(cache: OperatorCache) -> Iterator[ServerClient]:
     """Return a client with the rights of the functions, and no others."""
-    rules = access_rules()
+    yield from _client_of(cache, access_rules())
+
+
+@pytest.fixture
+def readers(cache: OperatorCache) -> Iterator[ServerClient]:
+    """Return a client with the rights of the functions that load nothing."""
+    yield from _client_of(cache, access_rules("ReadersUser"))
+
+
+def _client_of(cache: OperatorCache, rules: list[str]) -> Iterator[ServerClient]:
     cache.execute_command("ACL", "SETUSER", "functions", "nopass", *rules)  # type: ignore[no-untyped-call]
     port = cache.connection_pool.connection_kwargs["port"]
     client = connect(HOST, port, has_tls=False, username="functions", password="any", timeout_s=2)
@@ -136,12 +150,66 @@ def test_it_may_copy_the_switches(functions: ServerClient) -> None:
     assert copy.find() == SwitchesSeen(frozenset({Switch.GRAB}))
 
 
-@pytest.mark.parametrize("command", [("FLUSHALL",), ("CONFIG", "GET", "*"), ("KEYS", "*")])
+NEEDLESS = [
+    ("FLUSHALL",),
+    ("CONFIG", "GET", "*"),
+    ("KEYS", "*"),
+    ("SCAN", "0"),
+    ("CLIENT", "PAUSE", "1"),
+    ("CLIENT", "KILL", "TYPE", "normal"),
+    ("FUNCTION", "FLUSH"),
+    ("SCRIPT", "FLUSH"),
+    ("ACL", "LIST"),
+    ("DEL", "rp:3{x}"),
+]
+
+
+@pytest.mark.parametrize("user", ["functions", "readers"])
+@pytest.mark.parametrize("command", NEEDLESS)
 def test_it_can_not_run_commands_that_no_function_needs(
-    functions: ServerClient, command: tuple[str, ...]
+    request: pytest.FixtureRequest, user: str, command: tuple[str, ...]
 ) -> None:
+    client: ServerClient = request.getfixturevalue(user)
     with pytest.raises(redis.exceptions.NoPermissionError):
-        functions.ask(*command)
+        client.ask(*command)
+
+
+def test_a_reader_limits_reads_and_compares_what_is_cached(
+    cache: OperatorCache, readers: ServerClient
+) -> None:
+    packet = _packet(cache)
+    RedisClaims(cache, PUBLISHED_SEEDS).load_sent(packet)
+
+    assert RedisLimits(readers).take(Limit("read", per_minute=600, burst=3), "ann") == 0
+    assert RedisClaims(readers, PUBLISHED_SEEDS).held_numbers(packet.packet_id, {"ann": 1}) == {}
+    assert RedisDraws(readers).count_issued("gala", ["cup"]) is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("HSET", "rp:3{x}", "thief", "1"),
+        ("EVAL", "return redis.call('HSET', KEYS[1], 'thief', '1')", 1, "rp:3{x}"),
+        ("SET", "rp:switches", ""),
+        ("SET", "rp:{risk:thief}", "allow"),
+        ("HGET", "rp:{audience:newyear:1}", "ann"),
+    ],
+)
+def test_a_reader_writes_no_packet_and_no_decision(
+    readers: ServerClient, command: tuple[str | int, ...]
+) -> None:
+    with pytest.raises(redis.exceptions.RedisError, match=r"(?i)permission"):
+        readers.ask(*command)
+
+
+def test_a_lottery_that_was_altered_can_be_dropped(functions: ServerClient) -> None:
+    RedisDraws(functions).drop(DrawAsk("gala", "ann", "draw", DrawDay("20270101", 0, 1), 0))
+
+
+def test_the_rights_for_a_given_cache_are_those_of_the_template() -> None:
+    page = (ROOT / "docs" / "deployment.md").read_text()
+
+    assert " ".join(access_rules()[1:]) in page
 
 
 def test_what_it_may_not_run_is_our_fault(cache: OperatorCache, functions: ServerClient) -> None:

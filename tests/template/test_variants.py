@@ -289,7 +289,7 @@ def test_what_elasticache_and_cognito_name_is_in_lower_case_and_of_this_stack(
     names += [domain["Domain"] for domain in domains]
 
     # The stack's own name in these tests has capital letters.
-    assert set(names) <= {"redpacket-51af3dc0"}
+    assert set(names) <= {"redpacket-51af3dc0", "redpacket-readers-51af3dc0"}
     for user in users:
         # IAM wants both to be the same.
         assert user["UserName"] == user["UserId"]
