@@ -264,7 +264,7 @@ class FakeClaimCache:
             claim_cache["letter"] = "C"
 
     def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
-        if packet_id not in self.caches:
+        if not self.is_loaded(packet_id, 0):
             return None
         held = self.holders(packet_id)
         return {user_id: held[user_id] for user_id in owned if user_id in held}

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from local.seed_keys import PUBLISHED_SEEDS
+from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.claims import RedisClaims
 from redpacket.adapters.redis.parted_claims import PartedClaims
-from redpacket.domain.claim import EMPTIED_KEPT_MS, GrabOutcome
+from redpacket.adapters.redis.quotas import RedisQuotas
+from redpacket.domain.claim import EMPTIED_KEPT_MS, GrabOutcome, Quota
 from redpacket.domain.packet import (
     Opening,
     Packet,
@@ -24,9 +26,9 @@ from redpacket.domain.packet import (
     part_id,
     part_of_share,
 )
-from redpacket.ports.packets import ClaimCache, PartCache
+from redpacket.ports.packets import ClaimCache, PartCache, Quotas
 from testing.builders import a_claim, a_packet, a_packet_id, a_refund
-from testing.fakes import FakeClaimCache, FakeClock
+from testing.fakes import FakeClaimCache, FakeClock, FakeQuotas
 from testing.servers import OperatorCache
 
 
@@ -263,11 +265,17 @@ class _Story:
         self.random = random.Random(seed)
         self.clock = FakeClock(_now_ms())
         self.fake = FakeClaimCache(self.clock)
-        inner: list[PartCache] = [self.fake, RedisClaims(cache, PUBLISHED_SEEDS)]
-        self.sides = [PartedClaims(one, clock=self.clock) for one in inner]
+        self.cache = cache
+        self.quotas: list[Quotas] = [FakeQuotas(), RedisQuotas(cache)]
+        self.forget()
         self.packets = [self._packet() for _ in range(12)]
         # What the ledger would know: the taker of each number that is durable.
         self.fates: dict[str, dict[int, str]] = {one.packet_id: {} for one in self.packets}
+
+    def forget(self) -> None:
+        """Forget what processes remember: no answer may depend on it here."""
+        inner: list[PartCache] = [self.fake, RedisClaims(self.cache, PUBLISHED_SEEDS)]
+        self.sides = [PartedClaims(one, clock=self.clock) for one in inner]
 
     def _packet(self) -> Packet:
         pick = self.random.choice
@@ -281,6 +289,8 @@ class _Story:
 
     def move(self) -> None:
         self.clock.at_ms = _now_ms()
+        if self.random.random() < 0.5:
+            self.forget()
         packet = self.random.choice(self.packets)
         for cache_id in self._caches_of(packet):
             reopens_at_ms = self.fake.caches.get(cache_id, {}).get("reopens_at_ms", 0)
@@ -290,7 +300,11 @@ class _Story:
         moves: list[Callable[[Packet, str], Callable[[ClaimCache], Any]]] = [
             *(self._load, self._close, self._admit, self._take, self._ask, self._fate),
             *(self._grab, self._grab, self._grab, self._correct, self._correct),
+            *(self._evict, self._know),
         ]
+        if self.random.random() < 0.1:
+            self._reserve(packet, user)
+            return
         do = self.random.choice(moves)(packet, user)
         expected, found = (do(side) for side in self.sides)
         assert found == expected, (do, packet, user)
@@ -339,6 +353,30 @@ class _Story:
             fates[share_no] = user
         return self._ask(packet, user)
 
+    def _evict(self, packet: Packet, _: str) -> Callable[[ClaimCache], Any]:
+        """Lose a part of a packet, of which the server had no room for the keys."""
+        cache_id = self.random.choice(self._caches_of(packet))
+        if self.random.random() < 0.1:
+            self.fake.caches.pop(cache_id, None)
+            self.cache.delete(keys.claim_cache(cache_id), keys.admitted(cache_id))
+        return self._ask(packet, "a")
+
+    def _know(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
+        self.forget()
+        return lambda side: side.knows_takers(packet.packet_id, user)
+
+    def _reserve(self, packet: Packet, user: str) -> None:
+        quota = Quota(self.random.choice(("newyear", "lantern")), self.random.randint(1, 3))
+        claimed_count = self.random.choice((None, None, 0, 1, 2))
+        is_release = self.random.random() < 0.3
+        expected, found = (
+            side.release(quota, user, packet.packet_id)  # type: ignore[func-returns-value]
+            if is_release
+            else side.reserve(quota, user, packet.packet_id, claimed_count=claimed_count)
+            for side in self.quotas
+        )
+        assert found == expected
+
     def _close(self, packet: Packet, _: str) -> Callable[[ClaimCache], Any]:
         return lambda side: side.close(packet.packet_id)
 
@@ -366,7 +404,10 @@ class _Story:
 
 
 def _told(outcome: GrabOutcome) -> tuple[Any, ...]:
-    return outcome.status, outcome.share_no, outcome.is_last, outcome.is_gated
+    named = outcome.terms if outcome.share_no else ""
+    said = outcome.status, outcome.share_no, outcome.is_last, outcome.is_gated, outcome.part
+    # An owner is not refused, so that nobody asks.
+    return *said, named, outcome.share_no or outcome.is_certain
 
 
 @pytest.mark.parametrize("seed", range(3))
