@@ -572,12 +572,14 @@ class PaymentSchedule(Schedule):
         if self.setup.channels != CHANNELS or merchants:
             for merchant in (self.setup.merchant, *merchants):
                 self._follow_bills(town)
+                self.system.pass_time(60_000)
                 self.end_minute(town)
                 town = self._healing_town(Setup(self.setup.settings, merchant))
                 self._end_hours(town, 6, *_GIVING_UP)
             self._follow_bills(town)
         self._compare_bills(town)
         # Some second transactions are told by the bill alone: they go back now.
+        self.system.pass_time(60_000)
         self.end_minute(town)
         self.reconcile(self.process())
         state = self.system.ledger_state()
@@ -739,8 +741,13 @@ class PaymentSchedule(Schedule):
             if report := town.compare_bill(day, channel):
                 self.seen["bill lines"] += report.line_count
                 self.found += report.differences
-            if lines := self._lines_amid(channel, day):
-                self._compare_wrong_bills(town, channel, day, self.random.choice(lines))
+        lines = [
+            (channel, day, line)
+            for day, channel in self._bill_days()
+            for line in self._lines_amid(channel, day)
+        ]
+        if lines:
+            self._compare_wrong_bills(town, *self.random.choice(lines))
 
     def _lines_amid(self, channel: Channel, day: str) -> list[Line]:
         """Return the lines of a day that no other day's bill may have."""
