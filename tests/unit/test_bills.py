@@ -205,9 +205,11 @@ def test_a_run_without_time_compares_nothing_and_skips_nothing(
 def test_a_person_skips_a_day_whose_bill_is_gone(schedule: _Schedule, day: str) -> None:
     schedule.away = {(WECHAT, day): Unavailable("gone")}
     schedule.run(15, 1)
-    schedule.run(15, day=day)
-    assert schedule.run(15)[WECHAT] == []
     schedule.late()
+    assert schedule.run(15, day=day)[WECHAT] == []
+    assert schedule.late() == []
+    assert schedule.run(15)[WECHAT] == []
+    assert schedule.late() == [WECHAT]
 
     schedule.run(15, day=day, may_skip=True)
 

@@ -8,7 +8,9 @@ from typing import TypeAlias
 import pytest
 
 from redpacket.adapters.dynamo import keys, payment_keys
-from redpacket.domain.payments import Payment
+from redpacket.domain.checks.outside import check_outside_in_time
+from redpacket.domain.clocks import CLOCKS_DIFFER_MS
+from redpacket.domain.payments import WATCHED_MS, Payment
 from redpacket.domain.withdrawals import LEASE_MS, Withdrawal
 from redpacket.flows.reconciliation.reconcile import MOVING_MS
 from testing.fakes import Item
@@ -66,6 +68,9 @@ def test_rows_in_order_have_no_differences(town: PaymentSystem) -> None:
     town.refund(town.pay_in("third", 70), 70)
     town.cancel(town.withdraw("bob", 1_000))
     town.start("alice", 5)
+    mismatched = town.start("alice", 100)
+    town.gateway.pay(mismatched.number, amount_fen=99)
+    town.confirm(mismatched)
     town.send_unpaid("sue")
     paid = town.send_unpaid("sue")
     town.pay_packet(paid)
@@ -103,6 +108,22 @@ def test_a_payment_that_is_in_no_work_list_is_told(town: PaymentSystem, status: 
     assert _told(town) == {("I8", f"payment:{payment.number}")}
     # A closed one is watched for a day.
     assert bool(_told(town, DAY_MS)) is (status == "pending")
+
+
+def test_a_closed_payment_may_leave_its_work_list_by_a_clock_that_is_ahead(
+    town: PaymentSystem,
+) -> None:
+    payment = town.start("alice", 700)
+    for _ in range(3):
+        town.sweep_after(MOVING_MS)
+    closed_at_ms = town.paid(payment).closed_at_ms
+    assert closed_at_ms
+    _unlist(_row(town, payment_keys.payment(payment.number)))
+    by_ms = closed_at_ms + WATCHED_MS - CLOCKS_DIFFER_MS
+    rows = [town.paid(payment)]
+
+    assert len(check_outside_in_time(rows, by_ms - 1, DAY_MS)) == 1
+    assert check_outside_in_time(rows, by_ms, DAY_MS) == []
 
 
 def test_a_payment_that_stays_pending_is_told(town: PaymentSystem) -> None:
@@ -182,7 +203,7 @@ def test_a_days_sum_that_is_not_that_of_the_withdrawals_is_told(
     else:
         town.system.dynamo.tables["payments"].pop((key["pk"], key["sk"]))
 
-    assert _told(town, DAY_MS) == {("I9", f"bob {withdrawal.day}")}
+    assert _told(town, 2 * DAY_MS) == {("I9", f"bob {withdrawal.day}")}
     # No limit reads it any more.
     assert _told(town, 4 * DAY_MS) == set()
 
