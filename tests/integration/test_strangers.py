@@ -123,7 +123,7 @@ def walk_campaign(walk: Walk, ann: User, bob: User, boss: User) -> str:
         call(asker, "DELETE /admin/users/{user}", user="somebody")
     rain = {"kind": "equal", "total_fen": 100, "count": 1, "campaign_id": "walk"}
     in_campaign = call(boss, "POST /packets", rain).json()["packet_id"]
-    call(ann, "POST /admin/packets", rain)
+    call(boss, "POST /admin/packets", rain)
     prize = {"title": "cash", "kind": "packet", "weight": 1, "total": 3, "amount_fen": 1}
     named = {"campaign_id": "walk", "prize_id": "cash"}
     call(boss, "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}", prize, **named)
