@@ -44,7 +44,7 @@ def lottery(operator: Operator) -> str:
     rules = {"attempts_per_user_per_day": 2, "helps_per_user_per_day": 3}
     operator.fund("operator")
     campaign_id = plan(operator, rules=rules, passphrase="新年快乐")
-    put_prize(operator, campaign_id, "tea", title="明前龙井", weight=3)
+    put_prize(operator, campaign_id, "tea", title="明前龙井", description="一芽一叶", weight=3)
     put_prize(
         operator, campaign_id, "cash", title="现金红包", kind="packet", amount_fen=888, total=10
     )
@@ -57,6 +57,8 @@ def test_a_wheel_turns_to_what_was_drawn_and_the_attempts_count(
     una = a_person(f"una-{lottery}", f"/campaigns/{lottery}")
     expect(una.page.get_by_role("heading", name="新春抽大奖")).to_be_visible()
     una.shoot("lottery")
+
+    expect(una.page.get_by_text("一芽一叶")).to_be_visible()
 
     una.page.get_by_role("button", name="抽奖", exact=True).click()
     expect(una.page.get_by_text("恭喜中奖")).to_be_visible()
@@ -85,6 +87,21 @@ def test_a_friend_who_says_the_phrase_gives_one_more_draw(
     wes.page.get_by_role("button", name="助力", exact=True).click()
 
     expect(wes.page.get_by_text("助力成功")).to_be_visible()
+
+
+def test_a_friend_may_say_the_phrase_aloud(
+    a_person: MakePerson, operator: Operator, lottery: str
+) -> None:
+    inviter = operator.as_user(f"vic-{lottery}").get("/me").json()["user_token"]
+    yan = a_person(f"yan-{lottery}", f"/campaigns/{lottery}?inviter={inviter}")
+    yan.page.evaluate("""globalThis.SpeechRecognition = class {
+        start() { this.onresult({ results: [[{ transcript: "新年快乐" }]] }); }
+    }""")
+
+    yan.page.get_by_role("button", name="用语音说口令").click()
+
+    expect(yan.page.get_by_text("助力成功")).to_be_visible()
+    yan.shoot("help-given")
 
 
 def test_a_card_is_scratched_by_finger_or_by_button(a_person: MakePerson, lottery: str) -> None:

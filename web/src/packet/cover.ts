@@ -19,7 +19,7 @@ export interface CoverDeeds {
   signIn: () => void;
 }
 
-const MICROPHONE = html`<svg viewBox="0 0 24 24" aria-hidden="true">
+export const MICROPHONE = html`<svg viewBox="0 0 24 24" aria-hidden="true">
   <rect x="9" y="3" width="6" height="11" rx="3" />
   <path d="M6 11a6 6 0 0 0 12 0M12 17v4M9 21h6" />
 </svg>`;

@@ -5,9 +5,13 @@ import { html, nothing } from "lit";
 import type { Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";
 import { clock } from "../i18n/language.ts";
+import { p } from "../i18n/packet.ts";
 import { t } from "../i18n/page.ts";
 import { yuan } from "../money.ts";
+import { MICROPHONE } from "../packet/cover.ts";
+import { canListen, listen } from "../packet/speech.ts";
 import { session } from "../session.ts";
+import { isCover } from "./draft.ts";
 import { problemView, typed, View } from "./view.ts";
 import "./scratch.ts";
 import "./wheel.ts";
@@ -30,6 +34,7 @@ export class Lottery extends View {
     draws: { state: true },
     checked: { state: true },
     helped: { state: true },
+    isListening: { state: true },
     myToken: { state: true },
   };
   declare campaign: Schemas["Campaign"];
@@ -41,6 +46,7 @@ export class Lottery extends View {
   declare draws: Draw[];
   declare checked: Record<string, Checked>;
   declare helped: Schemas["Helped"]["outcome"] | undefined;
+  declare isListening: boolean;
   declare myToken: string;
 
   constructor() {
@@ -50,6 +56,7 @@ export class Lottery extends View {
     this.isShown = false;
     this.draws = [];
     this.checked = {};
+    this.isListening = false;
     this.myToken = "";
   }
 
@@ -194,7 +201,10 @@ export class Lottery extends View {
         <ul class="items">
           ${this.campaign.prizes.map(
             (prize) => html`<li>
-              <span class="what"><b>${titleOf(prize)}</b></span>
+              ${prize.image_url && isCover(prize.image_url, session.config?.cover_hosts ?? [])
+                ? html`<img class="prize" src=${prize.image_url} alt="" loading="lazy" />`
+                : nothing}
+              <span class="what"><b>${titleOf(prize)}</b><small>${prize.description}</small></span>
               <span class="hint">
                 ${prize.is_sold_out
                   ? t("sold_out")
@@ -248,11 +258,32 @@ export class Lottery extends View {
               <label class="hint" for="phrase">${t("help_say")}</label>
               <div class="row link">
                 <input id="phrase" name="phrase" maxlength="40" required autocomplete="off" />
+                ${canListen()
+                  ? html`<button
+                      type="button"
+                      class="mic"
+                      aria-label=${p("listen")}
+                      ?disabled=${this.isListening}
+                      @click=${() => void this.#listen()}
+                    >
+                      ${this.isListening ? "…" : MICROPHONE}
+                    </button>`
+                  : nothing}
                 <button class="secondary">${t("help_go")}</button>
               </div>
             `}
       </form>
     `;
+  }
+
+  async #listen(): Promise<void> {
+    this.isListening = true;
+    const heard = await listen();
+    this.isListening = false;
+    const field = this.querySelector<HTMLInputElement>("#phrase");
+    if (!field || !heard) return;
+    field.value = heard;
+    field.form?.requestSubmit();
   }
 
   #mine() {
