@@ -24,6 +24,7 @@ from local.seed_keys import PUBLISHED_SEED_KEYS
 from local.user_ids import PUBLISHED_KEY
 from redpacket.adapters.aws.messages import SETTLE
 from redpacket.adapters.payments.issuer import IssuerKeys
+from redpacket.bls import public_key_of, sign
 from redpacket.domain.beacon import BeaconRound
 from redpacket.domain.events import SUBSCRIBED
 from redpacket.domain.gateway import BillKind, Channel, Notice, NoticeKind
@@ -49,6 +50,7 @@ from tests.template.translated import STACK_OF
 
 STACK = STACK_OF["sign-in by WeChat, and a cache that is reached from anywhere"]
 SCOPE = "hongbao/admin"
+BEACON_SECRET = 7
 APPROVED_FEN = 2_000_000
 PRIZE = "/admin/campaigns/{campaign_id}/prizes/{prize_id}"
 
@@ -205,7 +207,7 @@ class _Beacon:
     """Implements Beacon, of any round."""
 
     def fetch(self, round_no: int) -> BeaconRound:
-        return BeaconRound(round_no, bytes(48))
+        return BeaconRound(round_no, sign(BEACON_SECRET, round_no))
 
 
 @dataclass
@@ -327,6 +329,8 @@ def doors(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doo
     monkeypatch.setenv("CACHE_URL", f"redis://{HOST}:{port}")
     monkeypatch.setenv("CACHE_CREDENTIALS", "")
     monkeypatch.setenv("CLOSE_GRACE_S", "0")
+    chain = STACK.values["BeaconChain"].rpartition(",")[0]
+    monkeypatch.setenv("BEACON_CHAIN", f"{chain},{public_key_of(BEACON_SECRET).hex()}")
     monkeypatch.setenv("RISK_VERDICTS", "true")
     monkeypatch.setattr(Wiring, "aws", lambda _, service, **_options: recorder.client(service))
     monkeypatch.setenv("SIMULATOR_URL", "http://127.0.0.1")

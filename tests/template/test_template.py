@@ -756,7 +756,7 @@ def test_only_functions_that_hand_out_or_load_write_the_cache(function: str) -> 
 def test_layers_beside_the_shared_one_are_only_where_they_are_needed(function: str) -> None:
     needed = {
         "GrabFunction": [{"Ref": "PassphraseLayer"}],
-        "LotteryFunction": [{"Ref": "PassphraseLayer"}],
+        "LotteryFunction": [{"Ref": "PassphraseLayer"}, {"Ref": "BeaconLayer"}],
         **{name: [{"Ref": "PaymentsLayer"}] for name in (*GATEWAY_FUNCTIONS, *RECEIVED_BY)},
         "BeaconFunction": [{"Ref": "BeaconLayer"}],
     }

@@ -150,6 +150,23 @@ def test_a_process_reads_a_round_once(system: InMemorySystem) -> None:
     assert not [table for table in reads if table == "transparency"]
 
 
+def test_a_stored_round_that_the_chain_did_not_sign_decides_no_draw(
+    system: InMemorySystem,
+) -> None:
+    class Forger(Endpoint):
+        def fetch(self, round_no: int) -> BeaconRound | None:
+            found = super().fetch(round_no)
+            return found and BeaconRound(round_no, SIGNER.signature(round_no + 1))
+
+    a_lottery(system)
+    fetch(system, Forger(system))
+    chain = f"{CHAIN},{SIGNER.public_key.hex()}"
+    process = system.process(settings=Settings({**VARIABLES, "BEACON_CHAIN": chain}))
+
+    with pytest.raises(errors.InvariantViolated):
+        process.draw_prize("gala", a_person("ann"), "key")
+
+
 def test_a_late_round_is_asked_for_once_a_second_whatever_crowd_waits(
     system: InMemorySystem,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from redpacket.edge.wiring.log import LogRoom
 
 if TYPE_CHECKING:
-    from redpacket.domain.beacon import BeaconChain
+    from redpacket.domain.beacon import BeaconChain, BeaconRound
     from redpacket.flows.beacon.cached_rounds import CachedRounds
     from redpacket.flows.beacon.fetch_rounds import FetchReport
     from redpacket.flows.campaigns.edit_campaign import NewBeacon
@@ -34,7 +34,16 @@ class BeaconRoom(LogRoom):
     def cached_rounds(self) -> CachedRounds:
         from redpacket.flows.beacon.cached_rounds import CachedRounds
 
-        return CachedRounds(lambda: self.rounds, clock=self.clock)
+        return CachedRounds(lambda: self.rounds, clock=self.clock, is_signed=self._is_signed)
+
+    def _is_signed(self, chain_hash: str, found: BeaconRound) -> bool:
+        """Return whether a round is the chain's; only the configured chain's key is known."""
+        if not self.settings.beacon_chain or self.beacon_chain.chain_hash != chain_hash:
+            return True
+        from redpacket.bls import PublicKey
+
+        key = PublicKey(self.settings.beacon_public_key)
+        return key.has_signed(found.round_no, found.signature)
 
     @cached_property
     def beacon_chain(self) -> BeaconChain:

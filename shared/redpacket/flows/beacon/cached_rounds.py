@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redpacket.domain.beacon import LATE_MS, PENDING_MS
-from redpacket.domain.errors import DayNotStarted, Unavailable
+from redpacket.domain.errors import DayNotStarted, InvariantViolated, Unavailable
 from redpacket.domain.process_cache import ProcessCache
 
 if TYPE_CHECKING:
@@ -27,9 +27,16 @@ _NOT_THERE = "the day's round of the beacon is not there yet"
 class CachedRounds:
     """Beacon rounds as this process read them. Another round never replaces a missing one."""
 
-    def __init__(self, rounds: Callable[[], Rounds], *, clock: Clock) -> None:
+    def __init__(
+        self,
+        rounds: Callable[[], Rounds],
+        *,
+        clock: Clock,
+        is_signed: Callable[[str, BeaconRound], bool] = lambda _chain_hash, _found: True,
+    ) -> None:
         """Defer *rounds* to the first read, because many processes never read a round."""
         self._rounds = rounds
+        self._is_signed = is_signed
         self._clock = clock
         self._found: ProcessCache[tuple[str, int], BeaconRound] = ProcessCache(
             clock.now_ms, size_max=_SIZE_MAX
@@ -53,6 +60,9 @@ class CachedRounds:
         except Unavailable as error:
             self._missed.keep(key, _AWAY)
             raise Unavailable(_AWAY) from error
+        if found and not self._is_signed(chain.chain_hash, found):
+            # The function that stores rounds verifies them; its role alone must not choose draws.
+            raise InvariantViolated(f"round {round_no} of the beacon is not signed by its chain")
         if found:
             self._found.keep(key, found)
         else:
