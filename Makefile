@@ -74,7 +74,7 @@ web/src/api/schema.ts: openapi.json web/package.json web/limits.ts web/node_modu
 
 $(LOCAL)/client/README.md: openapi.json $(VENV)/clients.ready
 	@rm -rf $(@D)
-	@$(VENV)/clients/bin/openapi-python-client generate --path openapi.json --output-path $(@D) --overwrite > /dev/null
+	@$(VENV)/clients/bin/openapi-python-client generate --path openapi.json --output-path $(@D) --overwrite > $(LOCAL)/client.log 2>&1 || { cat $(LOCAL)/client.log; exit 1; }
 
 PAGE_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name schema.ts -o -name limits.ts -path "*/api/*" -o -type f -print)
 web/dist/index.html: web/src/api/schema.ts $(PAGE_SOURCES)

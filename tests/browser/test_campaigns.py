@@ -94,8 +94,10 @@ def test_a_friend_may_say_the_phrase_aloud(
 ) -> None:
     inviter = operator.as_user(f"vic-{lottery}").get("/me").json()["user_token"]
     yan = a_person(f"yan-{lottery}", f"/campaigns/{lottery}?inviter={inviter}")
-    yan.page.evaluate("""globalThis.SpeechRecognition = class {
-        start() { this.onresult({ results: [[{ transcript: "新年快乐" }]] }); }
+    yan.page.evaluate("""() => {
+        globalThis.SpeechRecognition = class {
+            start() { this.onresult({ results: [[{ transcript: "新年快乐" }]] }); }
+        };
     }""")
 
     yan.page.get_by_role("button", name="用语音说口令").click()
