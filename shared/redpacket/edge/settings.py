@@ -230,7 +230,6 @@ class Settings:
     wechat_scene = _Variable("WECHAT_SCENE", _scene)
     simulator_url = _Variable("SIMULATOR_URL", _without_slash, default="")
     """Local simulator of WeChat. If set, outside addresses may be private and use http."""
-    """Text that users see on payments and transfers."""
     wechat_issuer_url = _Variable("WECHAT_ISSUER_URL", str, default="")
     """Issuer URL of WeChat sign-in tokens; empty disables it."""
     wechat_issuer_secret_arn = _Variable("WECHAT_ISSUER_SECRET_ARN", str, is_checked_at_start=False)
