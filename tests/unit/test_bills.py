@@ -15,6 +15,7 @@ from redpacket.domain.errors import (
 )
 from redpacket.domain.gateway import BillKind, BillLine, Channel, bill_day, bill_day_start_ms
 from redpacket.domain.withdrawals import LEASE_MS
+from redpacket.flows.payments.compare_bills import EDGE_MS
 from testing.checks import check_outside
 from testing.fakes.gateway import FakePaymentsIn
 from testing.payment_system import PaymentSystem
@@ -370,6 +371,59 @@ def test_what_moved_near_midnight_and_is_in_neither_bill_is_told_once(
     reports = [town.compare_bill(one) for one in days]
 
     assert [len(report.differences) for report in reports if report] == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("edge_ms", "told_on"),
+    [(-EDGE_MS - 1, 0), (-EDGE_MS, 1), (EDGE_MS - 1, 1), (EDGE_MS, 1)],
+)
+def test_what_is_in_no_bill_is_told_of_one_day_however_near_to_its_edge(
+    town: PaymentSystem, day: str, edge_ms: int, told_on: int
+) -> None:
+    end_ms = bill_day_start_ms(day) + DAY_MS
+    town.clock.at_ms = end_ms + edge_ms
+    town.pay_in("user", 1)
+    town.gateway.book.clear()
+    town.clock.at_ms = end_ms + 3 * DAY_MS
+
+    days = (day, bill_day(end_ms), bill_day(end_ms + DAY_MS))
+    reports = [town.compare_bill(one) for one in days]
+
+    told = [
+        [(one.expected, one.actual) for one in report.differences] for report in reports if report
+    ]
+    assert told == [[(0, 1)] if at == told_on else [] for at in range(3)]
+
+
+@pytest.mark.parametrize(("after_ms", "is_told"), [(EDGE_MS - 1, False), (EDGE_MS, True)])
+def test_the_bill_of_the_day_before_has_only_what_moved_near_midnight(
+    town: PaymentSystem, day: str, after_ms: int, *, is_told: bool
+) -> None:
+    begin_ms = bill_day_start_ms(day)
+    town.clock.at_ms = begin_ms + after_ms
+    town.pay_in("user", 100)
+    (line,) = town.gateway.book
+    town.gateway.book[0] = replace(line, moved_at_ms=begin_ms - 1)
+    # One nearer to midnight, so that the bill of the day before is looked at.
+    town.clock.at_ms = begin_ms + EDGE_MS - 2
+    town.pay_in("other", 7)
+    town.gateway.book[1] = replace(town.gateway.book[1], moved_at_ms=begin_ms - 1)
+    town.clock.at_ms = begin_ms + 2 * DAY_MS
+
+    report = town.compare_bill(day)
+
+    assert report
+    assert [one.actual for one in report.differences] == ([100] if is_told else [])
+
+
+def test_a_fen_that_only_the_bill_knows_is_told(town: PaymentSystem, day: str) -> None:
+    town.gateway.book.append(replace(STRAY, amount_fen=1, moved_at_ms=town.clock.now_ms()))
+    town.system.pass_time(DAY_MS)
+
+    report = town.compare_bill(day)
+
+    assert report
+    assert [(one.expected, one.actual) for one in report.differences] == [(1, 0)]
 
 
 # The gateway's whole book, as tests compare it

@@ -12,7 +12,7 @@ from redpacket.domain.checks.facts import PacketFacts
 from redpacket.domain.checks.ledger import check_bounds
 from redpacket.domain.claim import taker_of
 from redpacket.domain.closing import find_end
-from redpacket.domain.ledger import DEPOSITS, Entry, Transfer, TransferKind, entries
+from redpacket.domain.ledger import DEPOSITS, FEN_MAX, Entry, Transfer, TransferKind, entries
 from redpacket.domain.packet import PacketStatus, Rules
 from testing import checks
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_refund
@@ -166,8 +166,11 @@ def test_accounts_below_zero_and_odd_amounts_are_found() -> None:
     below = check_bounds({"user:ann": -1, DEPOSITS: -5}, [])
     odd = check_bounds({}, [nothing])
 
-    assert [found.subject for found in below] == ["user:ann"]
+    assert [(found.subject, found.expected) for found in below] == [("user:ann", 0)]
     assert [found.subject for found in odd] == ["t"]
+    least, most = (replace(nothing, amount_fen=fen) for fen in (-1, FEN_MAX))
+    assert check_bounds({"user:ann": 0}, [least, most]) == []
+    assert len(check_bounds({}, [replace(most, amount_fen=FEN_MAX + 1)])) == 1
 
 
 def test_what_is_late_is_found() -> None:
@@ -176,6 +179,17 @@ def test_what_is_late_is_found() -> None:
 
     assert in_time == []
     assert [found.what for found in late] == ["share 2 settled by", "closed by"]
+
+
+def test_what_ends_at_its_bound_is_not_late() -> None:
+    by_ms = SHARES[1].decided_at_ms + 5000
+    end_ms = PACKET.expires_at_ms + 5000
+
+    assert packets.check_late_claims(SHARES, by_ms, 5000) == []
+    (late,) = packets.check_late_claims(SHARES, by_ms + 1, 5000)
+    assert (late.subject, late.expected, late.actual) == (PACKET.packet_id, by_ms, by_ms + 1)
+    assert packets.check_late_close(PACKET, end_ms, 5000) == []
+    assert len(packets.check_late_close(PACKET, end_ms + 1, 5000)) == 1
 
 
 def test_a_claim_that_was_not_counted_is_found() -> None:

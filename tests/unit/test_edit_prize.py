@@ -14,6 +14,7 @@ from redpacket.domain.lottery import PRIZES_MAX, UNITS_MAX, Draw, Prize, PrizeKi
 from redpacket.domain.packet import Kind, Packet, PacketStatus, Rules
 from redpacket.edge.answers.campaigns import PrizeAdmin
 from redpacket.edge.lottery_views import prize_admin_view
+from redpacket.flows.campaigns import edit_prize
 from redpacket.flows.packets.read_records import list_received
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.in_memory_system import InMemorySystem
@@ -234,6 +235,16 @@ def test_cash_that_is_not_to_be_funded_is_refused(office: Shop) -> None:
 
     assert office.prizes() == {}
     assert office.balance_fen() == 10_000
+
+
+def test_the_largest_sum_of_cash_is_funded(office: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edit_prize, "FEN_MAX", 500)
+
+    office.put(office.cash(5))
+    with pytest.raises(errors.InvalidRequest):
+        office.put(office.cash(6, "more"))
+
+    assert office.balance_fen() == 9_500
 
 
 def test_a_campaign_that_is_over_funds_nothing(office: Shop) -> None:

@@ -13,7 +13,7 @@ from redpacket.domain.split import amounts_fen
 from redpacket.flows.packets.load_packet import WAITS_MS, load_among_many
 from testing.builders import a_claim, a_packet
 from testing.fakes import Away
-from testing.in_memory_system import InMemorySystem
+from testing.in_memory_system import InMemorySystem, a_person
 
 
 def test_a_winner_is_told_the_amount_of_their_share(system: InMemorySystem) -> None:
@@ -398,3 +398,30 @@ def test_the_crowd_of_an_emptied_packet_reads_the_ledger_once_after_a_failover(
             system.grab(packet, f"late-{number}")
 
     assert reads == [packet.packet_id]
+
+
+def test_a_process_that_knows_that_a_packet_is_emptied_does_not_ask_the_cache_for_a_share(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_step = system.send(count=1)
+    two_step = system.send(count=1, rules=Rules(opening=Opening.TWO_STEP))
+    process = system.process()
+
+    def grab(packet: Packet, user_id: str) -> None:
+        process.grab_packet(packet.packet_id, a_person(user_id), None)
+
+    def enter(packet: Packet, user_id: str) -> None:
+        process.open_packet(packet.packet_id, a_person(user_id), "token")
+
+    system.grab(one_step, "ann")
+    admission = system.grab_or_enter(two_step, "ann")
+    assert isinstance(admission, Admission)
+    system.open(two_step, "ann", admission.grab_token)
+    for packet in (one_step, two_step):
+        with pytest.raises(errors.PacketEmptied):
+            grab(packet, "bob")
+    monkeypatch.setattr(system.claim_cache, "grab", Mock(side_effect=AssertionError))
+
+    for packet, ask in ((one_step, grab), (two_step, enter)):
+        with pytest.raises(errors.PacketEmptied):
+            ask(packet, "cat")

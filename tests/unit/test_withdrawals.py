@@ -89,6 +89,13 @@ def test_a_refusal_holds_nothing(
     assert town.system.ledger_state().outside.withdrawn == {}
 
 
+def test_the_largest_amount_and_all_of_the_day_are_taken(town: PaymentSystem) -> None:
+    town.settings = _limited(count_max=2, fen_max=FEN_MAX)
+    town.system.deposit("user", FEN_MAX)
+
+    assert town.withdraw("user", FEN_MAX).amount_fen == FEN_MAX
+
+
 def test_a_user_withdraws_no_more_than_the_day_allows(town: PaymentSystem) -> None:
     town.settings = _limited(count_max=2, fen_max=500)
     town.withdraw("user", 300)
@@ -566,6 +573,43 @@ def test_a_gateway_that_never_ends_is_given_up_after_days(town: PaymentSystem) -
     assert town.differences(bound_ms=0) == []
 
 
+def test_what_was_paid_before_it_is_given_up_is_posted_at_once(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+    town.dispatch()
+    town.system.pass_time(GIVEN_UP_AFTER_MS)
+
+    looked = look_at_transfer(withdrawal.withdrawal_id, ports=town.transfers)
+
+    assert looked
+    assert looked.status is WithdrawalStatus.PAID
+    assert town.differences(bound_ms=0) == []
+
+
+def test_what_another_process_gives_up_meanwhile_is_left_to_it(
+    town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    withdrawal = town.withdraw("user", 300)
+    town.dispatch()
+    seen = town.find(withdrawal)
+    town.system.pass_time(GIVEN_UP_AFTER_MS)
+    monkeypatch.setattr(town.withdrawals, "stop", lambda *_: None)
+
+    assert look_at_transfer(withdrawal.withdrawal_id, ports=town.transfers) == seen
+
+
+def test_a_look_that_is_late_moves_nothing(town: PaymentSystem) -> None:
+    """Another worker has called by then, and its lease delays the next look."""
+    withdrawal = town.withdraw("user", 300)
+    seen = town.find(withdrawal)
+    town.dispatch()
+    called = town.find(withdrawal)
+
+    town.withdrawals.look_again(seen, town.clock.now_ms())
+
+    assert town.find(withdrawal) == called
+    assert town.withdrawals.list_to_look(WECHAT, called.lease_until_ms - 1, 9) == []
+
+
 def test_a_user_can_not_cancel_anothers_withdrawal(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 100)
 
@@ -674,6 +718,16 @@ def test_a_gateway_that_fails_rests_and_no_withdrawal_fails(town: PaymentSystem)
     assert town.pace.rests_until_ms() == 0
     assert {town.find(one).status for one in withdrawals} == {WithdrawalStatus.PAID}
     assert town.differences(bound_ms=0) == []
+
+
+def test_a_run_ends_at_once_if_the_gateway_rests_until_its_end(town: PaymentSystem) -> None:
+    town.withdraw("user", 10)
+    now_ms = town.clock.now_ms()
+
+    town.dispatch(town.pace.rest() - now_ms)
+
+    assert town.clock.now_ms() == now_ms
+    assert town.gateway.called_at_ms == []
 
 
 def test_the_rests_of_a_gateway_that_stays_away_grow(town: PaymentSystem) -> None:
