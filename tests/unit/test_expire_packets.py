@@ -3,6 +3,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -14,7 +15,8 @@ from redpacket.adapters.threads import in_threads
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.packet import Packet
-from redpacket.flows.packets import refund_packet
+from redpacket.domain.split import Terms, share_amount_fen
+from redpacket.flows.packets import expire_packets, refund_packet
 from redpacket.flows.packets.refund_packet import (
     OPERATIONS_PER_TRANSACTION,
     SHARES_PER_TRANSACTION,
@@ -106,6 +108,28 @@ def test_a_large_packet_is_split_once_there_is_time_for_it(
     assert (report.closed_count, report.refunded_fen) == (0, 0)
     assert system.found(packet).status == "closing"
     assert system.expire().refunded_fen == 1000
+
+
+@pytest.mark.parametrize(("large", "alone"), [(199, [1]), (200, [])])
+def test_only_the_split_of_a_large_packet_keeps_others_waiting(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch, large: int, alone: list[int]
+) -> None:
+    monkeypatch.setattr(refund_packet, "_LARGE", large)
+    splitting, split = Lock(), list[int]()
+    ports = partial(refund_packet.ClosingPorts, splitting=splitting)
+    monkeypatch.setattr(expire_packets, "ClosingPorts", ports)
+
+    def share(terms: Terms, number: int) -> int:
+        if splitting.locked():
+            split.append(number)
+        return share_amount_fen(terms, number)
+
+    monkeypatch.setattr(refund_packet, "share_amount_fen", share)
+    system.send(total_fen=1000, count=200)
+    system.end()
+
+    assert split == alone
+    assert system.balance_fen("sender") == 1000
 
 
 def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(system: InMemorySystem) -> None:

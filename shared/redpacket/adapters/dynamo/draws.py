@@ -373,9 +373,9 @@ class DynamoDraws:
             writes.append(Guarded(put(self._draws, {**unit, **won_by(draw)}), _unit_refusal))
         return writes
 
-    def _rows(self, pk: str, prefix: str, table: str | None = None) -> Iterator[dict[str, Any]]:
+    def _rows(self, pk: str, prefix: str) -> Iterator[dict[str, Any]]:
         return self._dynamo.query(
-            table or self._draws,
+            self._draws,
             KeyConditionExpression="pk = :pk AND begins_with(sk, :prefix)",
             ExpressionAttributeValues=values(pk=pk, prefix=prefix),
             ConsistentRead=True,

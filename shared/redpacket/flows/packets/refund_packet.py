@@ -101,8 +101,7 @@ class Closing:
             return Progress.DONE
         fates = self._read(part, self.packet.closing_no)
         while fates is not None and (missing := self._missing(fates, part)):
-            if not self._is_split():
-                return Progress.UNFINISHED
+            self._split()
             refunded: list[ShareFate] = []
             for start in range(0, len(missing), SHARES_PER_TRANSACTION):
                 if self._ports.is_over() or (refunded and self._is_turn_over()):
@@ -160,15 +159,12 @@ class Closing:
     def _is_turn_over(self) -> bool:
         return self._ports.clock.now_ms() >= self._turn_ends_ms
 
-    def _is_split(self) -> bool:
+    def _split(self) -> None:
         """Split a large packet unless the time is up: a split can't be interrupted."""
-        if self.packet.terms.count <= _LARGE:
-            return True
-        with self._ports.splitting:
-            if self._ports.is_over():
-                return False
-            share_amount_fen(self.packet.terms, 1)
-        return True
+        if self.packet.terms.count > _LARGE:
+            with self._ports.splitting:
+                if not self._ports.is_over():
+                    share_amount_fen(self.packet.terms, 1)
 
     def _keep_place(self, refunded: Sequence[ShareFate]) -> None:
         if refunded:
