@@ -21,7 +21,7 @@ from redpacket.edge.settings import SettingMissing
 
 RANDOM = "AbCdEfGhIjKlMnOpQrStUv"
 ID = PUBLISHED_IDS.sign(RANDOM)
-KEY, OTHER_KEY = "k" * 32, "o" * 32
+KEY, OTHER_KEY, THIRD_KEY = "k" * 32, "o" * 32, "t" * 32
 
 
 def test_an_id_is_its_random_part_its_keys_version_and_six_bytes_of_an_hmac() -> None:
@@ -78,6 +78,14 @@ def test_a_key_without_a_version_has_the_one_after_the_highest(previous: str, ve
     others = [f"{each}:{OTHER_KEY}" for each in previous.split(",") if each]
 
     assert PacketIds.parse(",".join([KEY, *others])).sign(RANDOM)[22] == version
+
+
+@pytest.mark.parametrize("keys", [KEY, f"{THIRD_KEY},1:{KEY}"], ids=["dropped", "replaced"])
+def test_a_key_keeps_its_ids_where_its_version_changes_with_the_earlier_keys(keys: str) -> None:
+    packet_id = PacketIds.parse(f"{KEY},1:{OTHER_KEY}").sign(RANDOM)
+
+    assert packet_id[22] == "2"
+    assert PacketIds.parse(keys).has_signed(packet_id)
 
 
 def test_no_previous_keys_leave_an_empty_piece() -> None:

@@ -86,10 +86,9 @@ class PacketIds:
         if not PACKET_ID.fullmatch(packet_id):
             return False
         head, tag = packet_id[: RANDOM_LENGTH + 1], packet_id[RANDOM_LENGTH + 1 : TAGGED_LENGTH]
-        key = self._keys.get(head[-1])
-        if key is None:
-            return False
-        return hmac.compare_digest(tag, _tag(key, head + packet_id[TAGGED_LENGTH:]))
+        text = head + packet_id[TAGGED_LENGTH:]
+        # All keys: the version of a key may change when the list of earlier ones does.
+        return any(hmac.compare_digest(tag, _tag(key, text)) for key in self._keys.values())
 
 
 def _tag(key: bytes, text: str) -> str:
