@@ -125,6 +125,7 @@ BEYOND_SCHEMA = (
     (re.compile("nickname"), re.compile("is a reserved name, or looks like one")),
     (re.compile("avatar_url|cover_url"), re.compile("is not on a host of this deployment")),
     (re.compile("ends_at_ms"), re.compile("can't be later: .*")),
+    (re.compile("campaign_id"), re.compile("is missing")),
     (re.compile("pay_with"), re.compile("is for packets of users: .*")),
     (re.compile("body"), re.compile(r"split \w+ does not go with kind \w+")),
     (re.compile("body"), re.compile("ends_at_ms is not after starts_at_ms")),

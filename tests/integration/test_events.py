@@ -29,9 +29,13 @@ def _answer(result: dict[str, Any]) -> tuple[int, dict[str, Any]]:
 def test_pay_begins_a_payment_once(invoke: Invoke) -> None:
     status, payment = _answer(invoke("PaymentFunction", _event("pay")))
     again = _answer(invoke("PaymentFunction", _event("pay")))
+    ordered = invoke(
+        "OrderFunction", _event("order_payment") | {"payment_id": payment["payment_id"]}
+    )
 
     assert (status, payment["status"], payment["channel"]) == (201, "pending", "host")
     assert again == (status, payment)
+    assert ordered == payment
 
 
 def test_withdraw_holds_the_money_and_dispatch_pays_it_out(

@@ -324,12 +324,13 @@ def test_a_deposit_that_is_repeated_with_its_key_moves_money_once(stack: Stack) 
 
 
 def test_a_packet_is_sent_by_a_user_or_paid_by_a_campaign(stack: Stack) -> None:
-    stack.answers["POST /packets"] = _ok(packet_id=PACKET)
+    routes = "POST /packets", "POST /admin/packets"
+    stack.answers |= dict.fromkeys(routes, _ok(packet_id=PACKET))
 
     stack.ask_json("send", "100", "2", "--as", "alice", "--greeting", "恭喜")
     stack.ask_json("send", "100", "2", "--campaign", "gala", "--kind", "equal")
 
-    first, second = stack.sent("POST /packets")
+    ((first,), (second,)) = (stack.sent(route) for route in routes)
     assert first.headers["authorization"] == "Bearer token of alice"
     assert _body(first) == {"kind": "lucky", "total_fen": 100, "count": 2, "greeting": "恭喜"}
     assert second.headers["authorization"] == "Bearer token of operator"
