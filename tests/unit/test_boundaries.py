@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from redpacket.adapters.dynamo import keys
 from redpacket.domain import approvals, errors, gateway
-from redpacket.domain.campaign import AudienceMode, DrawRules, meets
-from redpacket.domain.checks.outside import check_late_end
+from redpacket.domain.campaign import AudienceMode, CampaignStatus, DrawRules, meets
+from redpacket.domain.checks.outside import check_late_end, check_outside_in_time
 from redpacket.domain.claim import Fate, ShareRef
 from redpacket.domain.clocks import CLOCKS_DIFFER_MS
 from redpacket.domain.ledger import TransferKind, refund_id, user_account
@@ -20,17 +21,23 @@ from redpacket.domain.lottery import (
     Player,
     PrizeKind,
     check_is_giving,
+    check_is_published,
     is_giving,
 )
 from redpacket.domain.merkle import EMPTY_ROOT, is_consistent, leaf_hash
-from redpacket.domain.packet import Person
+from redpacket.domain.packet import PacketStatus, Person
 from redpacket.domain.passphrase import is_alike
 from redpacket.domain.payments import (
     PAYMENT_LIFE_MS,
+    WATCHED_MS,
+    Payment,
     PaymentReturn,
     PaymentStatus,
     ReturnStatus,
+    may_order,
+    next_look_ms,
 )
+from redpacket.domain.split.terms import SplitImpossible, check_possible
 from redpacket.domain.webhooks import FAILURES_MAX
 from redpacket.domain.withdrawals import (
     FUNCTION_MS,
@@ -52,6 +59,7 @@ from redpacket.flows.payments.confirm_payment import _funding, confirm_payment
 from redpacket.flows.payments.pace import NightWindow
 from redpacket.flows.payments.return_payment import note_refund, return_payment
 from redpacket.flows.payments.start_payment import find_payment
+from redpacket.flows.payments.sweep_payments import AGAIN_MS
 from redpacket.flows.payments.transfer import look_at_transfer
 from redpacket.flows.payments.withdraw import withdraw_above
 from redpacket.flows.reconciliation.confirm_rows import Confirmation, _is_asked_for, _ref_of, _wins
@@ -59,7 +67,7 @@ from redpacket.flows.reconciliation.line_sums import bucket_of
 from redpacket.flows.reconciliation.run_state import next_state
 from redpacket.ports.accounts import Request
 from redpacket.ports.reconciliation import Table
-from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, a_prize
+from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, a_prize, some_terms
 from testing.checks import check_outside
 from testing.event_system import FAILED, OK, EventSystem
 from testing.fakes.gateway import CALL_MS_MAX, SETTLING_MS, FakePaymentsIn, an_account
@@ -663,3 +671,105 @@ def test_a_success_is_kept_and_ends_the_count_of_failures() -> None:
     assert webhook.failure_count == 0
     assert webhook.last_success
     assert webhook.last_success.status == OK
+
+
+def test_an_approval_expires_to_the_millisecond() -> None:
+    asked = approvals.DepositAsked("ann", 1, "key", "body")
+    waiting = approvals.Approval("id", "operator", "user:ann", 1, (), asked, NOW_MS)
+
+    for age_ms, status in (
+        (approvals.LIFE_MS - 1, approvals.ApprovalStatus.AWAITING),
+        (approvals.LIFE_MS, approvals.ApprovalStatus.EXPIRED),
+    ):
+        assert waiting.status_at(NOW_MS + age_ms) is status
+
+
+def test_what_was_moved_a_window_ago_is_forgotten() -> None:
+    allowance = approvals.Allowance("operator", "user:ann").spent(1000, NOW_MS)
+
+    later = allowance.spent(1, NOW_MS + approvals.WINDOW_MS)
+
+    assert later.sums == ((NOW_MS + approvals.WINDOW_MS, 1),)
+
+
+def test_a_draft_is_published_by_its_start() -> None:
+    draft = a_campaign(status=CampaignStatus.OFF, starts_at_ms=NOW_MS)
+
+    check_is_published(draft, NOW_MS)
+    with pytest.raises(errors.CampaignNotFound):
+        check_is_published(draft, NOW_MS - 1)
+
+
+def test_a_payment_is_ordered_again_after_its_pause_and_before_its_end(
+    town: PaymentSystem,
+) -> None:
+    payment = town.start("user", 100)
+    begin_ms, end_ms = payment.created_at_ms, payment.expires_at_ms
+    ordered = replace(payment, ordered_at_ms=begin_ms + 500, status=PaymentStatus.PENDING)
+
+    assert [may_order(ordered, begin_ms + 500 + wait_ms) for wait_ms in (499, 500)] == [False, True]
+    assert [may_order(ordered, at_ms) for at_ms in (end_ms - 1, end_ms)] == [True, False]
+
+
+def test_a_closed_payment_is_watched_to_the_millisecond(town: PaymentSystem) -> None:
+    payment = town.start("user", 100)
+    closed = replace(payment, closed_at_ms=NOW_MS, status=PaymentStatus.CLOSED)
+
+    assert next_look_ms(closed, NOW_MS + WATCHED_MS - 1)
+    assert next_look_ms(closed, NOW_MS + WATCHED_MS) is None
+    end_ms = payment.expires_at_ms
+    assert next_look_ms(payment, end_ms - 1) == end_ms
+    later_ms = next_look_ms(payment, end_ms)
+    assert later_ms
+    assert later_ms > end_ms
+
+
+def test_what_is_outside_is_late_after_its_bound_and_no_earlier(town: PaymentSystem) -> None:
+    payment = town.start("user", 100)
+    unlisted = replace(payment, is_listed=False)
+    closed = replace(unlisted, closed_at_ms=NOW_MS, status=PaymentStatus.CLOSED)
+    end_ms, watched_ms = payment.expires_at_ms + 50, NOW_MS + WATCHED_MS - CLOCKS_DIFFER_MS
+
+    def told(one: Payment, now_ms: int) -> list[str]:
+        return [found.what for found in check_outside_in_time([one], now_ms, 50)]
+
+    assert [told(payment, now_ms) for now_ms in (end_ms, end_ms + 1)] == [[], ["closed by"]]
+    assert told(closed, watched_ms - 1) == ["in its work list"]
+    assert told(closed, watched_ms) == []
+
+
+def test_an_unpaid_packet_is_cancelled_at_the_end_of_its_payments_life(
+    town: PaymentSystem,
+) -> None:
+    packet = town.send_unpaid()
+    town.start_packet(packet)
+    left_ms = packet.created_at_ms + PAYMENT_LIFE_MS - town.clock.now_ms()
+
+    town.sweep_after(left_ms - 1)
+    assert town.system.found(packet).status is PacketStatus.UNPAID
+    town.sweep_after(1)
+
+    assert town.system.found(packet).status is PacketStatus.CANCELLED
+
+
+def test_an_unpaid_packet_that_can_not_be_read_waits_a_minute(town: PaymentSystem) -> None:
+    packet = town.send_unpaid()
+    town.system.row("packets", keys.packet(packet.packet_id))["terms"] = {"S": "nonsense"}
+
+    report = town.sweep_after(PAYMENT_LIFE_MS)
+    now_ms = town.clock.now_ms()
+
+    assert report.failed_count == 1
+    assert town.system.work.list_unpaid(now_ms + AGAIN_MS - 1, 800) == []
+    assert town.system.work.list_unpaid(now_ms + AGAIN_MS, 800) == [packet.packet_id]
+
+
+@pytest.mark.parametrize("changes", [{"share_fen_min": 250}, {"share_fen_max": 250}])
+def test_a_split_is_possible_at_its_bounds(changes: dict[str, int]) -> None:
+    terms = some_terms(1000, 4)
+
+    check_possible(replace(terms, **changes))
+    for name, value in changes.items():
+        step = 1 if name == "share_fen_min" else -1
+        with pytest.raises(SplitImpossible):
+            check_possible(replace(terms, **{name: value + step}))

@@ -607,7 +607,7 @@ def test_a_look_that_is_late_moves_nothing(town: PaymentSystem) -> None:
     town.withdrawals.look_again(seen, town.clock.now_ms())
 
     assert town.find(withdrawal) == called
-    assert town.withdrawals.list_to_look(WECHAT, called.lease_until_ms - 1, 9) == []
+    assert town.withdrawals.list_to_look(WECHAT, called.lease_until_ms - 1, 800) == []
 
 
 def test_a_user_can_not_cancel_anothers_withdrawal(town: PaymentSystem) -> None:
