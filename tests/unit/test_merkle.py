@@ -169,8 +169,8 @@ def test_a_batch_fits_into_one_transaction() -> None:
         peaks = merkle.Peaks(size, [bytes(32)] * size.bit_count())
         nodes = [node for _ in range(BATCH_MAX) for node in peaks.append(bytes(32))]
 
-        # Each entry with its commitment's row, the nodes, and the end of the log.
-        assert 2 * BATCH_MAX + len(nodes) + 1 <= 100
+        # Each entry with its place and its commitment's row, the nodes, and the end of the log.
+        assert 3 * BATCH_MAX + len(nodes) + 1 <= 100
 
 
 # ---- signatures
