@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime, time, timedelta, timezone
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -55,6 +56,7 @@ from redpacket.flows.packets.cached_campaigns import CachedCampaigns
 from redpacket.flows.packets.expire_packets import LATE_MS, _place
 from redpacket.flows.packets.load_packet import CacheLoads, PartToLoad
 from redpacket.flows.packets.read_records import read_record
+from redpacket.flows.packets.settle_claims import _pay
 from redpacket.flows.payments.confirm_payment import _funding, confirm_payment
 from redpacket.flows.payments.pace import NightWindow
 from redpacket.flows.payments.return_payment import note_refund, return_payment
@@ -326,10 +328,14 @@ def test_what_was_given_back_is_not_given_back_again(town: PaymentSystem) -> Non
     (due,) = town.returns.list_returns(payment.number)
     number = payment.number
 
-    assert return_payment(number, due.transaction_id, ports=town.payments)
+    return_payment(number, due.transaction_id, ports=town.payments)
+    (done,) = town.returns.list_returns(number)
     town.gateway.is_away = True  # and is asked nothing
-    assert return_payment(number, due.transaction_id, ports=town.payments)
-    assert not return_payment(number, "unknown", ports=town.payments)
+    for transaction_id in (due.transaction_id, "unknown"):
+        return_payment(number, transaction_id, ports=town.payments)
+
+    assert done.status is ReturnStatus.DONE
+    assert town.returns.list_returns(number) == [done]
 
 
 def test_no_transaction_is_asked_for_that_nobody_named(
@@ -772,3 +778,14 @@ def test_a_split_is_possible_at_its_bounds() -> None:
     for impossible in (replace(terms, share_fen_min=251), replace(terms, share_fen_max=249)):
         with pytest.raises(errors.SplitImpossible):
             check_possible(impossible)
+
+
+def test_what_stays_unpaid_alone_is_told_of_a_batch() -> None:
+    packet = a_packet(count=2)
+    paid, stuck = (a_claim(packet, number, f"user-{number}") for number in (1, 2))
+    settle = Mock(side_effect=[{stuck.ref}, {stuck.ref}, set()])
+    ports: Any = SimpleNamespace(
+        ledger=SimpleNamespace(settle=settle), clock=SimpleNamespace(now_ms=lambda: NOW_MS)
+    )
+
+    assert _pay([paid, stuck], ports) == {stuck.ref}

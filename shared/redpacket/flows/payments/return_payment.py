@@ -37,15 +37,15 @@ _TRIES = 6
 _ENTRIES_AT_ONCE = 100
 
 
-def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> bool:
-    """Refund a transaction that is due; return whether it is done. Raises Unavailable."""
+def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> None:
+    """Refund a transaction that is due. Raises Unavailable."""
     returned = ports.returns.find_return(number, transaction_id)
     if returned is None or returned.status is not ReturnStatus.DUE:
-        return returned is not None and returned.status is ReturnStatus.DONE
+        return
     # Delay first, so that a call that fails or dies does not block the other rows.
     ports.returns.delay_return(returned, ports.clock.now_ms() + RETURN_PAUSE_MS)
     found = ports.gateway_of(returned).refund(returned.order)
-    return _end(returned, found, ports)
+    _end(returned, found, ports)
 
 
 def resolve_return(
@@ -141,17 +141,15 @@ def collect_owed(user_id: str, *, ports: PaymentPorts) -> int:
     raise Unavailable("the account moves all the time")
 
 
-def _end(returned: PaymentReturn, found: RefundFound, ports: PaymentPorts) -> bool:
+def _end(returned: PaymentReturn, found: RefundFound, ports: PaymentPorts) -> None:
     _check_same(returned, found)
     if found.state is RefundState.SUCCEEDED:
         ports.returns.end_return(returned, found, ports.clock.now_ms())
-        return True
-    if found.state is RefundState.FAILED:
+    elif found.state is RefundState.FAILED:
         # This number can no longer succeed, and a new one might pay twice: an operator decides.
         error = InvariantViolated(f"refund {returned.refund_no} of {returned.number} has failed")
         ports.journal.failure("refund_by_gateway_failed", error, number=returned.number)
         ports.returns.list_return(returned)
-    return False
 
 
 def _check_same(returned: PaymentReturn, found: RefundFound) -> None:

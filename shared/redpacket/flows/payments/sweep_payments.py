@@ -152,8 +152,8 @@ def sweep_payments(
 
 def _cancel_unpaid(
     packet_id: str, confirm_by: Mapping[str, Callable[[str], object]], ports: PaymentPorts
-) -> bool:
-    """Cancel an overdue unpaid packet; return False if it is paid or already cancelled.
+) -> None:
+    """Cancel an overdue unpaid packet, unless it is paid or already cancelled.
 
     Payment and cancellation exclude each other; later money goes to the sender's balance.
     """
@@ -161,14 +161,12 @@ def _cancel_unpaid(
     ports.work.delay(packet_id, now_ms + AGAIN_MS)
     packet = _unpaid(packet_id, ports)
     if packet is None or now_ms < packet.created_at_ms + PAYMENT_LIFE_MS:
-        return False
+        return
     with suppress(Unavailable, PaymentNotFound, GatewayChanged):
         # Cancel it even without an answer, because it counts as an open packet of its sender.
         confirm_by[packet.pay_channel](packet.payment_id or "")
-    is_cancelled = ports.ledger.cancel_unpaid(packet, ports.clock.now_ms())
-    if is_cancelled:
+    if ports.ledger.cancel_unpaid(packet, ports.clock.now_ms()):
         ports.journal.event("packet_cancelled", packet_id=packet_id)
-    return is_cancelled
 
 
 def _unpaid(packet_id: str, ports: PaymentPorts) -> Packet | None:
