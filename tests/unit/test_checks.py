@@ -181,6 +181,22 @@ def test_what_is_late_is_found() -> None:
     assert [found.what for found in late] == ["share 2 settled by", "closed by"]
 
 
+def test_a_packet_that_paid_out_and_refunded_too_much_is_told_with_their_sum() -> None:
+    paid, refunded = SHARES[0], replace(a_refund(PACKET, 3), amount_fen=1000)
+
+    (found,) = checks.check_packet_total(PacketFacts(PACKET, [paid, refunded]))
+
+    assert (found.rule, found.actual) == ("I2", paid.amount_fen + 1000)
+
+
+def test_an_unpaid_packet_without_a_count_is_found() -> None:
+    unpaid = replace(PACKET, status=PacketStatus.UNPAID)
+
+    (found,) = packets.check_unpaid_counts([unpaid], {})
+
+    assert (found.expected, found.actual) == (1, 0)
+
+
 def test_what_ends_at_its_bound_is_not_late() -> None:
     by_ms = SHARES[1].decided_at_ms + 5000
     end_ms = PACKET.expires_at_ms + 5000
