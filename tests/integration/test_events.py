@@ -83,7 +83,7 @@ def test_operators_edit_a_webhook_and_reconcile(invoke: Invoke) -> None:
     status, webhook = _answer(invoke("WebhooksFunction", _event("webhook_put")))
     ran_status, ran = _answer(invoke("ReconcileFunction", _event("reconcile")))
 
-    assert (status in {200, 201}, webhook["name"]) == (True, "shop")
+    assert (status in {200, 201}, webhook["name"]) == (True, "event-shop")
     assert (ran_status, ran["differences"]) == (200, [])
 
 

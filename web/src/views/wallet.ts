@@ -63,16 +63,17 @@ export class Wallet extends View {
 
   override connectedCallback(): void {
     super.connectedCallback();
+    // What a reload has cut off is asked for again, before this page begins anything of its own:
+    // the same key has no second effect.
+    for (const deed of ["payment", "withdrawal"] as const) {
+      const pending = session.writes.find<Schemas["PaymentBody"]>(deed, session.person?.sub ?? "");
+      if (pending) void this.attempt(() => this.#start(deed, pending.body));
+    }
     void this.attempt(async () => {
       await this.#look();
       await bindWeChat();
       if (session.config?.channels?.includes("wechat")) {
         this.link = await session.client.get<Schemas["Binding"]>("/me/wechat");
-      }
-      // What a reload has cut off is asked for again: the same key has no second effect.
-      for (const deed of ["payment", "withdrawal"] as const) {
-        const pending = session.writes.find<Schemas["PaymentBody"]>(deed, session.person?.sub ?? "");
-        if (pending) await this.#start(deed, pending.body);
       }
     });
   }
