@@ -25,9 +25,6 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/$(LOCAL)/cache/python
 # uv uses the certificates of this machine: a company's proxy has its own.
 export UV_SYSTEM_CERTS := 1
 
-COMPILE := pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	--no-config --custom-compile-command "make lock"
-
 # Each environment is made from its compiled requirements, and again when those change.
 $(UV): requirements/uv.txt local/find-python
 	@echo "Installing uv"
@@ -38,13 +35,11 @@ $(UV): requirements/uv.txt local/find-python
 $(VENV)/app.ready: REQUIREMENTS = requirements/dev.txt
 $(VENV)/aws.ready: REQUIREMENTS = requirements/aws.txt
 $(VENV)/sam.ready: REQUIREMENTS = requirements/sam.txt
-$(VENV)/plots.ready: REQUIREMENTS = requirements/plots.txt
 $(VENV)/node.ready: REQUIREMENTS = requirements/node.txt
 $(VENV)/clients.ready: REQUIREMENTS = requirements/clients.txt
 $(VENV)/app.ready: requirements/dev.txt
 $(VENV)/aws.ready: requirements/aws.txt
 $(VENV)/sam.ready: requirements/sam.txt
-$(VENV)/plots.ready: requirements/plots.txt
 $(VENV)/node.ready: requirements/node.txt
 $(VENV)/clients.ready: requirements/clients.txt
 
@@ -206,15 +201,12 @@ openapi: $(VENV)/app.ready ## write openapi.json from the code
 reference: $(VENV)/app.ready web/node_modules/.ready ## render openapi.json as a page, .local/reference/index.html
 	@PYTHONPATH=shared $(APP)/python -m local.reference
 
-docs: $(VENV)/plots.ready $(VENV)/app.ready ## write the generated parts of docs/: parameters, and the pictures and figures of splits
+docs: $(VENV)/app.ready ## write the generated parts of docs/: parameters, and the pictures and figures of splits
 	@PYTHONPATH=shared $(APP)/python -m local.deployment_page
-	@PYTHONPATH=shared $(VENV)/plots/bin/python -m bench.gallery
+	@PYTHONPATH=shared $(UV) run --quiet --no-project --python "$$(local/find-python)" --with matplotlib==3.11.2 python -m bench.gallery
 
 lock: $(UV) ## compile the pinned requirements again
-	@for name in requirements passphrase payments beacon; do \
-		$(UV) $(COMPILE) shared/$$name.in --output-file shared/$$name.txt || exit 1; done
-	@for name in uv dev aws sam plots node clients; do \
-		$(UV) $(COMPILE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done
+	@PYTHONPATH=shared "$$(local/find-python)" -m local.lock
 
 clean: down ## remove everything that was made here
 	@rm -rf $(LOCAL) .aws-sam web/node_modules web/dist web/src/api/schema.ts web/src/api/limits.ts
