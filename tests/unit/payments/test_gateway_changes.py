@@ -13,6 +13,7 @@ from redpacket.domain.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnStat
 from redpacket.domain.withdrawals import GIVEN_UP_AFTER_MS, WithdrawalStatus
 from redpacket.flows.payments.return_payment import note_refund
 from redpacket.flows.payments.start_payment import find_payment
+from redpacket.flows.payments.sweep_payments import UNASKED_MS_MAX
 from testing.fakes.gateway import MERCHANT, FakeGateway, FakePaymentsIn, FakePaymentsOut
 from testing.payment_system import WECHAT, PaymentSystem
 
@@ -157,11 +158,13 @@ def test_an_order_that_was_cut_off_is_not_made_at_another_merchant(town: Payment
     assert other.orders == {}
 
 
-def test_an_unpaid_packet_of_another_merchant_is_cancelled(town: PaymentSystem) -> None:
+def test_an_unpaid_packet_of_another_merchant_is_cancelled_after_a_day(town: PaymentSystem) -> None:
     packet = town.send_unpaid()
     town.start_packet(packet)
     _another(town)
     town.sweep_after(PAYMENT_LIFE_MS + MINUTE_MS)
+    assert town.system.found(packet).status is PacketStatus.UNPAID
+    town.sweep_after(UNASKED_MS_MAX)
 
     assert town.system.found(packet).status is PacketStatus.CANCELLED
 
@@ -190,7 +193,7 @@ def test_an_unpaid_packet_gives_its_place_back_without_its_gateway(
     packet = town.send_unpaid("sender")
     town.start_packet(packet)
     off()
-    town.sweep_after(PAYMENT_LIFE_MS + MINUTE_MS)
+    town.sweep_after(UNASKED_MS_MAX)
 
     assert town.system.found(packet).status is PacketStatus.CANCELLED
     assert town.system.ledger_state().open_counts.get("user:sender", 0) == 0

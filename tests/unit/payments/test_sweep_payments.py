@@ -8,12 +8,12 @@ import pytest
 
 from redpacket.domain.errors import Unavailable
 from redpacket.domain.gateway import Channel, PayMethod
-from redpacket.domain.packet import PacketStatus
+from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnStatus
 from redpacket.domain.withdrawals import Withdrawal, WithdrawalStatus
 from redpacket.flows.payments.pace import FAILURES_MAX
 from redpacket.flows.payments.start_payment import PaymentAsk, start_payment
-from redpacket.flows.payments.sweep_payments import ROWS_PER_SWEEP, STEP_MS
+from redpacket.flows.payments.sweep_payments import ROWS_PER_SWEEP, STEP_MS, UNASKED_MS_MAX
 from redpacket.ports.accounts import Request
 from testing.fakes.gateway import FakeGateway, FakePaymentsIn
 from testing.payment_system import WECHAT, PaymentSystem
@@ -108,15 +108,96 @@ def test_a_slow_step_leaves_time_for_the_next(town: PaymentSystem) -> None:
     assert "sweep_out_of_time" in town.system.journal.events
 
 
-def test_unpaid_packets_do_not_wait_for_a_gateway_that_hangs(town: PaymentSystem) -> None:
+def _overdue_packets(town: PaymentSystem, count: int) -> tuple[_SlowIn, list[Packet]]:
+    """Start packets that nobody pays in time, at a gateway that then gives no answer."""
     slow = _SlowIn(town.gateway)
     town.gates_in = {WECHAT: slow}
-    packets = [town.send_unpaid(f"sender-{number}") for number in range(120)]
+    packets = [town.send_unpaid(f"sender-{number}") for number in range(count)]
     for packet in packets:
         town.start_packet(packet)
+    slow.is_silent = True
     town.system.pass_time(PAYMENT_LIFE_MS + MINUTE_MS)
+    return slow, packets
 
-    slow.query_ms, slow.is_silent = CALL_MS, True
+
+def test_a_packet_is_not_cancelled_unasked_while_the_gateway_gives_no_answer(
+    town: PaymentSystem,
+) -> None:
+    """After the breaker opens, no later packet of the channel may count as unpaid."""
+    slow, packets = _overdue_packets(town, FAILURES_MAX + 3)
+    paid = packets[-1]
+    town.gateway.pay(paid.payment_id or "")
+
     town.sweep(SWEEP_MS)
 
-    assert {town.system.found(packet).status for packet in packets} == {PacketStatus.CANCELLED}
+    assert {town.system.found(packet).status for packet in packets} == {PacketStatus.UNPAID}
+    assert town.system.journal.events.count("unpaid_packet_waits") == len(packets)
+
+    slow.is_silent = False
+    town.sweep_after(MINUTE_MS)
+
+    assert town.system.found(paid).status is PacketStatus.OPEN
+    assert {town.system.found(packet).status for packet in packets[:-1]} == {PacketStatus.CANCELLED}
+    assert town.balance_fen(paid.sender.user_id) == 0
+    assert town.differences() == []
+
+
+def test_a_packet_whose_gateway_is_not_set_up_any_more_waits_too(town: PaymentSystem) -> None:
+    packet = town.send_unpaid()
+    town.start_packet(packet)
+    own, town.gates_in = town.gates_in, {Channel.HOST: FakePaymentsIn(FakeGateway(town.clock))}
+    town.sweep_after(PAYMENT_LIFE_MS)
+
+    assert town.system.found(packet).status is PacketStatus.UNPAID
+
+    town.gates_in = own
+    town.sweep_after(MINUTE_MS)
+    assert town.system.found(packet).status is PacketStatus.CANCELLED
+
+
+@pytest.mark.parametrize(
+    ("age_ms", "status"),
+    [(UNASKED_MS_MAX - 1, PacketStatus.UNPAID), (UNASKED_MS_MAX, PacketStatus.CANCELLED)],
+)
+def test_a_packet_of_an_unknown_payment_is_cancelled_after_a_day_and_told_as_a_failure(
+    town: PaymentSystem, age_ms: int, status: PacketStatus
+) -> None:
+    slow, (packet,) = _overdue_packets(town, 1)
+    town.gateway.pay(packet.payment_id or "")
+
+    town.clock.at_ms = packet.created_at_ms + age_ms
+    town.sweep()
+
+    is_cancelled = status is PacketStatus.CANCELLED
+    assert town.system.found(packet).status is status
+    assert ("packet_cancelled_unasked" in dict(town.system.journal.errors)) is is_cancelled
+    slow.is_silent = False
+    town.sweep_after(60 * MINUTE_MS)
+    in_balance_fen = packet.terms.total_fen if is_cancelled else 0
+    assert town.balance_fen(packet.sender.user_id) == in_balance_fen
+    assert town.differences() == []
+
+
+def test_a_packet_that_was_never_ordered_is_cancelled_without_an_answer(
+    town: PaymentSystem,
+) -> None:
+    town.gates_in = {}
+    packet = town.send_unpaid()
+
+    town.sweep_after(PAYMENT_LIFE_MS)
+
+    assert town.system.found(packet).status is PacketStatus.CANCELLED
+
+
+def test_unpaid_packets_of_another_gateway_do_not_wait(town: PaymentSystem) -> None:
+    slow, packets = _overdue_packets(town, 120)
+    town.gates_in = {**town.gates_in, Channel.HOST: FakePaymentsIn(FakeGateway(town.clock))}
+    slow.query_ms = CALL_MS
+    other = town.send_unpaid("other", channel=Channel.HOST)
+    town.start_packet(other, Channel.HOST)
+    town.system.pass_time(PAYMENT_LIFE_MS + MINUTE_MS)
+
+    town.sweep(SWEEP_MS)
+
+    assert town.system.found(other).status is PacketStatus.CANCELLED
+    assert {town.system.found(packet).status for packet in packets} == {PacketStatus.UNPAID}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Any, TypeAlias
 from redpacket.domain.errors import GatewayChanged, PaymentNotFound, Unavailable
 from redpacket.domain.gateway import Channel
 from redpacket.domain.packet import Packet, PacketStatus
-from redpacket.domain.payments import PAYMENT_LIFE_MS
+from redpacket.domain.payments import PAYMENT_LIFE_MS, WATCHED_MS
 from redpacket.flows.packets.attempt_each import Attempts, attempt_lanes
 from redpacket.flows.payments.authorization_ports import AuthorizationPorts
 from redpacket.flows.payments.authorize import look_at_authorization
@@ -31,8 +30,14 @@ AGAIN_MS = 60_000
 STEP_MS = 5_000
 """Milliseconds that a step leaves for each later one of its gateway."""
 
+UNASKED_MS_MAX = WATCHED_MS
+"""Age in ms at which an unpaid packet is cancelled although its gateway gives no answer."""
+
 _Step: TypeAlias = tuple[str, Callable[[], Sequence[Any]], Callable[[Any], Any]]
 """Name of its failures, the list of its rows, and the action on each."""
+
+_Lane: TypeAlias = tuple[str, list[_Step]]
+"""Channel, empty for unpaid packets, and its steps in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,77 +82,89 @@ def sweep_payments(
 
     No gateway takes the time of another one or of unpaid packets, and no step that of the next.
     """
-    clock, journal = payments.clock, payments.journal
-    now_ms = clock.now_ms()
-
-    def unpaid() -> list[_Step]:
-        since_ms = now_ms - PAYMENT_LIFE_MS
-        confirm_by: dict[str, _Breaker] = defaultdict(
-            lambda: _Breaker(partial(confirm_payment, ports=payments))
-        )
-        return [
-            (
-                "cancel_failed",
-                lambda: payments.work.list_unpaid(since_ms, ROWS_PER_SWEEP),
-                lambda one: _cancel_unpaid(one, confirm_by, payments),
-            )
-        ]
-
-    def at_gateway(channel: Channel) -> list[_Step]:
+    now_ms = payments.clock.now_ms()
+    lanes: list[_Lane] = [("", [_unpaid_step(payments, now_ms)])]
+    for channel in Channel:
         # One that is off as well: its rows are reported, and end if no call can have been made.
-        due = channel, now_ms, ROWS_PER_SWEEP
-        book = withdrawals.book
-        steps: list[_Step] = [
-            (
-                "confirm_failed",
-                lambda: payments.book.list_waiting(*due),
-                lambda one: _confirm(one, payments),
-            ),
-            (
-                "return_failed",
-                lambda: payments.returns.list_returns_due(*due),
-                lambda one: return_payment(*one, ports=payments),
-            ),
-            (
-                "look_failed",
-                lambda: book.list_to_look(*due),
-                partial(look_at_transfer, ports=withdrawals),
-            ),
-        ]
-        if channel not in withdrawals.gateways:
-            call = partial(call_transfer, ports=withdrawals)
-            steps.append(("transfer_failed", lambda: book.list_to_call(*due), call))
-        if channel in authorizations.gateways:
-            look = partial(look_at_authorization, ports=authorizations)
-            steps.append(("consent_failed", lambda: authorizations.book.list_waiting(*due), look))
-        return steps
-
-    def run(lane: tuple[str, list[_Step]]) -> list[Attempts[Any]]:
-        tried = []
-        channel, steps = lane
-        for left, (name, find, do) in zip(range(len(steps), 0, -1), steps, strict=True):
-            share_ms = (stop_at_ms - clock.now_ms()) // left
-            breaker = _Breaker(do)
-            attempts = attempt_lanes(
-                [[item] for item in find()],
-                breaker,
-                name=name,
-                clock=clock,
-                journal=journal,
-                stop_at_ms=stop_at_ms - (left - 1) * min(share_ms, STEP_MS),
-                in_parallel=in_parallel,
-                may_go_on=breaker.is_closed,
-            )
-            tried.append(attempts)
-            if not breaker.is_closed():
-                journal.event("gateway_rests", channel=channel, step=name)
-        return tried
-
-    lanes = [("", unpaid()), *((channel, at_gateway(channel)) for channel in Channel)]
+        steps = _payment_steps(channel, payments, now_ms)
+        steps += _withdrawal_steps(channel, withdrawals, now_ms)
+        steps += _consent_steps(channel, authorizations, now_ms)
+        lanes.append((channel, steps))
+    run = partial(_run_lane, ports=payments, in_parallel=in_parallel, stop_at_ms=stop_at_ms)
     tried = [attempts for lane in in_parallel(run, lanes) for attempts in lane]
     return PaymentSweepReport(
         sum(len(one.results) for one in tried), sum(one.failed_count for one in tried)
     )
+
+
+def _unpaid_step(ports: PaymentPorts, now_ms: int) -> _Step:
+    confirm_by: Mapping[str, _Breaker] = {
+        channel: _Breaker(partial(confirm_payment, ports=ports)) for channel in Channel
+    }
+    return (
+        "cancel_failed",
+        lambda: ports.work.list_unpaid(now_ms - PAYMENT_LIFE_MS, ROWS_PER_SWEEP),
+        lambda packet_id: _cancel_unpaid(packet_id, confirm_by, ports),
+    )
+
+
+def _payment_steps(channel: Channel, ports: PaymentPorts, now_ms: int) -> list[_Step]:
+    due = channel, now_ms, ROWS_PER_SWEEP
+    return [
+        (
+            "confirm_failed",
+            lambda: ports.book.list_waiting(*due),
+            partial(_confirm, ports=ports),
+        ),
+        (
+            "return_failed",
+            lambda: ports.returns.list_returns_due(*due),
+            lambda returned: return_payment(*returned, ports=ports),
+        ),
+    ]
+
+
+def _withdrawal_steps(channel: Channel, ports: WithdrawalPorts, now_ms: int) -> list[_Step]:
+    book, due = ports.book, (channel, now_ms, ROWS_PER_SWEEP)
+    look = partial(look_at_transfer, ports=ports)
+    steps: list[_Step] = [("look_failed", lambda: book.list_to_look(*due), look)]
+    if channel not in ports.gateways:
+        call = partial(call_transfer, ports=ports)
+        steps.append(("transfer_failed", lambda: book.list_to_call(*due), call))
+    return steps
+
+
+def _consent_steps(channel: Channel, ports: AuthorizationPorts, now_ms: int) -> list[_Step]:
+    if channel not in ports.gateways:
+        return []
+    due = channel, now_ms, ROWS_PER_SWEEP
+    look = partial(look_at_authorization, ports=ports)
+    return [("consent_failed", lambda: ports.book.list_waiting(*due), look)]
+
+
+def _run_lane(
+    lane: _Lane, *, ports: PaymentPorts, in_parallel: InParallel, stop_at_ms: int
+) -> list[Attempts[Any]]:
+    """Run a lane's steps in order; each leaves time for the later ones."""
+    channel, steps = lane
+    tried = []
+    for left, (name, find, do) in zip(range(len(steps), 0, -1), steps, strict=True):
+        share_ms = (stop_at_ms - ports.clock.now_ms()) // left
+        breaker = _Breaker(do)
+        attempts = attempt_lanes(
+            [[item] for item in find()],
+            breaker,
+            name=name,
+            clock=ports.clock,
+            journal=ports.journal,
+            stop_at_ms=stop_at_ms - (left - 1) * min(share_ms, STEP_MS),
+            in_parallel=in_parallel,
+            may_go_on=breaker.is_closed,
+        )
+        tried.append(attempts)
+        if not breaker.is_closed():
+            ports.journal.event("gateway_rests", channel=channel, step=name)
+    return tried
 
 
 def _cancel_unpaid(
@@ -155,16 +172,24 @@ def _cancel_unpaid(
 ) -> None:
     """Cancel an overdue unpaid packet, unless it is paid or already cancelled.
 
-    Payment and cancellation exclude each other; later money goes to the sender's balance.
+    It waits while the gateway does not say whether it is paid, until UNASKED_MS_MAX. Payment and
+    cancellation exclude each other; later money goes to the sender's balance.
     """
     now_ms = ports.clock.now_ms()
-    ports.work.delay(packet_id, now_ms + AGAIN_MS)
+    # The list names it again when this time is PAYMENT_LIFE_MS ago.
+    ports.work.delay(packet_id, now_ms - PAYMENT_LIFE_MS + AGAIN_MS)
     packet = _unpaid(packet_id, ports)
     if packet is None or now_ms < packet.created_at_ms + PAYMENT_LIFE_MS:
         return
-    with suppress(Unavailable, PaymentNotFound, GatewayChanged):
-        # Cancel it even without an answer, because it counts as an open packet of its sender.
-        confirm_by[packet.pay_channel](packet.payment_id or "")
+    try:
+        with suppress(PaymentNotFound):  # never ordered
+            confirm_by[packet.pay_channel](packet.payment_id or "")
+    except (Unavailable, GatewayChanged) as error:
+        if now_ms < packet.created_at_ms + UNASKED_MS_MAX:
+            ports.journal.event("unpaid_packet_waits", packet_id=packet_id)
+            return
+        # It counts as an open packet of its sender, so it must end.
+        ports.journal.failure("packet_cancelled_unasked", error, packet_id=packet_id)
     if ports.ledger.cancel_unpaid(packet, ports.clock.now_ms()):
         ports.journal.event("packet_cancelled", packet_id=packet_id)
 
@@ -174,6 +199,6 @@ def _unpaid(packet_id: str, ports: PaymentPorts) -> Packet | None:
     return packet if packet and packet.status is PacketStatus.UNPAID else None
 
 
-def _confirm(number: str, ports: PaymentPorts) -> None:
+def _confirm(number: str, *, ports: PaymentPorts) -> None:
     ports.book.look_again(number, ports.clock.now_ms() + AGAIN_MS)
     confirm_payment(number, ports=ports)
