@@ -28,7 +28,6 @@ def bind(town: PaymentSystem, logins: FakeLogins, user_id: str, code: str) -> Pa
         code,
         logins=logins,
         payees=town.accounts,
-        ledger=town.payments.ledger,
         clock=town.clock,
         first_wait_ms=WAIT_MS,
     )
@@ -37,7 +36,8 @@ def bind(town: PaymentSystem, logins: FakeLogins, user_id: str, code: str) -> Pa
 def test_a_user_is_bound_by_a_code(town: PaymentSystem, logins: FakeLogins) -> None:
     bound = bind(town, logins, "alice", "code-a")
 
-    assert bound == town.accounts.find("alice", WECHAT) == Payee(an_account("a"))
+    opens_at_ms = town.clock.now_ms() + WAIT_MS
+    assert bound == town.accounts.find("alice", WECHAT) == Payee(an_account("a"), opens_at_ms)
     assert town.accounts.find("bob", WECHAT) is None
     assert town.accounts.find("alice", Channel.HOST) is None
 
@@ -45,7 +45,7 @@ def test_a_user_is_bound_by_a_code(town: PaymentSystem, logins: FakeLogins) -> N
 def test_a_wrong_code_one_that_was_used_and_anothers_account_bind_nothing(
     town: PaymentSystem, logins: FakeLogins
 ) -> None:
-    bind(town, logins, "alice", "code-a")
+    bound = bind(town, logins, "alice", "code-a")
 
     for code, error in (
         ("something", CodeInvalid),
@@ -56,7 +56,7 @@ def test_a_wrong_code_one_that_was_used_and_anothers_account_bind_nothing(
             bind(town, logins, "bob", code)
 
     assert town.accounts.find("bob", WECHAT) is None
-    assert town.accounts.find("alice", WECHAT) == Payee(an_account("a"))
+    assert town.accounts.find("alice", WECHAT) == bound
 
 
 def test_after_a_rebinding_withdrawals_wait_for_a_day(
@@ -64,6 +64,7 @@ def test_after_a_rebinding_withdrawals_wait_for_a_day(
 ) -> None:
     bind(town, logins, "alice", "code-a")
     town.system.deposit("alice", 500)
+    town.system.pass_time(WAIT_MS)
     held = _withdraw(town, "first")
     town.system.pass_time(1_000)
     bind(town, logins, "alice", "code-b")
@@ -78,12 +79,16 @@ def test_after_a_rebinding_withdrawals_wait_for_a_day(
     assert town.balance_fen("alice") == 300
 
 
-def test_withdrawals_of_money_that_was_there_wait_for_the_first_account(
-    town: PaymentSystem, logins: FakeLogins
+@pytest.mark.parametrize("is_funded_before", [True, False])
+def test_withdrawals_wait_after_the_first_link_whenever_the_money_comes(
+    town: PaymentSystem, logins: FakeLogins, *, is_funded_before: bool
 ) -> None:
-    town.system.deposit("alice", 500)
+    if is_funded_before:
+        town.system.deposit("alice", 500)
     bound = bind(town, logins, "alice", "code-a")
     assert bound.opens_at_ms == town.clock.now_ms() + WAIT_MS
+    if not is_funded_before:
+        town.system.deposit("alice", 500)
     town.system.pass_time(WAIT_MS - 1)
     # Linking it again opens it no earlier, and no later.
     bind(town, logins, "alice", "code-a#again")

@@ -132,7 +132,6 @@ class Withdrawals(Payments):
             code,
             logins=self.wechat_logins,
             payees=self.bound_payees,
-            ledger=self.ledger,
             clock=self.clock,
             first_wait_ms=self.settings.first_link_wait_ms,
         )

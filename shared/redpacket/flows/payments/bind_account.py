@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from redpacket.domain.errors import CodeInvalid
 from redpacket.domain.gateway import Channel, OutsideAccount
-from redpacket.domain.ledger import user_account
-from redpacket.ports.accounts import Ledger
 from redpacket.ports.logins import Logins
 from redpacket.ports.runtime import Clock
 from redpacket.ports.withdrawals import BoundPayees, Payee
@@ -18,19 +16,17 @@ def bind_account(
     *,
     logins: Logins,
     payees: BoundPayees,
-    ledger: Ledger,
     clock: Clock,
     first_wait_ms: int,
 ) -> Payee:
     """Bind the account of a code and replace the user's previous one.
 
-    If the user has money, withdrawals to the first account open after *first_wait_ms*, so an
-    account that somebody else linked gets nothing at once. Raises CodeInvalid, OpenidInUse,
-    Unavailable. After Unavailable the code may be used up.
+    Withdrawals to the first account open after *first_wait_ms*, so an account that somebody else
+    linked gets nothing at once. Raises CodeInvalid, OpenidInUse, Unavailable. After Unavailable
+    the code may be used up.
     """
     account = find_account(code, logins=logins)
-    wait_ms = first_wait_ms if ledger.balance_fen(user_account(user_id)) else 0
-    return payees.bind(user_id, channel, account, clock.now_ms(), wait_ms)
+    return payees.bind(user_id, channel, account, clock.now_ms(), first_wait_ms)
 
 
 def find_account(code: str, *, logins: Logins) -> OutsideAccount:
