@@ -60,7 +60,10 @@ def deposit(
     amount_fen: Annotated[int, typer.Argument(help="In fen.", min=1)],
     key: Key = "",
     is_for_campaigns: Annotated[
-        bool, typer.Option("--for-campaigns", help="The account then pays for campaigns alone.")
+        bool,
+        typer.Option(
+            "--for-campaigns", help="The account then pays for campaigns alone; it must be new."
+        ),
     ] = False,
 ) -> None:
     """Put money into a user's account."""

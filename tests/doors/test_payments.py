@@ -144,10 +144,12 @@ def test_an_operator_takes_no_money_of_campaigns(
     assert both.post("/packets", to_one).is_success
 
     # Without the scope only the account itself can tell whose money it holds.
-    plain = a_user("desk")
-    assert plain.post("/me/withdrawals", withdrawal).is_success
-    assert operator.post("/admin/deposits", deposit | {"is_for_campaigns": True}).is_success
+    assert a_user("desk").post("/me/withdrawals", withdrawal).is_success
+    marked = deposit | {"is_for_campaigns": True}
+    assert _refused(operator.post("/admin/deposits", marked)) == (422, "invalid_request")
+    assert operator.post("/admin/deposits", marked | {"user": "till"}).is_success
+    plain, till = a_user("till"), a_user("till", scope="hongbao/operate")
     assert _refused(plain.post("/me/withdrawals", withdrawal)) == (403, "forbidden")
     assert _refused(plain.post("/packets", private)) == (403, "forbidden")
-    assert desk.post("/packets", {**private, "campaign_id": "gala"}).is_success
-    assert desk.balance_fen() == 1_700
+    assert till.post("/packets", {**private, "campaign_id": "gala"}).is_success
+    assert till.balance_fen() == 900

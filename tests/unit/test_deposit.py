@@ -7,7 +7,7 @@ import pytest
 from redpacket.domain.errors import Forbidden, IdempotencyKeyReused, InvalidRequest
 from redpacket.flows.accounts.deposit import deposit
 from redpacket.ports.accounts import Request
-from testing.in_memory_system import DEPOSIT_FEN_MAX, InMemorySystem, a_person
+from testing.in_memory_system import DEPOSIT_FEN_MAX, InMemorySystem, a_person, an_order
 
 
 def _deposit(
@@ -18,11 +18,13 @@ def _deposit(
     operator: str = "boss",
     key: str = "key",
     amount_fen_max: int = DEPOSIT_FEN_MAX,
+    is_for_campaigns: bool = False,
 ) -> tuple[str, int]:
     return deposit(
         a_person(user_id),
         amount_fen,
         Request(operator, key, str(amount_fen)),
+        is_for_campaigns=is_for_campaigns,
         amount_fen_max=amount_fen_max,
         deposits=system.deposits,
         ledger=system.ledger,
@@ -58,3 +60,26 @@ def test_a_repeat_after_the_cap_was_lowered_gets_its_first_answer(system: InMemo
     with pytest.raises(InvalidRequest):
         _deposit(system, "ann", 1000, key="new", amount_fen_max=10)
     assert system.balance_fen("ann") == 1000
+
+
+def test_an_account_that_was_used_is_not_limited_to_campaigns(system: InMemorySystem) -> None:
+    """The mark is permanent, so a mistake would lock the user's own money."""
+    _deposit(system, "ann", 1)
+    system.send_order(an_order("ann", total_fen=1, count=1))
+    assert system.balance_fen("ann") == 0
+
+    with pytest.raises(InvalidRequest) as refused:
+        _deposit(system, "ann", 1000, key="campaigns", is_for_campaigns=True)
+
+    assert [error["field"] for error in refused.value.errors] == ["is_for_campaigns"]
+    assert _deposit(system, "ann", 500, key="own")[1] == 500
+    system.send_order(an_order("ann", key="again", total_fen=500, count=1))
+
+
+def test_an_account_of_campaigns_takes_more_of_both_kinds(system: InMemorySystem) -> None:
+    for key, is_for_campaigns in (("first", True), ("second", True), ("third", False)):
+        _deposit(system, "desk", 100, key=key, is_for_campaigns=is_for_campaigns)
+
+    assert system.balance_fen("desk") == 300
+    with pytest.raises(Forbidden):
+        system.send_order(an_order("desk", total_fen=100, count=1))

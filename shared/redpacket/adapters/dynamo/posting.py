@@ -8,7 +8,13 @@ from collections.abc import Mapping, Sequence
 from redpacket.adapters.dynamo import keys
 from redpacket.adapters.dynamo.books import entry_row
 from redpacket.adapters.dynamo.client import Guarded, Operation, Row, put, update
-from redpacket.domain.errors import Forbidden, InsufficientFunds, InvariantViolated, RedPacketError
+from redpacket.domain.errors import (
+    Forbidden,
+    InsufficientFunds,
+    InvalidRequest,
+    InvariantViolated,
+    RedPacketError,
+)
 from redpacket.domain.ledger import (
     Transfer,
     TransferKind,
@@ -20,6 +26,7 @@ from redpacket.domain.ledger import (
 
 HOLDS_ENOUGH = "balance_fen >= :needed"
 IS_FREE = "attribute_not_exists(is_for_campaigns)"
+MAY_BE_FOR_CAMPAIGNS = "attribute_not_exists(pk) OR attribute_exists(is_for_campaigns)"
 OWES_AS_MUCH = "balance_fen <= :at_most"
 
 
@@ -31,7 +38,8 @@ def post(
 ) -> list[Guarded[RedPacketError]]:
     """Return the writes that post *transfers*; *counts* are increments by account and name.
 
-    The account *for_campaigns* pays for campaigns alone from then on.
+    The account *for_campaigns* pays for campaigns alone from then on; it must be unused or so
+    already, because the mark would lock money that is the user's own.
     """
     moved: dict[str, list[Transfer]] = defaultdict(list)
     book: list[Guarded[RedPacketError]] = []
@@ -48,7 +56,7 @@ def post(
                 (counts or {}).get(account),
                 is_for_campaigns=account == for_campaigns,
             ),
-            is_not_covered,
+            _is_used if account == for_campaigns else is_not_covered,
         )
         for account, found in moved.items()
     ]
@@ -83,7 +91,7 @@ def change_balance(
     bound: dict[str, int] = {}
     mark = "SET is_for_campaigns = :is_for_campaigns " if is_for_campaigns else ""
     if is_for_campaigns:
-        bound["is_for_campaigns"] = True
+        condition, bound = MAY_BE_FOR_CAMPAIGNS, {"is_for_campaigns": True}
     if fen < 0 and not may_go_below_zero(account):
         condition, bound = HOLDS_ENOUGH, {"needed": -fen}
         if any(transfer.kind is TransferKind.WITHDRAWAL for transfer in transfers):
@@ -119,6 +127,11 @@ def kept_sums(account: str, transfers: Sequence[Transfer]) -> dict[str, int]:
 def exists(_found: Row) -> RedPacketError:
     """Return the error for an id that already exists, which is a bug."""
     return InvariantViolated("a packet or transfer of this id exists already")
+
+
+def _is_used(_found: Row) -> RedPacketError:
+    message = "is only for a new account, or one that pays for campaigns already"
+    return InvalidRequest([{"field": "is_for_campaigns", "message": message}])
 
 
 def is_not_covered(found: Row) -> RedPacketError:

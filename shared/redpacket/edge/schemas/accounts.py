@@ -35,7 +35,8 @@ class DepositBody(StrictBody):
     user: Annotated[HostId, about("The account owner's id: the subject of their token.")]
     amount_fen: Annotated[Fen, about("What the account gets.")]
     is_for_campaigns: Annotated[
-        bool, about("Whether the account, from now on, pays for campaigns alone.")
+        bool,
+        about("The account pays for campaigns alone from now on. It must be new, or so already."),
     ] = False
 
 

@@ -30,7 +30,8 @@ def deposit(
 ) -> tuple[str, int]:
     """Return the transfer's id and the user's current balance in fen.
 
-    After a deposit that *is_for_campaigns* the account pays for campaigns alone.
+    After a deposit that *is_for_campaigns* the account pays for campaigns alone; an account that
+    was used otherwise raises InvalidRequest.
     Raises Forbidden if operators credit themselves, IdempotencyKeyReused, Busy. A repeat skips the
     limits (I10): InvalidRequest, ApprovalNeededError.
     """
