@@ -230,14 +230,14 @@ class Doors:
         self, route: str, sub: str = "ann", body: Any = None, scope: str = "", **path: str
     ) -> dict[str, Any]:
         """Ask, and return whatever the answer is."""
-        query = path.pop("query", None)
+        query, key = path.pop("query", None), path.pop("key", None)
         issuer = STACK.values["OperatorIssuer" if scope else "JwtIssuer"]
         claims = {"sub": sub, "iss": issuer, **({"scope": scope} if scope else {})}
         event = {
             "routeKey": route,
             "pathParameters": path,
             "queryStringParameters": json.loads(query) if query else {},
-            "headers": {"idempotency-key": uuid.uuid4().hex},
+            "headers": {"idempotency-key": key or uuid.uuid4().hex},
             "body": json.dumps(body) if body is not None else "",
             "requestContext": {"requestId": "1", "authorizer": {"jwt": {"claims": claims}}},
         }
@@ -476,7 +476,8 @@ def _tell_of_a_listed_return(doors: Doors) -> None:
     doors.ask("POST /gateway/wechat/callback", body={"kind": "payment", "number": number})
     doors.follow_notices()
     (listed,) = doors.operate("GET /admin/payments/returns")["items"]
-    deposited = doors.operate("POST /admin/deposits", {"user": "eve", "amount_fen": 999})
+    amount = {"user": "eve", "amount_fen": 999}
+    deposited = doors.operate("POST /admin/deposits", amount, key=listed["transaction_id"])
     named = {name: listed[name] for name in ("payment_id", "transaction_id")}
     reference = {"by": "deposit", "reference": deposited["transfer_id"], "reason": "hers"}
     doors.operate("POST /admin/payments/returns", {**named, **reference})

@@ -19,7 +19,7 @@ from redpacket.domain.packet import Person
 from redpacket.domain.payments import PaymentReturn, Resolution, ResolvedBy, ReturnStatus
 from redpacket.flows.payments.return_payment import note_refund, resolve_return
 from redpacket.flows.reconciliation.reconcile import MOVING_MS
-from redpacket.ports.accounts import Request
+from redpacket.ports.accounts import Request, hash_of_key
 from testing.payment_system import WECHAT, PaymentSystem
 
 DEPOSIT, OUTSIDE = ResolvedBy.DEPOSIT, ResolvedBy.OUTSIDE
@@ -47,8 +47,16 @@ def _now(town: PaymentSystem, returned: PaymentReturn) -> PaymentReturn:
     return found
 
 
-def _deposit(town: PaymentSystem, user: str = "user", fen: int = 900) -> str:
-    request = Request("ann", f"key-{next(_keys)}", str(fen))
+def _deposit(
+    town: PaymentSystem,
+    returned: PaymentReturn | None = None,
+    user: str = "user",
+    fen: int = 900,
+    operator: str = "ann",
+) -> str:
+    """Deposit for *returned*, or for another reason."""
+    key = returned.transaction_id if returned else f"key-{next(_keys)}"
+    request = Request(operator, hash_of_key(key), str(fen))
     return town.system.process().deposit(Person(user), fen, request)[0]
 
 
@@ -70,7 +78,7 @@ def _resolve(
 @pytest.mark.parametrize("by", [DEPOSIT, OUTSIDE])
 def test_a_listed_return_is_resolved_once_and_noted(town: PaymentSystem, by: ResolvedBy) -> None:
     returned = _listed(town)
-    reference = _deposit(town) if by is DEPOSIT else "bank-transfer-77"
+    reference = _deposit(town, returned) if by is DEPOSIT else "bank-transfer-77"
 
     resolved = [_resolve(town, returned, reference, by) for _ in range(2)]
 
@@ -88,16 +96,13 @@ def test_a_listed_return_is_resolved_once_and_noted(town: PaymentSystem, by: Res
     assert town.differences(bound_ms=1) == []
 
 
-def test_a_deposit_must_be_of_what_is_left_to_its_user_and_since_it_was_listed(
-    town: PaymentSystem,
-) -> None:
-    early = _deposit(town)
-    town.system.pass_time(1)
-    returned = _listed(town)
+def test_a_deposit_must_name_the_return(town: PaymentSystem) -> None:
+    """A deposit of the same amount for another reason pays nothing back."""
+    returned, other = _listed(town), _listed(town)
     for reference in (
-        early,
-        _deposit(town, "other"),
-        _deposit(town, fen=899),
+        _deposit(town),
+        _deposit(town, other),
+        _deposit(town, returned, operator="bob"),
         f"payment:{returned.number}",
         "deposit:unknown",
     ):
@@ -105,19 +110,54 @@ def test_a_deposit_must_be_of_what_is_left_to_its_user_and_since_it_was_listed(
             _resolve(town, returned, reference)
 
     assert _now(town, returned).status is ReturnStatus.LISTED
-    _refund(town, returned, 300)
+    _resolve(town, returned, _deposit(town, returned))
+
+
+@pytest.mark.parametrize(("user", "fen"), [("other", 900), ("user", 899), ("user", 901)])
+def test_a_deposit_must_be_of_what_is_left_to_its_user(
+    town: PaymentSystem, user: str, fen: int
+) -> None:
+    returned = _listed(town)
+
     with pytest.raises(InvalidRequest):
-        _resolve(town, returned, _deposit(town))
-    _resolve(town, returned, _deposit(town, fen=600))
+        _resolve(town, returned, _deposit(town, returned, user, fen))
+
+    assert _now(town, returned).status is ReturnStatus.LISTED
+
+
+def test_a_deposit_must_be_since_the_return_was_noted(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 900)
+    second = town.gateway.pay(payment.number, is_forced=True)
+    assert second
+    key_hash = hash_of_key(second.transaction_id)
+    early, _ = town.system.process().deposit(Person("user"), 900, Request("ann", key_hash, "900"))
+    town.system.pass_time(1)
+    town.confirm(payment, second.transaction_id)
+    (returned,) = town.returns.list_returns(payment.number)
+    town.returns.list_return(returned)
+
+    with pytest.raises(InvalidRequest):
+        _resolve(town, returned, early)
+
+
+def test_a_deposit_of_what_a_refund_left_resolves_a_return(town: PaymentSystem) -> None:
+    returned = _listed(town)
+    _refund(town, returned, 300)
+
+    with pytest.raises(InvalidRequest):
+        _resolve(town, returned, _deposit(town, returned, fen=900))
+    other = _listed(town)
+    _refund(town, other, 300)
+    _resolve(town, other, _deposit(town, other, fen=600))
 
 
 @pytest.mark.parametrize("by", [DEPOSIT, OUTSIDE])
 def test_one_transfer_resolves_one_return(town: PaymentSystem, by: ResolvedBy) -> None:
     first, second = _listed(town), _listed(town)
-    reference = _deposit(town) if by is DEPOSIT else "bank-transfer-77"
+    reference = _deposit(town, first) if by is DEPOSIT else "bank-transfer-77"
     _resolve(town, first, reference, by)
 
-    with pytest.raises(VersionConflict):
+    with pytest.raises(InvalidRequest if by is DEPOSIT else VersionConflict):
         _resolve(town, second, reference, by)
 
     assert _now(town, second).status is ReturnStatus.LISTED
@@ -140,7 +180,7 @@ def test_a_return_that_is_due_or_not_there_is_not_resolved(town: PaymentSystem) 
 
 def test_a_refund_at_the_gateway_of_what_was_resolved_is_told(town: PaymentSystem) -> None:
     returned = _listed(town)
-    _resolve(town, returned, _deposit(town))
+    _resolve(town, returned, _deposit(town, returned))
 
     with pytest.raises(InvariantViolated):
         _refund(town, returned, 900)

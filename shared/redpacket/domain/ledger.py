@@ -7,6 +7,7 @@ and entries.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -161,6 +162,12 @@ def settle_id(packet_id: str, share_no: int) -> str:
 def refund_id(packet_id: str, first_no: int) -> str:
     """Name the transfer that gives a chunk of shares back; *first_no* is the chunk's first."""
     return f"refund:{packet_id}:{first_no}"
+
+
+def deposit_id(operator_id: str, key_hash: str) -> str:
+    """Return the id of the deposit that an operator makes under an idempotency key."""
+    named = f"{operator_id}\n{key_hash}".encode()
+    return f"deposit:{hashlib.sha256(named).hexdigest()[:32]}"
 
 
 def entries(transfer: Transfer) -> list[Entry]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from redpacket.domain.errors import IdempotencyKeyMissing, InvalidRequest
+from redpacket.ports.accounts import hash_of_key
 
 if TYPE_CHECKING:
     from redpacket.edge.request import HttpRequest
@@ -106,4 +106,4 @@ def key_hash_of(key: str) -> str:
         raise IdempotencyKeyMissing(
             f"send a header Idempotency-Key of 1 to {KEY_LENGTH_MAX} characters"
         )
-    return hashlib.sha256(key.encode()).hexdigest()
+    return hash_of_key(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -26,6 +27,11 @@ class Request:
     user_id: str
     key_hash: str
     body_hash: str
+
+
+def hash_of_key(key: str) -> str:
+    """Return the hash of an idempotency key."""
+    return hashlib.sha256(key.encode()).hexdigest()
 
 
 class Funding(Protocol):

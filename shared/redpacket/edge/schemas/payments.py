@@ -78,7 +78,10 @@ class ResolutionBody(StrictBody):
     reference: Annotated[
         str,
         _Reference,
-        about("The deposit's `transfer_id`, or what names the transfer outside; used once."),
+        about(
+            "The `transfer_id` of your deposit with the transaction's id as its Idempotency-Key, "
+            "or what names the transfer outside; used once."
+        ),
     ]
     reason: Annotated[Note, about("For the journal.")]
 

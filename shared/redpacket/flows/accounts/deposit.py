@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from redpacket.domain.errors import AllowanceMoved, Forbidden, InvalidRequest, Unavailable
-from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
+from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, deposit_id, user_account
 from redpacket.domain.operators import Action, ActionKind, Operator, changes_between, user_subject
 from redpacket.domain.packet import Person
 from redpacket.flows.guards.four_eyes import FourEyes
@@ -65,9 +63,8 @@ def deposit(
 
 
 def _transfer(account: str, amount_fen: int, request: Request, clock: Clock) -> Transfer:
-    named = f"{request.user_id}\n{request.key_hash}".encode()
     return Transfer(
-        transfer_id=f"deposit:{hashlib.sha256(named).hexdigest()[:32]}",
+        transfer_id=deposit_id(request.user_id, request.key_hash),
         kind=TransferKind.DEPOSIT,
         debit=DEPOSITS,
         credit=account,

@@ -17,7 +17,7 @@ from redpacket.domain.errors import (
     VersionConflict,
 )
 from redpacket.domain.gateway import Channel, RefundFound, RefundState
-from redpacket.domain.ledger import TransferKind, receivable_account, user_account
+from redpacket.domain.ledger import TransferKind, deposit_id, receivable_account, user_account
 from redpacket.domain.operators import Action, ActionKind, changes_between, user_subject
 from redpacket.domain.payments import (
     Payment,
@@ -29,6 +29,7 @@ from redpacket.domain.payments import (
 )
 from redpacket.flows.payments.confirm_payment import confirm_payment
 from redpacket.flows.payments.payment_ports import PaymentPorts
+from redpacket.ports.accounts import hash_of_key
 
 RETURN_PAUSE_MS = 60_000
 
@@ -53,6 +54,7 @@ def resolve_return(
 ) -> PaymentReturn:
     """Take a listed return off the list, by the deposit that credited its user or as paid outside.
 
+    The deposit's idempotency key is the return's transaction, and its operator is *operator_id*.
     Raises PaymentNotFound, VersionConflict, InvalidRequest.
     """
     payment = ports.book.find(resolution.number)
@@ -64,8 +66,13 @@ def resolve_return(
     if returned.status is not ReturnStatus.LISTED:
         raise VersionConflict(f"this return is {returned.status}, not listed")
     is_deposit = resolution.by is ResolvedBy.DEPOSIT
-    if is_deposit and not _is_deposited(payment, returned, resolution.reference, ports):
-        message = f"is no deposit of {returned.left_fen} fen to this user since it was listed"
+    if is_deposit and not _is_deposited(
+        payment, returned, resolution.reference, operator_id, ports
+    ):
+        message = (
+            f"is no deposit of {returned.left_fen} fen to this user that you made since it was"
+            " noted, with its transaction_id as the Idempotency-Key"
+        )
         raise InvalidRequest([{"field": "reference", "message": message}])
     facts = {
         "payment_id": returned.number,
@@ -89,8 +96,15 @@ def resolve_return(
 
 
 def _is_deposited(
-    payment: Payment, returned: PaymentReturn, transfer_id: str, ports: PaymentPorts
+    payment: Payment,
+    returned: PaymentReturn,
+    transfer_id: str,
+    operator_id: str,
+    ports: PaymentPorts,
 ) -> bool:
+    if transfer_id != deposit_id(operator_id, hash_of_key(returned.transaction_id)):
+        # Another deposit of the same amount may be for anything.
+        return False
     cursor: str | None = None
     while True:
         entries, cursor = ports.ledger.list_entries(
