@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from redpacket.domain.errors import InvalidRequest, PacketNotFound
 from redpacket.domain.packet import Packet, PacketStatus, Rules
+from redpacket.edge.operator_lists import packet_cursor_of
 from testing.builders import a_campaign
 from testing.in_memory_system import LIFE_MS, InMemorySystem, an_operator
 
@@ -88,8 +90,22 @@ def test_a_cursor_of_another_list_is_refused(system: InMemorySystem) -> None:
         (None, None, (packet_id, position, "", f"32.1.{packet_id}", f"3.x.{packet_id}")),
     ):
         for cursor in cursors:
-            with pytest.raises(InvalidRequest):
+            with pytest.raises(InvalidRequest, match="is not a cursor of this list: "):
                 listed(campaign_id, sender, None, cursor, 2)
+
+
+def test_the_contract_knows_every_cursor_of_packets(system: InMemorySystem) -> None:
+    campaign = system.rain()
+    for _ in range(2):
+        system.send_of(campaign, "ann")
+    listed = system.process().list_packets
+    form = str(packet_cursor_of.form["pattern"])
+
+    for asked in ((campaign.campaign_id, None), (None, "ann"), (None, None)):
+        cursor = listed(*asked, None, None, 1)[1]
+        assert re.match(form, str(cursor))
+    for bad in ("", "x", "32.1.x"):
+        assert not re.match(form, bad)
 
 
 def test_claims_are_listed_with_their_amounts_also_of_a_packet_for_some(

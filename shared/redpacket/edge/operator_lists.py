@@ -11,6 +11,7 @@ from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import CampaignNotFound, InvalidRequest
 from redpacket.domain.lottery import PRIZE_ID
 from redpacket.domain.packet import Packet, PacketStatus, Person
+from redpacket.domain.packet_id import PACKET_ID
 from redpacket.domain.switches import Switch, switch_named
 from redpacket.domain.user_id import HOST_ID
 from redpacket.domain.winners import Winner, WinnerStatus
@@ -18,7 +19,8 @@ from redpacket.edge.page_sizes import LIMIT_DEFAULT, LIMIT_MAX
 from redpacket.edge.parameters import cursor, integer, optional, required
 from redpacket.edge.request import person_of
 from redpacket.flows.packets.read_records import status_of
-from redpacket.ports.operators import ACTION_CURSOR, CAMPAIGN_CURSOR, NotedAction
+from redpacket.ports.operators import ACTION_CURSOR, CAMPAIGN_CURSOR, OPEN_CURSOR, NotedAction
+from redpacket.ports.packets import SENT_CURSOR
 
 if TYPE_CHECKING:
     from redpacket.edge.answers import lists
@@ -46,7 +48,10 @@ WINNER_COLUMNS = (
 
 action_cursor_of = cursor(ACTION_CURSOR)
 campaign_cursor_of = cursor(CAMPAIGN_CURSOR)
-packet_cursor_of = cursor(meaning="`next` of the page before, by the same campaign and sender.")
+packet_cursor_of = cursor(
+    f"({OPEN_CURSOR}|{SENT_CURSOR}|{PACKET_ID.pattern})",
+    "`next` of the page before, by the same campaign and sender.",
+)
 list_limit_of = integer("limit", 1, LIMIT_MAX, missing=LIMIT_DEFAULT, meaning="The most of a page.")
 
 

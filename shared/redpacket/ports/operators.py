@@ -50,13 +50,19 @@ class ActionJournal(Protocol):
 
 
 class OperatorLists(Protocol):
-    """Operators' lists; lists may lag. Raises InvalidRequest for a bad cursor."""
+    """Operators' lists; lists may lag."""
 
     def list_campaigns(self, cursor: str | None, limit: int) -> tuple[list[Campaign], str | None]:
-        """Return a page of campaigns, latest start first, and the next cursor."""
+        """Return a page of campaigns, latest start first, and the next cursor.
+
+        Raises InvalidRequest for a bad cursor.
+        """
 
     def list_open(self, cursor: str | None, limit: int) -> tuple[list[str], str | None]:
-        """Return a page of ids of packets that wait for their end, and the next cursor."""
+        """Return a page of ids of packets that wait for their end, and the next cursor.
+
+        *cursor* has the form OPEN_CURSOR.
+        """
 
 
 class Winners(Protocol):

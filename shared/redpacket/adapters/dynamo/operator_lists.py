@@ -11,10 +11,9 @@ from redpacket.adapters.dynamo.client import Dynamo, Row, WireItem, to_wire, val
 from redpacket.adapters.dynamo.winners import read_in_order
 from redpacket.domain.campaign import Campaign
 from redpacket.domain.errors import InvalidRequest
-from redpacket.ports.operators import CAMPAIGN_CURSOR, OPEN_CURSOR
+from redpacket.ports.operators import CAMPAIGN_CURSOR
 
 _CAMPAIGN_CURSOR = re.compile(CAMPAIGN_CURSOR)
-_OPEN_CURSOR = re.compile(OPEN_CURSOR)
 
 
 class DynamoOperatorLists:
@@ -27,7 +26,8 @@ class DynamoOperatorLists:
 
     def list_campaigns(self, cursor: str | None, limit: int) -> tuple[list[Campaign], str | None]:
         if cursor is not None and not _CAMPAIGN_CURSOR.fullmatch(cursor):
-            raise invalid_cursor()
+            field = {"field": "cursor", "message": "is not a valid cursor of this list"}
+            raise InvalidRequest([field])
         last = cursor or keys.list_position(10**13 - 1, "~")
         found = self._dynamo.query_some(
             self._campaigns,
@@ -47,8 +47,6 @@ class DynamoOperatorLists:
         return [campaign_of(row) for row in read], more
 
     def list_open(self, cursor: str | None, limit: int) -> tuple[list[str], str | None]:
-        if cursor is not None and not _OPEN_CURSOR.fullmatch(cursor):
-            raise invalid_cursor()
         first, at_ms, after = cursor.split(".") if cursor else ("0", "", "")
         start = {"ExclusiveStartKey": _due_row(int(first), int(at_ms), after)} if cursor else {}
         page: list[tuple[int, dict[str, Any]]] = []
@@ -79,8 +77,3 @@ def _due_row(shard: int, at_ms: int, packet_id: str) -> WireItem:
 
 def _packet_id(row: Row) -> str:
     return str(row["pk"]).removeprefix("packet#")
-
-
-def invalid_cursor() -> InvalidRequest:
-    """Return the error for a malformed cursor."""
-    return InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])

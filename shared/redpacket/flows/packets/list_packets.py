@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.errors import InvalidRequest, PacketNotFound
 from redpacket.domain.packet import Packet, PacketStatus
 from redpacket.domain.packet_id import PACKET_ID
 from redpacket.flows.packets.read_records import status_of
 from redpacket.ports.campaigns import Campaigns
-from redpacket.ports.operators import OperatorLists
-from redpacket.ports.packets import Packets, Pages
+from redpacket.ports.operators import OPEN_CURSOR, OperatorLists
+from redpacket.ports.packets import SENT_CURSOR, Packets, Pages
 
 
 def list_packets(
@@ -28,10 +30,12 @@ def list_packets(
 
     Without campaign and sender, list packets that have not ended. Raises InvalidRequest.
     """
+    by_sender = OPEN_CURSOR if sender_id is None else SENT_CURSOR
+    form = by_sender if campaign_id is None else PACKET_ID.pattern
+    if cursor is not None and not re.fullmatch(form, cursor):
+        message = "is not a cursor of this list: keep the campaign and the sender of its first page"
+        raise InvalidRequest([{"field": "cursor", "message": message}])
     if campaign_id is not None:
-        if cursor is not None and not PACKET_ID.fullmatch(cursor):
-            message = "is not a valid cursor of this list"
-            raise InvalidRequest([{"field": "cursor", "message": message}])
         found = campaigns.list_packet_ids(campaign_id, cursor, limit + 1)
         ids, more = found[:limit], found[limit - 1] if len(found) > limit else None
     elif sender_id is not None:
