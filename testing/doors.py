@@ -33,7 +33,6 @@ _VARIABLES = {
     "USER_ID_KEY": PUBLISHED_KEY,
     "SHARE_BASE_URL": "https://share.example",
     "SHARE_FEN_MAX": "20000",
-    "SENDS_PER_DAY": "10000",
     "AVATAR_HOSTS": "images.example,a.example",
     "COVER_HOSTS": "images.example",
 }

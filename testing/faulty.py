@@ -13,11 +13,11 @@ from redpacket.adapters.dynamo.keys import WORK_SHARDS
 from redpacket.domain import lottery
 from redpacket.domain.claim import AdmitOutcome, GrabOutcome, Quota, QuotaStatus, ShareFate
 from redpacket.domain.errors import CacheAway, Unavailable
-from redpacket.domain.limits import Limit
+from redpacket.domain.limits import Limit, LimitName
 from redpacket.domain.packet import Packet
 from redpacket.domain.switches import SwitchState
 from redpacket.ports.campaigns import DrawCache
-from redpacket.ports.guards import Limits, SwitchCopy, SwitchesSeen, SwitchStore
+from redpacket.ports.guards import Limits, SwitchCopy, SwitchesSeen, SwitchRow, SwitchStore
 from redpacket.ports.packets import PartCache, Quotas
 from testing.fakes import FakeDynamo
 
@@ -352,11 +352,16 @@ class FaultySwitches:
         self._store = store
         self._wire = wire
 
-    def list_states(self) -> list[SwitchState]:
-        return self._wire.call(self._store.list_states, lost=_table_away, in_doubt=_table_away)
+    def read(self) -> SwitchRow:
+        return self._wire.call(self._store.read, lost=_table_away, in_doubt=_table_away)
 
     def put(self, state: SwitchState) -> None:
         self._wire.call(lambda: self._store.put(state), lost=_table_away, in_doubt=_table_away)
+
+    def put_limit(self, name: LimitName, value: int | None) -> None:
+        self._wire.call(
+            lambda: self._store.put_limit(name, value), lost=_table_away, in_doubt=_table_away
+        )
 
 
 class FaultySwitchCopy:

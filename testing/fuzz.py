@@ -50,6 +50,7 @@ from local.ports import HOST
 from local.seed_keys import seed_keys_of
 from local.stack import Stack
 from redpacket.adapters.redis import keys
+from redpacket.domain.limits import LimitName
 from redpacket.domain.switches import Switch
 from redpacket.domain.text import is_visible
 from redpacket.edge.scopes import ADMIN_SCOPE
@@ -157,6 +158,7 @@ BEYOND_SCHEMA = (
 )
 """The rules of a field, and their messages, that a request of the schema's form may break."""
 
+SAFE_LIMIT = "payouts_at_once"
 SAFE_SWITCH = "withdraw"
 """Turned on in place of any other: with sends, grabs or draws off there would be little to fuzz."""
 
@@ -213,7 +215,11 @@ def not_found_if_no_route(_context: object, response: Response, case: AnyCase) -
 
 
 def _leave_switches_on(case: AnyCase) -> None:
-    """Let a case that would turn some switch turn a harmless one, and on."""
+    """Let a case that would turn some switch turn a harmless one, and on; limits likewise."""
+    if (case.path_parameters or {}).get("name") in set(LimitName):
+        case.path_parameters["name"] = SAFE_LIMIT
+        if isinstance(case.body, dict) and isinstance(case.body.get("value"), int):
+            case.body["value"] = None
     if (case.path_parameters or {}).get("name") in set(Switch):
         case.path_parameters["name"] = SAFE_SWITCH
         if isinstance(case.body, dict) and case.body.get("on") is False:
@@ -419,6 +425,8 @@ class Fuzz:
         path |= {"prize_id": PRIZE_ID, "unit": f"{PRIZE_ID}.1", "approval_id": "0" * 32}
         # Of the right form, and no user's.
         path |= {"payment_id": "0" * 32, "withdrawal_id": "0" * 30, "user": "stranger"}
+        if operation.path.startswith("/admin/limits"):
+            path["name"] = SAFE_LIMIT
         named = {name: path[name] for name in path if f"{{{name}}}" in operation.path}
         case = operation.Case(path_parameters=named, **body)
         self._send(case, {})

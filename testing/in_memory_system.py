@@ -49,7 +49,7 @@ from redpacket.ports.accounts import Deposits, Funding, Profiles, Request
 from redpacket.ports.audiences import AudienceRows, Verdicts
 from redpacket.ports.beacon import Rounds
 from redpacket.ports.campaigns import Campaigns, DrawCache, Draws
-from redpacket.ports.guards import Limits
+from redpacket.ports.guards import Limits, SwitchStore
 from redpacket.ports.operators import ActionJournal
 from redpacket.ports.packets import (
     ClaimCache,
@@ -155,8 +155,9 @@ class InMemorySystem:
         self.approval_fen = 10**15
         self.operator_fen = self.everyone_fen = 10**18
         self.in_parallel: InParallel = one_by_one
+        self.switch_store: SwitchStore = FakeSwitchStore()
         self.switches = CachedSwitches(
-            store=FakeSwitchStore(), copy=None, clock=self.clock, journal=self.journal
+            store=self.switch_store, copy=None, clock=self.clock, journal=self.journal
         )
         self._ids = itertools.count(1)
 
@@ -221,11 +222,12 @@ class InMemorySystem:
             "new_packet_id": self._new_id,
             "new_seed": self._new_seed,
             "in_parallel": self.in_parallel,
+            "payouts_in_parallel": self.in_parallel,
             "limits": self.limits,
             "switches": self.switches,
             "stored_switches": self.switches,
             "grab_costs": UserLimit(
-                self.grab_limit, limits=self.limits, clock=self.clock, journal=self.journal
+                lambda: self.grab_limit, limits=self.limits, clock=self.clock, journal=self.journal
             ),
             "ledger": self.ledger,
             "deposits": self.deposits,

@@ -94,7 +94,8 @@ def export_packets(
 
 
 Subject = Annotated[
-    str, typer.Option(help="campaign:ID, user:TOKEN, switch:NAME, webhook:NAME or ledger.")
+    str,
+    typer.Option(help="campaign:ID, user:TOKEN, switch:NAME, limit:NAME, webhook:NAME, ledger."),
 ]
 
 

@@ -15,6 +15,7 @@ from redpacket_cli.failures import Exit
 from redpacket_cli.session import an_id, session_of
 
 switch = typer.Typer(help="Turn things off for a while, and on again.", no_args_is_help=True)
+limits = typer.Typer(help="Limits that change while the system runs.", no_args_is_help=True)
 dlq = typer.Typer(help="Messages that were given up: list, redrive.", no_args_is_help=True)
 
 _QUEUES = {
@@ -77,6 +78,32 @@ def turn_on(context: typer.Context, name: Name) -> None:
 def _turn(context: typer.Context, name: str, body: dict[str, Any]) -> None:
     session = session_of(context)
     session.screen.tell(session.target.operator.put(f"/admin/switches/{name}", body))
+
+
+@limits.command("show")
+def show_limits(context: typer.Context) -> None:
+    """Show every limit with its default and bounds."""
+    session = session_of(context)
+    found = session.target.operator.get("/admin/limits")
+    names = ("name", "value", "default", "lowest", "highest")
+    rows = (tuple(str(each[name]) for name in names) for each in found["items"])
+    session.screen.tell(found, shown.table(names, rows))
+
+
+@limits.command("set")
+def set_limit(
+    context: typer.Context,
+    name: Annotated[
+        str, typer.Argument(help="As `redpacket limits show` shows it.", callback=an_id)
+    ],
+    value: Annotated[str, typer.Argument(help="A number within the bounds, or `default`.")],
+) -> None:
+    """Set one limit, everywhere within ten seconds."""
+    if value != "default" and not value.isdecimal():
+        raise typer.BadParameter("a number or `default`")
+    body = {"value": None if value == "default" else int(value)}
+    session = session_of(context)
+    session.screen.tell(session.target.operator.put(f"/admin/limits/{name}", body))
 
 
 def risk(

@@ -24,7 +24,7 @@ from redpacket.edge.parameters import key_hash_of
 from redpacket.edge.request import HttpRequest, RequestOf, person_of
 from redpacket.edge.schemas.accounts import DepositBody
 from redpacket.edge.schemas.bodies import body_of, idempotent_request
-from redpacket.edge.schemas.operations import RiskBody, SwitchBody
+from redpacket.edge.schemas.operations import LimitBody, RiskBody, SwitchBody
 from redpacket.edge.scopes import ADMINS, AUDITORS, OPERATORS, TREASURERS, WATCHERS
 from redpacket.edge.wiring import wiring
 
@@ -37,7 +37,15 @@ if TYPE_CHECKING:
         PacketPage,
         WinnerPage,
     )
-    from redpacket.edge.answers.operators import Audit, Deposit, Risk, Switch, Switches
+    from redpacket.edge.answers.operators import (
+        Audit,
+        Deposit,
+        Limit,
+        Limits,
+        Risk,
+        Switch,
+        Switches,
+    )
 
 handler = Api()
 
@@ -81,7 +89,7 @@ def audit_packet(request: HttpRequest) -> HttpAnswer[Audit]:
 @handler.route("GET /admin/switches", scopes=WATCHERS, refusals=(Unavailable,))
 def read_switches(request: HttpRequest) -> HttpAnswer[Switches]:  # noqa: ARG001 - a route takes a request
     """Show how every switch stands, since when and why."""
-    return HttpAnswer(views.switches_view(wiring.switch_store.list_states()))
+    return HttpAnswer(views.switches_view(wiring.switch_store.read().states))
 
 
 @handler.route(
@@ -98,6 +106,25 @@ def turn_switch(request: RequestOf[SwitchBody]) -> HttpAnswer[Switch]:
         switch, is_on=body.on, reason=body.reason, operator_id=request.user.user_id
     )
     return HttpAnswer(views.switch_view(state))
+
+
+@handler.route("GET /admin/limits", scopes=WATCHERS, refusals=(Unavailable,))
+def read_limits(request: HttpRequest) -> HttpAnswer[Limits]:  # noqa: ARG001 - a route takes a request
+    """Show every limit with its default and bounds."""
+    return HttpAnswer(views.limits_view(wiring.switch_store.read().limits))
+
+
+@handler.route(
+    "PUT /admin/limits/{name}",
+    parameters=(listed.limit_of,),
+    scopes=ADMINS,
+    refusals=(InvalidRequest, Unavailable),
+)
+def set_limit(request: RequestOf[LimitBody]) -> HttpAnswer[Limit]:
+    """Set one limit, or restore its default; everywhere within ten seconds."""
+    name, value = listed.limit_of(request), body_of(LimitBody, request).value
+    wiring.set_limit(name, value, operator_id=request.user.user_id)
+    return HttpAnswer(views.limit_view(name, value))
 
 
 @handler.route("POST /admin/risk", scopes=ADMINS, refusals=(InvalidRequest, Unavailable))

@@ -7,9 +7,9 @@ from typing import Any
 
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.errors import CacheAway, Unavailable
-from redpacket.domain.limits import Limit
+from redpacket.domain.limits import Limit, LimitName
 from redpacket.domain.switches import Switch, SwitchState
-from redpacket.ports.guards import SwitchesSeen
+from redpacket.ports.guards import SwitchesSeen, SwitchRow
 from testing.builders import NOW_MS
 
 
@@ -127,19 +127,27 @@ class FakeSwitchStore:
 
     def __init__(self) -> None:
         self.states = {switch: SwitchState(switch) for switch in Switch}
+        self.limits: dict[LimitName, int] = {}
         self.read_count = 0
         self.error: Exception | None = None
 
-    def list_states(self) -> list[SwitchState]:
+    def read(self) -> SwitchRow:
         self.read_count += 1
         if self.error:
             raise self.error
-        return list(self.states.values())
+        return SwitchRow(list(self.states.values()), dict(self.limits))
 
     def put(self, state: SwitchState) -> None:
         if self.error:
             raise self.error
         self.states[state.switch] = state
+
+    def put_limit(self, name: LimitName, value: int | None) -> None:
+        if self.error:
+            raise self.error
+        self.limits.pop(name, None)
+        if value is not None:
+            self.limits[name] = value
 
     def turn(self, switch: Switch, *, is_on: bool) -> None:
         self.states[switch] = SwitchState(switch, is_on=is_on)

@@ -413,7 +413,7 @@ def _tell_everything(doors: Doors, cache: OperatorCache) -> None:
         doors.ask(f"GET /me/{page}", "bob")
         doors.ask(f"GET /me/{page}", "ann")
     doors.operate("GET /admin/packets/{packet_id}/audit", packet_id=packet_id)
-    doors.operate("GET /admin/switches")
+    _tell_of_limits(doors)
     doors.operate("POST /admin/reconcile")
     doors.call("reconcile", {})
     _tell_of_a_campaign(doors, cache, tokens, now_ms)
@@ -574,6 +574,13 @@ def _tell_of_a_payout(doors: Doors, packet_id: str) -> None:
     doors.settle()
     doors.follow_notices()
     assert len(doors.ask("GET /me/withdrawals", "gil")["items"]) == 3
+
+
+def _tell_of_limits(doors: Doors) -> None:
+    for value in (9, None):
+        doors.operate("PUT /admin/limits/{name}", {"value": value}, name="payouts_at_once")
+    for name in ("limits", "switches"):
+        doors.operate(f"GET /admin/{name}")
 
 
 def _tell_of_a_campaign(

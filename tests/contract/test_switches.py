@@ -15,6 +15,7 @@ from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.connect import connect
 from redpacket.adapters.redis.switches import RedisSwitches
 from redpacket.domain.errors import Unavailable
+from redpacket.domain.limits import LimitName
 from redpacket.domain.switches import Switch, SwitchState
 from redpacket.ports.guards import SwitchCopy, SwitchesSeen, SwitchStore
 from testing.builders import NOW_MS
@@ -41,12 +42,12 @@ def store(request: pytest.FixtureRequest) -> Iterator[SwitchStore]:
 
 
 def _state(store: SwitchStore, switch: Switch) -> SwitchState:
-    (state,) = [found for found in store.list_states() if found.switch is switch]
+    (state,) = [found for found in store.read().states if found.switch is switch]
     return state
 
 
 def test_a_switch_that_was_never_turned_is_on(store: SwitchStore) -> None:
-    assert store.list_states() == [SwitchState(switch, is_on=True) for switch in Switch]
+    assert store.read().states == [SwitchState(switch, is_on=True) for switch in Switch]
 
 
 def test_a_switch_stands_as_it_was_put_and_the_others_as_they_were(store: SwitchStore) -> None:
@@ -64,6 +65,20 @@ def test_the_last_word_holds(store: SwitchStore) -> None:
     store.put(SwitchState(Switch.SEND, changed_at_ms=NOW_MS + 1, changed_by="operator"))
 
     assert _state(store, Switch.SEND).is_on
+
+
+def test_a_limit_stands_as_it_was_put_until_its_default_is_restored(store: SwitchStore) -> None:
+    assert store.read().limits == {}
+    store.put_limit(LimitName.SENDS_PER_DAY, 7)
+    store.put_limit(LimitName.PAYOUTS_AT_ONCE, 3)
+    store.put_limit(LimitName.SENDS_PER_DAY, 8)
+    store.put(OFF)
+    assert store.read().limits == {LimitName.SENDS_PER_DAY: 8, LimitName.PAYOUTS_AT_ONCE: 3}
+
+    store.put_limit(LimitName.SENDS_PER_DAY, None)
+
+    assert store.read().limits == {LimitName.PAYOUTS_AT_ONCE: 3}
+    assert _state(store, Switch.SEND) == OFF
 
 
 # ---------------------------------------------------------------- the copy
@@ -98,8 +113,10 @@ def test_a_missing_copy_is_not_found(shared: Copy) -> None:
         SwitchesSeen(frozenset({Switch.SEND})),
         SwitchesSeen(frozenset(Switch)),
         SwitchesSeen(frozenset(), is_known=False),
+        SwitchesSeen(frozenset({Switch.GRAB}), limits={LimitName.SENDS_PER_DAY: 7}),
+        SwitchesSeen(frozenset(), limits=dict.fromkeys(LimitName, 10)),
     ],
-    ids=["all on", "one off", "all off", "unknown"],
+    ids=["all on", "one off", "all off", "unknown", "a limit", "all limits"],
 )
 def test_what_is_kept_is_found_and_forgotten(shared: Copy, seen: SwitchesSeen) -> None:
     shared.copy.keep(seen, 60)

@@ -13,7 +13,6 @@ from local.places import ROOT
 from redpacket.adapters.aws.messages import settle_message
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.packet import Opening, Packet, Person, Rules
-from redpacket.edge.settings import settings
 from redpacket.ports.accounts import Request
 from testing.builders import a_claim, a_funding, a_packet, some_terms
 from testing.in_memory_system import InMemorySystem
@@ -182,7 +181,7 @@ def _refusal(result: dict[str, Any]) -> tuple[int, str]:
 
 @pytest.mark.usefixtures("event_sender")
 def test_sends_are_refused_for_their_reasons(
-    system: InMemorySystem, operator: User, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+    system: InMemorySystem, operator: User, invoke: Invoke
 ) -> None:
     def send(name: str) -> tuple[int, str]:
         return _refusal(invoke("SendFunction", _event(name)))
@@ -204,7 +203,8 @@ def test_sends_are_refused_for_their_reasons(
     system.pass_time(60_000)
     assert send("send_campaign") == (409, "campaign_ended")
 
-    monkeypatch.setitem(settings.variables, "SENDS_PER_DAY", "1")
+    assert operator.http.put("/admin/limits/sends_per_day", json={"value": 1}).is_success
+    system.pass_time(10_000)
     assert send("send_rate_limited") == (429, "rate_limited")
     assert operator.http.put("/admin/switches/send", json={"on": False}).is_success
     system.pass_time(10_000)

@@ -182,6 +182,41 @@ def test_a_sender_who_is_too_fast_is_told_when_to_ask_again(sender: User) -> Non
     assert {int(answer.headers["retry-after"]) for answer in refused} == {1}
 
 
+# ---------------------------------------------------------------- limits
+
+
+def test_limits_are_shown_with_their_bounds_and_act_within_ten_seconds(
+    system: InMemorySystem, operator: User, sender: User
+) -> None:
+    def put(name: str, value: Any) -> httpx.Response:
+        return operator.http.put(f"/admin/limits/{name}", json={"value": value})
+
+    first = put("sends_per_day", 1).json()
+    shown = operator.http.get("/admin/limits").json()["items"]
+    system.pass_time(10_000)
+    answers = [sender.send() for _ in range(2)]
+
+    assert first == {
+        "name": "sends_per_day",
+        "value": 1,
+        "default": 1000,
+        "lowest": 1,
+        "highest": 1_000_000,
+    }
+    assert first in shown
+    assert len(shown) == 5
+    assert answers[0].is_success
+    assert _refusal(answers[1]) == (429, "rate_limited")
+    assert put("sends_per_day", None).json()["value"] == 1000
+    refused = put("sends_per_day", 0)
+    assert _refusal(refused) == (422, "invalid_request")
+    message = "sends_per_day must be from 1 to 1000000"
+    assert refused.json()["errors"] == [{"field": "value", "message": message}]
+    assert _refusal(put("everything", 1)) == (422, "invalid_request")
+    assert _refusal(put("sends_per_day", "1")) == (422, "invalid_request")
+    assert _refusal(sender.http.get("/admin/limits")) == (403, "forbidden")
+
+
 # ---------------------------------------------------------------- switches
 
 

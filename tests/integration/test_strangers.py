@@ -163,6 +163,8 @@ def walk_reads(walk: Walk, reader: User, packet_ids: list[str], days: list[str])
     call(reader, "GET /admin/packets/{packet_id}/audit", packet_id=packet_ids[0])
     call(reader, "PUT /admin/switches/{name}", {"on": False, "reason": "walk"}, name="draw")
     call(reader, "GET /admin/switches")
+    call(reader, "PUT /admin/limits/{name}", {"value": None}, name="sends_per_day")
+    call(reader, "GET /admin/limits")
     target = {"url": "http://127.0.0.1:9/events", "events": ["redpacket.draw.won"], "is_on": False}
     call(reader, "PUT /admin/webhooks/{name}", target, name="walk")
     for part in ("test", "secret", "replay"):

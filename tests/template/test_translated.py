@@ -79,7 +79,7 @@ def test_what_changes_is_published(change: Change, published: set[str]) -> None:
 
 def test_a_parameters_value_alone_is_not_published() -> None:
     # Why `make deploy` writes a release. Where SAM learns to see it, that can go.
-    assert _versions(DEV.template) == _versions(translate(source(), SendsPerDay="1"))
+    assert _versions(DEV.template) == _versions(translate(source(), OpenPacketsMax="1"))
 
 
 @each_stack

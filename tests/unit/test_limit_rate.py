@@ -103,8 +103,8 @@ def test_while_the_cache_is_away_everybody_is_let_through_and_it_is_journaled(ga
 
 def test_a_users_limit_is_counted_for_each_user_and_each_limit(gate: Gate) -> None:
     reads, grabs = (
-        UserLimit(limit, limits=gate.limits, clock=gate.clock, journal=gate.journal)
-        for limit in (Limit("read", 600, 2), Limit("grab", 600, 2))
+        UserLimit(find, limits=gate.limits, clock=gate.clock, journal=gate.journal)
+        for find in (lambda: Limit("read", 600, 2), lambda: Limit("grab", 600, 2))
     )
     for _ in range(2):
         reads.count("ann")
@@ -118,7 +118,7 @@ def test_a_users_limit_is_counted_for_each_user_and_each_limit(gate: Gate) -> No
 
 def test_a_cache_that_is_away_is_not_waited_for_by_each_read(gate: Gate) -> None:
     limit = UserLimit(
-        Limit("read", 600, 1), limits=gate.limits, clock=gate.clock, journal=gate.journal
+        lambda: Limit("read", 600, 1), limits=gate.limits, clock=gate.clock, journal=gate.journal
     )
     gate.limits.is_away = True
     for _ in range(10):

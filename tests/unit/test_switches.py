@@ -9,12 +9,14 @@ import pytest
 from redpacket.adapters.dynamo.actions import DynamoActions
 from redpacket.adapters.dynamo.client import Dynamo
 from redpacket.domain.claim import ShareRef
-from redpacket.domain.errors import SwitchedOff, SwitchNotFound, Unavailable
+from redpacket.domain.errors import InvalidRequest, SwitchedOff, SwitchNotFound, Unavailable
+from redpacket.domain.limits import BOUNDS, DRAWS, GRABS, SENDS, LimitName
 from redpacket.domain.switches import Switch, SwitchState, switch_named
 from redpacket.flows.guards.cached_switches import KEPT_MS, CachedSwitches
-from redpacket.flows.guards.turn_switch import turn_switch
+from redpacket.flows.guards.turn_switch import set_limit, turn_switch
 from redpacket.flows.packets.delay_claims import delay_claims
 from redpacket.flows.packets.repair import requeue_claims
+from redpacket.ports.guards import SwitchRow
 from testing import fakes
 from testing.builders import NOW_MS
 from testing.in_memory_system import LIFE_MS, InMemorySystem
@@ -47,10 +49,24 @@ class ClaimPorts:
             reason=reason,
             operator_id="operator",
             switches=self.store,
-            actions=DynamoActions(Dynamo(lambda: self.dynamo), "journal"),
+            actions=self.actions(),
             clock=self.clock,
             journal=self.journal,
         )
+
+    def set_limit(self, name: LimitName, value: int | None) -> int | None:
+        return set_limit(
+            name,
+            value,
+            operator_id="operator",
+            switches=self.store,
+            actions=self.actions(),
+            clock=self.clock,
+            journal=self.journal,
+        )
+
+    def actions(self) -> DynamoActions:
+        return DynamoActions(Dynamo(lambda: self.dynamo), "journal")
 
 
 @pytest.fixture
@@ -106,14 +122,14 @@ def test_a_crowd_asks_the_store_once_in_a_while_also_one_that_is_away(ports: Cla
 
 def test_a_slow_answer_is_not_kept_longer_for_it(ports: ClaimPorts) -> None:
     process, other = ports.process(), ports.process()
-    list_states = ports.store.list_states
+    read = ports.store.read
 
-    def slow() -> list[SwitchState]:
-        states = list_states()
+    def slow() -> SwitchRow:
+        row = read()
         ports.clock.sleep_ms(KEPT_MS - 500)
-        return states
+        return row
 
-    ports.store.list_states = slow  # type: ignore[method-assign]
+    ports.store.read = slow  # type: ignore[method-assign]
     process.is_on(Switch.GRAB)
     ports.store.turn(Switch.GRAB, is_on=False)
     ports.clock.sleep_ms(501)
@@ -166,6 +182,86 @@ def test_a_clock_that_was_put_back_does_not_freeze_what_is_known(ports: ClaimPor
     ports.clock.at_ms -= 3_600_000
 
     assert not process.is_on(Switch.GRAB)
+
+
+# ---------------------------------------------------------------- limits
+
+
+@pytest.mark.parametrize("has_cache", [True, False], ids=["with a cache", "without"])
+def test_a_limit_takes_effect_within_ten_seconds_and_costs_no_read_of_its_own(
+    ports: ClaimPorts, *, has_cache: bool
+) -> None:
+    process = ports.process(has_cache=has_cache)
+    assert process.limit(LimitName.GRABS_PER_MINUTE) == 600
+    ports.set_limit(LimitName.GRABS_PER_MINUTE, 60)
+    ports.clock.sleep_ms(2 * KEPT_MS)
+    process.require_on(Switch.GRAB)
+    read_count = ports.store.read_count
+
+    assert process.limit(LimitName.GRABS_PER_MINUTE) == 60
+    assert process.limit(LimitName.DRAWS_PER_MINUTE) == 60
+    assert ports.store.read_count == read_count
+
+
+@pytest.mark.parametrize(("stored", "limit"), [(0, 1), (11, 10), (5, 5)])
+def test_a_row_out_of_bounds_is_taken_at_the_bound(
+    ports: ClaimPorts, stored: int, limit: int
+) -> None:
+    ports.store.put_limit(LimitName.PAYOUTS_AT_ONCE, stored)
+
+    assert ports.process().limit(LimitName.PAYOUTS_AT_ONCE) == limit
+
+
+def test_the_last_limits_hold_while_the_store_is_away(ports: ClaimPorts) -> None:
+    process = ports.process()
+    ports.store.put_limit(LimitName.SENDS_PER_DAY, 7)
+    assert process.limit(LimitName.SENDS_PER_DAY) == 7
+    ports.store.error = Unavailable("away")
+    ports.clock.sleep_ms(2 * KEPT_MS)
+
+    assert process.limit(LimitName.SENDS_PER_DAY) == 7
+
+
+def test_a_limit_is_set_once_journaled_and_restored(ports: ClaimPorts) -> None:
+    for _ in range(2):
+        ports.set_limit(LimitName.SENDS_PER_DAY, 1)
+        ports.clock.sleep_ms(1)
+    ports.set_limit(LimitName.SENDS_PER_DAY, None)
+
+    assert ports.store.limits == {}
+    assert ports.journal.events == ["limit_set"] * 2
+    noted = ports.actions().list_actions("limit:sends_per_day", None, 10)[0]
+    changes = [change for one in noted for change in one.action.changes]
+    assert [(each.before, each.after) for each in changes] == [("1", None), (None, "1")]
+
+
+@pytest.mark.parametrize("name", LimitName)
+def test_a_limit_has_bounds_which_a_refusal_names(ports: ClaimPorts, name: LimitName) -> None:
+    bounds = BOUNDS[name]
+    assert bounds.lowest <= bounds.default <= bounds.highest
+    for value in (bounds.lowest, bounds.highest):
+        assert ports.set_limit(name, value) == value
+
+    for value in (bounds.lowest - 1, bounds.highest + 1):
+        with pytest.raises(InvalidRequest) as refused:
+            ports.set_limit(name, value)
+        message = f"{name} must be from {bounds.lowest} to {bounds.highest}"
+        assert refused.value.errors == [{"field": "value", "message": message}]
+    assert ports.store.limits == {name: bounds.highest}
+
+
+def test_defaults_are_the_limits_of_the_code_and_another_rate_returns_as_fast() -> None:
+    for limit, name in (
+        (GRABS, LimitName.GRABS_PER_MINUTE),
+        (SENDS, LimitName.SENDS_PER_MINUTE),
+        (DRAWS, LimitName.DRAWS_PER_MINUTE),
+    ):
+        bounds = BOUNDS[name]
+        assert limit.scaled(bounds.default) == limit
+        for rate in (bounds.lowest, bounds.highest):
+            scaled = limit.scaled(rate)
+            assert scaled.burst >= 1
+            assert scaled.burst - 1 < rate * limit.burst / limit.per_minute <= scaled.burst
 
 
 # ---------------------------------------------------------------- turning

@@ -8,6 +8,8 @@ import sys
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
+from threading import current_thread
+from time import sleep
 
 import pytest
 
@@ -16,9 +18,10 @@ from local.gateways.wechat_wire import GatewayKeys
 from redpacket.adapters.dynamo.keys import WORK_SHARDS, work_shards
 from redpacket.adapters.payments.issuer import IssuerKeys
 from redpacket.domain.errors import RateLimited
-from redpacket.domain.limits import SENDS
+from redpacket.domain.limits import SENDS, LimitName
 from redpacket.edge.settings import SettingMissing, Settings
 from redpacket.edge.wiring import Wiring
+from redpacket.flows.guards.cached_switches import KEPT_MS
 from testing.in_memory_system import VARIABLES, InMemorySystem
 
 ROOT = Path(__file__).parents[2]
@@ -186,18 +189,38 @@ def test_claims_are_announced_only_where_balances_are_paid_out_by_themselves() -
 
 
 def test_a_send_passes_the_limit_of_the_minute_and_that_of_the_day(system: InMemorySystem) -> None:
-    process = system.process(settings=Settings({"SENDS_PER_DAY": "2"}))
+    process = system.process()
+    system.switch_store.put_limit(LimitName.SENDS_PER_DAY, 2)
     process.limit_sends("ann")
     process.limit_sends("ann")
 
     with pytest.raises(RateLimited):
         process.limit_sends("ann")
 
-    process = system.process(settings=Settings({"SENDS_PER_DAY": "999"}))
+    system.switch_store.put_limit(LimitName.SENDS_PER_DAY, None)
+    system.clock.sleep_ms(KEPT_MS)
     for _ in range(SENDS.burst):
         process.limit_sends("bob")
     with pytest.raises(RateLimited):
         process.limit_sends("bob")
+
+
+def test_as_many_payouts_run_at_once_as_operators_allow(system: InMemorySystem) -> None:
+    wiring = Wiring(settings=Settings(VARIABLES), clock=system.clock)
+    vars(wiring)["stored_switches"] = system.switches
+
+    def name(_: int) -> str:
+        sleep(0.01)
+        return current_thread().name
+
+    names = wiring.payouts_in_parallel(name, range(30))
+    assert 1 < len(set(names)) <= 10
+
+    system.switch_store.put_limit(LimitName.PAYOUTS_AT_ONCE, 2)
+    system.clock.sleep_ms(KEPT_MS)
+
+    names = wiring.payouts_in_parallel(name, range(30))
+    assert len(set(names)) == 2
 
 
 @pytest.mark.parametrize("groups", [1, 2, 3, 5, WORK_SHARDS])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from math import ceil
+
+from redpacket.domain.errors import InvalidRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +21,54 @@ class Limit:
     def interval_ms(self) -> int:
         """The time that one takes; rounded up, so that no minute holds more than it should."""
         return ceil(60_000 / self.per_minute)
+
+    def scaled(self, per_minute: float) -> Limit:
+        """Return this limit at another rate; the burst takes as long to return as before."""
+        burst = ceil(self.burst * per_minute / self.per_minute)
+        return replace(self, per_minute=per_minute, burst=burst)
+
+
+class LimitName(StrEnum):
+    """Limit that operators change while the system runs."""
+
+    GRABS_PER_MINUTE = "grabs_per_minute"
+    SENDS_PER_MINUTE = "sends_per_minute"
+    SENDS_PER_DAY = "sends_per_day"
+    DRAWS_PER_MINUTE = "draws_per_minute"
+    PAYOUTS_AT_ONCE = "payouts_at_once"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Default of a limit, and the smallest and largest value that operators may set."""
+
+    default: int
+    lowest: int
+    highest: int
+
+    def nearest(self, value: int | None) -> int:
+        """Return the allowed number that is nearest to *value*; the default for None."""
+        if value is None:
+            return self.default
+        return min(max(value, self.lowest), self.highest)
+
+
+BOUNDS = {
+    LimitName.GRABS_PER_MINUTE: Bounds(600, 10, 6_000),
+    LimitName.SENDS_PER_MINUTE: Bounds(120, 1, 1_200),
+    LimitName.SENDS_PER_DAY: Bounds(1_000, 1, 1_000_000),
+    LimitName.DRAWS_PER_MINUTE: Bounds(60, 1, 600),
+    LimitName.PAYOUTS_AT_ONCE: Bounds(10, 1, 10),
+}
+"""PAYOUTS_AT_ONCE counts ledger transactions of one payout process, whose batch has up to ten."""
+
+
+def check_bounds(name: LimitName, value: int | None) -> None:
+    """Raise InvalidRequest unless operators may set *value*; None is the default."""
+    bounds = BOUNDS[name]
+    if value is not None and value != bounds.nearest(value):
+        message = f"{name} must be from {bounds.lowest} to {bounds.highest}"
+        raise InvalidRequest([{"field": "value", "message": message}])
 
 
 PASSPHRASE_TRIES = Limit("passphrase", per_minute=1, burst=5)

@@ -58,6 +58,7 @@ class ActionKind(StrEnum):
     WEBHOOK_KEY_ROTATED = "webhook_key_rotated"
     WEBHOOK_REPLAYED = "webhook_replayed"
     SWITCH_TURNED = "switch_turned"
+    LIMIT_SET = "limit_set"
     RECONCILED = "reconciled"
     RETURN_RESOLVED = "return_resolved"
 
@@ -121,6 +122,11 @@ def webhook_subject(name: str) -> str:
 def switch_subject(name: str) -> str:
     """Name a switch in the journal."""
     return f"switch:{name}"
+
+
+def limit_subject(name: str) -> str:
+    """Name a limit in the journal."""
+    return f"limit:{name}"
 
 
 LEDGER_SUBJECT = "ledger"

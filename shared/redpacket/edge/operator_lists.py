@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from redpacket.domain.campaign import CAMPAIGN_ID, Campaign
 from redpacket.domain.claim import ShareFate
 from redpacket.domain.errors import CampaignNotFound, InvalidRequest
+from redpacket.domain.limits import LimitName
 from redpacket.domain.lottery import PRIZE_ID
 from redpacket.domain.packet import Packet, PacketStatus, Person
 from redpacket.domain.packet_id import PACKET_ID
@@ -25,7 +26,7 @@ from redpacket.ports.packets import SENT_CURSOR
 if TYPE_CHECKING:
     from redpacket.edge.answers import lists
 
-SUBJECT = "(user|campaign|switch|webhook):[A-Za-z0-9_-]{1,128}|ledger"
+SUBJECT = "(user|campaign|switch|limit|webhook):[A-Za-z0-9_-]{1,128}|ledger"
 UNIT = rf"{PRIZE_ID.pattern}\.[1-9][0-9]{{0,6}}"
 
 JOURNAL_COLUMNS = ("at_ms", "operator", "action", "subject", "changes")
@@ -64,7 +65,7 @@ def of_form(name: str, form: str, text: str) -> str:
 
 @optional("query", "subject", missing=None, type="string", pattern=f"^({SUBJECT})$")
 def subject_of(text: str) -> str:
-    """What was changed: `campaign:` and its id, `user:` and a token, `switch:` and its name."""
+    """What was changed: `campaign:` and its id, `user:` and a token, `switch:`, `limit:`."""
     return of_form("subject", SUBJECT, text)
 
 
@@ -115,6 +116,12 @@ def winner_status_of(text: str) -> WinnerStatus:
 def switch_of(text: str) -> Switch:
     """The switch."""
     return switch_named(text)
+
+
+@required("path", "name", type="string", enum=list(LimitName))
+def limit_of(text: str) -> LimitName:
+    """The limit."""
+    return LimitName(of_form("name", "|".join(LimitName), text))
 
 
 @required("path", "unit", type="string", pattern=f"^{UNIT}$")

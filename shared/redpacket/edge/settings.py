@@ -201,8 +201,6 @@ class Settings:
     deposit_fen_max = _Variable("DEPOSIT_FEN_MAX", _integer)
     open_packets_max = _Variable("OPEN_PACKETS_MAX", _integer_or_none, default="")
     """Maximum open packets of one user; only the send function has it."""
-    sends_per_day = _Variable("SENDS_PER_DAY", _integer)
-    """Packets that one user may send in a day, in the long run."""
     switches_table = _table("switches")
     payments_table = _table("payments")
     notice_queue_url = _Variable("NOTICE_QUEUE_URL", str)

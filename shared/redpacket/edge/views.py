@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from redpacket.domain.claim import Admission, Claim, ShareFate
 from redpacket.domain.errors import InvalidRequest
 from redpacket.domain.ledger import DEPOSITS, Entry, packet_of
+from redpacket.domain.limits import BOUNDS, LimitName
 from redpacket.domain.packet import Packet, Person
 from redpacket.edge.parameters import optional
 from redpacket.ports.accounts import Profile
@@ -340,6 +341,23 @@ def switch_view(state: SwitchState) -> operators.Switch:
 def switches_view(states: Iterable[SwitchState]) -> operators.Switches:
     """Return all switches."""
     return {"items": [switch_view(state) for state in states]}
+
+
+def limit_view(name: LimitName, value: int | None) -> operators.Limit:
+    """Return a limit; *value* is None for the default."""
+    bounds = BOUNDS[name]
+    return {
+        "name": name,
+        "value": bounds.nearest(value),
+        "default": bounds.default,
+        "lowest": bounds.lowest,
+        "highest": bounds.highest,
+    }
+
+
+def limits_view(values: Mapping[LimitName, int]) -> operators.Limits:
+    """Return all limits."""
+    return {"items": [limit_view(name, values.get(name)) for name in LimitName]}
 
 
 def _is_luckiest(record: Record, share: ShareFate) -> bool | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from redpacket.domain.limits import Limit
+    from redpacket.domain.limits import Limit, LimitName
     from redpacket.domain.switches import Switch, SwitchState
 
 
@@ -22,22 +23,34 @@ class Limits(Protocol):
         """Count one action as `take`; use up one of the group's limit only if *is_spent*."""
 
 
-class SwitchStore(Protocol):
-    """Durable switches."""
+@dataclass(frozen=True, slots=True)
+class SwitchRow:
+    """All switches, and the limits that operators have set."""
 
-    def list_states(self) -> list[SwitchState]:
-        """Return every switch."""
+    states: list[SwitchState]
+    limits: Mapping[LimitName, int] = field(default_factory=dict)
+
+
+class SwitchStore(Protocol):
+    """Durable switches and limits."""
+
+    def read(self) -> SwitchRow:
+        """Return every switch and limit, in one read."""
 
     def put(self, state: SwitchState) -> None:
         """Set one switch."""
 
+    def put_limit(self, name: LimitName, value: int | None) -> None:
+        """Set one limit; None restores its default."""
+
 
 @dataclass(frozen=True, slots=True)
 class SwitchesSeen:
-    """Recent read of the switches; *is_known* is false if the store did not answer."""
+    """Recent read of the row; *is_known* is false if the store did not answer."""
 
     off: frozenset[Switch]
     is_known: bool = True
+    limits: Mapping[LimitName, int] = field(default_factory=dict)
 
 
 class SwitchCopy(Protocol):

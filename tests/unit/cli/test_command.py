@@ -580,6 +580,20 @@ def test_a_switch_is_turned_with_a_reason(stack: Stack) -> None:
     assert on == {"on": True}
 
 
+def test_a_limit_is_set_and_restored(stack: Stack) -> None:
+    shown = {"name": "sends_per_day", "value": 5, "default": 1000, "lowest": 1, "highest": 10**6}
+    stack.answers["PUT /admin/limits/sends_per_day"] = _ok(**shown)
+    stack.answers["GET /admin/limits"] = _ok(items=[shown])
+
+    stack.ask_json("limits", "set", "sends_per_day", "5")
+    stack.ask_json("limits", "set", "sends_per_day", "default")
+
+    assert stack.ask_json("limits", "show") == {"items": [shown]}
+    bodies = [_body(each) for each in stack.sent("PUT /admin/limits/sends_per_day")]
+    assert bodies == [{"value": 5}, {"value": None}]
+    assert stack.run("limits", "set", "sends_per_day", "many").exit_code == 2
+
+
 def test_a_user_is_denied_for_some_hours(stack: Stack, monkeypatch: Any) -> None:
     monkeypatch.setattr("time.time", lambda: 1_000.0)
     stack.answers["POST /admin/risk"] = _ok(verdict="deny", until_ms=0)

@@ -175,6 +175,7 @@ const zh = {
   did_webhook_key_rotated: "更换回调密钥",
   did_webhook_replayed: "重发回调",
   did_switch_turned: "切换开关",
+  did_limit_set: "调整限额",
   did_reconciled: "对账",
 };
 
@@ -353,6 +354,7 @@ const en: Record<OpWord, string> = {
   did_webhook_key_rotated: "Webhook's secret rotated",
   did_webhook_replayed: "Webhook replayed",
   did_switch_turned: "Switch turned",
+  did_limit_set: "Limit set",
   did_reconciled: "Reconciled",
 };
 

@@ -1,10 +1,12 @@
-"""Switches in the only row of SwitchesTable, with attributes for each switch once it is changed."""
+"""Switches and limits in the only row of SwitchesTable, with attributes for what was changed."""
 
 from __future__ import annotations
 
 from redpacket.adapters.dynamo import keys
 from redpacket.adapters.dynamo.client import Dynamo, Value, update
+from redpacket.domain.limits import LimitName
 from redpacket.domain.switches import Switch, SwitchState
+from redpacket.ports.guards import SwitchRow
 
 
 class DynamoSwitches:
@@ -14,9 +16,10 @@ class DynamoSwitches:
         self._dynamo = dynamo
         self._table = table
 
-    def list_states(self) -> list[SwitchState]:
+    def read(self) -> SwitchRow:
         row = self._dynamo.get(self._table, keys.switches()) or {}
-        return [_state_of(switch, row) for switch in Switch]
+        limits = {name: int(row[name]) for name in LimitName if name in row}
+        return SwitchRow([_state_of(switch, row) for switch in Switch], limits)
 
     def put(self, state: SwitchState) -> None:
         name = state.switch.value
@@ -34,6 +37,13 @@ class DynamoSwitches:
             changed_by=state.changed_by or "",
         )
         self._dynamo.write(operation)
+
+    def put_limit(self, name: LimitName, value: int | None) -> None:
+        row = (self._table, keys.switches())
+        if value is None:
+            self._dynamo.write(update(*row, f"REMOVE {name}"))
+        else:
+            self._dynamo.write(update(*row, f"SET {name} = :value", value=value))
 
 
 def _state_of(switch: Switch, row: dict[str, Value]) -> SwitchState:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redpacket.adapters.redis import keys
 from redpacket.adapters.redis.connect import Cache
+from redpacket.domain.limits import LimitName
 from redpacket.domain.switches import Switch
 from redpacket.ports.guards import SwitchesSeen
 
@@ -17,11 +18,14 @@ class RedisSwitches(Cache):
         found = self.ask("GET", keys.SWITCH_COPY)
         if found is None:
             return None
-        names = str(found).split(",")
-        # A later version may have written unknown switches.
-        off = frozenset(switch for switch in Switch if switch in names)
-        return SwitchesSeen(off, is_known=str(found) != _UNKNOWN)
+        words = (word.partition("=") for word in str(found).split(","))
+        values = {name: value for name, _, value in words}
+        # A later version may have written unknown switches and limits.
+        off = frozenset(switch for switch in Switch if switch in values)
+        limits = {name: int(values[name]) for name in LimitName if name in values}
+        return SwitchesSeen(off, str(found) != _UNKNOWN, limits)
 
     def keep(self, seen: SwitchesSeen, for_ms: int) -> None:
-        value = ",".join(sorted(seen.off)) if seen.is_known else _UNKNOWN
+        words = sorted([*seen.off, *(f"{name}={value}" for name, value in seen.limits.items())])
+        value = ",".join(words) if seen.is_known else _UNKNOWN
         self.ask("SET", keys.SWITCH_COPY, value, "PX", for_ms)

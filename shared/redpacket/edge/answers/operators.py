@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from redpacket.domain.limits import LimitName
 from redpacket.domain.switches import Switch as SwitchName
 from redpacket.edge.answers.values import SOME_PACKET_ID, AtMs, BalanceFen, Count, UserToken, Word
 from redpacket.edge.schemas.bodies import about
@@ -82,6 +83,22 @@ class Switches(TypedDict):
     """All switches."""
 
     items: Annotated[list[Switch], about("The page.", max_length=len(SwitchName))]
+
+
+class Limit(TypedDict):
+    """One limit; the audit log has who set it."""
+
+    name: LimitName
+    value: Count
+    default: Count
+    lowest: Count
+    highest: Count
+
+
+class Limits(TypedDict):
+    """All limits."""
+
+    items: Annotated[list[Limit], about("The page.", max_length=len(LimitName))]
 
 
 class Risk(TypedDict):

@@ -1,4 +1,4 @@
-"""The bodies of a switch and of a verdict."""
+"""The bodies of a switch, of a limit and of a verdict."""
 
 from __future__ import annotations
 
@@ -20,6 +20,16 @@ class SwitchBody(StrictBody):
         bool, about("False refuses what the switch names, everywhere within ten seconds.")
     ]
     reason: Annotated[Note, about("For operators who find it off.")] = ""
+
+
+class LimitBody(StrictBody):
+    """PUT /admin/limits/{name}; null restores the default."""
+
+    model_config = example({"value": 300})
+
+    value: Annotated[
+        int | None, about("The limit, within the bounds that GET /admin/limits shows.")
+    ]
 
 
 class RiskBody(StrictBody):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redpacket.edge.wiring.outside import Outside
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from redpacket.domain.approvals import Approval
+    from redpacket.domain.limits import Limit, LimitName
     from redpacket.domain.operators import ActionKind, Change
     from redpacket.domain.switches import Switch, SwitchState
     from redpacket.flows.guards.cached_switches import CachedSwitches
@@ -102,28 +105,44 @@ class Guards(Outside):
     def turn_switch(self) -> partial[SwitchState]:
         from redpacket.flows.guards.turn_switch import turn_switch
 
-        return partial(
-            turn_switch,
-            switches=self.switch_store,
-            actions=self.actions,
-            clock=self.clock,
-            journal=self.journal,
-        )
+        return partial(turn_switch, **self._switch_ports())
+
+    @cached_property
+    def set_limit(self) -> partial[int | None]:
+        from redpacket.flows.guards.turn_switch import set_limit
+
+        return partial(set_limit, **self._switch_ports())
+
+    def _switch_ports(self) -> dict[str, Any]:
+        return {
+            "switches": self.switch_store,
+            "actions": self.actions,
+            "clock": self.clock,
+            "journal": self.journal,
+        }
+
+    def find_limit(self, limit: Limit, name: LimitName) -> Limit:
+        """Return *limit* at the rate that operators set."""
+        return limit.scaled(self.switches.limit(name))
 
     def limit_sends(self, user_id: str) -> None:
         """Count a user's send. Raises RateLimited."""
-        from redpacket.domain.limits import SENDS, daily_send_limit
+        from redpacket.domain.limits import SENDS, LimitName, daily_send_limit
         from redpacket.flows.guards.limit_rate import limit_rates
 
-        wanted = (SENDS, daily_send_limit(self.settings.sends_per_day))
+        wanted = (
+            self.find_limit(SENDS, LimitName.SENDS_PER_MINUTE),
+            daily_send_limit(self.switches.limit(LimitName.SENDS_PER_DAY)),
+        )
         limit_rates(wanted, user_id, limits=self.limits, journal=self.journal)
 
     def limit_draws(self, user_id: str) -> None:
         """Count a user's draw. Raises RateLimited."""
-        from redpacket.domain.limits import DRAWS
+        from redpacket.domain.limits import DRAWS, LimitName
         from redpacket.flows.guards.limit_rate import limit_rate
 
-        limit_rate(DRAWS, user_id, limits=self.limits, journal=self.journal)
+        limit = self.find_limit(DRAWS, LimitName.DRAWS_PER_MINUTE)
+        limit_rate(limit, user_id, limits=self.limits, journal=self.journal)
 
     def limit_reads(self, user_id: str) -> None:
         """Count a user's read. Raises RateLimited."""
@@ -132,13 +151,16 @@ class Guards(Outside):
     @cached_property
     def read_costs(self) -> UserLimit:
         from redpacket.domain.limits import READS
-        from redpacket.flows.guards.limit_rate import UserLimit
 
-        return UserLimit(READS, limits=self.limits, clock=self.clock, journal=self.journal)
+        return self._user_limit(lambda: READS)
 
     @cached_property
     def grab_costs(self) -> UserLimit:
-        from redpacket.domain.limits import GRABS
+        from redpacket.domain.limits import GRABS, LimitName
+
+        return self._user_limit(lambda: self.find_limit(GRABS, LimitName.GRABS_PER_MINUTE))
+
+    def _user_limit(self, find_limit: Callable[[], Limit]) -> UserLimit:
         from redpacket.flows.guards.limit_rate import UserLimit
 
-        return UserLimit(GRABS, limits=self.limits, clock=self.clock, journal=self.journal)
+        return UserLimit(find_limit, limits=self.limits, clock=self.clock, journal=self.journal)

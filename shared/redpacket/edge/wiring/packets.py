@@ -265,11 +265,19 @@ class PacketRoom(Accounts):
             payouts=self.payouts,
             clock=self.clock,
             journal=self.journal,
-            in_parallel=self.in_parallel,
+            in_parallel=self.payouts_in_parallel,
             announce=self.announce_claims,
         )
         is_on, profiles = self.stored_switches.is_on, self.profiles
         return partial(settle_or_delay, is_on=is_on, profiles=profiles, ports=ports)
+
+    def payouts_in_parallel(self, do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        """Run as many at once as operators allow."""
+        from redpacket.adapters.threads import in_threads
+        from redpacket.domain.limits import LimitName
+
+        threads = self.stored_switches.limit(LimitName.PAYOUTS_AT_ONCE)
+        return in_threads(do, items, threads=threads)
 
     @cached_property
     def announce_claims(self) -> Callable[[Sequence[ShareFate]], None] | None:

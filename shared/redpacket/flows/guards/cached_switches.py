@@ -1,12 +1,13 @@
-"""Switches, cached in memory and in a shared copy, each for KEPT_MS.
+"""Switches and limits, cached in memory and in a shared copy, each for KEPT_MS.
 
-A switch takes effect within eight seconds. If nothing answers, the last known state holds, at first
-"on".
+A change takes effect within eight seconds. If nothing answers, the last known state holds, at first
+"on" and the default limits.
 """
 
 from __future__ import annotations
 
 from redpacket.domain.errors import SwitchedOff, Unavailable
+from redpacket.domain.limits import BOUNDS, LimitName
 from redpacket.domain.process_cache import ProcessCache
 from redpacket.domain.switches import Switch
 from redpacket.ports.guards import SwitchCopy, SwitchesSeen, SwitchStore
@@ -15,7 +16,8 @@ from redpacket.ports.runtime import Clock, Journal
 KEPT_MS = 4_000
 """Milliseconds per cache. Twice this and a read stay under the ten-second limit."""
 
-_OFF = "off"
+_ROW = "row"
+_DEFAULTS = SwitchesSeen(frozenset())
 
 
 class CachedSwitches:
@@ -28,7 +30,7 @@ class CachedSwitches:
         self._copy = copy
         self._clock = clock
         self._journal = journal
-        self._cache: ProcessCache[str, frozenset[Switch]] = ProcessCache(
+        self._cache: ProcessCache[str, SwitchesSeen] = ProcessCache(
             clock.now_ms, kept_ms=KEPT_MS, size_max=1
         )
 
@@ -41,17 +43,24 @@ class CachedSwitches:
 
     def is_on(self, switch: Switch) -> bool:
         """Return whether the switch is on, as far as this process knows."""
-        off = self._cache.find(_OFF)
-        if off is None:
+        return switch not in self._see().off
+
+    def limit(self, name: LimitName) -> int:
+        """Return the limit that operators set, or its default."""
+        return BOUNDS[name].nearest(self._see().limits.get(name))
+
+    def _see(self) -> SwitchesSeen:
+        known = self._cache.find(_ROW)
+        if known is None:
             now_ms = self._clock.now_ms()
             # Cache a failure like an answer; otherwise each request would wait for the next one.
-            off = self._cache.find_old(_OFF) or frozenset()
-            self._cache.keep(_OFF, off, now_ms)
+            known = self._cache.find_old(_ROW) or _DEFAULTS
+            self._cache.keep(_ROW, known, now_ms)
             seen = self._find_copy() or self._read_store(now_ms)
             if seen.is_known:
-                off = seen.off
-                self._cache.keep(_OFF, off, now_ms)
-        return switch not in off
+                known = seen
+                self._cache.keep(_ROW, known, now_ms)
+        return known
 
     def _find_copy(self) -> SwitchesSeen | None:
         if not self._copy:
@@ -64,13 +73,14 @@ class CachedSwitches:
 
     def _read_store(self, began_at_ms: int) -> SwitchesSeen:
         try:
-            states = self._store.list_states()
+            row = self._store.read()
         except Exception as error:  # noqa: BLE001 - a broken store must not turn everything off
             self._journal.failure("switches_not_read", error)
             # Share the failure, so that other processes do not wait as well.
             seen = SwitchesSeen(frozenset(), is_known=False)
         else:
-            seen = SwitchesSeen(frozenset(state.switch for state in states if not state.is_on))
+            off = frozenset(state.switch for state in row.states if not state.is_on)
+            seen = SwitchesSeen(off, limits=row.limits)
         self._keep_copy(seen, began_at_ms)
         return seen
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from redpacket.domain.errors import RateLimited, Unavailable
 from redpacket.domain.limits import Limit
@@ -48,10 +48,15 @@ def limit_guesses(
 
 
 class UserLimit:
-    """Limit per user that passes all calls for AWAY_MS after its cache failed."""
+    """Limit per user that passes all calls for AWAY_MS after its cache failed.
 
-    def __init__(self, limit: Limit, *, limits: Limits, clock: Clock, journal: Journal) -> None:
-        self._limit = limit
+    *find_limit* is called for each count, since operators change limits.
+    """
+
+    def __init__(
+        self, find_limit: Callable[[], Limit], *, limits: Limits, clock: Clock, journal: Journal
+    ) -> None:
+        self._find_limit = find_limit
         self._limits = limits
         self._clock = clock
         self._journal = journal
@@ -62,14 +67,15 @@ class UserLimit:
         now_ms = self._clock.now_ms()
         if 0 <= now_ms - self._away_at_ms < AWAY_MS:
             return
+        limit = self._find_limit()
         try:
-            retry_after_ms = self._limits.take(self._limit, user_id)
+            retry_after_ms = self._limits.take(limit, user_id)
         except Unavailable as error:
             self._away_at_ms = now_ms
-            self._journal.failure("limit_not_checked", error, limit=self._limit.name)
+            self._journal.failure("limit_not_checked", error, limit=limit.name)
             return
         if retry_after_ms:
-            raise _too_fast(self._limit, retry_after_ms)
+            raise _too_fast(limit, retry_after_ms)
 
 
 def _too_fast(limit: Limit, retry_after_ms: int) -> RateLimited:

@@ -1,8 +1,15 @@
-"""Switch changes."""
+"""Changes of switches and limits."""
 
 from __future__ import annotations
 
-from redpacket.domain.operators import Action, ActionKind, changes_between, switch_subject
+from redpacket.domain.limits import LimitName, check_bounds
+from redpacket.domain.operators import (
+    Action,
+    ActionKind,
+    changes_between,
+    limit_subject,
+    switch_subject,
+)
 from redpacket.domain.switches import Switch, SwitchState
 from redpacket.ports.guards import SwitchStore
 from redpacket.ports.operators import ActionJournal
@@ -21,7 +28,7 @@ def turn_switch(
     journal: Journal,
 ) -> SwitchState:
     """Set *switch* after recording it in the audit log; a repeat completes an interrupted call."""
-    (state,) = [found for found in switches.list_states() if found.switch is switch]
+    (state,) = [found for found in switches.read().states if found.switch is switch]
     if (state.is_on, state.reason) != (is_on, reason):
         before, state = state, SwitchState(switch, is_on, reason, clock.now_ms(), operator_id)
         actions.note(_action(state, before))
@@ -29,6 +36,31 @@ def turn_switch(
         # The row has the operator and reason: logs contain no user ids.
         journal.event("switch_changed", switch=switch.value, is_on=int(is_on))
     return state
+
+
+def set_limit(
+    name: LimitName,
+    value: int | None,
+    *,
+    operator_id: str,
+    switches: SwitchStore,
+    actions: ActionJournal,
+    clock: Clock,
+    journal: Journal,
+) -> int | None:
+    """Set a limit after recording it in the audit log; None restores the default.
+
+    Raises InvalidRequest for a value out of bounds.
+    """
+    check_bounds(name, value)
+    before = switches.read().limits.get(name)
+    if before != value:
+        changes = changes_between({"value": before}, {"value": value})
+        subject, now_ms = limit_subject(name), clock.now_ms()
+        actions.note(Action(operator_id, ActionKind.LIMIT_SET, subject, now_ms, changes))
+        switches.put_limit(name, value)
+        journal.event("limit_set", limit=name.value)
+    return value
 
 
 def _action(after: SwitchState, before: SwitchState) -> Action:
