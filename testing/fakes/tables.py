@@ -174,7 +174,7 @@ def _term_holds(term: dict[str, Any], row: Item, bound: Item, names: Item) -> bo
         return bool(low <= comparable(row[term["ranged"]]) <= high)
     name = names.get(term["left"], term["left"])
     if name not in row:
-        return False
+        return bool(term["operator"] == "<>")  # what is missing equals nothing
     left, right = comparable(row[name]), comparable(bound[term["right"]])
     compare: dict[str, Callable[[Any, Any], bool]] = {
         "=": lambda one, other: one == other,

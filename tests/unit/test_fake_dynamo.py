@@ -146,6 +146,17 @@ def test_other_transactions_meet_one_while_it_is_carried_out() -> None:
     assert met == [[CONFLICT]]
 
 
+def test_what_is_missing_differs_from_everything(client: FakeDynamo) -> None:
+    for name in (FREE, {"pk": "new", "sk": "row"}):
+        client.transact_write_items(TransactItems=[check(TABLE, name, "n <> :n", n=1)])
+        for operator in ("=", "<", "<=", ">="):
+            _reasons(
+                lambda: client.transact_write_items(
+                    TransactItems=[check(TABLE, name, f"n {operator} :n", n=1)]  # noqa: B023
+                )
+            )
+
+
 def test_the_real_client_knows_the_same_errors() -> None:
     real: Any = boto3.client(
         "dynamodb", region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test"
