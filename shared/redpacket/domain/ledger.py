@@ -100,12 +100,6 @@ def user_account(user_id: str) -> str:
     return f"user:{user_id}"
 
 
-def user_of(account: str) -> str | None:
-    """Return the account's user; None if it is not a user's account."""
-    kind, _, user_id = account.partition(":")
-    return user_id if kind == "user" else None
-
-
 def packet_account(packet_id: str) -> str:
     """Name a packet as one side of a transfer."""
     return f"{_PACKET}{packet_id}"

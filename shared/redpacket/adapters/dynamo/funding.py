@@ -132,7 +132,7 @@ class DynamoFunding:
 
     def _open(self, transfer: Transfer) -> Operation:
         account, open_max = transfer.debit, self._open_packets_max
-        sums = kept_sums(account, [transfer])
+        sums = kept_sums([transfer])
         added = {"balance_fen": -transfer.amount_fen, "open_count": 1, **sums}
         return update(
             self._accounts,

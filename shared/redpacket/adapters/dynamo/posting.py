@@ -20,7 +20,6 @@ from redpacket.domain.ledger import (
     TransferKind,
     entries,
     may_go_below_zero,
-    user_of,
     year_of,
 )
 
@@ -86,7 +85,7 @@ def change_balance(
         transfer.amount_fen if transfer.credit == account else -transfer.amount_fen
         for transfer in transfers
     )
-    sums = {**kept_sums(account, transfers), **(counts or {})}
+    sums = {**kept_sums(transfers), **(counts or {})}
     condition: str | None = None
     bound: dict[str, int] = {}
     mark = "SET is_for_campaigns = :is_for_campaigns " if is_for_campaigns else ""
@@ -110,10 +109,10 @@ def change_balance(
     )
 
 
-def kept_sums(account: str, transfers: Sequence[Transfer]) -> dict[str, int]:
-    """Return the increments of a user's yearly sums."""
+def kept_sums(transfers: Sequence[Transfer]) -> dict[str, int]:
+    """Return the increments of a user's yearly sums; only users settle and send."""
     sums: dict[str, int] = defaultdict(int)
-    for transfer in transfers if user_of(account) else ():
+    for transfer in transfers:
         year = year_of(transfer.placed_at_ms or transfer.at_ms)
         if transfer.kind is TransferKind.SETTLE:
             sums[f"received_fen_{year}"] += transfer.amount_fen

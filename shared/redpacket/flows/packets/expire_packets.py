@@ -136,9 +136,9 @@ def _begin_close(
         # Otherwise, unreadable packets at the head of the list would block all others.
         work.delay(packet_id, ports.clock.now_ms())
         raise
-    if packet is None or closing is None:
+    if closing is None:
         raise LookupError(f"packet {packet_id} is due and does not exist")
-    if packet.rules.prize_id or closing.status is not PacketStatus.CLOSING:
+    if closing.rules.prize_id or closing.status is not PacketStatus.CLOSING:
         # A prize's packet is not in the cache. Others were closed or extended in the meantime.
         return closing
     try:

@@ -127,7 +127,7 @@ def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
         return payment
     if prompt is None:
         return payment
-    text = json.dumps(dict(prompt), ensure_ascii=False, sort_keys=True)
+    text = json.dumps(dict(prompt), ensure_ascii=False)
     ports.book.keep_prompt(payment.number, text)
     return replace(payment, prompt=text, ordered_at_ms=now_ms)
 
