@@ -385,6 +385,9 @@ def test_closing_writes_the_sums_once_and_counts_the_luckiest(books: Books) -> N
 
     closed = books.packets.find_packet(packet.packet_id)
     assert closed == replace(packet, status=PacketStatus.CLOSED, closed_at_ms=PAID_MS, end=end)
+    key = to_wire(keys.packet(packet.packet_id))
+    row = books.client.get_item(TableName="packets", Key=key, ConsistentRead=True)["Item"]
+    assert "opened_seed" not in row  # of terms that were never sealed
     assert (end.claimed_count, end.refunded_count, end.refunded_at_ms) == (3, 1, REFUNDED_MS)
     assert end.luckiest == Person(luckiest_id)
     assert books.ledger.year_sums(luckiest_id, YEAR).luckiest_count == 1

@@ -151,6 +151,8 @@ def test_a_head_is_shown_in_place_of_the_one_that_was_read(dynamo: Dynamo) -> No
     assert not log.publish(second, first)
     assert log.publish(first, None)
     assert not log.publish(second, None)
+    for other in (replace(NOTHING, size=1), replace(NOTHING, root=""), replace(NOTHING, at_ms=1)):
+        assert not log.publish(second, replace(first, head=other))
     assert log.publish(second, first)
     assert not log.publish(first, first)
     assert log.find_signed() == second

@@ -77,6 +77,7 @@ def test_a_closed_payment_is_credited(town: PaymentSystem, user: str) -> None:
 
     assert town.book.close(payment, now_ms, now_ms + 5)
     assert not town.book.close(payment, now_ms, None)
+    assert not town.book.credit(replace(payment, number="unknown"), paid, now_ms)
     assert town.book.credit(payment, paid, now_ms)
 
 
@@ -92,6 +93,8 @@ def test_a_transaction_is_credited_or_given_back_never_both(town: PaymentSystem,
     is_credited = town.book.credit(payment, paid, now_ms)
 
     assert noted == [late, late]
+    with pytest.raises(errors.InvariantViolated):
+        town.returns.put_return(replace(late, number="unknown"), paid)
     assert not is_credited
     assert town.balance_fen(user) == 0
     assert town.returns.list_returns(payment.number) == [late]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime, time, timedelta, timezone
 from types import SimpleNamespace
@@ -62,12 +63,13 @@ from redpacket.flows.payments.pace import NightWindow
 from redpacket.flows.payments.return_payment import note_refund, return_payment
 from redpacket.flows.payments.start_payment import find_payment
 from redpacket.flows.payments.sweep_payments import AGAIN_MS
-from redpacket.flows.payments.transfer import look_at_transfer
+from redpacket.flows.payments.transfer import call_transfer, look_at_transfer
 from redpacket.flows.payments.withdraw import withdraw_above
 from redpacket.flows.reconciliation.confirm_rows import Confirmation, _is_asked_for, _ref_of, _wins
 from redpacket.flows.reconciliation.line_sums import bucket_of
 from redpacket.flows.reconciliation.run_state import next_state
 from redpacket.ports.accounts import Request
+from redpacket.ports.payments import PaymentLimits
 from redpacket.ports.reconciliation import Table
 from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, a_prize, some_terms
 from testing.checks import check_outside
@@ -187,6 +189,42 @@ def test_a_balance_above_the_largest_transfer_is_paid_out_in_parts(town: Payment
     assert withdrawal
     assert withdrawal.amount_fen == FEN_MAX
     assert town.balance_fen() == 1000
+
+
+@pytest.mark.parametrize("early_ms", [0, 1])
+def test_a_withdrawal_is_given_up_to_the_millisecond(town: PaymentSystem, early_ms: int) -> None:
+    called, queued = town.called(100, is_away=True), town.withdraw("user", 100)
+    town.clock.at_ms = called.created_at_ms + GIVEN_UP_AFTER_MS - early_ms
+    look_at_transfer(called.withdrawal_id, ports=town.transfers)
+    town.clock.at_ms = queued.created_at_ms + GIVEN_UP_AFTER_MS - early_ms
+    call_transfer(queued.withdrawal_id, ports=town.transfers)
+
+    assert town.find(called).stop is (None if early_ms else Stop.EXPIRED)
+    assert town.find(queued).call_count == early_ms
+
+
+def test_a_transfer_under_way_is_looked_at_after_a_quarter_of_its_age(town: PaymentSystem) -> None:
+    town.gateway.next_state = lambda state: state
+    withdrawal = town.called(100)
+    town.clock.at_ms = withdrawal.created_at_ms + 60_000
+    look_at_transfer(withdrawal.withdrawal_id, ports=town.transfers)
+    look_at_ms = town.clock.now_ms() + 15_000
+
+    book = town.transfers.book
+    found = [book.list_to_look(WECHAT, at_ms, 9) for at_ms in (look_at_ms - 1, look_at_ms)]
+    assert found == [[], [withdrawal.withdrawal_id]]
+
+
+def test_a_throttled_transfer_is_called_again_after_a_minute(town: PaymentSystem) -> None:
+    town.gateway.refusal = lambda _: gateway.Refusal.THROTTLED
+    withdrawal = town.withdraw("user", 100)
+    call_at_ms = town.clock.now_ms() + 60_000
+
+    call_transfer(withdrawal.withdrawal_id, ports=town.transfers)
+
+    book = town.transfers.book
+    found = [book.list_to_call(WECHAT, at_ms, 9) for at_ms in (call_at_ms - 1, call_at_ms)]
+    assert found == [[], [withdrawal.withdrawal_id]]
 
 
 # ---- the pace of calls
@@ -389,6 +427,35 @@ def test_a_transaction_that_became_nothing_is_told_apart_from_one_that_became_bo
     assert "both" in told([returned, both])
 
 
+@pytest.mark.parametrize("is_credited", [True, False])
+def test_a_refund_outside_is_of_a_fen_at_least_and_of_what_is_left_at_most(
+    town: PaymentSystem, *, is_credited: bool
+) -> None:
+    payment = town.start("user", 100)
+    town.gateway.pay(payment.number)
+    if is_credited:
+        town.confirm(payment)
+
+    for fen, is_possible in ((0, False), (101, False), (1, True), (100, False), (99, True)):
+        with nullcontext() if is_possible else pytest.raises(errors.InvariantViolated):
+            town.refund(payment, fen)
+
+    assert town.paid(payment).refunded_fen == 100
+    assert town.balance_fen() == 1000
+
+
+def test_the_payments_of_a_day_are_counted_until_midnight_in_china(town: PaymentSystem) -> None:
+    town.limits = PaymentLimits(count_max=1)
+    noon = datetime(2027, 2, 6, 12, 0, tzinfo=CHINA)
+    town.clock.at_ms = int(noon.timestamp() * 1000) - 500
+    town.start()
+
+    with pytest.raises(errors.RateLimited) as refused:
+        town.start()
+
+    assert refused.value.retry_after_s == 12 * 3600 + 1
+
+
 # ---- operators
 
 
@@ -416,6 +483,15 @@ def test_who_comes_second_rejects_no_approval(system: InMemorySystem) -> None:
     found = process.approvals.find_approval(approval_id)
     assert found
     assert found.status is approvals.ApprovalStatus.APPROVED
+
+
+def test_what_an_operator_moved_is_kept_while_it_counts(system: InMemorySystem) -> None:
+    for later_ms in (0, 400_500):
+        system.pass_time(later_ms)
+        system.process().deposit(a_person("bob"), 1, Request("ann", f"key-{later_ms}", "body"))
+        (row,) = [row for row in system.dynamo.tables["approvals"].values() if "sums" in row]
+        counts_until_ms = system.clock.now_ms() + approvals.WINDOW_MS
+        assert int(row["expires_at_s"]["N"]) == counts_until_ms // 1000 + 1
 
 
 def test_sums_of_five_minutes_are_kept_as_long_as_their_newest_one() -> None:

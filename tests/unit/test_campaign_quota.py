@@ -144,6 +144,26 @@ def test_a_claim_that_was_cut_off_before_the_ledger_counts_when_it_is_completed(
         system.grab(third, "ann")
 
 
+def test_a_share_that_an_admission_meets_is_counted(
+    system: InMemorySystem, campaign: Campaign
+) -> None:
+    first, *others = _packets(system, campaign, 3)
+    packet = system.send_of(campaign, opening=Opening.TWO_STEP)
+    admit = system.memory.admit
+
+    def opened_meanwhile(packet_id: str, user_id: str, **how: Any) -> Any:
+        system.memory.take(packet_id, user_id, str(packet.terms))  # and its Lambda dies
+        return admit(packet_id, user_id, **how)
+
+    system.memory.admit = opened_meanwhile  # type: ignore[method-assign]
+
+    assert system.grab(packet, "ann").is_new
+    assert system.grab(first, "ann").is_new
+    for other in others:
+        with pytest.raises(QuotaExhausted):
+            system.grab(other, "ann")
+
+
 def test_the_quota_counts_when_a_packet_is_opened(
     system: InMemorySystem, campaign: Campaign
 ) -> None:

@@ -399,10 +399,14 @@ def _refund_transactions(system: InMemorySystem) -> list[list[dict[str, Any]]]:
     return noted
 
 
+# A fate and a receipt for each share, and an entry: four packets of 10, or two of 24, fill it.
+@pytest.mark.parametrize(
+    ("number", "count", "sizes"), [(5, 10, [4 * 21 + 1, 21 + 1]), (3, 24, [2 * 49 + 1, 49 + 1])]
+)
 def test_small_packets_of_one_sender_are_refunded_in_one_transaction(
-    system: InMemorySystem,
+    system: InMemorySystem, number: int, count: int, sizes: list[int]
 ) -> None:
-    packets = _send_several(system, 5, count=10)
+    packets = _send_several(system, number, count=count)
     claim = system.grab(packets[0], "ann")
     system.settle()
     system.pass_time(61_000)
@@ -410,10 +414,10 @@ def test_small_packets_of_one_sender_are_refunded_in_one_transaction(
 
     report = system.expire()
 
-    # 10 fates and receipts, and an entry: four packets fill a transaction.
-    assert [len(operations) for operations in noted] == [4 * 21 + 1 - 2, 21 + 1]
-    assert (report.closed_count, report.failed_count) == (5, 0)
-    assert report.refunded_fen == 5000 - claim.share.amount_fen == system.balance_fen("sender")
+    assert [len(operations) for operations in noted] == [sizes[0] - 2, sizes[1]]
+    assert (report.closed_count, report.failed_count) == (number, 0)
+    left_fen = 1000 * number - claim.share.amount_fen
+    assert report.refunded_fen == left_fen == system.balance_fen("sender")
     assert system.differences(bound_ms=0) == []
 
 
@@ -490,6 +494,8 @@ def test_a_batch_fills_a_transaction_and_no_more() -> None:
     assert OPERATIONS_PER_TRANSACTION >= 2 * (2 * 24 + 1) + 1
     assert sizes(24, 24) == [[24, 24]]
     assert sizes(25, 24) == [[25], [24]]
+    # As many as a transaction takes, at first and later.
+    assert sizes(16, 16, 16, 16, 16, 16, 1) == [[16, 16, 16], [16, 16, 16], [1]]
     assert sizes(100, 1, 1, 100) == [[100], [1, 1], [100]]
     cut = a_packet(count=2, packet_id=f"{'a' * 22}~2")
     assert [len(batch) for batch in batches([cut, cut])] == [1, 1]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -164,20 +165,21 @@ def test_no_24_hours_hold_more_than_the_limit_for_all(
     assert _deposit(system, LIMIT_FEN, "later", user="other") is None
 
 
+@pytest.mark.parametrize("before_fen", [0, 100])
 def test_moves_to_other_users_at_once_can_not_both_be_within_the_limit(
-    system: InMemorySystem,
+    system: InMemorySystem, before_fen: int
 ) -> None:
     system.operator_fen = LIMIT_FEN
-    assert _deposit(system, 100, "before", user="first") is None
+    assert not before_fen or _deposit(system, before_fen, "before", user="first") is None
 
     done = _both_at_once(
         system,
-        lambda: _deposit(system, 600, "other", user="second"),
+        lambda: _deposit(system, 401 - before_fen, "other", user="second"),
         lambda: _deposit(system, 600, "mine", user="third"),
     )
 
     assert done == [True, False]
-    assert [system.balance_fen(user) for user in ("second", "third")] == [600, 0]
+    assert [system.balance_fen(user) for user in ("second", "third")] == [401 - before_fen, 0]
 
 
 def test_moves_to_other_users_at_once_within_the_limit_fail_none(system: InMemorySystem) -> None:
@@ -300,6 +302,11 @@ def test_what_another_operator_approves_is_applied_once(system: InMemorySystem) 
 
 def test_two_who_approve_at_once_apply_it_once(system: InMemorySystem) -> None:
     approval = _asked(_deposit(system, 2_000, "key"))
+    with (
+        patch.object(DynamoApprovals, "decide", return_value=False),
+        pytest.raises(errors.Unavailable, match="others decide"),
+    ):
+        system.process().approve(approval.approval_id, BOB)
 
     system.before_first_transaction(lambda _: system.process().approve(approval.approval_id, CAT))
     system.process().approve(approval.approval_id, BOB)
@@ -516,6 +523,14 @@ def test_stock_of_cash_is_summed_with_the_prize_and_applied_once(lottery: InMemo
     assert _total(lottery) == 11
     assert _stock(lottery, 1, "again") is None
     assert _total(lottery) == 11
+    assert lottery.differences() == []
+
+
+def test_prizes_of_one_operator_at_once_are_both_funded(lottery: InMemorySystem) -> None:
+    done = _both_at_once(lottery, lambda: _cash(lottery, 1, "other"), lambda: _cash(lottery, 2))
+
+    assert done == [True, True]
+    assert lottery.balance_fen("ann") == 10**6 - 300
     assert lottery.differences() == []
 
 

@@ -353,22 +353,29 @@ def test_a_packet_whose_payment_was_refunded_before_does_not_open(town: PaymentS
     assert town.balance_fen("sender") == 0
 
 
+@pytest.mark.parametrize(
+    ("fen", "status", "told"),
+    [
+        (40, payments.ReturnStatus.LISTED, ["refund_by_gateway_failed"]),
+        (100, payments.ReturnStatus.REFUNDED, []),
+    ],
+)
 def test_a_second_transaction_that_was_refunded_in_part_by_hand_is_left_to_a_person(
-    town: PaymentSystem,
+    town: PaymentSystem, fen: int, status: payments.ReturnStatus, told: list[str]
 ) -> None:
     payment = town.pay_in("user", 100)
     town.pay_again(payment)
     second = town.gateway.orders[payment.number].transactions[1]
-    refund_no = town.gateway.refund_paid(second, 40)
+    refund_no = town.gateway.refund_paid(second, fen)
 
     note_refund(WECHAT, refund_no, ports=town.payments)
     town.sweep_after(120_000)
 
     (listed,) = town.returns.list_returns(payment.number)
-    assert (listed.status, listed.refunded_fen) == (payments.ReturnStatus.LISTED, 40)
+    assert (listed.status, listed.refunded_fen) == (status, fen)
     assert len(town.gateway.refunds) == 1
     assert town.balance_fen() == 100
-    assert [name for name, _ in town.system.journal.errors] == ["refund_by_gateway_failed"]
+    assert [name for name, _ in town.system.journal.errors] == told
     assert town.differences() == []
 
 

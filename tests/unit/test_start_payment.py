@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 
 from redpacket.adapters.dynamo.payments import DynamoPayments
 from redpacket.domain.errors import PayeeNotBound, PaymentNotFound, RateLimited, Unavailable
 from redpacket.domain.gateway import Channel, PaymentOrder, PayMethod, bill_day, bill_day_start_ms
-from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.domain.packet import Packet, PacketStatus, Person
 from redpacket.domain.payments import PAYMENT_LIFE_MS, Payment, PaymentStatus
+from redpacket.flows.packets.order_payment import order_payment
 from redpacket.flows.payments.start_payment import find_payment
 from redpacket.ports.payments import PaymentLimits
+from testing.builders import a_packet
 from testing.fakes.gateway import FakePaymentsIn
 from testing.in_memory_system import an_order
 from testing.payment_system import PaymentSystem
@@ -151,6 +154,20 @@ def test_the_payment_of_a_packet_whose_sender_was_cut_off_begins_when_it_is_aske
     assert again == found
     assert town.system.found(packet).status is PacketStatus.OPEN
     assert town.differences() == []
+
+
+@pytest.mark.parametrize(
+    ("number", "host_id"), [("pp1", "ann@host"), (None, "ann@host"), ("pp1", None)]
+)
+def test_a_payment_is_ordered_for_a_payer_whom_the_host_knows(
+    number: str | None, host_id: str | None
+) -> None:
+    payments, sender = Mock(), Person("ann", host_id=host_id)
+
+    prompt = order_payment(a_packet(payment_id=number), sender, payments=payments, journal=Mock())
+
+    expected = payments.order("pp1", "ann@host") if number and host_id else None
+    assert (prompt, payments.order.call_count) == (expected, 2 if expected else 0)
 
 
 def test_only_the_sender_begins_the_payment_of_a_packet(town: PaymentSystem) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
-from redpacket.domain.errors import CampaignNotFound, InvalidRequest, VersionConflict
+from redpacket.domain.errors import CampaignNotFound, InvalidRequest, Unavailable, VersionConflict
 from redpacket.domain.lottery import UNITS_MAX, PrizeKind
 from redpacket.domain.operators import ActionKind, Change
 from redpacket.domain.winners import Winner, WinnerStatus
@@ -114,7 +115,7 @@ def test_the_first_decision_about_a_unit_is_the_last(system: InMemorySystem) -> 
 
     assert _list(system)[0].decision == first.decision
     (prize,) = [p for p in system.draws.list_prizes("gala") if p.prize_id == "cup"]
-    assert prize.total == 3
+    assert (prize.total, prize.version) == (3, 2)
     assert system.differences() == []
 
 
@@ -140,6 +141,11 @@ def test_two_operators_who_decide_at_once_decide_once(system: InMemorySystem) ->
 
     (prize,) = [p for p in system.draws.list_prizes("gala") if p.prize_id == "pen"]
     assert prize.total == 1
+    with (
+        patch.object(system.draws, "put_prize", return_value=None),
+        pytest.raises(Unavailable, match="others decide"),
+    ):
+        _decide(system, _list(system)[0], FORFEITED)
     assert _list(system, prize_id="pen")[0].status is HANDED_OVER
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import time
+from unittest.mock import patch
 
 import pytest
 
@@ -49,10 +50,11 @@ def test_a_withdrawal_is_taken_from_the_balance_before_any_call(town: PaymentSys
 def test_a_withdrawal_is_called_looked_at_and_posted(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 300)
 
-    town.dispatch()
+    report = town.dispatch()
     called = town.find(withdrawal)
     town.sweep_after(LEASE_MS)
 
+    assert (report.answered_count, report.failed_count) == (1, 0)
     assert called.status is WithdrawalStatus.PROCESSING
     assert town.find(withdrawal).status is WithdrawalStatus.PAID
     with pytest.raises(errors.NotCancellable):
@@ -68,6 +70,11 @@ def test_a_repeat_is_the_same_withdrawal_though_limits_were_lowered(town: Paymen
 
     assert town.withdraw("user", 300, key="key").withdrawal_id == first.withdrawal_id
     assert town.balance_fen() == 700
+    with (
+        patch.object(town.withdrawals, "find", return_value=None),
+        pytest.raises(errors.Unavailable),
+    ):
+        town.withdraw("user", 300, key="key")
 
 
 @pytest.mark.parametrize(
@@ -247,7 +254,7 @@ def test_what_was_never_called_is_cancelled_at_once(town: PaymentSystem) -> None
 
     cancelled = town.cancel(withdrawal)
 
-    assert cancelled.status is WithdrawalStatus.CANCELLED
+    assert (cancelled.status, cancelled.reason) == (WithdrawalStatus.CANCELLED, "cancelled")
     assert town.balance_fen() == 1000
     assert town.withdrawals.lease(seen, 10**15, town.clock.now_ms()) is None
     assert town.cancel(withdrawal) == cancelled
