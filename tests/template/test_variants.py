@@ -223,6 +223,14 @@ def test_a_rule_refuses_what_can_not_work(
     assert rule in translated.Stack("refused", region, parameters).broken_rules()
 
 
+_WALLET = "https://wallet.example"
+_URLS = ["", *(f"{_WALLET}{end}" for end in ("", ":443", "/calls?at=9:30", ":443/calls"))]
+_URLS.append("http://127.0.0.1:18445/wallet")
+# The security groups of GatewayEgress, and of the VPC that is made, let 443 alone through.
+_BLOCKED_URLS = [*(f"{_WALLET}{end}" for end in (":", ":8443", ":8443/calls", ":4430"))]
+_BLOCKED_URLS += ["https://443@wallet.example:8443", "http://wallet.example", "https://"]
+
+
 @pytest.mark.parametrize(
     ("parameter", "right", "wrong"),
     [
@@ -263,6 +271,8 @@ def test_a_rule_refuses_what_can_not_work(
             [f"{'a' * 64},1,3,{'b' * 192}"],
             ["", f"{'a' * 64},1,3", f"{'a' * 64},1,0,{'b' * 192}"],
         ),
+        ("HostWalletUrl", _URLS, _BLOCKED_URLS),
+        ("RiskUrl", _URLS, _BLOCKED_URLS),
         ("SesIdentityArn", ["", translated.TOPIC.replace("sns", "ses")], ["example.com"]),
     ],
 )
