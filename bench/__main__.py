@@ -5,8 +5,6 @@ python -m bench claim memory      these, and writes nothing
 python -m bench --write capacity  these, and writes the page
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """The table of docs/capacity.md: the load of three sizes of rush on each service."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil

@@ -7,8 +7,6 @@ Then whole claims, unpipelined: the adapter as production uses it asks the cache
 rush and for an emptied one, and the usual script (003) answers its winner and its loser.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from statistics import median
 

@@ -11,8 +11,6 @@ The bounds are in bench/figures.toml: a function may cost so many times an impor
 and one that imports what it should not must cost more, or the bound notices nothing.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

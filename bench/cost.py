@@ -5,8 +5,6 @@ bytes of logs in the lines that the template asks for. Prices and the crowd are 
 bench/prices.toml.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from typing import Any

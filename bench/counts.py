@@ -1,7 +1,5 @@
 """What a claim writes and a page reads: counted by asking the real flows for them, in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What template.yaml says that costs something, or bounds it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Counted in the server's CPU, against an empty script of the same round (1.00), s
 client nor a busy machine matters much; medians of interleaved rounds.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from itertools import count

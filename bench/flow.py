@@ -14,8 +14,6 @@ items and conflict (`local/conflicts.py`); a batch that the function gives up is
 again at once. At the end every invariant is checked over the whole ledger.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import time

@@ -4,8 +4,6 @@ The cost is the server's CPU for claims of the second half of packets, whose fir
 beforehand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from statistics import median

@@ -3,8 +3,6 @@
 Bytes depend on the server and its allocator, and not on a busy machine: one round is enough.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from bench.originals import originals

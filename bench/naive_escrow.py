@@ -7,8 +7,6 @@ packet always meet there. Six tries, then the batch has failed and comes again l
 It stands by itself, with rows of its own, so that it stays what it was.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

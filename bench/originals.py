@@ -3,8 +3,6 @@
 Both keep shares as text in a list, and answer less: there is no window, no end, and no repeat.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import partial

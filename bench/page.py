@@ -6,8 +6,6 @@ time. Usable is when the coin can be tapped, counted from the start of the visit
 rounds. axe counts what is serious or critical in the views, in light and dark.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import shutil

@@ -7,8 +7,6 @@ comes and with synchronous_commit=off; where it is missing its figures are null.
 hands out is not durable before the ledger has it.
 """
 
-from __future__ import annotations
-
 import multiprocessing as mp
 import os
 import time

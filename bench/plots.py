@@ -1,7 +1,5 @@
 """The picture of docs/performance.md: bars of the claim's speed and of other ways to claim."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

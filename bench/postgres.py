@@ -1,7 +1,5 @@
 """A PostgreSQL of our own for a bench, where Debian's package is installed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

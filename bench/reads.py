@@ -8,8 +8,6 @@ Record pages count what is read of packets, fates, takers and sums. Profiles are
 seconds by each process, so what its first view of a page reads of them is a figure of its own.
 """
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import time

@@ -1,7 +1,5 @@
 """Packets of any size for the bench of reads, and record pages of them that are counted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from random import Random

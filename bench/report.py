@@ -1,7 +1,5 @@
 """The page of the benches: figures.toml has their meaning, performance.json what they found."""
 
-from __future__ import annotations
-
 import json
 import operator
 import os

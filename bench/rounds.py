@@ -1,7 +1,5 @@
 """What benches share: interleaved rounds, and a call's cost in the server's CPU."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace

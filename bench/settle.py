@@ -13,8 +13,6 @@ were written, claim and settlement, at 1 KB and with their indexes; those of tri
 canceled stand apart.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor

@@ -5,8 +5,6 @@ takes 1,000 write units and 3,000 read units a second, of a table as of an index
 is throttled, and tried again as botocore's standard mode does. All writes are counted in units.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Each flow is a greenlet that sleeps where a real one waits for the network. The 
 the one that is due first, so a run has one outcome, and an hour of it takes some seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial
 from heapq import heappop, heappush

@@ -1,7 +1,5 @@
 """The payout queue and Lambda's pollers in virtual time, with the settings of template.yaml."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

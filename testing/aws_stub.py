@@ -1,7 +1,5 @@
 """A server that answers as AWS does, or as AWS does on a bad day: as it is told, call by call."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """One builder per aggregate; every field can be overridden."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from typing import Any

@@ -3,8 +3,6 @@
 A nightly run compares the same facts row by row (`domain/checks/`) or as sums (`domain/lines.py`).
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The AWS emulator and a cache alone: the template's tables and queues, and nothing deployed."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A cluster of three real cache servers whose slots move."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A crowd at one packet: threads, the real flows and a real cache, and what they ask the ledger."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

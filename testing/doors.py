@@ -1,7 +1,5 @@
 """The API without a server: an HTTP client whose requests go to the doors, in memory."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

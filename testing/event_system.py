@@ -1,7 +1,5 @@
 """Events out, on the system in memory: streams, the queue, and receivers that may fail."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Measures what the positions of a split get: their means, and how often each is the luckiest."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Stand-ins that fail as the real things do: before, after, or in doubt, at every single I/O."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """SQS in memory, behind a wire: late, out of order, twice, in part, and with dead letters."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

@@ -7,8 +7,6 @@ number. The same seed makes the same cases; ids and times of a stack are new eve
     python -m testing.fuzz --cases 10000 --seed 1
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

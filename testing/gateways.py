@@ -1,7 +1,5 @@
 """The simulator of gateways, as processes with the adapters that speak to them, and in process."""
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

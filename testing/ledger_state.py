@@ -1,7 +1,5 @@
 """Reads everything that a ledger holds, and runs every invariant over it."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """An office of operators, who edit a campaign and its prizes and may meet others or be cut off."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """People who pay in and withdraw, on the system in memory and a gateway in memory."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Prizes as operators write them, so that sizes are those of real campaigns."""
 
-from __future__ import annotations
-
 import base64
 import json
 import random

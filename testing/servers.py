@@ -1,7 +1,5 @@
 """Cache servers of our own: started, promoted, frozen and killed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import tempfile

@@ -4,8 +4,6 @@ The Valkey of the wheel is built without TLS, so Python's own ssl terminates it 
 client sees is the same.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import ipaddress
 import socket

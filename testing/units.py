@@ -5,8 +5,6 @@ unit for a strong read, and half of it for an eventually consistent one; a query
 it read, and what is not there costs as much as the smallest item. A unit of a write is 1 KB.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

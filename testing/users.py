@@ -1,7 +1,5 @@
 """Somebody with a token, who calls the API over HTTP and remembers what they were told."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The real time for systems in memory."""
 
-from __future__ import annotations
-
 import time
 
 from testing.fakes import FakeClock

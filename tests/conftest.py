@@ -1,7 +1,5 @@
 """The real things that several suites share, each started once and only when a test asks."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

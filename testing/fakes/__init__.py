@@ -1,7 +1,5 @@
 """In-memory stand-ins; tests/contract holds each of them to the real thing."""
 
-from __future__ import annotations
-
 from testing.fakes.claim_cache import FakeAudiences, FakeClaimCache, FakeQuotas
 from testing.fakes.draw_cache import FakeDrawCache
 from testing.fakes.dynamo import FakeDynamo

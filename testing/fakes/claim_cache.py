@@ -1,7 +1,5 @@
 """The cache of packets, quotas and audiences in memory."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace

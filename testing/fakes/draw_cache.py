@@ -1,7 +1,5 @@
 """The cache of lotteries in memory."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from copy import deepcopy

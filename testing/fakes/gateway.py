@@ -1,7 +1,5 @@
 """The payment gateways' ports over the simulator in process, and small fakes beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias

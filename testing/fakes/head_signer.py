@@ -1,7 +1,5 @@
 """A key that signs heads of the log, in memory."""
 
-from __future__ import annotations
-
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat

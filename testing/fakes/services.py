@@ -1,7 +1,5 @@
 """Clock, journal, queue, limits and switches in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables of a DynamoDB in memory, and what its expressions mean."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque

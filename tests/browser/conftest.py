@@ -1,7 +1,5 @@
 """Real people in a real browser: Chromium on the deployed local stack, one for all tests here."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 python -m tests.browser.deployed_page PORT EMULATOR_PORT API_ID ISSUER
 """
 
-from __future__ import annotations
-
 import sys
 
 import uvicorn

@@ -1,7 +1,5 @@
 """Amounts that stay sealed until the end, and a sender's own cover, in a phone's browser."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import Route, expect

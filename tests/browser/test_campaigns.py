@@ -1,7 +1,5 @@
 """Rain and lottery in a phone's browser."""
 
-from __future__ import annotations
-
 import re
 import time
 import uuid

@@ -1,7 +1,5 @@
 """The classic packet in a phone's browser: sent, opened, recorded, checked, by several people."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 from urllib.parse import urlsplit

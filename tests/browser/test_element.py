@@ -1,7 +1,5 @@
 """The packet in other people's pages: plain, React and Vue."""
 
-from __future__ import annotations
-
 import gzip
 import mimetypes
 import os

@@ -1,7 +1,5 @@
 """The operators' console in a real browser: a page of its own, with lists, CSV and four eyes."""
 
-from __future__ import annotations
-
 import csv
 import time
 import uuid

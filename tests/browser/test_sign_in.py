@@ -1,7 +1,5 @@
 """Sign-in at a real OpenID provider: code flow with PKCE, and the template's authorizer."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

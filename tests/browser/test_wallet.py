@@ -1,7 +1,5 @@
 """Money in and out by gateways, in a phone's browser; the fake gateway pays."""
 
-from __future__ import annotations
-
 import re
 
 import httpx

@@ -4,8 +4,6 @@ The ledger's stories run on the fake and on the emulator; those of payments run 
 gateway's adapter, over real HTTP to a counterparty that is started once, and emptied before each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The template's tables, on the fake and on the emulator, and a ledger on them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Packets in a cache that an insider writes: no rule is skipped, and no amount is changed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

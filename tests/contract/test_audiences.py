@@ -1,7 +1,5 @@
 """One suite for the lists of users: in memory, on the emulator, and on a real cache."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

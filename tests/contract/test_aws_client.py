@@ -1,7 +1,5 @@
 """Our client of AWS does what botocore's does: on the emulator, and on a service's bad day."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

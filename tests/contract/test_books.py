@@ -1,7 +1,5 @@
 """One suite for reads of accounts' books on the fake and on the AWS emulator."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

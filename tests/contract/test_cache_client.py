@@ -1,7 +1,5 @@
 """How commands reach one server: connections break, servers hang, end, or are others by then."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

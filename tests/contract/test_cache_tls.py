@@ -1,7 +1,5 @@
 """TLS and AUTH, by the user that the template makes: one server, and a cluster."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """Everything that is asked of the cache, as the user that the template makes for the functions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """One suite for campaigns and their budgets on the fake and on the AWS emulator."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """When a claim cache may refuse without the ledger: one suite for the fake and a real server."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """One suite for the claim cache in memory and the claim cache on a real server."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The claim cache on a cache in cluster mode, where its client has surprises of its own."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

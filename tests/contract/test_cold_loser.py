@@ -3,8 +3,6 @@
 How much that is, in milliseconds, is `make bench ONLY=cold`; this finds who imports it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What stands before the emulator conflicts as the fake does, and is not to be seen otherwise."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The beacon's adapter, against real processes that speak drand's API, right and wrong."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """One suite for the lottery's ledger on the fake and on the AWS emulator."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 from collections.abc import Iterator

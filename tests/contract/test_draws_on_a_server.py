@@ -1,7 +1,5 @@
 """What only a real server can show of the lottery's scripts."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """One suite for money that moves on the fake and on the AWS emulator."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace

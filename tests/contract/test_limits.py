@@ -1,7 +1,5 @@
 """One suite for the limits in memory and the limits on a real server."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The rows of the public log and of what waits for it, on every kind of table."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace

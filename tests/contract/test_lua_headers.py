@@ -1,7 +1,5 @@
 """The header of a script is its contract: what it documents is what it returns, in that order."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """What only a real server can show of the scripts."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """One suite for what record pages read on the fake and on the AWS emulator."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

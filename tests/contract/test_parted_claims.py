@@ -1,7 +1,5 @@
 """A packet in parts, on the claim cache in memory."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator

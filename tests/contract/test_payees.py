@@ -1,7 +1,5 @@
 """One suite for users' accounts and consent, on the fake and on the emulator."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

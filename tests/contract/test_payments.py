@@ -1,7 +1,5 @@
 """One suite for the books of payments and withdrawals, on the fake and on the emulator."""
 
-from __future__ import annotations
-
 import itertools
 import secrets
 from collections.abc import Iterator

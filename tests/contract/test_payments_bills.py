@@ -1,7 +1,5 @@
 """The bills of a day: all that moved, exactly, or nothing at all."""
 
-from __future__ import annotations
-
 import pytest
 
 from redpacket.domain.errors import Unavailable

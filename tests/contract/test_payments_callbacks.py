@@ -1,7 +1,5 @@
 """What gateways send us: true, repeated, late, forged, and in any order."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections import Counter

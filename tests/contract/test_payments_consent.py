@@ -1,7 +1,5 @@
 """Consent to transfers without a tap, and whose a code is: WeChat alone has them."""
 
-from __future__ import annotations
-
 import pytest
 
 from redpacket.adapters.payments.wechat_login import CodeKind

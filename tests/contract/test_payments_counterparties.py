@@ -1,7 +1,5 @@
 """The fake gateway and wallet are as strict as the real ones, and keep their own books."""
 
-from __future__ import annotations
-
 import json
 import time
 from base64 import b64decode

@@ -1,7 +1,5 @@
 """Money in: the same stories by each gateway's adapter, over real HTTP to the fake processes."""
 
-from __future__ import annotations
-
 import pytest
 
 from redpacket.domain import gateway

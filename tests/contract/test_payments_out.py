@@ -1,7 +1,5 @@
 """Money out: the same stories by each gateway's adapter, over real HTTP to the fake processes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Keys, names of users, and bodies are in no log and in no error, whatever goes wrong."""
 
-from __future__ import annotations
-
 import logging
 import re
 import traceback

@@ -5,8 +5,6 @@ noted and judged by a small evaluator of IAM's rules, which knows what DynamoDB 
 of a transaction.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time

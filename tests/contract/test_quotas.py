@@ -1,7 +1,5 @@
 """One suite for the quotas in memory and on a real server."""
 
-from __future__ import annotations
-
 import pytest
 
 from redpacket.adapters.redis import keys

@@ -1,7 +1,5 @@
 """The rounds of the beacon and who draws by them, on every kind of table."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace

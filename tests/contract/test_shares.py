@@ -1,7 +1,5 @@
 """One suite for fates, packet rows and work lists on the fake and on the AWS emulator."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace

@@ -3,8 +3,6 @@
 The Makefile runs it alone: a busy machine would keep the one that loads waiting.
 """
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """What a claim asks of the cache where the process has just seen the packet open."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """One suite for the store of the switches, and one for their copy: fakes beside the real things."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """One suite for scans and for the runs' row on the fake and on the AWS emulator."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Whom a TLS connection to AWS and to the cache trusts, tried on servers with a test CA."""
 
-from __future__ import annotations
-
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing

@@ -3,8 +3,6 @@
 The doors themselves run here, on a real Valkey and the emulator.
 """
 
-from __future__ import annotations
-
 import json
 import runpy
 import time

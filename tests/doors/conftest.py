@@ -1,7 +1,5 @@
 """The API over the system in memory, with the invariants after each test."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any

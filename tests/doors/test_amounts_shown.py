@@ -1,7 +1,5 @@
 """Amounts that are hidden until the end, and covers, over HTTP."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Campaigns, their packets and their lotteries, over HTTP; tests/unit has the rules."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Every event of events/ for packets and draws does to its door what its name says."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

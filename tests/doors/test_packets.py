@@ -1,7 +1,5 @@
 """How packets are sent and taken over HTTP; tests/unit has the rules of each step."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

@@ -1,7 +1,5 @@
 """Money in and out over the doors, by the simulator of both gateways in memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

@@ -1,7 +1,5 @@
 """Every split from send to proof, over HTTP, verified as somebody without AWS would."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

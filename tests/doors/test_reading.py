@@ -1,7 +1,5 @@
 """What everybody may read: record pages, their own lists and books; never who somebody is."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Requests that no well-behaved client sends: each is refused by name, and nothing moves."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

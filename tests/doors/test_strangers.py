@@ -1,7 +1,5 @@
 """What a stranger can't read or do, whatever they say of themselves; the stack walks all routes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from testing.in_memory_system import InMemorySystem

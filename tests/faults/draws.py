@@ -4,8 +4,6 @@ Users draw with keys that they repeat, on two devices, over midnight; friends he
 edits rules, prizes and stocks meanwhile. The naive control tells what the cache said.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """What the suites on real processes found, as a table."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@
 Reads a job per line and answers each with one line of what its worker told before it died.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

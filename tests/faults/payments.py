@@ -9,8 +9,6 @@ statements are compared with the ledger. The naive control calls, then marks, an
 when it gets no answer.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress

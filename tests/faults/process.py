@@ -1,7 +1,5 @@
 """One Lambda among many: its own clock, its own memory, and its own share of the sweeps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -6,8 +6,6 @@ separate steps, and must see it fail: else it proves nothing.
     python -m tests.faults.real [--only SUITE] [--quick] [--write]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

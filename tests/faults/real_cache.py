@@ -1,7 +1,5 @@
 """Suites with one cache: it fails over, freezes, forgets and is full, while a crowd grabs."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable

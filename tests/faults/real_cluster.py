@@ -1,7 +1,5 @@
 """A cluster of three whose slots move, whose third node is new, and one of whose nodes hangs."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable, Sequence

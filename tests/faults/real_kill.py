@@ -1,7 +1,5 @@
 """Workers are killed between any two steps, and at any moment; then somebody asks again."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

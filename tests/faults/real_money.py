@@ -1,7 +1,5 @@
 """Grabs while packets close, and one send that a thousand clients repeat at once."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

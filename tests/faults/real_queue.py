@@ -1,7 +1,5 @@
 """A real queue that delivers twice, out of order and again, with messages that can't be settled."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

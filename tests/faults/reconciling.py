@@ -4,8 +4,6 @@ A reconciliation reads a few rows at a time, through the same faulty wire as all
 killed and goes on, while money moves under it. Once the faults stop a forger changes rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 from typing import Any

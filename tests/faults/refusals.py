@@ -4,8 +4,6 @@ A refusal is wrong where the ledger said otherwise all the while. Some are never
 be for a while, after a failover or an edit: `BOUND_MS` of docs/invariants.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

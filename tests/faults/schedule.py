@@ -4,8 +4,6 @@ Time is simulated: each I/O takes some, each Lambda has a clock of its own, and 
 any of those whose wait is over.
 """
 
-from __future__ import annotations
-
 import heapq
 import itertools
 import random

@@ -9,8 +9,6 @@ one kind.
     python -m tests.faults.simulation --schedules 5000 --seed 1 [--of draws]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

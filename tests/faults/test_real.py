@@ -3,8 +3,6 @@
 The Makefile runs it alone: real processes and threads need the cores for themselves.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.faults.real import SUITES, run_suite

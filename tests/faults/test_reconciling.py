@@ -1,7 +1,5 @@
 """Reconciliation under fire tells nothing of a sound ledger, and finds each forgery."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """The simulation finds nothing, its control finds a lot, and a seed means one story."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import os

@@ -1,7 +1,5 @@
 """Events to receivers that fail: `make faults OF=webhooks`, smaller."""
 
-from __future__ import annotations
-
 from tests.faults.thousand_events import figures_of
 
 COUNT = 200

@@ -1,7 +1,5 @@
 """Payments in and withdrawals out through a gateway that fails: `make faults-payments`, smaller."""
 
-from __future__ import annotations
-
 from tests.faults.thousand_payments import IN_FEN, OUT_FEN, figures_of
 
 COUNT = 300

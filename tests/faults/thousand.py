@@ -1,7 +1,5 @@
 """What both runs of a thousand share: calls that fail or kill, and a last line of JSON."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

@@ -7,8 +7,6 @@ The naive control posts each event once, as the change is seen.
     python -m tests.faults.thousand_events --count 1000 --seed 7
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

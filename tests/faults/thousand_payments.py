@@ -8,8 +8,6 @@ marks, and takes a new number when it gets no answer.
     python -m tests.faults.thousand_payments --count 1000 --seed 7
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """One deployed stack for all tests here, and the invariants after each module."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import time

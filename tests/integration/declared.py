@@ -1,7 +1,5 @@
 """What openapi.json declares of each operation, held against every answer that tests get."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache

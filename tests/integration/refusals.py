@@ -1,7 +1,5 @@
 """How a refusal looks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

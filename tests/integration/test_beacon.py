@@ -1,7 +1,5 @@
 """A lottery by the beacon, on the deployed template and a beacon of its own."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

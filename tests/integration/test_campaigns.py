@@ -1,7 +1,5 @@
 """Packet rain: an operator's campaign with its budget, over HTTP on the deployed template."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Iterator

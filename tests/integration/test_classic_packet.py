@@ -1,7 +1,5 @@
 """All rules of a packet at once, over HTTP on the deployed template."""
 
-from __future__ import annotations
-
 import httpx
 
 from tests.integration.conftest import MakeUser

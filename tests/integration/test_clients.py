@@ -1,7 +1,5 @@
 """The clients of `make clients` compile strictly, and send, grab and read a packet here."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

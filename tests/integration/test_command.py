@@ -1,7 +1,5 @@
 """The command `redpacket` against the deployed template: an operator's afternoon."""
 
-from __future__ import annotations
-
 import json
 import time
 import uuid

@@ -1,7 +1,5 @@
 """The events of events/ for payments do to the deployed functions what their names say."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The signed log over HTTP, verified as somebody without AWS would."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

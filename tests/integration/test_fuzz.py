@@ -1,7 +1,5 @@
 """Some fuzzed requests; `make fuzz` sends as many as you like."""
 
-from __future__ import annotations
-
 from local.openapi import operations
 from local.stack import Stack
 

@@ -1,7 +1,5 @@
 """The same request under the same key moves money once, however often and fast it comes."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """What the deployed functions log of a story, of its refusals and of its errors: no user ids."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from local.stack import Stack

@@ -1,7 +1,5 @@
 """Lottery: an operator's prizes and a crowd that draws, over HTTP on the deployed template."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ The emulator stores a distribution and does not serve it. So Node runs its funct
 CloudFront does, and what they lead to is looked up in the bucket.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 from typing import Any

@@ -1,7 +1,5 @@
 """The grab function's second layer, as it is deployed."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

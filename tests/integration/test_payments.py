@@ -1,7 +1,5 @@
 """Money in and out of the deployed stack over HTTP, by a gateway and a wallet with own books."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

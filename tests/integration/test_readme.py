@@ -1,7 +1,5 @@
 """The commands of the READMEs do on the deployed stack what they say."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

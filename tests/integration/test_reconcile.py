@@ -1,7 +1,5 @@
 """Reconciliation over HTTP and by its schedule, on the deployed system."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

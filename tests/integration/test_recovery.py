@@ -1,7 +1,5 @@
 """After lost, late, repeated or failed steps every fen has exactly one owner."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

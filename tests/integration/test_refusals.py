@@ -1,7 +1,5 @@
 """What the gateway refuses or reads in its own way; tests/doors has what the doors refuse."""
 
-from __future__ import annotations
-
 import time
 import uuid
 from typing import Any

@@ -1,7 +1,5 @@
 """`make sam-env` gives `sam local invoke` all that the functions need to start."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -4,8 +4,6 @@ S1 the classic packet, S2 a company's campaign, S3 WeChat's two steps, S4 shares
 S5 a lottery with goods, cash and friends.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 import subprocess

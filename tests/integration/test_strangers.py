@@ -1,7 +1,5 @@
 """Every route as another user: what a stranger can't read or do, and what is never shown."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

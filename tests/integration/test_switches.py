@@ -1,7 +1,5 @@
 """Switches and limits on the deployed stack: refused in time, told when, and nothing is lost."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A thief with the permissions of a function that the crowd calls, on the deployed stack."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Events out of the deployed stack: streams, queue, signed posts, and a receiver that is down."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -7,8 +7,6 @@ mutant in twenty survives, or if the list of equivalent mutants names one that d
 mutant whose tests never end is caught: in CI, they would be stopped, too.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

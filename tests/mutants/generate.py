@@ -6,8 +6,6 @@ resource. Text, annotations, decorators and module constants other than conditio
 are: a type checker notices their changes, or nothing is decided by them.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

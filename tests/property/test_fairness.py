@@ -1,7 +1,5 @@
 """SPEC §2's figures, over half as many packets as docs/fairness.md measures."""
 
-from __future__ import annotations
-
 import math
 import random
 

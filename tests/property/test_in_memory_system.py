@@ -1,7 +1,5 @@
 """Any story of sends, grabs, deliveries, sweeps, crashes and failovers keeps every invariant."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

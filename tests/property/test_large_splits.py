@@ -1,7 +1,5 @@
 """Every split at the contract's limits: up to 1,000,000 shares, up to 10 billion yuan."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Any story of draws, helps, edits, midnights, crashes and failovers keeps every invariant."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Any story of a packet in parts: every share once, and owners always get their share."""
 
-from __future__ import annotations
-
 import os
 
 from hypothesis import settings

@@ -5,8 +5,6 @@ DynamoDB gives IAM the partition (`LeadingKeys`), the top-level attributes that 
 condition that begins with `ForAllValues` holds if its key is absent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase

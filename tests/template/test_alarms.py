@@ -1,7 +1,5 @@
 """An alarm looks at a metric that somebody sends, under the very dimensions that are sent."""
 
-from __future__ import annotations
-
 import fnmatch
 import json
 import os

@@ -1,7 +1,5 @@
 """The dashboard shows what somebody sends: each metric, its dimensions, and each field of a log."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

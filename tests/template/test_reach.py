@@ -1,7 +1,5 @@
 """A function in a VPC without a way out reaches what it calls, and each paid endpoint is used."""
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from pathlib import Path

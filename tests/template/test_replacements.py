@@ -4,8 +4,6 @@
 CloudFormation replace them. A line that changes there is a migration: write an ADR first.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

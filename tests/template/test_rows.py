@@ -6,8 +6,6 @@ IAM cannot see the failed condition of a write, whose answer may hold a row
 (`ReturnValuesOnConditionCheckFailure`); docs/first-deployment.md tries it.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What template.yaml promises about rights, retries and retention, and that the doors keep it."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import json

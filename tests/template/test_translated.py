@@ -1,7 +1,5 @@
 """What SAM makes of the template: versions and aliases, retries, recursion, reserves, retention."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import partial

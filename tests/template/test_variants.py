@@ -1,7 +1,5 @@
 """Every side of every condition, in several regions: made whole, linted, named as regions do."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

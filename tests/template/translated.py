@@ -3,8 +3,6 @@
 SAM's translator pins another pydantic than the product, so it runs in the environment of `sam`.
 """
 
-from __future__ import annotations
-
 import json
 import operator
 import os

@@ -1,7 +1,5 @@
 """A system in memory, with the invariants after every test in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

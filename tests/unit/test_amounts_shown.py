@@ -1,7 +1,5 @@
 """Amounts that a sender hides until the end are in no answer before it, and in all after it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Claims that raise a balance above the threshold, from the queue of claims to the gateway."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

@@ -3,8 +3,6 @@
 Its JWT authorizer makes text of every claim, lists too; `scopes` are those that the route asks for.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """An operator's edit is written first, then loaded, then read back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The host's risk control is asked about winners alone, signed, once an hour, and not for long."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping

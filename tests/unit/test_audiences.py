@@ -1,7 +1,5 @@
 """Who may take part in a campaign: its list of users, and what their tokens claim."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

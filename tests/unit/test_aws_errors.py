@@ -1,7 +1,5 @@
 """What passes by itself is unavailable, what does not is a fault of ours, whatever the service."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

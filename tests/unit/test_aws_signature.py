@@ -1,7 +1,5 @@
 """Our signature is botocore's, of the same request at the same moment."""
 
-from __future__ import annotations
-
 import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest

@@ -1,7 +1,5 @@
 """Rounds of the beacon: which one decides, who fetches it, and what no operator can choose."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The model of bench/settle.py: its time, its limits, and a control that misses the bound."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any

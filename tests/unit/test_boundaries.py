@@ -1,7 +1,5 @@
 """Boundaries of rules about money that mutants crossed unnoticed (tests/mutants/)."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime, time, timedelta, timezone

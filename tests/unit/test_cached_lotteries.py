@@ -1,7 +1,5 @@
 """What users see of a lottery: one read of a unit at most, whatever was won."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """docs/capacity.md computes with the figures of the code and the template, rounded safely."""
 
-from __future__ import annotations
-
 import pytest
 
 from bench import capacity, report

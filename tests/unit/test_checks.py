@@ -1,7 +1,5 @@
 """A check that never fails proves nothing: each finds its planted fen."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 from redpacket.domain.closing import RecoveryPoint, add_up, find_end, recovery_point

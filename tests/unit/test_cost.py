@@ -1,7 +1,5 @@
 """What `make cost` computes: the counts are the adapters' own, the sums are right."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Mapping

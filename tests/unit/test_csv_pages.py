@@ -1,7 +1,5 @@
 """CSV of lists: what a spreadsheet opens must run nothing and lose nothing."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

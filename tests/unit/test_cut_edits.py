@@ -1,7 +1,5 @@
 """Operators' edits that are cut off, at each I/O of theirs, and the calls that repeat them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Deposits: how much, and for whom."""
 
-from __future__ import annotations
-
 import pytest
 
 from redpacket.domain.errors import Forbidden, IdempotencyKeyReused, InvalidRequest

@@ -1,7 +1,5 @@
 """The documents tell all there is to know, and nothing that isn't there."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import textwrap

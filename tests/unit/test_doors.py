@@ -1,7 +1,5 @@
 """What every door does by itself, whatever the gateway before it lets through."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import subprocess

@@ -1,7 +1,5 @@
 """Concurrent edits of one campaign that tests/contract/test_draws.py leaves to chance."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """How a transaction ends where others hold its rows, on the client's level."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from redpacket.adapters.dynamo.client import Dynamo, to_wire
 from redpacket.adapters.dynamo.items import share_row
 from redpacket.adapters.dynamo.packets import DynamoPackets

@@ -1,7 +1,5 @@
 """Prizes are put and edited while people draw; cash is funded first, and never twice."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Erasing a user: only with an empty account, all that names them, and no money."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace

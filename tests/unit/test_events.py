@@ -1,7 +1,5 @@
 """Events out: what hosts are told of, and that none is lost."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

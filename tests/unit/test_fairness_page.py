@@ -1,7 +1,5 @@
 """What docs/fairness.md says is so."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

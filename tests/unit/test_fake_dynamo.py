@@ -4,8 +4,6 @@
 PutItem: what meets a TransactWriteItems on one of its items is refused, and how.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Four eyes: what is above an operator's sum of a day waits, and is applied once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace

@@ -1,7 +1,5 @@
 """What one user may make the ledger read by grabbing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from unittest.mock import Mock

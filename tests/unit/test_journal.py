@@ -1,7 +1,5 @@
 """The journal: who did what to what, written with the change or before it, and never changed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

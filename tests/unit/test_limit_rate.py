@@ -1,7 +1,5 @@
 """Rate limits: who is refused, for how long, and what happens while the cache is away."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import pytest

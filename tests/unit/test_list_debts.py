@@ -1,7 +1,5 @@
 """What operators look through: returns that wait for a person, and who owes money."""
 
-from __future__ import annotations
-
 from redpacket.domain.payments import ReturnReason, ReturnStatus
 from redpacket.flows.payments.list_debts import list_debts
 from redpacket.flows.payments.return_payment import collect_owed

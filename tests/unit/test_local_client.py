@@ -1,7 +1,5 @@
 """What the first steps and the demonstration do on a busy machine."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 

@@ -1,7 +1,5 @@
 """The public log: who cheats there, and what finds it; and what a cut leaves of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Logs never name a user: a log is kept longer, and read by more people, than a ledger."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

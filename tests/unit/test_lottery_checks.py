@@ -1,7 +1,5 @@
 """Each check of the lottery finds what is planted, and nothing in a lottery in order."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The commands of the Makefile find what they import."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The tree of the log against a reference of a few lines, and signatures against a library."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Each check of docs/invariants.md is reached by the nightly run, which reports what is planted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeAlias
 

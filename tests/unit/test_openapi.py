@@ -1,7 +1,5 @@
 """openapi.json is what the code does: the same bytes, routes, problems and answers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any, get_args

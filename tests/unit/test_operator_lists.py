@@ -1,7 +1,5 @@
 """What operators list: every campaign and packet once, page by page, and nothing by a scan."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

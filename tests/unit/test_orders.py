@@ -1,7 +1,5 @@
 """From a request to an order: what depends on this deployment's settings, and what does not."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The local front serves the page as CloudFront does: files, its paths, the API under /api."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import httpx

@@ -1,7 +1,5 @@
 """How long caches at the edge keep a packet's feed, and whom a page names."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

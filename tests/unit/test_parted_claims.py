@@ -1,7 +1,5 @@
 """Packets in parts, through the whole flow: what a user is told, whatever the cache has lost."""
 
-from __future__ import annotations
-
 import pytest
 
 from redpacket.domain.claim import EMPTIED_KEPT_MS, Quota, QuotaStatus, ShareFate

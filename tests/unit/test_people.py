@@ -1,7 +1,5 @@
 """What is personal is in one row of each user: elsewhere they are an id that says nothing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Every page that users may read is counted against their limit, before anything is read."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

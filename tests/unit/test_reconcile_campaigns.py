@@ -1,7 +1,5 @@
 """Reconciliation of campaigns: budgets, quotas, prizes' money and ends, draws and stock."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Corruption of PaymentsTable that entries do not show, planted for the nightly run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeAlias
 

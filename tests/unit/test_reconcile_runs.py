@@ -1,7 +1,5 @@
 """A reconciliation goes on where it was: over invocations, kills, and while money moves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How the functions sign in to a cache: by IAM, or with a password that its owner keeps."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Refusals are counted by code, and a crowd of losers writes no line each."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from typing import Any

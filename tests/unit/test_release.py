@@ -1,7 +1,5 @@
 """What a deployment checks and writes down before it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

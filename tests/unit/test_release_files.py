@@ -1,7 +1,5 @@
 """Workflows parse, call commands that exist, run pinned actions, and have no needless right."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

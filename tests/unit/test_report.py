@@ -1,7 +1,5 @@
 """docs/performance.md is what bench/report.py makes of the benches' last lines."""
 
-from __future__ import annotations
-
 from importlib import util
 from typing import Any
 

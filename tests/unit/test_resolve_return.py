@@ -1,7 +1,5 @@
 """Listed returns leave the list once an operator has settled them, each by one transfer."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

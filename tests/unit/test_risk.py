@@ -1,7 +1,5 @@
 """The host's verdicts: a user who is denied takes nothing, and others take what they leave."""
 
-from __future__ import annotations
-
 import pytest
 
 from redpacket.domain.claim import EMPTIED_KEPT_MS

@@ -1,7 +1,5 @@
 """What each role of operators may ask for, route by route, and what of it the flows refuse."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What rows and caches keep of a seed says nothing to somebody without the deployment's keys."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

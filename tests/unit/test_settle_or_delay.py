@@ -1,7 +1,5 @@
 """What a payout does with a batch: settle it and keep names, or delay it while payouts are off."""
 
-from __future__ import annotations
-
 from redpacket.domain.claim import ShareRef
 from redpacket.domain.packet import Person
 from redpacket.domain.switches import Switch

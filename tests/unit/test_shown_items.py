@@ -1,7 +1,5 @@
 """The packed row: what comes out is what went in, and real campaigns fit one unit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

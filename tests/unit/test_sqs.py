@@ -1,7 +1,5 @@
 """Messages of ours in SQS: notices of gateways, and claims to pay."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import partial

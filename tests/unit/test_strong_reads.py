@@ -1,7 +1,5 @@
 """Reads of tables that decide about money see every write before them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Sweeps against time that passes with every call: nothing waits for ever behind anything."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any

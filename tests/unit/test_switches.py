@@ -1,7 +1,5 @@
 """Switches: what a process caches, how they are turned, what waits while one is off."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import pytest

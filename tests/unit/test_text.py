@@ -1,7 +1,5 @@
 """What people may write, and whom they may not pass themselves off as."""
 
-from __future__ import annotations
-
 import unicodedata
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Counting units of a prize that hundreds of thousands have won."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

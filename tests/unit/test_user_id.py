@@ -1,7 +1,5 @@
 """User ids: the same for a user for ever, telling nothing, and made by one deployment alone."""
 
-from __future__ import annotations
-
 import base64
 import hmac
 import string

@@ -1,7 +1,5 @@
 """The vectors that the page's verifier is held to are what the rules in Python make."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`redpacket.verify` on packets and days, from public answers alone; no lie about them passes."""
 
-from __future__ import annotations
-
 import copy
 import json
 import os

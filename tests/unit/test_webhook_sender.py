@@ -1,7 +1,5 @@
 """What a receiver gets: signed posts that it can check, from addresses that were looked at."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping

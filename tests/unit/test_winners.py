@@ -1,7 +1,5 @@
 """Goods that were won: handed over once, or forfeited and drawn again exactly once."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest.mock import patch
 

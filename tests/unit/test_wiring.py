@@ -1,7 +1,5 @@
 """The wiring builds late, builds once, and takes what it is given."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

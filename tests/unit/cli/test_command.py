@@ -1,7 +1,5 @@
 """The command `redpacket`, against an API that is a function, and AWS clients that are objects."""
 
-from __future__ import annotations
-
 import ast
 import json
 import tomllib

@@ -1,7 +1,5 @@
 """Lists, approvals, webhooks and erasures from the terminal."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Rows whose gateway was turned off, or acts for another merchant now."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Answers of a host's wallet that are not for the call that was made."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Mapping

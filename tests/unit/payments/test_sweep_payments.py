@@ -1,7 +1,5 @@
 """Sweeps of payments against gateways whose calls take time: no gateway and no step waits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

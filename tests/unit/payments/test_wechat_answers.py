@@ -1,7 +1,5 @@
 """Answers that no honest gateway gives, or none so far: they are unknown outcomes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping
