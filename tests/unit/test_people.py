@@ -163,7 +163,12 @@ def test_who_is_known_already_is_not_written_again(system: InMemorySystem) -> No
 def test_while_payouts_are_off_a_message_keeps_who_took_the_share(system: InMemorySystem) -> None:
     system.grab(system.send(count=1), "ann")
 
-    delay_claims(system.queue.take_all(), payouts=system.queue, journal=system.journal)
+    delay_claims(
+        system.queue.take_all(),
+        payouts=system.queue,
+        journal=system.journal,
+        now_ms=system.clock.now_ms(),
+    )
     system.settle()
 
     assert system.host_ids()["ann"] == "ann@host"

@@ -298,7 +298,7 @@ def test_claims_that_arrive_while_payouts_are_off_are_queued_again_once_each() -
     payouts, journal = fakes.FakeQueue(), fakes.FakeJournal()
     first, second = ShareRef("p" * 22, 1), ShareRef("p" * 22, 2)
 
-    failed = delay_claims([first, second, first], payouts=payouts, journal=journal)
+    failed = delay_claims([first, second, first], payouts=payouts, journal=journal, now_ms=NOW_MS)
 
     assert failed == set()
     assert (payouts.refs, payouts.delays_s) == ([first, second], [10, 10])
@@ -307,7 +307,29 @@ def test_claims_that_arrive_while_payouts_are_off_are_queued_again_once_each() -
 
 def test_claims_that_can_not_be_queued_again_are_not_acknowledged() -> None:
     with pytest.raises(Unavailable):
-        delay_claims([ShareRef("p" * 22, 1)], payouts=fakes.Away(), journal=fakes.FakeJournal())
+        delay_claims(
+            [ShareRef("p" * 22, 1)],
+            payouts=fakes.Away(),
+            journal=fakes.FakeJournal(),
+            now_ms=NOW_MS,
+        )
+
+
+@pytest.mark.parametrize(
+    ("ages_s", "delay_s"),
+    [([10], 10), ([11], 11), ([40, 300], 40), ([899], 899), ([901], 900), ([86_400], 900)],
+)
+def test_a_claim_waits_as_long_again_as_it_has_waited(ages_s: list[int], delay_s: int) -> None:
+    """The messages of a long pause must not keep all executions busy."""
+    payouts, journal = fakes.FakeQueue(), fakes.FakeJournal()
+    refs = [
+        ShareRef("p" * 22, number, said_at_ms=NOW_MS - age_s * 1000)
+        for number, age_s in enumerate(ages_s)
+    ]
+
+    delay_claims(refs, payouts=payouts, journal=journal, now_ms=NOW_MS)
+
+    assert set(payouts.delays_s) == {delay_s}
 
 
 def test_while_payouts_are_off_the_sweep_queues_nothing_again(system: InMemorySystem) -> None:

@@ -22,7 +22,9 @@ def settle_or_delay(
     """Return the claims to redeliver; none while payouts are off."""
     refs = list(refs)
     if not is_on(Switch.PAYOUT):
-        return delay_claims(refs, payouts=ports.payouts, journal=ports.journal)
+        return delay_claims(
+            refs, payouts=ports.payouts, journal=ports.journal, now_ms=ports.clock.now_ms()
+        )
     unpaid = settle_claims(refs, ports=ports)
     # Money first: a message redelivered for a profile finds its claim already paid.
     return unpaid | note_people(
