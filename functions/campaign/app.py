@@ -41,7 +41,9 @@ handler = Api()
 def read_campaign(request: HttpRequest) -> HttpAnswer[Campaign]:
     """Show a campaign and its prizes to its users."""
     guards.guard_read(request)
-    return HttpAnswer(lottery_views.campaign_view(wiring.lotteries.recall(campaign_id_of(request))))
+    lottery = wiring.lotteries.recall(campaign_id_of(request))
+    rain = wiring.rains.recall(lottery.table.campaign)
+    return HttpAnswer(lottery_views.campaign_view(lottery, rain))
 
 
 @handler.route(

@@ -180,6 +180,45 @@ def test_a_rain_gives_what_was_tapped_within_the_quota(
     assert 0 <= balance_fen < 2_000
 
 
+def test_a_campaign_with_prizes_and_packets_has_a_tab_for_each(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("operator")
+    campaign_id = plan(operator, title="新春游园", budget_fen=3_000)
+    put_prize(operator, campaign_id, "tea", title="明前龙井")
+    operator.send(operator.http, total_fen=1_000, count=2, campaign_id=campaign_id)
+    phone: dict[str, Any] = {"viewport": {"width": 375, "height": 812}}
+    cat = a_person(f"cat-{campaign_id}", f"/campaigns/{campaign_id}", **phone)
+
+    cat.page.get_by_role("button", name="抢一个").click()
+    expect(cat.page.get_by_text(re.compile("你抢到 1 个")).first).to_be_visible()
+    assert (cat.audit(), cat.overflow_px()) == ([], 0)
+    cat.shoot("tabs-rain")
+    cat.page.get_by_role("button", name="抽大奖").click()
+    expect(cat.page.get_by_text(re.compile("你抢到 1 个")).first).to_be_hidden()
+    cat.page.get_by_role("button", name="抽奖", exact=True).click()
+    expect(cat.page.get_by_text("明前龙井").first).to_be_visible()
+    expect(cat.page.get_by_role("status").filter(has_text="恭喜中奖")).to_be_visible()
+    cat.shoot("tabs-lottery")
+    cat.page.get_by_role("button", name="红包雨").click()
+
+    expect(cat.page.get_by_text(re.compile("你抢到 1 个")).first).to_be_visible()
+
+
+def test_a_rain_begins_when_its_campaign_does(a_person: MakePerson, operator: Operator) -> None:
+    operator.fund("operator")
+    campaign_id = plan(operator, starts_in_ms=12_000, budget_fen=3_000)
+    put_prize(operator, campaign_id, "tea", title="明前龙井")
+    operator.send(operator.http, total_fen=1_000, count=2, campaign_id=campaign_id)
+    assert operator.http.get(f"/campaigns/{campaign_id}").json()["packets"] == []
+    dan = a_person(f"dan-{campaign_id}", f"/campaigns/{campaign_id}")
+    expect(dan.page.get_by_role("timer")).to_be_visible()
+
+    dan.page.get_by_role("button", name="抢一个").click()
+
+    expect(dan.page.get_by_text(re.compile("你抢到 1 个")).first).to_be_visible()
+
+
 def test_before_its_start_a_campaign_counts_down(a_person: MakePerson, operator: Operator) -> None:
     campaign_id = plan(operator, starts_in_ms=60_000)
 

@@ -181,6 +181,19 @@ def test_the_packets_of_a_campaign_are_listed_page_by_page(office: Office) -> No
     assert listed(sent[4], 2) == []
 
 
+def test_the_newest_packets_of_a_campaign_come_first(office: Office) -> None:
+    campaign = office.made()
+    other = office.made(campaign_id=f"{office.operator.user_id}-other")
+    sent = []
+    for age in range(5):
+        packet = office.packet_of(campaign, 40)
+        sent.append(office.fund(replace(packet, created_at_ms=packet.created_at_ms - age)))
+    office.fund(office.packet_of(other, 40))
+
+    assert office.campaigns.list_newest_packet_ids(campaign.campaign_id, 3) == sent[:3]
+    assert office.campaigns.list_newest_packet_ids(campaign.campaign_id, 9) == sent
+
+
 # ---- budgets
 
 

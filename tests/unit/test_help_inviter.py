@@ -193,6 +193,6 @@ def test_users_are_not_asked_for_a_help_that_can_not_be_given(
 ) -> None:
     system.lottery(**{**PLAN, **changes})
 
-    shown = campaign_view(system.lotteries().recall("gala"))
+    shown = campaign_view(system.lotteries().recall("gala"), [])
 
     assert shown["rules"]["helps_per_user_per_day"] == helps

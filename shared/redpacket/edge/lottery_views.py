@@ -23,11 +23,14 @@ from redpacket.flows.campaigns.help_inviter import Helped
 from redpacket.flows.campaigns.read_draws import DrawPage, DrawProof, WatchedLottery
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from redpacket.domain.beacon import CampaignBeacon
+    from redpacket.domain.packet import Packet
     from redpacket.edge.answers import campaigns
 
 
-def campaign_view(lottery: Lottery) -> campaigns.Campaign:
+def campaign_view(lottery: Lottery, rain: Sequence[Packet]) -> campaigns.Campaign:
     """Return a campaign for users, without money, passphrase, plans and unused weights."""
     campaign = lottery.table.campaign
     plan = _plan(campaign)
@@ -42,6 +45,9 @@ def campaign_view(lottery: Lottery) -> campaigns.Campaign:
                 "weight": prize.weight if prize.status is CampaignStatus.ON else None,
             }
             for prize in lottery.table.prizes
+        ],
+        "packets": [
+            {"packet_id": packet.packet_id, "count": packet.terms.count} for packet in rain
         ],
         "day": lottery.day,
         "commitment": lottery.commitment,

@@ -52,6 +52,9 @@ class Campaigns(Protocol):
     def list_packet_ids(self, campaign_id: str, after: str | None, limit: int) -> list[str]:
         """Return ids of the campaign's packets after the id *after*, sorted."""
 
+    def list_newest_packet_ids(self, campaign_id: str, limit: int) -> list[str]:
+        """Return ids of the campaign's newest packets, newest first; eventually consistent."""
+
 
 class DrawCache(Protocol):
     """Cache of a lottery: chooses prizes and counts; the ledger decides."""

@@ -66,7 +66,6 @@ export class Rain extends View {
   }
 
   override render() {
-    if (this.packetIds.length === 0) return html`<p class="empty">${t("rain_missing")}</p>`;
     const last = this.catches.at(-1);
     return html`
       <div class="rain">

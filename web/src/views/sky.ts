@@ -54,7 +54,8 @@ export class Sky {
     const seconds = Math.min(0.05, (nowMs - (this.#thenMs || nowMs)) / 1000);
     this.#thenMs = nowMs;
     const { clientWidth: width, clientHeight: height } = this.#canvas;
-    for (const drop of this.#drops) {
+    // A hidden canvas has no width: its drops wait.
+    for (const drop of width ? this.#drops : []) {
       drop.y += drop.speed * seconds;
       if (drop.y - drop.size > height || drop.isHit) {
         Object.assign(drop, this.#drop(), { x: Math.random() * width, y: -drop.size });

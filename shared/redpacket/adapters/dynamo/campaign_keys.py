@@ -24,6 +24,13 @@ def campaign_packet(campaign_id: str, packet_id: str) -> dict[str, str]:
 
 
 CAMPAIGN_PACKET_PREFIX = "packet#"
+
+
+def packet_list(campaign_id: str) -> str:
+    """Return the partition of a campaign's packets in CampaignsTable's index by_list."""
+    return f"packets#{campaign_id}"
+
+
 SHOWN = "shown"
 
 

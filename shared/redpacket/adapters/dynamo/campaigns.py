@@ -162,6 +162,17 @@ class DynamoCampaigns:
         ids = [str(row["sk"]).removeprefix(campaign_keys.CAMPAIGN_PACKET_PREFIX) for row in rows]
         return [packet_id for packet_id in ids if packet_id != after][:limit]
 
+    def list_newest_packet_ids(self, campaign_id: str, limit: int) -> list[str]:
+        rows = self._dynamo.query_some(
+            self._table,
+            limit,
+            IndexName="by_list",
+            KeyConditionExpression="list_pk = :list",
+            ExpressionAttributeValues=values(list=campaign_keys.packet_list(campaign_id)),
+            ScanIndexForward=False,
+        )
+        return [str(row["sk"]).removeprefix(campaign_keys.CAMPAIGN_PACKET_PREFIX) for row in rows]
+
     def _drawing(self, campaign: Campaign) -> list[Operation]:
         """Return the write that makes the beacon job fetch rounds until the campaign ends."""
         if campaign.beacon is None:
@@ -219,6 +230,8 @@ def spend(
     budget["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
     member: dict[str, Value] = {
         **campaign_keys.campaign_packet(campaign_id, packet.packet_id),
+        "list_pk": campaign_keys.packet_list(campaign_id),
+        "list_sk": keys.list_position(packet.created_at_ms, packet.packet_id),
         "total_fen": spent_fen,
         "created_at_ms": packet.created_at_ms,
     }

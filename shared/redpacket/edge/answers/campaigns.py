@@ -13,6 +13,7 @@ from redpacket.domain.lottery import POINT_BITS, PRIZES_MAX, SEED_BYTES, UNITS_M
 from redpacket.edge.answers import values
 from redpacket.edge.schemas.bodies import about
 from redpacket.edge.schemas.prizes import ATTRIBUTE_NAME
+from redpacket.flows.campaigns.cached_rains import PACKETS_MAX
 from redpacket.flows.campaigns.read_draws import PAGE_SIZE as DRAWS_PAGE_SIZE
 
 
@@ -171,10 +172,25 @@ class _Today(Plan, DrawnBy):
     ]
 
 
+class RainPacket(TypedDict):
+    """An open packet of a campaign."""
+
+    packet_id: values.PacketId
+    count: values.ShareCount
+
+
 class Campaign(_Today):
     """A campaign as its users may see it."""
 
     prizes: Annotated[list[Prize], Field(max_length=PRIZES_MAX)]
+    packets: Annotated[
+        list[RainPacket],
+        about(
+            "Those of the campaign's newest 100 packets that are open, newest first. Empty unless "
+            "the campaign is running, and without packets for named recipients.",
+            max_length=PACKETS_MAX,
+        ),
+    ]
 
 
 AudienceWord = Annotated[

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from redpacket.domain.winners import Winner
     from redpacket.flows.campaigns.apply_edit import EditPorts
     from redpacket.flows.campaigns.cached_lotteries import CachedLotteries
+    from redpacket.flows.campaigns.cached_rains import CachedRains
     from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
     from redpacket.flows.campaigns.draw_prize import Drawn
     from redpacket.flows.campaigns.edit_audience import Audience
@@ -91,6 +92,12 @@ class CampaignRoom(BeaconRoom):
         from redpacket.flows.campaigns.cached_lotteries import CachedLotteries
 
         return CachedLotteries(self.draws, self.draw_cache, clock=self.clock, journal=self.journal)
+
+    @cached_property
+    def rains(self) -> CachedRains:
+        from redpacket.flows.campaigns.cached_rains import CachedRains
+
+        return CachedRains(self.campaigns, self.pages, clock=self.clock, journal=self.journal)
 
     @cached_property
     def get_campaign(self) -> partial[Campaign]:

@@ -1,0 +1,95 @@
+"""Packets that a campaign's page offers: open, newest first, and only while the campaign runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from local.seed_keys import PUBLISHED_SEEDS
+from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
+from redpacket.adapters.dynamo.client import Dynamo
+from redpacket.adapters.dynamo.pages import DynamoPages
+from redpacket.domain.campaign import Campaign, CampaignStatus
+from redpacket.domain.errors import Unavailable
+from redpacket.domain.packet import Packet, Rules
+from redpacket.flows.campaigns.cached_rains import KEPT_MS, CachedRains
+from testing.builders import NOW_MS, a_campaign
+from testing.fakes import Away
+from testing.in_memory_system import InMemorySystem
+from testing.units import MeteredDynamo
+
+
+@pytest.fixture
+def campaign(system: InMemorySystem) -> Campaign:
+    made = a_campaign(campaign_id="rain", starts_at_ms=NOW_MS, ends_at_ms=NOW_MS + 120_000)
+    assert system.campaigns.create(made)
+    return made
+
+
+@pytest.fixture
+def rains(system: InMemorySystem) -> CachedRains:
+    return system.process().rains
+
+
+def send(system: InMemorySystem, *recipients: str) -> Packet:
+    system.pass_time(1)
+    rules = Rules(campaign_id="rain", recipients=frozenset(recipients))
+    return system.send(rules=rules, count=1, total_fen=10)
+
+
+def listed(rains: CachedRains, campaign: Campaign) -> list[str]:
+    return [packet.packet_id for packet in rains.recall(campaign)]
+
+
+def test_open_packets_for_everybody_are_listed_newest_first(
+    system: InMemorySystem, campaign: Campaign, rains: CachedRains
+) -> None:
+    first, emptied, last = [send(system) for _ in range(3)]
+    send(system, "ann")
+    system.grab_all(emptied, "bob")
+    system.settle()
+
+    assert listed(rains, campaign) == [last.packet_id, first.packet_id]
+    system.pass_time(last.expires_at_ms - system.clock.at_ms - 1)
+    assert listed(rains, campaign) == [last.packet_id]
+    system.pass_time(1)
+    assert listed(rains, campaign) == []
+
+
+def test_no_packet_is_listed_unless_the_campaign_gives(
+    system: InMemorySystem, campaign: Campaign, rains: CachedRains
+) -> None:
+    packet = send(system)
+    now_ms = system.clock.at_ms
+
+    for changes in (
+        {"starts_at_ms": now_ms + 1},
+        {"ends_at_ms": now_ms},
+        {"status": CampaignStatus.OFF},
+    ):
+        assert listed(rains, replace(campaign, **changes)) == []
+    assert listed(rains, replace(campaign, starts_at_ms=now_ms)) == [packet.packet_id]
+
+
+def test_a_process_reads_packets_once_in_a_while_and_keeps_them_without_the_ledger(
+    system: InMemorySystem, campaign: Campaign
+) -> None:
+    packets = [send(system) for _ in range(2)]
+    meter = MeteredDynamo(system.dynamo)
+    metered = Dynamo(lambda: meter)
+    campaigns = DynamoCampaigns(metered, "campaigns")
+    pages = DynamoPages(metered, "packets", PUBLISHED_SEEDS)
+    rains = system.process(campaigns=campaigns, pages=pages).rains
+
+    for _ in range(2):
+        assert len(listed(rains, campaign)) == len(packets)
+    assert (meter.units, meter.strong_count) == (0.5 + 2 * 0.5, 0)
+    send(system)
+    system.pass_time(KEPT_MS)
+    assert len(listed(rains, campaign)) == len(packets) + 1
+    system.pass_time(KEPT_MS)
+    rains._campaigns = Away()
+    assert len(listed(rains, campaign)) == len(packets) + 1
+    with pytest.raises(Unavailable):
+        rains.recall(replace(campaign, campaign_id="other"))
