@@ -80,6 +80,16 @@ def export_claims(
     _export(session_of(context), f"/admin/packets/{packet_id}/claims", {}, to)
 
 
+@claims.command("sharers")
+def export_sharers(
+    context: typer.Context,
+    packet_id: Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)],
+    to: To = _STDOUT,
+) -> None:
+    """Write how many claims each user's shared link led to, as CSV."""
+    _export(session_of(context), f"/admin/packets/{packet_id}/sharers", {}, to)
+
+
 @packets.command("export")
 def export_packets(
     context: typer.Context,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         ClaimPage,
         Journal,
         PacketPage,
+        SharerPage,
         WinnerPage,
     )
     from redpacket.edge.answers.operators import (
@@ -194,6 +195,21 @@ def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
     )
     people = wiring.known_people.list_people([share.taker.user_id for share in page if share.taker])
     rows = [listed.claim_row(share, people) for share in page]
+    return HttpAnswer({"items": rows, "next": views.claim_place(place)})
+
+
+@handler.route(
+    "GET /admin/packets/{packet_id}/sharers",
+    parameters=(packet_id_of, views.claim_cursor_of),
+    scopes=WATCHERS,
+    csv=listed.SHARER_COLUMNS,
+    refusals=(PacketNotFound, InvalidRequest, Unavailable),
+)
+def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
+    """Count the claims that each user's shared link led to."""
+    counts, place = wiring.count_sharers(packet_id_of(request), views.claim_cursor_of(request))
+    people = wiring.known_people.list_people(list(counts))
+    rows = [listed.sharer_row(user_id, count, people) for user_id, count in counts.most_common()]
     return HttpAnswer({"items": rows, "next": views.claim_place(place)})
 
 

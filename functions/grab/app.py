@@ -23,7 +23,7 @@ from redpacket.domain.errors import (
 from redpacket.edge import guards, views
 from redpacket.edge.api import Api, HttpAnswer
 from redpacket.edge.packet_ids import packet_id_of
-from redpacket.edge.request import RequestOf
+from redpacket.edge.request import RequestOf, sharer_of
 from redpacket.edge.wiring import wiring
 
 if TYPE_CHECKING:
@@ -56,14 +56,15 @@ def grab_packet(request: RequestOf[GrabBody]) -> HttpAnswer[Grabbed]:
     """Claim one share for the caller, or admit them to open one."""
     packet_id = packet_id_of(request)
     guards.guard_grab()
-    said = None
+    user, said, via = request.user, None, None
     if request.json():
         # Most grabs have no body, and then the schemas are not worth their import.
         from redpacket.edge.schemas.bodies import body_of
         from redpacket.edge.schemas.claims import GrabBody
 
-        said = body_of(GrabBody, request).passphrase
-    return HttpAnswer(views.grab_view(wiring.grab_packet(packet_id, request.user, said)))
+        body = body_of(GrabBody, request)
+        said, via = body.passphrase, sharer_of(body.via, user)
+    return HttpAnswer(views.grab_view(wiring.grab_packet(packet_id, user, said, via)))
 
 
 @handler.route(
@@ -79,5 +80,6 @@ def open_share(request: RequestOf[OpenBody]) -> HttpAnswer[Claim]:
     from redpacket.edge.schemas.claims import OpenBody
 
     body = body_of(OpenBody, request)
-    claim = wiring.open_packet(packet_id, request.user, body.grab_token)
+    user = request.user
+    claim = wiring.open_packet(packet_id, user, body.grab_token, sharer_of(body.via, user))
     return HttpAnswer(views.claim_view(claim))

@@ -604,7 +604,8 @@ def _tell_of_a_campaign(
     doors.fetch_rounds()
     order = {"kind": "equal", "total_fen": 200, "count": 2, "campaign_id": "newyear"}
     rain = doors.ask("POST /packets", "operator", order, SCOPE)
-    doors.ask("POST /packets/{packet_id}/grab", "bob", packet_id=rain["packet_id"])
+    via = {"via": tokens["cat"]}
+    doors.ask("POST /packets/{packet_id}/grab", "bob", via, packet_id=rain["packet_id"])
     doors.operate("POST /admin/campaigns/{campaign_id}/preheat", **path)
     cash = {"title": "Cash", "kind": "packet", "weight": 100, "total": 5, "amount_fen": 10}
     goods = {"title": "Tea", "kind": "goods", "weight": 50, "total": 5}
@@ -631,6 +632,8 @@ def _tell_of_a_campaign(
         assert doors.operate("GET /admin/packets", query=json.dumps(asked))["items"]
     claims = doors.operate("GET /admin/packets/{packet_id}/claims", packet_id=rain["packet_id"])
     assert [claim["user"] for claim in claims["items"]] == ["bob"]
+    sharers = doors.operate("GET /admin/packets/{packet_id}/sharers", packet_id=rain["packet_id"])
+    assert [sharer["user_token"] for sharer in sharers["items"]] == [tokens["cat"]]
     _tell_of_winners(doors, path)
     _tell_of_approvals(doors, plan)
     # The budget as it was approved: it gets lower in an edit of its own.

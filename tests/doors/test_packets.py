@@ -237,3 +237,53 @@ def test_switches_are_shown_with_since_when_and_why_and_act(
     assert _refusal(off) == (503, "switched_off")
     assert off.headers["retry-after"] == "10"
     assert turn(is_on=True)["on"] is True
+
+
+# ---------------------------------------------------------------- who shared the link
+
+
+@pytest.mark.parametrize("opening", ["one_step", "two_step"])
+def test_a_claim_keeps_the_sharer_of_its_link_and_a_repeat_changes_nothing(
+    sender: User, a_user: MakeUser, operator: User, opening: str
+) -> None:
+    packet_id = _sent(sender, opening=opening)
+    ann, bob, cat, dan = (a_user() for _ in range(4))
+
+    def take(user: User, via: object) -> None:
+        """Claim a share by the link of *via*."""
+        grabbed = user.http.post(f"/packets/{packet_id}/grab", json={"via": via})
+        assert grabbed.is_success, grabbed.text
+        if token := grabbed.json().get("grab_token"):
+            body = {"grab_token": token, "via": via}
+            assert user.http.post(f"/packets/{packet_id}/open", json=body).is_success
+
+    take(ann, sender.user_token())
+    take(ann, bob.user_token())
+    take(bob, ann.user_token())
+    take(cat, cat.user_token())
+    take(cat, ann.user_token())
+    take(dan, ann.user_token())
+    take(a_user(), ann.user_id[:-1] + "-")
+    path = f"/admin/packets/{packet_id}"
+    listed = operator.http.get(f"{path}/claims").json()["items"]
+    counted = operator.http.get(f"{path}/sharers").json()
+    csv = operator.http.get(f"{path}/sharers", headers={"Accept": "text/csv"}).text
+
+    claims = {row["user_token"]: row["via"] for row in listed}
+    by_ann, by_sender = ann.user_id, sender.user_id
+    assert list(claims.values()).count(None) == 2
+    assert [claims[user.user_id] for user in (ann, bob, cat, dan)] == [
+        *(by_sender, by_ann),
+        *(None, by_ann),
+    ]
+    counts = [(row["user_token"], row["claim_count"]) for row in counted["items"]]
+    assert (counts, counted["next"]) == ([(by_ann, 2), (by_sender, 1)], None)
+    assert csv.splitlines()[2] == f'"{sender.host_id}","{by_sender}","",1'
+
+
+def test_made_up_sharers_are_ignored(sender: User, a_user: MakeUser) -> None:
+    packet_id = _sent(sender)
+
+    for via in ("", "x", "ü" * 24, "A" * 24, "A" * 4000, None):
+        answer = a_user().http.post(f"/packets/{packet_id}/grab", json={"via": via})
+        assert answer.status_code in {200, 410}, answer.text

@@ -26,6 +26,7 @@ NEVER_ANSWERED = OF_GATEWAYS | {"POST /admin/payments/returns"}
 NAMES_PEOPLE = {
     "GET /admin/packets",
     "GET /admin/packets/{packet_id}/claims",
+    "GET /admin/packets/{packet_id}/sharers",
     "GET /admin/campaigns/{campaign_id}/winners",
 }
 OF_TEA = {"prize_id": "tea"}
@@ -180,6 +181,7 @@ def walk_reads(walk: Walk, reader: User, packet_ids: list[str], days: list[str])
     call(reader, "GET /admin/campaigns")
     call(reader, "GET /admin/packets", query="?campaign_id=walk")
     call(reader, "GET /admin/packets/{packet_id}/claims", packet_id=packet_ids[0])
+    call(reader, "GET /admin/packets/{packet_id}/sharers", packet_id=packet_ids[0])
     call(reader, "GET /admin/campaigns/{campaign_id}/winners", campaign_id="walk")
     call(reader, "GET /health")
     walk_log(walk, reader)

@@ -8,8 +8,9 @@ import pytest
 from redpacket.domain.errors import InvalidRequest, PacketNotFound
 from redpacket.domain.packet import Packet, PacketStatus, Rules
 from redpacket.edge.operator_lists import packet_cursor_of
+from redpacket.flows.packets import list_packets
 from testing.builders import a_campaign
-from testing.in_memory_system import LIFE_MS, InMemorySystem, an_operator
+from testing.in_memory_system import LIFE_MS, InMemorySystem, a_person, an_operator
 
 
 @pytest.fixture
@@ -134,3 +135,22 @@ def test_operators_are_told_whom_the_host_means(system: InMemorySystem) -> None:
     people = system.process().known_people.list_people(["ann", "nobody"])
 
     assert [(one.user_id, one.host_id) for one in people.values()] == [("ann", "ann@host")]
+
+
+def test_sharers_are_counted_over_many_reads_up_to_a_bound(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(list_packets, "_CLAIMS_PER_READ", 2)
+    monkeypatch.setattr(list_packets, "_READS", 2)
+    packet = system.send(count=7, total_fen=70)
+    for number, via in enumerate(["ann", "bob", "ann", None, "bob", "ann"]):
+        system.process().grab_packet(packet.packet_id, a_person(f"user-{number}"), None, via)
+    count = system.process().count_sharers
+
+    first, place = count(packet.packet_id, 0)
+    rest, end = count(packet.packet_id, place)
+
+    assert (first, rest) == ({"ann": 2, "bob": 1}, {"bob": 1, "ann": 1})
+    assert (place, end) == (4, None)
+    with pytest.raises(PacketNotFound):
+        count("A" * 31, 0)

@@ -142,7 +142,7 @@ class ShareFate:
 
     *decided_at_ms* is the claim or refund, *settled_at_ms* the credit. *is_last*: no other share
     was left, so its settlement tries to close the packet. *refund_no* is the first share of a
-    refunded chunk.
+    refunded chunk. *via* is the user whose link led to the claim.
     """
 
     packet_id: str
@@ -155,6 +155,7 @@ class ShareFate:
     requeued_count: int = 0
     is_last: bool = False
     refund_no: int = 0
+    via: str | None = None
 
     @property
     def ref(self) -> ShareRef:

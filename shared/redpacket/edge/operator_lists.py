@@ -41,7 +41,9 @@ PACKET_COLUMNS = (
 )
 CLAIM_COLUMNS = (
     *("share_no", "user", "user_token", "nickname", "amount_fen", "claimed_at_ms", "payout"),
+    "via",
 )
+SHARER_COLUMNS = ("user", "user_token", "nickname", "claim_count")
 WINNER_COLUMNS = (
     *("unit", "prize_id", "user", "user_token", "nickname", "won_at_ms"),
     *("status", "decided_at_ms", "note"),
@@ -198,6 +200,17 @@ def claim_row(share: ShareFate, people: People) -> lists.ListedClaim:
         "amount_fen": share.amount_fen,
         "claimed_at_ms": share.decided_at_ms,
         "payout": "queued" if share.settled_at_ms is None else "settled",
+        "via": share.via,
+    }
+
+
+def sharer_row(user_id: str, claim_count: int, people: People) -> lists.ListedSharer:
+    """Return the row of a user whose link led to claims."""
+    return {
+        "user": _host_id(user_id, people),
+        "user_token": user_id,
+        "nickname": _nickname(user_id, people),
+        "claim_count": claim_count,
     }
 
 

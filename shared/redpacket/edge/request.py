@@ -33,6 +33,11 @@ def person_of(
     return Person(user_ids().id_of(host_id), nickname, host_id, claims or {})
 
 
+def sharer_of(via: str | None, user: Person) -> str | None:
+    """Return the user token *via*, or None if it is the caller's own or made up."""
+    return via if via and via != user.user_id and user_ids().has_made(via) else None
+
+
 def nickname_of(text: str) -> str | None:
     """Return a nickname that others may see, or None. Look-alikes are dropped when it is stored."""
     nickname = composed(text)

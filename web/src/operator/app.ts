@@ -11,7 +11,7 @@ import "./approvals.ts";
 import "./campaign.ts";
 import "./deposits.ts";
 import "./list.ts";
-import { campaigns, claims, journal, packets } from "./lists.ts";
+import { campaigns, claims, journal, packets, sharers } from "./lists.ts";
 import { ROLES } from "./roles.ts";
 import { PLACES, routeOf, type Place } from "./routes.ts";
 import "./switches.ts";
@@ -119,7 +119,9 @@ export class OperatorApp extends View {
       case "claims":
         return html`${heading(o("claims"))}
           <p class="ways"><code>${id}</code><a href="/packets/${id}" target="_blank">${o("as_users")}</a></p>
-          <op-list .list=${claims(id)}></op-list>`;
+          <op-list .list=${claims(id)}></op-list>
+          <h2>${o("sharers")}</h2>
+          <op-list .list=${sharers(id)}></op-list>`;
       case "approvals":
         return html`<op-approvals></op-approvals>`;
       case "deposits":

@@ -10,6 +10,7 @@ import { o, wordOf, type OpWord } from "./words.ts";
 type Campaign = Schemas["ListedCampaign"];
 type Packet = Schemas["ListedPacket"];
 type Claim = Schemas["ListedClaim"];
+type Sharer = Schemas["ListedSharer"];
 export type Winner = Schemas["ListedWinner"];
 type Action = Schemas["ListedAction"];
 export type Approval = Schemas["ListedApproval"];
@@ -96,6 +97,20 @@ export function claims(packetId: string): ListOf<Claim> {
       { label: "amount", isNumber: true, show: (row) => money(row.amount_fen) },
       { label: "claimed_at", show: (row) => when(row.claimed_at_ms) },
       { label: "payout", show: (row) => wordOf(row.payout) },
+      { label: "via", show: (row) => row.via ?? "" },
+    ],
+  };
+}
+
+export function sharers(packetId: string): ListOf<Sharer> {
+  return {
+    path: `/admin/packets/${packetId}/sharers`,
+    title: "sharers",
+    file: `sharers-${packetId}`,
+    duty: "read",
+    columns: [
+      { label: "user", show: person },
+      { label: "claim_count", isNumber: true, show: (row) => row.claim_count },
     ],
   };
 }

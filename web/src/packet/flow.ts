@@ -33,6 +33,8 @@ export interface FlowOptions {
   sleep?: (ms: number) => Promise<void>;
   /** No turning coin to wait for. */
   isCalm?: boolean;
+  /** The user whose link led here. */
+  via?: string;
 }
 
 export class PacketFlow {
@@ -59,6 +61,7 @@ export class PacketFlow {
       random: Math.random,
       sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
       isCalm: false,
+      via: "",
       ...options,
     };
     this.live = new Live(options.client, options.packetId, options.changed);
@@ -126,7 +129,8 @@ export class PacketFlow {
   }
 
   #claim(passphrase?: string): Promise<Schemas["Grabbed"]> {
-    const { client, packetId } = this.#options;
+    const { client, packetId, via } = this.#options;
+    const sharer = via ? { via } : {};
     const repeats = {
       repeats: CLAIM_REPEATS,
       onRepeat: (problem: Problem) => {
@@ -138,9 +142,9 @@ export class PacketFlow {
     if (this.#grabToken) {
       const token = this.#grabToken;
       this.#grabToken = undefined;
-      return client.ask("POST", `/packets/${packetId}/open`, { body: { grab_token: token }, ...repeats });
+      return client.ask("POST", `/packets/${packetId}/open`, { body: { grab_token: token, ...sharer }, ...repeats });
     }
-    const body = passphrase === undefined ? {} : { passphrase };
+    const body = passphrase === undefined ? sharer : { passphrase, ...sharer };
     return client.ask("POST", `/packets/${packetId}/grab`, { body, ...repeats });
   }
 

@@ -28,6 +28,7 @@ export class RedPacket extends LitElement {
     api: {},
     language: { attribute: "language" },
     tokenOrigin: { attribute: "token-origin" },
+    via: {},
     token: { attribute: false },
     client: { attribute: false },
     isLeaving: { state: true },
@@ -41,6 +42,8 @@ export class RedPacket extends LitElement {
   declare language: string | undefined;
   /** The origin whose messages may hand over a token. */
   declare tokenOrigin: string | undefined;
+  /** User token of the user whose link led here. */
+  declare via: string;
   declare token: string | undefined;
   /** The page gives its own client; other pages give a token. */
   declare client: Client | undefined;
@@ -55,6 +58,7 @@ export class RedPacket extends LitElement {
     super();
     this.packetId = "";
     this.api = "/api";
+    this.via = "";
     this.isLeaving = false;
     this.isListening = false;
     this.isBare = false;
@@ -115,6 +119,7 @@ export class RedPacket extends LitElement {
       packetId: this.packetId,
       changed: () => this.#onChange(flow),
       isCalm: matchMedia("(prefers-reduced-motion: reduce)").matches,
+      via: this.via,
     });
     this.flow = flow;
     this.#shown = "loading";

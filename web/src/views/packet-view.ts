@@ -28,6 +28,7 @@ export class PacketView extends View {
         <h1 class="unseen" tabindex="-1">${t("brand")}</h1>
         <red-packet
           packet-id=${this.packetId}
+          via=${new URLSearchParams(location.search).get("via") ?? ""}
           .client=${session.client}
           @change=${this.#look}
           @signin=${() => this.dispatchEvent(new Event("wants-sign-in", { bubbles: true }))}

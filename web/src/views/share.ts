@@ -2,6 +2,7 @@
 
 import { html, nothing } from "lit";
 
+import type { Schemas } from "../api/client.ts";
 import { t } from "../i18n/page.ts";
 import type { Packet } from "../packet/states.ts";
 import { session } from "../session.ts";
@@ -14,28 +15,36 @@ export class ShareView extends View {
     packetId: {},
     modules: { state: true },
     packet: { state: true },
+    link: { state: true },
   };
   declare packetId: string;
   declare modules: boolean[][] | undefined;
   declare packet: Packet | undefined;
+  declare link: string;
+
+  constructor() {
+    super();
+    this.link = "";
+  }
 
   override connectedCallback(): void {
     super.connectedCallback();
     void this.attempt(async () => {
       const path = `/packets/${this.packetId}`;
       const packet = session.client.get<Packet>(`${path}?limit=1`);
+      this.link = `${location.origin}${path}`;
+      const me = session.client.get<Schemas["Me"]>("/me").catch(() => undefined);
       const { encode } = await import("uqr");
-      this.modules = encode(this.#link, { border: 0, ecc: "M" }).data;
+      // Operators see whose link led to a claim.
+      const via = (await me)?.user_token;
+      if (via) this.link += `?via=${via}`;
+      this.modules = encode(this.link, { border: 0, ecc: "M" }).data;
       this.packet = await packet;
     });
   }
 
-  get #link(): string {
-    return `${location.origin}/packets/${this.packetId}`;
-  }
-
   override render() {
-    const link = this.#link;
+    const { link } = this;
     const onShare = () => void navigator.share({ url: link, text: this.#greeting() }).catch(() => undefined);
     return html`
       <section class="share">

@@ -182,6 +182,8 @@ def share_row(share: ShareFate) -> dict[str, Value]:
         row["refund_no"] = share.refund_no
     if share.is_last:
         row["is_last"] = True
+    if share.via:
+        row["via"] = share.via
     if share.taker:
         row["user_id"] = share.taker.user_id
         row["work_pk"] = keys.work("settle", keys.work_shard(f"{share.packet_id}{share.share_no}"))
@@ -254,6 +256,7 @@ def share_of(row: dict[str, Any]) -> ShareFate:
         requeued_count=row.get("requeued_count", 0),
         is_last=row.get("is_last", False),
         refund_no=row.get("refund_no", 0),
+        via=row.get("via"),
     )
 
 

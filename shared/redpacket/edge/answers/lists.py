@@ -107,12 +107,29 @@ class ListedClaim(TypedDict):
     amount_fen: values.ShareFen
     claimed_at_ms: values.AtMs
     payout: values.Payout
+    via: Annotated[values.UserToken | None, about("The user whose link led to the claim.", None)]
 
 
 class ClaimPage(TypedDict):
     """A page of a packet's claims; it may be short, or empty, and go on."""
 
     items: Annotated[list[ListedClaim], about("The page.")]
+    next: values.Next
+
+
+class ListedSharer(TypedDict):
+    """A user whose links led to claims of a packet."""
+
+    user: HostId
+    user_token: values.UserToken
+    nickname: Nickname
+    claim_count: Annotated[int, about("Claims on this page of the packet.", 1, ge=1)]
+
+
+class SharerPage(TypedDict):
+    """Sharers by the claims that they led to; add the counts of all pages."""
+
+    items: Annotated[list[ListedSharer], about("The most claims first.")]
     next: values.Next
 
 

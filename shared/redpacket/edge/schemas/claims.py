@@ -8,6 +8,14 @@ from pydantic import StringConstraints
 
 from redpacket.edge.schemas.bodies import StrictBody, about, example
 
+Via = Annotated[
+    str | None,
+    about(
+        "User token of the user whose link led here, as in `?via=` of a shared link. It is stored "
+        "with a new claim; the caller's own and made-up ones are ignored.",
+    ),
+]
+
 
 class GrabBody(StrictBody):
     """POST /packets/{packet_id}/grab; a passphrase is ignored where the packet has none."""
@@ -18,6 +26,7 @@ class GrabBody(StrictBody):
         Annotated[str, StringConstraints(max_length=200)] | None,
         about("What the user typed, or what speech recognition returned."),
     ] = None
+    via: Via = None
 
 
 class OpenBody(StrictBody):
@@ -30,3 +39,4 @@ class OpenBody(StrictBody):
         StringConstraints(max_length=200),
         about("What a grab of a packet in two steps answered."),
     ]
+    via: Via = None

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from redpacket.edge.wiring.campaigns import CampaignRoom
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from redpacket.domain.approvals import Approval
     from redpacket.domain.checks.facts import Difference
     from redpacket.domain.claim import ShareFate
@@ -119,6 +121,12 @@ class Operations(CampaignRoom):
         from redpacket.flows.packets.list_packets import list_claims
 
         return partial(list_claims, packets=self.packets, pages=self.pages)
+
+    @cached_property
+    def count_sharers(self) -> partial[tuple[Counter[str], int | None]]:
+        from redpacket.flows.packets.list_packets import count_sharers
+
+        return partial(count_sharers, packets=self.packets, pages=self.pages)
 
     @cached_property
     def list_winners(self) -> partial[tuple[list[tuple[Winner, int]], tuple[str, int] | None]]:

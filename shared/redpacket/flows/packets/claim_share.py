@@ -7,6 +7,7 @@ disagrees with the ledger, the ledger wins and the cache is repaired.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from redpacket.domain.claim import Claim, Fate, GrabOutcome, GrabStatus, RecordStatus, ShareFate
 from redpacket.domain.errors import (
@@ -43,11 +44,13 @@ def claim_share(
     answer: GrabOutcome | Rejected,
     quota: CampaignQuota,
     check_rules: Callable[[str], Rules],
+    via: str | None,
     ports: ClaimPorts,
 ) -> Claim | PartToLoad:
     """Turn the cache's answer, or a campaign's refusal, into the user's one share.
 
     *check_rules* gets the stored terms and returns the rules, or raises if they refuse the user.
+    A new claim stores *via*, the user who shared the link; a repeat does not change it.
     Return a part that the cache lacks: the caller loads it and asks again. Raises PacketNotFound,
     PacketNotStarted, PacketEmptied, PacketExpired, QuotaExhausted, NotInAudience. After Unavailable
     the outcome is unknown; a retry returns it.
@@ -65,7 +68,7 @@ def claim_share(
         if owned is None and answer.is_gated:
             # An interrupted claim, or a number that somebody wrote into the cache.
             quota.check(check_rules(answer.terms))
-    share = _named_share(packet_id, taker, answer, answer.share_no, ports)
+    share = replace(_named_share(packet_id, taker, answer, answer.share_no, ports), via=via)
     if ports.risk and not ports.risk.allows(taker):
         ports.claim_cache.release(packet_id, taker.user_id, share.share_no)
         raise NotInAudience(NOT_FOR_YOU)

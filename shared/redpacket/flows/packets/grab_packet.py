@@ -24,7 +24,7 @@ from redpacket.flows.packets.load_packet import CacheLoads
 
 
 def grab_packet(
-    packet_id: str, taker: Person, said: str | None, *, ports: ClaimPorts
+    packet_id: str, taker: Person, said: str | None, via: str | None = None, *, ports: ClaimPorts
 ) -> Claim | Admission:
     """Return the user's share or admission; *said* is the optional passphrase.
 
@@ -60,7 +60,7 @@ def grab_packet(
                     )
                 if isinstance(answer, GrabOutcome):
                     answer = replace(answer, is_certain=answer.is_certain and asked.is_certain)
-            claim = claim_share(packet_id, taker, answer, quota, check_rules, ports)
+            claim = claim_share(packet_id, taker, answer, quota, check_rules, via, ports)
             if isinstance(claim, Claim):
                 return claim
             loads.load(packet_id, claim)

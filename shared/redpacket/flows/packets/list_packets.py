@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from redpacket.domain.claim import Fate, ShareFate
 from redpacket.domain.errors import InvalidRequest, PacketNotFound
@@ -12,6 +13,10 @@ from redpacket.flows.packets.read_records import status_of
 from redpacket.ports.campaigns import Campaigns
 from redpacket.ports.operators import OPEN_CURSOR, OperatorLists
 from redpacket.ports.packets import SENT_CURSOR, Packets, Pages
+
+_CLAIMS_PER_READ = 500
+_READS = 20
+"""Reads for one count of sharers: at most 10,000 claims."""
 
 
 def list_packets(
@@ -60,3 +65,22 @@ def list_claims(
         raise PacketNotFound("no such packet")
     shares, more = packets.list_some_shares(packet_id, after_no, limit)
     return [share for share in shares if share.fate is Fate.CLAIMED], more
+
+
+def count_sharers(
+    packet_id: str, after_no: int, *, packets: Packets, pages: Pages
+) -> tuple[Counter[str], int | None]:
+    """Return the claims of each sharer on a page, and the next *after_no*. Raises PacketNotFound.
+
+    The share rows are the count, so it is exact while no claim arrives.
+    """
+    counts: Counter[str] = Counter()
+    next_no: int | None = after_no
+    for _ in range(_READS):
+        if next_no is None:
+            break
+        claims, next_no = list_claims(
+            packet_id, next_no, _CLAIMS_PER_READ, packets=packets, pages=pages
+        )
+        counts.update(share.via for share in claims if share.via)
+    return counts, next_no

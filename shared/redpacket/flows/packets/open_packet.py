@@ -14,7 +14,9 @@ from redpacket.flows.packets.claim_share import EMPTIED, claim_share
 from redpacket.flows.packets.load_packet import CacheLoads
 
 
-def open_packet(packet_id: str, taker: Person, grab_token: str, *, ports: ClaimPorts) -> Claim:
+def open_packet(
+    packet_id: str, taker: Person, grab_token: str, via: str | None = None, *, ports: ClaimPorts
+) -> Claim:
     """Return the user's share. Raises as `claim_share`, and GrabTokenInvalid, CampaignPaused."""
     rules = find_rules(packet_id, ports.packets)
     if rules.opening is not Opening.TWO_STEP:
@@ -40,7 +42,7 @@ def open_packet(packet_id: str, taker: Person, grab_token: str, *, ports: ClaimP
                 )
                 if isinstance(answer, GrabOutcome):
                     answer = replace(answer, is_certain=answer.is_certain and asked.is_certain)
-            claim = claim_share(packet_id, taker, answer, quota, check_token, ports)
+            claim = claim_share(packet_id, taker, answer, quota, check_token, via, ports)
             if isinstance(claim, Claim):
                 return claim
             loads.load(packet_id, claim)
