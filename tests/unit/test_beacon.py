@@ -22,6 +22,15 @@ from testing.in_memory_system import DAY_MS, VARIABLES, InMemorySystem, a_person
 
 SIGNER = LocalChain(secret=20_260_101, genesis_s=NOW_MS // 1000 - 1_000, period_s=3)
 CHAIN = SIGNER.chain
+OTHER = LocalChain(secret=20_260_102, genesis_s=NOW_MS // 1000 - 1_000, period_s=3)
+
+
+@pytest.fixture(autouse=True)
+def chain_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Configure the chain in each process."""
+    monkeypatch.setitem(VARIABLES, "BEACON_CHAIN", f"{CHAIN},{SIGNER.public_key.hex()}")
+
+
 QUICKNET = BeaconChain(
     "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971", 1_692_803_367, 3
 )
@@ -158,11 +167,25 @@ def test_a_stored_round_that_the_chain_did_not_sign_decides_no_draw(
 
     a_lottery(system)
     fetch(system, Forger(system))
-    chain = f"{CHAIN},{SIGNER.public_key.hex()}"
-    process = system.process(settings=Settings({**VARIABLES, "BEACON_CHAIN": chain}))
 
     with pytest.raises(errors.InvariantViolated):
-        process.draw_prize("gala", a_person("ann"), "key")
+        system.process().draw_prize("gala", a_person("ann"), "key")
+
+
+@pytest.mark.parametrize("chain", [f"{OTHER.chain},{OTHER.public_key.hex()}", ""])
+def test_a_round_of_a_chain_whose_key_is_not_known_decides_no_draw(
+    system: InMemorySystem, chain: str
+) -> None:
+    """Else the role that stores rounds could choose winners after `BeaconChain` was replaced."""
+    a_lottery(system)
+    fetch(system, Endpoint(system))
+    process = system.process(settings=Settings({**VARIABLES, "BEACON_CHAIN": chain}))
+
+    for _ in range(2):
+        with pytest.raises(errors.Unavailable, match="beacon"):
+            process.draw_prize("gala", a_person("ann"), "key")
+
+    assert system.draws.list_draws("gala", "ann") == []
 
 
 def test_a_late_round_is_asked_for_once_a_second_whatever_crowd_waits(
@@ -535,6 +558,8 @@ def test_a_proof_has_the_round_of_its_day(system: InMemorySystem) -> None:
     assert proof.round
     assert proof.round.round_no == drawn.beacon_round
     assert PublicKey(SIGNER.public_key).has_signed(proof.round.round_no, proof.round.signature)
+    without_chain = system.process(settings=Settings({**VARIABLES, "BEACON_CHAIN": ""}))
+    assert without_chain.read_draw_proof("gala", drawn.day) == proof
 
 
 def test_a_day_without_a_round_has_a_proof_without_one(system: InMemorySystem) -> None:

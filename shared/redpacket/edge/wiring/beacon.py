@@ -36,10 +36,10 @@ class BeaconRoom(LogRoom):
 
         return CachedRounds(lambda: self.rounds, clock=self.clock, is_signed=self._is_signed)
 
-    def _is_signed(self, chain_hash: str, found: BeaconRound) -> bool:
-        """Return whether a round is the chain's; only the configured chain's key is known."""
+    def _is_signed(self, chain_hash: str, found: BeaconRound) -> bool | None:
+        """Return whether a round is its chain's; None if the chain is not the configured one."""
         if not self.settings.beacon_chain or self.beacon_chain.chain_hash != chain_hash:
-            return True
+            return None
         from redpacket.bls import PublicKey
 
         key = PublicKey(self.settings.beacon_public_key)

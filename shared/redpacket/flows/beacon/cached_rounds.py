@@ -21,6 +21,7 @@ _MISSED_FOR_MS = 1_000
 _SIZE_MAX = 1_000
 
 _AWAY = "the beacon's rounds can't be read"
+_OTHER_CHAIN = "this campaign's beacon is not the deployment's any more"
 _NOT_THERE = "the day's round of the beacon is not there yet"
 
 
@@ -32,15 +33,20 @@ class CachedRounds:
         rounds: Callable[[], Rounds],
         *,
         clock: Clock,
-        is_signed: Callable[[str, BeaconRound], bool] = lambda _chain_hash, _found: True,
+        is_signed: Callable[[str, BeaconRound], bool | None] = lambda _chain_hash, _found: True,
     ) -> None:
-        """Defer *rounds* to the first read, because many processes never read a round."""
+        """Defer *rounds* to the first read, because many processes never read a round.
+
+        *is_signed* returns None for a chain whose key is unknown: its rounds decide no draw, but
+        proofs of earlier draws still show them.
+        """
         self._rounds = rounds
         self._is_signed = is_signed
         self._clock = clock
         self._found: ProcessCache[tuple[str, int], BeaconRound] = ProcessCache(
             clock.now_ms, size_max=_SIZE_MAX
         )
+        self._unverified: set[tuple[str, int]] = set()
         self._missed: ProcessCache[tuple[str, int], str] = ProcessCache(
             clock.now_ms, kept_ms=_MISSED_FOR_MS, size_max=_SIZE_MAX
         )
@@ -60,10 +66,13 @@ class CachedRounds:
         except Unavailable as error:
             self._missed.keep(key, _AWAY)
             raise Unavailable(_AWAY) from error
-        if found and not self._is_signed(chain.chain_hash, found):
-            # The function that stores rounds verifies them; its role alone must not choose draws.
-            raise InvariantViolated(f"round {round_no} of the beacon is not signed by its chain")
         if found:
+            # The function that stores rounds verifies them; its role alone must not choose draws.
+            is_signed = self._is_signed(chain.chain_hash, found)
+            if is_signed is False:
+                raise InvariantViolated(f"round {round_no} of the beacon is not its chain's")
+            if is_signed is None:
+                self._unverified.add(key)
             self._found.keep(key, found)
         else:
             self._missed.keep(key, _NOT_THERE)
@@ -78,4 +87,6 @@ class CachedRounds:
                 raise Unavailable(_NOT_THERE)
             wait_s = -(-(PENDING_MS - late_ms) // 1000)
             raise DayNotStarted("the day's draws begin with its beacon round", max(1, wait_s))
+        if (chain.chain_hash, round_no) in self._unverified:
+            raise Unavailable(_OTHER_CHAIN)
         return found
