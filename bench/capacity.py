@@ -8,11 +8,11 @@ from bench import cost, counts
 from bench.deployment import indexes_of, sweeps_of
 from local.places import ROOT
 from local.template import read_template
-from redpacket.adapters.dynamo import keys
-from redpacket.adapters.threads import THREADS
-from redpacket.domain.packet import PARTS_MAX, SMALL_MAX
-from redpacket.flows.packets.expire_packets import PACKETS_PER_SWEEP
-from redpacket.flows.packets.sweep import REPAIR_MS, RESERVE_MS
+from redpacket.ledger.dynamodb import keys
+from redpacket.packets.model.packet import PARTS_MAX, SMALL_MAX
+from redpacket.packets.use_cases.expire_packets import PACKETS_PER_SWEEP
+from redpacket.packets.use_cases.sweep import REPAIR_MS, RESERVE_MS
+from redpacket.platform.threads import THREADS
 
 PAGE = ROOT / "docs" / "capacity.md"
 BEGIN, END = "<!-- sizes:begin -->", "<!-- sizes:end -->"

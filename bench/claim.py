@@ -28,9 +28,9 @@ from bench.rounds import (
     whole_costs_us,
 )
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.redis.claims import STATE, RedisClaims
-from redpacket.adapters.redis.scripts import read_script
-from redpacket.domain.claim import GrabStatus
+from redpacket.packets.model.claim import GrabStatus
+from redpacket.packets.redis.claims import STATE, RedisClaims
+from redpacket.platform.redis.scripts import read_script
 from testing.servers import OperatorCache, Server, some_servers
 
 WHOLE_CALLS = 2_000

@@ -33,10 +33,10 @@ from local.build import Building
 from local.packet_ids import PUBLISHED_KEYS
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from local.user_ids import PUBLISHED_KEY
-from redpacket.adapters.redis.claims import RedisClaims
-from redpacket.adapters.redis.switches import RedisSwitches
-from redpacket.adapters.tls import AMAZON_ROOTS
-from redpacket.ports.guards import SwitchesSeen
+from redpacket.operations.ports import SwitchesSeen
+from redpacket.operations.redis.switches import RedisSwitches
+from redpacket.packets.redis.claims import RedisClaims
+from redpacket.platform.tls import AMAZON_ROOTS
 from testing.aws_stub import Call, an_aws_stub
 from testing.builders import a_packet
 from testing.in_memory_system import TABLES
@@ -47,8 +47,9 @@ ROUNDS = 15
 RUNTIME_PACKAGES = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "urllib3")
 
 # What is left to do before the first command to a server.
-GRAB = "import app; from redpacket.edge.wiring import wiring; wiring.switches; wiring.claim_cache"
-PAYOUT = "import app; from redpacket.edge.wiring import wiring; wiring.aws('dynamodb')"
+_IMPORT = "import app; from redpacket.containers import containers"
+GRAB = f"{_IMPORT}; containers.operations.switches; containers.packets.claim_cache"
+PAYOUT = f"{_IMPORT}; containers.platform.aws('dynamodb')"
 FIRST_GRAB = """
 import app, json
 answer = app.handler(json.loads({event!r}), None)
@@ -65,7 +66,7 @@ CONTENDERS = {
         "session.create_client('dynamodb'); session.create_client('sqs')"
     ),
     "heavy_grab": f"import boto3, pydantic; {GRAB}",
-    "heavy_payout": f"{PAYOUT}; wiring.aws_session.create_client('dynamodb')",
+    "heavy_payout": f"{PAYOUT}; containers.platform.aws_session.create_client('dynamodb')",
 }
 FIRST_GRABS = {
     "loser": ("code", "packet_emptied"),

@@ -13,10 +13,10 @@ from bench.counts import Claims, count_claims, record_reads
 from bench.deployment import Deployment, Standing, deployment_of, indexes_of, standing_of
 from local.places import ROOT
 from local.template import read_template
-from redpacket.adapters.dynamo.keys import WORK_SHARDS
-from redpacket.adapters.dynamo.payment_items import SHARDS
-from redpacket.domain.gateway import Channel
-from redpacket.flows.payments.dispatch import IDLE_MS, POLL_MS
+from redpacket.ledger.dynamodb.keys import WORK_SHARDS
+from redpacket.payments.dynamodb.items import SHARDS
+from redpacket.payments.model.provider import Channel
+from redpacket.payments.use_cases.dispatch import IDLE_MS, POLL_MS
 
 PRICES = ROOT / "bench" / "prices.toml"
 

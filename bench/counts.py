@@ -5,20 +5,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from local.user_ids import PUBLISHED_USER_IDS
-from redpacket.adapters.dynamo.claims import DynamoClaims
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.deposits import DynamoDeposits
-from redpacket.adapters.dynamo.funding import DynamoFunding
-from redpacket.adapters.dynamo.ledger import DynamoLedger
-from redpacket.adapters.dynamo.packets import DynamoPackets
-from redpacket.adapters.dynamo.pages import DynamoPages
-from redpacket.adapters.dynamo.profiles import DynamoProfiles
-from redpacket.domain.claim import Quota, ShareFate, ShareRef
-from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
-from redpacket.domain.packet import Packet, Person, part_count
-from redpacket.flows.packets.read_records import read_record
-from redpacket.flows.packets.settle_claims import SettlePorts, settle_claims
-from redpacket.ports.accounts import Request
+from redpacket.ledger.dynamodb.deposits import DynamoDeposits
+from redpacket.ledger.model import DEPOSITS, Transfer, TransferKind, user_account
+from redpacket.packets.dynamodb.claims import DynamoClaims
+from redpacket.packets.dynamodb.funding import DynamoFunding
+from redpacket.packets.dynamodb.ledger import DynamoLedger
+from redpacket.packets.dynamodb.packets import DynamoPackets
+from redpacket.packets.dynamodb.pages import DynamoPages
+from redpacket.packets.model.claim import Quota, ShareFate, ShareRef
+from redpacket.packets.model.packet import Packet, part_count
+from redpacket.packets.use_cases.read_records import read_record
+from redpacket.packets.use_cases.settle_claims import SettlePorts, settle_claims
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.idempotency import Request
+from redpacket.platform.user import Person
+from redpacket.users.dynamodb.profiles import DynamoProfiles
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet
 from testing.fakes import FakeClock, FakeDynamo, FakeJournal, FakeQueue
 from testing.in_memory_system import one_by_one

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from itertools import count
 
 from bench.rounds import DAY_MS, Call, Contender, script_call, server_costs_us, speeds, the_limit
-from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.draws import RedisDraws
-from redpacket.adapters.redis.scripts import read_script
-from redpacket.domain.lottery import POINT_BITS, DrawDay, LotterySnapshot, Prize, PrizeKind
+from redpacket.lottery.model.lottery import POINT_BITS, DrawDay, LotterySnapshot, Prize, PrizeKind
+from redpacket.lottery.redis.draws import RedisDraws
+from redpacket.packets.redis import keys
+from redpacket.platform.redis.scripts import read_script
 from testing.builders import a_campaign
 from testing.servers import OperatorCache, some_servers
 

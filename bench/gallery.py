@@ -11,7 +11,7 @@ import matplotlib as mpl
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from redpacket.domain.split import Split
+from redpacket.packets.split import Split
 from testing.fairness import LUCKY, PACKETS, SIZES, Fairness, measure, packets_of
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -11,8 +11,8 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from redpacket.adapters.dynamo.client import Operation, Row, from_wire, put, to_wire, update
-from redpacket.domain.claim import ShareRef
+from redpacket.packets.model.claim import ShareRef
+from redpacket.platform.dynamodb.client import Operation, Row, from_wire, put, to_wire, update
 
 CLAIMS_PER_TRANSACTION = 20
 TRIES = 6

@@ -25,8 +25,8 @@ from bench.postgres import CLAIM, TABLES, a_postgres
 from bench.rounds import Figures, interleaved, loaded, packet_id_of, production_client
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.redis.claims import RedisClaims
-from redpacket.adapters.redis.connect import Script
+from redpacket.packets.redis.claims import RedisClaims
+from redpacket.platform.redis.connect import Script
 from testing.servers import some_servers
 
 WORKERS = (1, 4, 20)

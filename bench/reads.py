@@ -17,20 +17,21 @@ from http import HTTPStatus
 import httpx
 
 from bench.records import STRANGER, Book, a_person
-from redpacket.adapters.dynamo import draw_keys, keys
-from redpacket.adapters.dynamo.books import entry_row
-from redpacket.adapters.dynamo.client import Dynamo, put, to_wire
-from redpacket.adapters.dynamo.items import packet_row
-from redpacket.adapters.dynamo.pages import DynamoPages
-from redpacket.domain.errors import PacketNotFound
-from redpacket.domain.ledger import Entry, TransferKind, packet_account, settle_id, user_account
-from redpacket.domain.lottery import Prize, PrizeKind, PrizeStock, draw_day
-from redpacket.flows.campaigns.cached_lotteries import KEPT_MS
-from redpacket.flows.packets.read_records import PAGE_SIZE, list_received
+from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.dynamodb.books import entry_row
+from redpacket.ledger.model import Entry, TransferKind, packet_account, settle_id, user_account
+from redpacket.lottery.dynamodb import keys as draw_keys
+from redpacket.lottery.model.lottery import Prize, PrizeKind, PrizeStock, draw_day
+from redpacket.lottery.use_cases.cached_lotteries import KEPT_MS
+from redpacket.packets.dynamodb.items import packet_row
+from redpacket.packets.dynamodb.pages import DynamoPages
+from redpacket.packets.use_cases.read_records import PAGE_SIZE, list_received
+from redpacket.platform.dynamodb.client import Dynamo, put, to_wire
+from redpacket.platform.errors import PacketNotFound
 from testing.builders import NOW_MS, a_campaign, a_packet
 from testing.crowd import CROWD, a_crowded_town, count_reads, rush
 from testing.doors import DoorTransport, doors, doors_of
-from testing.in_memory_system import InMemorySystem, wiring_on
+from testing.in_memory_system import InMemorySystem, process_on
 from testing.prizes import real_prizes
 from testing.servers import some_servers
 from testing.units import MeteredDynamo
@@ -154,7 +155,7 @@ def received_rcu_max() -> float:
     sums = {"balance_fen": 10**7, "received_fen_2026": 10**7, "received_count_2026": RECEIVED}
     system.dynamo.put_item(TableName="accounts", Item=to_wire({**keys.account(account), **sums}))
     meter = MeteredDynamo(system.dynamo)
-    ledger = wiring_on(Dynamo(lambda: meter)).ledger
+    ledger = process_on(Dynamo(lambda: meter)).ledger
     pages = DynamoPages(Dynamo(lambda: meter), "packets")
     middle = RECEIVED // 2
     units = []

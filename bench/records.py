@@ -5,18 +5,19 @@ from dataclasses import dataclass
 from random import Random
 
 from local.user_ids import PUBLISHED_USER_IDS
-from redpacket.adapters.dynamo import items
-from redpacket.adapters.dynamo.client import Dynamo, Row, to_wire
-from redpacket.adapters.dynamo.ledger import DynamoLedger
-from redpacket.adapters.dynamo.packets import DynamoPackets
-from redpacket.adapters.dynamo.pages import DynamoPages
-from redpacket.adapters.dynamo.profiles import DynamoProfiles
-from redpacket.domain.claim import Fate, ShareFate
-from redpacket.domain.packet import PacketEnd, Person, part_count, part_size
-from redpacket.domain.split import amounts_fen
-from redpacket.flows.packets.close_packet import EndPorts, close_if_ended, end_part
-from redpacket.flows.packets.read_records import Record, read_record
-from redpacket.ports.packets import Settled
+from redpacket.packets.dynamodb import items
+from redpacket.packets.dynamodb.ledger import DynamoLedger
+from redpacket.packets.dynamodb.packets import DynamoPackets
+from redpacket.packets.dynamodb.pages import DynamoPages
+from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.packet import PacketEnd, part_count, part_size
+from redpacket.packets.ports import Settled
+from redpacket.packets.split import amounts_fen
+from redpacket.packets.use_cases.close_packet import EndPorts, close_if_ended, end_part
+from redpacket.packets.use_cases.read_records import Record, read_record
+from redpacket.platform.dynamodb.client import Dynamo, Row, to_wire
+from redpacket.platform.user import Person
+from redpacket.users.dynamodb.profiles import DynamoProfiles
 from testing.builders import NOW_MS, a_packet, a_packet_id
 from testing.fakes import FakeClock, FakeDynamo
 from testing.units import MeteredDynamo

@@ -11,10 +11,10 @@ import redis
 
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.claims import RedisClaims
-from redpacket.adapters.redis.client import Client
-from redpacket.adapters.redis.connect import connect
+from redpacket.packets.redis import keys
+from redpacket.packets.redis.claims import RedisClaims
+from redpacket.platform.redis.client import Client
+from redpacket.platform.redis.connect import connect
 from testing.builders import a_packet
 from testing.servers import CACHE_TIMEOUT_S, Server
 

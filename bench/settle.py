@@ -25,10 +25,10 @@ from bench.slow_dynamo import SlowDynamo, Units, indexes_of
 from bench.virtual import VirtualTime
 from bench.waiting_claims import PayoutQueue, QueueTerms
 from local.template import read_template
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.domain.claim import ShareRef
-from redpacket.domain.errors import Unavailable
-from redpacket.flows.packets.settle_claims import SettlePorts, settle_claims
+from redpacket.packets.model.claim import ShareRef
+from redpacket.packets.use_cases.settle_claims import SettlePorts, settle_claims
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.errors import Unavailable
 from testing.builders import NOW_MS, a_packet_id
 from testing.fakes import FakeJournal
 

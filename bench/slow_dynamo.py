@@ -33,7 +33,7 @@ ROWS_PER_PAGE = 4_000
 
 SDK_TRIES = 2
 SDK_WAIT_S_MAX = 20
-"""As edge/wiring/outside.py has botocore's standard mode."""
+"""As containers/platform.py has botocore's standard mode."""
 
 Partition: TypeAlias = tuple[str, str]
 """A table or an index, and a partition key."""

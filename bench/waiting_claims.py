@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from typing import Any, Self, TypeAlias
 
 from bench.virtual import VirtualTime
-from redpacket.domain.claim import ShareRef
+from redpacket.packets.model.claim import ShareRef
 
 Invoke: TypeAlias = Callable[[list[ShareRef]], set[ShareRef]]
 """Settles a batch; returns the claims that failed."""

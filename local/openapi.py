@@ -1,8 +1,8 @@
 """Writes openapi.json: the HTTP contract, as the doors declare it.
 
-An operation is declared by `@handler.route(...)` at its door, its answer by edge/answers, its body
-by edge/schemas/, and the statuses of problems by edge/problems.py. `make openapi` writes it,
-and tests/unit/test_openapi.py holds it to the code.
+An operation is declared by `@handler.route(...)` in its handler, its response and its body by the
+context's `api/`, and the statuses of problems by platform/http/problems.py. `make openapi` writes
+it, and tests/unit/test_openapi.py compares it with the code.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from pydantic.json_schema import GenerateJsonSchema
 
 import redpacket
 from local import places
-from redpacket.domain.errors import Forbidden, RedPacketError
-from redpacket.domain.events import EventType
-from redpacket.edge.answers import (
-    approvals,
-    campaigns,
-    events,
-    lists,
-    log,
-    operators,
-    packets,
-    payments,
-    values,
-    webhooks,
-)
-from redpacket.edge.api import BODY_BYTES_MAX, NO_STORE, UBIQUITOUS, Api, Operation
-from redpacket.edge.csv_pages import CSV
-from redpacket.edge.parameters import Parameter
-from redpacket.edge.problems import STATUS_BY_CODE
-from redpacket.edge.schemas import claims, draws, sending
-from redpacket.edge.schemas.fields import GREETING_GRAPHEMES_MAX, NICKNAME_GRAPHEMES_MAX
+from redpacket.approvals.api import answers as approvals
+from redpacket.approvals.api import list_answers as lists
+from redpacket.events.api import answers as webhooks
+from redpacket.events.api import event_answers as events
+from redpacket.events.model.events import EventType
+from redpacket.fairness.api import answers as log
+from redpacket.lottery.api import answers as campaigns
+from redpacket.lottery.api import draw_schemas as draws
+from redpacket.operations.api import answers as operators
+from redpacket.packets.api import answers as packets
+from redpacket.packets.api import claim_schemas as claims
+from redpacket.packets.api import send_schemas as sending
+from redpacket.packets.api import values
+from redpacket.packets.api.fields import GREETING_GRAPHEMES_MAX, NICKNAME_GRAPHEMES_MAX
+from redpacket.payments.api import answers as payments
+from redpacket.platform.errors import Forbidden, RedPacketError
+from redpacket.platform.http.api import BODY_BYTES_MAX, NO_STORE, UBIQUITOUS, Api, Operation
+from redpacket.platform.http.csv_pages import CSV
+from redpacket.platform.http.parameters import Parameter
+from redpacket.platform.http.problems import STATUS_BY_CODE
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -244,7 +244,7 @@ def _with_words(form: Any, words: Schema) -> Any:  # noqa: ANN401 - any JSON sch
 
 
 def _shared(found: Schema) -> Schema:
-    """Return the forms, with each longer value that edge/answers names as a component."""
+    """Return the forms, with each longer value that the responses name as a component."""
     named: Schema = {}
     for module in _ANSWERS:
         for name, kind in vars(module).items():

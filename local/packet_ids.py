@@ -4,7 +4,7 @@ Local stacks sign with a key of their own and accept ids of this one too. Never 
 deployment: anyone can make ids with it that are looked up.
 """
 
-from redpacket.domain.packet_id import PacketIds
+from redpacket.packets.model.packet_id import PacketIds
 
 PUBLISHED_KEYS = "t:published-key-for-tests-and-examples"
 PUBLISHED_IDS = PacketIds.parse(PUBLISHED_KEYS)

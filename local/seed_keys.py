@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.seed_keys import SeedKeys
+from redpacket.packets.model.seed_keys import SeedKeys
 
 if TYPE_CHECKING:
     from local.stack import Stack

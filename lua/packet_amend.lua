@@ -39,7 +39,7 @@ if packet then
   end
   if owned_no ~= '' then
     if packet.letter == 'E' then
-      -- Processes cache the owners of an emptied packet for a second (flows/packets/cached_emptied.py). The next
+      -- Processes cache the owners of an emptied packet for a second (packets/use_cases/cached_emptied.py). The next
       -- owner of this number must not meet such a cache.
       packet.offered_ms = redis.call('PTTL', packet_key) - 1000
     end

@@ -5,13 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from local.packet_ids import PUBLISHED_IDS
-from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenSoldOut
-from redpacket.domain.claim import Fate, ShareFate
-from redpacket.domain.ledger import Transfer
-from redpacket.domain.lottery import Prize, PrizeKind
-from redpacket.domain.packet import AmountsShown, Kind, Packet, Person, Rules
-from redpacket.domain.split import Split, Terms, share_amount_fen
-from redpacket.flows.packets.send_packet import funding_of
+from redpacket.campaigns.model import AmountsShown, Campaign, CampaignStatus, DrawRules, WhenSoldOut
+from redpacket.ledger.model import Transfer
+from redpacket.lottery.model.lottery import Prize, PrizeKind
+from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.packet import Kind, Packet, Rules
+from redpacket.packets.split import Split, Terms, share_amount_fen
+from redpacket.packets.use_cases.send_packet import funding_of
+from redpacket.platform.user import Person
 
 NOW_MS = 1_795_000_000_000
 _numbers = itertools.count(1)

@@ -1,6 +1,7 @@
 """Checks of a whole ledger at rest, which only tests can read at once, and the list of all checks.
 
-A nightly run compares the same facts row by row (`domain/checks/`) or as sums (`domain/lines.py`).
+A nightly run compares the same facts row by row (`reconciliation/checks/`) or as sums
+(`reconciliation/lines.py`).
 """
 
 from collections import Counter, defaultdict
@@ -8,20 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from redpacket.domain.checks.facts import Difference, PacketFacts, PlayerDay, Tally, Unit
-from redpacket.domain.checks.lottery import check_player, check_unit, units_of
-from redpacket.domain.checks.outside import BookedLine, OutsideRow
-from redpacket.domain.checks.packets import check_late_claims, check_late_close, check_tally
-from redpacket.domain.checks.postings import (
-    add_refunds,
-    check_posted,
-    sent_entries,
-    settled_entries,
-)
-from redpacket.domain.checks.postings import refund_entries as packet_refunds
-from redpacket.domain.claim import ShareFate, ShareRef
-from redpacket.domain.gateway import BillKind, BillLine
-from redpacket.domain.ledger import (
+from redpacket.ledger.model import (
     DEPOSITS,
     Entry,
     TransferKind,
@@ -33,9 +21,10 @@ from redpacket.domain.ledger import (
     user_account,
     withdrawal_account,
 )
-from redpacket.domain.lottery import Draw, Prize, PrizeKind, unit_share
-from redpacket.domain.packet import Packet, PacketStatus
-from redpacket.domain.payments import (
+from redpacket.lottery.model.lottery import Draw, Prize, PrizeKind, unit_share
+from redpacket.packets.model.claim import ShareFate, ShareRef
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.payments.model.payments import (
     Payment,
     PaymentRefund,
     PaymentReturn,
@@ -43,7 +32,19 @@ from redpacket.domain.payments import (
     payment_entries,
     refund_entries,
 )
-from redpacket.domain.withdrawals import Withdrawal, WithdrawalStatus, withdrawal_entries
+from redpacket.payments.model.provider import BillKind, BillLine
+from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus, withdrawal_entries
+from redpacket.reconciliation.checks.facts import Difference, PacketFacts, PlayerDay, Tally, Unit
+from redpacket.reconciliation.checks.lottery import check_player, check_unit, units_of
+from redpacket.reconciliation.checks.outside import BookedLine, OutsideRow
+from redpacket.reconciliation.checks.packets import check_late_claims, check_late_close, check_tally
+from redpacket.reconciliation.checks.postings import (
+    add_refunds,
+    check_posted,
+    sent_entries,
+    settled_entries,
+)
+from redpacket.reconciliation.checks.postings import refund_entries as packet_refunds
 
 CHECKS = {
     "check_conservation": "I1",

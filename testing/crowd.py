@@ -9,11 +9,11 @@ from typing import Any
 
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.redis.claims import RedisClaims
-from redpacket.adapters.redis.connect import connect
-from redpacket.adapters.redis.parted_claims import PartedClaims
-from redpacket.domain.errors import RedPacketError, Unavailable
-from redpacket.domain.packet import Packet
+from redpacket.packets.model.packet import Packet
+from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis.parted_claims import PartedClaims
+from redpacket.platform.errors import RedPacketError, Unavailable
+from redpacket.platform.redis.connect import connect
 from testing.in_memory_system import InMemorySystem
 from testing.units import MeteredDynamo
 from testing.wall_clock import WallClock

@@ -16,12 +16,12 @@ import httpx
 from local.packet_ids import PUBLISHED_KEYS
 from local.places import ROOT
 from local.user_ids import PUBLISHED_KEY
-from redpacket.edge.api import Api
-from redpacket.edge.packet_ids import packet_ids
-from redpacket.edge.request import user_ids
-from redpacket.edge.settings import settings
-from redpacket.edge.wiring import wiring
-from redpacket.flows.guards.cached_switches import CachedSwitches
+from redpacket.containers import containers
+from redpacket.operations.use_cases.cached_switches import CachedSwitches
+from redpacket.packets.api.packet_ids import packet_ids
+from redpacket.platform.http.api import Api
+from redpacket.platform.http.request import user_ids
+from redpacket.platform.settings import settings
 from testing.fakes import FakeSwitchStore
 from testing.in_memory_system import VARIABLES, InMemorySystem
 
@@ -75,11 +75,11 @@ def doors_of(system: InMemorySystem) -> Iterator[None]:
         switch_store=store,
     )
     with patch.object(settings, "variables", _VARIABLES):
-        vars(wiring).update(vars(process))
+        vars(containers).update(vars(process.containers))
         try:
             yield
         finally:
-            vars(wiring).clear()
+            vars(containers).clear()
             packet_ids.cache_clear()
             user_ids.cache_clear()
 

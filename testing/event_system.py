@@ -4,17 +4,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.webhooks.messages import delivery_message, read_delivery
-from redpacket.domain.errors import InvalidRequest
-from redpacket.domain.events import SUBSCRIBED, Event, EventType, cloud_event
-from redpacket.domain.webhooks import Attempt, Delivery, SealedSecret, Webhook
-from redpacket.edge.deliveries import announce_batch, deliver_batch
-from redpacket.edge.wiring import Wiring
-from redpacket.flows.events.deliver import RetryReport
+from redpacket.events.api.deliveries import announce_batch, deliver_batch
+from redpacket.events.messages import delivery_message, read_delivery
+from redpacket.events.model.events import SUBSCRIBED, Event, EventType, cloud_event
+from redpacket.events.model.webhooks import Attempt, Delivery, SealedSecret, Webhook
+from redpacket.events.use_cases.deliver import RetryReport
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.errors import InvalidRequest
 from testing.fakes import FakeClock
 from testing.fakes.tables import FakeStream
 from testing.in_memory_system import InMemorySystem, one_by_one
+from testing.process import Process
 
 OK, FAILED = 204, 503
 
@@ -98,7 +98,7 @@ class EventSystem:
         # What functions reach the tables by; a suite may put something in between.
         self.client: Any = self.system.dynamo
 
-    def process(self) -> Wiring:
+    def process(self) -> Process:
         """Return a process that has just started."""
         return self.system.process(
             dynamo=Dynamo(lambda: self.client, pause_s=lambda _: None),

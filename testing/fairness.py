@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from redpacket.domain.split import Split, Terms, amounts_fen, default_share_fen_max
+from redpacket.packets.split import Split, Terms, amounts_fen, default_share_fen_max
 
 PACKETS = 60_000
 SEED = 20_260_217

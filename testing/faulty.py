@@ -7,16 +7,16 @@ from typing import Any, TypeAlias, TypeVar
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from redpacket.adapters.dynamo.keys import WORK_SHARDS
-from redpacket.domain import lottery
-from redpacket.domain.claim import AdmitOutcome, GrabOutcome, Quota, QuotaStatus, ShareFate
-from redpacket.domain.errors import CacheAway, Unavailable
-from redpacket.domain.limits import Limit, LimitName
-from redpacket.domain.packet import Packet
-from redpacket.domain.switches import SwitchState
-from redpacket.ports.campaigns import DrawCache
-from redpacket.ports.guards import Limits, SwitchCopy, SwitchesSeen, SwitchRow, SwitchStore
-from redpacket.ports.packets import PartCache, Quotas
+from redpacket.ledger.dynamodb.keys import WORK_SHARDS
+from redpacket.lottery.model import lottery
+from redpacket.lottery.ports import DrawCache
+from redpacket.operations.model.limits import Limit, LimitName
+from redpacket.operations.model.switches import SwitchState
+from redpacket.operations.ports import Limits, SwitchCopy, SwitchesSeen, SwitchRow, SwitchStore
+from redpacket.packets.model.claim import AdmitOutcome, GrabOutcome, Quota, QuotaStatus, ShareFate
+from redpacket.packets.model.packet import Packet
+from redpacket.packets.ports import PartCache, Quotas
+from redpacket.platform.errors import CacheAway, Unavailable
 from testing.fakes import FakeDynamo
 
 Result = TypeVar("Result")

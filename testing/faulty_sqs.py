@@ -9,9 +9,9 @@ from typing import Any
 
 from local.packet_ids import PUBLISHED_KEYS
 from local.user_ids import PUBLISHED_KEY
-from redpacket.adapters.aws.messages import settle_message
-from redpacket.domain.claim import ShareRef
-from redpacket.edge.queue import _ref_of
+from redpacket.packets.api.queue import _ref_of
+from redpacket.packets.clients.payout_messages import settle_message
+from redpacket.packets.model.claim import ShareRef
 from testing.faulty import Faults, Wire, throttled, timed_out
 
 # What reads messages checks the ids in them.

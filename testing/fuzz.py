@@ -47,11 +47,11 @@ from local.openapi import JSON, OPENAPI, operations, types_of
 from local.ports import HOST
 from local.seed_keys import seed_keys_of
 from local.stack import Stack
-from redpacket.adapters.redis import keys
-from redpacket.domain.limits import LimitName
-from redpacket.domain.switches import Switch
-from redpacket.domain.text import is_visible
-from redpacket.edge.scopes import ADMIN_SCOPE
+from redpacket.operations.api.scopes import ADMIN_SCOPE
+from redpacket.operations.model.limits import LimitName
+from redpacket.operations.model.switches import Switch
+from redpacket.packets.redis import keys
+from redpacket.platform.text import is_visible
 from testing.ledger_state import lasting, read_ledger_state
 
 AnyCase: TypeAlias = "Case[Any]"

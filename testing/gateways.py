@@ -23,17 +23,7 @@ from local.gateways.policy import Policy
 from local.gateways.wechat import openid_of
 from local.ports import HOST, Ports, is_open
 from local.processes import Process
-from redpacket.adapters.payments.accounts import AccountKeys, Accounts
-from redpacket.adapters.payments.host import HostCallbacks, HostIn, HostOut
-from redpacket.adapters.payments.host_client import HostClient, HostKeys
-from redpacket.adapters.payments.outgoing import Outgoing
-from redpacket.adapters.payments.wechat import OrderSettings, TransferSettings, WeChatIn, WeChatOut
-from redpacket.adapters.payments.wechat_authorizations import WeChatAuthorizations
-from redpacket.adapters.payments.wechat_callbacks import CallbackKeys, WeChatCallbacks
-from redpacket.adapters.payments.wechat_client import WeChatClient, WeChatMerchant
-from redpacket.adapters.payments.wechat_login import CodeKind, WeChatLogin
-from redpacket.domain.errors import SignatureInvalid
-from redpacket.domain.gateway import (
+from redpacket.payments.model.provider import (
     Channel,
     Notice,
     NoticeKind,
@@ -42,7 +32,22 @@ from redpacket.domain.gateway import (
     PayMethod,
     TransferOrder,
 )
-from redpacket.ports.gateways import Callbacks, PaymentsIn, PaymentsOut
+from redpacket.payments.provider_ports import Callbacks, PaymentsIn, PaymentsOut
+from redpacket.payments.providers.host_wallet.client import HostClient, HostKeys
+from redpacket.payments.providers.host_wallet.provider import HostCallbacks, HostIn, HostOut
+from redpacket.payments.providers.wechat.authorizations import WeChatAuthorizations
+from redpacket.payments.providers.wechat.callbacks import CallbackKeys, WeChatCallbacks
+from redpacket.payments.providers.wechat.client import WeChatClient, WeChatMerchant
+from redpacket.payments.providers.wechat.login import CodeKind, WeChatLogin
+from redpacket.payments.providers.wechat.provider import (
+    OrderSettings,
+    TransferSettings,
+    WeChatIn,
+    WeChatOut,
+)
+from redpacket.payments.sealed_accounts import AccountKeys, Accounts
+from redpacket.platform.errors import SignatureInvalid
+from redpacket.platform.ssrf_safe_http import Outgoing
 from testing.fakes.gateway import FakePaymentsIn, FakePaymentsOut, an_account
 from testing.fakes.services import FakeClock
 

@@ -10,48 +10,37 @@ from typing import Any
 
 from local.packet_ids import PUBLISHED_IDS
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.draws import DynamoDraws
-from redpacket.adapters.dynamo.ledger import DynamoLedger
-from redpacket.adapters.dynamo.packets import DynamoPackets
-from redpacket.adapters.redis.parted_claims import PartedClaims
-from redpacket.domain.campaign import Campaign, CampaignPlan
-from redpacket.domain.checks.facts import Difference
-from redpacket.domain.claim import Admission, Claim, ShareFate, ShareRef
-from redpacket.domain.limits import GRABS
-from redpacket.domain.lottery import Draw, Prize, draw_id_of
-from redpacket.domain.operators import Duty, Operator
-from redpacket.domain.packet import Kind, Opening, Packet, Person, Rules, part_count
-from redpacket.domain.split import Split
-from redpacket.domain.switches import Switch, SwitchState
-from redpacket.edge.settings import Settings
-from redpacket.edge.wiring import Wiring
-from redpacket.flows.campaigns.cached_lotteries import CachedLotteries
-from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
-from redpacket.flows.campaigns.draw_prize import Drawn
-from redpacket.flows.campaigns.edit_campaign import CampaignPorts, edit_campaign
-from redpacket.flows.campaigns.edit_prize import PrizePorts, change_stock, put_prize
-from redpacket.flows.campaigns.help_inviter import Helped
-from redpacket.flows.campaigns.load_campaign import load_campaign
-from redpacket.flows.campaigns.preheat_campaign import Preheated
-from redpacket.flows.guards.cached_switches import CachedSwitches
-from redpacket.flows.guards.limit_rate import UserLimit
-from redpacket.flows.packets.cached_campaigns import CachedCampaigns
-from redpacket.flows.packets.cached_emptied import CachedEmptied
-from redpacket.flows.packets.expire_packets import ExpireReport, expire_packets
-from redpacket.flows.packets.read_records import Record, read_record
-from redpacket.flows.packets.repair import load_packets, requeue_claims
-from redpacket.flows.packets.send_packet import SendOrder
-from redpacket.flows.packets.sweep import RESERVE_MS, SweepReport
-from redpacket.flows.packets.sweep_ports import SweepPorts
-from redpacket.flows.reconciliation.reconcile import MOVING_MS, Reconciliation, reconcile
-from redpacket.ports.accounts import Deposits, Funding, Profiles, Request
-from redpacket.ports.audiences import AudienceRows, Verdicts
-from redpacket.ports.beacon import Rounds
-from redpacket.ports.campaigns import Campaigns, DrawCache, Draws
-from redpacket.ports.guards import Limits, SwitchStore
-from redpacket.ports.operators import ActionJournal
-from redpacket.ports.packets import (
+from redpacket.campaigns.audience_ports import AudienceRows
+from redpacket.campaigns.model import Campaign, CampaignPlan
+from redpacket.campaigns.ports import Campaigns
+from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
+from redpacket.campaigns.use_cases.edit_campaign import CampaignPorts, edit_campaign
+from redpacket.fairness.beacon_ports import Rounds
+from redpacket.ledger.ports import Deposits
+from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.lottery.model.lottery import Draw, Prize, draw_id_of
+from redpacket.lottery.ports import DrawCache, Draws
+from redpacket.lottery.use_cases.cached_lotteries import CachedLotteries
+from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
+from redpacket.lottery.use_cases.draw_prize import Drawn
+from redpacket.lottery.use_cases.edit_prize import PrizePorts, change_stock, put_prize
+from redpacket.lottery.use_cases.help_inviter import Helped
+from redpacket.lottery.use_cases.load_campaign import load_campaign
+from redpacket.lottery.use_cases.preheat_campaign import Preheated
+from redpacket.operations.audit_ports import ActionJournal
+from redpacket.operations.model.limits import GRABS
+from redpacket.operations.model.operators import Duty, Operator
+from redpacket.operations.model.switches import Switch, SwitchState
+from redpacket.operations.ports import Limits, SwitchStore
+from redpacket.operations.risk_ports import Verdicts
+from redpacket.operations.use_cases.cached_switches import CachedSwitches
+from redpacket.operations.use_cases.limit_rate import UserLimit
+from redpacket.packets.dynamodb.ledger import DynamoLedger
+from redpacket.packets.dynamodb.packets import DynamoPackets
+from redpacket.packets.ledger_ports import Funding
+from redpacket.packets.model.claim import Admission, Claim, ShareFate, ShareRef
+from redpacket.packets.model.packet import Kind, Opening, Packet, Rules, part_count
+from redpacket.packets.ports import (
     ClaimCache,
     ClaimRecorder,
     DeadLetters,
@@ -59,9 +48,25 @@ from redpacket.ports.packets import (
     PayoutQueue,
     Quotas,
 )
-from redpacket.ports.reconciliation import Runs, Table, Tables
-from redpacket.ports.runtime import InParallel
-from redpacket.ports.work_lists import WorkLists
+from redpacket.packets.redis.parted_claims import PartedClaims
+from redpacket.packets.split import Split
+from redpacket.packets.use_cases.cached_emptied import CachedEmptied
+from redpacket.packets.use_cases.expire_packets import ExpireReport, expire_packets
+from redpacket.packets.use_cases.read_records import Record, read_record
+from redpacket.packets.use_cases.repair import load_packets, requeue_claims
+from redpacket.packets.use_cases.send_packet import SendOrder
+from redpacket.packets.use_cases.sweep import RESERVE_MS, SweepReport
+from redpacket.packets.use_cases.sweep_ports import SweepPorts
+from redpacket.packets.work_list_ports import WorkLists
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.idempotency import Request
+from redpacket.platform.runtime import InParallel
+from redpacket.platform.settings import Settings
+from redpacket.platform.user import Person
+from redpacket.reconciliation.checks.facts import Difference
+from redpacket.reconciliation.ports import Runs, Table, Tables
+from redpacket.reconciliation.use_cases.reconcile import MOVING_MS, Reconciliation, reconcile
+from redpacket.users.ports import Profiles
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.checks import Told, check_settled_in_time
 from testing.fakes import (
@@ -79,6 +84,7 @@ from testing.fakes import (
     Item,
 )
 from testing.ledger_state import LedgerState, read_ledger_state, scan_rows
+from testing.process import Process
 
 GRACE_MS = 5_000
 LIFE_MS = 60_000
@@ -110,9 +116,6 @@ VARIABLES = {
 """What a function is given here."""
 
 
-_BUILT = frozenset(dir(Wiring))
-
-
 class InMemorySystem:
     """People who send and grab; *told* remembers every answer for I5."""
 
@@ -126,7 +129,7 @@ class InMemorySystem:
         self.claim_cache: ClaimCache = PartedClaims(self.memory, clock=self.clock)
         self.payouts: PayoutQueue = self.queue
         self.stand_on(self.dynamo)
-        stored = wiring_on(_at_once(lambda: self.dynamo), new_seed=self._new_seed)
+        stored = process_on(_at_once(lambda: self.dynamo), new_seed=self._new_seed)
         self.pages: Pages = stored.pages
         self.campaigns: Campaigns = stored.edited_campaigns
         self.audiences = FakeAudiences()
@@ -164,7 +167,7 @@ class InMemorySystem:
     def stand_on(self, client: Any) -> None:
         """Reach packets, claims, money and draws by *client* from now on."""
         self.reached = client
-        stored = wiring_on(_at_once(lambda: client), clock=self.clock)
+        stored = process_on(_at_once(lambda: client), clock=self.clock)
         packets, ledger = stored.packets, stored.ledger
         assert isinstance(packets, DynamoPackets)
         assert isinstance(ledger, DynamoLedger)
@@ -202,7 +205,7 @@ class InMemorySystem:
         self._ids, other._ids = itertools.count(first_id), itertools.count(first_id)
         return other
 
-    def process(self, **given: Any) -> Wiring:
+    def process(self, **given: Any) -> Process:
         """Return a process that has just started, on what the system stands on by now.
 
         It is wired as a Lambda is; *given* takes the place of what this one would have.
@@ -258,11 +261,7 @@ class InMemorySystem:
             "tables": self.scans,
             "runs": self.runs,
         }
-        wiring = Wiring(**given)
-        # It asks of each name whether there is such a thing, which takes longer than all else here.
-        assert stands_on.keys() <= _BUILT
-        vars(wiring).update({**stands_on, **given})
-        return wiring
+        return Process(**{**stands_on, **given})
 
     def before_each_transaction(self, do: Callable[[list[Any]], object]) -> None:
         """Call *do* with the operations of every transaction before it is carried out."""
@@ -570,9 +569,9 @@ def _at_once(connect: Callable[[], Any]) -> Dynamo:
     return Dynamo(connect, pause_s=lambda _: None)
 
 
-def wiring_on(dynamo: Dynamo, **given: Any) -> Wiring:
+def process_on(dynamo: Dynamo, **given: Any) -> Process:
     """Return the wiring of a function that reaches DynamoDB alone."""
-    return Wiring(settings=Settings(VARIABLES), dynamo=dynamo, **given)
+    return Process(settings=Settings(VARIABLES), dynamo=dynamo, **given)
 
 
 def one_by_one(do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:

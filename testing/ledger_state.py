@@ -7,35 +7,39 @@ from dataclasses import dataclass
 from typing import Any
 
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.dynamo import campaign_keys, draw_keys, items, keys, payment_keys
-from redpacket.adapters.dynamo.books import entry_of, receipt_of, sums_of
-from redpacket.adapters.dynamo.client import from_wire
-from redpacket.adapters.dynamo.draw_items import draw_of
-from redpacket.adapters.dynamo.payment_items import (
+from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.dynamodb.books import entry_of, receipt_of, sums_of
+from redpacket.ledger.model import Entry, Receipt, YearSums, outside_of, packet_account, packet_of
+from redpacket.lottery.dynamodb import keys as draw_keys
+from redpacket.lottery.dynamodb.campaign_snapshot import table_of
+from redpacket.lottery.dynamodb.items import draw_of
+from redpacket.lottery.model.lottery import Draw, PrizeKind
+from redpacket.packets.dynamodb import items
+from redpacket.packets.model.claim import Fate, ShareFate, Taker
+from redpacket.packets.model.packet import PacketStatus
+from redpacket.packets.model.seed_keys import SeedKeys
+from redpacket.payments.dynamodb import keys as payment_keys
+from redpacket.payments.dynamodb.items import (
     booked_line_of,
     payment_of,
     refund_of,
     return_of,
     withdrawal_of,
 )
-from redpacket.adapters.dynamo.shown_items import table_of
-from redpacket.domain.checks.facts import Difference, PacketFacts, PlayerDay, Unit
-from redpacket.domain.checks.ledger import check_bounds
-from redpacket.domain.checks.lottery import check_outcomes
-from redpacket.domain.checks.outside import asked_lines, check_lines, check_withdrawn
-from redpacket.domain.checks.packets import (
+from redpacket.platform.dynamodb.client import from_wire
+from redpacket.reconciliation.checks.facts import Difference, PacketFacts, PlayerDay, Unit
+from redpacket.reconciliation.checks.ledger import check_bounds
+from redpacket.reconciliation.checks.lottery import check_outcomes
+from redpacket.reconciliation.checks.outside import asked_lines, check_lines, check_withdrawn
+from redpacket.reconciliation.checks.packets import (
     check_fates,
     check_once_per_user,
     check_packet_exists,
     check_takers,
     check_unpaid_counts,
 )
-from redpacket.domain.checks.postings import check_receipts
-from redpacket.domain.claim import Fate, ShareFate, Taker
-from redpacket.domain.ledger import Entry, Receipt, YearSums, outside_of, packet_account, packet_of
-from redpacket.domain.lottery import Draw, PrizeKind
-from redpacket.domain.packet import PacketStatus
-from redpacket.domain.seed_keys import SeedKeys
+from redpacket.reconciliation.checks.postings import check_receipts
 from testing.checks import (
     LotteryFacts,
     OutsideFacts,

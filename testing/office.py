@@ -8,17 +8,17 @@ from typing import Any, Self, TypeVar
 
 from botocore.exceptions import ReadTimeoutError
 
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.domain.campaign import Campaign, CampaignPlan
-from redpacket.domain.errors import RedPacketError
-from redpacket.domain.lottery import Prize, PrizeKind
-from redpacket.domain.packet import Packet, PacketStatus
-from redpacket.flows.campaigns.edit_campaign import edit_campaign
-from redpacket.flows.campaigns.edit_prize import change_stock, put_prize
-from redpacket.ports.accounts import Request
+from redpacket.campaigns.model import Campaign, CampaignPlan
+from redpacket.campaigns.use_cases.edit_campaign import edit_campaign
+from redpacket.lottery.model.lottery import Prize, PrizeKind
+from redpacket.lottery.use_cases.edit_prize import change_stock, put_prize
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.errors import RedPacketError
+from redpacket.platform.idempotency import Request
 from testing.builders import a_prize
 from testing.fakes import FakeDynamo
-from testing.in_memory_system import InMemorySystem, an_operator, wiring_on
+from testing.in_memory_system import InMemorySystem, an_operator, process_on
 
 IO_MAX = 60
 _numbers = itertools.count(1)
@@ -37,7 +37,7 @@ class Office:
         # The process of the operators: it shares everything with the system but its client.
         self.process = copy.copy(system)
         self.process.stand_on(client)
-        self.process.campaigns = wiring_on(Dynamo(lambda: client)).edited_campaigns
+        self.process.campaigns = process_on(Dynamo(lambda: client)).edited_campaigns
 
     def edit(
         self, plan: CampaignPlan, budget_fen: int | None = None, version: int | None = None

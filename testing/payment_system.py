@@ -6,39 +6,43 @@ from dataclasses import replace
 from typing import Any
 
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.dynamo.authorizations import DynamoAuthorizations
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.gateway_pace import DynamoGatewayPace
-from redpacket.adapters.dynamo.payees import DynamoPayees
-from redpacket.adapters.dynamo.payment_lists import DynamoPaymentLists
-from redpacket.adapters.dynamo.payments import DynamoPayments
-from redpacket.adapters.dynamo.returns import DynamoReturns
-from redpacket.adapters.dynamo.tables import DynamoTables
-from redpacket.adapters.dynamo.withdrawals import DynamoWithdrawals
-from redpacket.domain.checks.facts import Difference
-from redpacket.domain.checks.outside import check_outside_in_time
-from redpacket.domain.gateway import Channel, Notice, PayMethod
-from redpacket.domain.packet import Packet
-from redpacket.domain.payments import Payment
-from redpacket.domain.withdrawals import Withdrawal
-from redpacket.flows.payments.authorization_ports import AuthorizationPorts
-from redpacket.flows.payments.compare_bills import BillReport, compare_bill
-from redpacket.flows.payments.confirm_payment import confirm_payment
-from redpacket.flows.payments.dispatch import DispatchReport, dispatch
-from redpacket.flows.payments.pace import NightWindow, Pace
-from redpacket.flows.payments.payment_ports import PaymentPorts
-from redpacket.flows.payments.return_payment import note_refund
-from redpacket.flows.payments.start_payment import PaymentAsk, start_packet_payment, start_payment
-from redpacket.flows.payments.sweep_payments import PaymentSweepReport, sweep_payments
-from redpacket.flows.payments.take_callback import follow_notice
-from redpacket.flows.payments.transfer import cancel_withdrawal
-from redpacket.flows.payments.withdraw import WithdrawalAsk, withdraw
-from redpacket.flows.payments.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
-from redpacket.ports.accounts import Request
-from redpacket.ports.gateways import PaymentsIn, PaymentsOut
-from redpacket.ports.payments import PaymentLimits
-from redpacket.ports.reconciliation import Table
-from redpacket.ports.withdrawals import WithdrawalLimits
+from redpacket.packets.model.packet import Packet
+from redpacket.payments.dynamodb.authorizations import DynamoAuthorizations
+from redpacket.payments.dynamodb.lists import DynamoPaymentLists
+from redpacket.payments.dynamodb.payees import DynamoPayees
+from redpacket.payments.dynamodb.payments import DynamoPayments
+from redpacket.payments.dynamodb.provider_pace import DynamoGatewayPace
+from redpacket.payments.dynamodb.returns import DynamoReturns
+from redpacket.payments.dynamodb.withdrawals import DynamoWithdrawals
+from redpacket.payments.model.payments import Payment
+from redpacket.payments.model.provider import Channel, Notice, PayMethod
+from redpacket.payments.model.withdrawals import Withdrawal
+from redpacket.payments.ports import PaymentLimits
+from redpacket.payments.provider_ports import PaymentsIn, PaymentsOut
+from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
+from redpacket.payments.use_cases.compare_bills import BillReport, compare_bill
+from redpacket.payments.use_cases.confirm_payment import confirm_payment
+from redpacket.payments.use_cases.dispatch import DispatchReport, dispatch
+from redpacket.payments.use_cases.pace import NightWindow, Pace
+from redpacket.payments.use_cases.payment_ports import PaymentPorts
+from redpacket.payments.use_cases.return_payment import note_refund
+from redpacket.payments.use_cases.start_payment import (
+    PaymentAsk,
+    start_packet_payment,
+    start_payment,
+)
+from redpacket.payments.use_cases.sweep_payments import PaymentSweepReport, sweep_payments
+from redpacket.payments.use_cases.take_callback import follow_notice
+from redpacket.payments.use_cases.transfer import cancel_withdrawal
+from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw
+from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
+from redpacket.payments.withdrawal_ports import WithdrawalLimits
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.idempotency import Request
+from redpacket.reconciliation.checks.facts import Difference
+from redpacket.reconciliation.checks.outside import check_outside_in_time
+from redpacket.reconciliation.dynamodb.tables import DynamoTables
+from redpacket.reconciliation.ports import Table
 from testing.checks import check_outside
 from testing.fakes.gateway import (
     FakeAuthorizations,

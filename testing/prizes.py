@@ -4,7 +4,7 @@ import base64
 import json
 import random
 
-from redpacket.domain.lottery import Prize, PrizeKind
+from redpacket.lottery.model.lottery import Prize, PrizeKind
 
 _BRANDS = """
 华为 小米 苹果 海尔 美的 格力 戴森 索尼 佳能 联想 茅台 五粮液 农夫山泉 三只松鼠 良品铺子 百草味

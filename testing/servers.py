@@ -14,8 +14,8 @@ import redis
 from local import places
 from local.ports import HOST, Ports, is_open
 from local.processes import Process, stop_all
-from redpacket.adapters.redis.client import ServerClient, Word
-from redpacket.adapters.redis.connect import connect, connection_maker
+from redpacket.platform.redis.client import ServerClient, Word
+from redpacket.platform.redis.connect import connect, connection_maker
 
 CACHE_TIMEOUT_S = 0.5
 """As in production."""

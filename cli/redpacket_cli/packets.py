@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from redpacket.domain.packet import fate_partitions
+from redpacket.packets.model.packet import fate_partitions
 from redpacket.verify import command as verifier
 from redpacket_cli import show as shown
 from redpacket_cli.api import Api

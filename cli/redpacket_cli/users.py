@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import typer
 
-from redpacket.domain.user_id import HOST_ID
+from redpacket.platform.user_id import HOST_ID
 from redpacket_cli.api import again
 from redpacket_cli.session import session_of
 

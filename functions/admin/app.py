@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.errors import (
+from redpacket.approvals.api import operator_lists as listed
+from redpacket.approvals.api.approval_gate import asked_deposit, do_or_wait, note_verdict
+from redpacket.campaigns.api.parameters import campaign_id_of
+from redpacket.containers import containers
+from redpacket.operations.api.schemas import LimitBody, RiskBody, SwitchBody
+from redpacket.operations.api.scopes import ADMINS, AUDITORS, OPERATORS, TREASURERS, WATCHERS
+from redpacket.packets.api import views
+from redpacket.packets.api.packet_ids import packet_id_of
+from redpacket.platform.errors import (
     Busy,
     CampaignNotFound,
     IdempotencyKeyMissing,
@@ -14,23 +22,15 @@ from redpacket.domain.errors import (
     SwitchNotFound,
     Unavailable,
 )
-from redpacket.edge import operator_lists as listed
-from redpacket.edge import views
-from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.asking import asked_deposit, do_or_wait, note_verdict
-from redpacket.edge.campaign_parameters import campaign_id_of
-from redpacket.edge.packet_ids import packet_id_of
-from redpacket.edge.parameters import key_hash_of
-from redpacket.edge.request import HttpRequest, RequestOf, person_of
-from redpacket.edge.schemas.accounts import DepositBody
-from redpacket.edge.schemas.bodies import body_of, idempotent_request
-from redpacket.edge.schemas.operations import LimitBody, RiskBody, SwitchBody
-from redpacket.edge.scopes import ADMINS, AUDITORS, OPERATORS, TREASURERS, WATCHERS
-from redpacket.edge.wiring import wiring
+from redpacket.platform.http.api import Api, HttpAnswer
+from redpacket.platform.http.bodies import body_of, idempotent_request
+from redpacket.platform.http.parameters import key_hash_of
+from redpacket.platform.http.request import HttpRequest, RequestOf, person_of
+from redpacket.users.api.schemas import DepositBody
 
 if TYPE_CHECKING:
-    from redpacket.edge.answers.approvals import AwaitingApproval
-    from redpacket.edge.answers.lists import (
+    from redpacket.approvals.api.answers import AwaitingApproval
+    from redpacket.approvals.api.list_answers import (
         CampaignPage,
         ClaimPage,
         Journal,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         SharerPage,
         WinnerPage,
     )
-    from redpacket.edge.answers.operators import (
+    from redpacket.operations.api.answers import (
         Audit,
         Deposit,
         Limit,
@@ -65,7 +65,7 @@ def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApp
     payee = person_of(body.user)
 
     def done() -> HttpAnswer[Deposit]:
-        transfer_id, balance_fen = wiring.deposit(
+        transfer_id, balance_fen = containers.ledger.deposit(
             payee, body.amount_fen, idempotent, is_for_campaigns=body.is_for_campaigns
         )
         return HttpAnswer({"transfer_id": transfer_id, "balance_fen": balance_fen})
@@ -84,13 +84,15 @@ def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApp
 )
 def audit_packet(request: HttpRequest) -> HttpAnswer[Audit]:
     """Check the invariants of one packet."""
-    return HttpAnswer(views.audit_view(wiring.audit_packet(packet_id_of(request))))
+    return HttpAnswer(
+        views.audit_view(containers.reconciliation.audit_packet(packet_id_of(request)))
+    )
 
 
 @handler.route("GET /admin/switches", scopes=WATCHERS, refusals=(Unavailable,))
 def read_switches(request: HttpRequest) -> HttpAnswer[Switches]:  # noqa: ARG001 - a route takes a request
     """Show how every switch stands, since when and why."""
-    return HttpAnswer(views.switches_view(wiring.switch_store.read().states))
+    return HttpAnswer(views.switches_view(containers.operations.switch_store.read().states))
 
 
 @handler.route(
@@ -103,7 +105,7 @@ def turn_switch(request: RequestOf[SwitchBody]) -> HttpAnswer[Switch]:
     """Turn one switch off or on; everywhere within ten seconds."""
     switch = listed.switch_of(request)
     body = body_of(SwitchBody, request)
-    state = wiring.turn_switch(
+    state = containers.operations.turn_switch(
         switch, is_on=body.on, reason=body.reason, operator_id=request.user.user_id
     )
     return HttpAnswer(views.switch_view(state))
@@ -112,7 +114,7 @@ def turn_switch(request: RequestOf[SwitchBody]) -> HttpAnswer[Switch]:
 @handler.route("GET /admin/limits", scopes=WATCHERS, refusals=(Unavailable,))
 def read_limits(request: HttpRequest) -> HttpAnswer[Limits]:  # noqa: ARG001 - a route takes a request
     """Show every limit with its default and bounds."""
-    return HttpAnswer(views.limits_view(wiring.switch_store.read().limits))
+    return HttpAnswer(views.limits_view(containers.operations.switch_store.read().limits))
 
 
 @handler.route(
@@ -124,7 +126,7 @@ def read_limits(request: HttpRequest) -> HttpAnswer[Limits]:  # noqa: ARG001 - a
 def set_limit(request: RequestOf[LimitBody]) -> HttpAnswer[Limit]:
     """Set one limit, or restore its default; everywhere within ten seconds."""
     name, value = listed.limit_of(request), body_of(LimitBody, request).value
-    wiring.set_limit(name, value, operator_id=request.user.user_id)
+    containers.operations.set_limit(name, value, operator_id=request.user.user_id)
     return HttpAnswer(views.limit_view(name, value))
 
 
@@ -134,7 +136,7 @@ def judge_user(request: RequestOf[RiskBody]) -> HttpAnswer[Risk]:
     body = body_of(RiskBody, request)
     user_id = person_of(body.user).user_id
     note_verdict(request, user_id, body.verdict, body.until_ms)
-    wiring.judge_user(user_id, body.parsed)
+    containers.operations.judge_user(user_id, body.parsed)
     return HttpAnswer({"verdict": body.verdict, "until_ms": body.until_ms})
 
 
@@ -147,7 +149,7 @@ def judge_user(request: RequestOf[RiskBody]) -> HttpAnswer[Risk]:
 )
 def read_campaigns(request: HttpRequest) -> HttpAnswer[CampaignPage]:
     """List all campaigns, the latest start first."""
-    page, cursor = wiring.operator_lists.list_campaigns(
+    page, cursor = containers.packets.operator_lists.list_campaigns(
         listed.campaign_cursor_of(request), listed.list_limit_of(request)
     )
     return HttpAnswer({"items": [listed.campaign_row(one) for one in page], "next": cursor})
@@ -169,14 +171,14 @@ def read_campaigns(request: HttpRequest) -> HttpAnswer[CampaignPage]:
 def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
     """List packets of a campaign or of a sender; without both all that have not ended."""
     sender = listed.sender_of(request)
-    page, cursor = wiring.list_packets(
+    page, cursor = containers.packets.list_packets(
         listed.of_campaign(request),
         sender.user_id if sender else None,
         listed.packet_status_of(request),
         listed.packet_cursor_of(request),
         listed.list_limit_of(request),
     )
-    people = wiring.known_people.list_people([packet.sender.user_id for packet in page])
+    people = containers.users.known_people.list_people([packet.sender.user_id for packet in page])
     rows = [listed.packet_row(packet, people) for packet in page]
     return HttpAnswer({"items": rows, "next": cursor})
 
@@ -190,10 +192,12 @@ def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
 )
 def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
     """List the claims of a packet, with their amounts."""
-    page, place = wiring.list_claims(
+    page, place = containers.packets.list_claims(
         packet_id_of(request), views.claim_cursor_of(request), listed.list_limit_of(request)
     )
-    people = wiring.known_people.list_people([share.taker.user_id for share in page if share.taker])
+    people = containers.users.known_people.list_people(
+        [share.taker.user_id for share in page if share.taker]
+    )
     rows = [listed.claim_row(share, people) for share in page]
     return HttpAnswer({"items": rows, "next": views.claim_place(place)})
 
@@ -207,8 +211,10 @@ def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
 )
 def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
     """Count the claims that each user's shared link led to."""
-    counts, place = wiring.count_sharers(packet_id_of(request), views.claim_cursor_of(request))
-    people = wiring.known_people.list_people(list(counts))
+    counts, place = containers.approvals.count_sharers(
+        packet_id_of(request), views.claim_cursor_of(request)
+    )
+    people = containers.users.known_people.list_people(list(counts))
     rows = [listed.sharer_row(user_id, count, people) for user_id, count in counts.most_common()]
     return HttpAnswer({"items": rows, "next": views.claim_place(place)})
 
@@ -228,14 +234,14 @@ def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
 )
 def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
     """List who won goods, by prize and unit; cash is in the claims of its packets."""
-    page, place = wiring.list_winners(
+    page, place = containers.lottery.list_winners(
         campaign_id_of(request),
         listed.of_prize(request),
         listed.winner_status_of(request),
         listed.winner_cursor_of(request),
         listed.list_limit_of(request),
     )
-    people = wiring.known_people.list_people([winner.user_id for winner, _ in page])
+    people = containers.users.known_people.list_people([winner.user_id for winner, _ in page])
     rows = [listed.winner_row(*one, people) for one in page]
     return HttpAnswer({"items": rows, "next": f"{place[0]}.{place[1]}" if place else None})
 
@@ -249,7 +255,7 @@ def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
 )
 def read_journal(request: HttpRequest) -> HttpAnswer[Journal]:
     """List what operators did, newest first."""
-    page, cursor = wiring.actions.list_actions(
+    page, cursor = containers.operations.actions.list_actions(
         listed.subject_of(request), listed.action_cursor_of(request), listed.list_limit_of(request)
     )
     return HttpAnswer({"items": [listed.action_view(noted) for noted in page], "next": cursor})

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.errors import (
+from redpacket.approvals.api.operator_lists import list_limit_of
+from redpacket.approvals.api.views import (
+    APPROVAL_COLUMNS,
+    approval_cursor_of,
+    approval_id_of,
+    approval_status_of,
+    approval_view,
+)
+from redpacket.containers import containers
+from redpacket.operations.api.scopes import TREASURERS, TREASURY_READERS, operator_of
+from redpacket.platform.errors import (
     ApprovalNotFound,
     Busy,
     CampaignEnded,
@@ -15,21 +25,11 @@ from redpacket.domain.errors import (
     Unavailable,
     VersionConflict,
 )
-from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.approval_views import (
-    APPROVAL_COLUMNS,
-    approval_cursor_of,
-    approval_id_of,
-    approval_status_of,
-    approval_view,
-)
-from redpacket.edge.operator_lists import list_limit_of
-from redpacket.edge.request import HttpRequest
-from redpacket.edge.scopes import TREASURERS, TREASURY_READERS, operator_of
-from redpacket.edge.wiring import wiring
+from redpacket.platform.http.api import Api, HttpAnswer
+from redpacket.platform.http.request import HttpRequest
 
 if TYPE_CHECKING:
-    from redpacket.edge.answers.approvals import ApprovalPage, ListedApproval
+    from redpacket.approvals.api.answers import ApprovalPage, ListedApproval
 
 _DECIDING = (ApprovalNotFound, FourEyesNeeded, VersionConflict, Unavailable)
 
@@ -45,10 +45,10 @@ handler = Api()
 )
 def read_approvals(request: HttpRequest) -> HttpAnswer[ApprovalPage]:
     """List what waits, and what was decided, newest first."""
-    page, cursor = wiring.approvals.list_approvals(
+    page, cursor = containers.approvals.repository.list_approvals(
         approval_cursor_of(request), list_limit_of(request)
     )
-    status, now_ms = approval_status_of(request), wiring.clock.now_ms()
+    status, now_ms = approval_status_of(request), containers.platform.clock.now_ms()
     shown = [approval_view(one, now_ms) for one in page if status in {None, one.status_at(now_ms)}]
     return HttpAnswer({"items": shown, "next": cursor})
 
@@ -61,8 +61,8 @@ def read_approvals(request: HttpRequest) -> HttpAnswer[ApprovalPage]:
 )
 def approve(request: HttpRequest) -> HttpAnswer[ListedApproval]:
     """Approve what another operator asked for; it is applied at once, and once."""
-    approval = wiring.approve(approval_id_of(request), operator_of(request))
-    return HttpAnswer(approval_view(approval, wiring.clock.now_ms()))
+    approval = containers.approvals.approve(approval_id_of(request), operator_of(request))
+    return HttpAnswer(approval_view(approval, containers.platform.clock.now_ms()))
 
 
 @handler.route(
@@ -73,5 +73,5 @@ def approve(request: HttpRequest) -> HttpAnswer[ListedApproval]:
 )
 def reject(request: HttpRequest) -> HttpAnswer[ListedApproval]:
     """Reject what another operator asked for."""
-    approval = wiring.reject(approval_id_of(request), operator_of(request))
-    return HttpAnswer(approval_view(approval, wiring.clock.now_ms()))
+    approval = containers.approvals.reject(approval_id_of(request), operator_of(request))
+    return HttpAnswer(approval_view(approval, containers.platform.clock.now_ms()))

@@ -3,8 +3,8 @@
 from dataclasses import asdict
 from typing import Any
 
-from redpacket.edge.telemetry import logger
-from redpacket.edge.wiring import wiring
+from redpacket.containers import containers
+from redpacket.platform.telemetry import logger
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
@@ -13,7 +13,9 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
     `{"wait_s": 0}` fetches what is due by now and ends, for a person who invokes it.
     """
     report = asdict(
-        wiring.fetch_rounds(context.get_remaining_time_in_millis(), event.get("wait_s"))
+        containers.fairness.fetch_rounds(
+            context.get_remaining_time_in_millis(), event.get("wait_s")
+        )
     )
     if any(report.values()):
         logger().info("fetch_rounds", extra={"report": report})

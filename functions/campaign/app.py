@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.errors import (
+from redpacket.approvals.api.approval_gate import (
+    asked_campaign,
+    do_or_wait,
+    note_audience,
+    note_preheat,
+)
+from redpacket.campaigns.api.audience_schemas import BODY_BYTES_MAX, AudienceBody
+from redpacket.campaigns.api.parameters import campaign_id_of, preheat_cursor_of
+from redpacket.campaigns.api.schemas import CampaignBody
+from redpacket.containers import containers
+from redpacket.lottery.api import views as lottery_views
+from redpacket.operations.api import guards
+from redpacket.operations.api.scopes import EDITORS, OPERATORS, WATCHERS, operator_of
+from redpacket.packets.api import views
+from redpacket.platform.errors import (
     CampaignNotFound,
     InvalidRequest,
     PacketNotFound,
@@ -12,20 +26,13 @@ from redpacket.domain.errors import (
     Unavailable,
     VersionConflict,
 )
-from redpacket.edge import guards, lottery_views, views
-from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.asking import asked_campaign, do_or_wait, note_audience, note_preheat
-from redpacket.edge.campaign_parameters import campaign_id_of, preheat_cursor_of
-from redpacket.edge.request import HttpRequest, RequestOf, person_of
-from redpacket.edge.schemas.audiences import BODY_BYTES_MAX, AudienceBody
-from redpacket.edge.schemas.bodies import body_of
-from redpacket.edge.schemas.campaigns import CampaignBody
-from redpacket.edge.scopes import EDITORS, OPERATORS, WATCHERS, operator_of
-from redpacket.edge.wiring import wiring
+from redpacket.platform.http.api import Api, HttpAnswer
+from redpacket.platform.http.bodies import body_of
+from redpacket.platform.http.request import HttpRequest, RequestOf, person_of
 
 if TYPE_CHECKING:
-    from redpacket.edge.answers.approvals import AwaitingApproval
-    from redpacket.edge.answers.campaigns import Audience, Campaign, CampaignAdmin, Preheated
+    from redpacket.approvals.api.answers import AwaitingApproval
+    from redpacket.lottery.api.answers import Audience, Campaign, CampaignAdmin, Preheated
 
 _PREHEAT_WITHIN_MS = 20_000
 """API Gateway waits 30 seconds; what is left by then, the next call loads."""
@@ -41,8 +48,8 @@ handler = Api()
 def read_campaign(request: HttpRequest) -> HttpAnswer[Campaign]:
     """Show a campaign and its prizes to its users."""
     guards.guard_read(request)
-    lottery = wiring.lotteries.recall(campaign_id_of(request))
-    rain = wiring.rains.recall(lottery.table.campaign)
+    lottery = containers.lottery.lotteries.recall(campaign_id_of(request))
+    rain = containers.lottery.rains.recall(lottery.table.campaign)
     return HttpAnswer(lottery_views.campaign_view(lottery, rain))
 
 
@@ -54,7 +61,7 @@ def read_campaign(request: HttpRequest) -> HttpAnswer[Campaign]:
 )
 def watch_campaign(request: HttpRequest) -> HttpAnswer[CampaignAdmin]:
     """Show a campaign to an operator, with its budget and stock and what is left of them."""
-    watched = wiring.watch_lottery(campaign_id_of(request))
+    watched = containers.lottery.watch_lottery(campaign_id_of(request))
     return HttpAnswer(lottery_views.campaign_admin_view(watched))
 
 
@@ -73,7 +80,7 @@ def edit_campaign(request: RequestOf[CampaignBody]) -> HttpAnswer[CampaignAdmin 
 
     def done() -> HttpAnswer[CampaignAdmin]:
         operator = operator_of(request)
-        edited, is_new = wiring.edit_campaign(
+        edited, is_new = containers.editing.edit_campaign(
             plan, body.budget_fen, body.version, operator, body.draws_by()
         )
         shown = lottery_views.campaign_admin_view(edited)
@@ -96,7 +103,7 @@ def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
         [person_of(host_id).user_id for host_id in listed] for listed in (body.add, body.remove)
     )
     note_audience(request, campaign_id, {"add": add, "remove": remove, "mode": body.audience_mode})
-    edited = wiring.edit_audience(campaign_id, add, remove, body.audience_mode)
+    edited = containers.editing.edit_audience(campaign_id, add, remove, body.audience_mode)
     return HttpAnswer(lottery_views.audience_view(edited))
 
 
@@ -111,6 +118,6 @@ def preheat_campaign(request: HttpRequest) -> HttpAnswer[Preheated]:
     """Load a campaign's prizes, list of users and packets into the cache."""
     campaign_id, cursor = campaign_id_of(request), preheat_cursor_of(request)
     note_preheat(request, campaign_id, cursor)
-    wiring.load_lottery(campaign_id)
-    preheated = wiring.preheat_campaign(campaign_id, cursor, _PREHEAT_WITHIN_MS)
+    containers.editing.load_lottery(campaign_id)
+    preheated = containers.editing.preheat_campaign(campaign_id, cursor, _PREHEAT_WITHIN_MS)
     return HttpAnswer(views.preheated_view(preheated))

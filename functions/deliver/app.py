@@ -3,9 +3,9 @@
 from dataclasses import asdict
 from typing import Any
 
-from redpacket.edge.deliveries import deliver_batch
-from redpacket.edge.telemetry import logger
-from redpacket.edge.wiring import wiring
+from redpacket.containers import containers
+from redpacket.events.api.deliveries import deliver_batch
+from redpacket.platform.telemetry import logger
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
@@ -13,10 +13,10 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
     if "Records" in event:
         return deliver_batch(
             event["Records"],
-            read=wiring.read_delivery,
-            deliver=wiring.deliver,
-            journal=wiring.journal,
+            read=containers.events.read_delivery,
+            deliver=containers.events.deliver,
+            journal=containers.platform.journal,
         )
-    report = asdict(wiring.retry_deliveries(context.get_remaining_time_in_millis()))
+    report = asdict(containers.events.retry_deliveries(context.get_remaining_time_in_millis()))
     logger().info("retry", extra={"report": report})
     return report

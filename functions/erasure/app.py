@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.errors import AccountNotEmpty, InvalidRequest, Unavailable
-from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.asking import note_erasure
-from redpacket.edge.operator_lists import user_of
-from redpacket.edge.request import HttpRequest
-from redpacket.edge.scopes import ADMINS
-from redpacket.edge.wiring import wiring
+from redpacket.approvals.api.approval_gate import note_erasure
+from redpacket.approvals.api.operator_lists import user_of
+from redpacket.containers import containers
+from redpacket.operations.api.scopes import ADMINS
+from redpacket.platform.errors import AccountNotEmpty, InvalidRequest, Unavailable
+from redpacket.platform.http.api import Api, HttpAnswer
+from redpacket.platform.http.request import HttpRequest
 
 if TYPE_CHECKING:
-    from redpacket.edge.answers.operators import Erased
+    from redpacket.operations.api.answers import Erased
 
 handler = Api()
 
@@ -28,5 +28,5 @@ handler = Api()
 def erase_user(request: HttpRequest) -> HttpAnswer[Erased]:
     """Erase who a user is, once nothing is theirs; ledger and journal keep their pseudonym."""
     user_id = user_of(request).user_id
-    wiring.erase_user(user_id, lambda: note_erasure(request, user_id))
+    containers.erasure.erase_user(user_id, lambda: note_erasure(request, user_id))
     return HttpAnswer({"user_token": user_id})

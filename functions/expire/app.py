@@ -3,8 +3,8 @@
 from dataclasses import asdict
 from typing import Any
 
-from redpacket.edge.telemetry import logger
-from redpacket.edge.wiring import wiring
+from redpacket.containers import containers
+from redpacket.platform.telemetry import logger
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, int]:  # noqa: ANN401 - Lambda's form
@@ -13,6 +13,6 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:  # noqa: ANN
     The schedule starts several at once, each for a group of packets; else there is one for all.
     """
     group, groups = event.get("group", 0), event.get("groups", 1)
-    report = asdict(wiring.sweep(context.get_remaining_time_in_millis(), group, groups))
+    report = asdict(containers.packets.sweep(context.get_remaining_time_in_millis(), group, groups))
     logger().info("sweep", extra=report)
     return report

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from redpacket.domain.errors import ChannelUnavailable, SignatureInvalid, Unavailable
-from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.request import HttpRequest
-from redpacket.edge.wiring import wiring
+from redpacket.containers import containers
+from redpacket.platform.errors import ChannelUnavailable, SignatureInvalid, Unavailable
+from redpacket.platform.http.api import Api, HttpAnswer
+from redpacket.platform.http.request import HttpRequest
 
 handler = Api()
 
@@ -18,7 +18,7 @@ handler = Api()
 )
 def take_wechat_callback(request: HttpRequest) -> HttpAnswer[None]:
     """Take what WeChat Pay tells; its signature is in the headers."""
-    wiring.take_callback("wechat", request.headers, request.body)
+    containers.gateway_work.take_callback("wechat", request.headers, request.body)
     return HttpAnswer(None)
 
 
@@ -30,5 +30,5 @@ def take_wechat_callback(request: HttpRequest) -> HttpAnswer[None]:
 )
 def take_host_callback(request: HttpRequest) -> HttpAnswer[None]:
     """Take what the host's wallet tells, signed by Standard Webhooks."""
-    wiring.take_callback("host", request.headers, request.body)
+    containers.gateway_work.take_callback("host", request.headers, request.body)
     return HttpAnswer(None)

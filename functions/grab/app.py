@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.errors import (
+from redpacket.containers import containers
+from redpacket.operations.api import guards
+from redpacket.packets.api import views
+from redpacket.packets.api.packet_ids import packet_id_of
+from redpacket.platform.errors import (
     CampaignPaused,
     GrabTokenInvalid,
     InvalidRequest,
@@ -20,15 +24,12 @@ from redpacket.domain.errors import (
     SwitchedOff,
     Unavailable,
 )
-from redpacket.edge import guards, views
-from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.packet_ids import packet_id_of
-from redpacket.edge.request import RequestOf, sharer_of
-from redpacket.edge.wiring import wiring
+from redpacket.platform.http.api import Api, HttpAnswer
+from redpacket.platform.http.request import RequestOf, sharer_of
 
 if TYPE_CHECKING:
-    from redpacket.edge.answers.packets import Claim, Grabbed
-    from redpacket.edge.schemas.claims import GrabBody, OpenBody
+    from redpacket.packets.api.answers import Claim, Grabbed
+    from redpacket.packets.api.claim_schemas import GrabBody, OpenBody
 
 _CLAIMING = (
     CampaignPaused,
@@ -59,12 +60,12 @@ def grab_packet(request: RequestOf[GrabBody]) -> HttpAnswer[Grabbed]:
     user, said, via = request.user, None, None
     if request.json():
         # Most grabs have no body, and then the schemas are not worth their import.
-        from redpacket.edge.schemas.bodies import body_of
-        from redpacket.edge.schemas.claims import GrabBody
+        from redpacket.packets.api.claim_schemas import GrabBody
+        from redpacket.platform.http.bodies import body_of
 
         body = body_of(GrabBody, request)
         said, via = body.passphrase, sharer_of(body.via, user)
-    return HttpAnswer(views.grab_view(wiring.grab_packet(packet_id, user, said, via)))
+    return HttpAnswer(views.grab_view(containers.packets.grab_packet(packet_id, user, said, via)))
 
 
 @handler.route(
@@ -76,10 +77,12 @@ def open_share(request: RequestOf[OpenBody]) -> HttpAnswer[Claim]:
     """Claim one share for a caller who was admitted."""
     packet_id = packet_id_of(request)
     guards.guard_grab()
-    from redpacket.edge.schemas.bodies import body_of
-    from redpacket.edge.schemas.claims import OpenBody
+    from redpacket.packets.api.claim_schemas import OpenBody
+    from redpacket.platform.http.bodies import body_of
 
     body = body_of(OpenBody, request)
     user = request.user
-    claim = wiring.open_packet(packet_id, user, body.grab_token, sharer_of(body.via, user))
+    claim = containers.packets.open_packet(
+        packet_id, user, body.grab_token, sharer_of(body.via, user)
+    )
     return HttpAnswer(views.claim_view(claim))

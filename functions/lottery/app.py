@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.errors import (
+from redpacket.campaigns.api.parameters import campaign_id_of, day_of, draw_cursor_of
+from redpacket.containers import containers
+from redpacket.lottery.api import views as lottery_views
+from redpacket.operations.api import guards
+from redpacket.platform.errors import (
     AttemptsExhausted,
     CampaignEnded,
     CampaignNotFound,
@@ -22,16 +26,13 @@ from redpacket.domain.errors import (
     SwitchedOff,
     Unavailable,
 )
-from redpacket.edge import guards, lottery_views
-from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.campaign_parameters import campaign_id_of, day_of, draw_cursor_of
-from redpacket.edge.parameters import key_hash_of
-from redpacket.edge.request import HttpRequest, RequestOf
-from redpacket.edge.wiring import wiring
+from redpacket.platform.http.api import Api, HttpAnswer
+from redpacket.platform.http.parameters import key_hash_of
+from redpacket.platform.http.request import HttpRequest, RequestOf
 
 if TYPE_CHECKING:
-    from redpacket.edge.answers.campaigns import Drawn, DrawProof, Draws, Helped
-    from redpacket.edge.schemas.draws import DrawBody, HelpBody
+    from redpacket.lottery.api.answers import Drawn, DrawProof, Draws, Helped
+    from redpacket.lottery.api.draw_schemas import DrawBody, HelpBody
 
 _DRAWING = (
     CampaignNotFound,
@@ -58,11 +59,11 @@ def draw(request: RequestOf[DrawBody]) -> HttpAnswer[Drawn]:
     campaign_id, key_hash = campaign_id_of(request), key_hash_of(request)
     if request.json():
         # Draws have no body, and then the schemas are not worth their import.
-        from redpacket.edge.schemas.bodies import body_of
-        from redpacket.edge.schemas.draws import DrawBody
+        from redpacket.lottery.api.draw_schemas import DrawBody
+        from redpacket.platform.http.bodies import body_of
 
         body_of(DrawBody, request)
-    drawn = wiring.draw_prize(campaign_id, request.user, key_hash)
+    drawn = containers.lottery.draw_prize(campaign_id, request.user, key_hash)
     return HttpAnswer(lottery_views.drawn_view(drawn))
 
 
@@ -75,7 +76,7 @@ def read_draws(request: HttpRequest) -> HttpAnswer[Draws]:
     """Show the caller's draws, newest first."""
     guards.guard_read(request)
     campaign_id, cursor = campaign_id_of(request), draw_cursor_of(request)
-    page = wiring.list_draws(campaign_id, request.user.user_id, cursor)
+    page = containers.lottery.list_draws(campaign_id, request.user.user_id, cursor)
     return HttpAnswer(lottery_views.draws_view(page))
 
 
@@ -87,12 +88,12 @@ def read_draws(request: HttpRequest) -> HttpAnswer[Draws]:
 def help_friend(request: RequestOf[HelpBody]) -> HttpAnswer[Helped]:
     """Say a campaign's phrase for a friend, who may then draw once more."""
     guards.guard_help()
-    from redpacket.edge.schemas.bodies import body_of
-    from redpacket.edge.schemas.draws import HelpBody
+    from redpacket.lottery.api.draw_schemas import HelpBody
+    from redpacket.platform.http.bodies import body_of
 
     campaign_id = campaign_id_of(request)
     body = body_of(HelpBody, request)
-    helped = wiring.help_inviter(
+    helped = containers.lottery.help_inviter(
         campaign_id, request.user.user_id, body.inviter_token, body.transcript
     )
     return HttpAnswer(lottery_views.helped_view(helped))
@@ -106,5 +107,5 @@ def help_friend(request: RequestOf[HelpBody]) -> HttpAnswer[Helped]:
 def read_draw_proof(request: HttpRequest) -> HttpAnswer[DrawProof]:
     """Reveal the seed of a day that is over."""
     guards.guard_read(request)
-    proof = wiring.read_draw_proof(campaign_id_of(request), day_of(request))
+    proof = containers.lottery.read_draw_proof(campaign_id_of(request), day_of(request))
     return HttpAnswer(lottery_views.draw_proof_view(proof))

@@ -4,7 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.errors import (
+from redpacket.containers import containers
+from redpacket.operations.api import guards
+from redpacket.operations.api.scopes import AUDITORS, TREASURERS, operator_of, refuse_operators
+from redpacket.payments.api.parameters import payment_id_of, withdrawal_id_of, withdrawals_cursor_of
+from redpacket.payments.api.schemas import (
+    CodeBody,
+    ConsentBody,
+    PaymentBody,
+    ResolutionBody,
+    WithdrawalBody,
+)
+from redpacket.payments.api.views import (
+    binding_view,
+    consent_view,
+    debt_view,
+    listed_return_view,
+    payment_view,
+    withdrawal_view,
+)
+from redpacket.platform.errors import (
     AmountTooLarge,
     AmountTooSmall,
     Busy,
@@ -26,32 +45,13 @@ from redpacket.domain.errors import (
     WithdrawalLimitReached,
     WithdrawalNotFound,
 )
-from redpacket.edge import guards
-from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.parameters import key_hash_of
-from redpacket.edge.payment_parameters import payment_id_of, withdrawal_id_of, withdrawals_cursor_of
-from redpacket.edge.payment_views import (
-    binding_view,
-    consent_view,
-    debt_view,
-    listed_return_view,
-    payment_view,
-    withdrawal_view,
-)
-from redpacket.edge.request import HttpRequest, RequestOf, person_of
-from redpacket.edge.schemas.bodies import body_of, idempotent_request
-from redpacket.edge.schemas.payments import (
-    CodeBody,
-    ConsentBody,
-    PaymentBody,
-    ResolutionBody,
-    WithdrawalBody,
-)
-from redpacket.edge.scopes import AUDITORS, TREASURERS, operator_of, refuse_operators
-from redpacket.edge.wiring import wiring
+from redpacket.platform.http.api import Api, HttpAnswer
+from redpacket.platform.http.bodies import body_of, idempotent_request
+from redpacket.platform.http.parameters import key_hash_of
+from redpacket.platform.http.request import HttpRequest, RequestOf, person_of
 
 if TYPE_CHECKING:
-    from redpacket.edge.answers.payments import (
+    from redpacket.payments.api.answers import (
         Binding,
         Consent,
         Debts,
@@ -87,7 +87,7 @@ def start_payment(request: RequestOf[PaymentBody]) -> HttpAnswer[Payment]:
     guards.guard_payment()
     idempotent = idempotent_request(request)
     body = body_of(PaymentBody, request)
-    payment = wiring.start_payment(
+    payment = containers.payments.start_payment(
         request.user, body.amount_fen, body.channel, body.method, idempotent
     )
     return HttpAnswer(payment_view(payment))
@@ -100,7 +100,9 @@ def start_payment(request: RequestOf[PaymentBody]) -> HttpAnswer[Payment]:
 )
 def read_payment(request: HttpRequest) -> HttpAnswer[Payment]:
     """Show a payment of the caller's; an order that was cut off is made now."""
-    return HttpAnswer(payment_view(wiring.find_payment(payment_id_of(request), request.user)))
+    return HttpAnswer(
+        payment_view(containers.payments.find_payment(payment_id_of(request), request.user))
+    )
 
 
 @handler.route(
@@ -129,7 +131,7 @@ def withdraw(request: RequestOf[WithdrawalBody]) -> HttpAnswer[Withdrawal]:
     refuse_operators(request)
     idempotent = idempotent_request(request)
     body = body_of(WithdrawalBody, request)
-    held = wiring.withdraw(request.user, body.amount_fen, body.channel, idempotent)
+    held = containers.withdrawals.withdraw(request.user, body.amount_fen, body.channel, idempotent)
     return HttpAnswer(withdrawal_view(held))
 
 
@@ -140,7 +142,9 @@ def withdraw(request: RequestOf[WithdrawalBody]) -> HttpAnswer[Withdrawal]:
 )
 def read_withdrawals(request: HttpRequest) -> HttpAnswer[Withdrawals]:
     """List the caller's withdrawals, newest first."""
-    page, cursor = wiring.list_withdrawals(request.user.user_id, withdrawals_cursor_of(request))
+    page, cursor = containers.withdrawals.list_withdrawals(
+        request.user.user_id, withdrawals_cursor_of(request)
+    )
     return HttpAnswer({"items": [withdrawal_view(one) for one in page], "next": cursor})
 
 
@@ -151,7 +155,7 @@ def read_withdrawals(request: HttpRequest) -> HttpAnswer[Withdrawals]:
 )
 def read_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     """Show a withdrawal of the caller's."""
-    found = wiring.find_withdrawal(withdrawal_id_of(request), request.user.user_id)
+    found = containers.withdrawals.find_withdrawal(withdrawal_id_of(request), request.user.user_id)
     return HttpAnswer(withdrawal_view(found))
 
 
@@ -163,14 +167,16 @@ def read_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
 )
 def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     """Ask that a withdrawal is not made; it may be paid all the same, and then it is `paid`."""
-    asked = wiring.cancel_withdrawal(withdrawal_id_of(request), request.user.user_id)
+    asked = containers.withdrawals.cancel_withdrawal(
+        withdrawal_id_of(request), request.user.user_id
+    )
     return HttpAnswer(withdrawal_view(asked))
 
 
 @handler.route("GET /me/wechat", refusals=(Unavailable,))
 def read_wechat(request: HttpRequest) -> HttpAnswer[Binding]:
     """Show which WeChat account is linked, and when withdrawals to it open."""
-    return HttpAnswer(binding_view(wiring.find_wechat(request.user.user_id)))
+    return HttpAnswer(binding_view(containers.withdrawals.find_wechat(request.user.user_id)))
 
 
 @handler.route(
@@ -180,7 +186,9 @@ def read_wechat(request: HttpRequest) -> HttpAnswer[Binding]:
 def bind_wechat(request: RequestOf[CodeBody]) -> HttpAnswer[Binding]:
     """Bind the caller's WeChat account; after another one withdrawals wait for a day."""
     body = body_of(CodeBody, request)
-    return HttpAnswer(binding_view(wiring.bind_wechat(request.user.user_id, body.code)))
+    return HttpAnswer(
+        binding_view(containers.withdrawals.bind_wechat(request.user.user_id, body.code))
+    )
 
 
 @handler.route(
@@ -191,7 +199,7 @@ def bind_wechat(request: RequestOf[CodeBody]) -> HttpAnswer[Binding]:
 def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
     """Ask the caller to let transfers come without a tap each."""
     body = body_of(ConsentBody, request)
-    asked = wiring.authorize(request.user.user_id, body.display_name)
+    asked = containers.withdrawals.authorize(request.user.user_id, body.display_name)
     return HttpAnswer(consent_view(asked))
 
 
@@ -200,7 +208,7 @@ def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
 )
 def end_authorization(request: HttpRequest) -> HttpAnswer[Consent]:
     """End the caller's consent: no later withdrawal uses it."""
-    return HttpAnswer(consent_view(wiring.end_authorization(request.user.user_id)))
+    return HttpAnswer(consent_view(containers.withdrawals.end_authorization(request.user.user_id)))
 
 
 @handler.route(
@@ -211,7 +219,9 @@ def end_authorization(request: HttpRequest) -> HttpAnswer[Consent]:
 def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
     """Get a token of the deployment's own issuer, and bind the account that the code belongs to."""
     body = body_of(CodeBody, request)
-    token, expires_at_ms = wiring.sign_in(body.code, lambda subject: person_of(subject).user_id)
+    token, expires_at_ms = containers.withdrawals.sign_in(
+        body.code, lambda subject: person_of(subject).user_id
+    )
     return HttpAnswer({"token": token, "expires_at_ms": expires_at_ms})
 
 
@@ -223,7 +233,7 @@ def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
 )
 def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
     """List money that gateways took and that waits for a person, newest first."""
-    page, cursor = wiring.list_listed_returns(withdrawals_cursor_of(request))
+    page, cursor = containers.payments.list_listed_returns(withdrawals_cursor_of(request))
     return HttpAnswer({"items": [listed_return_view(one) for one in page], "next": cursor})
 
 
@@ -235,7 +245,7 @@ def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
 def resolve_return(request: RequestOf[ResolutionBody]) -> HttpAnswer[ListedReturn]:
     """Take money that waits for a person off the list, once it was deposited or paid outside."""
     resolution = body_of(ResolutionBody, request).parsed
-    resolved = wiring.resolve_return(resolution, operator_of(request).user_id)
+    resolved = containers.payments.resolve_return(resolution, operator_of(request).user_id)
     return HttpAnswer(listed_return_view(resolved))
 
 
@@ -247,5 +257,5 @@ def resolve_return(request: RequestOf[ResolutionBody]) -> HttpAnswer[ListedRetur
 )
 def read_debts(request: HttpRequest) -> HttpAnswer[Debts]:
     """List users who owe money, because it was refunded at the gateway after they had spent it."""
-    page, cursor = wiring.list_debts(withdrawals_cursor_of(request))
+    page, cursor = containers.payments.list_debts(withdrawals_cursor_of(request))
     return HttpAnswer({"items": [debt_view(*one) for one in page], "next": cursor})

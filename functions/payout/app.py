@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from redpacket.edge.queue import settle_batch
-from redpacket.edge.wiring import wiring
+from redpacket.containers import containers
+from redpacket.packets.api.queue import settle_batch
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, list[dict[str, str]]]:  # noqa: ARG001 - Lambda's form
     """Settle what the messages name; a message that fails comes again, five times in all."""
-    return settle_batch(event["Records"], settle=wiring.settle_claims)
+    return settle_batch(event["Records"], settle=containers.settlement.settle_claims)

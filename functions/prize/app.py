@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.errors import (
+from redpacket.approvals.api.approval_gate import asked_prize, asked_stock, do_or_wait
+from redpacket.approvals.api.operator_lists import unit_of, winner_view
+from redpacket.campaigns.api.parameters import campaign_id_of, prize_id_of
+from redpacket.containers import containers
+from redpacket.lottery.api import views as lottery_views
+from redpacket.lottery.api.prize_schemas import PrizeBody, StockBody
+from redpacket.lottery.api.winner_schemas import WinnerBody
+from redpacket.operations.api.scopes import EDITORS, OPERATORS, operator_of
+from redpacket.packets.api.orders import prize_plan
+from redpacket.platform.errors import (
     Busy,
     CampaignEnded,
     CampaignNotFound,
@@ -15,24 +24,15 @@ from redpacket.domain.errors import (
     Unavailable,
     VersionConflict,
 )
-from redpacket.edge import lottery_views
-from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.asking import asked_prize, asked_stock, do_or_wait
-from redpacket.edge.campaign_parameters import campaign_id_of, prize_id_of
-from redpacket.edge.operator_lists import unit_of, winner_view
-from redpacket.edge.orders import prize_plan
-from redpacket.edge.parameters import key_hash_of
-from redpacket.edge.request import RequestOf
-from redpacket.edge.schemas.bodies import body_of, idempotent_request
-from redpacket.edge.schemas.prizes import PrizeBody, StockBody
-from redpacket.edge.schemas.winners import WinnerBody
-from redpacket.edge.scopes import EDITORS, OPERATORS, operator_of
-from redpacket.edge.wiring import wiring
+from redpacket.platform.http.api import Api, HttpAnswer
+from redpacket.platform.http.bodies import body_of, idempotent_request
+from redpacket.platform.http.parameters import key_hash_of
+from redpacket.platform.http.request import RequestOf
 
 if TYPE_CHECKING:
-    from redpacket.edge.answers.approvals import AwaitingApproval
-    from redpacket.edge.answers.campaigns import PrizeAdmin
-    from redpacket.edge.answers.lists import DecidedWinner
+    from redpacket.approvals.api.answers import AwaitingApproval
+    from redpacket.approvals.api.list_answers import DecidedWinner
+    from redpacket.lottery.api.answers import PrizeAdmin
 
 _EDITING = (
     CampaignNotFound,
@@ -62,7 +62,7 @@ def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin | Awaiting
     plan, version = prize_plan(request)
 
     def done() -> HttpAnswer[PrizeAdmin]:
-        prize, stock, is_new = wiring.put_prize(plan, version, operator_of(request))
+        prize, stock, is_new = containers.editing.put_prize(plan, version, operator_of(request))
         shown = lottery_views.prize_admin_view(prize, stock)
         return HttpAnswer(shown, status=201 if is_new else 200)
 
@@ -86,7 +86,7 @@ def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin | Await
     body = body_of(StockBody, request)
 
     def done() -> HttpAnswer[PrizeAdmin]:
-        prize, stock = wiring.change_stock(
+        prize, stock = containers.editing.change_stock(
             campaign_id, prize_id, body.delta, body.version, operator_of(request), idempotent
         )
         return HttpAnswer(lottery_views.prize_admin_view(prize, stock))
@@ -105,7 +105,7 @@ def decide_winner(request: RequestOf[WinnerBody]) -> HttpAnswer[DecidedWinner]:
     """Hand over goods that were won, or let them be drawn again; the first decision is the last."""
     campaign_id, (prize_id, unit_no) = campaign_id_of(request), unit_of(request)
     body = body_of(WinnerBody, request)
-    winner = wiring.decide_winner(
+    winner = containers.editing.decide_winner(
         campaign_id, prize_id, unit_no, body.decision, body.note, operator_of(request)
     )
     return HttpAnswer(winner_view(winner))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.errors import InvalidRequest, RateLimited, Unavailable
-from redpacket.edge import guards, views
-from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.request import HttpRequest, RequestOf
-from redpacket.edge.schemas.accounts import ProfileBody
-from redpacket.edge.schemas.bodies import body_of
-from redpacket.edge.wiring import wiring
+from redpacket.containers import containers
+from redpacket.operations.api import guards
+from redpacket.packets.api import views
+from redpacket.platform.errors import InvalidRequest, RateLimited, Unavailable
+from redpacket.platform.http.api import Api, HttpAnswer
+from redpacket.platform.http.bodies import body_of
+from redpacket.platform.http.request import HttpRequest, RequestOf
+from redpacket.users.api.schemas import ProfileBody
 
 if TYPE_CHECKING:
-    from redpacket.edge.answers.packets import Me
+    from redpacket.packets.api.answers import Me
 
 handler = Api()
 
@@ -22,7 +23,7 @@ handler = Api()
 def read_me(request: HttpRequest) -> HttpAnswer[Me]:
     """Show the caller to themselves: public token, nickname, avatar, balance."""
     guards.guard_read(request)
-    profiles = wiring.profiles.list_profiles([request.user.user_id])
+    profiles = containers.users.profiles.list_profiles([request.user.user_id])
     return _me(request, profiles)
 
 
@@ -31,11 +32,11 @@ def edit_profile(request: RequestOf[ProfileBody]) -> HttpAnswer[Me]:
     """Change what others see of the caller."""
     guards.guard_read(request)  # it answers with the same page
     body = body_of(ProfileBody, request)
-    profile = wiring.edit_profile(request.user.user_id, body.nickname, body.avatar_url)
+    profile = containers.users.edit_profile(request.user.user_id, body.nickname, body.avatar_url)
     return _me(request, {profile.user_id: profile})
 
 
 def _me(request: HttpRequest, profiles: views.Profiles) -> HttpAnswer[Me]:
     people = views.People(profiles)
-    balance_fen = wiring.balance_fen(request.user.user_id)
+    balance_fen = containers.ledger.balance_fen(request.user.user_id)
     return HttpAnswer({**people.view(request.user), "balance_fen": balance_fen})

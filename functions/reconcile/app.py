@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from redpacket.domain.errors import Unavailable
-from redpacket.edge import views
-from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.asking import note_reconcile
-from redpacket.edge.request import HttpRequest
-from redpacket.edge.scopes import AUDITORS
-from redpacket.edge.telemetry import logger
-from redpacket.edge.wiring import wiring
+from redpacket.approvals.api.approval_gate import note_reconcile
+from redpacket.containers import containers
+from redpacket.operations.api.scopes import AUDITORS
+from redpacket.packets.api import views
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.http.api import Api, HttpAnswer
+from redpacket.platform.http.request import HttpRequest
+from redpacket.platform.telemetry import logger
 
 if TYPE_CHECKING:
-    from redpacket.edge.answers.operators import Reconciliation
+    from redpacket.operations.api.answers import Reconciliation
 
 _ANSWER_WITHIN_MS = 25_000
 """API Gateway waits 30 seconds; a larger ledger is compared on by the schedule."""
@@ -29,7 +29,9 @@ handler = Api()
 def reconcile(request: HttpRequest) -> HttpAnswer[Reconciliation]:
     """Compare ledger, packets, cache and queue now, or go on with the comparison there is."""
     note_reconcile(request)
-    return HttpAnswer(views.reconciliation_view(wiring.reconcile(_ANSWER_WITHIN_MS)))
+    return HttpAnswer(
+        views.reconciliation_view(containers.reconciliation.reconcile(_ANSWER_WITHIN_MS))
+    )
 
 
 @handler.schedule
@@ -39,7 +41,7 @@ def reconcile_nightly(time_left_ms: int, event: dict[str, Any]) -> Reconciliatio
     What began and is not over is taken up by the schedule that says so; it begins nothing.
     """
     may_begin = event.get("begin") is not False
-    found = wiring.reconcile(time_left_ms - _RESERVE_MS, may_begin=may_begin)
+    found = containers.reconciliation.reconcile(time_left_ms - _RESERVE_MS, may_begin=may_begin)
     report = views.reconciliation_view(found)
     if not found.is_idle:
         logger().info("reconciled", extra=report)

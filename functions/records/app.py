@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.errors import (
+from redpacket.fairness.api import log_pages
+from redpacket.packets.api import pages, views
+from redpacket.packets.api.packet_ids import packet_id_of
+from redpacket.platform.errors import (
     InvalidRequest,
     PacketNotFound,
     ProofNotReady,
     RateLimited,
     Unavailable,
 )
-from redpacket.edge import log_pages, pages, views
-from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.entity_tags import known_tags_of
-from redpacket.edge.packet_ids import packet_id_of
-from redpacket.edge.request import HttpRequest
+from redpacket.platform.http.api import Api, HttpAnswer
+from redpacket.platform.http.entity_tags import known_tags_of
+from redpacket.platform.http.request import HttpRequest
 
 if TYPE_CHECKING:
-    from redpacket.edge.answers.log import LogConsistency, LogInclusion, LogPage
-    from redpacket.edge.answers.operators import Health
-    from redpacket.edge.answers.packets import Feed, Proof, Received, Record, Sent, Transfers
+    from redpacket.fairness.api.answers import LogConsistency, LogInclusion, LogPage
+    from redpacket.operations.api.answers import Health
+    from redpacket.packets.api.answers import Feed, Proof, Received, Record, Sent, Transfers
 
 _READING = (InvalidRequest, RateLimited, Unavailable)
 

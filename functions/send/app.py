@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.errors import (
+from redpacket.containers import containers
+from redpacket.operations.api import guards
+from redpacket.operations.api.scopes import OPERATORS
+from redpacket.packets.api import views
+from redpacket.packets.api.orders import send_order
+from redpacket.platform.errors import (
     Busy,
     CampaignEnded,
     CampaignNotFound,
@@ -19,18 +24,14 @@ from redpacket.domain.errors import (
     SwitchedOff,
     Unavailable,
 )
-from redpacket.edge import guards, views
-from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.orders import send_order
-from redpacket.edge.parameters import key_hash_of
-from redpacket.edge.request import RequestOf
-from redpacket.edge.scopes import OPERATORS
-from redpacket.edge.settings import settings
-from redpacket.edge.wiring import wiring
+from redpacket.platform.http.api import Api, HttpAnswer
+from redpacket.platform.http.parameters import key_hash_of
+from redpacket.platform.http.request import RequestOf
+from redpacket.platform.settings import settings
 
 if TYPE_CHECKING:
-    from redpacket.edge.answers.packets import SentPacket
-    from redpacket.edge.schemas.sending import SendBody
+    from redpacket.packets.api.answers import SentPacket
+    from redpacket.packets.api.send_schemas import SendBody
 
 handler = Api()
 
@@ -56,8 +57,8 @@ _REFUSALS = (
 def send_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
     """Fund a packet, once per idempotency key."""
     guards.guard_send(request)
-    packet = wiring.send_packet(send_order(request))
-    ordered = wiring.order_payment(packet, request.user) if packet.payment_id else None
+    packet = containers.packets.send_packet(send_order(request))
+    ordered = containers.packets.order_payment(packet, request.user) if packet.payment_id else None
     return HttpAnswer(views.sent_view(packet, settings.share_base_url, ordered))
 
 

@@ -3,8 +3,8 @@
 from dataclasses import asdict
 from typing import Any
 
-from redpacket.edge.telemetry import journal, logger
-from redpacket.edge.wiring import wiring
+from redpacket.containers import containers
+from redpacket.platform.telemetry import journal, logger
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
@@ -20,13 +20,16 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
     match event:
         case {"task": "dispatch"}:
             report = {
-                channel: asdict(done) for channel, done in wiring.dispatch(time_left_ms).items()
+                channel: asdict(done)
+                for channel, done in containers.gateway_work.dispatch(time_left_ms).items()
             }
         case {"task": "sweep"}:
-            report = asdict(wiring.sweep_payments(time_left_ms))
+            report = asdict(containers.gateway_work.sweep_payments(time_left_ms))
         case {"task": "compare_bills"}:
             may_skip = event.get("skip") is True
-            found = wiring.compare_bills(time_left_ms, event.get("day"), may_skip=may_skip)
+            found = containers.gateway_work.compare_bills(
+                time_left_ms, event.get("day"), may_skip=may_skip
+            )
             report = {channel: [asdict(bill) for bill in bills] for channel, bills in found.items()}
         case _:
             raise ValueError("an event names a task: dispatch, sweep or compare_bills")
@@ -39,7 +42,7 @@ def _follow(records: list[dict[str, Any]]) -> dict[str, Any]:
     failed: list[str] = []
     for record in records:
         try:
-            wiring.follow_notice(record["body"])
+            containers.gateway_work.follow_notice(record["body"])
         except Exception as error:  # noqa: BLE001 - one notice must not block the others
             journal.failure("notice_not_followed", error, message_id=record["messageId"])
             failed.append(record["messageId"])

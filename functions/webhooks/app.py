@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.domain.errors import InvalidRequest, Unavailable, VersionConflict, WebhookNotFound
-from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.asking import note_replay, note_rotation, note_webhook
-from redpacket.edge.request import HttpRequest, RequestOf
-from redpacket.edge.schemas.bodies import body_of
-from redpacket.edge.schemas.webhooks import WebhookBody
-from redpacket.edge.scopes import ADMINS
-from redpacket.edge.webhook_views import attempt_view, details_view, webhook_name_of, webhook_view
-from redpacket.edge.wiring import wiring
+from redpacket.approvals.api.approval_gate import note_replay, note_rotation, note_webhook
+from redpacket.containers import containers
+from redpacket.events.api.schemas import WebhookBody
+from redpacket.events.api.views import attempt_view, details_view, webhook_name_of, webhook_view
+from redpacket.operations.api.scopes import ADMINS
+from redpacket.platform.errors import InvalidRequest, Unavailable, VersionConflict, WebhookNotFound
+from redpacket.platform.http.api import Api, HttpAnswer
+from redpacket.platform.http.bodies import body_of
+from redpacket.platform.http.request import HttpRequest, RequestOf
 
 if TYPE_CHECKING:
-    from redpacket.edge.answers.webhooks import (
+    from redpacket.events.api.answers import (
         Replay,
         Secret,
         TriedDelivery,
@@ -30,7 +30,9 @@ handler = Api()
 @handler.route("GET /admin/webhooks", scopes=ADMINS, refusals=(Unavailable,))
 def list_webhooks(request: HttpRequest) -> HttpAnswer[Webhooks]:  # noqa: ARG001 - a route takes a request
     """List who is told of which events, each with its last deliveries."""
-    return HttpAnswer({"items": [webhook_view(one) for one in wiring.webhook_book.list_all()]})
+    return HttpAnswer(
+        {"items": [webhook_view(one) for one in containers.events.webhook_book.list_all()]}
+    )
 
 
 @handler.route(
@@ -41,7 +43,7 @@ def list_webhooks(request: HttpRequest) -> HttpAnswer[Webhooks]:  # noqa: ARG001
 )
 def read_webhook(request: HttpRequest) -> HttpAnswer[WebhookDetails]:
     """Show a webhook, how many deliveries wait for it, and its dead letters."""
-    return HttpAnswer(details_view(*wiring.watch_webhook(webhook_name_of(request))))
+    return HttpAnswer(details_view(*containers.events.watch_webhook(webhook_name_of(request))))
 
 
 @handler.route(
@@ -57,7 +59,7 @@ def put_webhook(request: RequestOf[WebhookBody]) -> HttpAnswer[Webhook]:
     body = body_of(WebhookBody, request)
     changes = {"url": body.url, "events": sorted(body.events), "is_on": body.is_on}
     note_webhook(request, name, changes)
-    found, secret = wiring.put_webhook(name, body.url, body.events, is_on=body.is_on)
+    found, secret = containers.events.put_webhook(name, body.url, body.events, is_on=body.is_on)
     return HttpAnswer(webhook_view(found, secret), status=201 if secret else 200)
 
 
@@ -72,7 +74,7 @@ def rotate_secret(request: HttpRequest) -> HttpAnswer[Secret]:
     """Make a new secret, shown this once; the one before signs beside it for a day."""
     name = webhook_name_of(request)
     note_rotation(request, name)
-    return HttpAnswer({"secret": wiring.rotate_secret(name)})
+    return HttpAnswer({"secret": containers.events.rotate_secret(name)})
 
 
 @handler.route(
@@ -83,7 +85,7 @@ def rotate_secret(request: HttpRequest) -> HttpAnswer[Secret]:
 )
 def test_webhook(request: HttpRequest) -> HttpAnswer[TriedDelivery]:
     """Send an event of the type `redpacket.webhook.test` now, and say what came back."""
-    return HttpAnswer(attempt_view(wiring.test_webhook(webhook_name_of(request))))
+    return HttpAnswer(attempt_view(containers.events.test_webhook(webhook_name_of(request))))
 
 
 @handler.route(
@@ -96,5 +98,5 @@ def replay_dead(request: HttpRequest) -> HttpAnswer[Replay]:
     """Let dead letters be delivered again, for another day; call it until all are."""
     name = webhook_name_of(request)
     note_replay(request, name)
-    count, is_complete = wiring.replay_dead(name)
+    count, is_complete = containers.events.replay_dead(name)
     return HttpAnswer({"replayed_count": count, "is_complete": is_complete})

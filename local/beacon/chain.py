@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
-from redpacket.bls import public_key_of, sign
-from redpacket.domain.beacon import BeaconChain
+from redpacket.fairness.bls import public_key_of, sign
+from redpacket.fairness.model.beacon import BeaconChain
 
 SCHEME = "bls-unchained-g1-rfc9380"
 BEACON_ID = "local"

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from local.beacon.chain import LocalChain
-from redpacket.domain.beacon import BeaconRound
+from redpacket.fairness.model.beacon import BeaconRound
 
 INFINITY = bytes([0xC0]) + bytes(47)
 LATE_S = 60

@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from redpacket.domain.campaign import AudienceMode, audience_bucket
-from redpacket.domain.claim import (
+from redpacket.campaigns.model import AudienceMode, audience_bucket
+from redpacket.packets.model.claim import (
     EMPTIED_KEPT_MS,
     AdmitOutcome,
     AdmitStatus,
@@ -16,7 +16,7 @@ from redpacket.domain.claim import (
     QuotaStatus,
     ShareFate,
 )
-from redpacket.domain.packet import Packet, PacketStatus, part_id, part_size
+from redpacket.packets.model.packet import Packet, PacketStatus, part_id, part_size
 from testing.fakes.services import FakeClock
 from testing.fakes.tables import Item
 

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 
-from redpacket.domain.campaign import CampaignPlan, CampaignStatus, WhenSoldOut
-from redpacket.domain.errors import Unavailable
-from redpacket.domain.lottery import (
+from redpacket.campaigns.model import CampaignPlan, CampaignStatus, WhenSoldOut
+from redpacket.lottery.model.lottery import (
     DrawAsk,
     DrawDay,
     DrawOutcome,
@@ -18,6 +17,7 @@ from redpacket.domain.lottery import (
     PrizeStock,
     choose,
 )
+from redpacket.platform.errors import Unavailable
 from testing.fakes.services import FakeClock
 from testing.fakes.tables import Item
 

@@ -19,9 +19,8 @@ from local.gateways.core import (
 )
 from local.gateways.core import Transaction as Paid
 from local.gateways.policy import Call, Meeting, Policy, Statement
-from redpacket.domain.authorization import AuthorizationFound, AuthorizationState
-from redpacket.domain.errors import Unavailable
-from redpacket.domain.gateway import (
+from redpacket.payments.model.authorization import AuthorizationFound, AuthorizationState
+from redpacket.payments.model.provider import (
     CURRENCY,
     BillKind,
     BillLine,
@@ -41,7 +40,8 @@ from redpacket.domain.gateway import (
     TransferOrder,
     TransferState,
 )
-from redpacket.ports.withdrawals import Payee
+from redpacket.payments.withdrawal_ports import Payee
+from redpacket.platform.errors import Unavailable
 
 MERCHANT = Merchant("app", "merchant")
 Bill: TypeAlias = Callable[[str, tuple[str, ...], list[Line]], list[Line] | None]

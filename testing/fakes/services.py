@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from redpacket.domain.claim import ShareRef
-from redpacket.domain.errors import CacheAway, Unavailable
-from redpacket.domain.limits import Limit, LimitName
-from redpacket.domain.switches import Switch, SwitchState
-from redpacket.ports.guards import SwitchesSeen, SwitchRow
+from redpacket.operations.model.limits import Limit, LimitName
+from redpacket.operations.model.switches import Switch, SwitchState
+from redpacket.operations.ports import SwitchesSeen, SwitchRow
+from redpacket.packets.model.claim import ShareRef
+from redpacket.platform.errors import CacheAway, Unavailable
 from testing.builders import NOW_MS
 
 

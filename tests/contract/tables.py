@@ -14,17 +14,8 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 
 from local.stack import REGION
 from local.template import read_template
-from redpacket.adapters.dynamo.claims import DynamoClaims
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.deposits import DynamoDeposits
-from redpacket.adapters.dynamo.funding import DynamoFunding
-from redpacket.adapters.dynamo.ledger import DynamoLedger
-from redpacket.adapters.dynamo.packets import DynamoPackets
-from redpacket.adapters.dynamo.pages import DynamoPages
-from redpacket.adapters.dynamo.work_lists import DynamoWorkLists
-from redpacket.domain.claim import RecordStatus, ShareFate, taker_of
-from redpacket.domain.closing import find_end
-from redpacket.domain.ledger import (
+from redpacket.ledger.dynamodb.deposits import DynamoDeposits
+from redpacket.ledger.model import (
     DEPOSITS,
     Transfer,
     TransferKind,
@@ -33,8 +24,18 @@ from redpacket.domain.ledger import (
     settle_id,
     user_account,
 )
-from redpacket.domain.packet import Packet, PacketEnd, Person
-from redpacket.ports.accounts import Request
+from redpacket.packets.dynamodb.claims import DynamoClaims
+from redpacket.packets.dynamodb.funding import DynamoFunding
+from redpacket.packets.dynamodb.ledger import DynamoLedger
+from redpacket.packets.dynamodb.packets import DynamoPackets
+from redpacket.packets.dynamodb.pages import DynamoPages
+from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
+from redpacket.packets.model.claim import RecordStatus, ShareFate, taker_of
+from redpacket.packets.model.closing import find_end
+from redpacket.packets.model.packet import Packet, PacketEnd
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.idempotency import Request
+from redpacket.platform.user import Person
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id, a_refund, a_user_id
 from testing.cloud import SCHEMA, TABLES, Cloud
 from testing.fakes import FakeDynamo

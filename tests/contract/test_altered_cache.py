@@ -5,12 +5,15 @@ from typing import Any
 import pytest
 
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.claims import STATE, RedisClaims
-from redpacket.adapters.redis.draws import RedisDraws
-from redpacket.adapters.redis.parted_claims import PartedClaims
-from redpacket.domain.claim import Admission, Claim
-from redpacket.domain.errors import (
+from redpacket.lottery.model.lottery import draw_day
+from redpacket.lottery.redis.draws import RedisDraws
+from redpacket.packets.model.claim import Admission, Claim
+from redpacket.packets.model.packet import Opening, Packet, Rules, part_id
+from redpacket.packets.ports import ClaimCache
+from redpacket.packets.redis import keys
+from redpacket.packets.redis.claims import STATE, RedisClaims
+from redpacket.packets.redis.parted_claims import PartedClaims
+from redpacket.platform.errors import (
     GrabTokenInvalid,
     NotInAudience,
     NotInvited,
@@ -18,9 +21,6 @@ from redpacket.domain.errors import (
     Rejected,
     Unavailable,
 )
-from redpacket.domain.lottery import draw_day
-from redpacket.domain.packet import Opening, Packet, Rules, part_id
-from redpacket.ports.packets import ClaimCache
 from testing.builders import a_prize
 from testing.in_memory_system import InMemorySystem
 from testing.servers import OperatorCache

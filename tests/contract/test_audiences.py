@@ -5,19 +5,19 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo.audiences import DynamoAudiences
-from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
-from redpacket.adapters.dynamo.claims import DynamoClaims
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.draws import DynamoDraws
-from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.audiences import RedisAudiences
-from redpacket.adapters.redis.quotas import RedisQuotas
-from redpacket.domain.campaign import AudienceMode, Campaign, audience_bucket
-from redpacket.domain.claim import Quota
-from redpacket.domain.packet import Rules
-from redpacket.ports.audiences import AudienceCache
-from redpacket.ports.packets import Quotas
+from redpacket.campaigns.audience_ports import AudienceCache
+from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
+from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
+from redpacket.campaigns.model import AudienceMode, Campaign, audience_bucket
+from redpacket.campaigns.redis.audiences import RedisAudiences
+from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.packets.dynamodb.claims import DynamoClaims
+from redpacket.packets.model.claim import Quota
+from redpacket.packets.model.packet import Rules
+from redpacket.packets.ports import Quotas
+from redpacket.packets.redis import keys
+from redpacket.packets.redis.quotas import RedisQuotas
+from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import a_campaign, a_claim, a_user_id
 from testing.fakes import FakeAudiences, FakeQuotas
 from testing.servers import OperatorCache

@@ -11,11 +11,12 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from botocore.session import get_session
 
-from redpacket.adapters.aws.client import AwsClient
-from redpacket.adapters.aws.errors import AwsRefused
-from redpacket.adapters.aws.signature import Keys
-from redpacket.adapters.aws.sqs_payouts import SqsDeadLetters, SqsPayouts
-from redpacket.adapters.dynamo.client import (
+from redpacket.packets.clients.sqs_payouts import SqsDeadLetters, SqsPayouts
+from redpacket.packets.model.claim import ShareRef
+from redpacket.platform.aws.client import AwsClient
+from redpacket.platform.aws.errors import AwsRefused
+from redpacket.platform.aws.signature import Keys
+from redpacket.platform.dynamodb.client import (
     Dynamo,
     Row,
     TransactionCanceled,
@@ -24,9 +25,8 @@ from redpacket.adapters.dynamo.client import (
     update,
     values,
 )
-from redpacket.adapters.redis.secret import CacheSecret
-from redpacket.domain.claim import ShareRef
-from redpacket.domain.errors import InvariantViolated, Unavailable
+from redpacket.platform.errors import InvariantViolated, Unavailable
+from redpacket.platform.redis.secret import CacheSecret
 from testing.aws_stub import AwsStub, Call, Drops, Hangs, Says, an_aws_stub
 from testing.cloud import Cloud, a_cloud
 

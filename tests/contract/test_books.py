@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from redpacket.domain.checks.facts import PacketFacts
-from redpacket.domain.checks.postings import expected_receipts
-from redpacket.domain.claim import ShareFate, ShareRef
-from redpacket.domain.errors import InvalidRequest
-from redpacket.domain.ledger import Entry, TransferKind, YearSums, user_account
-from redpacket.domain.packet import Packet
-from redpacket.ports.packets import ReceivedItem
+from redpacket.ledger.model import Entry, TransferKind, YearSums, user_account
+from redpacket.ledger.ports import ReceivedItem
+from redpacket.packets.model.claim import ShareFate, ShareRef
+from redpacket.packets.model.packet import Packet
+from redpacket.platform.errors import InvalidRequest
+from redpacket.reconciliation.checks.facts import PacketFacts
+from redpacket.reconciliation.checks.postings import expected_receipts
 from testing.builders import NOW_MS, a_user_id
 from testing.checks import expected_entries
 from tests.contract.tables import PAID_MS, Books, a_deposit, a_request

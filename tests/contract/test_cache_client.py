@@ -10,9 +10,9 @@ from redis.connection import Connection
 from redis.exceptions import BusyLoadingError, OutOfMemoryError, ResponseError
 
 from local.ports import HOST
-from redpacket.adapters.redis.client import FAILURES, ServerClient
-from redpacket.adapters.redis.connect import Cache, connection_maker
-from redpacket.domain.errors import CacheAway, Unavailable
+from redpacket.platform.errors import CacheAway, Unavailable
+from redpacket.platform.redis.client import FAILURES, ServerClient
+from redpacket.platform.redis.connect import Cache, connection_maker
 from testing.servers import Address, OperatorCache, Server, some_servers, wait_for
 
 TIMEOUT_S = 0.3

@@ -12,19 +12,19 @@ from redis.retry import Retry
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
 from local.template import read_template
-from redpacket.adapters.redis.claims import RedisClaims
-from redpacket.adapters.redis.client import ServerClient
-from redpacket.adapters.redis.connect import connect
-from redpacket.adapters.redis.draws import RedisDraws
-from redpacket.adapters.redis.limits import RedisLimits
-from redpacket.adapters.redis.quotas import RedisQuotas
-from redpacket.adapters.redis.switches import RedisSwitches
-from redpacket.domain.claim import Quota
-from redpacket.domain.limits import Limit
-from redpacket.domain.lottery import DrawAsk, DrawDay
-from redpacket.domain.packet import Opening, Packet, Rules
-from redpacket.domain.switches import Switch
-from redpacket.ports.guards import SwitchesSeen
+from redpacket.lottery.model.lottery import DrawAsk, DrawDay
+from redpacket.lottery.redis.draws import RedisDraws
+from redpacket.operations.model.limits import Limit
+from redpacket.operations.model.switches import Switch
+from redpacket.operations.ports import SwitchesSeen
+from redpacket.operations.redis.limits import RedisLimits
+from redpacket.operations.redis.switches import RedisSwitches
+from redpacket.packets.model.claim import Quota
+from redpacket.packets.model.packet import Opening, Packet, Rules
+from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis.quotas import RedisQuotas
+from redpacket.platform.redis.client import ServerClient
+from redpacket.platform.redis.connect import connect
 from testing.builders import a_packet
 from testing.servers import OperatorCache
 

@@ -7,19 +7,20 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
-from redpacket.adapters.dynamo.claims import DynamoClaims
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.deposits import DynamoDeposits
-from redpacket.adapters.dynamo.funding import DynamoFunding
-from redpacket.adapters.dynamo.ledger import DynamoLedger
-from redpacket.adapters.dynamo.packets import DynamoPackets
-from redpacket.domain import errors
-from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenSoldOut
-from redpacket.domain.claim import Quota
-from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind, user_account
-from redpacket.domain.packet import Packet, Person, Rules
-from redpacket.ports.accounts import Request
+from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
+from redpacket.campaigns.model import Campaign, CampaignStatus, DrawRules, WhenSoldOut
+from redpacket.ledger.dynamodb.deposits import DynamoDeposits
+from redpacket.ledger.model import DEPOSITS, Transfer, TransferKind, user_account
+from redpacket.packets.dynamodb.claims import DynamoClaims
+from redpacket.packets.dynamodb.funding import DynamoFunding
+from redpacket.packets.dynamodb.ledger import DynamoLedger
+from redpacket.packets.dynamodb.packets import DynamoPackets
+from redpacket.packets.model.claim import Quota
+from redpacket.packets.model.packet import Packet, Rules
+from redpacket.platform import errors
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.idempotency import Request
+from redpacket.platform.user import Person
 from testing.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet
 from tests.contract.tables import KINDS, a_client
 

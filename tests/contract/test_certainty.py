@@ -9,13 +9,13 @@ import pytest
 
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.claims import RedisClaims
-from redpacket.adapters.redis.connect import Script, connect
-from redpacket.adapters.redis.parted_claims import PartedClaims
-from redpacket.domain.claim import GrabStatus, ShareFate
-from redpacket.domain.packet import Packet, PacketStatus, part_of_user
-from redpacket.ports.packets import PartCache
+from redpacket.packets.model.claim import GrabStatus, ShareFate
+from redpacket.packets.model.packet import Packet, PacketStatus, part_of_user
+from redpacket.packets.ports import PartCache
+from redpacket.packets.redis import keys
+from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis.parted_claims import PartedClaims
+from redpacket.platform.redis.connect import Script, connect
 from testing.builders import a_claim, a_packet, a_packet_id, a_refund
 from testing.fakes import FakeClaimCache, FakeClock
 from testing.servers import OperatorCache, Server, some_servers, wait_for

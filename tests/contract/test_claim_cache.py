@@ -9,12 +9,8 @@ from typing import Any
 import pytest
 
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.claims import RedisClaims
-from redpacket.adapters.redis.parted_claims import PartedClaims
-from redpacket.adapters.redis.quotas import RedisQuotas
-from redpacket.domain.claim import EMPTIED_KEPT_MS, GrabOutcome, Quota
-from redpacket.domain.packet import (
+from redpacket.packets.model.claim import EMPTIED_KEPT_MS, GrabOutcome, Quota
+from redpacket.packets.model.packet import (
     Opening,
     Packet,
     PacketStatus,
@@ -24,7 +20,11 @@ from redpacket.domain.packet import (
     part_id,
     part_of_share,
 )
-from redpacket.ports.packets import ClaimCache, PartCache, Quotas
+from redpacket.packets.ports import ClaimCache, PartCache, Quotas
+from redpacket.packets.redis import keys
+from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis.parted_claims import PartedClaims
+from redpacket.packets.redis.quotas import RedisQuotas
 from testing.builders import a_claim, a_packet, a_packet_id, a_refund
 from testing.fakes import FakeClaimCache, FakeClock, FakeQuotas
 from testing.servers import OperatorCache

@@ -9,15 +9,15 @@ from redis.exceptions import AskError, MovedError
 
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.audiences import RedisAudiences
-from redpacket.adapters.redis.claims import RedisClaims
-from redpacket.adapters.redis.cluster import ClusterClient, connect_cluster
-from redpacket.adapters.redis.quotas import RedisQuotas
-from redpacket.domain.campaign import AudienceMode, audience_bucket
-from redpacket.domain.claim import Quota
-from redpacket.domain.errors import CacheAway, Unavailable
-from redpacket.domain.packet import Packet
+from redpacket.campaigns.model import AudienceMode, audience_bucket
+from redpacket.campaigns.redis.audiences import RedisAudiences
+from redpacket.packets.model.claim import Quota
+from redpacket.packets.model.packet import Packet
+from redpacket.packets.redis import keys
+from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis.quotas import RedisQuotas
+from redpacket.platform.errors import CacheAway, Unavailable
+from redpacket.platform.redis.cluster import ClusterClient, connect_cluster
 from testing.builders import a_packet
 from testing.cluster import Cluster
 from testing.servers import Server, some_servers, wait_for

@@ -17,11 +17,11 @@ from local.places import ROOT
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from local.user_ids import PUBLISHED_KEY
-from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.claims import RedisClaims
-from redpacket.adapters.redis.switches import RedisSwitches
-from redpacket.domain.switches import Switch
-from redpacket.ports.guards import SwitchesSeen
+from redpacket.operations.model.switches import Switch
+from redpacket.operations.ports import SwitchesSeen
+from redpacket.operations.redis.switches import RedisSwitches
+from redpacket.packets.redis import keys
+from redpacket.packets.redis.claims import RedisClaims
 from testing.builders import a_packet
 from testing.in_memory_system import TABLES
 from testing.servers import OperatorCache
@@ -36,18 +36,26 @@ print(json.dumps([answer, sorted(sys.modules)]))
 # redis imports asyncio and its own asynchronous half by itself: docs/adr/0009.
 HEAVY = (
     *("boto3", "botocore", "pydantic", "aws_lambda_powertools", "typing_extensions", "zoneinfo"),
-    *("regex", "pypinyin", "rapidfuzz", "http.client", "redpacket.adapters.aws.client"),
-    *("redpacket.domain.lottery", "redpacket.domain.checks.facts", "redpacket.edge.schemas"),
-    *(f"redpacket.adapters.dynamo.{of}_keys" for of in ("draw", "log", "operator", "payment")),
+    *("regex", "pypinyin", "rapidfuzz", "http.client", "redpacket.platform.aws.client"),
+    *(
+        "redpacket.lottery.model.lottery",
+        "redpacket.reconciliation.checks.facts",
+        "redpacket.platform.http.bodies",
+    ),
+    *(f"redpacket.{of}.dynamodb" for of in ("lottery", "fairness", "approvals", "payments")),
 )
-FLOWS = {
-    "redpacket.flows." + name
-    for name in (
-        *("guards", "guards.cached_switches", "guards.limit_rate", "packets"),
-        *("packets.cached_campaigns", "packets.cached_emptied", "packets.campaign_quota"),
-        *("packets.claim_ports", "packets.claim_share", "packets.grab_packet"),
-        "packets.load_packet",
-    )
+USE_CASES = {
+    *(f"redpacket.operations.use_cases{name}" for name in ("", ".cached_switches", ".limit_rate")),
+    "redpacket.campaigns.use_cases",
+    "redpacket.campaigns.use_cases.cached_campaigns",
+    "redpacket.packets.use_cases",
+    *(
+        f"redpacket.packets.use_cases.{name}"
+        for name in (
+            *("cached_emptied", "campaign_quota", "claim_ports", "claim_share", "grab_packet"),
+            "load_packet",
+        )
+    ),
 }
 """What a grab may come to; the other doors' flows are theirs."""
 
@@ -109,7 +117,7 @@ def test_a_cold_loser_imports_nothing_that_losing_does_not_need(
     assert json.loads(answer["body"])["code"] == code
     assert answer["headers"].get("retry-after") == ("10" if code == "switched_off" else None)
     assert not [name for name in imported if f"{name}.".startswith(_dotted(HEAVY))]
-    assert {name for name in imported if name.startswith("redpacket.flows.")} <= FLOWS
+    assert {name for name in imported if ".use_cases" in name} <= USE_CASES
     assert cache.exists(keys.SWITCH_COPY)
 
 

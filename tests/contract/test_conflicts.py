@@ -11,7 +11,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from redpacket.adapters.dynamo.client import Dynamo, TransactionCanceled, put, to_wire, update
+from redpacket.platform.dynamodb.client import Dynamo, TransactionCanceled, put, to_wire, update
 from testing.cloud import Cloud, a_cloud
 from testing.fakes import FakeDynamo
 

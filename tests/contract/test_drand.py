@@ -16,9 +16,9 @@ from local.beacon.chain import LocalChain, hash_of
 from local.beacon.server import INFINITY, Mode
 from local.ports import HOST, Ports, is_open
 from local.processes import Process
-from redpacket.adapters.drand import DrandBeacon
-from redpacket.bls import PublicKey
-from redpacket.domain.beacon import BeaconChain, BeaconRound
+from redpacket.fairness.bls import PublicKey
+from redpacket.fairness.clients.drand import DrandBeacon
+from redpacket.fairness.model.beacon import BeaconChain, BeaconRound
 from redpacket.verify import rounds
 from testing.fakes import FakeJournal
 

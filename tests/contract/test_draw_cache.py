@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.redis.draws import RedisDraws
-from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenSoldOut
-from redpacket.domain.lottery import (
+from redpacket.campaigns.model import Campaign, CampaignStatus, DrawRules, WhenSoldOut
+from redpacket.lottery.model.lottery import (
     DrawAsk,
     DrawDay,
     DrawOutcome,
@@ -24,7 +23,8 @@ from redpacket.domain.lottery import (
     PrizeStock,
     choose,
 )
-from redpacket.ports.campaigns import DrawCache
+from redpacket.lottery.ports import DrawCache
+from redpacket.lottery.redis.draws import RedisDraws
 from testing.builders import a_campaign
 from testing.fakes import FakeClock, FakeDrawCache
 from testing.servers import OperatorCache

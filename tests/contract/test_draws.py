@@ -10,23 +10,24 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo import unit_stock
-from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.deposits import DynamoDeposits
-from redpacket.adapters.dynamo.draws import DynamoDraws
-from redpacket.adapters.dynamo.funding import DynamoFunding
-from redpacket.adapters.dynamo.ledger import DynamoLedger
-from redpacket.adapters.dynamo.packets import DynamoPackets
-from redpacket.adapters.dynamo.work_lists import DynamoWorkLists
-from redpacket.domain import lottery
-from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules
-from redpacket.domain.claim import Fate, ShareFate
-from redpacket.domain.errors import IdempotencyKeyReused, Unavailable
-from redpacket.domain.ledger import user_account
-from redpacket.domain.packet import Kind, Packet, Person, Rules
-from redpacket.domain.split import Split, Terms
-from redpacket.ports.accounts import Request
+from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
+from redpacket.campaigns.model import Campaign, CampaignStatus, DrawRules
+from redpacket.ledger.dynamodb.deposits import DynamoDeposits
+from redpacket.ledger.model import user_account
+from redpacket.lottery.dynamodb import unit_stock
+from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.lottery.model import lottery
+from redpacket.packets.dynamodb.funding import DynamoFunding
+from redpacket.packets.dynamodb.ledger import DynamoLedger
+from redpacket.packets.dynamodb.packets import DynamoPackets
+from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
+from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.packet import Kind, Packet, Rules
+from redpacket.packets.split import Split, Terms
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.errors import IdempotencyKeyReused, Unavailable
+from redpacket.platform.idempotency import Request
+from redpacket.platform.user import Person
 from testing.builders import NOW_MS, a_campaign, a_funding, a_packet, a_prize
 from testing.ledger_state import read_ledger_state
 from testing.prizes import real_prizes

@@ -10,12 +10,12 @@ from dataclasses import replace
 import pytest
 from redis.crc import key_slot
 
-from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.draws import RedisDraws
-from redpacket.adapters.redis.scripts import read_script
-from redpacket.domain import lottery
-from redpacket.domain.campaign import DrawRules, WhenSoldOut
-from redpacket.domain.errors import CacheAway, Unavailable
+from redpacket.campaigns.model import DrawRules, WhenSoldOut
+from redpacket.lottery.model import lottery
+from redpacket.lottery.redis.draws import RedisDraws
+from redpacket.packets.redis import keys
+from redpacket.platform.errors import CacheAway, Unavailable
+from redpacket.platform.redis.scripts import read_script
 from testing.builders import a_campaign
 from testing.servers import OperatorCache
 

@@ -7,14 +7,21 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo import items, keys
-from redpacket.adapters.dynamo.books import receipt_row
-from redpacket.adapters.dynamo.client import Dynamo, from_wire, to_wire
-from redpacket.adapters.dynamo.deposits import DynamoDeposits
-from redpacket.domain.claim import Fate
-from redpacket.domain.errors import Busy, IdempotencyKeyReused, InsufficientFunds, InvariantViolated
-from redpacket.domain.ledger import Receipt, YearSums, user_account, year_of
-from redpacket.domain.packet import Kind, Packet, PacketStatus, Person
+from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.dynamodb.books import receipt_row
+from redpacket.ledger.dynamodb.deposits import DynamoDeposits
+from redpacket.ledger.model import Receipt, YearSums, user_account, year_of
+from redpacket.packets.dynamodb import items
+from redpacket.packets.model.claim import Fate
+from redpacket.packets.model.packet import Kind, Packet, PacketStatus
+from redpacket.platform.dynamodb.client import Dynamo, from_wire, to_wire
+from redpacket.platform.errors import (
+    Busy,
+    IdempotencyKeyReused,
+    InsufficientFunds,
+    InvariantViolated,
+)
+from redpacket.platform.user import Person
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id, a_user_id
 from testing.fakes import FakeDynamo
 from tests.contract.tables import (

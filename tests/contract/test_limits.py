@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.limits import RedisLimits
-from redpacket.domain.errors import Unavailable
-from redpacket.domain.limits import Limit
-from redpacket.ports.guards import Limits
-from redpacket.ports.runtime import Clock
+from redpacket.operations.model.limits import Limit
+from redpacket.operations.ports import Limits
+from redpacket.operations.redis.limits import RedisLimits
+from redpacket.packets.redis import keys
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.runtime import Clock
 from testing.fakes import FakeClock, FakeLimits
 from testing.servers import OperatorCache
 

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from redpacket.adapters.aws.kms_signer import KmsSigner
-from redpacket.adapters.dynamo import log_keys
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.commitments import DynamoCommitments, note_commitment
-from redpacket.adapters.dynamo.log import DynamoLog
-from redpacket.domain.log import Commitment, CommitmentKind, LogHead, SignedHead, id_hash_of
-from redpacket.domain.merkle import EMPTY_ROOT, Node, Peaks
-from redpacket.domain.p256 import has_signed
-from redpacket.flows.log.extend_log import BATCH_MAX
-from redpacket.ports.log import NotedCommitment
+from redpacket.fairness.clients.kms_signer import KmsSigner
+from redpacket.fairness.dynamodb import keys as log_keys
+from redpacket.fairness.dynamodb.commitments import DynamoCommitments, note_commitment
+from redpacket.fairness.dynamodb.log import DynamoLog
+from redpacket.fairness.log_ports import NotedCommitment
+from redpacket.fairness.model.log import Commitment, CommitmentKind, LogHead, SignedHead, id_hash_of
+from redpacket.fairness.model.merkle import EMPTY_ROOT, Node, Peaks
+from redpacket.fairness.model.p256 import has_signed
+from redpacket.fairness.use_cases.extend_log import BATCH_MAX
+from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import NOW_MS
 from testing.cloud import Cloud
 from tests.contract.tables import KINDS, a_client
@@ -63,7 +63,7 @@ def appended(
 
 
 def nodes_of(log: DynamoLog, size: int) -> list[bytes]:
-    from redpacket.domain.merkle import nodes_of
+    from redpacket.fairness.model.merkle import nodes_of
 
     wanted = nodes_of((0, size))
     found = log.find_nodes(wanted)

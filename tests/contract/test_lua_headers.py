@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from redpacket.adapters.redis.scripts import LUA_FOLDER, read_script
-from redpacket.domain.claim import AdmitStatus, GrabStatus, QuotaStatus
-from redpacket.domain.lottery import DrawStatus
+from redpacket.lottery.model.lottery import DrawStatus
+from redpacket.packets.model.claim import AdmitStatus, GrabStatus, QuotaStatus
+from redpacket.platform.redis.scripts import LUA_FOLDER, read_script
 
 SCRIPTS = sorted(path.stem for path in LUA_FOLDER.glob("*.lua"))
 

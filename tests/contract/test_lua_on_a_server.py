@@ -10,13 +10,13 @@ import pytest
 
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.claims import RedisClaims
-from redpacket.adapters.redis.connect import connect
-from redpacket.adapters.redis.scripts import read_script
-from redpacket.domain.errors import CacheAway, Unavailable
-from redpacket.domain.packet import Packet, PacketStatus
-from redpacket.domain.split import Split
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.packets.redis import keys
+from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.split import Split
+from redpacket.platform.errors import CacheAway, Unavailable
+from redpacket.platform.redis.connect import connect
+from redpacket.platform.redis.scripts import read_script
 from testing.builders import a_claim, a_packet, some_terms
 from testing.servers import OperatorCache
 

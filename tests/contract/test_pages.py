@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from redpacket.domain.claim import Fate, ShareFate
-from redpacket.domain.packet import AmountsShown, PacketStatus, Person, fate_partitions
-from redpacket.ports.packets import Settled
+from redpacket.campaigns.model import AmountsShown
+from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.packet import PacketStatus, fate_partitions
+from redpacket.packets.ports import Settled
+from redpacket.platform.user import Person
 from testing.builders import NOW_MS, a_packet_id
 from tests.contract.tables import PAID_MS, Books
 

@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.claims import RedisClaims
-from redpacket.adapters.redis.parted_claims import PartedClaims
-from redpacket.domain.claim import EMPTIED_KEPT_MS
-from redpacket.domain.packet import (
+from redpacket.packets.model.claim import EMPTIED_KEPT_MS
+from redpacket.packets.model.packet import (
     Opening,
     Packet,
     PacketStatus,
@@ -22,7 +19,10 @@ from redpacket.domain.packet import (
     part_of_share,
     part_of_user,
 )
-from redpacket.ports.packets import PartCache
+from redpacket.packets.ports import PartCache
+from redpacket.packets.redis import keys
+from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis.parted_claims import PartedClaims
 from testing.builders import a_claim, a_packet, a_packet_id, a_refund
 from testing.fakes import FakeClaimCache, FakeClock
 from testing.servers import OperatorCache

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo import payment_keys
-from redpacket.adapters.dynamo.authorizations import DynamoAuthorizations
-from redpacket.adapters.dynamo.client import Dynamo, to_wire
-from redpacket.adapters.dynamo.payees import REBOUND_WAIT_MS, DynamoPayees
-from redpacket.domain.authorization import Authorization, AuthorizationStatus
-from redpacket.domain.errors import OpenidInUse, RedPacketError
-from redpacket.domain.gateway import Channel, OutsideAccount
-from redpacket.ports.withdrawals import Payee
+from redpacket.payments.dynamodb import keys as payment_keys
+from redpacket.payments.dynamodb.authorizations import DynamoAuthorizations
+from redpacket.payments.dynamodb.payees import REBOUND_WAIT_MS, DynamoPayees
+from redpacket.payments.model.authorization import Authorization, AuthorizationStatus
+from redpacket.payments.model.provider import Channel, OutsideAccount
+from redpacket.payments.withdrawal_ports import Payee
+from redpacket.platform.dynamodb.client import Dynamo, to_wire
+from redpacket.platform.errors import OpenidInUse, RedPacketError
 from testing.builders import NOW_MS, a_user_id
 from tests.contract.tables import KINDS, a_client
 

@@ -8,19 +8,25 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.domain import errors, gateway
-from redpacket.domain.checks.outside import asked_lines
-from redpacket.domain.ledger import user_account
-from redpacket.domain.packet import PacketStatus
-from redpacket.domain.payments import PaymentRefund, PaymentReturn, ReturnReason, ReturnStatus
-from redpacket.domain.scanned import Balance, Withdrawn
-from redpacket.domain.withdrawals import Stop, Withdrawal, WithdrawalStatus
-from redpacket.flows.packets.send_packet import funding_of
-from redpacket.flows.payments.return_payment import collect_owed, note_refund
-from redpacket.ports.accounts import Request
-from redpacket.ports.payments import PaymentLimits
-from redpacket.ports.withdrawals import WithdrawalLimits
+from redpacket.ledger.model import user_account
+from redpacket.packets.model.packet import PacketStatus
+from redpacket.packets.use_cases.send_packet import funding_of
+from redpacket.payments.model import provider as gateway
+from redpacket.payments.model.payments import (
+    PaymentRefund,
+    PaymentReturn,
+    ReturnReason,
+    ReturnStatus,
+)
+from redpacket.payments.model.withdrawals import Stop, Withdrawal, WithdrawalStatus
+from redpacket.payments.ports import PaymentLimits
+from redpacket.payments.use_cases.return_payment import collect_owed, note_refund
+from redpacket.payments.withdrawal_ports import WithdrawalLimits
+from redpacket.platform import errors
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.idempotency import Request
+from redpacket.reconciliation.checks.outside import asked_lines
+from redpacket.reconciliation.scanned import Balance, Withdrawn
 from testing.builders import a_user_id
 from testing.in_memory_system import InMemorySystem
 from testing.payment_system import PaymentSystem

@@ -2,8 +2,8 @@
 
 import pytest
 
-from redpacket.domain.errors import Unavailable
-from redpacket.domain.gateway import BillKind, BillLine, RefundOrder, bill_day
+from redpacket.payments.model.provider import BillKind, BillLine, RefundOrder, bill_day
+from redpacket.platform.errors import Unavailable
 from testing.gateways import DAY_MS, Side, WeChatSide, a_number
 
 HOUR_MS = 60 * 60 * 1_000

@@ -8,8 +8,8 @@ import pytest
 
 from local.gateways.deliveries import Message
 from local.gateways.wechat_wire import GatewayKeys
-from redpacket.domain.errors import SignatureInvalid
-from redpacket.domain.gateway import NoticeKind, OrderState
+from redpacket.payments.model.provider import NoticeKind, OrderState
+from redpacket.platform.errors import SignatureInvalid
 from testing.gateways import Received, Side, WeChatSide, a_number, wait_until
 
 MINUTE_MS = 60_000

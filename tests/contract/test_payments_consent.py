@@ -2,10 +2,10 @@
 
 import pytest
 
-from redpacket.adapters.payments.wechat_login import CodeKind
-from redpacket.domain.authorization import AuthorizationState
-from redpacket.domain.errors import Unavailable
-from redpacket.domain.gateway import NoticeKind
+from redpacket.payments.model.authorization import AuthorizationState
+from redpacket.payments.model.provider import NoticeKind
+from redpacket.payments.providers.wechat.login import CodeKind
+from redpacket.platform.errors import Unavailable
 from testing.gateways import DAY_MS, WeChatSide, a_number
 
 

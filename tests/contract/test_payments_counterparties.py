@@ -14,9 +14,9 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from local.gateways.wechat_wire import make_private_key, public_text
-from redpacket.adapters.payments.wechat_client import WeChatClient
-from redpacket.domain.errors import Unavailable
-from redpacket.domain.gateway import OrderState, RefundOrder, TransferOrder, TransferState
+from redpacket.payments.model.provider import OrderState, RefundOrder, TransferOrder, TransferState
+from redpacket.payments.providers.wechat.client import WeChatClient
+from redpacket.platform.errors import Unavailable
 from testing.gateways import CALL_MS_MAX, Received, Side, WeChatSide, a_number, wait_until
 
 PATH = "/v3/fund-app/mch-transfer/transfer-bills"

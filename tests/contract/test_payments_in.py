@@ -2,8 +2,8 @@
 
 import pytest
 
-from redpacket.domain import gateway
-from redpacket.domain.errors import Unavailable
+from redpacket.payments.model import provider as gateway
+from redpacket.platform.errors import Unavailable
 from testing.gateways import Side, WeChatSide, a_number
 
 IN_MEMORY_TOO = True

@@ -5,8 +5,14 @@ from dataclasses import replace
 import pytest
 
 from local.gateways.core import CANCELLING_MS
-from redpacket.domain.errors import Unavailable
-from redpacket.domain.gateway import Channel, NoticeKind, Refusal, TransferOrder, TransferState
+from redpacket.payments.model.provider import (
+    Channel,
+    NoticeKind,
+    Refusal,
+    TransferOrder,
+    TransferState,
+)
+from redpacket.platform.errors import Unavailable
 from testing.gateways import DAY_MS, Side, WeChatSide, a_number
 
 IN_MEMORY_TOO = True

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import wechatpayv3
 
-from redpacket.adapters.payments.wechat_client import WeChatClient
-from redpacket.adapters.payments.wechat_login import CodeKind
-from redpacket.domain.errors import RedPacketError
-from redpacket.domain.gateway import PayMethod, RefundOrder
+from redpacket.payments.model.provider import PayMethod, RefundOrder
+from redpacket.payments.providers.wechat.client import WeChatClient
+from redpacket.payments.providers.wechat.login import CodeKind
+from redpacket.platform.errors import RedPacketError
 from testing.gateways import CALL_MS_MAX, Received, Side, WeChatSide, a_number
 
 MODES = [
@@ -135,7 +135,7 @@ def test_the_library_keeps_the_gateways_address_where_it_is_looked_for(
         def __init__(self, *_: Any, **__: Any) -> None:
             self._core = object()
 
-    monkeypatch.setattr("redpacket.adapters.payments.wechat_client.WeChatPay", Renamed)
+    monkeypatch.setattr("redpacket.payments.providers.wechat.client.WeChatPay", Renamed)
     with pytest.raises(RuntimeError):
         WeChatClient(wechat.merchant, call_ms_max=CALL_MS_MAX)
     assert wechatpayv3.__version__ == "2.0.4"

@@ -20,18 +20,18 @@ from local.packet_ids import PUBLISHED_KEYS
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEED_KEYS
 from local.user_ids import PUBLISHED_KEY
-from redpacket.adapters.aws.messages import SETTLE
-from redpacket.adapters.dynamo import keys
-from redpacket.adapters.payments.issuer import IssuerKeys
-from redpacket.bls import public_key_of, sign
-from redpacket.domain.beacon import BeaconRound
-from redpacket.domain.events import SUBSCRIBED
-from redpacket.domain.gateway import BillKind, Channel, Notice, NoticeKind
-from redpacket.domain.log import id_hash_of
-from redpacket.edge.packet_ids import packet_ids
-from redpacket.edge.request import user_ids
-from redpacket.edge.wiring import Wiring, wiring
-from redpacket.edge.wiring.outside import SystemClock
+from redpacket.containers import containers
+from redpacket.containers.platform import Platform, SystemClock
+from redpacket.events.model.events import SUBSCRIBED
+from redpacket.fairness.bls import public_key_of, sign
+from redpacket.fairness.model.beacon import BeaconRound
+from redpacket.fairness.model.log import id_hash_of
+from redpacket.ledger.dynamodb import keys
+from redpacket.packets.api.packet_ids import packet_ids
+from redpacket.packets.clients.payout_messages import SETTLE
+from redpacket.payments.clients.token_issuer import IssuerKeys
+from redpacket.payments.model.provider import BillKind, Channel, Notice, NoticeKind
+from redpacket.platform.http.request import user_ids
 from testing.fakes import FakeDynamo
 from testing.fakes.gateway import (
     FakeAuthorizations,
@@ -42,6 +42,7 @@ from testing.fakes.gateway import (
 )
 from testing.fakes.head_signer import FakeSigner
 from testing.fakes.tables import FakeStream
+from testing.process import MEMBERS
 from testing.servers import OperatorCache
 from tests.template.iam import ALL, NAMED, Asked, may, statements
 from tests.template.test_template import DOORS, _function_of, _handler
@@ -310,7 +311,7 @@ class _Callbacks:
 
 
 def _forget() -> None:
-    vars(wiring).clear()
+    vars(containers).clear()
     user_ids.cache_clear()
     packet_ids.cache_clear()
 
@@ -331,7 +332,7 @@ def doors(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doo
     chain = STACK.values["BeaconChain"].rpartition(",")[0]
     monkeypatch.setenv("BEACON_CHAIN", f"{chain},{public_key_of(BEACON_SECRET).hex()}")
     monkeypatch.setenv("RISK_VERDICTS", "true")
-    monkeypatch.setattr(Wiring, "aws", lambda _, service, **_options: recorder.client(service))
+    monkeypatch.setattr(Platform, "aws", lambda _, service, **_options: recorder.client(service))
     monkeypatch.setenv("SIMULATOR_URL", "http://127.0.0.1")
     recorder.dynamo.stream = FakeStream()
     gateway, logins = FakeGateway(SystemClock()), FakeLogins()
@@ -344,9 +345,10 @@ def doors(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doo
         "wechat_logins": logins,
         "beacon": _Beacon(),
     }.items():
-        monkeypatch.setattr(Wiring, name, made)
+        container, member = MEMBERS[name]
+        monkeypatch.setattr(type(getattr(containers, container)), member, made)
     # Of campaigns that start at once a round is there at once.
-    monkeypatch.setattr("redpacket.domain.beacon.MARGIN_MS", -20_000)
+    monkeypatch.setattr("redpacket.fairness.model.beacon.MARGIN_MS", -20_000)
     _forget()
     yield Doors(recorder, gateway, consents)
     _forget()

@@ -2,10 +2,10 @@
 
 import pytest
 
-from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.quotas import RedisQuotas
-from redpacket.domain.claim import Quota
-from redpacket.ports.packets import Quotas
+from redpacket.packets.model.claim import Quota
+from redpacket.packets.ports import Quotas
+from redpacket.packets.redis import keys
+from redpacket.packets.redis.quotas import RedisQuotas
 from testing.fakes import FakeQuotas
 from testing.servers import OperatorCache
 

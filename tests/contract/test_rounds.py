@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.rounds import DynamoRounds
-from redpacket.domain.beacon import BeaconChain, BeaconRound, CampaignBeacon
-from redpacket.ports.beacon import Drawing
+from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
+from redpacket.fairness.beacon_ports import Drawing
+from redpacket.fairness.dynamodb.rounds import DynamoRounds
+from redpacket.fairness.model.beacon import BeaconChain, BeaconRound, CampaignBeacon
+from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import NOW_MS, a_campaign
 from tests.contract.tables import KINDS, a_client
 

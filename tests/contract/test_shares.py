@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo import keys
-from redpacket.adapters.dynamo.client import to_wire
-from redpacket.domain.claim import RecordStatus, ShareFate, ShareRef, Taker, taker_of
-from redpacket.domain.errors import InvalidRequest
-from redpacket.domain.packet import Packet, PacketEnd, PacketStatus, Person, fate_partitions
-from redpacket.ports.work_lists import Unreadable
+from redpacket.ledger.dynamodb import keys
+from redpacket.packets.model.claim import RecordStatus, ShareFate, ShareRef, Taker, taker_of
+from redpacket.packets.model.packet import Packet, PacketEnd, PacketStatus, fate_partitions
+from redpacket.packets.work_list_ports import Unreadable
+from redpacket.platform.dynamodb.client import to_wire
+from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.user import Person
 from testing.builders import NOW_MS, a_claim, a_packet_id, a_user_id
 from tests.contract.tables import PAID_MS, REFUNDED_MS, Books, a_client, a_settlement, some_books
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.redis import claims as redis_claims
-from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.claims import RedisClaims
-from redpacket.domain.packet import Opening, Packet, PacketStatus, Rules, part_id
-from redpacket.domain.split import Terms
+from redpacket.packets.model.packet import Opening, Packet, PacketStatus, Rules, part_id
+from redpacket.packets.redis import claims as redis_claims
+from redpacket.packets.redis import keys
+from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.split import Terms
 from testing.builders import a_packet, a_packet_id
 from testing.servers import OperatorCache
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import pytest
 
 from local.ports import HOST
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.switches import DynamoSwitches
-from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.connect import connect
-from redpacket.adapters.redis.switches import RedisSwitches
-from redpacket.domain.errors import Unavailable
-from redpacket.domain.limits import LimitName
-from redpacket.domain.switches import Switch, SwitchState
-from redpacket.ports.guards import SwitchCopy, SwitchesSeen, SwitchStore
+from redpacket.operations.dynamodb.switches import DynamoSwitches
+from redpacket.operations.model.limits import LimitName
+from redpacket.operations.model.switches import Switch, SwitchState
+from redpacket.operations.ports import SwitchCopy, SwitchesSeen, SwitchStore
+from redpacket.operations.redis.switches import RedisSwitches
+from redpacket.packets.redis import keys
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.redis.connect import connect
 from testing.builders import NOW_MS
 from testing.fakes import FakeClock, FakeSwitchCopy, FakeSwitchStore
 from testing.servers import OperatorCache

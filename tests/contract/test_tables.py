@@ -8,21 +8,23 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo import keys, operator_keys
-from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
-from redpacket.adapters.dynamo.client import Dynamo, to_wire
-from redpacket.adapters.dynamo.draws import DynamoDraws
-from redpacket.adapters.dynamo.runs import DynamoRuns
-from redpacket.adapters.dynamo.tables import DynamoTables
-from redpacket.domain.campaign import DrawRules
-from redpacket.domain.checks.facts import PacketFacts, PlayerDay, Unit
-from redpacket.domain.checks.postings import expected_receipts
-from redpacket.domain.claim import Quota, RecordStatus, ShareFate, taker_of
-from redpacket.domain.ledger import Entry, Receipt, TransferKind, user_account
-from redpacket.domain.lines import owner_of
-from redpacket.domain.lottery import Draw, HelpStatus, RecordDrawStatus
-from redpacket.domain.packet import Packet, Rules
-from redpacket.domain.scanned import (
+from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
+from redpacket.campaigns.model import DrawRules
+from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.model import Entry, Receipt, TransferKind, user_account
+from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.lottery.model.lottery import Draw, HelpStatus, RecordDrawStatus
+from redpacket.operations.dynamodb import keys as operator_keys
+from redpacket.packets.model.claim import Quota, RecordStatus, ShareFate, taker_of
+from redpacket.packets.model.packet import Packet, Rules
+from redpacket.platform.dynamodb.client import Dynamo, to_wire
+from redpacket.reconciliation.checks.facts import PacketFacts, PlayerDay, Unit
+from redpacket.reconciliation.checks.postings import expected_receipts
+from redpacket.reconciliation.dynamodb.runs import DynamoRuns
+from redpacket.reconciliation.dynamodb.tables import DynamoTables
+from redpacket.reconciliation.lines import owner_of
+from redpacket.reconciliation.ports import SavedRun, Table
+from redpacket.reconciliation.scanned import (
     Balance,
     ClaimCount,
     HelpGiven,
@@ -33,7 +35,6 @@ from redpacket.domain.scanned import (
     UnreadableRow,
     WonOnce,
 )
-from redpacket.ports.reconciliation import SavedRun, Table
 from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, a_prize, a_user_id
 from testing.checks import expected_entries
 from tests.contract.tables import Books, a_request

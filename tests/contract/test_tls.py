@@ -12,11 +12,11 @@ import pytest
 import redis
 
 from local.ports import HOST
-from redpacket.adapters import tls
-from redpacket.adapters.aws.client import AwsClient
-from redpacket.adapters.aws.errors import AwsSilent
-from redpacket.adapters.aws.signature import Keys
-from redpacket.adapters.redis.connect import connect
+from redpacket.platform import tls
+from redpacket.platform.aws.client import AwsClient
+from redpacket.platform.aws.errors import AwsSilent
+from redpacket.platform.aws.signature import Keys
+from redpacket.platform.redis.connect import connect
 from testing.aws_stub import Says, an_aws_stub
 from testing.tls_servers import Authority, tls_before
 

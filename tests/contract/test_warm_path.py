@@ -19,18 +19,19 @@ from local.places import ROOT
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from local.user_ids import PUBLISHED_KEY
-from redpacket.adapters.aws.client import AwsClient
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.deposits import DynamoDeposits
-from redpacket.adapters.dynamo.funding import DynamoFunding
-from redpacket.adapters.redis import claims as redis_claims
-from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.claims import RedisClaims
-from redpacket.domain.ledger import Transfer, TransferKind, user_account
-from redpacket.domain.packet import Packet, Person
-from redpacket.edge.wiring import wiring
-from redpacket.flows.packets.settle_claims import CLAIMS_PER_TRANSACTION
-from redpacket.ports.accounts import Request
+from redpacket.containers import containers
+from redpacket.ledger.dynamodb.deposits import DynamoDeposits
+from redpacket.ledger.model import Transfer, TransferKind, user_account
+from redpacket.packets.dynamodb.funding import DynamoFunding
+from redpacket.packets.model.packet import Packet
+from redpacket.packets.redis import claims as redis_claims
+from redpacket.packets.redis import keys
+from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.use_cases.settle_claims import CLAIMS_PER_TRANSACTION
+from redpacket.platform.aws.client import AwsClient
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.idempotency import Request
+from redpacket.platform.user import Person
 from testing.builders import a_funding, a_packet, a_packet_id, a_user_id
 from testing.cloud import Cloud
 from testing.in_memory_system import TABLES
@@ -153,7 +154,7 @@ def doors(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doors]:
 
 def _forget_clients() -> None:
     """Reset the wiring, as in a process that has just started."""
-    vars(wiring).clear()
+    vars(containers).clear()
 
 
 def test_a_winner_costs_one_call_of_the_cache_one_transaction_and_one_message(

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from redpacket.domain.lottery import choose
+from redpacket.lottery.model.lottery import choose
 from testing.in_memory_system import InMemorySystem
 from testing.users import User
 from tests.doors.conftest import Eventually, Invoke, MakeUser

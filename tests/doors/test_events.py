@@ -8,10 +8,11 @@ import pytest
 
 from local.packet_ids import PUBLISHED_IDS
 from local.places import ROOT
-from redpacket.adapters.aws.messages import settle_message
-from redpacket.domain.claim import ShareRef
-from redpacket.domain.packet import Opening, Packet, Person, Rules
-from redpacket.ports.accounts import Request
+from redpacket.packets.clients.payout_messages import settle_message
+from redpacket.packets.model.claim import ShareRef
+from redpacket.packets.model.packet import Opening, Packet, Rules
+from redpacket.platform.idempotency import Request
+from redpacket.platform.user import Person
 from testing.builders import a_claim, a_funding, a_packet, some_terms
 from testing.in_memory_system import InMemorySystem
 from testing.users import User

@@ -5,10 +5,10 @@ from typing import Any
 import httpx
 import pytest
 
-from redpacket.adapters.payments.accounts import Accounts
-from redpacket.domain.gateway import Channel
-from redpacket.edge.settings import settings
-from redpacket.edge.wiring import wiring
+from redpacket.containers import containers
+from redpacket.payments.model.provider import Channel
+from redpacket.payments.sealed_accounts import Accounts
+from redpacket.platform.settings import settings
 from testing.fakes.gateway import FakeGateway, FakePaymentsIn, FakePaymentsOut
 from testing.gateways import account_keys
 from testing.in_memory_system import InMemorySystem
@@ -30,7 +30,7 @@ def gateways(system: InMemorySystem, monkeypatch: pytest.MonkeyPatch) -> dict[Ch
     for name, value in VARIABLES.items():
         monkeypatch.setitem(settings.variables, name, value)
     made = {channel: FakeGateway(system.clock) for channel in Channel}
-    vars(wiring).update(
+    vars(containers.providers).update(
         gateways_in={channel: FakePaymentsIn(one, channel) for channel, one in made.items()},
         gateways_out={
             channel: FakePaymentsOut(one, channel=channel) for channel, one in made.items()

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from local.packet_ids import PUBLISHED_IDS
-from redpacket.domain.split import Split
+from redpacket.packets.split import Split
 from testing.users import User
 from tests.doors.conftest import Eventually, Invoke, MakeUser
 from tests.integration.test_fairness import verify

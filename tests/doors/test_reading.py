@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo import keys
-from redpacket.domain.ledger import send_id, user_account
+from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.model import send_id, user_account
 from testing.in_memory_system import InMemorySystem
 from testing.users import User
 from tests.doors.conftest import Eventually, Invoke, MakeUser

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from local.packet_ids import PUBLISHED_IDS
-from redpacket.domain.ledger import FEN_MAX
+from redpacket.ledger.model import FEN_MAX
 from testing.doors import DoorTransport
 from testing.in_memory_system import InMemorySystem
 from testing.users import User

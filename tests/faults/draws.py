@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from redpacket.domain import errors, lottery
-from redpacket.domain.beacon import MARGIN_MS, BeaconChain, BeaconRound, CampaignBeacon
-from redpacket.domain.campaign import Campaign, CampaignPlan, CampaignStatus, DrawRules, WhenSoldOut
-from redpacket.domain.checks.facts import Difference
-from redpacket.flows.beacon.fetch_rounds import fetch_rounds
-from redpacket.flows.campaigns.cached_snapshots import CachedSnapshots
-from redpacket.flows.campaigns.load_campaign import load_campaign
+from redpacket.campaigns.model import Campaign, CampaignPlan, CampaignStatus, DrawRules, WhenSoldOut
+from redpacket.fairness.model.beacon import MARGIN_MS, BeaconChain, BeaconRound, CampaignBeacon
+from redpacket.fairness.use_cases.fetch_rounds import fetch_rounds
+from redpacket.lottery.model import lottery
+from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
+from redpacket.lottery.use_cases.load_campaign import load_campaign
+from redpacket.platform import errors
+from redpacket.reconciliation.checks.facts import Difference
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.checks import LotteryFacts
 from testing.faulty import Killed

@@ -17,13 +17,13 @@ import redis
 
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.aws.sqs_payouts import SqsPayouts
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.pages import DynamoPages
-from redpacket.adapters.redis.claims import RedisClaims
-from redpacket.adapters.redis.connect import connect
-from redpacket.domain.claim import ShareRef
-from redpacket.domain.errors import RedPacketError
+from redpacket.packets.clients.sqs_payouts import SqsPayouts
+from redpacket.packets.dynamodb.pages import DynamoPages
+from redpacket.packets.model.claim import ShareRef
+from redpacket.packets.redis.claims import RedisClaims
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.errors import RedPacketError
+from redpacket.platform.redis.connect import connect
 from testing.in_memory_system import InMemorySystem
 from testing.servers import CACHE_TIMEOUT_S
 from testing.wall_clock import WallClock

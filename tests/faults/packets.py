@@ -7,24 +7,24 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from redpacket.domain import errors
-from redpacket.domain.campaign import CampaignStatus
-from redpacket.domain.checks.facts import Difference
-from redpacket.domain.claim import Admission, Claim, Fate, ShareFate, ShareRef
-from redpacket.domain.packet import (
+from redpacket.campaigns.model import CampaignStatus
+from redpacket.operations.model.switches import Switch
+from redpacket.packets.model.claim import Admission, Claim, Fate, ShareFate, ShareRef
+from redpacket.packets.model.packet import (
     Opening,
     Packet,
-    Person,
     Rules,
     is_cut,
     part_count,
     part_id,
     share_no_of,
 )
-from redpacket.domain.split import share_amount_fen
-from redpacket.domain.switches import Switch
-from redpacket.flows.packets.load_packet import load_packet
-from redpacket.flows.packets.send_packet import SendOrder
+from redpacket.packets.split import share_amount_fen
+from redpacket.packets.use_cases.load_packet import load_packet
+from redpacket.packets.use_cases.send_packet import SendOrder
+from redpacket.platform import errors
+from redpacket.platform.user import Person
+from redpacket.reconciliation.checks.facts import Difference
 from testing.builders import NOW_MS, a_campaign
 from testing.checks import Told
 from testing.faulty import Killed

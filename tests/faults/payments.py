@@ -17,18 +17,16 @@ from itertools import chain
 from typing import Any
 
 from local.gateways.core import FINAL, Line, Made, day_of
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.domain.checks.facts import Difference
-from redpacket.domain.checks.outside import check_outside_in_time
-from redpacket.domain.errors import (
-    GatewayChanged,
-    InvariantViolated,
-    PaymentNotFound,
-    RedPacketError,
-    Rejected,
-    Unavailable,
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.payments.model.payments import (
+    PAYMENT_LIFE_MS,
+    Payment,
+    PaymentReturn,
+    PaymentStatus,
+    ReturnReason,
+    ReturnStatus,
 )
-from redpacket.domain.gateway import (
+from redpacket.payments.model.provider import (
     Channel,
     Merchant,
     Notice,
@@ -40,20 +38,22 @@ from redpacket.domain.gateway import (
     bill_day,
     bill_day_start_ms,
 )
-from redpacket.domain.packet import Packet, PacketStatus
-from redpacket.domain.payments import (
-    PAYMENT_LIFE_MS,
-    Payment,
-    PaymentReturn,
-    PaymentStatus,
-    ReturnReason,
-    ReturnStatus,
+from redpacket.payments.model.withdrawals import FUNCTION_MS, Withdrawal
+from redpacket.payments.use_cases.return_payment import note_refund
+from redpacket.payments.use_cases.withdraw import withdraw_above
+from redpacket.payments.use_cases.withdrawal_ports import WithdrawalSettings
+from redpacket.payments.withdrawal_ports import WithdrawalLimits
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.errors import (
+    GatewayChanged,
+    InvariantViolated,
+    PaymentNotFound,
+    RedPacketError,
+    Rejected,
+    Unavailable,
 )
-from redpacket.domain.withdrawals import FUNCTION_MS, Withdrawal
-from redpacket.flows.payments.return_payment import note_refund
-from redpacket.flows.payments.withdraw import withdraw_above
-from redpacket.flows.payments.withdrawal_ports import WithdrawalSettings
-from redpacket.ports.withdrawals import WithdrawalLimits
+from redpacket.reconciliation.checks.facts import Difference
+from redpacket.reconciliation.checks.outside import check_outside_in_time
 from testing.checks import OutsideFacts, check_outside
 from testing.fakes import gateway
 from testing.faulty import Killed, Wire

@@ -4,32 +4,32 @@ from collections.abc import Callable
 from typing import Any
 
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.aws.sqs_payouts import SqsPayouts
-from redpacket.adapters.dynamo.actions import DynamoActions
-from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
-from redpacket.adapters.dynamo.claims import DynamoClaims
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.deposits import DynamoDeposits
-from redpacket.adapters.dynamo.draws import DynamoDraws
-from redpacket.adapters.dynamo.funding import DynamoFunding
-from redpacket.adapters.dynamo.keys import WORK_SHARDS
-from redpacket.adapters.dynamo.ledger import DynamoLedger
-from redpacket.adapters.dynamo.packets import DynamoPackets
-from redpacket.adapters.dynamo.pages import DynamoPages
-from redpacket.adapters.dynamo.profiles import DynamoProfiles
-from redpacket.adapters.dynamo.rounds import DynamoRounds
-from redpacket.adapters.dynamo.runs import DynamoRuns
-from redpacket.adapters.dynamo.tables import DynamoTables
-from redpacket.adapters.dynamo.work_lists import DynamoWorkLists
-from redpacket.adapters.redis.parted_claims import PartedClaims
-from redpacket.domain.claim import ShareRef
-from redpacket.flows.guards.cached_switches import CachedSwitches
-from redpacket.flows.packets.cached_campaigns import CachedCampaigns
-from redpacket.flows.packets.cached_emptied import CachedEmptied
-from redpacket.ports.campaigns import DrawCache
-from redpacket.ports.guards import Limits, SwitchCopy, SwitchStore
-from redpacket.ports.packets import PartCache, Quotas
-from redpacket.ports.reconciliation import Table
+from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
+from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
+from redpacket.fairness.dynamodb.rounds import DynamoRounds
+from redpacket.ledger.dynamodb.deposits import DynamoDeposits
+from redpacket.ledger.dynamodb.keys import WORK_SHARDS
+from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.lottery.ports import DrawCache
+from redpacket.operations.dynamodb.audit_log import DynamoActions
+from redpacket.operations.ports import Limits, SwitchCopy, SwitchStore
+from redpacket.operations.use_cases.cached_switches import CachedSwitches
+from redpacket.packets.clients.sqs_payouts import SqsPayouts
+from redpacket.packets.dynamodb.claims import DynamoClaims
+from redpacket.packets.dynamodb.funding import DynamoFunding
+from redpacket.packets.dynamodb.ledger import DynamoLedger
+from redpacket.packets.dynamodb.packets import DynamoPackets
+from redpacket.packets.dynamodb.pages import DynamoPages
+from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
+from redpacket.packets.model.claim import ShareRef
+from redpacket.packets.ports import PartCache, Quotas
+from redpacket.packets.redis.parted_claims import PartedClaims
+from redpacket.packets.use_cases.cached_emptied import CachedEmptied
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.reconciliation.dynamodb.runs import DynamoRuns
+from redpacket.reconciliation.dynamodb.tables import DynamoTables
+from redpacket.reconciliation.ports import Table
+from redpacket.users.dynamodb.profiles import DynamoProfiles
 from testing.fakes import FakeClock
 from testing.in_memory_system import InMemorySystem
 

@@ -10,8 +10,8 @@ from redis import OutOfMemoryError
 
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.claims import RedisClaims
+from redpacket.packets.redis import keys
+from redpacket.packets.redis.claims import RedisClaims
 from testing.servers import Address, Server, some_servers, wait_for
 from tests.faults.figures import Figures
 from tests.faults.rush import Crowd, NaiveClaimCache, RealTimeSystem, close_quietly

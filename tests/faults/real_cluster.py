@@ -9,9 +9,9 @@ from redis.crc import key_slot
 
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.redis import keys
-from redpacket.adapters.redis.claims import RedisClaims
-from redpacket.adapters.redis.cluster import connect_cluster
+from redpacket.packets.redis import keys
+from redpacket.packets.redis.claims import RedisClaims
+from redpacket.platform.redis.cluster import connect_cluster
 from testing.cluster import Cluster
 from testing.servers import CACHE_TIMEOUT_S, some_servers, wait_for
 from tests.faults.figures import Figures

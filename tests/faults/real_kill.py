@@ -14,10 +14,10 @@ from typing import Any
 
 from local.places import ROOT
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.aws.sqs_payouts import SqsPayouts
-from redpacket.adapters.redis.claims import RedisClaims
-from redpacket.adapters.redis.connect import connect
-from redpacket.domain.packet import Packet, PacketStatus
+from redpacket.packets.clients.sqs_payouts import SqsPayouts
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.packets.redis.claims import RedisClaims
+from redpacket.platform.redis.connect import connect
 from testing.checks import Told
 from testing.cloud import HOLD_MS, Cloud, a_cloud
 from testing.in_memory_system import LIFE_MS, InMemorySystem

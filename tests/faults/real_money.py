@@ -9,16 +9,16 @@ from dataclasses import replace
 from typing import Any
 
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.dynamo import keys
-from redpacket.adapters.dynamo.posting import post_operations
-from redpacket.adapters.redis.claims import RedisClaims
-from redpacket.adapters.threads import in_threads
-from redpacket.domain.claim import Fate
-from redpacket.domain.errors import Busy, Unavailable
-from redpacket.domain.ledger import Transfer, TransferKind, packet_account, user_account
-from redpacket.domain.packet import Packet
-from redpacket.flows.packets.expire_packets import expire_packets
-from redpacket.flows.packets.send_packet import SendOrder
+from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.dynamodb.posting import post_operations
+from redpacket.ledger.model import Transfer, TransferKind, packet_account, user_account
+from redpacket.packets.model.claim import Fate
+from redpacket.packets.model.packet import Packet
+from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.use_cases.expire_packets import expire_packets
+from redpacket.packets.use_cases.send_packet import SendOrder
+from redpacket.platform.errors import Busy, Unavailable
+from redpacket.platform.threads import in_threads
 from testing.cloud import HOLD_MS, a_cloud
 from testing.in_memory_system import InMemorySystem, an_order
 from testing.servers import Address, some_servers

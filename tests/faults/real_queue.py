@@ -16,16 +16,16 @@ from unittest.mock import patch
 
 from local.packet_ids import PUBLISHED_KEYS
 from local.user_ids import PUBLISHED_KEY
-from redpacket.adapters.aws.sqs_payouts import SqsPayouts
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.domain.claim import ShareRef
-from redpacket.domain.errors import Unavailable
-from redpacket.domain.packet import Packet
-from redpacket.edge.queue import settle_batch
-from redpacket.edge.telemetry import logger
-from redpacket.flows.packets.settle_claims import _transfer
+from redpacket.packets.api.queue import settle_batch
+from redpacket.packets.clients.sqs_payouts import SqsPayouts
+from redpacket.packets.model.claim import ShareRef
+from redpacket.packets.model.packet import Packet
+from redpacket.packets.use_cases.settle_claims import _transfer
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.telemetry import logger
 from testing.cloud import HOLD_MS, RECEIVES_MAX, Cloud, a_cloud
-from testing.in_memory_system import wiring_on
+from testing.in_memory_system import process_on
 from testing.servers import wait_for
 from tests.faults.figures import Figures
 from tests.faults.rush import LATE_MS, THREADS, RealTimeSystem, refs_of
@@ -194,7 +194,7 @@ def _naively(system: RealTimeSystem) -> Settle:
         return set()
 
     client = _Unguarded(system.dynamo)
-    ledger = wiring_on(Dynamo(lambda: client)).ledger
+    ledger = process_on(Dynamo(lambda: client)).ledger
     return settle
 
 

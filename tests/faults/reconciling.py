@@ -8,9 +8,10 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from redpacket.adapters.dynamo import draw_keys, keys
-from redpacket.domain.checks.facts import Difference
-from redpacket.domain.errors import RedPacketError
+from redpacket.ledger.dynamodb import keys
+from redpacket.lottery.dynamodb import keys as draw_keys
+from redpacket.platform.errors import RedPacketError
+from redpacket.reconciliation.checks.facts import Difference
 from testing.fakes.tables import FakeTable
 from testing.faulty import Killed
 from testing.in_memory_system import InMemorySystem

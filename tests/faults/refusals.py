@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from redpacket.adapters.dynamo import campaign_keys, keys
-from redpacket.adapters.dynamo.client import from_wire
-from redpacket.domain.campaign import CampaignStatus
-from redpacket.domain.errors import (
+from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.campaigns.model import CampaignStatus
+from redpacket.ledger.dynamodb import keys
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.platform.dynamodb.client import from_wire
+from redpacket.platform.errors import (
     CampaignPaused,
     GrabTokenInvalid,
     NotInvited,
@@ -23,7 +25,6 @@ from redpacket.domain.errors import (
     RateLimited,
     Rejected,
 )
-from redpacket.domain.packet import Packet, PacketStatus
 from testing.fakes import FakeDynamo, Item
 from tests.faults.process import SKEW_MAX_MS
 

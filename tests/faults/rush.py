@@ -16,12 +16,13 @@ from typing import Any
 import redis
 from redis.exceptions import RedisClusterException
 
-from redpacket.domain import errors
-from redpacket.domain.checks.facts import Difference
-from redpacket.domain.claim import Fate, ShareFate, ShareRef
-from redpacket.domain.packet import Packet, PacketStatus, Person
-from redpacket.domain.split import share_amount_fen
-from redpacket.ports.packets import ClaimCache
+from redpacket.packets.model.claim import Fate, ShareFate, ShareRef
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.packets.ports import ClaimCache
+from redpacket.packets.split import share_amount_fen
+from redpacket.platform import errors
+from redpacket.platform.user import Person
+from redpacket.reconciliation.checks.facts import Difference
 from testing.checks import Told
 from testing.fakes import FakeClaimCache, FakeDynamo, Item
 from testing.in_memory_system import LIFE_MS, InMemorySystem

@@ -16,14 +16,14 @@ from typing import ClassVar
 
 from greenlet import getcurrent, greenlet
 
-from redpacket.adapters.dynamo import keys
-from redpacket.domain.checks.facts import Difference
-from redpacket.domain.claim import ShareRef
-from redpacket.domain.errors import InvariantViolated, RedPacketError
-from redpacket.domain.switches import Switch
-from redpacket.edge.queue import settle_batch
-from redpacket.flows.guards.turn_switch import turn_switch
-from redpacket.flows.reconciliation.reconcile import ENDS_DIFFER, Reconciliation
+from redpacket.ledger.dynamodb import keys
+from redpacket.operations.model.switches import Switch
+from redpacket.operations.use_cases.turn_switch import turn_switch
+from redpacket.packets.api.queue import settle_batch
+from redpacket.packets.model.claim import ShareRef
+from redpacket.platform.errors import InvariantViolated, RedPacketError
+from redpacket.reconciliation.checks.facts import Difference
+from redpacket.reconciliation.use_cases.reconcile import ENDS_DIFFER, Reconciliation
 from testing import faulty
 from testing.fakes import FakeLimits, FakeSwitchCopy, FakeSwitchStore, Position
 from testing.fakes.tables import LateCopy

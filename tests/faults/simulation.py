@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from redpacket.domain.checks.facts import Difference
+from redpacket.reconciliation.checks.facts import Difference
 from tests.faults.draws import DrawSchedule
 from tests.faults.packets import PacketSchedule
 from tests.faults.payments import PaymentSchedule

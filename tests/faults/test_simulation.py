@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain.checks import ledger, lottery, outside, packets, postings
-from redpacket.domain.gateway import TransferState
-from redpacket.domain.lottery import PrizeKind
+from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.payments.model.provider import TransferState
+from redpacket.reconciliation.checks import ledger, lottery, outside, packets, postings
 from tests.faults.draws import DrawSchedule
 from tests.faults.packets import PacketSchedule
 from tests.faults.payments import PaymentSchedule

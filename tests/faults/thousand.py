@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from redpacket.domain.errors import Unavailable
+from redpacket.platform.errors import Unavailable
 from testing.faulty import Killed
 
 

@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from redpacket.adapters.webhooks.messages import read_delivery
-from redpacket.domain.errors import RedPacketError
-from redpacket.domain.events import Event, EventType
+from redpacket.events.messages import read_delivery
+from redpacket.events.model.events import Event, EventType
+from redpacket.platform.errors import RedPacketError
 from testing.event_system import FAILED, OK, EventSystem, FakeReceiver
 from testing.faulty import Killed
 from tests.faults.thousand import Failing, run_command

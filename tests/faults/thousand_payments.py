@@ -14,15 +14,15 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from local.gateways.core import Line
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.domain.checks.facts import Difference
-from redpacket.domain.errors import RedPacketError, Unavailable
-from redpacket.domain.gateway import BillKind, TransferOrder, bill_day
-from redpacket.domain.ledger import TransferKind
-from redpacket.domain.payments import PaymentStatus, ReturnStatus
-from redpacket.domain.withdrawals import withdrawal_of_bill
-from redpacket.flows.payments.withdrawal_ports import WithdrawalSettings
-from redpacket.ports.withdrawals import WithdrawalLimits
+from redpacket.ledger.model import TransferKind
+from redpacket.payments.model.payments import PaymentStatus, ReturnStatus
+from redpacket.payments.model.provider import BillKind, TransferOrder, bill_day
+from redpacket.payments.model.withdrawals import withdrawal_of_bill
+from redpacket.payments.use_cases.withdrawal_ports import WithdrawalSettings
+from redpacket.payments.withdrawal_ports import WithdrawalLimits
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.errors import RedPacketError, Unavailable
+from redpacket.reconciliation.checks.facts import Difference
 from testing.fakes.gateway import FakePaymentsIn, FakePaymentsOut
 from testing.faulty import Killed
 from testing.in_memory_system import InMemorySystem

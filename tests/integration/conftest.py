@@ -14,9 +14,9 @@ from local.client import NO_TLS
 from local.ports import HOST
 from local.seed_keys import seed_keys_of
 from local.stack import REGION, Stack
-from redpacket.adapters.aws.client import AwsClient
-from redpacket.adapters.aws.signature import Keys
-from redpacket.domain.user_id import UserIds
+from redpacket.platform.aws.client import AwsClient
+from redpacket.platform.aws.signature import Keys
+from redpacket.platform.user_id import UserIds
 from testing.checks import Told
 from testing.ledger_state import LedgerState, lasting, read_ledger_state
 from testing.users import User as AnyUser

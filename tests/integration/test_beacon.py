@@ -7,13 +7,13 @@ import httpx
 
 from local.beacon.chain import LocalChain
 from local.stack import Stack
-from redpacket.adapters.drand import DrandBeacon
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.rounds import DynamoRounds
-from redpacket.bls import PublicKey
-from redpacket.domain.beacon import BeaconRound
-from redpacket.edge.wiring.outside import SystemClock
-from redpacket.flows.beacon.fetch_rounds import fetch_rounds
+from redpacket.containers.platform import SystemClock
+from redpacket.fairness.bls import PublicKey
+from redpacket.fairness.clients.drand import DrandBeacon
+from redpacket.fairness.dynamodb.rounds import DynamoRounds
+from redpacket.fairness.model.beacon import BeaconRound
+from redpacket.fairness.use_cases.fetch_rounds import fetch_rounds
+from redpacket.platform.dynamodb.client import Dynamo
 from testing.cloud import TABLES
 from testing.fakes import FakeJournal
 from tests.integration.conftest import MakeUser

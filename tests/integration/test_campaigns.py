@@ -13,8 +13,8 @@ import redis
 from local.client import until_answered
 from local.ports import HOST
 from local.stack import Stack
-from redpacket.adapters.redis import keys
-from redpacket.domain.packet import part_id
+from redpacket.packets.model.packet import part_id
+from redpacket.packets.redis import keys
 from tests.integration.conftest import Eventually, MakeUser, User
 
 _numbers = itertools.count(1)

@@ -9,10 +9,10 @@ from local.stack import Stack
 
 PROBE = """
 import sys
-from redpacket.edge.wiring import wiring
+from redpacket.containers import containers
 def handler(event, context):
     before = {"pypinyin", "rapidfuzz"} & set(sys.modules)
-    alike = wiring.phrases.similarity(event["said"], event["phrase"])
+    alike = containers.packets.phrases.similarity(event["said"], event["phrase"])
     import pypinyin, rapidfuzz
     return {"before": sorted(before), "similarity": alike,
             "from": [pypinyin.__file__, rapidfuzz.__file__]}

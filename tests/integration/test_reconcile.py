@@ -8,15 +8,15 @@ from typing import Any
 import httpx
 
 from local.stack import Stack
-from redpacket.adapters.aws.sqs_payouts import SqsPayouts
-from redpacket.adapters.dynamo import keys
-from redpacket.adapters.dynamo.claims import DynamoClaims
-from redpacket.adapters.dynamo.client import Dynamo, to_wire
-from redpacket.adapters.dynamo.funding import DynamoFunding
-from redpacket.domain.claim import RecordStatus
-from redpacket.domain.packet import Person
-from redpacket.flows.reconciliation.reconcile import MOVING_MS
-from redpacket.ports.accounts import Request
+from redpacket.ledger.dynamodb import keys
+from redpacket.packets.clients.sqs_payouts import SqsPayouts
+from redpacket.packets.dynamodb.claims import DynamoClaims
+from redpacket.packets.dynamodb.funding import DynamoFunding
+from redpacket.packets.model.claim import RecordStatus
+from redpacket.platform.dynamodb.client import Dynamo, to_wire
+from redpacket.platform.idempotency import Request
+from redpacket.platform.user import Person
+from redpacket.reconciliation.use_cases.reconcile import MOVING_MS
 from testing.builders import a_claim, a_funding, a_packet
 from tests.integration.conftest import MakeUser, User
 

@@ -15,11 +15,11 @@ import redis
 
 from local.ports import HOST
 from local.stack import Stack
-from redpacket.adapters.aws.messages import settle_message
-from redpacket.adapters.dynamo import keys
-from redpacket.adapters.dynamo.client import from_wire, to_wire
-from redpacket.adapters.redis import keys as cache_keys
-from redpacket.domain.claim import ShareRef
+from redpacket.ledger.dynamodb import keys
+from redpacket.packets.clients.payout_messages import settle_message
+from redpacket.packets.model.claim import ShareRef
+from redpacket.packets.redis import keys as cache_keys
+from redpacket.platform.dynamodb.client import from_wire, to_wire
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
 
 # The tests here count what a sweep did.

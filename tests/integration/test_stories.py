@@ -19,8 +19,8 @@ import pytest
 
 from local.seed_keys import seed_keys_of
 from local.stack import Stack
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.draws import DynamoDraws
+from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.platform.dynamodb.client import Dynamo
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
 
 pytestmark = pytest.mark.usefixtures("invariants")

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from local.stack import Stack
-from redpacket.flows.guards.cached_switches import KEPT_MS
+from redpacket.operations.use_cases.cached_switches import KEPT_MS
 from testing.checks import Told
 from tests.integration.conftest import Eventually, MakeUser, User
 

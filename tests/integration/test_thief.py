@@ -13,12 +13,13 @@ from botocore.exceptions import ClientError
 
 from local.seed_keys import seed_keys_of
 from local.stack import Stack
-from redpacket.adapters.aws.messages import settle_message
-from redpacket.adapters.dynamo import items, keys
-from redpacket.adapters.dynamo.client import create, from_wire, to_wire, values
-from redpacket.domain.claim import Fate, ShareFate, ShareRef
-from redpacket.domain.packet import Person
-from redpacket.domain.split import share_amount_fen
+from redpacket.ledger.dynamodb import keys
+from redpacket.packets.clients.payout_messages import settle_message
+from redpacket.packets.dynamodb import items
+from redpacket.packets.model.claim import Fate, ShareFate, ShareRef
+from redpacket.packets.split import share_amount_fen
+from redpacket.platform.dynamodb.client import create, from_wire, to_wire, values
+from redpacket.platform.user import Person
 from tests.integration.conftest import Eventually, Invoke, MakeUser, User
 
 CROWD = ("GrabFunction", "LotteryFunction")

@@ -80,7 +80,7 @@ class Covered:
         return {
             test
             for (path, number), tests in self.tests.items()
-            if "adapters/dynamo" in path and found[-1] in _lines_of(path)[number - 1]
+            if "/dynamodb/" in path and found[-1] in _lines_of(path)[number - 1]
             for test in tests
         }
 

@@ -21,23 +21,36 @@ from local import places
 PACKAGE = "shared/redpacket"
 TEMPLATE = "template.yaml"
 _MONEY = {
-    "domain": "approvals authorization campaign claim closing ledger limits lottery packet payments"
-    " winners withdrawals",
-    "domain/checks": "*",
-    "domain/split": "*",
-    "flows/accounts": "deposit erase_user",
-    "flows/approvals": "*",
-    "flows/campaigns": "apply_edit decide_winner draw_prize edit_campaign edit_prize help_inviter"
+    "approvals": "model",
+    "approvals/dynamodb": "approvals",
+    "approvals/use_cases": "*",
+    "campaigns": "model",
+    "campaigns/dynamodb": "campaigns",
+    "campaigns/use_cases": "edit_campaign",
+    "erasure": "erase_user",
+    "ledger": "model",
+    "ledger/dynamodb": "deposits posting requests",
+    "ledger/use_cases": "deposit",
+    "lottery/dynamodb": "draws unit_stock",
+    "lottery/model": "lottery winners",
+    "lottery/use_cases": "apply_edit decide_winner draw_prize edit_prize help_inviter"
     " judge_answer record_draw",
-    "flows/guards": "four_eyes",
-    "flows/packets": "campaign_quota claim_share close_packet expire_packets grab_packet"
-    " open_packet order_payment refund_packet send_packet settle_claims",
-    "flows/payments": "bind_account compare_bills confirm_payment dispatch return_payment"
-    " start_payment sweep_payments take_callback transfer withdraw",
-    "adapters/dynamo": "approvals campaigns claims deposits draws funding ledger payments posting"
-    " requests returns shares unit_stock withdrawals",
+    "operations/model": "allowances limits",
+    "operations/use_cases": "approval_policy",
+    "packets/dynamodb": "claims funding ledger shares",
+    "packets/model": "claim closing packet",
+    "packets/split": "*",
+    "packets/use_cases": "campaign_quota claim_share close_packet expire_packets"
+    " grab_packet open_packet order_payment refund_packet"
+    " send_packet settle_claims",
+    "payments/dynamodb": "payments returns withdrawals",
+    "payments/model": "authorization payments withdrawals",
+    "payments/use_cases": "bind_account compare_bills confirm_payment dispatch"
+    " return_payment start_payment sweep_payments take_callback"
+    " transfer withdraw",
+    "reconciliation/checks": "*",
 }
-_CONDITIONS = f"{PACKAGE}/adapters/dynamo/*.py"
+_CONDITIONS = f"{PACKAGE}/*/dynamodb/*.py"
 """Of the other modules there, only the conditions are changed: no other line decides."""
 MODULES = [
     *(f"{PACKAGE}/{folder}/{name}.py" for folder, all_ in _MONEY.items() for name in all_.split()),

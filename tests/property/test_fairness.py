@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from redpacket.domain.split import Split, Terms, amounts_fen
+from redpacket.packets.split import Split, Terms, amounts_fen
 from testing.fairness import PACKETS, SEED, SHUFFLED, SIZES, measure, packets_of
 
 

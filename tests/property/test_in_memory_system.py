@@ -7,10 +7,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
-from redpacket.domain.campaign import Campaign
-from redpacket.domain.claim import Admission
-from redpacket.domain.errors import Rejected
-from redpacket.domain.packet import Opening, Packet, PacketStatus, Rules
+from redpacket.campaigns.model import Campaign
+from redpacket.packets.model.claim import Admission
+from redpacket.packets.model.packet import Opening, Packet, PacketStatus, Rules
+from redpacket.platform.errors import Rejected
 from testing.builders import NOW_MS, a_campaign
 from testing.in_memory_system import LIFE_MS, InMemorySystem
 

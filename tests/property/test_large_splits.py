@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from redpacket.domain.ledger import FEN_MAX
-from redpacket.domain.split import Split, Terms, amounts_fen
+from redpacket.ledger.model import FEN_MAX
+from redpacket.packets.split import Split, Terms, amounts_fen
 from testing.builders import some_terms
 from testing.fairness import LUCKY
 

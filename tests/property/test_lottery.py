@@ -9,10 +9,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from redpacket.domain import lottery
-from redpacket.domain.campaign import CampaignStatus, DrawRules, WhenSoldOut
-from redpacket.domain.errors import InvalidRequest, Rejected, Unavailable
-from redpacket.domain.packet import PacketStatus
+from redpacket.campaigns.model import CampaignStatus, DrawRules, WhenSoldOut
+from redpacket.lottery.model import lottery
+from redpacket.packets.model.packet import PacketStatus
+from redpacket.platform.errors import InvalidRequest, Rejected, Unavailable
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.in_memory_system import LIFE_MS, InMemorySystem
 

@@ -6,11 +6,18 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from redpacket.adapters.redis.parted_claims import PartedClaims
-from redpacket.domain.claim import EMPTIED_KEPT_MS, Admission
-from redpacket.domain.errors import PacketEmptied, Rejected, Unavailable
-from redpacket.domain.packet import Opening, Rules, other_parts, part_count, part_id, part_of_user
-from redpacket.flows.packets.load_packet import load_packet
+from redpacket.packets.model.claim import EMPTIED_KEPT_MS, Admission
+from redpacket.packets.model.packet import (
+    Opening,
+    Rules,
+    other_parts,
+    part_count,
+    part_id,
+    part_of_user,
+)
+from redpacket.packets.redis.parted_claims import PartedClaims
+from redpacket.packets.use_cases.load_packet import load_packet
+from redpacket.platform.errors import PacketEmptied, Rejected, Unavailable
 from testing.builders import a_campaign
 from testing.in_memory_system import LIFE_MS, InMemorySystem
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from local.places import ROOT
-from redpacket.edge.telemetry import ALL_DOORS
+from redpacket.platform.telemetry import ALL_DOORS
 from tests.template.translated import STACK_NAME, STACK_OF, STACKS, Stack
 
 each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.name)
@@ -61,10 +61,11 @@ def _filtered(stack: Stack) -> list[dict[str, Any]]:
 
 def _counted_by(stack: Stack, function: str, name: str) -> dict[str, Any]:
     """Let a function count, with its environment; return the line that it writes."""
-    counts = f"from redpacket.edge.telemetry import journal; journal.event({name!r})"
+    counts = f"from redpacket.platform.telemetry import journal; journal.event({name!r})"
     if name == "request_failed":
         counts = (
-            "from redpacket.edge.telemetry import refusals; refusals.count('-', is_failure=True)"
+            "from redpacket.platform.telemetry import refusals;"
+            " refusals.count('-', is_failure=True)"
         )
     variables = stack.of_type("AWS::Lambda::Function")[function]["Environment"]["Variables"]
     done = subprocess.run(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from local.places import ROOT
-from redpacket.edge.telemetry import ALL_DOORS, Refusals
+from redpacket.platform.telemetry import ALL_DOORS, Refusals
 from tests.template.translated import STACK_NAME, STACKS, Stack
 
 each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.name)

@@ -2,11 +2,10 @@
 
 import ast
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-from tests.template.test_template import DOORS, EDGE, _function_of, _Readers
+from tests.template.test_template import DOORS, PACKAGE, _function_of, _Readers
 from tests.template.translated import ACCOUNT, STACK_OF, STACKS, Stack
 
 each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.name)
@@ -53,7 +52,7 @@ def _services(stack: Stack) -> dict[str, set[str]]:
     has_secret = stack.is_true("CacheHasPassword")
     without = set() if has_secret else {BY_IAM_OR_SECRET}
     if not stack.is_true("HasGateway"):
-        # Then no packet may be paid for: edge/orders.py.
+        # Then no packet may be paid for: packets/api/orders.py.
         without.add("order_payment")
     return _reached(frozenset(without))
 
@@ -69,7 +68,9 @@ def test_the_code_is_followed_to_its_calls() -> None:
     assert services["GrabFunction"] == {"dynamodb", "sqs"}
     assert services["AdminFunction"] == {"dynamodb"}
     assert services["ProfileFunction"] == {"dynamodb"}
-    rooms = [ast.parse(path.read_text(encoding="utf-8")) for path in Path(EDGE).glob("wiring/*.py")]
+    rooms = [
+        ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.glob("containers/*.py")
+    ]
     asked = set().union(*(_asked(room) for room in rooms))
     assert services["TransferFunction"] == {"dynamodb", "secretsmanager"}
     # A send orders payments where there is a gateway.

@@ -10,14 +10,12 @@ from dataclasses import replace
 
 import pytest
 
-from redpacket.adapters.dynamo import (
-    campaign_keys,
-    draw_keys,
-    keys,
-    log_keys,
-    operator_keys,
-    payment_keys,
-)
+from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.fairness.dynamodb import keys as log_keys
+from redpacket.ledger.dynamodb import keys
+from redpacket.lottery.dynamodb import keys as draw_keys
+from redpacket.operations.dynamodb import keys as operator_keys
+from redpacket.payments.dynamodb import keys as payment_keys
 from tests.template.iam import ALL, NAMED, Asked, may
 from tests.template.translated import STACK_OF
 

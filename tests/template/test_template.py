@@ -16,18 +16,17 @@ from typing import Any
 import pytest
 
 from local.template import read_long_form
-from redpacket.adapters.dynamo.items import person_row, prize_taker_row, share_row, taker_row
-from redpacket.adapters.dynamo.keys import WORK_SHARDS
-from redpacket.adapters.dynamo.profiles import KNOWN, SHOWN
-from redpacket.domain.packet import Person
-from redpacket.domain.withdrawals import FUNCTION_MS
-from redpacket.edge.settings import Settings
-from redpacket.edge.wiring.beacon import RESERVE_MS as ROUNDS_RESERVE_MS
-from redpacket.edge.wiring.log import RESERVE_MS as LOG_RESERVE_MS
+from redpacket.containers.fairness import LOG_RESERVE_MS, ROUNDS_RESERVE_MS
+from redpacket.ledger.dynamodb.keys import WORK_SHARDS
+from redpacket.packets.dynamodb.items import person_row, prize_taker_row, share_row, taker_row
+from redpacket.payments.model.withdrawals import FUNCTION_MS
+from redpacket.platform.settings import Settings
+from redpacket.platform.user import Person
+from redpacket.users.dynamodb.profiles import KNOWN, SHOWN
 from testing.builders import a_claim, a_packet, a_refund
 
 ROOT = Path(__file__).parents[2]
-EDGE = ROOT / "shared" / "redpacket" / "edge"
+PACKAGE = ROOT / "shared" / "redpacket"
 DOORS = sorted(path.parent.name for path in (ROOT / "functions").glob("*/app.py"))
 
 READS = {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:Scan"}
@@ -372,14 +371,20 @@ def test_nothing_of_money_expires() -> None:
         for name, table in _of_type("AWS::DynamoDB::Table").items()
         if "TimeToLiveSpecification" in table
     }
-    adapters = ROOT / "shared" / "redpacket" / "adapters" / "dynamo"
-    writers = {path.stem: path.read_text() for path in sorted(adapters.glob("*.py"))}
+    adapters = sorted(PACKAGE.glob("*/dynamodb/*.py"))
+    writers = {f"{path.parts[-3]}.{path.stem}": path.read_text() for path in adapters}
     counts = {name: text.count("expires_at_s") for name, text in writers.items()}
 
     # Notes of callbacks and counts of a day's payments; consents that have ended; accounts at
     # gateways whose user was erased; what an operator moved alone within a day; deliveries.
     tables = ("PaymentsTable", "ApprovalsTable", "WebhooksTable")
-    expected = {"approvals": 2, "authorizations": 1, "erasure": 2, "payments": 2, "webhooks": 3}
+    expected = {
+        "operations.allowances": 2,
+        "payments.authorizations": 1,
+        "erasure.erasure": 2,
+        "payments.payments": 2,
+        "events.webhooks": 3,
+    }
     assert expiring == dict.fromkeys(tables, "expires_at_s")
     assert {name: count for name, count in counts.items() if count} == expected
 
@@ -764,7 +769,7 @@ def test_layers_beside_the_shared_one_are_only_where_they_are_needed(function: s
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_door_knows_only_the_edge(door: str) -> None:
+def test_a_handler_imports_only_apis_and_containers(door: str) -> None:
     tree = ast.parse((ROOT / "functions" / door / "app.py").read_text())
     imported = {
         name
@@ -779,25 +784,42 @@ def test_a_door_knows_only_the_edge(door: str) -> None:
     }
 
     for name in imported:
-        is_edge = name == "redpacket.edge" or name.startswith("redpacket.edge.")
-        is_edge |= name == "redpacket.domain.errors"  # the refusals that a route declares
-        assert is_edge or name.split(".")[0] in sys.stdlib_module_names, name
+        is_api = "api" in name.split(".") or name.startswith("redpacket.platform.http")
+        is_api |= name in {"redpacket.containers", "redpacket.platform.settings"}
+        # The refusals that a route declares, and the logger.
+        is_api |= name in {"redpacket.platform.errors", "redpacket.platform.telemetry"}
+        assert is_api or name.split(".")[0] in sys.stdlib_module_names, name
+
+
+def _module_of(path: Path) -> str:
+    return _short("redpacket." + ".".join(path.relative_to(PACKAGE).with_suffix("").parts))
+
+
+def _short(module: str) -> str:
+    """Return a module's name, or the name of the one object that it makes."""
+    if module.startswith("redpacket.containers."):
+        return module.rpartition(".")[2]
+    return module.rpartition(".")[2] if module.endswith(("settings", "request")) else module
 
 
 Spot = tuple[str, str]
-"""A function, class or method: its module's name in the edge, or a door, and its own.
+"""A function, class or method: its module's name in the package, or a door, and its own.
 
 The wiring's rooms are one thing, as the doors see it, and so are the settings and a request.
 """
-OBJECTS = ("wiring", "settings", "request")
+OBJECTS = (
+    "settings",
+    "request",
+    *(path.stem for path in (PACKAGE / "containers").glob("[!_]*.py")),
+)
 
 
 class _Readers:
     """Who reads which environment variable, followed through the calls of the edge."""
 
     def __init__(self) -> None:
-        paths = [(path.stem, path) for path in EDGE.glob("*.py")]
-        paths += [("wiring", path) for path in (EDGE / "wiring").glob("*.py")]
+        places = ("*/api/*.py", "platform/http/*.py", "containers/*.py", "platform/*.py")
+        paths = [(_module_of(path), path) for place in places for path in PACKAGE.glob(place)]
         paths += [(door, ROOT / "functions" / door / "app.py") for door in DOORS]
         trees = [(name, ast.parse(path.read_text())) for name, path in paths]
         self._bodies: dict[Spot, ast.AST] = {
@@ -814,11 +836,10 @@ class _Readers:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
         }
         self._imported: dict[Spot, Spot] = {
-            (module, alias.asname or alias.name): (node.module.rpartition(".")[2], alias.name)
+            (module, alias.asname or alias.name): (_short(node.module), alias.name)
             for module, tree in trees
             for node in ast.walk(tree)
-            if isinstance(node, ast.ImportFrom)
-            and (node.module or "").startswith("redpacket.edge.")
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("redpacket.")
             for alias in node.names
             if node.module
         }
@@ -850,7 +871,8 @@ class _Readers:
         for node in ast.walk(self._bodies[spot]):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 of = node.value.id
-                yield (module if of == "self" else of), node.attr
+                where = self._imported.get((module, of), ("", of))
+                yield (module if of == "self" else _short(".".join(where).strip("."))), node.attr
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
                 yield node.value.attr, node.attr  # self.settings.packets_table
             elif isinstance(node, ast.Name):
@@ -903,15 +925,15 @@ import importlib.util, sys
 spec = importlib.util.spec_from_file_location("door", "functions/grab/app.py")
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-from redpacket.edge.wiring import wiring
+from redpacket.containers import containers
 from testing.in_memory_system import InMemorySystem
 system = InMemorySystem()
 packet = system.send()
 system.grab(packet, "ann")
-wiring.phrases
+containers.packets.phrases
 loaded = {name.partition(".")[0] for name in sys.modules}
 assert not loaded & {"pypinyin", "rapidfuzz"}, loaded
-wiring.phrases.similarity("a", "b")
+containers.packets.phrases.similarity("a", "b")
 loaded = {name.partition(".")[0] for name in sys.modules}
 assert loaded >= {"pypinyin", "rapidfuzz"}
 """

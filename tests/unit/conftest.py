@@ -7,8 +7,8 @@ import pytest
 from local.packet_ids import PUBLISHED_KEYS
 from local.seed_keys import PUBLISHED_SEED_KEYS
 from local.user_ids import PUBLISHED_KEY
-from redpacket.edge.packet_ids import packet_ids
-from redpacket.edge.request import user_ids
+from redpacket.packets.api.packet_ids import packet_ids
+from redpacket.platform.http.request import user_ids
 from testing.in_memory_system import InMemorySystem
 from testing.payment_system import PaymentSystem
 

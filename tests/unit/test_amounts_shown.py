@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain.errors import InvalidRequest
-from redpacket.domain.packet import AmountsShown, Packet, PacketStatus
-from redpacket.edge import views
-from redpacket.edge.schemas.bodies import parse
-from redpacket.edge.schemas.campaigns import CampaignBody
-from redpacket.flows.packets.read_records import read_record
+from redpacket.campaigns.api.schemas import CampaignBody
+from redpacket.campaigns.model import AmountsShown
+from redpacket.packets.api import views
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.packets.use_cases.read_records import read_record
+from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.http.bodies import parse
 from testing.builders import a_packet
 from testing.in_memory_system import LIFE_MS, InMemorySystem
 

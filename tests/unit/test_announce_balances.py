@@ -5,13 +5,13 @@ from functools import partial
 
 import pytest
 
-from redpacket.domain.claim import ShareRef
-from redpacket.domain.gateway import Channel, Notice, NoticeKind
-from redpacket.domain.packet import Packet
-from redpacket.domain.withdrawals import WithdrawalStatus
-from redpacket.flows.payments.announce_balances import announce_balances
-from redpacket.flows.payments.authorize import authorize
-from redpacket.flows.payments.take_callback import follow_notice
+from redpacket.packets.model.claim import ShareRef
+from redpacket.packets.model.packet import Packet
+from redpacket.payments.model.provider import Channel, Notice, NoticeKind
+from redpacket.payments.model.withdrawals import WithdrawalStatus
+from redpacket.payments.use_cases.announce_balances import announce_balances
+from redpacket.payments.use_cases.authorize import authorize
+from redpacket.payments.use_cases.take_callback import follow_notice
 from testing.fakes.gateway import FakeNoticeQueue, an_account
 from testing.payment_system import PaymentSystem
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain.errors import Forbidden
-from redpacket.edge.api import BODY_BYTES_MAX, _request_of
-from redpacket.edge.request import HttpRequest
-from redpacket.edge.scopes import ADMIN_SCOPE, ADMINS
-from redpacket.edge.settings import settings
+from redpacket.operations.api.scopes import ADMIN_SCOPE, ADMINS
+from redpacket.platform.errors import Forbidden
+from redpacket.platform.http.api import BODY_BYTES_MAX, _request_of
+from redpacket.platform.http.request import HttpRequest
+from redpacket.platform.settings import settings
 
 SUB = "11111111-2222-4333-8444-555555555555"
 CLIENT = "1example23456789abcdefghij"

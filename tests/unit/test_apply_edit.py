@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain.campaign import Campaign
-from redpacket.domain.errors import InvalidRequest
-from redpacket.ports.accounts import Request
+from redpacket.campaigns.model import Campaign
+from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.idempotency import Request
 from testing.builders import a_campaign, a_prize
 from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem, an_operator

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook
 
-from redpacket.adapters.payments.outgoing import HttpAnswer
-from redpacket.adapters.risk_hook import RiskHook
-from redpacket.domain.claim import EMPTIED_KEPT_MS
-from redpacket.domain.errors import NotInAudience, PacketEmptied, Unavailable
-from redpacket.domain.packet import Packet, Person
-from redpacket.flows.guards.ask_risk import RiskCheck
+from redpacket.operations.clients.risk_hook import RiskHook
+from redpacket.operations.use_cases.ask_risk import RiskCheck
+from redpacket.packets.model.claim import EMPTIED_KEPT_MS
+from redpacket.packets.model.packet import Packet
+from redpacket.platform.errors import NotInAudience, PacketEmptied, Unavailable
+from redpacket.platform.ssrf_safe_http import HttpAnswer
+from redpacket.platform.user import Person
 from testing.builders import a_prize
 from testing.in_memory_system import InMemorySystem
 

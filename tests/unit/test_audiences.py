@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain import errors
-from redpacket.domain.campaign import AudienceMode, Campaign, CampaignStatus, audience_bucket, meets
-from redpacket.domain.claim import Admission
-from redpacket.domain.packet import Opening, Person
-from redpacket.flows.campaigns.edit_audience import Audience
-from redpacket.flows.packets.cached_campaigns import CachedCampaigns
+from redpacket.campaigns.model import AudienceMode, Campaign, CampaignStatus, audience_bucket, meets
+from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
+from redpacket.campaigns.use_cases.edit_audience import Audience
+from redpacket.packets.model.claim import Admission
+from redpacket.packets.model.packet import Opening
+from redpacket.platform import errors
+from redpacket.platform.user import Person
 from testing.builders import a_campaign, a_prize
 from testing.fakes import FakeTable
 from testing.in_memory_system import InMemorySystem

@@ -2,13 +2,18 @@ from dataclasses import replace
 
 import pytest
 
-from redpacket.domain.authorization import ASKED_MS, CONSENT_MS, Authorization, AuthorizationStatus
-from redpacket.domain.errors import ChannelUnavailable, PayeeNotBound, Unavailable
-from redpacket.domain.gateway import Channel, Notice, NoticeKind, Refusal
-from redpacket.domain.withdrawals import Withdrawal, WithdrawalStatus
-from redpacket.flows.payments.authorize import authorize, end_authorization
-from redpacket.flows.payments.withdraw import WithdrawalAsk, withdraw
-from redpacket.ports.accounts import Request
+from redpacket.payments.model.authorization import (
+    ASKED_MS,
+    CONSENT_MS,
+    Authorization,
+    AuthorizationStatus,
+)
+from redpacket.payments.model.provider import Channel, Notice, NoticeKind, Refusal
+from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus
+from redpacket.payments.use_cases.authorize import authorize, end_authorization
+from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw
+from redpacket.platform.errors import ChannelUnavailable, PayeeNotBound, Unavailable
+from redpacket.platform.idempotency import Request
 from testing.fakes.gateway import an_account
 from testing.payment_system import PaymentSystem
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from redpacket.adapters.aws.errors import AwsRefused, AwsSilent
-from redpacket.adapters.aws.sqs_payouts import SqsDeadLetters, SqsPayouts
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.domain.claim import ShareRef
-from redpacket.domain.errors import Unavailable
+from redpacket.packets.clients.sqs_payouts import SqsDeadLetters, SqsPayouts
+from redpacket.packets.model.claim import ShareRef
+from redpacket.platform.aws.errors import AwsRefused, AwsSilent
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.errors import Unavailable
 
 
 class _Failing:

@@ -5,7 +5,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from redpacket.adapters.aws.signature import Keys, signed
+from redpacket.platform.aws.signature import Keys, signed
 
 AT = "20261231T235959Z"
 

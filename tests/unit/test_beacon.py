@@ -7,15 +7,21 @@ from typing import Any
 import pytest
 
 from local.beacon.chain import LocalChain
-from redpacket.adapters.dynamo import campaign_keys
-from redpacket.bls import PublicKey
-from redpacket.domain import errors
-from redpacket.domain.beacon import LATE_MS, MARGIN_MS, BeaconChain, BeaconRound, CampaignBeacon
-from redpacket.domain.campaign import Campaign, CampaignStatus, DrawBeacon, DrawRules
-from redpacket.domain.lottery import PrizeKind, day_at, draw_point
-from redpacket.edge.settings import Settings
-from redpacket.flows.beacon.fetch_rounds import LOOK_EVERY_MS, FetchReport, fetch_rounds
-from redpacket.flows.beacon.new_beacon import new_beacon
+from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.campaigns.model import Campaign, CampaignStatus, DrawBeacon, DrawRules
+from redpacket.fairness.bls import PublicKey
+from redpacket.fairness.model.beacon import (
+    LATE_MS,
+    MARGIN_MS,
+    BeaconChain,
+    BeaconRound,
+    CampaignBeacon,
+)
+from redpacket.fairness.use_cases.fetch_rounds import LOOK_EVERY_MS, FetchReport, fetch_rounds
+from redpacket.fairness.use_cases.new_beacon import new_beacon
+from redpacket.lottery.model.lottery import PrizeKind, day_at, draw_point
+from redpacket.platform import errors
+from redpacket.platform.settings import Settings
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.fakes import Away
 from testing.in_memory_system import DAY_MS, VARIABLES, InMemorySystem, a_person, an_operator

@@ -13,8 +13,8 @@ from bench.slow_dynamo import SlowDynamo, indexes_of
 from bench.virtual import VirtualTime
 from bench.waiting_claims import PayoutQueue, QueueTerms
 from local.template import read_template
-from redpacket.adapters.dynamo.client import put, to_wire, update
-from redpacket.domain.claim import ShareRef
+from redpacket.packets.model.claim import ShareRef
+from redpacket.platform.dynamodb.client import put, to_wire, update
 from testing.builders import NOW_MS
 
 DEPLOYED = read_template()

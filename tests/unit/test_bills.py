@@ -5,15 +5,16 @@ from typing import Any
 import pytest
 
 from local.gateways.core import Line
-from redpacket.domain.errors import (
-    InvalidRequest,
-    InvariantViolated,
-    RedPacketError,
-    Unavailable,
+from redpacket.payments.model.provider import (
+    BillKind,
+    BillLine,
+    Channel,
+    bill_day,
+    bill_day_start_ms,
 )
-from redpacket.domain.gateway import BillKind, BillLine, Channel, bill_day, bill_day_start_ms
-from redpacket.domain.withdrawals import LEASE_MS
-from redpacket.flows.payments.compare_bills import EDGE_MS
+from redpacket.payments.model.withdrawals import LEASE_MS
+from redpacket.payments.use_cases.compare_bills import EDGE_MS
+from redpacket.platform.errors import InvalidRequest, InvariantViolated, RedPacketError, Unavailable
 from testing.checks import check_outside
 from testing.fakes.gateway import FakePaymentsIn
 from testing.payment_system import PaymentSystem

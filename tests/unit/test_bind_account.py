@@ -1,11 +1,11 @@
 import pytest
 
-from redpacket.domain.errors import CodeInvalid, OpenidInUse, PayeeNotBound
-from redpacket.domain.gateway import Channel
-from redpacket.flows.payments.bind_account import bind_account
-from redpacket.flows.payments.withdraw import WithdrawalAsk, withdraw
-from redpacket.ports.accounts import Request
-from redpacket.ports.withdrawals import Payee
+from redpacket.payments.model.provider import Channel
+from redpacket.payments.use_cases.bind_account import bind_account
+from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw
+from redpacket.payments.withdrawal_ports import Payee
+from redpacket.platform.errors import CodeInvalid, OpenidInUse, PayeeNotBound
+from redpacket.platform.idempotency import Request
 from testing.fakes.gateway import FakeLogins, an_account
 from testing.payment_system import PaymentSystem
 

@@ -9,14 +9,15 @@ from unittest.mock import Mock
 
 import pytest
 
-from redpacket.adapters.dynamo import keys
-from redpacket.domain import approvals, errors, gateway
-from redpacket.domain.campaign import AudienceMode, CampaignStatus, DrawRules, meets
-from redpacket.domain.checks.outside import check_late_end, check_outside_in_time
-from redpacket.domain.claim import Fate, ShareRef
-from redpacket.domain.clocks import CLOCKS_DIFFER_MS
-from redpacket.domain.ledger import TransferKind, refund_id, user_account
-from redpacket.domain.lottery import (
+from redpacket.approvals import model as approvals
+from redpacket.approvals.use_cases.decide_approval import DecidePorts, approve
+from redpacket.campaigns.model import AudienceMode, CampaignStatus, DrawRules, meets
+from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
+from redpacket.events.model.webhooks import FAILURES_MAX
+from redpacket.fairness.model.merkle import EMPTY_ROOT, is_consistent, leaf_hash
+from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.model import TransferKind, refund_id, user_account
+from redpacket.lottery.model.lottery import (
     DrawStatus,
     Player,
     PrizeKind,
@@ -24,10 +25,19 @@ from redpacket.domain.lottery import (
     check_is_published,
     is_giving,
 )
-from redpacket.domain.merkle import EMPTY_ROOT, is_consistent, leaf_hash
-from redpacket.domain.packet import PacketStatus, Person
-from redpacket.domain.passphrase import is_alike
-from redpacket.domain.payments import (
+from redpacket.lottery.use_cases.judge_answer import _check_refusal
+from redpacket.lottery.use_cases.refuse_draw import check_audience
+from redpacket.operations.model import allowances
+from redpacket.packets.model.claim import Fate, ShareRef
+from redpacket.packets.model.packet import PacketStatus
+from redpacket.packets.model.passphrase import is_alike
+from redpacket.packets.split.terms import check_possible
+from redpacket.packets.use_cases.expire_packets import LATE_MS, _place
+from redpacket.packets.use_cases.load_packet import CacheLoads, PartToLoad
+from redpacket.packets.use_cases.read_records import read_record
+from redpacket.packets.use_cases.settle_claims import _pay
+from redpacket.payments.model import provider as gateway
+from redpacket.payments.model.payments import (
     PAYMENT_LIFE_MS,
     WATCHED_MS,
     Payment,
@@ -37,9 +47,7 @@ from redpacket.domain.payments import (
     may_order,
     next_look_ms,
 )
-from redpacket.domain.split.terms import check_possible
-from redpacket.domain.webhooks import FAILURES_MAX
-from redpacket.domain.withdrawals import (
+from redpacket.payments.model.withdrawals import (
     FUNCTION_MS,
     GIVEN_UP_AFTER_MS,
     LEASE_MS,
@@ -48,27 +56,28 @@ from redpacket.domain.withdrawals import (
     Withdrawal,
     judge,
 )
-from redpacket.flows.approvals.decide_approval import DecidePorts, approve
-from redpacket.flows.campaigns.judge_answer import _check_refusal
-from redpacket.flows.campaigns.refuse_draw import check_audience
-from redpacket.flows.packets.cached_campaigns import CachedCampaigns
-from redpacket.flows.packets.expire_packets import LATE_MS, _place
-from redpacket.flows.packets.load_packet import CacheLoads, PartToLoad
-from redpacket.flows.packets.read_records import read_record
-from redpacket.flows.packets.settle_claims import _pay
-from redpacket.flows.payments.confirm_payment import _funding, confirm_payment
-from redpacket.flows.payments.pace import NightWindow
-from redpacket.flows.payments.return_payment import note_refund, return_payment
-from redpacket.flows.payments.start_payment import find_payment
-from redpacket.flows.payments.sweep_payments import AGAIN_MS
-from redpacket.flows.payments.transfer import call_transfer, look_at_transfer
-from redpacket.flows.payments.withdraw import withdraw_above
-from redpacket.flows.reconciliation.confirm_rows import Confirmation, _is_asked_for, _ref_of, _wins
-from redpacket.flows.reconciliation.line_sums import bucket_of
-from redpacket.flows.reconciliation.run_state import next_state
-from redpacket.ports.accounts import Request
-from redpacket.ports.payments import PaymentLimits
-from redpacket.ports.reconciliation import Table
+from redpacket.payments.ports import PaymentLimits
+from redpacket.payments.use_cases.confirm_payment import _funding, confirm_payment
+from redpacket.payments.use_cases.pace import NightWindow
+from redpacket.payments.use_cases.return_payment import note_refund, return_payment
+from redpacket.payments.use_cases.start_payment import find_payment
+from redpacket.payments.use_cases.sweep_payments import AGAIN_MS
+from redpacket.payments.use_cases.transfer import call_transfer, look_at_transfer
+from redpacket.payments.use_cases.withdraw import withdraw_above
+from redpacket.platform import errors
+from redpacket.platform.clocks import CLOCKS_DIFFER_MS
+from redpacket.platform.idempotency import Request
+from redpacket.platform.user import Person
+from redpacket.reconciliation.checks.outside import check_late_end, check_outside_in_time
+from redpacket.reconciliation.ports import Table
+from redpacket.reconciliation.use_cases.confirm_rows import (
+    Confirmation,
+    _is_asked_for,
+    _ref_of,
+    _wins,
+)
+from redpacket.reconciliation.use_cases.line_sums import bucket_of
+from redpacket.reconciliation.use_cases.run_state import next_state
 from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, a_prize, some_terms
 from testing.checks import check_outside
 from testing.event_system import FAILED, OK, EventSystem
@@ -460,7 +469,7 @@ def test_the_payments_of_a_day_are_counted_until_midnight_in_china(town: Payment
 def test_who_comes_second_rejects_no_approval(system: InMemorySystem) -> None:
     system.approval_fen = 1000
     process = system.process()
-    with pytest.raises(approvals.ApprovalNeededError) as needed:
+    with pytest.raises(allowances.ApprovalNeededError) as needed:
         process.deposit(a_person("user"), 2000, Request("ann", "key", "body"))
     asked = approvals.DepositAsked("user", 2000, "key", "body")
     approval_id = process.ask_approval(
@@ -488,19 +497,19 @@ def test_what_an_operator_moved_is_kept_while_it_counts(system: InMemorySystem) 
         system.pass_time(later_ms)
         system.process().deposit(a_person("bob"), 1, Request("ann", f"key-{later_ms}", "body"))
         (row,) = [row for row in system.dynamo.tables["approvals"].values() if "sums" in row]
-        counts_until_ms = system.clock.now_ms() + approvals.WINDOW_MS
+        counts_until_ms = system.clock.now_ms() + allowances.WINDOW_MS
         assert int(row["expires_at_s"]["N"]) == counts_until_ms // 1000 + 1
 
 
 def test_sums_of_five_minutes_are_kept_as_long_as_their_newest_one() -> None:
     begin_ms = NOW_MS // 300_000 * 300_000
     allowance = (
-        approvals.Allowance("ann", "user:bob").spent(600, begin_ms).spent(400, begin_ms + 299_999)
+        allowances.Allowance("ann", "user:bob").spent(600, begin_ms).spent(400, begin_ms + 299_999)
     )
 
     assert len(allowance.sums) == 1
-    assert allowance.sum_fen(begin_ms + 299_998 + approvals.WINDOW_MS) == 1000
-    assert allowance.sum_fen(begin_ms + 299_999 + approvals.WINDOW_MS) == 0
+    assert allowance.sum_fen(begin_ms + 299_998 + allowances.WINDOW_MS) == 1000
+    assert allowance.sum_fen(begin_ms + 299_999 + allowances.WINDOW_MS) == 0
 
 
 # ---- packets and proofs
@@ -765,11 +774,11 @@ def test_an_approval_expires_to_the_millisecond() -> None:
 
 
 def test_what_was_moved_a_window_ago_is_forgotten() -> None:
-    allowance = approvals.Allowance("operator", "user:ann").spent(1000, NOW_MS)
+    allowance = allowances.Allowance("operator", "user:ann").spent(1000, NOW_MS)
 
-    later = allowance.spent(1, NOW_MS + approvals.WINDOW_MS)
+    later = allowance.spent(1, NOW_MS + allowances.WINDOW_MS)
 
-    assert later.sums == ((NOW_MS + approvals.WINDOW_MS, 1),)
+    assert later.sums == ((NOW_MS + allowances.WINDOW_MS, 1),)
 
 
 def test_a_draft_is_published_by_its_start() -> None:

@@ -2,8 +2,8 @@ import random
 
 import pytest
 
-from redpacket.domain.claim import EMPTIED_KEPT_MS
-from redpacket.flows.packets.cached_emptied import HOLDERS_MAX, CachedEmptied
+from redpacket.packets.model.claim import EMPTIED_KEPT_MS
+from redpacket.packets.use_cases.cached_emptied import HOLDERS_MAX, CachedEmptied
 from testing.builders import a_packet
 from testing.fakes import FakeClaimCache, FakeClock
 
@@ -17,7 +17,7 @@ class CountedClaimCache(FakeClaimCache):
 
 
 class Process:
-    """One process that takes grabs, as flows/packets/grab_packet.py asks its memory."""
+    """One process that takes grabs, as packets/use_cases/grab_packet.py asks its memory."""
 
     def __init__(self, claim_cache: FakeClaimCache) -> None:
         self.claim_cache = claim_cache

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from redpacket.domain.errors import CampaignNotFound, Unavailable
-from redpacket.domain.lottery import PageNote, PrizeKind, chain_commitment
-from redpacket.flows.campaigns import cached_lotteries
-from redpacket.flows.campaigns.cached_lotteries import KEPT_MS, CachedLotteries
+from redpacket.lottery.model.lottery import PageNote, PrizeKind, chain_commitment
+from redpacket.lottery.use_cases import cached_lotteries
+from redpacket.lottery.use_cases.cached_lotteries import KEPT_MS, CachedLotteries
+from redpacket.platform.errors import CampaignNotFound, Unavailable
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.fakes import Away
 from testing.in_memory_system import DAY_MS, InMemorySystem

@@ -1,8 +1,8 @@
 from collections.abc import Sequence
 
-from redpacket.domain.packet import Person
-from redpacket.flows.accounts.cached_profiles import KEPT_MS, CachedProfiles
-from redpacket.ports.accounts import Profile
+from redpacket.platform.user import Person
+from redpacket.users.ports import Profile
+from redpacket.users.use_cases.cached_profiles import KEPT_MS, CachedProfiles
 from testing.fakes import FakeClock
 
 

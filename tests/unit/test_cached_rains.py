@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.pages import DynamoPages
-from redpacket.domain.campaign import Campaign, CampaignStatus
-from redpacket.domain.errors import Unavailable
-from redpacket.domain.packet import Packet, Rules
-from redpacket.flows.campaigns.cached_rains import KEPT_MS, CachedRains
+from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
+from redpacket.campaigns.model import Campaign, CampaignStatus
+from redpacket.lottery.use_cases.cached_rains import KEPT_MS, CachedRains
+from redpacket.packets.dynamodb.pages import DynamoPages
+from redpacket.packets.model.packet import Packet, Rules
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.errors import Unavailable
 from testing.builders import NOW_MS, a_campaign
 from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain.campaign import Campaign, CampaignStatus
-from redpacket.domain.claim import EMPTIED_KEPT_MS, Admission, Quota
-from redpacket.domain.errors import CampaignPaused, PacketEmptied, QuotaExhausted, Unavailable
-from redpacket.domain.packet import Opening, Packet
-from redpacket.flows.packets.cached_campaigns import KEPT_MS, CachedCampaigns
+from redpacket.campaigns.model import Campaign, CampaignStatus
+from redpacket.campaigns.use_cases.cached_campaigns import KEPT_MS, CachedCampaigns
+from redpacket.packets.model.claim import EMPTIED_KEPT_MS, Admission, Quota
+from redpacket.packets.model.packet import Opening, Packet
+from redpacket.platform.errors import CampaignPaused, PacketEmptied, QuotaExhausted, Unavailable
 from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem
 

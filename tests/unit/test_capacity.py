@@ -5,8 +5,8 @@ import pytest
 from bench import capacity, report
 from bench.capacity import RUSHES, ledger
 from local.template import read_template
-from redpacket.adapters.dynamo.keys import WORK_SHARDS
-from redpacket.domain.packet import PARTS_MAX
+from redpacket.ledger.dynamodb.keys import WORK_SHARDS
+from redpacket.packets.model.packet import PARTS_MAX
 
 COMPANY, APP, EVE = RUSHES
 PAGE = capacity.PAGE.read_text(encoding="utf-8")

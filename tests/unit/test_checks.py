@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain.checks import packets
-from redpacket.domain.checks.facts import PacketFacts
-from redpacket.domain.checks.ledger import check_bounds
-from redpacket.domain.claim import taker_of
-from redpacket.domain.closing import find_end
-from redpacket.domain.ledger import DEPOSITS, FEN_MAX, Entry, Transfer, TransferKind, entries
-from redpacket.domain.packet import PacketStatus, Rules
+from redpacket.ledger.model import DEPOSITS, FEN_MAX, Entry, Transfer, TransferKind, entries
+from redpacket.packets.model.claim import taker_of
+from redpacket.packets.model.closing import find_end
+from redpacket.packets.model.packet import PacketStatus, Rules
+from redpacket.reconciliation.checks import packets
+from redpacket.reconciliation.checks.facts import PacketFacts
+from redpacket.reconciliation.checks.ledger import check_bounds
 from testing import checks
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_refund
 from testing.checks import Told, check_conservation, check_entries

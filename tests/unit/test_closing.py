@@ -1,7 +1,8 @@
 from dataclasses import replace
 
-from redpacket.domain.closing import RecoveryPoint, add_up, find_end, recovery_point
-from redpacket.domain.packet import PacketEnd, Person
+from redpacket.packets.model.closing import RecoveryPoint, add_up, find_end, recovery_point
+from redpacket.packets.model.packet import PacketEnd
+from redpacket.platform.user import Person
 from testing.builders import NOW_MS, a_claim, a_packet, a_packet_id, a_refund
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.csv_pages import csv_text, is_csv_asked
-from redpacket.edge.request import HttpRequest
+from redpacket.platform.http.api import Api, HttpAnswer
+from redpacket.platform.http.csv_pages import csv_text, is_csv_asked
+from redpacket.platform.http.request import HttpRequest
 
 FORMULAS = "=+-@\t\r\n＝＋－＠"
 

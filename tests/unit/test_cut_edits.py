@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain.campaign import Campaign
-from redpacket.domain.errors import InvalidRequest, RedPacketError, Unavailable
-from redpacket.domain.lottery import Prize
-from redpacket.domain.packet import PacketStatus
-from redpacket.flows.reconciliation.reconcile import ENDS_DIFFER
+from redpacket.campaigns.model import Campaign
+from redpacket.lottery.model.lottery import Prize
+from redpacket.packets.model.packet import PacketStatus
+from redpacket.platform.errors import InvalidRequest, RedPacketError, Unavailable
+from redpacket.reconciliation.use_cases.reconcile import ENDS_DIFFER
 from testing.builders import NOW_MS, a_campaign
 from testing.in_memory_system import InMemorySystem, an_order
 from testing.office import IO_MAX, Office, each_cut, each_meeting

@@ -2,9 +2,9 @@
 
 import pytest
 
-from redpacket.domain.errors import Forbidden, IdempotencyKeyReused, InvalidRequest
-from redpacket.flows.accounts.deposit import deposit
-from redpacket.ports.accounts import Request
+from redpacket.ledger.use_cases.deposit import deposit
+from redpacket.platform.errors import Forbidden, IdempotencyKeyReused, InvalidRequest
+from redpacket.platform.idempotency import Request
 from testing.in_memory_system import DEPOSIT_FEN_MAX, InMemorySystem, a_person, an_order
 
 

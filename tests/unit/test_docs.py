@@ -14,15 +14,15 @@ import pytest
 import redpacket
 from local import deployment_page
 from local.template import read_template
-from redpacket.adapters.dynamo import keys
-from redpacket.domain.campaign import CampaignStatus, WhenSoldOut
-from redpacket.domain.claim import Fate, GrabStatus, RecordStatus
-from redpacket.domain.ledger import TransferKind
-from redpacket.domain.lottery import DrawStatus, HelpStatus, PrizeKind, RecordDrawStatus
-from redpacket.domain.packet import Kind, Opening, PacketStatus
-from redpacket.domain.split import Split
-from redpacket.domain.switches import Switch
-from redpacket.edge.problems import STATUS_BY_CODE
+from redpacket.campaigns.model import CampaignStatus, WhenSoldOut
+from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.model import TransferKind
+from redpacket.lottery.model.lottery import DrawStatus, HelpStatus, PrizeKind, RecordDrawStatus
+from redpacket.operations.model.switches import Switch
+from redpacket.packets.model.claim import Fate, GrabStatus, RecordStatus
+from redpacket.packets.model.packet import Kind, Opening, PacketStatus
+from redpacket.packets.split import Split
+from redpacket.platform.http.problems import STATUS_BY_CODE
 from testing.checks import CHECKS
 
 ROOT = Path(__file__).parents[2]
@@ -147,7 +147,7 @@ def test_the_page_of_the_deployment_has_the_parameters_of_the_template(
 
 
 def test_every_environment_variable_is_documented() -> None:
-    variables = re.findall(r'"([A-Z][A-Z_]+)"', _text(PACKAGE / "edge" / "settings.py"))
+    variables = re.findall(r'"([A-Z][A-Z_]+)"', _text(PACKAGE / "platform" / "settings.py"))
 
     assert variables
     assert set(variables) <= set(_quoted(RUNBOOK))
@@ -177,7 +177,7 @@ def test_the_chinese_readme_has_the_commands_and_links_of_the_english_one() -> N
 def test_every_port_is_in_the_glossary() -> None:
     ports = [
         found
-        for file in sorted((PACKAGE / "ports").glob("*.py"))
+        for file in sorted(PACKAGE.glob("*/*ports.py"))
         for found in re.findall(r"^class (\w+)\(.*\bProtocol\):", _text(file), re.MULTILINE)
     ]
 
@@ -291,7 +291,10 @@ def test_every_invariant_is_enforced_and_proven() -> None:
 def test_every_check_of_an_invariant_is_in_the_table() -> None:
     defined = [
         found
-        for path in [*(PACKAGE / "domain" / "checks").glob("*.py"), ROOT / "testing" / "checks.py"]
+        for path in [
+            *(PACKAGE / "reconciliation" / "checks").glob("*.py"),
+            ROOT / "testing" / "checks.py",
+        ]
         for found in re.findall(
             r'^def (check_\w+)\(.*?"""(I\d+):', _text(path), re.DOTALL | re.MULTILINE
         )
@@ -305,10 +308,10 @@ def test_every_check_of_an_invariant_is_in_the_table() -> None:
 
 
 def test_a_check_that_only_tests_run_is_not_in_the_package() -> None:
-    used = " ".join(_text(path) for path in (PACKAGE / "flows").rglob("*.py"))
+    used = " ".join(_text(path) for path in PACKAGE.glob("*/use_cases/*.py"))
     unused = [
         check
-        for path in (PACKAGE / "domain" / "checks").glob("*.py")
+        for path in (PACKAGE / "reconciliation" / "checks").glob("*.py")
         for check in re.findall(r"^def (check_\w+)", _text(path), re.MULTILINE)
         if check not in used
     ]

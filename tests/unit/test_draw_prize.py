@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain import errors, lottery
-from redpacket.domain.campaign import Campaign, CampaignStatus, DrawRules, WhenSoldOut
-from redpacket.ports.campaigns import Draws
+from redpacket.campaigns.model import Campaign, CampaignStatus, DrawRules, WhenSoldOut
+from redpacket.lottery.model import lottery
+from redpacket.lottery.ports import Draws
+from redpacket.platform import errors
 from testing.builders import NOW_MS, a_prize
 from testing.fakes import Away, FakeDrawCache
 from testing.in_memory_system import DAY_MS, InMemorySystem

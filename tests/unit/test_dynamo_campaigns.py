@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.draws import DynamoDraws
-from redpacket.domain.beacon import BeaconChain, CampaignBeacon
-from redpacket.domain.errors import InvariantViolated, Unavailable
-from redpacket.domain.lottery import Prize
+from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
+from redpacket.fairness.model.beacon import BeaconChain, CampaignBeacon
+from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.lottery.model.lottery import Prize
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.errors import InvariantViolated, Unavailable
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.fakes import FakeDynamo
 

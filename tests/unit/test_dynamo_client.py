@@ -6,20 +6,20 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from redpacket.adapters.aws.errors import PASSING
-from redpacket.adapters.dynamo.client import (
+from redpacket.ledger.dynamodb.deposits import DynamoDeposits
+from redpacket.ledger.model import DEPOSITS, Transfer, TransferKind
+from redpacket.packets.dynamodb.funding import DynamoFunding
+from redpacket.packets.dynamodb.ledger import DynamoLedger
+from redpacket.platform.aws.errors import PASSING
+from redpacket.platform.dynamodb.client import (
     TRIES,
     ConflictPersists,
     Dynamo,
     TransactionCanceled,
     put,
 )
-from redpacket.adapters.dynamo.deposits import DynamoDeposits
-from redpacket.adapters.dynamo.funding import DynamoFunding
-from redpacket.adapters.dynamo.ledger import DynamoLedger
-from redpacket.domain.errors import Busy, IdempotencyKeyReused, InvariantViolated, Unavailable
-from redpacket.domain.ledger import DEPOSITS, Transfer, TransferKind
-from redpacket.ports.accounts import Request
+from redpacket.platform.errors import Busy, IdempotencyKeyReused, InvariantViolated, Unavailable
+from redpacket.platform.idempotency import Request
 from testing.builders import NOW_MS, a_funding, a_packet
 from testing.fakes import FakeDynamo
 

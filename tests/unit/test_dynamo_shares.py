@@ -1,6 +1,6 @@
-from redpacket.adapters.dynamo.client import Dynamo, to_wire
-from redpacket.adapters.dynamo.items import share_row
-from redpacket.adapters.dynamo.packets import DynamoPackets
+from redpacket.packets.dynamodb.items import share_row
+from redpacket.packets.dynamodb.packets import DynamoPackets
+from redpacket.platform.dynamodb.client import Dynamo, to_wire
 from testing.builders import a_claim, a_packet
 from testing.fakes import FakeDynamo
 

@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain import errors
-from redpacket.domain.campaign import Campaign, CampaignStatus, check_campaign_id, is_timezone
-from redpacket.domain.split import Split
-from redpacket.flows.campaigns.preheat_campaign import Preheated
+from redpacket.campaigns.model import Campaign, CampaignStatus, check_campaign_id, is_timezone
+from redpacket.lottery.use_cases.preheat_campaign import Preheated
+from redpacket.packets.split import Split
+from redpacket.platform import errors
 from testing.builders import NOW_MS, a_campaign
 from testing.fakes import Away
 from testing.fakes.tables import LateCopy

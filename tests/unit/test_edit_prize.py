@@ -5,15 +5,22 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain import errors
-from redpacket.domain.campaign import CampaignStatus
-from redpacket.domain.claim import GrabStatus
-from redpacket.domain.lottery import PRIZES_MAX, UNITS_MAX, Draw, Prize, PrizeKind, RecordDrawStatus
-from redpacket.domain.packet import Kind, Packet, PacketStatus, Rules
-from redpacket.edge.answers.campaigns import PrizeAdmin
-from redpacket.edge.lottery_views import prize_admin_view
-from redpacket.flows.campaigns import edit_prize
-from redpacket.flows.packets.read_records import list_received
+from redpacket.campaigns.model import CampaignStatus
+from redpacket.lottery.api.answers import PrizeAdmin
+from redpacket.lottery.api.views import prize_admin_view
+from redpacket.lottery.model.lottery import (
+    PRIZES_MAX,
+    UNITS_MAX,
+    Draw,
+    Prize,
+    PrizeKind,
+    RecordDrawStatus,
+)
+from redpacket.lottery.use_cases import edit_prize
+from redpacket.packets.model.claim import GrabStatus
+from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules
+from redpacket.packets.use_cases.read_records import list_received
+from redpacket.platform import errors
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.in_memory_system import InMemorySystem
 from testing.office import Office

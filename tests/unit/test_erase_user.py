@@ -7,22 +7,28 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.erasure import DynamoErasure
-from redpacket.domain.authorization import AuthorizationStatus
-from redpacket.domain.campaign import AudienceMode, audience_bucket
-from redpacket.domain.claim import ShareRef
-from redpacket.domain.errors import AccountNotEmpty, NotInAudience, Unavailable
-from redpacket.domain.gateway import Channel, Notice, NoticeKind
-from redpacket.domain.lottery import PrizeKind
-from redpacket.domain.packet import Packet, Person
-from redpacket.domain.payments import PaymentStatus, Resolution, ResolvedBy, ReturnStatus
-from redpacket.domain.risk import Verdict, VerdictKind
-from redpacket.domain.withdrawals import GIVEN_UP_AFTER_MS, LEASE_MS, Withdrawal, WithdrawalStatus
-from redpacket.flows.payments.authorize import authorize
-from redpacket.flows.payments.return_payment import collect_owed, note_refund, resolve_return
-from redpacket.ports.accounts import Profile
-from redpacket.ports.erasure import OutsideRows
+from redpacket.campaigns.model import AudienceMode, audience_bucket
+from redpacket.erasure.dynamodb.erasure import DynamoErasure
+from redpacket.erasure.ports import OutsideRows
+from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.operations.model.risk import Verdict, VerdictKind
+from redpacket.packets.model.claim import ShareRef
+from redpacket.packets.model.packet import Packet
+from redpacket.payments.model.authorization import AuthorizationStatus
+from redpacket.payments.model.payments import PaymentStatus, Resolution, ResolvedBy, ReturnStatus
+from redpacket.payments.model.provider import Channel, Notice, NoticeKind
+from redpacket.payments.model.withdrawals import (
+    GIVEN_UP_AFTER_MS,
+    LEASE_MS,
+    Withdrawal,
+    WithdrawalStatus,
+)
+from redpacket.payments.use_cases.authorize import authorize
+from redpacket.payments.use_cases.return_payment import collect_owed, note_refund, resolve_return
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.errors import AccountNotEmpty, NotInAudience, Unavailable
+from redpacket.platform.user import Person
+from redpacket.users.ports import Profile
 from testing.builders import a_campaign, a_prize
 from testing.fakes.gateway import an_account
 from testing.fakes.tables import LateCopy

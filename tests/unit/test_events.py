@@ -4,11 +4,11 @@ import dataclasses
 
 import pytest
 
-from redpacket.adapters.dynamo import keys
-from redpacket.domain import webhooks
-from redpacket.domain.errors import InvalidRequest, VersionConflict, WebhookNotFound
-from redpacket.domain.events import EventType
-from redpacket.domain.lottery import PrizeKind
+from redpacket.events.model import webhooks
+from redpacket.events.model.events import EventType
+from redpacket.ledger.dynamodb import keys
+from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.platform.errors import InvalidRequest, VersionConflict, WebhookNotFound
 from testing.builders import a_campaign, a_prize
 from testing.event_system import FAILED, OK, EventSystem, FakeReceiver
 from testing.fakes import Away

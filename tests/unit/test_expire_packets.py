@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo import keys
-from redpacket.adapters.redis.parted_claims import PartedClaims
-from redpacket.adapters.threads import in_threads
-from redpacket.domain.claim import ShareFate
-from redpacket.domain.errors import Unavailable
-from redpacket.domain.packet import Packet
-from redpacket.domain.split import Terms, share_amount_fen
-from redpacket.flows.packets import expire_packets, refund_packet
-from redpacket.flows.packets.refund_packet import (
+from redpacket.ledger.dynamodb import keys
+from redpacket.packets.model.claim import ShareFate
+from redpacket.packets.model.packet import Packet
+from redpacket.packets.redis.parted_claims import PartedClaims
+from redpacket.packets.split import Terms, share_amount_fen
+from redpacket.packets.use_cases import expire_packets, refund_packet
+from redpacket.packets.use_cases.refund_packet import (
     OPERATIONS_PER_TRANSACTION,
     SHARES_PER_TRANSACTION,
     batches,
 )
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.threads import in_threads
 from testing.builders import a_claim, a_packet
 from testing.fakes import Away, FakeClaimCache, FakeClock
 from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order, one_by_one

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from redpacket.domain.split import Split, Terms, amounts_fen
+from redpacket.packets.split import Split, Terms, amounts_fen
 from redpacket.verify.command import TRUE, main
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from redpacket.adapters.dynamo.client import check, put, update
+from redpacket.platform.dynamodb.client import check, put, update
 from testing.fakes import FakeDynamo
 
 TABLE = "table"

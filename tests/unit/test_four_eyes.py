@@ -10,25 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redpacket.adapters.dynamo.approvals import DynamoApprovals
-from redpacket.domain import errors
-from redpacket.domain.approvals import (
+from redpacket.approvals.api.views import approval_view
+from redpacket.approvals.dynamodb.approvals import DynamoApprovals
+from redpacket.approvals.model import (
     LIFE_MS,
-    WINDOW_MS,
-    Allowance,
     Approval,
-    ApprovalNeededError,
     ApprovalStatus,
     CampaignAsked,
     DepositAsked,
     PrizeAsked,
     StockAsked,
 )
-from redpacket.domain.campaign import CampaignPlan
-from redpacket.domain.lottery import PrizeKind
-from redpacket.domain.operators import Action, ActionKind
-from redpacket.edge.approval_views import approval_view
-from redpacket.ports.accounts import Request
+from redpacket.campaigns.model import CampaignPlan
+from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.operations.model.allowances import WINDOW_MS, Allowance, ApprovalNeededError
+from redpacket.operations.model.operators import Action, ActionKind
+from redpacket.platform import errors
+from redpacket.platform.idempotency import Request
 from testing.builders import a_campaign, a_prize
 from testing.in_memory_system import InMemorySystem, a_person, an_operator, an_order
 

@@ -6,11 +6,11 @@ from unittest.mock import Mock
 
 import pytest
 
-from redpacket.domain import errors
-from redpacket.domain.campaign import CampaignStatus
-from redpacket.domain.claim import Quota
-from redpacket.domain.limits import Limit
-from redpacket.domain.packet import Packet
+from redpacket.campaigns.model import CampaignStatus
+from redpacket.operations.model.limits import Limit
+from redpacket.packets.model.claim import Quota
+from redpacket.packets.model.packet import Packet
+from redpacket.platform import errors
 from testing.builders import a_packet
 from testing.in_memory_system import InMemorySystem
 

@@ -4,11 +4,11 @@ from unittest.mock import Mock
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from redpacket.domain import errors
-from redpacket.domain.claim import Admission, GrabOutcome, ShareFate
-from redpacket.domain.packet import Opening, Packet, Rules
-from redpacket.domain.split import amounts_fen
-from redpacket.flows.packets.load_packet import WAITS_MS, load_among_many
+from redpacket.packets.model.claim import Admission, GrabOutcome, ShareFate
+from redpacket.packets.model.packet import Opening, Packet, Rules
+from redpacket.packets.split import amounts_fen
+from redpacket.packets.use_cases.load_packet import WAITS_MS, load_among_many
+from redpacket.platform import errors
 from testing.builders import a_claim, a_packet
 from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem, a_person

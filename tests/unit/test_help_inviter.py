@@ -3,11 +3,11 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain import errors
-from redpacket.domain.campaign import CampaignStatus, DrawRules
-from redpacket.domain.limits import PASSPHRASE_TRIES
-from redpacket.domain.lottery import HelpStatus
-from redpacket.edge.lottery_views import campaign_view
+from redpacket.campaigns.model import CampaignStatus, DrawRules
+from redpacket.lottery.api.views import campaign_view
+from redpacket.lottery.model.lottery import HelpStatus
+from redpacket.operations.model.limits import PASSPHRASE_TRIES
+from redpacket.platform import errors
 from testing.builders import NOW_MS, a_prize
 from testing.in_memory_system import DAY_MS, InMemorySystem
 

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from redpacket.adapters.dynamo.actions import DynamoActions
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.domain import errors
-from redpacket.domain.campaign import AudienceMode
-from redpacket.domain.lottery import PrizeKind
-from redpacket.domain.operators import Action, ActionKind, Change
-from redpacket.domain.packet import Rules
-from redpacket.domain.switches import Switch
-from redpacket.ports.accounts import Request
+from redpacket.campaigns.model import AudienceMode
+from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.operations.dynamodb.audit_log import DynamoActions
+from redpacket.operations.model.operators import Action, ActionKind, Change
+from redpacket.operations.model.switches import Switch
+from redpacket.packets.model.packet import Rules
+from redpacket.platform import errors
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.idempotency import Request
 from testing.builders import a_campaign, a_prize
 from testing.fakes import Away, FakeSwitchStore
 from testing.in_memory_system import InMemorySystem, a_person, an_operator, an_order

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from redpacket.domain.errors import RateLimited, Unavailable
-from redpacket.domain.limits import PASSPHRASE_TRIES, Limit, daily_send_limit, wrong_tries
-from redpacket.flows.guards.limit_rate import AWAY_MS, UserLimit, limit_rate, require_rate
+from redpacket.operations.model.limits import PASSPHRASE_TRIES, Limit, daily_send_limit, wrong_tries
+from redpacket.operations.use_cases.limit_rate import AWAY_MS, UserLimit, limit_rate, require_rate
+from redpacket.platform.errors import RateLimited, Unavailable
 from testing.fakes import FakeClock, FakeJournal, FakeLimits
 
 

@@ -1,8 +1,8 @@
 """What operators look through: returns that wait for a person, and who owes money."""
 
-from redpacket.domain.payments import ReturnReason, ReturnStatus
-from redpacket.flows.payments.list_debts import list_debts
-from redpacket.flows.payments.return_payment import collect_owed
+from redpacket.payments.model.payments import ReturnReason, ReturnStatus
+from redpacket.payments.use_cases.list_debts import list_debts
+from redpacket.payments.use_cases.return_payment import collect_owed
 from testing.payment_system import PaymentSystem
 
 

@@ -10,17 +10,18 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo import keys, log_keys
-from redpacket.adapters.dynamo.client import Dynamo, to_wire
-from redpacket.adapters.dynamo.log import DynamoLog
-from redpacket.domain import errors
-from redpacket.domain.checks.facts import Difference
-from redpacket.domain.log import Commitment, LogHead, SignedHead, id_hash_of
-from redpacket.domain.lottery import PrizeKind
-from redpacket.domain.merkle import Peaks
-from redpacket.edge import log_pages
-from redpacket.edge.request import HttpRequest
-from redpacket.flows.log.extend_log import BATCH_MAX, FRESH_MS, LATE_MS, LogReport
+from redpacket.fairness.api import log_pages
+from redpacket.fairness.dynamodb import keys as log_keys
+from redpacket.fairness.dynamodb.log import DynamoLog
+from redpacket.fairness.model.log import Commitment, LogHead, SignedHead, id_hash_of
+from redpacket.fairness.model.merkle import Peaks
+from redpacket.fairness.use_cases.extend_log import BATCH_MAX, FRESH_MS, LATE_MS, LogReport
+from redpacket.ledger.dynamodb import keys
+from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.platform import errors
+from redpacket.platform.dynamodb.client import Dynamo, to_wire
+from redpacket.platform.http.request import HttpRequest
+from redpacket.reconciliation.checks.facts import Difference
 from redpacket.verify import command
 from testing.builders import a_campaign, a_prize
 from testing.fakes.head_signer import FakeSigner
@@ -99,7 +100,7 @@ def _asking(query: dict[str, str]) -> HttpRequest:
 @pytest.fixture
 def system(monkeypatch: pytest.MonkeyPatch) -> LogSystem:
     made = LogSystem()
-    monkeypatch.setattr(log_pages, "wiring", made.process())
+    monkeypatch.setattr(log_pages, "containers", made.process().containers)
     return made
 
 

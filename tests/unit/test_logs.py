@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo.actions import DynamoActions
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.domain.claim import RecordStatus
-from redpacket.domain.errors import InvariantViolated
-from redpacket.domain.packet import Person
-from redpacket.domain.switches import Switch
-from redpacket.flows.guards.turn_switch import turn_switch
+from redpacket.operations.dynamodb.audit_log import DynamoActions
+from redpacket.operations.model.switches import Switch
+from redpacket.operations.use_cases.turn_switch import turn_switch
+from redpacket.packets.model.claim import RecordStatus
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.errors import InvariantViolated
+from redpacket.platform.user import Person
 from testing.builders import a_claim
 from testing.fakes import FakeClock, FakeDynamo, FakeJournal, FakeSwitchStore
 from testing.in_memory_system import InMemorySystem

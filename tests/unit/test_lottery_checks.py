@@ -3,12 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
-from redpacket.domain.checks.facts import Difference, PacketFacts, PlayerDay, Unit
-from redpacket.domain.checks.lottery import check_outcomes
-from redpacket.domain.checks.packets import check_once_per_user, check_takers
-from redpacket.domain.claim import Fate, ShareFate, taker_of
-from redpacket.domain.lottery import Draw, PrizeKind
-from redpacket.domain.packet import Person, Rules
+from redpacket.lottery.model.lottery import Draw, PrizeKind
+from redpacket.packets.model.claim import Fate, ShareFate, taker_of
+from redpacket.packets.model.packet import Rules
+from redpacket.platform.user import Person
+from redpacket.reconciliation.checks.facts import Difference, PacketFacts, PlayerDay, Unit
+from redpacket.reconciliation.checks.lottery import check_outcomes
+from redpacket.reconciliation.checks.packets import check_once_per_user, check_takers
 from testing.builders import NOW_MS, a_claim, a_packet, a_prize
 from testing.checks import LotteryFacts, check_claim_counts, check_lottery, check_told_draws
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from local.places import ROOT
-from redpacket.domain import merkle
-from redpacket.domain.p256 import has_signed
-from redpacket.flows.log.extend_log import BATCH_MAX
+from redpacket.fairness.model import merkle
+from redpacket.fairness.model.p256 import has_signed
+from redpacket.fairness.use_cases.extend_log import BATCH_MAX
 from testing.fakes.head_signer import FakeSigner
 
 VECTORS: dict[str, Any] = json.loads((ROOT / "tests" / "vectors" / "log.json").read_text())

@@ -5,14 +5,16 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from redpacket.adapters.dynamo import draw_keys, keys, payment_keys
-from redpacket.domain.campaign import DrawRules
-from redpacket.domain.gateway import BillKind, bill_day
-from redpacket.domain.lottery import PrizeKind
-from redpacket.domain.packet import Packet
-from redpacket.domain.withdrawals import LEASE_MS
-from redpacket.flows.reconciliation.audit_packet import LATE_AFTER_MS
-from redpacket.flows.reconciliation.reconcile import MOVING_MS
+from redpacket.campaigns.model import DrawRules
+from redpacket.ledger.dynamodb import keys
+from redpacket.lottery.dynamodb import keys as draw_keys
+from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.packets.model.packet import Packet
+from redpacket.payments.dynamodb import keys as payment_keys
+from redpacket.payments.model.provider import BillKind, bill_day
+from redpacket.payments.model.withdrawals import LEASE_MS
+from redpacket.reconciliation.use_cases.audit_packet import LATE_AFTER_MS
+from redpacket.reconciliation.use_cases.reconcile import MOVING_MS
 from testing.builders import a_campaign, a_prize
 from testing.checks import CHECKS
 from testing.fakes import Item

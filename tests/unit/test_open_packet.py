@@ -3,12 +3,12 @@ from contextlib import suppress
 
 import pytest
 
-from redpacket.adapters.pinyin import PinyinPhrases
-from redpacket.domain import errors
-from redpacket.domain.claim import Admission, Claim
-from redpacket.domain.grab_token import LIFE_MS
-from redpacket.domain.limits import PASSPHRASE_TRIES
-from redpacket.domain.packet import Opening, Packet, Rules
+from redpacket.operations.model.limits import PASSPHRASE_TRIES
+from redpacket.packets.model.claim import Admission, Claim
+from redpacket.packets.model.grab_token import LIFE_MS
+from redpacket.packets.model.packet import Opening, Packet, Rules
+from redpacket.packets.pinyin import PinyinPhrases
+from redpacket.platform import errors
 from testing.fakes import FakeLimits
 from testing.in_memory_system import ADMISSION_FACTOR, InMemorySystem
 

@@ -9,29 +9,32 @@ import pytest
 
 from local import openapi
 from local.user_ids import PUBLISHED_USER_IDS
-from redpacket.domain.checks.facts import Difference
-from redpacket.domain.errors import InvalidRequest, RedPacketError, Rejected
-from redpacket.domain.events import SUBSCRIBED, EventType
-from redpacket.domain.gateway import Channel
-from redpacket.domain.operators import Duty
-from redpacket.domain.packet import PacketStatus, Person
-from redpacket.domain.payments import PaymentRefund, PaymentReturn, ReturnReason
-from redpacket.domain.split import Split
-from redpacket.edge import payment_views, views, webhook_views
-from redpacket.edge.pages import health
-from redpacket.edge.problems import STATUS_BY_CODE, problem_of
-from redpacket.edge.request import HttpRequest
-from redpacket.edge.schemas.accounts import DepositBody, ProfileBody
-from redpacket.edge.schemas.bodies import parse
-from redpacket.edge.schemas.campaigns import CampaignBody
-from redpacket.edge.schemas.claims import GrabBody
-from redpacket.edge.schemas.draws import DrawBody, HelpBody
-from redpacket.edge.schemas.operations import SwitchBody
-from redpacket.edge.schemas.prizes import PrizeBody, StockBody
-from redpacket.edge.schemas.sending import SendBody
-from redpacket.edge.schemas.webhooks import EventName, WebhookBody
-from redpacket.flows.packets.read_records import PacketList
-from redpacket.flows.reconciliation.reconcile import Reconciliation
+from redpacket.campaigns.api.schemas import CampaignBody
+from redpacket.events.api import views as webhook_views
+from redpacket.events.api.schemas import EventName, WebhookBody
+from redpacket.events.model.events import SUBSCRIBED, EventType
+from redpacket.lottery.api.draw_schemas import DrawBody, HelpBody
+from redpacket.lottery.api.prize_schemas import PrizeBody, StockBody
+from redpacket.operations.api.schemas import SwitchBody
+from redpacket.operations.model.operators import Duty
+from redpacket.packets.api import views
+from redpacket.packets.api.claim_schemas import GrabBody
+from redpacket.packets.api.pages import health
+from redpacket.packets.api.send_schemas import SendBody
+from redpacket.packets.model.packet import PacketStatus
+from redpacket.packets.split import Split
+from redpacket.packets.use_cases.read_records import PacketList
+from redpacket.payments.api import views as payment_views
+from redpacket.payments.model.payments import PaymentRefund, PaymentReturn, ReturnReason
+from redpacket.payments.model.provider import Channel
+from redpacket.platform.errors import InvalidRequest, RedPacketError, Rejected
+from redpacket.platform.http.bodies import parse
+from redpacket.platform.http.problems import STATUS_BY_CODE, problem_of
+from redpacket.platform.http.request import HttpRequest
+from redpacket.platform.user import Person
+from redpacket.reconciliation.checks.facts import Difference
+from redpacket.reconciliation.use_cases.reconcile import Reconciliation
+from redpacket.users.api.schemas import DepositBody, ProfileBody
 from testing.builders import NOW_MS, a_packet
 from testing.event_system import FAILED, EventSystem
 

@@ -5,16 +5,16 @@ import json
 import pytest
 
 from local.user_ids import PUBLISHED_USER_IDS
-from redpacket.domain.errors import ChannelUnavailable, Forbidden, InvalidRequest
-from redpacket.domain.image_url import is_on_hosts
-from redpacket.domain.switches import Switch
-from redpacket.domain.user_id import UserIds
-from redpacket.edge.orders import send_order
-from redpacket.edge.request import RequestOf
-from redpacket.edge.schemas.bodies import parse
-from redpacket.edge.schemas.draws import HelpBody
-from redpacket.edge.wiring import wiring
-from redpacket.flows.packets.send_packet import SendOrder
+from redpacket.containers import containers
+from redpacket.lottery.api.draw_schemas import HelpBody
+from redpacket.operations.model.switches import Switch
+from redpacket.packets.api.orders import send_order
+from redpacket.packets.use_cases.send_packet import SendOrder
+from redpacket.platform.errors import ChannelUnavailable, Forbidden, InvalidRequest
+from redpacket.platform.http.bodies import parse
+from redpacket.platform.http.request import RequestOf
+from redpacket.platform.image_url import is_on_hosts
+from redpacket.platform.user_id import UserIds
 
 BODY = {"kind": "lucky", "total_fen": 1000, "count": 10}
 
@@ -76,7 +76,7 @@ def test_a_packet_is_paid_for_while_payments_are_on_and_its_channel_is_set_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[Switch] = []
-    monkeypatch.setattr(wiring, "require_on", asked.append, raising=False)
+    monkeypatch.setattr(containers.operations, "require_on", asked.append, raising=False)
     with pytest.raises(ChannelUnavailable):
         _order({**BODY, "pay_with": "host"})
     monkeypatch.setenv("PAYMENT_CHANNELS", "host")

@@ -8,14 +8,20 @@ from typing import Any
 import pytest
 
 from local.packet_ids import PUBLISHED_IDS, PUBLISHED_KEYS
-from redpacket.domain.errors import InvalidRequest, PacketNotFound
-from redpacket.domain.packet import PARTS_MAX, part_count, part_of_share, part_of_user, parts_for
-from redpacket.domain.packet_id import PacketIds
-from redpacket.edge import packet_ids as edge_ids
-from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.campaign_parameters import preheat_cursor_of
-from redpacket.edge.request import HttpRequest, user_ids
-from redpacket.edge.settings import SettingMissing
+from redpacket.campaigns.api.parameters import preheat_cursor_of
+from redpacket.packets.api import packet_ids as edge_ids
+from redpacket.packets.model.packet import (
+    PARTS_MAX,
+    part_count,
+    part_of_share,
+    part_of_user,
+    parts_for,
+)
+from redpacket.packets.model.packet_id import PacketIds
+from redpacket.platform.errors import InvalidRequest, PacketNotFound
+from redpacket.platform.http.api import Api, HttpAnswer
+from redpacket.platform.http.request import HttpRequest, user_ids
+from redpacket.platform.settings import SettingMissing
 
 RANDOM = "AbCdEfGhIjKlMnOpQrStUv"
 ID = PUBLISHED_IDS.sign(RANDOM)

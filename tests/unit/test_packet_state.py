@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.redis.packet_state import PacketHeads, write_head
-from redpacket.domain.seed_keys import SeedKeys
-from redpacket.domain.split import Split, Terms
+from redpacket.packets.model.seed_keys import SeedKeys
+from redpacket.packets.redis.packet_state import PacketHeads, write_head
+from redpacket.packets.split import Split, Terms
 from testing.builders import some_terms
 
 MONTH_MS = 30 * 24 * 3600 * 1000

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from redpacket.domain.packet import PacketEnd, Person
-from redpacket.edge import pages, views
-from redpacket.edge.wiring import wiring
-from redpacket.ports.accounts import Profile
+from redpacket.containers import containers
+from redpacket.packets.api import pages, views
+from redpacket.packets.model.packet import PacketEnd
+from redpacket.platform.user import Person
+from redpacket.users.ports import Profile
 from testing.builders import a_packet
 from testing.fakes import FakeClock
 
@@ -17,7 +18,7 @@ def test_a_feed_is_kept_for_long_once_all_replicas_have_its_pages(
     age_ms: int, age_max_s: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = FakeClock()
-    monkeypatch.setattr(wiring, "clock", clock)
+    monkeypatch.setattr(containers.platform, "clock", clock)
     packet = replace(a_packet(), end=PacketEnd(), closed_at_ms=clock.now_ms() - age_ms)
 
     assert pages._feed_caching(packet) == f"public, max-age={age_max_s}"

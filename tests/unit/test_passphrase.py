@@ -1,8 +1,8 @@
 import pytest
 
-from redpacket.adapters.pinyin import PinyinPhrases
-from redpacket.domain import passphrase
-from redpacket.edge.wiring import wiring
+from redpacket.containers import containers
+from redpacket.packets.model import passphrase
+from redpacket.packets.pinyin import PinyinPhrases
 
 
 def _not_asked(said: str, phrase: str) -> int:
@@ -109,4 +109,4 @@ def test_a_phrase_below_the_threshold_by_less_than_one_does_not_pass() -> None:
 
 
 def test_the_wiring_compares_by_sound() -> None:
-    assert wiring.phrases.similarity("恭禧发才", "恭喜发财") == 100
+    assert containers.packets.phrases.similarity("恭禧发才", "恭喜发财") == 100

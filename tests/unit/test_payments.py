@@ -5,16 +5,24 @@ from unittest.mock import patch
 
 import pytest
 
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.funding import DynamoFunding
-from redpacket.domain import errors, payments
-from redpacket.domain.gateway import Channel, Merchant, Notice, NoticeKind, PayMethod, bill_day
-from redpacket.domain.packet import PacketStatus
-from redpacket.flows.packets.send_packet import SendOrder
-from redpacket.flows.payments.return_payment import collect_owed, note_refund
-from redpacket.flows.payments.start_payment import PaymentAsk, start_payment
-from redpacket.flows.payments.take_callback import take_callback
-from redpacket.ports.accounts import Request
+from redpacket.packets.dynamodb.funding import DynamoFunding
+from redpacket.packets.model.packet import PacketStatus
+from redpacket.packets.use_cases.send_packet import SendOrder
+from redpacket.payments.model import payments
+from redpacket.payments.model.provider import (
+    Channel,
+    Merchant,
+    Notice,
+    NoticeKind,
+    PayMethod,
+    bill_day,
+)
+from redpacket.payments.use_cases.return_payment import collect_owed, note_refund
+from redpacket.payments.use_cases.start_payment import PaymentAsk, start_payment
+from redpacket.payments.use_cases.take_callback import take_callback
+from redpacket.platform import errors
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.idempotency import Request
 from testing.builders import a_claim
 from testing.fakes.gateway import FakeNoticeQueue
 from testing.in_memory_system import an_order

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from local.user_ids import PUBLISHED_USER_IDS
-from redpacket.adapters.aws.messages import settle_message
-from redpacket.adapters.dynamo.client import Dynamo, from_wire
-from redpacket.adapters.dynamo.profiles import DynamoProfiles
-from redpacket.domain.claim import ShareRef
-from redpacket.domain.errors import InsufficientFunds, PacketEmptied, Unavailable
-from redpacket.domain.packet import Person
-from redpacket.edge.queue import settle_batch
-from redpacket.flows.packets.delay_claims import delay_claims
-from redpacket.ports.accounts import Profile
+from redpacket.packets.api.queue import settle_batch
+from redpacket.packets.clients.payout_messages import settle_message
+from redpacket.packets.model.claim import ShareRef
+from redpacket.packets.use_cases.delay_claims import delay_claims
+from redpacket.platform.dynamodb.client import Dynamo, from_wire
+from redpacket.platform.errors import InsufficientFunds, PacketEmptied, Unavailable
+from redpacket.platform.user import Person
+from redpacket.users.dynamodb.profiles import DynamoProfiles
+from redpacket.users.ports import Profile
 from testing.builders import a_campaign, a_claim, a_packet_id, a_prize
 from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem, an_order

@@ -3,8 +3,8 @@ from threading import Event
 
 import pytest
 
-from redpacket.domain.errors import Unavailable
-from redpacket.domain.process_cache import ProcessCache, no_clock
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.process_cache import ProcessCache, no_clock
 from testing.fakes import FakeClock
 
 KEPT_MS = 1_000

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from local.packet_ids import PUBLISHED_IDS
-from redpacket.domain.claim import ShareRef
-from redpacket.edge.queue import settle_batch
+from redpacket.packets.api.queue import settle_batch
+from redpacket.packets.model.claim import ShareRef
 
 PACKET_ID = PUBLISHED_IDS.sign("A" * 22)
 CLAIM = {"packet_id": PACKET_ID, "share_no": 7}

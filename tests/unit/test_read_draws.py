@@ -3,11 +3,11 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain.campaign import Campaign
-from redpacket.domain.errors import CampaignNotFound, ProofNotReady, Unavailable
-from redpacket.domain.lottery import Draw, chain_commitment, draw_day, find_day
-from redpacket.flows.campaigns import read_draws
-from redpacket.flows.campaigns.cached_snapshots import KEPT_MS
+from redpacket.campaigns.model import Campaign
+from redpacket.lottery.model.lottery import Draw, chain_commitment, draw_day, find_day
+from redpacket.lottery.use_cases import read_draws
+from redpacket.lottery.use_cases.cached_snapshots import KEPT_MS
+from redpacket.platform.errors import CampaignNotFound, ProofNotReady, Unavailable
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.fakes import Away
 from testing.in_memory_system import DAY_MS, InMemorySystem

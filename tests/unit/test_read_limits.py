@@ -7,8 +7,8 @@ import pytest
 
 from local.packet_ids import PUBLISHED_IDS
 from local.user_ids import PUBLISHED_USER_IDS
-from redpacket.domain.errors import RateLimited
-from redpacket.edge.wiring import wiring
+from redpacket.containers import containers
+from redpacket.platform.errors import RateLimited
 from tests.unit.test_doors import DOORS, ROUTES
 
 _OPEN = {"GET /health", "GET /packets/{packet_id}/feed"}
@@ -36,7 +36,7 @@ def test_a_read_is_counted_first(monkeypatch: pytest.MonkeyPatch) -> None:
         counted.append(user_id)
         raise RateLimited("too fast", 7)
 
-    monkeypatch.setattr(wiring, "limit_reads", refuse)
+    monkeypatch.setattr(containers.operations, "limit_reads", refuse)
     monkeypatch.setenv("TABLES", "packets=packets")
     for key, handler in READS.items():
         event: dict[str, Any] = {

@@ -1,9 +1,10 @@
 import pytest
 
-from redpacket.domain.errors import PacketNotFound, ProofNotReady
-from redpacket.domain.packet import Packet, Person, Rules
-from redpacket.domain.split import Split, amounts_fen
-from redpacket.flows.packets.read_proof import Proof, read_proof
+from redpacket.packets.model.packet import Packet, Rules
+from redpacket.packets.split import Split, amounts_fen
+from redpacket.packets.use_cases.read_proof import Proof, read_proof
+from redpacket.platform.errors import PacketNotFound, ProofNotReady
+from redpacket.platform.user import Person
 from testing.in_memory_system import InMemorySystem
 
 

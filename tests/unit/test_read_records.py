@@ -3,12 +3,13 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.pages import DynamoPages
-from redpacket.domain.claim import Quota, ShareFate
-from redpacket.domain.errors import PacketNotFound
-from redpacket.domain.packet import Opening, Packet, Person, Rules, fate_partitions
-from redpacket.flows.packets.read_records import Record, read_record
+from redpacket.packets.dynamodb.pages import DynamoPages
+from redpacket.packets.model.claim import Quota, ShareFate
+from redpacket.packets.model.packet import Opening, Packet, Rules, fate_partitions
+from redpacket.packets.use_cases.read_records import Record, read_record
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.errors import PacketNotFound
+from redpacket.platform.user import Person
 from testing.builders import NOW_MS, a_claim, a_packet
 from testing.in_memory_system import LIFE_MS, InMemorySystem
 from testing.units import MeteredDynamo

@@ -5,19 +5,19 @@ from typing import Any
 import pytest
 
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.dynamo import keys
-from redpacket.adapters.dynamo.client import Dynamo, to_wire
-from redpacket.adapters.dynamo.items import share_row
-from redpacket.adapters.dynamo.tables import DynamoTables
-from redpacket.domain.checks.facts import Difference
-from redpacket.domain.claim import ShareFate
-from redpacket.domain.errors import Unavailable
-from redpacket.domain.packet import Packet, part_count
-from redpacket.domain.scanned import Scanned
-from redpacket.domain.split import Terms
-from redpacket.flows.reconciliation.audit_packet import audit_packet
-from redpacket.flows.reconciliation.reconcile import MOVING_MS
-from redpacket.ports.reconciliation import Table
+from redpacket.ledger.dynamodb import keys
+from redpacket.packets.dynamodb.items import share_row
+from redpacket.packets.model.claim import ShareFate
+from redpacket.packets.model.packet import Packet, part_count
+from redpacket.packets.split import Terms
+from redpacket.platform.dynamodb.client import Dynamo, to_wire
+from redpacket.platform.errors import Unavailable
+from redpacket.reconciliation.checks.facts import Difference
+from redpacket.reconciliation.dynamodb.tables import DynamoTables
+from redpacket.reconciliation.ports import Table
+from redpacket.reconciliation.scanned import Scanned
+from redpacket.reconciliation.use_cases.audit_packet import audit_packet
+from redpacket.reconciliation.use_cases.reconcile import MOVING_MS
 from testing.builders import NOW_MS, a_campaign, a_refund
 from testing.fakes import Away, FakeDeadLetters
 from testing.in_memory_system import InMemorySystem

@@ -5,15 +5,17 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo import campaign_keys, draw_keys, keys
-from redpacket.adapters.dynamo.client import to_wire
-from redpacket.adapters.dynamo.draw_items import draw_row, won_by
-from redpacket.adapters.dynamo.items import prize_taker_row, share_row
-from redpacket.domain.campaign import DrawRules
-from redpacket.domain.checks.facts import Difference
-from redpacket.domain.lottery import Draw, Prize, PrizeKind
-from redpacket.domain.packet import Packet
-from redpacket.flows.reconciliation.reconcile import MOVING_MS
+from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.campaigns.model import DrawRules
+from redpacket.ledger.dynamodb import keys
+from redpacket.lottery.dynamodb import keys as draw_keys
+from redpacket.lottery.dynamodb.items import draw_row, won_by
+from redpacket.lottery.model.lottery import Draw, Prize, PrizeKind
+from redpacket.packets.dynamodb.items import prize_taker_row, share_row
+from redpacket.packets.model.packet import Packet
+from redpacket.platform.dynamodb.client import to_wire
+from redpacket.reconciliation.checks.facts import Difference
+from redpacket.reconciliation.use_cases.reconcile import MOVING_MS
 from testing.builders import a_campaign, a_claim, a_prize
 from testing.in_memory_system import InMemorySystem
 

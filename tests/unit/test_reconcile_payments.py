@@ -5,12 +5,13 @@ from typing import TypeAlias
 
 import pytest
 
-from redpacket.adapters.dynamo import keys, payment_keys
-from redpacket.domain.checks.outside import check_outside_in_time
-from redpacket.domain.clocks import CLOCKS_DIFFER_MS
-from redpacket.domain.payments import WATCHED_MS, Payment
-from redpacket.domain.withdrawals import LEASE_MS, Withdrawal
-from redpacket.flows.reconciliation.reconcile import MOVING_MS
+from redpacket.ledger.dynamodb import keys
+from redpacket.payments.dynamodb import keys as payment_keys
+from redpacket.payments.model.payments import WATCHED_MS, Payment
+from redpacket.payments.model.withdrawals import LEASE_MS, Withdrawal
+from redpacket.platform.clocks import CLOCKS_DIFFER_MS
+from redpacket.reconciliation.checks.outside import check_outside_in_time
+from redpacket.reconciliation.use_cases.reconcile import MOVING_MS
 from testing.fakes import Item
 from testing.fakes.tables import LateCopy
 from testing.payment_system import PaymentSystem

@@ -6,14 +6,19 @@ from typing import Any
 import pytest
 
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.adapters.dynamo import keys
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.tables import DynamoTables
-from redpacket.domain.errors import Unavailable
-from redpacket.domain.scanned import Scanned
-from redpacket.flows.reconciliation.reconcile import LEASE_MS, MOVING_MS, RUN_MAX_MS, Reconciliation
-from redpacket.flows.reconciliation.run_state import read_state
-from redpacket.ports.reconciliation import SavedRun, Table
+from redpacket.ledger.dynamodb import keys
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.errors import Unavailable
+from redpacket.reconciliation.dynamodb.tables import DynamoTables
+from redpacket.reconciliation.ports import SavedRun, Table
+from redpacket.reconciliation.scanned import Scanned
+from redpacket.reconciliation.use_cases.reconcile import (
+    LEASE_MS,
+    MOVING_MS,
+    RUN_MAX_MS,
+    Reconciliation,
+)
+from redpacket.reconciliation.use_cases.run_state import read_state
 from testing.in_memory_system import InMemorySystem
 
 LIFE_MS = 10 * 3_600_000

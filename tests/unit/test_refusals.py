@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain import errors
-from redpacket.edge.api import Api, HttpAnswer
-from redpacket.edge.request import HttpRequest
-from redpacket.edge.telemetry import REFUSALS_EVERY_S, LoggedJournal, Refusals
+from redpacket.platform import errors
+from redpacket.platform.http.api import Api, HttpAnswer
+from redpacket.platform.http.request import HttpRequest
+from redpacket.platform.telemetry import REFUSALS_EVERY_S, LoggedJournal, Refusals
 
 
 class Seconds:
@@ -48,7 +48,7 @@ def _ask(error: Exception) -> str:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Seconds:
     """Let each test begin a process, and count into a namespace."""
     clock = Seconds()
-    monkeypatch.setattr("redpacket.edge.api.refusals", Refusals(clock))
+    monkeypatch.setattr("redpacket.platform.http.api.refusals", Refusals(clock))
     monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "redpacket")
     return clock
 

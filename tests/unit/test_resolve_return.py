@@ -4,20 +4,20 @@ import itertools
 
 import pytest
 
-from redpacket.adapters.dynamo.actions import DynamoActions
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.domain.errors import (
+from redpacket.operations.dynamodb.audit_log import DynamoActions
+from redpacket.operations.model.operators import ActionKind
+from redpacket.payments.model.payments import PaymentReturn, Resolution, ResolvedBy, ReturnStatus
+from redpacket.payments.use_cases.return_payment import note_refund, resolve_return
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.errors import (
     InvalidRequest,
     InvariantViolated,
     PaymentNotFound,
     VersionConflict,
 )
-from redpacket.domain.operators import ActionKind
-from redpacket.domain.packet import Person
-from redpacket.domain.payments import PaymentReturn, Resolution, ResolvedBy, ReturnStatus
-from redpacket.flows.payments.return_payment import note_refund, resolve_return
-from redpacket.flows.reconciliation.reconcile import MOVING_MS
-from redpacket.ports.accounts import Request, hash_of_key
+from redpacket.platform.idempotency import Request, hash_of_key
+from redpacket.platform.user import Person
+from redpacket.reconciliation.use_cases.reconcile import MOVING_MS
 from testing.payment_system import WECHAT, PaymentSystem
 
 DEPOSIT, OUTSIDE = ResolvedBy.DEPOSIT, ResolvedBy.OUTSIDE

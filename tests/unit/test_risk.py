@@ -2,10 +2,10 @@
 
 import pytest
 
-from redpacket.domain.claim import EMPTIED_KEPT_MS
-from redpacket.domain.errors import InvalidRequest, NotInAudience, PacketEmptied
-from redpacket.domain.risk import Verdict, VerdictKind
-from redpacket.edge.settings import Settings
+from redpacket.operations.model.risk import Verdict, VerdictKind
+from redpacket.packets.model.claim import EMPTIED_KEPT_MS
+from redpacket.platform.errors import InvalidRequest, NotInAudience, PacketEmptied
+from redpacket.platform.settings import Settings
 from testing.builders import a_prize
 from testing.in_memory_system import VARIABLES, InMemorySystem
 

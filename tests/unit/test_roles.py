@@ -9,12 +9,12 @@ import pytest
 
 from local import openapi
 from local.packet_ids import PUBLISHED_IDS
-from redpacket.domain.campaign import CampaignPlan
-from redpacket.domain.errors import Forbidden
-from redpacket.domain.lottery import PrizeKind
-from redpacket.domain.operators import Duty, Operator
-from redpacket.edge.api import Api
-from redpacket.ports.accounts import Request
+from redpacket.campaigns.model import CampaignPlan
+from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.operations.model.operators import Duty, Operator
+from redpacket.platform.errors import Forbidden
+from redpacket.platform.http.api import Api
+from redpacket.platform.idempotency import Request
 from testing.builders import a_campaign, a_prize
 from testing.in_memory_system import InMemorySystem, an_operator
 from tests.unit.test_doors import ROUTES

@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
-from redpacket.adapters.dynamo.campaigns import DynamoCampaigns
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.draws import DynamoDraws
-from redpacket.adapters.dynamo.packets import DynamoPackets
-from redpacket.adapters.redis.packet_state import read_head, write_head
-from redpacket.domain.errors import InvariantViolated
-from redpacket.domain.lottery import SEED_BYTES, chain_commitment, day_seed
-from redpacket.domain.packet import Packet, PacketStatus
-from redpacket.domain.seed_keys import SeedKeys
-from redpacket.domain.split import Split, Terms, amounts_fen, share_amount_fen
-from redpacket.flows.packets.read_proof import read_proof
+from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
+from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.lottery.model.lottery import SEED_BYTES, chain_commitment, day_seed
+from redpacket.packets.dynamodb.packets import DynamoPackets
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.packets.model.seed_keys import SeedKeys
+from redpacket.packets.redis.packet_state import read_head, write_head
+from redpacket.packets.split import Split, Terms, amounts_fen, share_amount_fen
+from redpacket.packets.use_cases.read_proof import read_proof
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.errors import InvariantViolated
 from testing.builders import a_campaign, some_terms
 from testing.in_memory_system import InMemorySystem, a_person
 

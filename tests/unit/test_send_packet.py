@@ -3,12 +3,12 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.adapters.dynamo.funding import DynamoFunding
-from redpacket.domain import errors
-from redpacket.domain.packet import PARTS_MAX, PacketStatus, part_count
-from redpacket.flows.packets.send_packet import SendOrder
-from redpacket.ports.accounts import Request
+from redpacket.packets.dynamodb.funding import DynamoFunding
+from redpacket.packets.model.packet import PARTS_MAX, PacketStatus, part_count
+from redpacket.packets.use_cases.send_packet import SendOrder
+from redpacket.platform import errors
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.idempotency import Request
 from testing.builders import a_campaign
 from testing.fakes import Away, FakeDynamo
 from testing.in_memory_system import LIFE_MS, InMemorySystem, an_order

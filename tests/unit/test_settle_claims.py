@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo import keys
-from redpacket.adapters.threads import in_threads
-from redpacket.domain.claim import RecordStatus, ShareRef
-from redpacket.domain.errors import PacketEmptied, Unavailable
-from redpacket.domain.packet import Kind, PacketStatus, Rules
-from redpacket.domain.split import Split, share_amount_fen
-from redpacket.flows.packets.settle_claims import ASKED_AGAIN_MS
-from redpacket.flows.reconciliation.audit_packet import audit_packet
+from redpacket.ledger.dynamodb import keys
+from redpacket.packets.model.claim import RecordStatus, ShareRef
+from redpacket.packets.model.packet import Kind, PacketStatus, Rules
+from redpacket.packets.split import Split, share_amount_fen
+from redpacket.packets.use_cases.settle_claims import ASKED_AGAIN_MS
+from redpacket.platform.errors import PacketEmptied, Unavailable
+from redpacket.platform.threads import in_threads
+from redpacket.reconciliation.use_cases.audit_packet import audit_packet
 from testing.in_memory_system import LIFE_MS, InMemorySystem, a_person
 
 

@@ -1,8 +1,8 @@
 """What a payout does with a batch: settle it and keep names, or delay it while payouts are off."""
 
-from redpacket.domain.claim import ShareRef
-from redpacket.domain.packet import Person
-from redpacket.domain.switches import Switch
+from redpacket.operations.model.switches import Switch
+from redpacket.packets.model.claim import ShareRef
+from redpacket.platform.user import Person
 from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo.client import to_wire
-from redpacket.adapters.dynamo.shown_items import (
+from redpacket.campaigns.model import CampaignStatus, DrawRules, WhenSoldOut
+from redpacket.lottery.dynamodb.campaign_snapshot import (
     PACKED_BYTES_MAX,
     note_of,
     note_row,
@@ -14,9 +14,9 @@ from redpacket.adapters.dynamo.shown_items import (
     shown_row,
     table_of,
 )
-from redpacket.domain.campaign import CampaignStatus, DrawRules, WhenSoldOut
-from redpacket.domain.errors import InvalidRequest
-from redpacket.domain.lottery import LotterySnapshot, PageNote, Prize
+from redpacket.lottery.model.lottery import LotterySnapshot, PageNote, Prize
+from redpacket.platform.dynamodb.client import to_wire
+from redpacket.platform.errors import InvalidRequest
 from testing.builders import a_campaign, a_prize
 from testing.prizes import noisy_prizes, real_prizes
 from testing.units import READ_UNIT_BYTES, item_bytes

@@ -1,8 +1,8 @@
 import pytest
 
-from redpacket.domain.errors import CodeInvalid, Unavailable
-from redpacket.domain.gateway import Channel
-from redpacket.flows.payments.sign_in import sign_in
+from redpacket.payments.model.provider import Channel
+from redpacket.payments.use_cases.sign_in import sign_in
+from redpacket.platform.errors import CodeInvalid, Unavailable
 from testing.fakes import Away
 from testing.fakes.gateway import FakeIssuer, FakeLogins, an_account
 from testing.payment_system import PaymentSystem

@@ -14,9 +14,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from redpacket.domain.errors import SplitImpossible
-from redpacket.domain.ledger import FEN_MAX
-from redpacket.domain.split import (
+from redpacket.ledger.model import FEN_MAX
+from redpacket.packets.split import (
     SEED_BYTES,
     UNIT_FEN_MAX,
     Split,
@@ -27,9 +26,10 @@ from redpacket.domain.split import (
     live,
     share_amount_fen,
 )
-from redpacket.domain.split.live import _draw_block, _Walk
-from redpacket.domain.split.terms import Units
-from redpacket.domain.split.words import WORD_BITS, seed_words
+from redpacket.packets.split.live import _draw_block, _Walk
+from redpacket.packets.split.terms import Units
+from redpacket.packets.split.words import WORD_BITS, seed_words
+from redpacket.platform.errors import SplitImpossible
 from testing.builders import some_terms
 
 SPLITS = list(Split)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.aws.messages import settle_message
-from redpacket.adapters.aws.sqs_notices import SqsNotices, read_notice
-from redpacket.adapters.aws.sqs_payouts import SqsPayouts
-from redpacket.domain.claim import ShareRef
-from redpacket.domain.errors import InvalidRequest, Unavailable
-from redpacket.domain.gateway import Channel, Notice, NoticeKind
-from redpacket.domain.packet import Person
+from redpacket.packets.clients.payout_messages import settle_message
+from redpacket.packets.clients.sqs_payouts import SqsPayouts
+from redpacket.packets.model.claim import ShareRef
+from redpacket.payments.clients.sqs_notices import SqsNotices, read_notice
+from redpacket.payments.model.provider import Channel, Notice, NoticeKind
+from redpacket.platform.errors import InvalidRequest, Unavailable
+from redpacket.platform.user import Person
 from testing.builders import a_packet_id
 
 NOTICE = Notice(NoticeKind.REFUND, "notice", "rf1", "outside")

@@ -3,14 +3,21 @@ from unittest.mock import Mock
 
 import pytest
 
-from redpacket.adapters.dynamo.payments import DynamoPayments
-from redpacket.domain.errors import PayeeNotBound, PaymentNotFound, RateLimited, Unavailable
-from redpacket.domain.gateway import Channel, PaymentOrder, PayMethod, bill_day, bill_day_start_ms
-from redpacket.domain.packet import Packet, PacketStatus, Person
-from redpacket.domain.payments import PAYMENT_LIFE_MS, Payment, PaymentStatus
-from redpacket.flows.packets.order_payment import order_payment
-from redpacket.flows.payments.start_payment import find_payment
-from redpacket.ports.payments import PaymentLimits
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.packets.use_cases.order_payment import order_payment
+from redpacket.payments.dynamodb.payments import DynamoPayments
+from redpacket.payments.model.payments import PAYMENT_LIFE_MS, Payment, PaymentStatus
+from redpacket.payments.model.provider import (
+    Channel,
+    PaymentOrder,
+    PayMethod,
+    bill_day,
+    bill_day_start_ms,
+)
+from redpacket.payments.ports import PaymentLimits
+from redpacket.payments.use_cases.start_payment import find_payment
+from redpacket.platform.errors import PayeeNotBound, PaymentNotFound, RateLimited, Unavailable
+from redpacket.platform.user import Person
 from testing.builders import a_packet
 from testing.fakes.gateway import FakePaymentsIn
 from testing.in_memory_system import an_order

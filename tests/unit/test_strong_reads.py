@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo.approvals import DynamoApprovals
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.domain.gateway import Channel
+from redpacket.approvals.dynamodb.approvals import DynamoApprovals
+from redpacket.payments.model.provider import Channel
+from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import a_prize
 from testing.in_memory_system import InMemorySystem
 from testing.payment_system import PaymentSystem

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo import keys
-from redpacket.domain.claim import ShareFate, ShareRef
-from redpacket.domain.errors import Rejected
-from redpacket.domain.lottery import PrizeKind
-from redpacket.domain.packet import Kind, Packet, part_count, part_of_share
-from redpacket.domain.split import Split
-from redpacket.domain.switches import Switch
-from redpacket.flows.campaigns import edit_prize
-from redpacket.flows.packets import expire_packets, refund_packet, repair
-from redpacket.flows.packets.repair import REPAIR_AFTER_MS, REQUEUE_PAUSE_MS_MAX
-from redpacket.flows.packets.sweep import RESERVE_MS
+from redpacket.ledger.dynamodb import keys
+from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.lottery.use_cases import edit_prize
+from redpacket.operations.model.switches import Switch
+from redpacket.packets.model.claim import ShareFate, ShareRef
+from redpacket.packets.model.packet import Kind, Packet, part_count, part_of_share
+from redpacket.packets.split import Split
+from redpacket.packets.use_cases import expire_packets, refund_packet, repair
+from redpacket.packets.use_cases.repair import REPAIR_AFTER_MS, REQUEUE_PAUSE_MS_MAX
+from redpacket.packets.use_cases.sweep import RESERVE_MS
+from redpacket.platform.errors import Rejected
 from testing.builders import a_campaign, a_packet_id, a_prize
 from testing.fakes import Away
 from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order

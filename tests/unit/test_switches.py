@@ -4,17 +4,17 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from redpacket.adapters.dynamo.actions import DynamoActions
-from redpacket.adapters.dynamo.client import Dynamo
-from redpacket.domain.claim import ShareRef
-from redpacket.domain.errors import InvalidRequest, SwitchedOff, SwitchNotFound, Unavailable
-from redpacket.domain.limits import BOUNDS, DRAWS, GRABS, SENDS, LimitName
-from redpacket.domain.switches import Switch, SwitchState, switch_named
-from redpacket.flows.guards.cached_switches import KEPT_MS, CachedSwitches
-from redpacket.flows.guards.turn_switch import set_limit, turn_switch
-from redpacket.flows.packets.delay_claims import delay_claims
-from redpacket.flows.packets.repair import requeue_claims
-from redpacket.ports.guards import SwitchRow
+from redpacket.operations.dynamodb.audit_log import DynamoActions
+from redpacket.operations.model.limits import BOUNDS, DRAWS, GRABS, SENDS, LimitName
+from redpacket.operations.model.switches import Switch, SwitchState, switch_named
+from redpacket.operations.ports import SwitchRow
+from redpacket.operations.use_cases.cached_switches import KEPT_MS, CachedSwitches
+from redpacket.operations.use_cases.turn_switch import set_limit, turn_switch
+from redpacket.packets.model.claim import ShareRef
+from redpacket.packets.use_cases.delay_claims import delay_claims
+from redpacket.packets.use_cases.repair import requeue_claims
+from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.errors import InvalidRequest, SwitchedOff, SwitchNotFound, Unavailable
 from testing import fakes
 from testing.builders import NOW_MS
 from testing.in_memory_system import LIFE_MS, InMemorySystem

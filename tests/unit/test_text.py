@@ -5,11 +5,11 @@ from typing import Any
 
 import regex
 
-from redpacket.adapters.skeletons import skeleton_of
-from redpacket.domain.errors import InvalidRequest
-from redpacket.domain.text import is_reserved, is_visible
-from redpacket.flows.accounts.edit_profile import edit_profile
-from redpacket.ports.accounts import Profile
+from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.text import is_reserved, is_visible
+from redpacket.users.confusables import skeleton_of
+from redpacket.users.ports import Profile
+from redpacket.users.use_cases.edit_profile import edit_profile
 
 HOSTS = frozenset({"cdn.host.example", "*.img.example"})
 

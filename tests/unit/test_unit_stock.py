@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo import draw_keys, unit_stock
-from redpacket.adapters.dynamo.client import Dynamo, to_wire
-from redpacket.adapters.dynamo.draws import DynamoDraws
-from redpacket.domain.errors import Unavailable
-from redpacket.domain.lottery import Prize, PrizeKind, PrizeStock
-from redpacket.domain.packet import fate_partitions
+from redpacket.lottery.dynamodb import keys as draw_keys
+from redpacket.lottery.dynamodb import unit_stock
+from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.lottery.model.lottery import Prize, PrizeKind, PrizeStock
+from redpacket.packets.model.packet import fate_partitions
+from redpacket.platform.dynamodb.client import Dynamo, to_wire
+from redpacket.platform.errors import Unavailable
 from testing.builders import a_packet_id, a_prize
 from testing.fakes import FakeDynamo
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from redpacket.adapters.dynamo.client import Dynamo, put, to_wire, values
+from redpacket.platform.dynamodb.client import Dynamo, put, to_wire, values
 from testing.fakes import FakeDynamo
 from testing.units import MeteredDynamo, item_bytes
 

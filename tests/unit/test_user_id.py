@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from local.places import ROOT
 from local.user_ids import PUBLISHED_KEY, PUBLISHED_USER_IDS
-from redpacket.domain.errors import Forbidden
-from redpacket.domain.user_id import HOST_ID, UserIds, check_host_id
-from redpacket.edge import request as edge_request
+from redpacket.platform.errors import Forbidden
+from redpacket.platform.http import request as edge_request
+from redpacket.platform.user_id import HOST_ID, UserIds, check_host_id
 
 OTHER_KEY = "the key of another deployment, as long"
 OTHER_USER_IDS = UserIds(OTHER_KEY)

@@ -4,9 +4,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from redpacket.domain.beacon import BeaconChain, BeaconRound, CampaignBeacon
-from redpacket.domain.lottery import NO_BEACON, chain_commitment, choose, day_named, draw_point
-from redpacket.domain.split import Split, Terms, amounts_fen, seed_of
+from redpacket.fairness.model.beacon import BeaconChain, BeaconRound, CampaignBeacon
+from redpacket.lottery.model.lottery import (
+    NO_BEACON,
+    chain_commitment,
+    choose,
+    day_named,
+    draw_point,
+)
+from redpacket.packets.split import Split, Terms, amounts_fen, seed_of
 
 FILE = Path(__file__).parents[1] / "vectors" / "fairness.json"
 

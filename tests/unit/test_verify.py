@@ -14,15 +14,17 @@ import pytest
 
 from local.beacon.chain import LocalChain
 from local.places import ROOT
-from redpacket.domain.beacon import BeaconRound, CampaignBeacon
-from redpacket.domain.claim import ShareFate
-from redpacket.domain.lottery import draw_point
-from redpacket.domain.packet import Packet, Person
-from redpacket.domain.split import Split, Terms, amounts_fen
-from redpacket.edge import lottery_views, views
-from redpacket.flows.campaigns.read_draws import DrawPage
-from redpacket.flows.packets.read_proof import Proof
-from redpacket.flows.packets.read_records import Record, status_of
+from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
+from redpacket.lottery.api import views as lottery_views
+from redpacket.lottery.model.lottery import draw_point
+from redpacket.lottery.use_cases.read_draws import DrawPage
+from redpacket.packets.api import views
+from redpacket.packets.model.claim import ShareFate
+from redpacket.packets.model.packet import Packet
+from redpacket.packets.split import Split, Terms, amounts_fen
+from redpacket.packets.use_cases.read_proof import Proof
+from redpacket.packets.use_cases.read_records import Record, status_of
+from redpacket.platform.user import Person
 from redpacket.verify.command import FALSE, TRUE, UNCHECKED, UNREADABLE, main
 from redpacket.verify.rounds import QUICKNET
 from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, a_prize, some_terms

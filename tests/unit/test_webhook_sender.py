@@ -9,12 +9,12 @@ import pytest
 from standardwebhooks import Webhook as Verifier
 from standardwebhooks.webhooks import WebhookVerificationError
 
-from redpacket.adapters.payments.accounts import AccountKeys
-from redpacket.adapters.payments.outgoing import HttpAnswer, Outgoing
-from redpacket.adapters.webhooks.sender import WebhookSender
-from redpacket.domain.errors import InvalidRequest, InvariantViolated, Unavailable
-from redpacket.domain.events import Event, EventType
-from redpacket.domain.webhooks import BOTH_SIGN_MS, Webhook
+from redpacket.events.clients.sender import WebhookSender
+from redpacket.events.model.events import Event, EventType
+from redpacket.events.model.webhooks import BOTH_SIGN_MS, Webhook
+from redpacket.payments.sealed_accounts import AccountKeys
+from redpacket.platform.errors import InvalidRequest, InvariantViolated, Unavailable
+from redpacket.platform.ssrf_safe_http import HttpAnswer, Outgoing
 from testing.fakes import FakeClock
 
 KEYS = AccountKeys.of(json.dumps({"1": "k" * 64}))

@@ -13,37 +13,37 @@ import pytest
 
 from local.beacon.chain import LocalChain
 from local.gateways.wechat_wire import GatewayKeys
-from redpacket.adapters.dynamo.keys import WORK_SHARDS, work_shards
-from redpacket.adapters.payments.issuer import IssuerKeys
-from redpacket.domain.errors import RateLimited
-from redpacket.domain.limits import SENDS, LimitName
-from redpacket.edge.settings import SettingMissing, Settings
-from redpacket.edge.wiring import Wiring
-from redpacket.flows.guards.cached_switches import KEPT_MS
+from redpacket.containers import Containers, containers
+from redpacket.ledger.dynamodb.keys import WORK_SHARDS, work_shards
+from redpacket.operations.model.limits import SENDS, LimitName
+from redpacket.operations.use_cases.cached_switches import KEPT_MS
+from redpacket.payments.clients.token_issuer import IssuerKeys
+from redpacket.platform.errors import RateLimited
+from redpacket.platform.settings import SettingMissing, Settings
 from testing.in_memory_system import VARIABLES, InMemorySystem
+from testing.process import MEMBERS, Process
 
 ROOT = Path(__file__).parents[2]
 
 BUILT = [
-    name
-    for room in Wiring.__mro__
-    for name, made in vars(room).items()
-    if isinstance(made, cached_property)
+    flat
+    for flat, (container, name) in MEMBERS.items()
+    if isinstance(vars(type(getattr(containers, container)))[name], cached_property)
 ]
 
 
 def test_nothing_is_built_before_it_is_asked_for() -> None:
-    assert vars(Wiring()) == {}
+    assert vars(Containers()) == {}
 
 
 def test_what_is_built_is_built_once() -> None:
-    wiring = Wiring(settings=Settings(VARIABLES))
+    wiring = Process(settings=Settings(VARIABLES))
 
     assert wiring.packets is wiring.packets
 
 
 def test_a_missing_variable_names_itself() -> None:
-    wiring = Wiring(settings=Settings({}))
+    wiring = Process(settings=Settings({}))
 
     with pytest.raises(SettingMissing, match="TABLES"):
         _ = wiring.packets
@@ -80,7 +80,7 @@ def test_who_signs_in_by_iam_has_a_name_and_tls(url: str) -> None:
     variables = {"CACHE_URL": url, "CACHE_CREDENTIALS": "replicationgroup:rush"}
 
     with pytest.raises(SettingMissing, match="by IAM"):
-        _ = Wiring(settings=Settings(variables)).cache_client
+        _ = Process(settings=Settings(variables)).cache_client
 
 
 def test_every_bad_variable_is_named_in_one_error_at_the_start() -> None:
@@ -106,7 +106,7 @@ def test_every_bad_variable_is_named_in_one_error_at_the_start() -> None:
 
 def test_a_process_checks_its_variables_before_it_serves() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "import redpacket.edge.wiring"],
+        [sys.executable, "-c", "import redpacket.containers"],
         cwd=ROOT,
         env={"PYTHONPATH": str(ROOT / "shared"), "CLOSE_GRACE_S": "x", "CACHE_URL": ""},
         capture_output=True,
@@ -121,7 +121,7 @@ def test_a_process_checks_its_variables_before_it_serves() -> None:
 
 def test_a_stand_in_of_an_unknown_name_is_refused() -> None:
     with pytest.raises(TypeError, match="pakets"):
-        Wiring(pakets=None)
+        Process(pakets=None)
 
 
 @pytest.fixture(scope="module")
@@ -178,12 +178,12 @@ def test_everything_can_be_built_over_stand_ins(
 
     for name in BUILT:
         # A wiring of its own for each: what is built needs nothing that was built before.
-        wiring = Wiring(settings=given, clock=system.clock, secret=secret)
+        wiring = Process(settings=given, clock=system.clock, secret=secret)
         assert getattr(wiring, name) is not None, name
 
 
 def test_claims_are_announced_only_where_balances_are_paid_out_by_themselves() -> None:
-    assert Wiring(settings=Settings(VARIABLES)).announce_claims is None
+    assert Process(settings=Settings(VARIABLES)).announce_claims is None
 
 
 def test_a_send_passes_the_limit_of_the_minute_and_that_of_the_day(system: InMemorySystem) -> None:
@@ -204,8 +204,8 @@ def test_a_send_passes_the_limit_of_the_minute_and_that_of_the_day(system: InMem
 
 
 def test_as_many_payouts_run_at_once_as_operators_allow(system: InMemorySystem) -> None:
-    wiring = Wiring(settings=Settings(VARIABLES), clock=system.clock)
-    vars(wiring)["stored_switches"] = system.switches
+    wiring = Process(settings=Settings(VARIABLES), clock=system.clock)
+    wiring.stored_switches = system.switches
 
     def name(_: int) -> str:
         sleep(0.01)

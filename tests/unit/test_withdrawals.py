@@ -4,9 +4,8 @@ from unittest.mock import patch
 
 import pytest
 
-from redpacket.domain import errors, gateway
-from redpacket.domain.clocks import CLOCKS_DIFFER_MS
-from redpacket.domain.withdrawals import (
+from redpacket.payments.model import provider as gateway
+from redpacket.payments.model.withdrawals import (
     FUNCTION_MS,
     GIVEN_UP_AFTER_MS,
     LEASE_MS,
@@ -16,12 +15,14 @@ from redpacket.domain.withdrawals import (
     WithdrawalStatus,
     judge,
 )
-from redpacket.flows.payments.pace import FAILURES_MAX, NightWindow
-from redpacket.flows.payments.transfer import call_transfer, cancel_withdrawal, look_at_transfer
-from redpacket.flows.payments.withdraw import WithdrawalAsk, withdraw, withdraw_above
-from redpacket.flows.payments.withdrawal_ports import WithdrawalSettings
-from redpacket.ports.accounts import Request
-from redpacket.ports.withdrawals import Payee, WithdrawalLimits
+from redpacket.payments.use_cases.pace import FAILURES_MAX, NightWindow
+from redpacket.payments.use_cases.transfer import call_transfer, cancel_withdrawal, look_at_transfer
+from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw, withdraw_above
+from redpacket.payments.use_cases.withdrawal_ports import WithdrawalSettings
+from redpacket.payments.withdrawal_ports import Payee, WithdrawalLimits
+from redpacket.platform import errors
+from redpacket.platform.clocks import CLOCKS_DIFFER_MS
+from redpacket.platform.idempotency import Request
 from testing.fakes.gateway import SETTLING_MS, FakePaymentsOut, an_account
 from testing.payment_system import FEN_MAX, PaymentSystem
 

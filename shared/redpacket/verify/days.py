@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from redpacket.domain.beacon import BeaconRound, CampaignBeacon
-from redpacket.domain.lottery import (
+from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
+from redpacket.lottery.model.lottery import (
     NO_BEACON,
     SEED_BYTES,
     chain_commitment,

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from redpacket.domain.log import Commitment, CommitmentKind, LogHead, SignedHead, id_hash_of
-from redpacket.domain.merkle import Peaks, is_consistent, is_included
+from redpacket.fairness.model.log import Commitment, CommitmentKind, LogHead, SignedHead, id_hash_of
+from redpacket.fairness.model.merkle import Peaks, is_consistent, is_included
 from redpacket.verify.files import Document, Unreadable, get, shown_time
 
 _DIGEST = re.compile("[0-9a-f]{64}")

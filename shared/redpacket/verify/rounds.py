@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.domain.beacon import BeaconChain, BeaconRound
+from redpacket.fairness.model.beacon import BeaconChain, BeaconRound
 from redpacket.verify.files import Document, Unreadable, get, shown_time
 from redpacket.verify.findings import Findings
 
@@ -40,7 +40,7 @@ def _signature_checked(
     if chain.chain_hash != QUICKNET.chain_hash and public_key == QUICKNET_KEY:
         return findings.skip("give the chain's key by --public-key")
     try:
-        from redpacket.bls import PublicKey
+        from redpacket.fairness.bls import PublicKey
     except ImportError:
         return findings.skip("it needs the package pyblst (pip install pyblst)")
     try:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redpacket.adapters.payments.accounts import AccountKeys, Accounts
-from redpacket.domain.errors import InvariantViolated
+from redpacket.payments.sealed_accounts import AccountKeys, Accounts
+from redpacket.platform.errors import InvariantViolated
 
 HASH_KEY = bytes(range(32))
 OLD, NEW = bytes(range(64)), bytes(range(64, 128))

@@ -8,12 +8,12 @@ from typing import Any, cast
 import pytest
 
 from local.gateways.host import signed_headers
-from redpacket.adapters.payments.accounts import AccountKeys, Accounts
-from redpacket.adapters.payments.host import HostCallbacks, HostIn, HostOut
-from redpacket.adapters.payments.host_client import HostClient, HostKeys
-from redpacket.adapters.payments.outgoing import HttpAnswer, Outgoing
-from redpacket.domain.errors import SignatureInvalid, Unavailable
-from redpacket.domain.gateway import TransferState
+from redpacket.payments.model.provider import TransferState
+from redpacket.payments.providers.host_wallet.client import HostClient, HostKeys
+from redpacket.payments.providers.host_wallet.provider import HostCallbacks, HostIn, HostOut
+from redpacket.payments.sealed_accounts import AccountKeys, Accounts
+from redpacket.platform.errors import SignatureInvalid, Unavailable
+from redpacket.platform.ssrf_safe_http import HttpAnswer, Outgoing
 
 CALLS, RESULTS = "whsec_Y2FsbHM=", "whsec_cmVzdWx0cw=="
 ACCOUNTS = Accounts(AccountKeys({"1": bytes(64)}, bytes(32)), "host")

@@ -7,7 +7,7 @@ import pytest
 
 from local.issuer import Issuer
 from local.issuer_keys import make
-from redpacket.adapters.payments.issuer import (
+from redpacket.payments.clients.token_issuer import (
     PUBLISHED_AHEAD_MS,
     TOKEN_LIFE_MS_MAX,
     IssuerKey,
@@ -15,8 +15,8 @@ from redpacket.adapters.payments.issuer import (
     Rs256Tokens,
     issuer_files,
 )
-from redpacket.domain.gateway import OutsideAccount
-from redpacket.domain.user_id import HOST_ID
+from redpacket.payments.model.provider import OutsideAccount
+from redpacket.platform.user_id import HOST_ID
 
 URL = "https://issuer.example/users"
 NOW_MS = 1_790_000_000_000

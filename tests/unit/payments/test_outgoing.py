@@ -6,8 +6,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from redpacket.adapters.payments.outgoing import Outgoing
-from redpacket.domain.errors import Unavailable
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.ssrf_safe_http import Outgoing
 
 HOST = "127.0.0.1"
 

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from redpacket.domain.errors import Unavailable
-from redpacket.domain.gateway import Channel, PayMethod
-from redpacket.domain.packet import Packet, PacketStatus
-from redpacket.domain.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnStatus
-from redpacket.domain.withdrawals import Withdrawal, WithdrawalStatus
-from redpacket.flows.payments.pace import FAILURES_MAX
-from redpacket.flows.payments.start_payment import PaymentAsk, start_payment
-from redpacket.flows.payments.sweep_payments import ROWS_PER_SWEEP, STEP_MS, UNASKED_MS_MAX
-from redpacket.ports.accounts import Request
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.payments.model.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnStatus
+from redpacket.payments.model.provider import Channel, PayMethod
+from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus
+from redpacket.payments.use_cases.pace import FAILURES_MAX
+from redpacket.payments.use_cases.start_payment import PaymentAsk, start_payment
+from redpacket.payments.use_cases.sweep_payments import ROWS_PER_SWEEP, STEP_MS, UNASKED_MS_MAX
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.idempotency import Request
 from testing.fakes.gateway import FakeGateway, FakePaymentsIn
 from testing.payment_system import WECHAT, PaymentSystem
 

@@ -7,14 +7,19 @@ from typing import Any, cast
 
 import pytest
 
-from redpacket.adapters.payments.accounts import AccountKeys, Accounts
-from redpacket.adapters.payments.wechat import OrderSettings, TransferSettings, WeChatIn, WeChatOut
-from redpacket.adapters.payments.wechat_authorizations import WeChatAuthorizations
-from redpacket.adapters.payments.wechat_bills import BillReader
-from redpacket.adapters.payments.wechat_client import Answer, WeChatClient, WeChatMerchant
-from redpacket.domain import gateway
-from redpacket.domain.authorization import AuthorizationState
-from redpacket.domain.errors import AddressRefused, Unavailable
+from redpacket.payments.model import provider as gateway
+from redpacket.payments.model.authorization import AuthorizationState
+from redpacket.payments.providers.wechat.authorizations import WeChatAuthorizations
+from redpacket.payments.providers.wechat.client import Answer, WeChatClient, WeChatMerchant
+from redpacket.payments.providers.wechat.provider import (
+    OrderSettings,
+    TransferSettings,
+    WeChatIn,
+    WeChatOut,
+)
+from redpacket.payments.providers.wechat.statements import BillReader
+from redpacket.payments.sealed_accounts import AccountKeys, Accounts
+from redpacket.platform.errors import AddressRefused, Unavailable
 
 MERCHANT = WeChatMerchant("1900000001", "wx1", "5157", "PUB_KEY_ID_1", "", "", "", "")
 ACCOUNTS = Accounts(AccountKeys({"1": bytes(64)}, bytes(32)), "wechat/wx1")

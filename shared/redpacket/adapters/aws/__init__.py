@@ -1,1 +1,0 @@
-"""AWS services other than DynamoDB, and a light client for all of them."""

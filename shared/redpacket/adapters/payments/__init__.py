@@ -1,1 +1,0 @@
-"""Payment gateways: WeChat Pay and the host's wallet."""

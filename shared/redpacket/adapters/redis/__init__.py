@@ -1,1 +1,0 @@
-"""Cache on Valkey or Redis, with one server or a cluster."""

@@ -1,1 +1,0 @@
-"""Webhook receivers: sending, and the form of queue messages."""

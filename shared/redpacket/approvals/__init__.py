@@ -1,0 +1,1 @@
+"""Changes that a second operator approves, and operators' lists."""

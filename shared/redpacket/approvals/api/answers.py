@@ -1,0 +1,61 @@
+"""What operators see of what waits for another one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from redpacket.approvals.api.list_answers import ActionChange
+from redpacket.approvals.model import ApprovalKind, ApprovalStatus
+from redpacket.packets.api.values import AtMs, Next, SumFen, UserToken, Word
+from redpacket.platform.http.bodies import about
+
+ApprovalId = Annotated[
+    str, Field(pattern="^[0-9a-f]{32}$", examples=["0f8c1f2a9d3b4c5e6f708192a3b4c5d6"])
+]
+ApprovalState = Annotated[ApprovalStatus, about("`expired` after 72 hours without a decision.")]
+
+
+class AwaitingApproval(TypedDict):
+    """It is above what an operator may move alone in a day: another one must approve it."""
+
+    approval_id: ApprovalId
+    status: ApprovalState
+
+
+class ListedApproval(TypedDict):
+    """What waits for another operator, and what they decided."""
+
+    approval_id: ApprovalId
+    kind: Annotated[ApprovalKind, about("What was asked for.")]
+    status: ApprovalState
+    operator: Annotated[UserToken, about("Who asked.")]
+    payee: Annotated[UserToken | None, about("Who gets a deposit; null for others.")]
+    subject: Annotated[Word, about("As in the journal.", "user:FxwabzlgU")]
+    amount_fen: Annotated[SumFen, about("The money that it moves.", 888)]
+    version: Annotated[
+        int | None,
+        about(
+            "The version that it applies to, another one by now refuses it; 0 for something new, "
+            "null for a deposit.",
+            1,
+            ge=0,
+        ),
+    ]
+    changes: Annotated[list[ActionChange], about("What it changes.")]
+    asked_at_ms: AtMs
+    decided_by: Annotated[UserToken | None, about("Null while it waits.")]
+    decided_at_ms: AtMs | None
+    is_applied: Annotated[bool, about("Whether it is done.")]
+    refusal: Annotated[
+        str | None, about("The problem code by which it was refused after it was approved.", None)
+    ]
+
+
+class ApprovalPage(TypedDict):
+    """A page of approvals, newest first; it may be short, or empty, and go on."""
+
+    items: Annotated[list[ListedApproval], about("The page.")]
+    next: Next

@@ -1,0 +1,125 @@
+"""Changes that may need a second operator, and logging of actions before they are carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from redpacket.approvals.api.views import awaiting_view
+from redpacket.approvals.model import Asked, CampaignAsked, DepositAsked, PrizeAsked, StockAsked
+from redpacket.campaigns.model import CampaignPlan, DrawBeacon
+from redpacket.containers import containers
+from redpacket.lottery.model.lottery import Prize
+from redpacket.operations.api.scopes import operator_of
+from redpacket.operations.model.allowances import ApprovalNeededError
+from redpacket.operations.model.operators import (
+    LEDGER_SUBJECT,
+    ActionKind,
+    Facts,
+    campaign_subject,
+    changes_between,
+    user_subject,
+    webhook_subject,
+)
+from redpacket.platform.http.api import HttpAnswer
+from redpacket.platform.http.request import HttpRequest
+from redpacket.platform.idempotency import Request
+from redpacket.platform.user import Person
+
+if TYPE_CHECKING:
+    from redpacket.approvals.api.answers import AwaitingApproval
+
+Body = TypeVar("Body")
+AskedOf: TypeAlias = Callable[[int], Asked]
+"""Maps the displayed version to the requested change."""
+
+
+def do_or_wait(
+    request: HttpRequest,
+    do: Callable[[], HttpAnswer[Body]],
+    asked_of: AskedOf,
+    payee: Person | None = None,
+) -> HttpAnswer[Body | AwaitingApproval]:
+    """Return the result of *do*, or 202 if another operator must approve it first."""
+    try:
+        done = do()
+    except ApprovalNeededError as needed:
+        approval = containers.approvals.ask_approval(
+            needed, operator_of(request), asked_of, payee=payee
+        )
+        return HttpAnswer(awaiting_view(approval, containers.platform.clock.now_ms()), status=202)
+    return HttpAnswer(done.body, done.status, done.headers)
+
+
+def asked_deposit(
+    payee: Person, amount_fen: int, idempotent: Request, *, is_for_campaigns: bool
+) -> AskedOf:
+    """Return a deposit for approval."""
+    hashes = idempotent.key_hash, idempotent.body_hash
+    return lambda _: DepositAsked(payee.user_id, amount_fen, *hashes, is_for_campaigns)
+
+
+def asked_campaign(
+    plan: CampaignPlan, budget_fen: int | None, draw_beacon: DrawBeacon | None
+) -> AskedOf:
+    """Return an edit of a campaign for approval."""
+    return lambda version: CampaignAsked(plan, budget_fen, version, draw_beacon)
+
+
+def asked_prize(plan: Prize) -> AskedOf:
+    """Return a cash prize for approval."""
+    return lambda version: PrizeAsked(plan, version)
+
+
+def asked_stock(campaign_id: str, prize_id: str, delta: int, idempotent: Request) -> AskedOf:
+    """Return a change of stock for approval."""
+    hashes = idempotent.key_hash, idempotent.body_hash
+    return lambda version: StockAsked(campaign_id, prize_id, delta, version, *hashes)
+
+
+def note_preheat(request: HttpRequest, campaign_id: str, cursor: str | None) -> None:
+    """Log a preheat before it runs."""
+    subject = campaign_subject(campaign_id)
+    _note(request, ActionKind.CAMPAIGN_PREHEATED, subject, {"cursor": cursor})
+
+
+def note_audience(request: HttpRequest, campaign_id: str, edited: Facts) -> None:
+    """Log an edit of a campaign's list before it runs."""
+    _note(request, ActionKind.AUDIENCE_EDITED, campaign_subject(campaign_id), edited)
+
+
+def note_verdict(request: HttpRequest, user_id: str, verdict: str, until_ms: int) -> None:
+    """Log a risk decision on a user before it is stored."""
+    judged = {"verdict": verdict, "until_ms": until_ms}
+    _note(request, ActionKind.USER_JUDGED, user_subject(user_id), judged)
+
+
+def note_erasure(request: HttpRequest, user_id: str) -> None:
+    """Log an erasure before it runs, without erased data."""
+    _note(request, ActionKind.USER_ERASED, user_subject(user_id), {})
+
+
+def note_webhook(request: HttpRequest, name: str, edited: Facts) -> None:
+    """Log the creation or edit of a webhook before it runs."""
+    _note(request, ActionKind.WEBHOOK_EDITED, webhook_subject(name), edited)
+
+
+def note_rotation(request: HttpRequest, name: str) -> None:
+    """Log the rotation of a webhook's secret before it runs."""
+    _note(request, ActionKind.WEBHOOK_KEY_ROTATED, webhook_subject(name), {})
+
+
+def note_replay(request: HttpRequest, name: str) -> None:
+    """Log a replay of dead letters before it runs."""
+    _note(request, ActionKind.WEBHOOK_REPLAYED, webhook_subject(name), {})
+
+
+def note_reconcile(request: HttpRequest) -> None:
+    """Log a reconciliation before it runs."""
+    _note(request, ActionKind.RECONCILED, LEDGER_SUBJECT, {})
+
+
+def _note(request: HttpRequest, kind: ActionKind, subject: str, after: Facts) -> None:
+    containers.operations.note_action(
+        request.user.user_id, kind, subject, changes_between(None, after)
+    )

@@ -1,0 +1,159 @@
+"""The pages of operators' lists; the rows of each are also sent as CSV."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from redpacket.lottery.model.lottery import PRIZE_ID
+from redpacket.lottery.model.winners import WinnerStatus
+from redpacket.operations.model.operators import ActionKind
+from redpacket.packets.api import values
+from redpacket.platform.http.bodies import about
+
+
+class ActionChange(TypedDict):
+    """A field of what an action is about; numbers and lists are JSON texts."""
+
+    field: Annotated[values.Word, Field(examples=["budget_fen"])]
+    before: Annotated[str | None, about("Null where nothing was.", "0")]
+    after: Annotated[str | None, about("Null where nothing is.", "1000000")]
+
+
+class ListedAction(TypedDict):
+    """What an operator did; the journal has it before the change or with it, and for ever."""
+
+    at_ms: values.AtMs
+    operator: Annotated[values.UserToken, about("Who did it, as `GET /me` shows them.")]
+    action: Annotated[ActionKind, about("What was done.")]
+    subject: Annotated[values.Word, about("To what: `kind:name`.", "campaign:new-year")]
+    changes: Annotated[list[ActionChange], about("The fields that changed.")]
+
+
+class Journal(TypedDict):
+    """A page of the journal, newest first."""
+
+    items: Annotated[list[ListedAction], about("The page.")]
+    next: values.Next
+
+
+HostId = Annotated[
+    str | None,
+    about("The host's own id of the user; null where it is not known, or erased.", "alice"),
+]
+Nickname = Annotated[str | None, about("Null where they have none.", "安")]
+WinnerState = Annotated[WinnerStatus, about("What became of the unit.")]
+Unit = Annotated[
+    str,
+    about("Its prize and number.", "cup.12", pattern=f"^{PRIZE_ID.pattern}\\.[1-9][0-9]{{0,6}}$"),
+]
+
+
+class ListedCampaign(TypedDict):
+    """A campaign in the list of all."""
+
+    campaign_id: values.CampaignId
+    title: Annotated[values.Word, Field(examples=["New Year"])]
+    status: values.ToldStatus
+    starts_at_ms: values.AtMs
+    ends_at_ms: values.EndsAtMs
+    budget_fen: values.SumFen
+    budget_left_fen: values.SumFen
+    version: values.Version
+
+
+class CampaignPage(TypedDict):
+    """A page of all campaigns, the latest start first."""
+
+    items: Annotated[list[ListedCampaign], about("The page.")]
+    next: values.Next
+
+
+class ListedPacket(TypedDict):
+    """A packet in a list of operators; what was claimed is known once it is closed."""
+
+    packet_id: values.PacketId
+    sender: HostId
+    sender_token: values.UserToken
+    campaign_id: values.OfCampaign
+    prize_id: Annotated[values.PrizeId | None, about("The cash prize that it holds.")]
+    kind: values.PacketKind
+    status: values.PacketState
+    total_fen: values.TotalFen
+    count: values.ShareCount
+    claimed_count: Annotated[values.Count | None, about("Null until it is closed.")]
+    claimed_fen: Annotated[values.AnyFen | None, about("Null until it is closed.")]
+    refunded_fen: Annotated[values.AnyFen | None, about("Null until it is closed.")]
+    created_at_ms: values.AtMs
+    expires_at_ms: values.EndsAtMs
+
+
+class PacketPage(TypedDict):
+    """A page of packets; it may be short, or empty, and go on."""
+
+    items: Annotated[list[ListedPacket], about("The page.")]
+    next: values.Next
+
+
+class ListedClaim(TypedDict):
+    """A claim as operators see it, with its amount."""
+
+    share_no: values.ShareNo
+    user: HostId
+    user_token: values.UserToken
+    nickname: Nickname
+    amount_fen: values.ShareFen
+    claimed_at_ms: values.AtMs
+    payout: values.Payout
+    via: Annotated[values.UserToken | None, about("The user whose link led to the claim.", None)]
+
+
+class ClaimPage(TypedDict):
+    """A page of a packet's claims; it may be short, or empty, and go on."""
+
+    items: Annotated[list[ListedClaim], about("The page.")]
+    next: values.Next
+
+
+class ListedSharer(TypedDict):
+    """A user whose links led to claims of a packet."""
+
+    user: HostId
+    user_token: values.UserToken
+    nickname: Nickname
+    claim_count: Annotated[int, about("Claims on this page of the packet.", 1, ge=1)]
+
+
+class SharerPage(TypedDict):
+    """Sharers by the claims that they led to; add the counts of all pages."""
+
+    items: Annotated[list[ListedSharer], about("The most claims first.")]
+    next: values.Next
+
+
+class DecidedWinner(TypedDict):
+    """Goods that somebody won, and what became of them."""
+
+    unit: Unit
+    prize_id: values.PrizeId
+    user_token: values.UserToken
+    status: WinnerState
+    decided_at_ms: values.AtMs | None
+    note: str | None
+
+
+class ListedWinner(DecidedWinner):
+    """Goods to hand over, with whom the host knows the winner as."""
+
+    user: HostId
+    nickname: Nickname
+    won_at_ms: values.AtMs
+
+
+class WinnerPage(TypedDict):
+    """A page of winners by prize and unit; it may be short, or empty, and go on."""
+
+    items: Annotated[list[ListedWinner], about("The page.")]
+    next: values.Next

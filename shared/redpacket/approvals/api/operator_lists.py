@@ -1,0 +1,247 @@
+"""Parameters and rows of operators' lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from redpacket.approvals.ports import CAMPAIGN_CURSOR, OPEN_CURSOR
+from redpacket.campaigns.model import CAMPAIGN_ID, Campaign
+from redpacket.lottery.model.lottery import PRIZE_ID
+from redpacket.lottery.model.winners import Winner, WinnerStatus
+from redpacket.operations.audit_ports import ACTION_CURSOR, NotedAction
+from redpacket.operations.model.limits import LimitName
+from redpacket.operations.model.switches import Switch, switch_named
+from redpacket.packets.model.claim import ShareFate
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.packets.model.packet_id import PACKET_ID
+from redpacket.packets.ports import SENT_CURSOR
+from redpacket.packets.use_cases.read_records import status_of
+from redpacket.platform.errors import CampaignNotFound, InvalidRequest
+from redpacket.platform.http.page_sizes import LIMIT_DEFAULT, LIMIT_MAX
+from redpacket.platform.http.parameters import cursor, integer, optional, required
+from redpacket.platform.http.request import person_of
+from redpacket.platform.user import Person
+from redpacket.platform.user_id import HOST_ID
+
+if TYPE_CHECKING:
+    from redpacket.approvals.api import list_answers as lists
+
+SUBJECT = "(user|campaign|switch|limit|webhook):[A-Za-z0-9_-]{1,128}|ledger"
+UNIT = rf"{PRIZE_ID.pattern}\.[1-9][0-9]{{0,6}}"
+
+JOURNAL_COLUMNS = ("at_ms", "operator", "action", "subject", "changes")
+CAMPAIGN_COLUMNS = (
+    *("campaign_id", "title", "status", "starts_at_ms", "ends_at_ms"),
+    *("budget_fen", "budget_left_fen", "version"),
+)
+PACKET_COLUMNS = (
+    *("packet_id", "sender", "sender_token", "campaign_id", "prize_id", "kind", "status"),
+    *("total_fen", "count", "claimed_count", "claimed_fen", "refunded_fen"),
+    *("created_at_ms", "expires_at_ms"),
+)
+CLAIM_COLUMNS = (
+    *("share_no", "user", "user_token", "nickname", "amount_fen", "claimed_at_ms", "payout"),
+    "via",
+)
+SHARER_COLUMNS = ("user", "user_token", "nickname", "claim_count")
+WINNER_COLUMNS = (
+    *("unit", "prize_id", "user", "user_token", "nickname", "won_at_ms"),
+    *("status", "decided_at_ms", "note"),
+)
+
+action_cursor_of = cursor(ACTION_CURSOR)
+campaign_cursor_of = cursor(CAMPAIGN_CURSOR)
+packet_cursor_of = cursor(
+    f"({OPEN_CURSOR}|{SENT_CURSOR}|{PACKET_ID.pattern})",
+    "`next` of the page before, by the same campaign and sender.",
+)
+list_limit_of = integer("limit", 1, LIMIT_MAX, missing=LIMIT_DEFAULT, meaning="The most of a page.")
+
+
+def of_form(name: str, form: str, text: str) -> str:
+    """Return *text*. Raises InvalidRequest if it does not match *form*."""
+    if not re.fullmatch(form, text, re.ASCII):
+        raise InvalidRequest([{"field": name, "message": "has not the form that it must have"}])
+    return text
+
+
+@optional("query", "subject", missing=None, type="string", pattern=f"^({SUBJECT})$")
+def subject_of(text: str) -> str:
+    """What was changed: `campaign:` and its id, `user:` and a token, `switch:`, `limit:`."""
+    return of_form("subject", SUBJECT, text)
+
+
+@optional("query", "cursor", missing=None, type="string", pattern=f"^{UNIT}$")
+def winner_cursor_of(text: str) -> tuple[str, int]:
+    """`next` of the page before."""
+    prize_id, _, unit_no = of_form("cursor", UNIT, text).partition(".")
+    return prize_id, int(unit_no)
+
+
+@optional("query", "campaign_id", missing=None, type="string", pattern=f"^{CAMPAIGN_ID.pattern}$")
+def of_campaign(text: str) -> str:
+    """Only packets of this campaign."""
+    return of_form("campaign_id", CAMPAIGN_ID.pattern, text)
+
+
+@optional("query", "sender", missing=None, type="string", pattern=f"^{HOST_ID.pattern}$")
+def sender_of(text: str) -> Person:
+    """Only packets of this user, by the host's own id."""
+    return person_of(of_form("sender", HOST_ID.pattern, text))
+
+
+@required("path", "user", type="string", pattern=f"^{HOST_ID.pattern}$")
+def user_of(text: str) -> Person:
+    """The user, by the host's own id."""
+    return person_of(of_form("user", HOST_ID.pattern, text))
+
+
+@optional("query", "status", missing=None, type="string", enum=list(PacketStatus))
+def packet_status_of(text: str) -> PacketStatus:
+    """Only packets that stand so."""
+    return PacketStatus(of_form("status", "|".join(PacketStatus), text))
+
+
+@optional("query", "prize_id", missing=None, type="string", pattern=f"^{PRIZE_ID.pattern}$")
+def of_prize(text: str) -> str:
+    """Only winners of this prize."""
+    return of_form("prize_id", PRIZE_ID.pattern, text)
+
+
+@optional("query", "status", missing=None, type="string", enum=list(WinnerStatus))
+def winner_status_of(text: str) -> WinnerStatus:
+    """Only winners of whom this became."""
+    return WinnerStatus(of_form("status", "|".join(WinnerStatus), text))
+
+
+@required("path", "name", type="string", enum=list(Switch))
+def switch_of(text: str) -> Switch:
+    """The switch."""
+    return switch_named(text)
+
+
+@required("path", "name", type="string", enum=list(LimitName))
+def limit_of(text: str) -> LimitName:
+    """The limit."""
+    return LimitName(of_form("name", "|".join(LimitName), text))
+
+
+@required("path", "unit", type="string", pattern=f"^{UNIT}$")
+def unit_of(text: str) -> tuple[str, int]:
+    """The unit that was won: its prize and its number."""
+    if not re.fullmatch(UNIT, text, re.ASCII):
+        raise CampaignNotFound("no such winner")
+    prize_id, _, unit_no = text.partition(".")
+    return prize_id, int(unit_no)
+
+
+People: TypeAlias = Mapping[str, Person]
+
+
+def action_view(noted: NotedAction) -> lists.ListedAction:
+    """Return an operator's action for the audit log."""
+    action = noted.action
+    return {
+        "at_ms": action.at_ms,
+        "operator": action.operator_id,
+        "action": action.kind,
+        "subject": action.subject,
+        "changes": [
+            {"field": change.field, "before": change.before, "after": change.after}
+            for change in action.changes
+        ],
+    }
+
+
+def campaign_row(campaign: Campaign) -> lists.ListedCampaign:
+    """Return a campaign's row."""
+    return {
+        "campaign_id": campaign.campaign_id,
+        "title": campaign.title,
+        "status": campaign.status,
+        "starts_at_ms": campaign.starts_at_ms,
+        "ends_at_ms": campaign.ends_at_ms,
+        "budget_fen": campaign.budget_fen,
+        "budget_left_fen": campaign.budget_left_fen,
+        "version": campaign.version,
+    }
+
+
+def packet_row(packet: Packet, people: People) -> lists.ListedPacket:
+    """Return a packet's row."""
+    end, sender = packet.end, packet.sender.user_id
+    return {
+        "packet_id": packet.packet_id,
+        "sender": _host_id(sender, people),
+        "sender_token": sender,
+        "campaign_id": packet.rules.campaign_id,
+        "prize_id": packet.rules.prize_id,
+        "kind": packet.kind,
+        "status": status_of(packet),
+        "total_fen": packet.terms.total_fen,
+        "count": packet.terms.count,
+        "claimed_count": end.claimed_count if end else None,
+        "claimed_fen": end.claimed_fen if end else None,
+        "refunded_fen": end.refunded_fen if end else None,
+        "created_at_ms": packet.created_at_ms,
+        "expires_at_ms": packet.expires_at_ms,
+    }
+
+
+def claim_row(share: ShareFate, people: People) -> lists.ListedClaim:
+    """Return a claim's row."""
+    assert share.taker
+    taker = share.taker.user_id
+    return {
+        "share_no": share.share_no,
+        "user": _host_id(taker, people),
+        "user_token": taker,
+        "nickname": _nickname(taker, people),
+        "amount_fen": share.amount_fen,
+        "claimed_at_ms": share.decided_at_ms,
+        "payout": "queued" if share.settled_at_ms is None else "settled",
+        "via": share.via,
+    }
+
+
+def sharer_row(user_id: str, claim_count: int, people: People) -> lists.ListedSharer:
+    """Return the row of a user whose link led to claims."""
+    return {
+        "user": _host_id(user_id, people),
+        "user_token": user_id,
+        "nickname": _nickname(user_id, people),
+        "claim_count": claim_count,
+    }
+
+
+def winner_view(winner: Winner) -> lists.DecidedWinner:
+    """Return a unit with its decision."""
+    decision = winner.decision
+    return {
+        "unit": winner.unit,
+        "prize_id": winner.prize_id,
+        "user_token": winner.user_id,
+        "status": winner.status,
+        "decided_at_ms": decision.at_ms if decision else None,
+        "note": decision.note if decision else None,
+    }
+
+
+def winner_row(winner: Winner, won_at_ms: int, people: People) -> lists.ListedWinner:
+    """Return a winner's row."""
+    return {
+        **winner_view(winner),
+        "user": _host_id(winner.user_id, people),
+        "nickname": _nickname(winner.user_id, people),
+        "won_at_ms": won_at_ms,
+    }
+
+
+def _host_id(user_id: str, people: People) -> str | None:
+    return people[user_id].host_id if user_id in people else None
+
+
+def _nickname(user_id: str, people: People) -> str | None:
+    return people[user_id].nickname if user_id in people else None

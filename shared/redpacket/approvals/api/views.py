@@ -1,0 +1,65 @@
+"""Parameters and responses of approvals."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from redpacket.approvals.api.operator_lists import of_form
+from redpacket.approvals.model import Approval, ApprovalStatus
+from redpacket.approvals.ports import APPROVAL_CURSOR
+from redpacket.platform.errors import ApprovalNotFound
+from redpacket.platform.http.parameters import cursor, optional, required
+
+if TYPE_CHECKING:
+    from redpacket.approvals.api import answers as approvals
+
+APPROVAL_ID = "[0-9a-f]{32}"
+APPROVAL_COLUMNS = (
+    *("approval_id", "kind", "status", "operator", "payee", "subject", "amount_fen"),
+    *("version", "asked_at_ms", "decided_by", "decided_at_ms", "is_applied", "refusal", "changes"),
+)
+
+approval_cursor_of = cursor(APPROVAL_CURSOR)
+
+
+@required("path", "approval_id", type="string", pattern=f"^{APPROVAL_ID}$")
+def approval_id_of(text: str) -> str:
+    """The approval, as the answer that waits names it."""
+    if not re.fullmatch(APPROVAL_ID, text, re.ASCII):
+        raise ApprovalNotFound("no such approval")
+    return text
+
+
+@optional("query", "status", missing=None, type="string", enum=list(ApprovalStatus))
+def approval_status_of(text: str) -> ApprovalStatus:
+    """Only approvals that stand so."""
+    return ApprovalStatus(of_form("status", "|".join(ApprovalStatus), text))
+
+
+def awaiting_view(approval: Approval, now_ms: int) -> approvals.AwaitingApproval:
+    """Return the state of a requested change for its requester."""
+    return {"approval_id": approval.approval_id, "status": approval.status_at(now_ms)}
+
+
+def approval_view(approval: Approval, now_ms: int) -> approvals.ListedApproval:
+    """Return an approval for operators who decide."""
+    return {
+        "approval_id": approval.approval_id,
+        "kind": approval.kind,
+        "status": approval.status_at(now_ms),
+        "operator": approval.operator_id,
+        "payee": approval.payee_id,
+        "subject": approval.subject,
+        "amount_fen": approval.amount_fen,
+        "version": approval.version,
+        "changes": [
+            {"field": change.field, "before": change.before, "after": change.after}
+            for change in approval.changes
+        ],
+        "asked_at_ms": approval.asked_at_ms,
+        "decided_by": approval.decided_by,
+        "decided_at_ms": approval.decided_at_ms,
+        "is_applied": approval.is_applied,
+        "refusal": approval.refusal,
+    }

@@ -1,0 +1,208 @@
+"""Changes that await a second operator, and each operator's allowance, in ApprovalsTable."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from redpacket.approvals.model import (
+    Approval,
+    ApprovalKind,
+    ApprovalStatus,
+    Asked,
+    CampaignAsked,
+    DepositAsked,
+    PrizeAsked,
+    StockAsked,
+)
+from redpacket.approvals.ports import APPROVAL_CURSOR
+from redpacket.campaigns.dynamodb.items import plan_of, plan_row
+from redpacket.campaigns.model import DrawBeacon
+from redpacket.ledger.dynamodb import keys
+from redpacket.lottery.dynamodb.items import prize_of, prize_text
+from redpacket.operations.dynamodb import keys as operator_keys
+from redpacket.operations.dynamodb.audit_log import note_action
+from redpacket.operations.model.allowances import Allowance
+from redpacket.operations.model.operators import Action, Change
+from redpacket.packets.dynamodb import items
+from redpacket.platform.dynamodb.client import Dynamo, Row, put, update, values
+from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.user import Person
+
+IS_AWAITING = "attribute_exists(pk) AND attribute_not_exists(decided_by)"
+"""A new row has no status, so a function that asks for approvals needs no right to write one."""
+
+IS_APPROVED_AND_WAITS = "#status = :approved AND attribute_not_exists(is_applied)"
+IS_NOT_REPEATED = "attribute_not_exists(is_repeated)"
+WAS_APPROVED = "#status = :approved OR #status = :rejected AND attribute_exists(refusal)"
+
+_CURSOR = re.compile(APPROVAL_CURSOR)
+_STATUS = {"#status": "status"}
+
+
+class DynamoApprovals:
+    """DynamoDB implementation of Approvals and Allowances."""
+
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        approvals_table: str,
+        journal_table: str | None = None,
+        profiles_table: str | None = None,
+    ) -> None:
+        self._dynamo = dynamo
+        self._approvals = approvals_table
+        self._journal = journal_table
+        # Only the function that requests approvals sets it.
+        self._profiles = profiles_table
+
+    def ask(self, approval: Approval, people: Sequence[Person], action: Action) -> bool:
+        noted = [row for person in people for row in items.note_person(self._profiles, person)]
+        return self._dynamo.try_transact(
+            [put(self._approvals, _row(approval)), *noted, *note_action(self._journal, action)]
+        )
+
+    def find_approval(self, approval_id: str) -> Approval | None:
+        row = self._dynamo.get(self._approvals, operator_keys.approval(approval_id))
+        return _approval_of(row) if row else None
+
+    def list_approvals(self, cursor: str | None, limit: int) -> tuple[list[Approval], str | None]:
+        if cursor is not None and not _CURSOR.fullmatch(cursor):
+            field = {"field": "cursor", "message": "is not a valid cursor of this list"}
+            raise InvalidRequest([field])
+        found = self._dynamo.query_some(
+            self._approvals,
+            limit + 2,
+            IndexName="by_list",
+            KeyConditionExpression="list_pk = :list AND list_sk BETWEEN :first AND :last",
+            ExpressionAttributeValues=values(
+                list=operator_keys.APPROVALS,
+                first="0",
+                last=cursor or keys.list_position(10**13 - 1, "~"),
+            ),
+            ScanIndexForward=False,
+        )
+        rows = [row for row in found if row["list_sk"] != cursor]
+        page = rows[:limit]
+        more = str(page[-1]["list_sk"]) if len(rows) > limit else None
+        return [_approval_of(row) for row in page], more
+
+    def decide(self, decided: Approval, action: Action) -> bool:
+        operation = update(
+            self._approvals,
+            operator_keys.approval(decided.approval_id),
+            "SET #status = :status, decided_by = :by, decided_at_ms = :at_ms",
+            condition=IS_AWAITING,
+            status=decided.status,
+            by=decided.decided_by or "",
+            at_ms=decided.decided_at_ms or 0,
+        )
+        operation["Update"]["ExpressionAttributeNames"] = _STATUS
+        return self._dynamo.try_transact([operation, *note_action(self._journal, action)])
+
+    def note_repeat(self, approval: Approval) -> bool:
+        return self._mark(approval, "SET is_repeated = :yes", IS_APPROVED_AND_WAITS, yes=True)
+
+    def mark_applied(self, approval: Approval) -> None:
+        # Overrides the refusal of a concurrent call: what was applied never reads as rejected.
+        self._mark(
+            approval,
+            "SET is_applied = :yes, #status = :approved REMOVE refusal",
+            WAS_APPROVED,
+            yes=True,
+            rejected=ApprovalStatus.REJECTED,
+        )
+
+    def mark_refused(self, approval: Approval, code: str) -> None:
+        self._mark(
+            approval,
+            "SET #status = :rejected, refusal = :code",
+            f"{IS_APPROVED_AND_WAITS} AND {IS_NOT_REPEATED}",
+            rejected=ApprovalStatus.REJECTED,
+            code=code,
+        )
+
+    def find_allowance(self, operator_id: str, subject: str) -> Allowance:
+        row = self._dynamo.get(self._approvals, operator_keys.allowance(operator_id, subject))
+        if row is None:
+            return Allowance(operator_id, subject)
+        sums = tuple((at_ms, fen) for at_ms, fen in json.loads(str(row["sums"])))
+        return Allowance(operator_id, subject, sums, int(row["version"]))
+
+    def find_moved_fen(self, owner: str, periods: Sequence[int]) -> dict[int, int]:
+        wanted = [operator_keys.moved(owner, period) for period in periods]
+        rows = self._dynamo.get_many(self._approvals, wanted, is_strong=True, only="pk, moved_fen")
+        return {int(str(row["pk"]).rpartition("#")[2]): int(row["moved_fen"]) for row in rows}
+
+    def _mark(
+        self, approval: Approval, expression: str, condition: str, **named: str | bool
+    ) -> bool:
+        operation = update(
+            self._approvals,
+            operator_keys.approval(approval.approval_id),
+            expression,
+            condition=condition,
+            approved=ApprovalStatus.APPROVED,
+            **named,
+        )
+        operation["Update"]["ExpressionAttributeNames"] = _STATUS
+        return self._dynamo.write(operation)
+
+
+def _row(approval: Approval) -> Row:
+    position = keys.list_position(approval.asked_at_ms, approval.approval_id)
+    return {
+        **operator_keys.approval(approval.approval_id),
+        "list_pk": operator_keys.APPROVALS,
+        "list_sk": position,
+        "operator_id": approval.operator_id,
+        "subject": approval.subject,
+        "amount_fen": approval.amount_fen,
+        "changes": _text([asdict(change) for change in approval.changes]),
+        "kind": approval.kind,
+        "asked": _asked_text(approval.asked),
+        "asked_at_ms": approval.asked_at_ms,
+    }
+
+
+def _approval_of(row: dict[str, Any]) -> Approval:
+    return Approval(
+        approval_id=row["pk"].removeprefix(operator_keys.APPROVAL_PREFIX),
+        operator_id=row["operator_id"],
+        subject=row["subject"],
+        amount_fen=row["amount_fen"],
+        changes=tuple(Change(**change) for change in json.loads(row["changes"])),
+        asked=_asked_of(ApprovalKind(row["kind"]), json.loads(row["asked"])),
+        asked_at_ms=row["asked_at_ms"],
+        status=ApprovalStatus(row.get("status", ApprovalStatus.AWAITING)),
+        decided_by=row.get("decided_by"),
+        decided_at_ms=row.get("decided_at_ms"),
+        is_applied=row.get("is_applied", False),
+        refusal=row.get("refusal"),
+    )
+
+
+def _asked_text(asked: Asked) -> str:
+    if isinstance(asked, CampaignAsked):
+        edit = {"budget_fen": asked.budget_fen, "version": asked.version}
+        return _text({"plan": plan_row(asked.plan), **edit, "draw_beacon": asked.draw_beacon})
+    if isinstance(asked, PrizeAsked):
+        return _text({"plan": prize_text(asked.plan), "version": asked.version})
+    return _text(asdict(asked))
+
+
+def _asked_of(kind: ApprovalKind, kept: dict[str, Any]) -> Asked:
+    if kind is ApprovalKind.CAMPAIGN:
+        plan, draw_beacon = plan_of(kept["plan"]), kept["draw_beacon"]
+        draws_by = DrawBeacon(draw_beacon) if draw_beacon else None
+        return CampaignAsked(plan, kept["budget_fen"], kept["version"], draws_by)
+    if kind is ApprovalKind.PRIZE:
+        return PrizeAsked(prize_of(kept["plan"]), kept["version"])
+    return DepositAsked(**kept) if kind is ApprovalKind.DEPOSIT else StockAsked(**kept)
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

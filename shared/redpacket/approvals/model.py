@@ -1,0 +1,125 @@
+"""Four eyes: what an operator may move alone in a day, and what waits for another one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from redpacket.campaigns.model import CampaignPlan, DrawBeacon
+from redpacket.lottery.model.lottery import Prize
+from redpacket.operations.model.operators import Change
+
+LIFE_MS = 72 * 3_600_000
+"""After that what was asked for has to be asked for again."""
+
+
+class ApprovalStatus(StrEnum):
+    """Where an approval stands; EXPIRED is derived, the others are stored."""
+
+    AWAITING = "awaiting"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+
+
+class ApprovalKind(StrEnum):
+    """What waits."""
+
+    DEPOSIT = "deposit"
+    CAMPAIGN = "campaign"
+    PRIZE = "prize"
+    STOCK = "stock"
+
+
+@dataclass(frozen=True, slots=True)
+class DepositAsked:
+    """A deposit that waits, with the hashes of its request."""
+
+    payee_id: str
+    amount_fen: int
+    key_hash: str
+    body_hash: str
+    is_for_campaigns: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignAsked:
+    """An edit of a campaign that waits, of the *version* that was shown; 0 is of none."""
+
+    plan: CampaignPlan
+    budget_fen: int | None
+    version: int
+    draw_beacon: DrawBeacon | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PrizeAsked:
+    """A cash prize that waits; *version* 0 is of a new one."""
+
+    plan: Prize
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class StockAsked:
+    """Stock of cash that waits, with the hashes of its request."""
+
+    campaign_id: str
+    prize_id: str
+    delta: int
+    version: int
+    key_hash: str
+    body_hash: str
+
+
+Asked: TypeAlias = DepositAsked | CampaignAsked | PrizeAsked | StockAsked
+
+KIND_OF: dict[type[Asked], ApprovalKind] = {
+    DepositAsked: ApprovalKind.DEPOSIT,
+    CampaignAsked: ApprovalKind.CAMPAIGN,
+    PrizeAsked: ApprovalKind.PRIZE,
+    StockAsked: ApprovalKind.STOCK,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A change that *operator_id* requested, and another operator's decision.
+
+    *refusal* is the code with which an approved change failed.
+    """
+
+    approval_id: str
+    operator_id: str
+    subject: str
+    amount_fen: int
+    changes: tuple[Change, ...]
+    asked: Asked
+    asked_at_ms: int
+    status: ApprovalStatus = ApprovalStatus.AWAITING
+    decided_by: str | None = None
+    decided_at_ms: int | None = None
+    is_applied: bool = False
+    refusal: str | None = None
+
+    @property
+    def kind(self) -> ApprovalKind:
+        """What waits."""
+        return KIND_OF[type(self.asked)]
+
+    @property
+    def payee_id(self) -> str | None:
+        """Who gets the money, if that is a user."""
+        return self.asked.payee_id if isinstance(self.asked, DepositAsked) else None
+
+    @property
+    def version(self) -> int | None:
+        """The version that was shown to who asked; a deposit has none, 0 is of something new."""
+        return None if isinstance(self.asked, DepositAsked) else self.asked.version
+
+    def status_at(self, now_ms: int) -> ApprovalStatus:
+        """Return where it stands now: one that waits ends by itself."""
+        if self.status is ApprovalStatus.AWAITING and now_ms >= self.asked_at_ms + LIFE_MS:
+            return ApprovalStatus.EXPIRED
+        return self.status

@@ -1,0 +1,98 @@
+"""Approval or rejection of another operator's change; an approved change is applied once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from redpacket.approvals.model import Approval, ApprovalStatus
+from redpacket.approvals.ports import Approvals
+from redpacket.operations.model.operators import Action, ActionKind, Change, Operator
+from redpacket.platform.errors import (
+    ApprovalNotFound,
+    FourEyesNeeded,
+    Rejected,
+    Unavailable,
+    VersionConflict,
+)
+from redpacket.platform.runtime import Clock
+
+_TRIES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecidePorts:
+    """Ports of a decision; *apply* applies the change once."""
+
+    approvals: Approvals
+    clock: Clock
+    apply: Callable[[Approval], None]
+
+
+def approve(approval_id: str, approver: Operator, *, ports: DecidePorts) -> Approval:
+    """Approve and apply; a repeat by any operator completes an interrupted application.
+
+    Raises ApprovalNotFound, FourEyesNeeded, VersionConflict, and the errors of *apply*.
+    """
+    approval, is_mine = _decide(approval_id, approver, ApprovalStatus.APPROVED, ports)
+    if approval.is_applied:
+        return approval
+    if not is_mine and not ports.approvals.note_repeat(approval):
+        return _decide(approval_id, approver, ApprovalStatus.APPROVED, ports)[0]
+    try:
+        ports.apply(approval)
+    except Rejected as error:
+        # A repeat records nothing, since it may fail on the effects of the first call. After a
+        # repeat, which may have applied the change and died, the first call records nothing.
+        if is_mine:
+            ports.approvals.mark_refused(approval, error.code)
+        # The refusal is not recorded over an application, which this call may have failed on.
+        found = ports.approvals.find_approval(approval_id)
+        if found and found.is_applied:
+            return found
+        raise
+    applied = replace(approval, is_applied=True)
+    ports.approvals.mark_applied(applied)
+    return applied
+
+
+def reject(approval_id: str, approver: Operator, *, ports: DecidePorts) -> Approval:
+    """Reject and return the approval. Raises ApprovalNotFound, FourEyesNeeded, VersionConflict."""
+    return _decide(approval_id, approver, ApprovalStatus.REJECTED, ports)[0]
+
+
+def _decide(
+    approval_id: str, approver: Operator, status: ApprovalStatus, ports: DecidePorts
+) -> tuple[Approval, bool]:
+    for _ in range(_TRIES):
+        approval = ports.approvals.find_approval(approval_id)
+        if approval is None:
+            raise ApprovalNotFound("no such approval")
+        if approver.user_id in {approval.operator_id, approval.payee_id}:
+            raise FourEyesNeeded("another operator, who is not paid by it, must decide")
+        now_ms = ports.clock.now_ms()
+        stands = approval.status_at(now_ms)
+        if stands is status:
+            return approval, False
+        if stands is not ApprovalStatus.AWAITING:
+            raise VersionConflict(f"it is {stands} by now")
+        decided = replace(
+            approval, status=status, decided_by=approver.user_id, decided_at_ms=now_ms
+        )
+        if ports.approvals.decide(decided, _action(decided, approver, now_ms)):
+            return decided, True
+    raise Unavailable("others decide at the same time")
+
+
+def _action(decided: Approval, approver: Operator, now_ms: int) -> Action:
+    return Action(
+        approver.user_id,
+        ActionKind.APPROVAL_DECIDED,
+        decided.subject,
+        now_ms,
+        (
+            Change("approval_id", decided.approval_id, decided.approval_id),
+            Change("status", ApprovalStatus.AWAITING, decided.status),
+            Change("amount_fen", str(decided.amount_fen), str(decided.amount_fen)),
+        ),
+    )

@@ -1,0 +1,48 @@
+"""The body of an edit of a campaign's list of users."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from redpacket.campaigns.model import AudienceMode
+from redpacket.platform.http.bodies import StrictBody, about, example
+from redpacket.users.api.schemas import HostId
+
+USERS_MAX = 500
+"""Of one call."""
+
+BODY_BYTES_MAX = 72 * 1024
+"""Of so many users with the longest ids."""
+
+
+class AudienceBody(StrictBody):
+    """POST /admin/campaigns/{campaign_id}/audience."""
+
+    model_config = example({"add": ["alice", "bob"], "mode": "allow"})
+
+    add: Annotated[
+        list[HostId], about("Users who are on the list from now on.", max_length=USERS_MAX)
+    ] = Field(default_factory=list)
+    remove: Annotated[
+        list[HostId], about("Users who are not on the list from now on.", max_length=USERS_MAX)
+    ] = Field(default_factory=list)
+    mode: Annotated[
+        Literal["allow", "deny"] | None,
+        about(
+            "What the list is for: `allow` lets only users who are on it take part, `deny` only "
+            "those who are not. Until it is said once, the list does not count; null leaves it."
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _is_not_too_long(self) -> AudienceBody:
+        if len(self.add) + len(self.remove) > USERS_MAX:
+            raise ValueError(f"add and remove are at most {USERS_MAX} users together")
+        return self
+
+    @property
+    def audience_mode(self) -> AudienceMode | None:
+        """What the list is for, in the domain's words."""
+        return AudienceMode(self.mode) if self.mode else None

@@ -1,0 +1,48 @@
+"""Parameters of routes of campaigns and prizes."""
+
+from __future__ import annotations
+
+import re
+
+from redpacket.campaigns.model import CAMPAIGN_ID, check_campaign_id
+from redpacket.lottery.model.lottery import PRIZE_ID, check_prize_id
+from redpacket.packets.api.packet_ids import packet_ids
+from redpacket.packets.model.packet_id import PACKET_ID
+from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.http.parameters import cursor, optional, required
+
+DAY = re.compile("[0-9]{8}")
+
+# Id of the last loaded packet, and "." with a part if the packet has more parts to load.
+PREHEAT_CURSOR = re.compile(rf"{PACKET_ID.pattern}(\.[0-9]{{1,2}})?")
+
+draw_cursor_of = cursor(meaning="`next` of the page before; any other shows the first page.")
+
+
+@required("path", "campaign_id", type="string", pattern=f"^{CAMPAIGN_ID.pattern}$")
+def campaign_id_of(text: str) -> str:
+    """The campaign."""
+    return check_campaign_id(text)
+
+
+@required("path", "prize_id", type="string", pattern=f"^{PRIZE_ID.pattern}$")
+def prize_id_of(text: str) -> str:
+    """The prize."""
+    return check_prize_id(text)
+
+
+@required("query", "day", type="string", pattern=f"^{DAY.pattern}$")
+def day_of(text: str) -> str:
+    """A day of the campaign, as its draws name it."""
+    if not DAY.fullmatch(text):
+        raise InvalidRequest([{"field": "day", "message": "is not a day, like 20270129"}])
+    return text
+
+
+@optional("query", "cursor", missing=None, type="string", pattern=f"^{PREHEAT_CURSOR.pattern}$")
+def preheat_cursor_of(text: str) -> str:
+    """`next` of the preheat before, which ran out of time."""
+    if not PREHEAT_CURSOR.fullmatch(text):
+        raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
+    packet_ids().check(text.partition(".")[0])
+    return text

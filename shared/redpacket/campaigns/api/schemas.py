@@ -1,0 +1,179 @@
+"""The body of a campaign."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+
+from redpacket.campaigns.model import (
+    AT_MS_MAX,
+    TIMEZONE,
+    TIMEZONE_DEFAULT,
+    AmountsShown,
+    CampaignPlan,
+    CampaignStatus,
+    DrawBeacon,
+    DrawRules,
+    WhenSoldOut,
+    is_timezone,
+)
+from redpacket.ledger.model import FEN_MAX
+from redpacket.packets.api.fields import (
+    WEIGHT_MAX,
+    AmountsWord,
+    Description,
+    OwnPassphrase,
+    PerUser,
+    SeenVersion,
+    Title,
+)
+from redpacket.platform.http.bodies import StrictBody, about, example
+
+_DEFAULT = DrawRules()
+
+
+def _timezone(name: str) -> str:
+    if not is_timezone(name):
+        raise ValueError("is not a time zone, like Asia/Shanghai")
+    return name
+
+
+ClaimName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/-]{1,128}$")]
+ClaimValue = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,128}$")]
+"""Without spaces: API Gateway writes a list as "[a b]"."""
+AtMs = Annotated[int, Field(ge=0, le=AT_MS_MAX)]
+
+
+class RulesBody(StrictBody):
+    """What one user may do on one day; 0 means no limit."""
+
+    attempts_per_user_per_day: Annotated[PerUser, about("0: no limit.")] = 0
+    wins_per_user_per_day: Annotated[
+        PerUser, about("0: no limit. After that many wins the rest of the day is misses.")
+    ] = 0
+    guaranteed_after_misses: Annotated[
+        PerUser, about("After so many misses in a row the next draw wins; 0: never.")
+    ] = 0
+    helps_per_user_per_day: Annotated[
+        PerUser, about("Most attempts a day that friends can give to one user; 0: none.")
+    ] = _DEFAULT.helps_per_user_per_day
+    helps_given_per_user_per_day: Annotated[
+        PerUser, about("Most helps that one user can give to friends a day; 0: none.")
+    ] = _DEFAULT.helps_given_per_user_per_day
+
+
+class CampaignBody(StrictBody):
+    """PUT /admin/campaigns/{campaign_id}.
+
+    Without *budget_fen* the budget stays as it is, and is 0 at first.
+    """
+
+    model_config = example(
+        {
+            "title": "New Year",
+            "starts_at_ms": 1800000000000,
+            "ends_at_ms": 1800086400000,
+            "timezone": "Asia/Shanghai",
+            "miss_weight": 90,
+            "rules": {"attempts_per_user_per_day": 3, "wins_per_user_per_day": 1},
+            "budget_fen": 1000000,
+            "quota_per_user": 1,
+            "status": "on",
+        }
+    )
+
+    title: Title
+    description: Description = ""
+    starts_at_ms: Annotated[AtMs, about("Before this time a grab or draw is refused.")]
+    ends_at_ms: Annotated[AtMs, about("The end of the campaign and of its packets.")]
+    timezone: Annotated[
+        str,
+        StringConstraints(max_length=64),
+        AfterValidator(_timezone),
+        about(
+            "Where the campaign's days begin; it can't be changed later.",
+            json_schema_extra={"pattern": f"^({TIMEZONE.pattern})$"},
+        ),
+    ] = TIMEZONE_DEFAULT
+    miss_weight: Annotated[
+        int,
+        about(
+            "The weight of winning nothing, relative to those of the prizes.", ge=0, le=WEIGHT_MAX
+        ),
+    ] = 0
+    rules: Annotated[RulesBody, about("What one user may do.")] = RulesBody()
+    when_sold_out: Annotated[
+        Literal["redistribute", "miss"],
+        about("Who gets the weight of a sold-out prize: the others, or the miss."),
+    ] = "redistribute"
+    passphrase: OwnPassphrase = None
+    budget_fen: Annotated[
+        Annotated[int, Field(ge=0, le=FEN_MAX)] | None,
+        about("What the campaign's packets may hold together; an edit without it keeps it."),
+    ] = None
+    quota_per_user: Annotated[
+        PerUser, about("Most shares of the campaign's packets for one user; 0: no limit.")
+    ] = 0
+    amounts_shown: Annotated[
+        AmountsWord,
+        about(
+            "`end` hides others' amounts until a packet has ended; for the campaign's packets "
+            "that are sent from now on."
+        ),
+    ] = "end"
+    draw_beacon: Annotated[
+        Literal["day", "none"] | None,
+        about(
+            "`day`: each day's draws take a round of the public beacon. Where the deployment has "
+            "a beacon, its parameter says the default. Fixed when the campaign is created."
+        ),
+    ] = None
+    required_claims: Annotated[
+        dict[ClaimName, Annotated[list[ClaimValue], Field(min_length=1, max_length=100)]],
+        about(
+            "Claims that a user's token must have to take part, each with its allowed values; of "
+            "a claim that is a list, one is enough.",
+            max_length=10,
+            json_schema_extra={"additionalProperties": False},
+        ),
+    ] = Field(default_factory=dict)
+    status: Annotated[Literal["on", "off"], about("`off` refuses grabs and draws.")]
+    version: SeenVersion = None
+
+    @model_validator(mode="after")
+    def _ends_after_its_start(self) -> CampaignBody:
+        if self.ends_at_ms <= self.starts_at_ms:
+            raise ValueError("ends_at_ms is not after starts_at_ms")
+        return self
+
+    def draws_by(self) -> DrawBeacon | None:
+        """Return which beacon the operator asks for; None for the deployment's own default."""
+        return DrawBeacon(self.draw_beacon) if self.draw_beacon else None
+
+    def plan(self, campaign_id: str) -> CampaignPlan:
+        """Return what the operator decides, in the domain's words."""
+        return CampaignPlan(
+            campaign_id=campaign_id,
+            title=self.title,
+            description=self.description,
+            starts_at_ms=self.starts_at_ms,
+            ends_at_ms=self.ends_at_ms,
+            timezone=self.timezone,
+            miss_weight=self.miss_weight,
+            rules=DrawRules(
+                self.rules.attempts_per_user_per_day,
+                self.rules.wins_per_user_per_day,
+                self.rules.guaranteed_after_misses,
+                self.rules.helps_per_user_per_day,
+                self.rules.helps_given_per_user_per_day,
+            ),
+            when_sold_out=WhenSoldOut(self.when_sold_out),
+            passphrase=self.passphrase,
+            quota_per_user=self.quota_per_user,
+            amounts_shown=AmountsShown(self.amounts_shown),
+            status=CampaignStatus(self.status),
+            required_claims=tuple(
+                (name, tuple(values)) for name, values in sorted(self.required_claims.items())
+            ),
+        )

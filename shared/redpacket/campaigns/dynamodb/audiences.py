@@ -1,0 +1,117 @@
+"""Audience lists in AudienceTable; removal sets `is_member`, as no function deletes rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.campaigns.model import AUDIENCE_MAX, AudienceMode
+from redpacket.platform.dynamodb.client import (
+    Dynamo,
+    Operation,
+    TransactionCanceled,
+    check,
+    update,
+    values,
+)
+from redpacket.platform.errors import InvalidRequest, Unavailable
+
+IS_THERE = "attribute_exists(pk)"
+IS_MEMBER = "is_member = :yes"
+IS_NO_MEMBER = "attribute_not_exists(pk) OR is_member = :no"
+IS_SHORT_ENOUGH = "attribute_not_exists(member_count) OR member_count <= :most"
+
+_USERS_PER_TRANSACTION = 99
+"""Users in one transaction: DynamoDB's limit is 100 rows, and one is the list's size."""
+
+_TRIES = 6
+
+
+class DynamoAudiences:
+    """DynamoDB implementation of AudienceRows."""
+
+    def __init__(self, dynamo: Dynamo, audience_table: str, campaigns_table: str) -> None:
+        self._dynamo = dynamo
+        self._audience = audience_table
+        self._campaigns = campaigns_table
+
+    def edit(self, campaign_id: str, add: Sequence[str], remove: Sequence[str]) -> int:
+        for user_ids, is_member in ((remove, False), (add, True)):
+            for start in range(0, len(user_ids), _USERS_PER_TRANSACTION):
+                chunk = user_ids[start : start + _USERS_PER_TRANSACTION]
+                self._change(campaign_id, chunk, is_member=is_member)
+        row = self._dynamo.get(self._audience, campaign_keys.audience_size(campaign_id))
+        return int(row["member_count"]) if row else 0
+
+    def set_mode(self, campaign_id: str, mode: AudienceMode) -> None:
+        rows: tuple[tuple[dict[str, str], str, dict[str, int]], ...] = (
+            (campaign_keys.campaign(campaign_id), "SET audience_mode = :mode", {}),
+            # The new version makes draws reload the snapshot; plan edits do not conflict with it.
+            (
+                campaign_keys.shown(campaign_id),
+                "SET audience_mode = :mode ADD version :one",
+                {"one": 1},
+            ),
+        )
+        self._dynamo.transact(
+            [
+                update(self._campaigns, key, change, condition=IS_THERE, mode=mode, **more)
+                for key, change, more in rows
+            ]
+        )
+
+    def list_members(self, campaign_id: str, bucket: int) -> list[str]:
+        rows = self._dynamo.query(
+            self._audience,
+            KeyConditionExpression="pk = :pk",
+            ExpressionAttributeValues=values(**campaign_keys.members(campaign_id, bucket)),
+            ConsistentRead=True,
+        )
+        return [str(row["sk"]) for row in rows if row["is_member"]]
+
+    def _change(self, campaign_id: str, user_ids: Sequence[str], *, is_member: bool) -> None:
+        left = list(user_ids)
+        for _ in range(_TRIES):
+            if not left:
+                return
+            operations = [self._membership(campaign_id, user, is_member) for user in left]
+            operations.append(self._count(campaign_id, len(left) if is_member else -len(left)))
+            try:
+                self._dynamo.transact(operations)
+            except TransactionCanceled as canceled:
+                *found, size = canceled.found
+                if size is not None and not any(row is not None for row in found):
+                    message = f"a list has at most {AUDIENCE_MAX} users"
+                    raise InvalidRequest([{"field": "add", "message": message}]) from None
+                left = [user for user, row in zip(left, found, strict=True) if row is None]
+            else:
+                return
+        raise Unavailable("others edit the same users at the same time")
+
+    def _membership(self, campaign_id: str, user_id: str, is_member: bool) -> Operation:  # noqa: FBT001
+        return update(
+            self._audience,
+            campaign_keys.member(campaign_id, user_id),
+            "SET is_member = :new",
+            condition=IS_NO_MEMBER if is_member else IS_MEMBER,
+            new=is_member,
+            **({"no": False} if is_member else {"yes": True}),
+        )
+
+    def _count(self, campaign_id: str, change: int) -> Operation:
+        return update(
+            self._audience,
+            campaign_keys.audience_size(campaign_id),
+            "ADD member_count :change",
+            condition=IS_SHORT_ENOUGH,
+            change=change,
+            most=AUDIENCE_MAX - max(0, change),
+        )
+
+
+def demand(table: str, campaign_id: str, user_id: str, mode: AudienceMode) -> Operation:
+    """Return the check that fails a transaction if the user may not take part."""
+    key = campaign_keys.member(campaign_id, user_id)
+    if mode is AudienceMode.ALLOW:
+        return check(table, key, IS_MEMBER, yes=True)
+    return check(table, key, IS_NO_MEMBER, no=False)

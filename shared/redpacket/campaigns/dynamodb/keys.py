@@ -1,0 +1,68 @@
+"""Keys of campaigns, their audiences, and campaigns that draw by the beacon."""
+
+from __future__ import annotations
+
+from redpacket.campaigns.model import audience_bucket
+
+
+def campaign(campaign_id: str) -> dict[str, str]:
+    """Return the key of a campaign and its budget in CampaignsTable."""
+    return {"pk": f"campaign#{campaign_id}", "sk": "campaign"}
+
+
+CAMPAIGNS = "campaigns"
+
+
+def lottery_seed(campaign_id: str) -> dict[str, str]:
+    """Return the key of the secret that derives a campaign's daily seeds, in CampaignsTable."""
+    return {"pk": f"campaign#{campaign_id}", "sk": "seed"}
+
+
+def campaign_packet(campaign_id: str, packet_id: str) -> dict[str, str]:
+    """Return the key of a packet's membership in a campaign, in CampaignsTable."""
+    return {"pk": f"campaign#{campaign_id}", "sk": f"{CAMPAIGN_PACKET_PREFIX}{packet_id}"}
+
+
+CAMPAIGN_PACKET_PREFIX = "packet#"
+
+
+def packet_list(campaign_id: str) -> str:
+    """Return the partition of a campaign's packets in CampaignsTable's index by_list."""
+    return f"packets#{campaign_id}"
+
+
+SHOWN = "shown"
+
+
+def shown(campaign_id: str) -> dict[str, str]:
+    """Return the key of a campaign's packed plan and prizes in CampaignsTable (docs/adr/0014)."""
+    return {"pk": f"campaign#{campaign_id}", "sk": SHOWN}
+
+
+def member(campaign_id: str, user_id: str) -> dict[str, str]:
+    """Return the key of a user's membership in a campaign's list, in AudienceTable."""
+    return {**members(campaign_id, audience_bucket(user_id)), "sk": user_id}
+
+
+def members(campaign_id: str, bucket: int) -> dict[str, str]:
+    """Return the partition of one bucket of a campaign's list, in AudienceTable."""
+    return {"pk": f"members#{campaign_id}#{bucket}"}
+
+
+def audience_size(campaign_id: str) -> dict[str, str]:
+    """Return the key of the size of a campaign's list, in AudienceTable."""
+    return {"pk": f"audience#{campaign_id}", "sk": "size"}
+
+
+def verdict(user_id: str) -> dict[str, str]:
+    """Return the key of the host's temporary verdict on a user, in AudienceTable."""
+    return {"pk": f"verdict#{user_id}", "sk": "verdict"}
+
+
+def drawing(ends_at_ms: int, campaign_id: str) -> dict[str, str]:
+    """Return the key of a beacon campaign in TransparencyTable, sorted by its end."""
+    return {"pk": DRAWING, "sk": f"{ends_at_ms:013d}#{campaign_id}"}
+
+
+DRAWING = "drawing"
+DRAWING_LAST = "~"

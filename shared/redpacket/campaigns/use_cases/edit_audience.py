@@ -1,0 +1,48 @@
+"""Edits of a campaign's list of allowed or denied users."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from redpacket.campaigns.audience_ports import AudienceCache, AudienceRows
+from redpacket.campaigns.model import AudienceMode
+from redpacket.campaigns.ports import Campaigns
+from redpacket.campaigns.use_cases.edit_campaign import get_campaign
+from redpacket.platform.errors import InvalidRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Size and mode of a campaign's list."""
+
+    size: int
+    mode: AudienceMode | None
+
+
+def edit_audience(
+    campaign_id: str,
+    add: Sequence[str],
+    remove: Sequence[str],
+    mode: AudienceMode | None,
+    *,
+    campaigns: Campaigns,
+    rows: AudienceRows,
+    cache: AudienceCache,
+    load_lottery: Callable[[str], None],
+) -> Audience:
+    """Edit the list, then its mode (None keeps it). Raises CampaignNotFound, InvalidRequest.
+
+    If the cache may lack the edit, raises Unavailable; a repeat fixes it.
+    """
+    campaign = get_campaign(campaign_id, campaigns=campaigns)
+    if both := set(add) & set(remove):
+        message = f"{len(both)} of them are to be added, too"
+        raise InvalidRequest([{"field": "remove", "message": message}])
+    users = tuple(dict.fromkeys(add)), tuple(dict.fromkeys(remove))
+    size = rows.edit(campaign_id, *users)
+    cache.edit(campaign_id, *users)
+    if mode and mode is not campaign.audience_mode:
+        rows.set_mode(campaign_id, mode)
+        load_lottery(campaign_id)
+    return Audience(size, mode or campaign.audience_mode)

@@ -1,0 +1,252 @@
+"""Creation, edits, and lookup of campaigns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, TypeAlias
+
+from redpacket.campaigns.model import Campaign, CampaignPlan, DrawBeacon
+from redpacket.campaigns.ports import Campaigns
+from redpacket.fairness.model.beacon import CampaignBeacon
+from redpacket.lottery.model.lottery import LotterySnapshot
+from redpacket.lottery.ports import Draws
+from redpacket.operations.model.allowances import Allowance
+from redpacket.operations.model.operators import (
+    Action,
+    ActionKind,
+    Duty,
+    Operator,
+    campaign_subject,
+    changes_between,
+)
+from redpacket.operations.use_cases.approval_policy import FourEyes
+from redpacket.packets.model.packet import PacketStatus
+from redpacket.packets.ports import Packets
+from redpacket.platform.errors import CampaignNotFound, InvalidRequest, Unavailable, VersionConflict
+from redpacket.platform.runtime import Clock
+
+_AT_ONCE = 100
+
+_TRIES = 4
+
+
+NewBeacon: TypeAlias = Callable[[str], CampaignBeacon]
+"""Factory of a new campaign's beacon for a time zone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignPorts:
+    """Ports that write a campaign; *new_beacon* is None if the deployment has no beacon."""
+
+    campaigns: Campaigns
+    draws: Draws
+    packets: Packets
+    clock: Clock
+    four_eyes: FourEyes
+    new_beacon: NewBeacon | None = None
+    default_beacon: DrawBeacon = DrawBeacon.DAY
+
+
+def edit_campaign(
+    plan: CampaignPlan,
+    budget_fen: int | None,
+    version: int | None,
+    operator: Operator,
+    draw_beacon: DrawBeacon | None = None,
+    *,
+    ports: CampaignPorts,
+) -> tuple[Campaign, bool]:
+    """Write *plan*; return the campaign and whether it is new.
+
+    *version* None skips the version check; other None values change nothing. After a cutoff, cash
+    prizes end later than the campaign, never earlier. Raises Forbidden, ApprovalNeededError,
+    VersionConflict, and InvalidRequest for a budget below the money in packets, a changed beacon or
+    time zone, or an end too late for closed cash prizes.
+    """
+    campaigns, draws, packets, clock = ports.campaigns, ports.draws, ports.packets, ports.clock
+    for _ in range(_TRIES):
+        # Read before the campaign: if another edit comes in between, its newer table version wins.
+        table = draws.find_table(plan.campaign_id)
+        before = campaigns.find_campaign(plan.campaign_id)
+        if before is None:
+            _check_version(version, None)
+            plan = replace(plan, beacon=_new_beacon(plan, draw_beacon, ports))
+            created = _edited(plan, budget_fen, None)
+            _check_duties(operator, created, None)
+            action = _action(operator, created, None, clock)
+            spent = _spend(operator, created, None, action, ports.four_eyes)
+            if campaigns.create(created, action, spent):
+                return get_campaign(plan.campaign_id, campaigns=campaigns), True
+            continue
+        _check_beacon(draw_beacon, before)
+        plan = replace(plan, beacon=before.beacon)
+        is_done = _is_made(plan, budget_fen, version, before)
+        if not is_done:
+            _check_version(version, before)
+            after = _edited(plan, budget_fen, before)
+            _check_duties(operator, after, before)
+            action = _action(operator, after, before, clock)
+            spent = _spend(operator, after, before, action, ports.four_eyes)
+            if before.beacon or (table and table.prizes):
+                _check_timezone(after, before)
+            if table and table.prizes:
+                _keep_cash(table, after, before, draws, packets)
+            is_done = campaigns.edit(after, before, action, spent)
+        _end_with_campaign(plan.campaign_id, draws, packets)
+        if is_done:
+            return get_campaign(plan.campaign_id, campaigns=campaigns), False
+    raise Unavailable("others edit it at the same time")
+
+
+def get_campaign(campaign_id: str, *, campaigns: Campaigns) -> Campaign:
+    """Return the campaign. Raises CampaignNotFound."""
+    campaign = campaigns.find_campaign(campaign_id)
+    if campaign is None:
+        raise CampaignNotFound("no such campaign")
+    return campaign
+
+
+def _end_with_campaign(campaign_id: str, draws: Draws, packets: Packets) -> None:
+    """Move cash prizes to the newest edit's end, which may be another operator's."""
+    if table := draws.find_table(campaign_id):
+        for packet_id in _packet_ids(table):
+            packets.reschedule(packet_id, table.campaign.ends_at_ms, table.version)
+
+
+def _keep_cash(
+    table: LotterySnapshot, after: Campaign, before: Campaign, draws: Draws, packets: Packets
+) -> None:
+    """Extend cash before a later end is written, so that a cutoff never ends it early."""
+    packet_ids = list(_packet_ids(table))
+    if after.ends_at_ms <= before.ends_at_ms or not packet_ids:
+        return
+    _check_cash_is_there(packet_ids, packets)
+    for packet_id in packet_ids:
+        packets.reschedule(packet_id, after.ends_at_ms, table.version + 1, only_later=True)
+    try:
+        _check_cash_is_there(packet_ids, packets)
+    except InvalidRequest:
+        # No extension can succeed now.
+        for packet_id in packet_ids:
+            packets.reschedule(packet_id, before.ends_at_ms, table.version + 1)
+        _end_with_campaign(table.campaign.campaign_id, draws, packets)
+        raise
+
+
+def _check_cash_is_there(packet_ids: Sequence[str], packets: Packets) -> None:
+    for start in range(0, len(packet_ids), _AT_ONCE):
+        for packet in packets.list_packets(packet_ids[start : start + _AT_ONCE]):
+            if packet.status is not PacketStatus.OPEN and not packet.is_emptied:
+                gone = "can't be later: the campaign ended, and its cash prizes have been closed"
+                raise InvalidRequest([{"field": "ends_at_ms", "message": gone}])
+
+
+def _new_beacon(
+    plan: CampaignPlan, draw_beacon: DrawBeacon | None, ports: CampaignPorts
+) -> CampaignBeacon | None:
+    if ports.new_beacon is None and draw_beacon not in {None, DrawBeacon.NONE}:
+        message = "this deployment has no beacon: `none` draws without one"
+        raise InvalidRequest([{"field": "draw_beacon", "message": message}])
+    if ports.new_beacon is None or (draw_beacon or ports.default_beacon) is DrawBeacon.NONE:
+        return None
+    return ports.new_beacon(plan.timezone)
+
+
+def _check_beacon(draw_beacon: DrawBeacon | None, before: Campaign) -> None:
+    # Otherwise, an operator who knows a round could choose whether it counts.
+    if draw_beacon not in {None, before.draw_beacon}:
+        kept = f"never changes: it is {before.draw_beacon}"
+        raise InvalidRequest([{"field": "draw_beacon", "message": kept}])
+
+
+def _check_timezone(after: Campaign, before: Campaign) -> None:
+    # Another zone may reveal a seed that is still in use, and has rounds that may be known.
+    if after.timezone != before.timezone:
+        kept = f"never changes once there are prizes or a beacon: it is {before.timezone}"
+        raise InvalidRequest([{"field": "timezone", "message": kept}])
+
+
+def _packet_ids(table: LotterySnapshot) -> Iterator[str]:
+    return (packet_id for prize in table.prizes for packet_id, _ in prize.packets)
+
+
+def _is_made(
+    plan: CampaignPlan, budget_fen: int | None, version: int | None, found: Campaign
+) -> bool:
+    """Return whether this edit of *version* was already applied: its first answer was lost."""
+    return (
+        version is not None
+        and found.version == version + 1
+        and _planned(found) == _planned(plan)
+        and budget_fen in {None, found.budget_fen}
+    )
+
+
+def _action(operator: Operator, after: Campaign, before: Campaign | None, clock: Clock) -> Action:
+    facts = [
+        {**asdict(campaign), "budget_left_fen": None} if campaign else None
+        for campaign in (before, after)
+    ]
+    return Action(
+        operator.user_id,
+        ActionKind.CAMPAIGN_EDITED,
+        campaign_subject(after.campaign_id),
+        clock.now_ms(),
+        changes_between(facts[0], facts[1] or {}),
+    )
+
+
+def _spend(
+    operator: Operator,
+    after: Campaign,
+    before: Campaign | None,
+    action: Action,
+    four_eyes: FourEyes,
+) -> Allowance | None:
+    had_fen, version = (before.budget_fen, before.version) if before else (0, 0)
+    return four_eyes.spend(
+        operator,
+        action.subject,
+        after.budget_fen - had_fen,
+        version=version,
+        changes=action.changes,
+    )
+
+
+def _check_duties(operator: Operator, after: Campaign, before: Campaign | None) -> None:
+    if before is None or _planned(after) != _planned(before):
+        operator.require(Duty.OPERATE)
+    if after.budget_fen != (before.budget_fen if before else 0):
+        operator.require(Duty.TREASURY)
+
+
+def _check_version(version: int | None, before: Campaign | None) -> None:
+    # Version 0, which only an approval uses, means that no campaign exists.
+    if version is not None and version != (before.version if before else 0):
+        raise VersionConflict(
+            f"it has version {before.version} by now" if before else "it does not exist"
+        )
+
+
+def _edited(plan: CampaignPlan, budget_fen: int | None, before: Campaign | None) -> Campaign:
+    had_fen, left_fen, version = (
+        (before.budget_fen, before.budget_left_fen, before.version) if before else (0, 0, 0)
+    )
+    budget_fen = had_fen if budget_fen is None else budget_fen
+    left_fen += budget_fen - had_fen
+    if left_fen < 0:
+        spent = f"is below the {budget_fen - left_fen} fen that are in packets already"
+        raise InvalidRequest([{"field": "budget_fen", "message": spent}])
+    return Campaign(
+        **_planned(plan),
+        budget_fen=budget_fen,
+        budget_left_fen=left_fen,
+        version=version + 1,
+        # Edited with the list, not here.
+        audience_mode=before.audience_mode if before else None,
+    )
+
+
+def _planned(plan: CampaignPlan) -> dict[str, Any]:
+    return {field.name: getattr(plan, field.name) for field in fields(CampaignPlan)}

@@ -1,0 +1,152 @@
+"""Edits of campaigns and prizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
+from redpacket.campaigns.model import DrawBeacon
+from redpacket.campaigns.ports import Campaigns
+from redpacket.campaigns.use_cases.edit_audience import Audience, edit_audience
+from redpacket.containers.campaigns import CampaignsContainer
+from redpacket.containers.fairness import FairnessContainer
+from redpacket.containers.lottery import LotteryContainer
+from redpacket.containers.operations import OperationsContainer
+from redpacket.containers.packets import PacketsContainer
+from redpacket.containers.platform import Platform
+from redpacket.lottery.dynamodb.winners import DynamoWinners
+from redpacket.lottery.model.lottery import Prize, PrizeStock
+from redpacket.lottery.model.winners import Winner
+from redpacket.lottery.ports import Draws
+from redpacket.lottery.use_cases.apply_edit import (
+    EditPorts,
+    apply_campaign,
+    apply_decision,
+    apply_prize,
+    apply_stock,
+    load_edited,
+)
+from redpacket.lottery.use_cases.decide_winner import WinnerPorts
+from redpacket.lottery.use_cases.edit_prize import PrizePorts
+from redpacket.lottery.use_cases.preheat_campaign import Preheated, preheat_campaign
+from redpacket.lottery.use_cases.read_draws import WatchedLottery
+from redpacket.packets.ports import Packets
+
+
+@dataclass(eq=False)
+class EditingContainer:
+    """Edits of campaigns and prizes."""
+
+    platform: Platform
+    operations: OperationsContainer
+    campaigns: CampaignsContainer
+    packets: PacketsContainer
+    fairness: FairnessContainer
+    lottery: LotteryContainer
+
+    @cached_property
+    def prize_ports(self) -> PrizePorts:
+        return PrizePorts(
+            draws=self.lottery.prize_draws,
+            funding=self.packets.prize_funding,
+            packets=self.packets.packet_rows,
+            clock=self.platform.clock,
+            new_id=self.packets.new_packet_id,
+            new_seed=self.platform.new_seed,
+            share_fen_max=self.platform.settings.share_fen_max,
+            four_eyes=self.operations.four_eyes,
+        )
+
+    @cached_property
+    def edited_campaigns(self) -> Campaigns:
+        """Repository for the function that edits campaigns and announces beacon campaigns."""
+        return DynamoCampaigns(
+            self.platform.dynamo,
+            self.platform.settings.campaigns_table,
+            self.platform.new_seed,
+            self.platform.seeds,
+            self.platform.settings.transparency_table,
+            self.platform.settings.journal_table,
+            self.platform.settings.approvals_table,
+            self.platform.settings.commitments_table,
+        )
+
+    @cached_property
+    def edit_ports(self) -> EditPorts:
+        ports = self._edit_ports(self.edited_campaigns, self.lottery.draws, self.packets.repository)
+        default = DrawBeacon(self.platform.settings.default_draw_beacon)
+        return replace(ports, new_beacon=self.fairness.new_beacon, default_beacon=default)
+
+    @cached_property
+    def prize_edit_ports(self) -> EditPorts:
+        """Ports of prize edits, without the keys of seeds."""
+        return self._edit_ports(
+            self.campaigns.campaign_rows, self.lottery.prize_draws, self.packets.packet_rows
+        )
+
+    def _edit_ports(self, stored: Campaigns, drawn: Draws, sent: Packets) -> EditPorts:
+        return EditPorts(
+            campaigns=stored,
+            draws=drawn,
+            packets=sent,
+            draw_cache=self.lottery.draw_cache,
+            clock=self.platform.clock,
+            journal=self.platform.journal,
+            four_eyes=self.operations.four_eyes,
+        )
+
+    @cached_property
+    def edit_campaign(self) -> partial[tuple[WatchedLottery, bool]]:
+        return partial(apply_campaign, ports=self.edit_ports)
+
+    @cached_property
+    def put_prize(self) -> partial[tuple[Prize, PrizeStock, bool]]:
+        return partial(apply_prize, prize_ports=self.prize_ports, ports=self.prize_edit_ports)
+
+    @cached_property
+    def change_stock(self) -> partial[tuple[Prize, PrizeStock]]:
+        return partial(apply_stock, prize_ports=self.prize_ports, ports=self.prize_edit_ports)
+
+    @cached_property
+    def edit_audience(self) -> partial[Audience]:
+        return partial(
+            edit_audience,
+            campaigns=self.campaigns.repository,
+            rows=self.campaigns.audience_rows,
+            cache=self.campaigns.audience_cache,
+            load_lottery=self.load_lottery,
+        )
+
+    @cached_property
+    def decide_winner(self) -> partial[Winner]:
+        ports = WinnerPorts(
+            winners=DynamoWinners(
+                self.platform.dynamo,
+                self.platform.settings.draws_table,
+                self.platform.settings.journal_table,
+            ),
+            draws=self.lottery.prize_draws,
+            clock=self.platform.clock,
+        )
+        return partial(apply_decision, winner_ports=ports, ports=self.prize_edit_ports)
+
+    @cached_property
+    def load_lottery(self) -> partial[None]:
+        return partial(load_edited, ports=self.edit_ports)
+
+    def preheat_campaign(
+        self, campaign_id: str, cursor: str | None, time_left_ms: int
+    ) -> Preheated:
+        return preheat_campaign(
+            campaign_id,
+            cursor,
+            campaigns=self.campaigns.repository,
+            packets=self.packets.repository,
+            claim_cache=self.packets.claim_cache,
+            load_audience=self.campaigns.load_audience,
+            in_parallel=self.platform.in_parallel,
+            clock=self.platform.clock,
+            journal=self.platform.journal,
+            stop_at_ms=self.platform.clock.now_ms() + time_left_ms,
+        )

@@ -1,0 +1,310 @@
+"""Send, grab, open, sweep and list packets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from redpacket.packets.api.packet_ids import new_packet_id
+from redpacket.platform.telemetry import asked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from redpacket.approvals.ports import OperatorLists
+    from redpacket.containers.campaigns import CampaignsContainer
+    from redpacket.containers.ledger import LedgerContainer
+    from redpacket.containers.operations import OperationsContainer
+    from redpacket.containers.platform import Platform
+    from redpacket.packets.dynamodb.funding import DynamoFunding
+    from redpacket.packets.ledger_ports import Funding
+    from redpacket.packets.model.claim import Admission, Claim, ShareFate
+    from redpacket.packets.model.packet import Packet
+    from redpacket.packets.ports import (
+        ClaimCache,
+        ClaimRecorder,
+        DeadLetters,
+        Packets,
+        Pages,
+        PayoutQueue,
+        Phrases,
+        Quotas,
+    )
+    from redpacket.packets.use_cases.cached_emptied import CachedEmptied
+    from redpacket.packets.use_cases.claim_ports import ClaimPorts
+    from redpacket.packets.use_cases.sweep import SweepReport
+    from redpacket.packets.work_list_ports import WorkLists
+    from redpacket.platform.user import Person
+
+
+_ORDER_TIMEOUT_S = 8
+"""Seconds for a cold start and a gateway's answer; the sender can poll the payment afterwards."""
+
+
+@dataclass(eq=False)
+class PacketsContainer:
+    """Send, grab, open, sweep and list packets."""
+
+    platform: Platform
+    operations: OperationsContainer
+    ledger: LedgerContainer
+    campaigns: CampaignsContainer
+
+    @cached_property
+    def packet_funding(self) -> Funding:
+        """Funding of users' packets, with a limit of open ones."""
+        return self._funding(
+            self.platform.settings.open_packets_max, self.platform.settings.commitments_table
+        )
+
+    @cached_property
+    def prize_funding(self) -> Funding:
+        """Funding of cash prizes, which neither count as open nor are logged."""
+        return self._funding(None)
+
+    def _funding(
+        self, open_packets_max: int | None, commitments_table: str | None = None
+    ) -> DynamoFunding:
+        from redpacket.packets.dynamodb.funding import DynamoFunding
+
+        return DynamoFunding(
+            self.platform.dynamo,
+            self.platform.settings.accounts_table,
+            self.platform.settings.packets_table,
+            self.platform.settings.campaigns_table,
+            self.platform.settings.profiles_table,
+            open_packets_max=open_packets_max,
+            journal_table=self.platform.settings.journal_table,
+            commitments_table=commitments_table,
+            approvals_table=self.platform.settings.approvals_table,
+        )
+
+    @cached_property
+    def dead_letters(self) -> DeadLetters:
+        from redpacket.packets.clients.sqs_payouts import SqsDeadLetters
+
+        return SqsDeadLetters(
+            lambda: self.platform.aws("sqs"), self.platform.settings.payout_dlq_url
+        )
+
+    @cached_property
+    def operator_lists(self) -> OperatorLists:
+        from redpacket.approvals.dynamodb.operator_lists import DynamoOperatorLists
+
+        return DynamoOperatorLists(
+            self.platform.dynamo,
+            self.platform.settings.campaigns_table,
+            self.platform.settings.packets_table,
+        )
+
+    @cached_property
+    def list_packets(self) -> partial[tuple[list[Packet], str | None]]:
+        from redpacket.packets.use_cases.list_packets import list_packets
+
+        return partial(
+            list_packets,
+            campaigns=self.campaigns.repository,
+            packets=self.repository,
+            lists=self.operator_lists,
+            pages=self.pages,
+        )
+
+    @cached_property
+    def list_claims(self) -> partial[tuple[list[ShareFate], int | None]]:
+        from redpacket.packets.use_cases.list_packets import list_claims
+
+        return partial(list_claims, packets=self.repository, pages=self.pages)
+
+    @cached_property
+    def new_packet_id(self) -> Callable[[int], str]:
+        return new_packet_id
+
+    admission_factor = 5
+    """Users for each share that may be admitted at one time."""
+
+    part_share_count = 20_000
+    """Shares above which a campaign's packet is sharded, and the approximate size of a shard."""
+
+    @cached_property
+    def repository(self) -> Packets:
+        from redpacket.packets.dynamodb.packets import DynamoPackets
+
+        return DynamoPackets(
+            self.platform.dynamo,
+            self.platform.settings.packets_table,
+            self.platform.settings.shares_table,
+            seeds=self.platform.seeds,
+        )
+
+    @cached_property
+    def packet_rows(self) -> Packets:
+        """Repository without the keys of amounts."""
+        from redpacket.packets.dynamodb.packets import DynamoPackets
+
+        return DynamoPackets(
+            self.platform.dynamo,
+            self.platform.settings.packets_table,
+            self.platform.settings.shares_table,
+        )
+
+    @cached_property
+    def claims(self) -> ClaimRecorder:
+        from redpacket.packets.dynamodb.claims import DynamoClaims
+
+        return DynamoClaims(
+            self.platform.dynamo,
+            self.platform.settings.shares_table,
+            self.platform.settings.quotas_table,
+            self.platform.settings.audience_table,
+            asks_verdicts=self.platform.settings.has_verdicts,
+        )
+
+    def work_lists(self, group: int, groups: int) -> WorkLists:
+        """Return the work lists of sweep number *group* out of *groups*."""
+        from redpacket.ledger.dynamodb.keys import work_shards
+        from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
+
+        return DynamoWorkLists(
+            self.platform.dynamo,
+            self.platform.settings.packets_table,
+            self.platform.settings.shares_table,
+            work_shards(group, groups),
+        )
+
+    @cached_property
+    def pages(self) -> Pages:
+        from redpacket.packets.dynamodb.pages import DynamoPages
+
+        return DynamoPages(
+            self.platform.dynamo, self.platform.settings.packets_table, self.platform.seeds
+        )
+
+    @cached_property
+    def claim_cache(self) -> ClaimCache:
+        from redpacket.packets.redis.claims import RedisClaims
+        from redpacket.packets.redis.parted_claims import PartedClaims
+
+        return PartedClaims(
+            RedisClaims(self.platform.cache_client, self.platform.seed_keys),
+            clock=self.platform.clock,
+        )
+
+    @cached_property
+    def payouts(self) -> PayoutQueue:
+        from redpacket.packets.clients.sqs_payouts import SqsPayouts
+
+        return SqsPayouts(
+            lambda: self.platform.aws("sqs"),
+            self.platform.settings.payout_queue_url,
+            self.platform.clock.now_ms,
+            lambda: asked.request_id,
+        )
+
+    @cached_property
+    def phrases(self) -> Phrases:
+        """Comparison of passphrases, whose libraries only the grab function's second layer has."""
+        from redpacket.packets.pinyin import PinyinPhrases
+
+        return PinyinPhrases()
+
+    @cached_property
+    def quotas(self) -> Quotas:
+        from redpacket.packets.redis.quotas import RedisQuotas
+
+        return RedisQuotas(self.platform.cache_client)
+
+    @cached_property
+    def emptied(self) -> CachedEmptied:
+        from redpacket.packets.use_cases.cached_emptied import CachedEmptied
+
+        return CachedEmptied(self.claim_cache, clock=self.platform.clock)
+
+    @cached_property
+    def claim_ports(self) -> ClaimPorts:
+        from redpacket.packets.use_cases.claim_ports import ClaimPorts
+
+        return ClaimPorts(
+            claim_cache=self.claim_cache,
+            emptied=self.emptied,
+            packets=self.repository,
+            claims=self.claims,
+            payouts=self.payouts,
+            costs=self.operations.grab_costs,
+            phrases=self.phrases,
+            limits=self.operations.limits,
+            campaigns=self.campaigns.cached_campaigns,
+            quotas=self.quotas,
+            load_audience=self.campaigns.load_audience,
+            risk=self.operations.risk,
+            seeds=self.platform.seed_keys,
+            admission_factor=self.admission_factor,
+            clock=self.platform.clock,
+            journal=self.platform.journal,
+        )
+
+    @cached_property
+    def send_packet(self) -> partial[Packet]:
+        from redpacket.packets.use_cases.send_packet import send_packet
+
+        return partial(
+            send_packet,
+            funding=self.packet_funding,
+            packets=self.repository,
+            claim_cache=self.claim_cache,
+            clock=self.platform.clock,
+            journal=self.platform.journal,
+            new_id=self.new_packet_id,
+            new_seed=self.platform.new_seed,
+            seeds=self.platform.seed_keys,
+            part_share_count=self.part_share_count,
+        )
+
+    def order_payment(self, packet: Packet, sender: Person) -> Mapping[str, Any] | None:
+        """Order a packet's payment; None if the gateway does not answer now."""
+        from redpacket.packets.clients.lambda_payments import LambdaPayments
+        from redpacket.packets.use_cases.order_payment import order_payment
+
+        payments = LambdaPayments(
+            lambda: self.platform.aws("lambda", read_timeout_s=_ORDER_TIMEOUT_S, tries=1),
+            self.platform.settings.order_function,
+        )
+        return order_payment(packet, sender, payments=payments, journal=self.platform.journal)
+
+    @cached_property
+    def grab_packet(self) -> partial[Claim | Admission]:
+        from redpacket.packets.use_cases.grab_packet import grab_packet
+
+        return partial(grab_packet, ports=self.claim_ports)
+
+    @cached_property
+    def open_packet(self) -> partial[Claim]:
+        from redpacket.packets.use_cases.open_packet import open_packet
+
+        return partial(open_packet, ports=self.claim_ports)
+
+    def payouts_in_parallel(self, do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        """Run as many at once as operators allow."""
+        from redpacket.operations.model.limits import LimitName
+        from redpacket.platform.threads import in_threads
+
+        threads = self.operations.stored_switches.limit(LimitName.PAYOUTS_AT_ONCE)
+        return in_threads(do, items, threads=threads)
+
+    def sweep(self, time_left_ms: int, group: int, groups: int) -> SweepReport:
+        from redpacket.packets.use_cases.sweep import sweep
+        from redpacket.packets.use_cases.sweep_ports import SweepPorts
+
+        ports = SweepPorts(
+            work=self.work_lists(group, groups),
+            packets=self.repository,
+            pages=self.pages,
+            claim_cache=self.claim_cache,
+            ledger=self.ledger.repository,
+            payouts=self.payouts,
+            clock=self.platform.clock,
+            journal=self.platform.journal,
+            grace_ms=self.platform.settings.close_grace_ms,
+            in_parallel=self.platform.in_parallel,
+        )
+        return sweep(time_left_ms, ports=ports, is_on=self.operations.switches.is_on)

@@ -1,0 +1,169 @@
+"""Clients of AWS and the cache, clock, randomness, settings."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from redpacket.platform.settings import Settings, settings
+from redpacket.platform.telemetry import journal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redpacket.packets.model.seed_keys import SeedKeys
+    from redpacket.platform.aws.client import AwsClient
+    from redpacket.platform.dynamodb.client import Dynamo
+    from redpacket.platform.redis.client import Client
+    from redpacket.platform.redis.connect import Options
+    from redpacket.platform.runtime import Clock, InParallel, Journal
+
+
+_CACHE_TIMEOUT_S = 0.5
+
+_AWS_CONNECT_TIMEOUT_S = 1
+
+_AWS_READ_TIMEOUT_S = 2
+
+_AWS_TRIES = 2
+"""Timeouts in seconds. In the worst case a grab takes 2 x 0.5 s for the cache and 2 x 3 s each for
+ledger and queue, so that its 503 precedes the function's 15 s timeout (a 502). If switches must be
+read from the ledger, that takes 2 x 3 s more, but then the grab does not reach the queue.
+"""
+
+_LIGHT_SERVICES = {"dynamodb", "sqs", "secretsmanager"}
+"""Services of `platform/aws/client.py`; botocore serves all others, and runs without given keys."""
+
+
+class SystemClock:
+    """Clock of the operating system."""
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        time.sleep(duration_ms / 1000)
+
+
+class Platform:
+    """Clients of AWS and the cache, clock, randomness, settings."""
+
+    def secret(self, arn: str) -> str:
+        """Return a secret's text. Raises Unavailable."""
+        from redpacket.platform.aws.errors import translated
+
+        with translated("the store of secrets"):
+            found = self.aws("secretsmanager").get_secret_value(SecretId=arn)
+        return str(found["SecretString"])
+
+    @cached_property
+    def settings(self) -> Settings:
+        return settings
+
+    @cached_property
+    def clock(self) -> Clock:
+        return SystemClock()
+
+    @cached_property
+    def journal(self) -> Journal:
+        return journal
+
+    @cached_property
+    def new_seed(self) -> Callable[[int], bytes]:
+        return secrets.token_bytes
+
+    @cached_property
+    def seed_keys(self) -> SeedKeys:
+        from redpacket.packets.model.seed_keys import SeedKeys
+
+        return SeedKeys.parse(self.settings.seed_keys)
+
+    @property
+    def seeds(self) -> SeedKeys | None:
+        """Keys of sealed seeds, or None in a function that must not compute amounts."""
+        return self.seed_keys if self.settings.has_seed_keys() else None
+
+    @cached_property
+    def in_parallel(self) -> InParallel:
+        from redpacket.platform.threads import in_threads
+
+        return in_threads
+
+    @cached_property
+    def dynamo(self) -> Dynamo:
+        from redpacket.platform.dynamodb.client import Dynamo
+
+        return Dynamo(lambda: self.aws("dynamodb"))
+
+    def aws(
+        self, service: str, *, read_timeout_s: int = _AWS_READ_TIMEOUT_S, tries: int = _AWS_TRIES
+    ) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
+        """Return a client of an AWS service; the light client ignores the arguments."""
+        if service in _LIGHT_SERVICES and self.settings.has_aws_keys():
+            return self._light(service)
+        from botocore.config import Config
+
+        return self.aws_session.create_client(
+            service,
+            config=Config(
+                connect_timeout=_AWS_CONNECT_TIMEOUT_S,
+                read_timeout=read_timeout_s,
+                retries={"mode": "standard", "total_max_attempts": tries},
+                tcp_keepalive=True,
+            ),
+        )
+
+    @cached_property
+    def aws_session(self) -> Any:  # noqa: ANN401 - see aws
+        """Session of botocore, shared for its cache of AWS's data; boto3 only adds its import."""
+        import botocore.session
+
+        return botocore.session.get_session()
+
+    def _light(self, service: str) -> AwsClient:
+        from redpacket.platform.aws.client import AwsClient
+        from redpacket.platform.aws.signature import Keys
+
+        return AwsClient(
+            service,
+            self.settings.aws_region(),
+            self.settings.aws_endpoint(service),
+            keys=lambda: Keys(*self.settings.aws_keys()),
+            ca_bundle=self.settings.aws_ca_bundle(),
+            connect_timeout_s=_AWS_CONNECT_TIMEOUT_S,
+            read_timeout_s=_AWS_READ_TIMEOUT_S,
+        )
+
+    @cached_property
+    def cache_client(self) -> Client:
+        from redpacket.platform.redis.connect import connect
+
+        url = self.settings.cache_url
+        options: Options = {
+            "has_tls": url.has_tls,
+            "username": url.user,
+            "password": self._cache_password(),
+            "timeout_s": _CACHE_TIMEOUT_S,
+            "ca_bundle": self.settings.cache_ca_bundle(),
+        }
+        if url.is_cluster:
+            from redpacket.platform.redis.cluster import connect_cluster
+
+            return connect_cluster(url.host, url.port, **options)
+        return connect(url.host, url.port, **options)
+
+    def _cache_password(self) -> str | Callable[[], str]:
+        credentials = self.settings.cache_credentials
+        if credentials.startswith("arn:"):
+            from redpacket.platform.redis.secret import CacheSecret
+
+            return CacheSecret(lambda: self.aws("secretsmanager"), credentials)
+        if not credentials:
+            return ""
+        from redpacket.platform.aws.signature import Keys
+        from redpacket.platform.redis.token import cache_token
+
+        user_id, region = self.settings.cache_iam_user(), self.settings.aws_region()
+        return lambda: cache_token(credentials, user_id, region, Keys(*self.settings.aws_keys()))

@@ -1,0 +1,58 @@
+"""Settlement of claims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from redpacket.containers.ledger import LedgerContainer
+    from redpacket.containers.operations import OperationsContainer
+    from redpacket.containers.packets import PacketsContainer
+    from redpacket.containers.payments import PaymentsContainer
+    from redpacket.containers.platform import Platform
+    from redpacket.containers.users import UsersContainer
+    from redpacket.packets.model.claim import ShareFate, ShareRef
+
+
+@dataclass(eq=False)
+class SettlementContainer:
+    """Settlement of claims."""
+
+    platform: Platform
+    operations: OperationsContainer
+    users: UsersContainer
+    ledger: LedgerContainer
+    packets: PacketsContainer
+    payments: PaymentsContainer
+
+    @cached_property
+    def settle_claims(self) -> partial[set[ShareRef]]:
+        from redpacket.packets.use_cases.settle_claims import SettlePorts
+        from redpacket.packets.use_cases.settle_or_delay import settle_or_delay
+
+        ports = SettlePorts(
+            ledger=self.ledger.repository,
+            packets=self.packets.repository,
+            pages=self.packets.pages,
+            payouts=self.packets.payouts,
+            clock=self.platform.clock,
+            journal=self.platform.journal,
+            in_parallel=self.packets.payouts_in_parallel,
+            announce=self.announce_claims,
+        )
+        is_on, profiles = self.operations.stored_switches.is_on, self.users.profiles
+        return partial(settle_or_delay, is_on=is_on, profiles=profiles, ports=ports)
+
+    @cached_property
+    def announce_claims(self) -> Callable[[Sequence[ShareFate]], None] | None:
+        """Trigger of automatic payouts after claims, or None if they are disabled."""
+        if not self.platform.settings.withdraw_above_fen:
+            return None
+        from redpacket.payments.model.provider import Channel
+        from redpacket.payments.use_cases.announce_balances import announce_balances
+
+        return partial(announce_balances, channel=Channel.WECHAT, queue=self.payments.notice_queue)

@@ -1,0 +1,59 @@
+"""Profiles and host ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from redpacket.containers.platform import Platform
+    from redpacket.events.ports import (
+        HostIds,
+    )
+    from redpacket.users.ports import KnownPeople, Profile, Profiles
+    from redpacket.users.use_cases.cached_profiles import CachedProfiles
+
+
+@dataclass(eq=False)
+class UsersContainer:
+    """Profiles and host ids."""
+
+    platform: Platform
+
+    @cached_property
+    def profiles(self) -> Profiles:
+        from redpacket.users.dynamodb.profiles import DynamoProfiles
+
+        return DynamoProfiles(self.platform.dynamo, self.platform.settings.profiles_table)
+
+    @cached_property
+    def shown_profiles(self) -> CachedProfiles:
+        """Process-local cache of profiles for pages with many viewers."""
+        from redpacket.users.use_cases.cached_profiles import CachedProfiles
+
+        return CachedProfiles(self.profiles, clock=self.platform.clock)
+
+    @cached_property
+    def edit_profile(self) -> partial[Profile]:
+        from redpacket.users.confusables import skeleton_of
+        from redpacket.users.use_cases.edit_profile import edit_profile
+
+        return partial(
+            edit_profile,
+            profiles=self.profiles,
+            skeleton_of=skeleton_of,
+            avatar_hosts=self.platform.settings.avatar_hosts,
+        )
+
+    @cached_property
+    def host_ids(self) -> HostIds:
+        from redpacket.users.dynamodb.host_ids import DynamoHostIds
+
+        return DynamoHostIds(self.platform.dynamo, self.platform.settings.profiles_table)
+
+    @cached_property
+    def known_people(self) -> KnownPeople:
+        from redpacket.users.dynamodb.profiles import DynamoProfiles
+
+        return DynamoProfiles(self.platform.dynamo, self.platform.settings.profiles_table)

@@ -1,0 +1,154 @@
+"""Withdrawals, linked accounts, and consents."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import time
+from functools import cached_property, partial
+
+from redpacket.containers.payments import PaymentsContainer
+from redpacket.containers.platform import Platform
+from redpacket.containers.providers import ProvidersContainer
+from redpacket.payments.api.parameters import new_payment_id
+from redpacket.payments.model.authorization import Authorization
+from redpacket.payments.model.provider import Channel
+from redpacket.payments.model.withdrawals import Withdrawal
+from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
+from redpacket.payments.use_cases.authorize import authorize, end_authorization
+from redpacket.payments.use_cases.bind_account import bind_account
+from redpacket.payments.use_cases.pace import NightWindow, Pace
+from redpacket.payments.use_cases.sign_in import sign_in
+from redpacket.payments.use_cases.transfer import cancel_withdrawal
+from redpacket.payments.use_cases.withdraw import WithdrawalAsk, find_withdrawal, withdraw
+from redpacket.payments.use_cases.withdrawal_ports import (
+    WithdrawalPorts,
+    WithdrawalSettings,
+)
+from redpacket.payments.withdrawal_ports import Payee, WithdrawalLimits
+from redpacket.platform.idempotency import Request
+from redpacket.platform.user import Person
+
+_DISPATCHED_EVERY_MS = 60_000
+"""Schedule of template.yaml: TransferEveryMinute."""
+
+_WITHDRAWALS_PER_DAY = 10
+
+_WITHDRAWAL_FEN_MIN = 30
+"""Smallest withdrawal: WeChat Pay transfers no less."""
+
+_WITHDRAWALS_PER_PAGE = 20
+
+_ID_BYTES = 15
+
+
+@dataclass(eq=False)
+class WithdrawalsContainer:
+    """Withdrawals, linked accounts, and consents."""
+
+    platform: Platform
+    providers: ProvidersContainer
+    payments: PaymentsContainer
+
+    @cached_property
+    def withdrawal_ports(self) -> WithdrawalPorts:
+        per_minute, night = self.platform.settings.bills_per_minute, self._night_window()
+        return WithdrawalPorts(
+            gateways=self.providers.gateways_out,
+            paces={
+                channel: Pace(
+                    channel, per_minute, self.payments.gateway_pace, self.platform.clock, night
+                )
+                for channel in self.providers.gateways_out
+            },
+            book=self.payments.withdrawal_book,
+            consents=self.payments.consents,
+            clock=self.platform.clock,
+            journal=self.platform.journal,
+            new_id=lambda: secrets.token_hex(_ID_BYTES),
+            settings=WithdrawalSettings(
+                _WITHDRAWAL_FEN_MIN,
+                self.platform.settings.withdrawal_fen_max,
+                WithdrawalLimits(
+                    _WITHDRAWALS_PER_DAY, self.platform.settings.withdrawal_fen_per_day
+                ),
+                above_fen=self.platform.settings.withdraw_above_fen,
+                begins_within_ms=_DISPATCHED_EVERY_MS,
+            ),
+        )
+
+    def _night_window(self) -> NightWindow | None:
+        begins_at, _, ends_at = self.platform.settings.night_window.partition("-")
+        if not ends_at:
+            return None
+        return NightWindow(time.fromisoformat(begins_at), time.fromisoformat(ends_at))
+
+    def withdraw(self, user: Person, amount_fen: int, channel: str, request: Request) -> Withdrawal:
+        return withdraw(
+            WithdrawalAsk(user.user_id, amount_fen, Channel(channel), request),
+            payees=self.payments.payees_of(user),
+            ports=self.withdrawal_ports,
+            payments=self.payments.payment_ports,
+        )
+
+    @cached_property
+    def find_withdrawal(self) -> partial[Withdrawal]:
+        return partial(find_withdrawal, ports=self.withdrawal_ports)
+
+    @cached_property
+    def cancel_withdrawal(self) -> partial[Withdrawal]:
+        return partial(cancel_withdrawal, ports=self.withdrawal_ports)
+
+    def list_withdrawals(
+        self, user_id: str, cursor: str | None
+    ) -> tuple[list[Withdrawal], str | None]:
+        return self.payments.withdrawal_book.list_of_user(user_id, cursor, _WITHDRAWALS_PER_PAGE)
+
+    @cached_property
+    def authorization_ports(self) -> AuthorizationPorts:
+        return AuthorizationPorts(
+            gateways=self.providers.consent_gateways,
+            book=self.payments.consents,
+            payees=self.payments.bound_payees,
+            clock=self.platform.clock,
+            journal=self.platform.journal,
+            new_number=new_payment_id,
+        )
+
+    def find_wechat(self, user_id: str) -> Payee | None:
+        """Return a user's WeChat account, or None."""
+        return self.payments.bound_payees.find(user_id, Channel.WECHAT)
+
+    def bind_wechat(self, user_id: str, code: str) -> Payee:
+        """Bind a code's WeChat account. Raises CodeInvalid, OpenidInUse."""
+        return bind_account(
+            user_id,
+            Channel.WECHAT,
+            code,
+            logins=self.providers.wechat_logins,
+            payees=self.payments.bound_payees,
+            clock=self.platform.clock,
+            first_wait_ms=self.platform.settings.first_link_wait_ms,
+        )
+
+    def sign_in(self, code: str, user_id_of: Callable[[str], str]) -> tuple[str, int]:
+        """Return a token for a code's user, and its expiry. Raises CodeInvalid."""
+        return sign_in(
+            code,
+            Channel.WECHAT,
+            logins=self.providers.wechat_logins,
+            issuer=self.providers.token_issuer,
+            payees=self.payments.bound_payees,
+            user_id_of=user_id_of,
+            clock=self.platform.clock,
+            journal=self.platform.journal,
+        )
+
+    def authorize(self, user_id: str, display_name: str) -> Authorization:
+        """Request a user's consent at WeChat. Raises PayeeNotBound."""
+        return authorize(user_id, Channel.WECHAT, display_name, ports=self.authorization_ports)
+
+    def end_authorization(self, user_id: str) -> Authorization | None:
+        """Close a user's consent at WeChat; return None if there is none."""
+        return end_authorization(user_id, Channel.WECHAT, ports=self.authorization_ports)

@@ -1,1 +1,0 @@
-"""The rules: values in, values out; standard library only."""

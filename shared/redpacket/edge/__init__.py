@@ -1,1 +1,0 @@
-"""HTTP routes, problems, schemas, settings and wiring, shared by all handlers."""

@@ -1,0 +1,144 @@
+"""Erasure of users' attributes; the role may not name others, such as money (docs/privacy.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
+from redpacket.erasure.ports import OutsideRows
+from redpacket.payments.dynamodb import keys as payment_keys
+from redpacket.payments.dynamodb.payees import IS_THEIRS, DynamoPayees, as_seen, closing, seen_in
+from redpacket.payments.model.authorization import AuthorizationStatus
+from redpacket.payments.model.payments import PaymentStatus
+from redpacket.payments.model.provider import Channel
+from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Operation, update, values
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.runtime import InParallel
+
+IS_PENDING_NO_MORE = "attribute_exists(pk) AND payment_status <> :pending"
+HAS_ENDED = "attribute_exists(ended_at_ms)"
+IS_USED_NO_MORE = (
+    "attribute_exists(pk) AND authorization_status <> :awaited AND authorization_status <> :active"
+)
+IS_THERE = "attribute_exists(pk)"
+
+
+class DynamoErasure:
+    """DynamoDB implementation of Erasure."""
+
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        payments_table: str,
+        audience_table: str,
+        campaigns_table: str,
+        in_parallel: InParallel,
+    ) -> None:
+        self._dynamo = dynamo
+        self._payments = payments_table
+        self._audience = audience_table
+        self._campaigns = campaigns_table
+        self._payees = DynamoPayees(dynamo, payments_table)
+        self._audiences = DynamoAudiences(dynamo, audience_table, campaigns_table)
+        self._in_parallel = in_parallel
+
+    def erase_payees(self, user_id: str, now_ms: int) -> None:
+        for channel in Channel:
+            seen = self._payees.find(user_id, channel)
+            if seen is None:
+                continue
+            unbound = update(
+                self._payments,
+                payment_keys.payee(channel, user_id),
+                "SET expires_at_s = :now_s REMOVE payee_sealed, payee_hash, bound_at_ms,"
+                " opens_at_ms, asked_no, authorization_no",
+                condition=as_seen(seen),
+                now_s=now_ms // 1000,
+                **seen_in(seen),
+            )
+            freed = update(
+                self._payments,
+                payment_keys.outside_account(channel, seen.account.name_hash),
+                # The key is a keyed hash, so the whole row must expire.
+                "SET expires_at_s = :now_s REMOVE user_id, bound_at_ms",
+                condition=IS_THEIRS,
+                now_s=now_ms // 1000,
+                user_id=user_id,
+            )
+            operations = [unbound, freed]
+            if seen.asked_no:
+                # The sweep then closes the consent at the gateway.
+                operations.append(closing(self._payments, channel, seen.asked_no, now_ms))
+            if not self._dynamo.try_transact(operations):
+                raise Unavailable("the user's account at a gateway changes at this moment")
+
+    def erase_outside(self, rows: OutsideRows) -> None:
+        self._in_parallel(
+            self._dynamo.write,
+            [
+                *(self._without_payer(payment.number) for payment in rows.payments),
+                *(self._without_payee(one.withdrawal_id) for one in rows.withdrawals),
+                *(self._without_name(number) for number in rows.authorization_nos),
+            ],
+        )
+
+    def erase_audiences(self, user_id: str) -> None:
+        campaign_ids = [
+            str(row["pk"]).partition("#")[2]
+            for row in self._dynamo.query(
+                self._campaigns,
+                IndexName="by_list",
+                KeyConditionExpression="list_pk = :list",
+                ExpressionAttributeValues=values(list=campaign_keys.CAMPAIGNS),
+            )
+        ]
+        for campaign_id in self._listing(user_id, campaign_ids):
+            self._audiences.edit(campaign_id, [], [user_id])
+        self._dynamo.write(
+            update(
+                self._audience,
+                campaign_keys.verdict(user_id),
+                "REMOVE denied_until_ms, allowed_until_ms",
+                condition=IS_THERE,
+            )
+        )
+
+    def _listing(self, user_id: str, campaign_ids: Sequence[str]) -> list[str]:
+        row_keys = {campaign_keys.member(one, user_id)["pk"]: one for one in campaign_ids}
+        wanted = [{"pk": pk, "sk": user_id} for pk in row_keys]
+        return [
+            row_keys[str(row["pk"])]
+            for start in range(0, len(wanted), KEYS_PER_READ)
+            for row in self._dynamo.get_many(
+                self._audience, wanted[start : start + KEYS_PER_READ], is_strong=True
+            )
+            if row["is_member"]
+        ]
+
+    def _without_payer(self, number: str) -> Operation:
+        return update(
+            self._payments,
+            payment_keys.payment(number),
+            "REMOVE payer_sealed, payer_hash, prompt",
+            condition=IS_PENDING_NO_MORE,
+            pending=PaymentStatus.PENDING,
+        )
+
+    def _without_payee(self, withdrawal_id: str) -> Operation:
+        return update(
+            self._payments,
+            payment_keys.withdrawal(withdrawal_id),
+            "REMOVE payee_sealed, payee_hash, confirmation",
+            condition=HAS_ENDED,
+        )
+
+    def _without_name(self, number: str) -> Operation:
+        return update(
+            self._payments,
+            payment_keys.authorization(number),
+            "REMOVE payee_sealed, payee_hash, display_name, confirmation",
+            condition=IS_USED_NO_MORE,
+            awaited=AuthorizationStatus.AWAITING_CONFIRMATION,
+            active=AuthorizationStatus.ACTIVE,
+        )

@@ -1,0 +1,123 @@
+"""A user's money and pending business; callers compare lagging lists with exact counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from redpacket.erasure.ports import OutsideRows, Standing
+from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.dynamodb.books import sums_of
+from redpacket.ledger.model import receivable_account, user_account
+from redpacket.packets.dynamodb import items
+from redpacket.packets.model.packet import Packet
+from redpacket.payments.dynamodb import keys as payment_keys
+from redpacket.payments.dynamodb.items import payment_of, return_of, withdrawal_of
+from redpacket.payments.dynamodb.reads import get_all
+from redpacket.payments.model.payments import Payment
+from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Row, values
+from redpacket.platform.runtime import InParallel
+
+
+class DynamoHoldings:
+    """DynamoDB implementation of Holdings."""
+
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        accounts_table: str,
+        packets_table: str,
+        shares_table: str,
+        payments_table: str,
+        in_parallel: InParallel,
+    ) -> None:
+        self._dynamo = dynamo
+        self._accounts = accounts_table
+        self._packets = packets_table
+        self._shares = shares_table
+        self._payments = payments_table
+        self._in_parallel = in_parallel
+
+    def standing(self, user_id: str) -> Standing:
+        row = self._dynamo.get(self._accounts, keys.account(user_account(user_id))) or {}
+        sums = sums_of(row, None)
+        owed = self._dynamo.get(self._accounts, keys.account(receivable_account(user_id))) or {}
+        return Standing(
+            balance_fen=int(row.get("balance_fen", 0)),
+            open_count=int(row.get("open_count", 0)),
+            sent_count=sums.sent_count,
+            received_count=sums.received_count,
+            owed_fen=-int(owed.get("balance_fen", 0)),
+        )
+
+    def count_claims(self, user_id: str) -> int:
+        rows = self._partition(self._shares, f"{keys.USER_PREFIX}{user_id}", keys.TAKER_PREFIX)
+        return sum(1 for _ in rows)
+
+    def list_sent(self, user_id: str) -> list[Packet]:
+        listed = self._listed(self._packets, keys.sent_list(user_id))
+        return [
+            items.packet_of(row)
+            for start in range(0, len(listed), KEYS_PER_READ)
+            for row in self._dynamo.get_many(
+                self._packets, listed[start : start + KEYS_PER_READ], is_strong=True
+            )
+        ]
+
+    def list_outside(self, user_id: str) -> OutsideRows:
+        counted = f"{keys.USER_PREFIX}{user_id}"
+        # Read counts before lists: a concurrent start is then in neither or only in the lists.
+        begun_counts = {
+            row["sk"].removeprefix(payment_keys.BEGUN_PREFIX): int(row["begun_count"])
+            for row in self._partition(self._payments, counted, payment_keys.BEGUN_PREFIX)
+        }
+        withdrawn_count = sum(
+            int(row["withdrawn_count"])
+            for row in self._partition(self._payments, counted, payment_keys.WITHDRAWN_PREFIX)
+        )
+        payments = self._in_parallel(
+            self._payment, self._listed(self._payments, payment_keys.payment_list(user_id))
+        )
+        withdrawals = get_all(
+            self._dynamo,
+            self._payments,
+            self._listed(self._payments, payment_keys.withdrawal_list(user_id)),
+        )
+        consents = self._listed(self._payments, payment_keys.authorization_list(user_id))
+        return OutsideRows(
+            payments=[payment for payment, _ in payments],
+            withdrawals=[withdrawal_of(row) for row in withdrawals],
+            authorization_nos=[
+                str(key["pk"]).removeprefix(payment_keys.AUTHORIZATION_PREFIX) for key in consents
+            ],
+            begun_counts=begun_counts,
+            withdrawn_count=withdrawn_count,
+            returning_count=sum(count for _, count in payments),
+        )
+
+    def _payment(self, key: Row) -> tuple[Payment, int]:
+        rows = list(self._partition(self._payments, str(key["pk"])))
+        (payment,) = (payment_of(row) for row in rows if row["sk"] == payment_keys.PAYMENT)
+        returns = [
+            return_of(row) for row in rows if row["sk"].startswith(payment_keys.RETURN_PREFIX)
+        ]
+        return payment, sum(not one.is_over for one in returns)
+
+    def _partition(self, table: str, pk: str, prefix: str = "") -> Iterator[dict[str, Any]]:
+        where = "pk = :pk AND begins_with(sk, :prefix)" if prefix else "pk = :pk"
+        bound = {"pk": pk, **({"prefix": prefix} if prefix else {})}
+        return self._dynamo.query(
+            table,
+            KeyConditionExpression=where,
+            ExpressionAttributeValues=values(**bound),
+            ConsistentRead=True,
+        )
+
+    def _listed(self, table: str, name: str) -> list[Row]:
+        rows = self._dynamo.query(
+            table,
+            IndexName="by_list",
+            KeyConditionExpression="list_pk = :list",
+            ExpressionAttributeValues=values(list=name),
+        )
+        return [{"pk": row["pk"], "sk": row["sk"]} for row in rows]

@@ -1,0 +1,78 @@
+"""User erasure: delete personal data and keep money rows under the user's pseudonym.
+
+Counters written in transactions prove each list complete, so a stale index can't hide money.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from redpacket.erasure.ports import Erasure, Holdings, OutsideRows
+from redpacket.packets.model.packet import PacketStatus
+from redpacket.payments.model.payments import PaymentStatus
+from redpacket.payments.model.provider import bill_day
+from redpacket.payments.model.withdrawals import WithdrawalStatus
+from redpacket.platform.errors import AccountNotEmpty, Unavailable
+from redpacket.platform.runtime import Clock
+from redpacket.users.ports import Profiles
+
+_OVER = frozenset({PacketStatus.CLOSED, PacketStatus.CANCELLED})
+_RETURNED = frozenset({WithdrawalStatus.FAILED, WithdrawalStatus.CANCELLED})
+
+
+def erase_user(
+    user_id: str,
+    note: Callable[[], None],
+    *,
+    holdings: Holdings,
+    erasure: Erasure,
+    profiles: Profiles,
+    clock: Clock,
+) -> None:
+    """Erase a user whose account is empty; *note* is called before the first change.
+
+    Raises AccountNotEmpty, Unavailable. A repeat is harmless and completes the erasure.
+    """
+    outside = _check_empty(user_id, holdings)
+    note()
+    # The profile goes last: until then the host's id still finds the remaining rows.
+    erasure.erase_payees(user_id, clock.now_ms())
+    erasure.erase_outside(outside)
+    erasure.erase_audiences(user_id)
+    profiles.erase(user_id, clock.now_ms())
+
+
+def _check_empty(user_id: str, holdings: Holdings) -> OutsideRows:
+    """Return the external rows of an empty account. Read counters before their lists."""
+    standing = holdings.standing(user_id)
+    if standing.balance_fen:
+        raise AccountNotEmpty("the balance is not 0")
+    if standing.owed_fen:
+        raise AccountNotEmpty("they owe money")
+    if standing.open_count:
+        raise AccountNotEmpty("a packet of theirs has not ended")
+    if holdings.count_claims(user_id) > standing.received_count:
+        raise AccountNotEmpty("a claim of theirs is not settled")
+    sent = holdings.list_sent(user_id)
+    if any(packet.status not in _OVER for packet in sent):
+        raise AccountNotEmpty("a packet of theirs has not ended")
+    _check_complete(len(sent), standing.sent_count, "packets")
+    outside = holdings.list_outside(user_id)
+    if outside.returning_count or any(
+        payment.status is PaymentStatus.PENDING for payment in outside.payments
+    ):
+        raise AccountNotEmpty("a payment of theirs is under way")
+    if any(withdrawal.ended_at_ms is None for withdrawal in outside.withdrawals):
+        raise AccountNotEmpty("a withdrawal of theirs is under way")
+    begun = Counter(bill_day(payment.created_at_ms) for payment in outside.payments)
+    for day, count in outside.begun_counts.items():
+        _check_complete(begun[day], count, "payments")
+    paid = [one for one in outside.withdrawals if one.status not in _RETURNED]
+    _check_complete(len(paid), outside.withdrawn_count, "withdrawals")
+    return outside
+
+
+def _check_complete(found_count: int, count: int, name: str) -> None:
+    if found_count < count:
+        raise Unavailable(f"the list of the user's {name} is not up to date yet")

@@ -1,0 +1,109 @@
+"""What operators see of webhooks."""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from redpacket.events.api.event_answers import EVENT_ID_PATTERN
+from redpacket.events.api.schemas import EventName
+from redpacket.events.model.webhooks import NAME, WEBHOOKS_MAX
+from redpacket.events.ports import COUNT_MAX
+from redpacket.events.use_cases.edit_webhook import DEAD_SHOWN
+from redpacket.packets.api.values import AtMs, Count, Word
+from redpacket.platform.http.bodies import about
+
+WebhookName = Annotated[
+    str, about("A slug of the operator's.", "shop", pattern=f"^{NAME.pattern}$")
+]
+EventId = Annotated[
+    str,
+    about(
+        "The event's `id` and `webhook-id`.",
+        "evt_9f86d081884c7d659a2feaa0c55ad015",
+        pattern=EVENT_ID_PATTERN,
+    ),
+]
+ShownSecret = Annotated[
+    str,
+    about(
+        "What signs, as Standard Webhooks writes it; shown this once.",
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=",
+        pattern="^whsec_[A-Za-z0-9+/=]+$",
+    ),
+]
+AnswerStatus = Annotated[
+    int, about("What the receiver answered; 0 for no answer in time.", 204, ge=0, le=999)
+]
+HeldCount = Annotated[int, about(f"{COUNT_MAX} stands for more.", ge=0, le=COUNT_MAX)]
+
+
+class TriedDelivery(TypedDict):
+    """One delivery, and what the receiver answered."""
+
+    event_id: EventId
+    type: Word
+    at_ms: AtMs
+    ok: Annotated[bool, about("Whether the status is one of 200 to 299.")]
+    status: AnswerStatus
+    duration_ms: Count
+
+
+class Webhook(TypedDict):
+    """Who is told of which events; the last deliveries are null until there are some."""
+
+    name: WebhookName
+    url: Annotated[Word, Field(examples=["https://shop.example/events"])]
+    events: list[EventName]
+    is_on: bool
+    created_at_ms: AtMs
+    version: Annotated[int, about("Counts edits.", 1, ge=1)]
+    failure_count: Annotated[Count, about("Deliveries that failed in a row.")]
+    paused_until_ms: Annotated[
+        AtMs | None, about("Until then it is not asked, after failures in a row.")
+    ]
+    last_success: TriedDelivery | None
+    last_failure: TriedDelivery | None
+    secret: NotRequired[ShownSecret]
+
+
+class Webhooks(TypedDict):
+    """All webhooks."""
+
+    items: Annotated[list[Webhook], about("By name.", max_length=WEBHOOKS_MAX)]
+
+
+class DeadLetter(TypedDict):
+    """An event that a receiver did not take within a day."""
+
+    event_id: EventId
+    type: Word
+    subject: Annotated[Word, about("The packet, draw, withdrawal or payment.")]
+    attempt_count: Count
+    last_status: AnswerStatus
+    died_at_ms: AtMs
+
+
+class WebhookDetails(Webhook):
+    """A webhook with what waits for it."""
+
+    waiting_count: HeldCount
+    dead_count: HeldCount
+    dead_letters: Annotated[
+        list[DeadLetter], about("The oldest; kept for 30 days.", max_length=DEAD_SHOWN)
+    ]
+
+
+class Secret(TypedDict):
+    """A new signing secret."""
+
+    secret: ShownSecret
+
+
+class Replay(TypedDict):
+    """How many dead letters are delivered again."""
+
+    replayed_count: Count
+    is_complete: Annotated[bool, about("Whether none was left; else call it again.")]

@@ -1,0 +1,76 @@
+"""Batch handlers of stream records and of delivery messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from redpacket.events.model.webhooks import Delivery
+from redpacket.events.ports import Change
+from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.runtime import Journal
+
+Record = Mapping[str, Any]
+
+_UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)
+
+
+def announce_batch(
+    records: Sequence[Record],
+    *,
+    read: Callable[[Record], Change | None],
+    announce: Callable[[Sequence[Change]], int],
+    put_aside: Callable[[Record], None],
+    journal: Journal,
+) -> dict[str, int]:
+    """Announce the changes of a stream batch, and return the number of queued deliveries.
+
+    A malformed record is set aside so that it does not block others. If a dependency is
+    unavailable, the error propagates and Lambda retries the batch for up to a day.
+    """
+
+    def set_aside(record: Record, error: Exception) -> None:
+        journal.failure("record_unread", error, event_id=str(record.get("eventID", "")))
+        put_aside(record)
+
+    found: list[tuple[Record, Change]] = []
+    for record in records:
+        try:
+            change = read(record)
+        except Exception as error:  # noqa: BLE001 - it must not block the records behind it
+            set_aside(record, error)
+        else:
+            found += [(record, change)] if change else []
+
+    def announced(some: Sequence[tuple[Record, Change]]) -> int:
+        try:
+            return announce([change for _, change in some]) if some else 0
+        except _UNREADABLE as error:
+            # A packet of one of the shares is malformed.
+            if len(some) == 1:
+                set_aside(some[0][0], error)
+                return 0
+        return sum(announced([one]) for one in some)
+
+    return {"queued_count": announced(found)}
+
+
+def deliver_batch(
+    records: Sequence[Record],
+    *,
+    read: Callable[[str], Delivery],
+    deliver: Callable[[Sequence[Delivery]], list[Delivery]],
+    journal: Journal,
+) -> dict[str, list[dict[str, str]]]:
+    """Send the deliveries of a batch; return SQS's partial batch response."""
+    asked: list[tuple[str, Delivery]] = []
+    failed: list[str] = []
+    for record in records:
+        try:
+            asked.append((record["messageId"], read(record["body"])))
+        except InvalidRequest as error:
+            journal.failure("message_refused", error, message_id=record["messageId"])
+            failed.append(record["messageId"])
+    undone = [id(one) for one in deliver([one for _, one in asked])] if asked else []
+    failed += [message_id for message_id, one in asked if id(one) in undone]
+    return {"batchItemFailures": [{"itemIdentifier": found} for found in failed]}

@@ -1,0 +1,128 @@
+"""The `data` of events, as receivers get it: openapi.json has it under `webhooks`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typing_extensions import TypedDict
+
+from redpacket.events.model.events import EventType
+from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.packets.api import values
+from redpacket.payments.model.provider import Channel
+from redpacket.platform.http.bodies import about
+
+HostUserId = Annotated[
+    values.Word | None,
+    about(
+        "What the host calls this user: the subject of their tokens. Null for a user who was "
+        "erased, or of whom that is not known.",
+        "alice",
+    ),
+]
+MaybeCampaign = Annotated[values.CampaignId | None, about("The campaign that it belongs to.")]
+
+
+class _OfSender(TypedDict):
+    packet_id: values.PacketId
+    campaign_id: MaybeCampaign
+    sender: HostUserId
+    sender_token: values.UserToken
+
+
+class PacketSent(_OfSender):
+    """A packet is funded and can be grabbed."""
+
+    kind: values.PacketKind
+    total_fen: values.TotalFen
+    count: values.ShareCount
+    expires_at_ms: values.AtMs
+
+
+class PacketEmptied(_OfSender):
+    """Every share is claimed, and every claim settled."""
+
+    claimed_count: values.Count
+    claimed_fen: values.AnyFen
+
+
+class PacketClosed(_OfSender):
+    """The packet has ended: every share is claimed and settled, or went back to the sender."""
+
+    claimed_count: values.Count
+    claimed_fen: values.AnyFen
+    refunded_count: values.Count
+    refunded_fen: values.AnyFen
+
+
+class ShareClaimed(_OfSender):
+    """A user took a share (`redpacket.packet.claimed`), or has its money (`claim.settled`)."""
+
+    prize_id: Annotated[
+        values.PrizeId | None, about("Of a unit of a cash prize; only when it is settled.")
+    ]
+    share_no: values.ShareNo
+    amount_fen: values.ShareFen
+    user: HostUserId
+    user_token: values.UserToken
+
+
+class DrawWon(TypedDict):
+    """A user won a prize."""
+
+    campaign_id: values.CampaignId
+    draw_id: values.Word
+    prize_id: values.PrizeId
+    title: values.Word
+    kind: PrizeKind
+    amount_fen: Annotated[values.ShareFen | None, about("Of cash.")]
+    unit_no: Annotated[int, about("Which unit of the prize.", ge=1)]
+    user: HostUserId
+    user_token: values.UserToken
+
+
+class WithdrawalEnded(TypedDict):
+    """A withdrawal was paid, or failed and is back in the balance."""
+
+    withdrawal_id: values.Word
+    amount_fen: values.ShareFen
+    channel: Channel
+    user: HostUserId
+    user_token: values.UserToken
+
+
+class PaymentPaid(TypedDict):
+    """A payment came in, for the user's balance or for a packet."""
+
+    payment_id: values.Word
+    amount_fen: values.ShareFen
+    channel: Channel
+    packet_id: Annotated[values.PacketId | None, about("The packet that it funds.")]
+    user: HostUserId
+    user_token: values.UserToken
+
+
+class WebhookTest(TypedDict):
+    """Comes when an operator asks for it, and says nothing."""
+
+    webhook: values.Word
+
+
+DATA: dict[EventType, type] = {
+    EventType.PACKET_SENT: PacketSent,
+    EventType.PACKET_CLAIMED: ShareClaimed,
+    EventType.PACKET_EMPTIED: PacketEmptied,
+    EventType.PACKET_CLOSED: PacketClosed,
+    EventType.CLAIM_SETTLED: ShareClaimed,
+    EventType.DRAW_WON: DrawWon,
+    EventType.WITHDRAWAL_PAID: WithdrawalEnded,
+    EventType.WITHDRAWAL_FAILED: WithdrawalEnded,
+    EventType.PAYMENT_PAID: PaymentPaid,
+    EventType.TEST: WebhookTest,
+}
+"""The form of each type's `data`."""
+
+OF_PACKETS = (PacketSent, ShareClaimed, PacketEmptied, PacketClosed)
+"""Those that have a `sequence`."""
+
+EVENT_ID_PATTERN = "^evt_[0-9a-f]{32}$"

@@ -1,0 +1,43 @@
+"""The body of a webhook."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import StringConstraints
+
+from redpacket.events.model.webhooks import URL_LENGTH_MAX
+from redpacket.platform.http.bodies import StrictBody, about, example
+
+EventName = Literal[
+    "redpacket.packet.sent",
+    "redpacket.packet.claimed",
+    "redpacket.packet.emptied",
+    "redpacket.packet.closed",
+    "redpacket.claim.settled",
+    "redpacket.draw.won",
+    "redpacket.withdrawal.paid",
+    "redpacket.withdrawal.failed",
+    "redpacket.payment.paid",
+]
+
+
+class WebhookBody(StrictBody):
+    """PUT /admin/webhooks/{name}."""
+
+    model_config = example(
+        {"url": "https://shop.example/events", "events": ["redpacket.packet.claimed"]}
+    )
+
+    url: Annotated[
+        str,
+        StringConstraints(pattern=r"^https?://[!-~]+$", max_length=URL_LENGTH_MAX),
+        about(
+            "Where events are posted: https, a global address, no redirects. http and private "
+            "addresses are for deployments that allow them, as a local stack does."
+        ),
+    ]
+    events: Annotated[list[EventName], about("Of which types.", min_length=1, max_length=20)]
+    is_on: Annotated[
+        bool, about("While it is false no event is taken up, and what waits goes on waiting.")
+    ] = True

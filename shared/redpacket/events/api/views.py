@@ -1,0 +1,76 @@
+"""Responses of webhooks, and the parameter of their routes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from redpacket.events.model.webhooks import NAME, Attempt, Delivery, Webhook
+from redpacket.platform.errors import WebhookNotFound
+from redpacket.platform.http.parameters import required
+
+if TYPE_CHECKING:
+    from redpacket.events.api import answers
+    from redpacket.events.api.answers import TriedDelivery, WebhookDetails
+
+
+@required("path", "name", type="string", pattern=f"^{NAME.pattern}$")
+def webhook_name_of(text: str) -> str:
+    """A slug of the operator's choice."""
+    if not NAME.fullmatch(text):
+        raise WebhookNotFound(f"a webhook's name is {NAME.pattern}")
+    return text
+
+
+def attempt_view(made: Attempt) -> TriedDelivery:
+    """Return the result of a delivery."""
+    return {
+        "event_id": made.event_id,
+        "type": made.kind,
+        "at_ms": made.at_ms,
+        "ok": made.is_ok,
+        "status": made.status,
+        "duration_ms": made.duration_ms,
+    }
+
+
+def webhook_view(webhook: Webhook, secret: str | None = None) -> answers.Webhook:
+    """Return a webhook, with its secret only if that is new."""
+    shown: answers.Webhook = {
+        "name": webhook.name,
+        "url": webhook.url,
+        "events": [kind.value for kind in sorted(webhook.kinds)],  # type: ignore[misc]
+        "is_on": webhook.is_on,
+        "created_at_ms": webhook.created_at_ms,
+        "version": webhook.version,
+        "failure_count": webhook.failure_count,
+        "paused_until_ms": webhook.paused_until_ms or None,
+        "last_success": attempt_view(webhook.last_success) if webhook.last_success else None,
+        "last_failure": attempt_view(webhook.last_failure) if webhook.last_failure else None,
+    }
+    if secret:
+        shown["secret"] = secret
+    return shown
+
+
+def details_view(
+    webhook: Webhook, counts: tuple[int, int], dead: Sequence[Delivery]
+) -> WebhookDetails:
+    """Return a webhook with its dead letters."""
+    waiting_count, dead_count = counts
+    return {
+        **webhook_view(webhook),
+        "waiting_count": waiting_count,
+        "dead_count": dead_count,
+        "dead_letters": [
+            {
+                "event_id": one.event.event_id,
+                "type": one.event.kind,
+                "subject": one.event.subject,
+                "attempt_count": one.attempt_count,
+                "last_status": one.last_status or 0,
+                "died_at_ms": one.died_at_ms or 0,
+            }
+            for one in dead
+        ],
+    }

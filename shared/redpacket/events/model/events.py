@@ -1,0 +1,207 @@
+"""Events for hosts: the meaning of a row's change, and its CloudEvent.
+
+Events hold our user ids; the host's ids are added when an event is sent, so no queue holds them
+(docs/adr/0037).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from redpacket.lottery.model.lottery import Draw
+from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.payments.model.payments import Payment, PaymentStatus
+from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus
+
+_ID_DIGITS = 32
+_SEQUENCE_DIGITS = 8
+"""Above twice the most shares of a packet."""
+
+_AT_MS_END = 253_402_300_800_000
+"""The year 10,000, which no calendar of ours has."""
+
+_UNSTARTED = {None, PacketStatus.UNPAID}
+
+
+class EventType(StrEnum):
+    """What a webhook can ask for; TEST comes only when an operator asks for it."""
+
+    PACKET_SENT = "redpacket.packet.sent"
+    PACKET_CLAIMED = "redpacket.packet.claimed"
+    PACKET_EMPTIED = "redpacket.packet.emptied"
+    PACKET_CLOSED = "redpacket.packet.closed"
+    CLAIM_SETTLED = "redpacket.claim.settled"
+    DRAW_WON = "redpacket.draw.won"
+    WITHDRAWAL_PAID = "redpacket.withdrawal.paid"
+    WITHDRAWAL_FAILED = "redpacket.withdrawal.failed"
+    PAYMENT_PAID = "redpacket.payment.paid"
+    TEST = "redpacket.webhook.test"
+
+
+SUBSCRIBED = tuple(kind for kind in EventType if kind is not EventType.TEST)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event; the same change always produces the same event.
+
+    *users* maps names in `data` to our user ids. *sequence* orders the events of a packet, which
+    arrive in any order: `sent` 0, the claim of share n: n, its payment: count + n, then `emptied`
+    and `closed`.
+    """
+
+    kind: EventType
+    subject: str
+    at_ms: int
+    data: Mapping[str, Any]
+    users: Mapping[str, str] = field(default_factory=dict)
+    sequence: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a time that can't be told, by ValueError: others would wait behind it."""
+        if not 0 <= self.at_ms < _AT_MS_END:
+            raise ValueError(f"{self.at_ms} can not be the time of an event")
+
+    @property
+    def event_id(self) -> str:
+        """A name that is the same each time the change is seen: receivers drop repeats by it."""
+        place = "" if self.sequence is None else str(self.sequence)
+        text = json.dumps([self.kind, self.subject, place])
+        return f"evt_{hashlib.sha256(text.encode()).hexdigest()[:_ID_DIGITS]}"
+
+
+def cloud_event(event: Event, source: str, host_ids: Mapping[str, str]) -> dict[str, Any]:
+    """Return the CloudEvent; a user whom *host_ids* does not have is null, with their token."""
+    happened = datetime.fromtimestamp(event.at_ms / 1000, UTC)
+    people: dict[str, str | None] = {}
+    for name, user_id in event.users.items():
+        people[name] = host_ids.get(user_id)
+        people[f"{name}_token"] = user_id
+    told: dict[str, Any] = {
+        "specversion": "1.0",
+        "id": event.event_id,
+        "source": source,
+        "type": event.kind.value,
+        "subject": event.subject,
+        "time": happened.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "datacontenttype": "application/json",
+    }
+    if event.sequence is not None:
+        # A string that sorts as its number does, as the extension `sequence` wants it.
+        told["sequence"] = f"{event.sequence:0{_SEQUENCE_DIGITS}d}"
+    return {**told, "data": {**event.data, **people}}
+
+
+def packet_events(before: Packet | None, after: Packet) -> Iterator[Event]:
+    """Yield what a change of a packet means; packets of prizes make no events."""
+    if after.rules.prize_id:
+        return
+    was = before.status if before else None
+    sender = {"sender": after.sender.user_id}
+    if was in _UNSTARTED and after.status is PacketStatus.OPEN:
+        sent = {
+            "packet_id": after.packet_id,
+            "kind": after.kind.value,
+            "total_fen": after.terms.total_fen,
+            "count": after.terms.count,
+            "campaign_id": after.rules.campaign_id,
+            "expires_at_ms": after.expires_at_ms,
+        }
+        at_ms = after.funded_at_ms or after.created_at_ms
+        yield Event(EventType.PACKET_SENT, after.packet_id, at_ms, sent, sender, 0)
+    if was is PacketStatus.CLOSED or after.status is not PacketStatus.CLOSED or after.end is None:
+        return
+    place = 2 * after.terms.count + 1
+    end = {
+        "packet_id": after.packet_id,
+        "campaign_id": after.rules.campaign_id,
+        "claimed_count": after.end.claimed_count,
+        "claimed_fen": after.end.claimed_fen,
+    }
+    if after.is_emptied:
+        emptied_at_ms = after.end.last_claimed_at_ms
+        yield Event(EventType.PACKET_EMPTIED, after.packet_id, emptied_at_ms, end, sender, place)
+    closed = {
+        **end,
+        "refunded_count": after.end.refunded_count,
+        "refunded_fen": after.end.refunded_fen,
+    }
+    closed_at_ms = after.closed_at_ms or after.end.last_claimed_at_ms
+    yield Event(EventType.PACKET_CLOSED, after.packet_id, closed_at_ms, closed, sender, place + 1)
+
+
+def share_events(before: ShareFate | None, after: ShareFate, packet: Packet) -> Iterator[Event]:
+    """Yield what a change of a share's fate means; a unit of a prize is told of by its draw."""
+    if after.fate is not Fate.CLAIMED or after.taker is None:
+        return
+    users = {"user": after.taker.user_id, "sender": packet.sender.user_id}
+    claim = {
+        "packet_id": after.packet_id,
+        "campaign_id": packet.rules.campaign_id,
+        "prize_id": packet.rules.prize_id,
+        "share_no": after.share_no,
+        "amount_fen": after.amount_fen,
+    }
+    was_claimed = before is not None and before.fate is Fate.CLAIMED
+    if not was_claimed and not packet.rules.prize_id:
+        at_ms, place = after.decided_at_ms, after.share_no
+        yield Event(EventType.PACKET_CLAIMED, after.packet_id, at_ms, claim, users, place)
+    if after.settled_at_ms and not (before and before.settled_at_ms):
+        at_ms, place = after.settled_at_ms, packet.terms.count + after.share_no
+        yield Event(EventType.CLAIM_SETTLED, after.packet_id, at_ms, claim, users, place)
+
+
+def draw_events(before: Draw | None, after: Draw) -> Iterator[Event]:
+    """Yield what a draw means: a hit is told of, once."""
+    if before is not None or after.prize is None:
+        return
+    won = {
+        "campaign_id": after.campaign_id,
+        "draw_id": after.draw_id,
+        "prize_id": after.prize.prize_id,
+        "title": after.prize.title,
+        "kind": after.prize.kind.value,
+        "amount_fen": after.prize.amount_fen,
+        "unit_no": after.unit_no,
+    }
+    subject = f"{after.campaign_id}/{after.draw_id}"
+    yield Event(EventType.DRAW_WON, subject, after.drawn_at_ms, won, {"user": after.user_id})
+
+
+def withdrawal_events(before: Withdrawal | None, after: Withdrawal) -> Iterator[Event]:
+    """Yield what a change of a withdrawal means: that it was paid, or that it failed."""
+    kinds = {
+        WithdrawalStatus.PAID: EventType.WITHDRAWAL_PAID,
+        WithdrawalStatus.FAILED: EventType.WITHDRAWAL_FAILED,
+    }
+    if after.status not in kinds or (before and before.status is after.status):
+        return
+    told = {
+        "withdrawal_id": after.withdrawal_id,
+        "amount_fen": after.amount_fen,
+        "channel": after.channel.value,
+    }
+    at_ms = after.ended_at_ms or after.created_at_ms
+    users = {"user": after.user_id}
+    yield Event(kinds[after.status], after.withdrawal_id, at_ms, told, users)
+
+
+def payment_events(before: Payment | None, after: Payment) -> Iterator[Event]:
+    """Yield what a change of a payment means: that it was paid."""
+    if after.status is not PaymentStatus.PAID or (before and before.status is after.status):
+        return
+    told = {
+        "payment_id": after.number,
+        "amount_fen": after.amount_fen,
+        "channel": after.channel.value,
+        "packet_id": after.packet_id,
+    }
+    at_ms = after.credited_at_ms or after.created_at_ms
+    yield Event(EventType.PAYMENT_PAID, after.number, at_ms, told, {"user": after.user_id})

@@ -1,0 +1,168 @@
+"""Webhooks: who is told of which events, when a failed delivery is tried again, when it is dead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from redpacket.events.model.events import Event, EventType
+
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+URL_LENGTH_MAX = 1024
+WEBHOOKS_MAX = 20
+
+GIVEN_UP_AFTER_MS = 24 * 3_600_000
+"""So long a delivery is tried; then it is a dead letter, which only an operator sends again."""
+
+DEAD_KEPT_MS = 30 * GIVEN_UP_AFTER_MS
+
+BOTH_SIGN_MS = 24 * 3_600_000
+"""So long the old secret signs beside a new one."""
+
+FAILURES_MAX = 5
+"""After so many failures in a row a webhook is not asked for a while: its circuit is open."""
+
+SLOW_MS = 2_000
+"""A receiver that takes longer is asked by the sweep alone for a while, beside the others' way."""
+
+_SLOW_FOR_MS = 60_000
+_NOTED_EVERY_MS = 10_000
+_PAUSE_MS_MIN, _PAUSE_MS_MAX = 30_000, 15 * 60_000
+_RETRY_MS_MIN, _RETRY_MS_MAX = 10_000, 4 * 3_600_000
+
+PERSON_MS_MAX = 15 * 60_000
+"""So long an event waits until it is known what the host calls its user: the payout notes that."""
+
+_PERSON_SOON_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class SealedSecret:
+    """A signing secret as it may be stored; *until_ms* is when an old one stops signing."""
+
+    sealed: str = field(repr=False)
+    hash: str = field(repr=False)
+    until_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What became of one delivery: *status* 0 where the receiver gave no answer."""
+
+    event_id: str
+    kind: str
+    at_ms: int
+    status: int
+    duration_ms: int
+
+    @property
+    def is_ok(self) -> bool:
+        """Tell whether the receiver took the event."""
+        return 200 <= self.status < 300  # noqa: PLR2004 - a class of HTTP
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A receiver; *version* changes with each edit, the rest below it with deliveries."""
+
+    name: str
+    url: str
+    kinds: frozenset[EventType]
+    is_on: bool
+    secrets: tuple[SealedSecret, ...]
+    created_at_ms: int
+    version: int = 1
+    failure_count: int = 0
+    paused_until_ms: int = 0
+    slow_until_ms: int = 0
+    last_success: Attempt | None = None
+    last_failure: Attempt | None = None
+
+    def wants(self, kind: EventType) -> bool:
+        """Tell whether the receiver asked for such events."""
+        return self.is_on and kind in self.kinds
+
+    def may_be_asked(self, now_ms: int) -> bool:
+        """Tell whether its circuit lets a delivery through."""
+        return self.is_on and self.paused_until_ms <= now_ms
+
+    def is_on_trial(self, now_ms: int) -> bool:
+        """Tell whether one delivery has to show first that the receiver is back."""
+        return self.may_be_asked(now_ms) and self.failure_count >= FAILURES_MAX
+
+    def is_asked_at_once(self, now_ms: int) -> bool:
+        """Tell whether the queue's function delivers, and not the sweep."""
+        return self.may_be_asked(now_ms) and self.slow_until_ms <= now_ms
+
+    def is_worth_noting(self, made: Attempt) -> bool:
+        """Tell whether a success is written down: it changes something, or none was for long."""
+        last = self.last_success.at_ms if self.last_success else 0
+        is_news = self.failure_count > 0 or bool(slow_until_ms(made)) is not bool(
+            self.slow_until_ms
+        )
+        return is_news or made.at_ms - last >= _NOTED_EVERY_MS
+
+    def signing(self, now_ms: int) -> tuple[SealedSecret, ...]:
+        """Return the secrets that sign now, the newest first."""
+        return tuple(one for one in self.secrets if one.until_ms is None or one.until_ms > now_ms)
+
+    def with_new_secret(self, secret: SealedSecret, now_ms: int) -> Webhook:
+        """Return the webhook with one secret more; the current one signs for a day beside it."""
+        older = (
+            replace(one, until_ms=one.until_ms or now_ms + BOTH_SIGN_MS)
+            for one in self.signing(now_ms)
+        )
+        return replace(self, secrets=(secret, *older))
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """An event on its way to a webhook; *is_stored* where a row of the waiting list holds it."""
+
+    webhook: str
+    event: Event
+    first_at_ms: int
+    attempt_count: int = 0
+    due_at_ms: int = 0
+    is_stored: bool = False
+    last_status: int | None = None
+    died_at_ms: int | None = None
+
+
+def after_failure(delivery: Delivery, now_ms: int, jitter: float) -> Delivery:
+    """Return a delivery that waits for its next attempt, or a dead letter.
+
+    Delays double from ten seconds to four hours; *jitter* (0 to 1) spreads them.
+    """
+    tried = replace(delivery, attempt_count=delivery.attempt_count + 1)
+    if is_given_up(delivery, now_ms):
+        return replace(tried, died_at_ms=now_ms)
+    pause_ms = min(_RETRY_MS_MIN << min(delivery.attempt_count, 16), _RETRY_MS_MAX)
+    return replace(tried, due_at_ms=now_ms + int(pause_ms * (1 + jitter) / 2))
+
+
+def is_given_up(delivery: Delivery, now_ms: int) -> bool:
+    """Tell whether a delivery was tried for a day."""
+    return now_ms - delivery.first_at_ms >= GIVEN_UP_AFTER_MS
+
+
+def pause_ms(failure_count: int) -> int:
+    """Return for how long a webhook is left alone after its *failure_count*-th failure in a row."""
+    if failure_count < FAILURES_MAX:
+        return 0
+    doubled = _PAUSE_MS_MIN << min(failure_count - FAILURES_MAX, 16)
+    return min(doubled, _PAUSE_MS_MAX)
+
+
+def slow_until_ms(attempt: Attempt) -> int:
+    """Return until when a webhook counts as slow after *attempt*; 0 where it does not."""
+    return attempt.at_ms + _SLOW_FOR_MS if attempt.duration_ms > SLOW_MS else 0
+
+
+def person_delay_s(event: Event, host_ids: Mapping[str, str], now_ms: int) -> int:
+    """Return after how many seconds it may be known who an event is about; 0: tell it now."""
+    age_ms = now_ms - event.at_ms
+    if age_ms >= PERSON_MS_MAX or all(one in host_ids for one in event.users.values()):
+        return 0
+    return 2 if age_ms < _PERSON_SOON_MS else 60

@@ -1,0 +1,68 @@
+"""Conversion of row changes into events, with one queued delivery per subscribed webhook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from redpacket.events.model.events import (
+    Event,
+    draw_events,
+    packet_events,
+    payment_events,
+    share_events,
+    withdrawal_events,
+)
+from redpacket.events.model.webhooks import Delivery
+from redpacket.events.ports import Change, DeliveryQueue, WebhookBook
+from redpacket.lottery.model.lottery import Draw
+from redpacket.packets.model.claim import ShareFate
+from redpacket.packets.model.packet import Packet
+from redpacket.packets.ports import Packets
+from redpacket.payments.model.payments import Payment
+from redpacket.payments.model.withdrawals import Withdrawal
+from redpacket.platform.runtime import Clock
+
+
+def announce(
+    changes: Sequence[Change],
+    *,
+    book: WebhookBook,
+    packets: Packets,
+    queue: DeliveryQueue,
+    clock: Clock,
+) -> int:
+    """Queue deliveries and return their number. Raises Unavailable; a repeat makes the same ids."""
+    webhooks = [one for one in book.list_all() if one.is_on]
+    if not webhooks:
+        return 0
+    now_ms, events = clock.now_ms(), list(_events(changes, packets))
+    deliveries = [
+        Delivery(webhook.name, event, now_ms)
+        for webhook in webhooks
+        for event in events
+        if webhook.wants(event.kind)
+    ]
+    if deliveries:
+        queue.put(deliveries)
+    return len(deliveries)
+
+
+def _events(changes: Sequence[Change], packets: Packets) -> Iterator[Event]:
+    ids = {one.after.packet_id for one in changes if isinstance(one.after, ShareFate)}
+    known = {one.packet_id: one for one in packets.list_packets(sorted(ids))} if ids else {}
+    for change in changes:
+        yield from _of(change, known)
+
+
+def _of(change: Change, known: dict[str, Packet]) -> Iterator[Event]:
+    match change.before, change.after:
+        case Packet() | None as before, Packet() as packet:
+            yield from packet_events(before, packet)
+        case ShareFate() | None as before, ShareFate() as share if share.packet_id in known:
+            yield from share_events(before, share, known[share.packet_id])
+        case Draw() | None as before, Draw() as draw:
+            yield from draw_events(before, draw)
+        case Withdrawal() | None as before, Withdrawal() as withdrawal:
+            yield from withdrawal_events(before, withdrawal)
+        case Payment() | None as before, Payment() as payment:
+            yield from payment_events(before, payment)

@@ -1,0 +1,170 @@
+"""Event delivery. Failed deliveries wait in a list apart from the queue.
+
+A failing receiver is paused, and only the sweep calls a slow one (docs/adr/0037).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from redpacket.events.model.webhooks import (
+    FAILURES_MAX,
+    Attempt,
+    Delivery,
+    Webhook,
+    after_failure,
+    is_given_up,
+    pause_ms,
+    person_delay_s,
+    slow_until_ms,
+)
+from redpacket.events.ports import DeliveryQueue, HostIds, Sender, WaitingList, WebhookBook
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.runtime import Clock, InParallel, Journal
+
+BATCH = 50
+"""Deliveries to one receiver at a time."""
+
+_TRIES_MAX = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryPorts:
+    """Dependencies of deliveries."""
+
+    book: WebhookBook
+    waiting: WaitingList
+    queue: DeliveryQueue
+    sender: Sender
+    host_ids: HostIds
+    clock: Clock
+    journal: Journal
+    jitter: Callable[[], float]
+    in_parallel: InParallel
+
+
+@dataclass(frozen=True, slots=True)
+class RetryReport:
+    """Counts of one sweep of the waiting lists."""
+
+    delivered_count: int = 0
+    failed_count: int = 0
+    dead_count: int = 0
+    waiting_count: int = 0
+
+
+def deliver(deliveries: Sequence[Delivery], *, ports: DeliveryPorts) -> list[Delivery]:
+    """Deliver a batch, move failures to the waiting list, and return what must be redelivered."""
+    webhooks = {name: ports.book.find(name) for name in {one.webhook for one in deliveries}}
+    host_ids = _host_ids(deliveries, ports)
+
+    def attempt(delivery: Delivery) -> bool:
+        try:
+            _first_attempt(delivery, webhooks[delivery.webhook], host_ids, ports)
+        except Unavailable as error:
+            ports.journal.failure("delivery_put_off", error, webhook=delivery.webhook)
+            return False
+        return True
+
+    done = ports.in_parallel(attempt, deliveries)
+    return [one for one, is_done in zip(deliveries, done, strict=True) if not is_done]
+
+
+def retry_deliveries(*, ports: DeliveryPorts, stop_at_ms: int) -> RetryReport:
+    """Retry due deliveries, each receiver separately; dead-letter the ones older than a day."""
+    webhooks = ports.book.list_all()
+    reports = ports.in_parallel(lambda one: _retry_of(one, ports, stop_at_ms), webhooks)
+    return RetryReport(
+        sum(one.delivered_count for one in reports),
+        sum(one.failed_count for one in reports),
+        sum(one.dead_count for one in reports),
+        sum(one.waiting_count for one in reports),
+    )
+
+
+def _first_attempt(
+    delivery: Delivery, webhook: Webhook | None, host_ids: Mapping[str, str], ports: DeliveryPorts
+) -> None:
+    now_ms = ports.clock.now_ms()
+    if webhook is None:
+        ports.journal.event("webhook_unknown", webhook=delivery.webhook)
+    elif delay_s := person_delay_s(delivery.event, host_ids, now_ms):
+        ports.queue.put([delivery], delay_s=delay_s)
+    elif webhook.is_asked_at_once(now_ms):
+        _attempt(delivery, webhook, host_ids, ports)
+    else:
+        ports.waiting.put(replace(delivery, due_at_ms=now_ms))
+
+
+def _attempt(
+    delivery: Delivery, webhook: Webhook, host_ids: Mapping[str, str], ports: DeliveryPorts
+) -> Attempt:
+    made = ports.sender.send(webhook, delivery.event, host_ids)
+    now_ms = ports.clock.now_ms()
+    if made.is_ok:
+        if delivery.is_stored:
+            ports.waiting.remove(delivery, now_ms)
+        if webhook.is_worth_noting(made):
+            ports.book.note_success(webhook, made, slow_until_ms(made))
+        return made
+    put_off = after_failure(replace(delivery, last_status=made.status), now_ms, ports.jitter())
+    ports.waiting.put(put_off)
+    if put_off.died_at_ms:
+        ports.journal.event("delivery_given_up", webhook=webhook.name, event_id=made.event_id)
+    count = webhook.failure_count + 1
+    paused_until_ms = now_ms + pause_ms(count) if pause_ms(count) else 0
+    is_counted = ports.book.note_failure(webhook, made, paused_until_ms)
+    if is_counted and count == FAILURES_MAX:
+        ports.journal.event("webhook_paused", webhook=webhook.name)
+    return made
+
+
+def _retry_of(webhook: Webhook, ports: DeliveryPorts, stop_at_ms: int) -> RetryReport:
+    """Deliver to one receiver until nothing is due, every call fails, or the time is up."""
+    report, seen = RetryReport(), set[str]()
+    while ports.clock.now_ms() < stop_at_ms and len(seen) < _TRIES_MAX:
+        found = ports.book.find(webhook.name)
+        now_ms = ports.clock.now_ms()
+        if found is None or not found.may_be_asked(now_ms):
+            return _bury(webhook.name, report, ports)
+        on_trial = found.is_on_trial(now_ms)
+        due = ports.waiting.list_due(webhook.name, now_ms, 1 if on_trial else BATCH + len(seen))
+        # The list is eventually consistent and may contain deliveries that were just made.
+        batch = [one for one in due if one.event.event_id not in seen][:BATCH]
+        if not batch:
+            break
+        seen.update(one.event.event_id for one in batch)
+        host_ids = _host_ids(batch, ports)
+
+        def attempt(
+            one: Delivery, asked: Webhook = found, known: Mapping[str, str] = host_ids
+        ) -> Attempt:
+            return _attempt(one, asked, known, ports)
+
+        made = ports.in_parallel(attempt, batch)
+        taken = sum(one.is_ok for one in made)
+        report = replace(
+            report,
+            delivered_count=report.delivered_count + taken,
+            failed_count=report.failed_count + len(made) - taken,
+        )
+        if not taken:
+            break
+    return report
+
+
+def _bury(name: str, report: RetryReport, ports: DeliveryPorts) -> RetryReport:
+    """Dead-letter day-old deliveries of a receiver that is off or paused."""
+    now_ms = ports.clock.now_ms()
+    waiting = ports.waiting.list_due(name, now_ms, 10 * BATCH)
+    dead = [one for one in waiting if is_given_up(one, now_ms)]
+    for one in dead:
+        ports.waiting.put(replace(one, died_at_ms=now_ms))
+        ports.journal.event("delivery_given_up", webhook=name, event_id=one.event.event_id)
+    return replace(report, dead_count=len(dead), waiting_count=len(waiting) - len(dead))
+
+
+def _host_ids(deliveries: Sequence[Delivery], ports: DeliveryPorts) -> dict[str, str]:
+    asked = {user_id for one in deliveries for user_id in one.event.users.values()}
+    return ports.host_ids.find(sorted(asked)) if asked else {}

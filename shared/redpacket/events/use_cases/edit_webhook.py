@@ -1,0 +1,107 @@
+"""Webhook administration by operators: URL, event kinds, secrets, dead letters."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from redpacket.events.model.events import Event, EventType
+from redpacket.events.model.webhooks import WEBHOOKS_MAX, Attempt, Delivery, Webhook
+from redpacket.events.ports import Sender, WaitingList, WebhookBook
+from redpacket.platform.errors import InvalidRequest, VersionConflict, WebhookNotFound
+from redpacket.platform.runtime import Clock, InParallel
+
+DEAD_SHOWN = 50
+
+REPLAYED_MAX = 500
+"""Dead letters per call, within API Gateway's limit of half a minute."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditPorts:
+    """Dependencies of edits."""
+
+    book: WebhookBook
+    waiting: WaitingList
+    sender: Sender
+    clock: Clock
+    in_parallel: InParallel
+
+
+def find_webhook(name: str, *, book: WebhookBook) -> Webhook:
+    """Return a webhook. Raises WebhookNotFound."""
+    found = book.find(name)
+    if found is None:
+        raise WebhookNotFound("no such webhook")
+    return found
+
+
+def put_webhook(
+    name: str, url: str, kinds: Collection[EventType], *, is_on: bool, ports: EditPorts
+) -> tuple[Webhook, str | None]:
+    """Create or edit a webhook; return it and a new one's secret. An edit ends any pause.
+
+    Raises InvalidRequest, VersionConflict.
+    """
+    ports.sender.check(url)
+    seen = ports.book.find(name)
+    if seen is not None:
+        edited = replace(
+            seen,
+            url=url,
+            kinds=frozenset(kinds),
+            is_on=is_on,
+            version=seen.version + 1,
+            failure_count=0,
+            paused_until_ms=0,
+            slow_until_ms=0,
+        )
+        _write(edited, seen, ports)
+        return edited, None
+    if len(ports.book.list_all()) >= WEBHOOKS_MAX:
+        at_most = f"there are {WEBHOOKS_MAX} webhooks, which is the most"
+        raise InvalidRequest([{"field": "name", "message": at_most}])
+    secret, sealed = ports.sender.new_secret(name)
+    made = Webhook(name, url, frozenset(kinds), is_on, (sealed,), ports.clock.now_ms())
+    _write(made, None, ports)
+    return made, secret
+
+
+def rotate_secret(name: str, *, ports: EditPorts) -> str:
+    """Return a new secret; the old one signs for a day. Raises WebhookNotFound, VersionConflict."""
+    seen = find_webhook(name, book=ports.book)
+    secret, sealed = ports.sender.new_secret(name)
+    edited = seen.with_new_secret(sealed, ports.clock.now_ms())
+    _write(replace(edited, version=seen.version + 1), seen, ports)
+    return secret
+
+
+def test_webhook(name: str, *, ports: EditPorts) -> Attempt:
+    """Send a test event, also to a webhook that is off. Raises WebhookNotFound."""
+    webhook = find_webhook(name, book=ports.book)
+    now_ms = ports.clock.now_ms()
+    event = Event(EventType.TEST, f"{name}/{now_ms}", now_ms, {"webhook": name})
+    return ports.sender.send(webhook, event, {})
+
+
+def replay_dead(name: str, *, ports: EditPorts) -> tuple[int, bool]:
+    """Let the sweep retry dead letters; return their number and whether none is left.
+
+    The event ids stay the same. Raises WebhookNotFound.
+    """
+    find_webhook(name, book=ports.book)
+    now_ms = ports.clock.now_ms()
+    dead = ports.waiting.list_dead(name, REPLAYED_MAX)
+
+    def revive(letter: Delivery) -> None:
+        ports.waiting.put(
+            replace(letter, first_at_ms=now_ms, due_at_ms=now_ms, attempt_count=0, died_at_ms=None)
+        )
+
+    ports.in_parallel(revive, dead)
+    return len(dead), len(dead) < REPLAYED_MAX
+
+
+def _write(webhook: Webhook, seen: Webhook | None, ports: EditPorts) -> None:
+    if not ports.book.put(webhook, seen):
+        raise VersionConflict("somebody has changed this webhook meanwhile; read it again")

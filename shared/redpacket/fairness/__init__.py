@@ -1,0 +1,1 @@
+"""Fairness: seeds, commitments, beacon rounds, public log."""

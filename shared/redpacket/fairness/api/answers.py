@@ -1,0 +1,76 @@
+"""What the public log of commitments shows."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from redpacket.fairness.model.log import CommitmentKind
+from redpacket.packets.api.values import SOME_DIGEST, AtMs, Next
+from redpacket.platform.http.bodies import about
+from redpacket.platform.http.page_sizes import LIMIT_MAX, LOG_SIZE_MAX
+
+_DIGEST = "^[0-9a-f]{64}$"
+
+Index = Annotated[int, about("The place in the log, from 0.", 7, ge=0, lt=LOG_SIZE_MAX)]
+Size = Annotated[int, about("How many entries the log has.", 42, ge=0, le=LOG_SIZE_MAX)]
+IdHash = Annotated[
+    str,
+    about("SHA-256 of the id of the packet or the campaign, in hex.", SOME_DIGEST, pattern=_DIGEST),
+]
+Committed = Annotated[
+    str,
+    about(
+        "What the packet or the campaign showed as its `commitment`.", SOME_DIGEST, pattern=_DIGEST
+    ),
+]
+Hash = Annotated[str, Field(pattern=_DIGEST, examples=[SOME_DIGEST])]
+Path = Annotated[
+    list[Hash], about("Hashes of subtrees by RFC 6962, from the leaf upwards.", max_length=64)
+]
+Der = Annotated[str, Field(pattern="^(?:[0-9a-f]{2})+$", examples=["3006020101020101"])]
+
+
+class LogEntry(TypedDict):
+    """An entry: its leaf is over `rpl1,<kind>,<id_hash>,<commitment>,<at_ms>`."""
+
+    index: Index
+    kind: CommitmentKind
+    id_hash: IdHash
+    commitment: Committed
+    at_ms: AtMs
+
+
+class LogPage(TypedDict):
+    """A page of the log, with its newest signed head: `rph1,<size>,<head>,<head_at_ms>`."""
+
+    items: Annotated[list[LogEntry], about("The page.", max_length=LIMIT_MAX)]
+    head: Annotated[Hash, about("The root over all `size` entries.")]
+    size: Size
+    head_at_ms: Annotated[AtMs, about("When the head was signed.")]
+    signature: Annotated[Der, about("Of the head: ECDSA on P-256 with SHA-256, DER.")]
+    key_id: Annotated[Hash, about("SHA-256 of the public key. It never changes.")]
+    public_key: Annotated[Der, about("The key of the signature, in DER.")]
+    next: Next
+
+
+class LogInclusion(TypedDict):
+    """That an entry is in the log of a size."""
+
+    index: Index
+    kind: CommitmentKind
+    id_hash: IdHash
+    commitment: Committed
+    at_ms: AtMs
+    size: Size
+    path: Path
+
+
+class LogConsistency(TypedDict):
+    """That the log of `size` entries begins with the log of `from_size`."""
+
+    from_size: Size
+    size: Size
+    path: Path

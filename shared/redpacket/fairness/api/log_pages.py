@@ -1,0 +1,103 @@
+"""Pages of the public log: entries and proofs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from redpacket.containers import containers
+from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.http.entity_tags import tagged
+from redpacket.platform.http.page_sizes import LIMIT_MAX, LOG_SIZE_MAX
+from redpacket.platform.http.parameters import integer, required
+
+if TYPE_CHECKING:
+    from redpacket.fairness.api import answers as log
+    from redpacket.fairness.model.log import Commitment
+    from redpacket.platform.http.api import HttpAnswer
+    from redpacket.platform.http.request import HttpRequest
+
+LOG_CACHING = ("public, max-age=1",)
+PROOF_CACHING = ("public, max-age=1", "public, max-age=31536000, immutable")
+"""For the newest head, and for a given size, whose proofs never change."""
+
+_DIGEST = re.compile("[0-9a-f]{64}")
+
+cursor_of = integer("cursor", 0, LOG_SIZE_MAX, missing=0, meaning="The first index of the page.")
+size_of = integer(
+    "size", 1, LOG_SIZE_MAX, missing=None, meaning="Of the log; its newest head without it."
+)
+to_of = integer(
+    "to", 1, LOG_SIZE_MAX, missing=None, meaning="The later size; the newest head without it."
+)
+_from_of = integer("from", 1, LOG_SIZE_MAX, missing=0, meaning="The earlier size.")
+
+
+@required("query", "id_hash", type="string", pattern=f"^{_DIGEST.pattern}$")
+def id_hash_of(text: str) -> str:
+    """SHA-256 of the id of a packet or a campaign, in hex."""
+    if not _DIGEST.fullmatch(text):
+        raise InvalidRequest([{"field": "id_hash", "message": "is not a SHA-256 in hex"}])
+    return text
+
+
+@required("query", "from", type="integer", minimum=1, maximum=LOG_SIZE_MAX)
+def from_of(text: str) -> int:
+    """The earlier size, of a head that you kept."""
+    return _from_of.check(text)
+
+
+def entries_page(request: HttpRequest) -> HttpAnswer[log.LogPage]:
+    """Show entries from *cursor* on, with the signed head."""
+    page = containers.fairness.read_log(cursor_of(request), LIMIT_MAX)
+    signed = page.signed
+    body: log.LogPage = {
+        "items": [_entry_view(index, entry) for index, entry in page.entries],
+        "head": signed.head.root,
+        "size": signed.head.size,
+        "head_at_ms": signed.head.at_ms,
+        "signature": signed.signature.hex(),
+        "key_id": signed.key_id,
+        "public_key": signed.public_key.hex(),
+        "next": None if page.next_index is None else str(page.next_index),
+    }
+    return tagged(body, request, {"cache-control": LOG_CACHING[0]})
+
+
+def inclusion_page(request: HttpRequest) -> HttpAnswer[log.LogInclusion]:
+    """Prove that an entry is in the log."""
+    size = size_of(request)
+    proof = containers.fairness.prove_inclusion(id_hash_of(request), size)
+    body: log.LogInclusion = {
+        **_entry_view(proof.index, proof.entry),
+        "size": proof.size,
+        "path": [each.hex() for each in proof.path],
+    }
+    return tagged(body, request, _proof_headers(is_fixed=size is not None))
+
+
+def consistency_page(request: HttpRequest) -> HttpAnswer[log.LogConsistency]:
+    """Prove that the log has only grown between two sizes."""
+    old, to = from_of(request), to_of(request)
+    new, path = containers.fairness.prove_consistency(old, to)
+    body: log.LogConsistency = {
+        "from_size": old,
+        "size": new,
+        "path": [each.hex() for each in path],
+    }
+    return tagged(body, request, _proof_headers(is_fixed=to is not None))
+
+
+def _entry_view(index: int, entry: Commitment) -> log.LogEntry:
+    return {
+        "index": index,
+        "kind": entry.kind,
+        "id_hash": entry.id_hash,
+        "commitment": entry.commitment,
+        "at_ms": entry.at_ms,
+    }
+
+
+def _proof_headers(*, is_fixed: bool) -> dict[str, str]:
+    now, for_ever = PROOF_CACHING
+    return {"cache-control": for_ever if is_fixed else now}

@@ -1,0 +1,176 @@
+"""Extension of the public log by pending commitments, and signing of its head.
+
+An append requires that the log still ends where it was read, so runs may overlap or be cut off. A
+head is signed only if it extends the last one, so a rewritten log is never signed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redpacket.fairness.log_ports import Commitments, HeadSigner, LogBook
+from redpacket.fairness.model.log import Commitment, LogHead, SignedHead
+from redpacket.fairness.model.merkle import (
+    EMPTY_ROOT,
+    Node,
+    Peaks,
+    consistency_ranges,
+    hash_of,
+    is_consistent,
+    nodes_of,
+)
+from redpacket.platform.errors import InvariantViolated
+from redpacket.platform.runtime import Clock, Journal
+
+BATCH_MAX = 17
+"""Entries per transaction: with all of their rows at most 100, up to 2^31 entries."""
+
+LISTED_MAX = 1_000
+
+TRIES = 5
+
+FRESH_MS = 50_000
+"""Milliseconds until the head of an unchanged log is signed again."""
+
+LATE_MS = 5 * 60_000
+"""Milliseconds until an unlogged commitment is reported: its order proves less."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogReport:
+    """Counts of one run."""
+
+    appended_count: int
+    size: int
+    is_signed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogPorts:
+    """Dependencies of the log's extension."""
+
+    book: LogBook
+    commitments: Commitments
+    signer: HeadSigner
+    clock: Clock
+    journal: Journal
+
+
+def extend_log(named: Sequence[str], stop_at_ms: int, *, ports: LogPorts) -> LogReport:
+    """Append the *named* commitments (hashes of ids) and all other pending ones, then sign.
+
+    Raises InvariantViolated before any append if the log differs from the signed head.
+    """
+    is_signed = sign_head(ports)
+    appended_count = _append_waiting(named, stop_at_ms, ports)
+    if appended_count:
+        is_signed = sign_head(ports)
+    return LogReport(appended_count, ports.book.find_head().size, is_signed)
+
+
+def _append_waiting(named: Sequence[str], stop_at_ms: int, ports: LogPorts) -> int:
+    seen: set[str] = set()
+    count = 0
+    waiting = list(dict.fromkeys(named))
+    while True:
+        # The list is eventually consistent and may contain entries that were just appended.
+        waiting = waiting or [
+            one for one in ports.commitments.list_waiting(LISTED_MAX) if one not in seen
+        ]
+        if not waiting or ports.clock.now_ms() >= stop_at_ms:
+            return count
+        batch, waiting = waiting[:BATCH_MAX], waiting[BATCH_MAX:]
+        count += _append(batch, ports)
+        seen.update(batch)
+
+
+def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
+    for _ in range(TRIES):
+        before = ports.book.find_head()
+        noted = ports.commitments.find(id_hashes)
+        entries = sorted(
+            (one.commitment for one in noted if one.index is None),
+            key=lambda entry: (entry.at_ms, entry.id_hash),
+        )
+        places = ports.book.find_places([entry.id_hash for entry in entries])
+        for id_hash, index in places.items():
+            # A row was put over. It leaves the list; reconciliation compares it with its entry.
+            ports.journal.event("log_differs", id_hash=id_hash, index=index)
+            ports.commitments.place(id_hash, index)
+        entries = [entry for entry in entries if entry.id_hash not in places]
+        if len(noted) < len(id_hashes):
+            ports.journal.event("commitment_unreadable", count=len(id_hashes) - len(noted))
+        if not entries:
+            return 0
+        after, nodes = _extended(before, entries, ports)
+        if ports.book.append(before, after, entries, nodes):
+            _tell_late(entries, ports)
+            return len(entries)
+    # Other processes win every append. These commitments stay pending.
+    return 0
+
+
+def _extended(
+    before: LogHead, entries: Sequence[Commitment], ports: LogPorts
+) -> tuple[LogHead, dict[Node, bytes]]:
+    peaks = _peaks(before, ports)
+    nodes = {node: found for entry in entries for node, found in peaks.append(entry.leaf)}
+    return LogHead(peaks.size, peaks.root.hex(), ports.clock.now_ms()), nodes
+
+
+def _peaks(head: LogHead, ports: LogPorts) -> Peaks:
+    wanted = nodes_of((0, head.size))
+    found = ports.book.find_nodes(wanted)
+    peaks = Peaks(head.size, [found[node] for node in wanted if node in found])
+    if len(peaks.hashes) < len(wanted) or peaks.root.hex() != head.root:
+        ports.journal.event("log_differs", size=head.size)
+        raise InvariantViolated("the rows of the log do not make its root")
+    return peaks
+
+
+def _tell_late(entries: Sequence[Commitment], ports: LogPorts) -> None:
+    late = [one for one in entries if ports.clock.now_ms() - one.at_ms > LATE_MS]
+    if late:
+        ports.journal.event("commitment_late", count=len(late), oldest_at_ms=late[0].at_ms)
+
+
+def sign_head(ports: LogPorts) -> bool:
+    """Sign and publish the head; return False if this head, or a newer one, is published.
+
+    Raises InvariantViolated if the log does not extend the last signed head.
+    """
+    before = _check_signed(ports)
+    end = ports.book.find_head()
+    _check_extends(before, end, ports)
+    now_ms = ports.clock.now_ms()
+    if before:
+        if before.head.size == end.size and now_ms - before.head.at_ms < FRESH_MS:
+            return False
+        # A slow clock must not produce a head older than the last one.
+        now_ms = max(now_ms, before.head.at_ms + 1)
+    head = LogHead(end.size, end.root, now_ms)
+    signature = ports.signer.sign(str(head).encode())
+    return ports.book.publish(SignedHead(head, signature, ports.signer.public_key()), before)
+
+
+def _check_signed(ports: LogPorts) -> SignedHead | None:
+    signed = ports.book.find_signed()
+    if signed and not signed.is_signed_by(ports.signer.public_key()):
+        ports.journal.event("log_differs", size=signed.head.size)
+        raise InvariantViolated("the head that is shown was not signed by our key")
+    return signed
+
+
+def _check_extends(before: SignedHead | None, end: LogHead, ports: LogPorts) -> None:
+    signed_size = before.head.size if before else 0
+    signed_root = before.head.root if before else EMPTY_ROOT.hex()
+    ranges = consistency_ranges(signed_size, end.size) if signed_size <= end.size else []
+    nodes = ports.book.find_nodes([node for leaves in ranges for node in nodes_of(leaves)])
+    is_whole = all(node in nodes for leaves in ranges for node in nodes_of(leaves))
+    path = [hash_of(leaves, nodes) for leaves in ranges] if is_whole else []
+    roots = bytes.fromhex(signed_root), bytes.fromhex(end.root)
+    extends = is_consistent(signed_size, end.size, path, *roots)
+    if not extends or (before is None and end.size):
+        ports.journal.event("log_differs", size=end.size)
+        raise InvariantViolated("the log does not extend the head that was signed before")

@@ -1,1 +1,0 @@
-"""Use cases over the ports."""

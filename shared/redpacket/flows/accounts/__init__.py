@@ -1,1 +1,0 @@
-"""Users and their accounts: deposits, profiles, erasure."""

@@ -1,1 +1,0 @@
-"""Approvals: changes that need a second operator."""

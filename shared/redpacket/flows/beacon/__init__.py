@@ -1,1 +1,0 @@
-"""Rounds of the public beacon: chosen before they exist, fetched, and cached."""

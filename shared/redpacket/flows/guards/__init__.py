@@ -1,1 +1,0 @@
-"""Load protection: switches, rate limits, circuit breaker, risk, approvals."""

@@ -1,1 +1,0 @@
-"""Public log of commitments: one function appends and signs, anyone can read."""

@@ -1,0 +1,188 @@
+"""Rows of AccountsTable, and reads of entries, received shares and receipts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.model import Entry, Receipt, TransferKind, YearSums, packet_of
+from redpacket.ledger.ports import ENTRY_CURSOR, ReceivedItem
+from redpacket.packets.model.claim import ShareRef
+from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Row, Value, values
+from redpacket.platform.errors import InvalidRequest
+from redpacket.reconciliation.scanned import Balance
+
+_YEAR_SUMS = ("sent_fen", "sent_count", "received_fen", "received_count", "luckiest_count")
+"""Prefixes of a balance's yearly sums (`sent_fen_2025`), which `YearSums` adds up."""
+
+# Validate cursors: DynamoDB rejects long keys and ranges that end before they begin.
+_ENTRY_CURSOR = re.compile(ENTRY_CURSOR)
+_LANES = (keys.ENTRY_PREFIX, keys.CLAIM_PREFIX)
+
+
+class BookPages:
+    """Paged reader of entries and receipts."""
+
+    def __init__(self, dynamo: Dynamo, accounts_table: str) -> None:
+        self._dynamo = dynamo
+        self._table = accounts_table
+
+    def list_entries(
+        self, account: str, cursor: str | None, limit: int
+    ) -> tuple[list[Entry], str | None]:
+        """Return a page of an account's entries, newest first, merged from both key ranges."""
+        rows = [row for lane in _LANES for row in self._lane(account, lane, cursor, limit + 1)]
+        rows.sort(key=_place, reverse=True)
+        page = rows[:limit]
+        next_cursor = str(page[-1]["sk"]) if len(rows) > limit else None
+        return [entry_of(row) for row in page], next_cursor
+
+    def list_received(
+        self, account: str, year: int | None, cursor: str | None, limit: int
+    ) -> tuple[list[ReceivedItem], str | None]:
+        """Return a page of the settled claims of an account, newest first."""
+        rows = self._lane(account, keys.CLAIM_PREFIX, cursor, limit + 1, year)
+        page = rows[:limit]
+        next_cursor = str(page[-1]["sk"]) if len(rows) > limit else None
+        return [_received(row) for row in page], next_cursor
+
+    def list_postings(self, wanted: Sequence[Entry]) -> list[Entry]:
+        """Return the stored versions of those *wanted* entries that exist."""
+        row_keys = [_key(entry) for entry in wanted]
+        return [entry_of(row) for row in self._get_all(row_keys)]
+
+    def list_receipts(self, refs: Sequence[ShareRef]) -> list[Receipt]:
+        row_keys = [keys.receipt(ref.packet_id, ref.share_no) for ref in refs]
+        return [receipt_of(row) for row in self._get_all(row_keys)]
+
+    def _get_all(self, row_keys: Sequence[Row]) -> Iterator[dict[str, Value]]:
+        for start in range(0, len(row_keys), KEYS_PER_READ):
+            chunk = row_keys[start : start + KEYS_PER_READ]
+            yield from self._dynamo.get_many(self._table, chunk, is_strong=True)
+
+    def _lane(
+        self, account: str, lane: str, cursor: str | None, limit: int, year: int | None = None
+    ) -> list[dict[str, Value]]:
+        first, last = f"{lane}{_start_ms(year):013d}", f"{lane}{_end_ms(year):013d}"
+        if cursor is not None:
+            found = _ENTRY_CURSOR.fullmatch(cursor)
+            if not found:
+                raise InvalidRequest(
+                    [{"field": "cursor", "message": "is not a valid cursor of this list"}]
+                )
+            last = min(last, _after(lane, cursor, int(found[2])))
+        if last < first:
+            return []
+        rows = self._dynamo.query_some(
+            self._table,
+            limit + 1,
+            KeyConditionExpression="pk = :account AND sk BETWEEN :first AND :last",
+            ExpressionAttributeValues=values(account=account, first=first, last=last),
+            ConsistentRead=True,
+            ScanIndexForward=False,
+        )
+        return [row for row in rows if row["sk"] != cursor][:limit]
+
+
+def _after(lane: str, cursor: str, place_ms: int) -> str:
+    """Return a range's upper bound after *cursor*: at equal times, entries sort before claims."""
+    if cursor.startswith(lane):
+        return cursor
+    if lane == keys.CLAIM_PREFIX:
+        return f"{lane}{place_ms:013d}#~"
+    return f"{lane}{place_ms:013d}"
+
+
+def _place(row: Mapping[str, Value]) -> tuple[str, str]:
+    lane, place, rest = str(row["sk"]).split("#", 2)
+    return place, f"{lane}#{rest}"
+
+
+def _start_ms(year: int | None) -> int:
+    return 0 if year is None else int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000)
+
+
+def _end_ms(year: int | None) -> int:
+    return 10**13 - 1 if year is None else _start_ms(year + 1)
+
+
+def entry_row(entry: Entry) -> dict[str, Value]:
+    """Return the row of one side of a transfer."""
+    row: dict[str, Value] = {
+        **_key(entry),
+        "transfer_id": entry.transfer_id,
+        "kind": entry.kind,
+        "amount_fen": entry.amount_fen,
+        "counterparty": entry.counterparty,
+        "at_ms": entry.at_ms,
+    }
+    if entry.placed_at_ms:
+        row["placed_at_ms"] = entry.placed_at_ms
+    if entry.commitment:
+        row["commitment"] = entry.commitment
+    return row
+
+
+def entry_of(row: dict[str, Any]) -> Entry:
+    """Parse an entry's row."""
+    return Entry(
+        account=row["pk"],
+        transfer_id=row["transfer_id"],
+        kind=TransferKind(row["kind"]),
+        amount_fen=row["amount_fen"],
+        counterparty=row["counterparty"],
+        at_ms=row["at_ms"],
+        placed_at_ms=row.get("placed_at_ms", 0),
+        commitment=row.get("commitment", ""),
+    )
+
+
+def receipt_row(receipt: Receipt) -> dict[str, Value]:
+    """Return a receipt's row."""
+    return {
+        **keys.receipt(receipt.packet_id, receipt.share_no),
+        "account": receipt.account,
+        "amount_fen": receipt.amount_fen,
+        "at_ms": receipt.at_ms,
+    }
+
+
+def receipt_of(row: dict[str, Any]) -> Receipt:
+    """Parse a receipt's row."""
+    packet_id, _, share_no = row["pk"].removeprefix(keys.RECEIPT_PREFIX).rpartition("#")
+    return Receipt(packet_id, int(share_no), row["account"], row["amount_fen"], row["at_ms"])
+
+
+def balance_of(row: dict[str, Any]) -> Balance:
+    """Parse a balance's row; a row with only yearly counters has balance 0."""
+    kept = {name: number for name, number in row.items() if name.rpartition("_")[0] in _YEAR_SUMS}
+    # Unpaid packets count as open but have no entries yet.
+    unpaid_count = row.get("unpaid_count", 0)
+    open_count = row.get("open_count", 0) - unpaid_count
+    return Balance(row["pk"], row.get("balance_fen", 0), kept, open_count, unpaid_count)
+
+
+def sums_of(row: Mapping[str, Value], year: int | None) -> YearSums:
+    """Add up a balance's sums for one year, or for all years."""
+    found = dict.fromkeys(_YEAR_SUMS, 0)
+    for name, value in row.items():
+        kind, _, of_year = name.rpartition("_")
+        if kind in found and (year is None or of_year == str(year)):
+            found[kind] += int(value)
+    return YearSums(**found)
+
+
+def _key(entry: Entry) -> dict[str, str]:
+    packet_id = packet_of(entry.counterparty)
+    if entry.kind is not TransferKind.SETTLE or packet_id is None:
+        return keys.entry(entry.account, entry.position_ms, entry.transfer_id)
+    share_no = int(entry.transfer_id.rpartition(":")[2])
+    return keys.claim_entry(entry.account, entry.position_ms, packet_id, share_no)
+
+
+def _received(row: dict[str, Any]) -> ReceivedItem:
+    _, place, packet_id, share_no = row["sk"].split("#")
+    return ReceivedItem(packet_id, int(share_no), row["amount_fen"], int(place))

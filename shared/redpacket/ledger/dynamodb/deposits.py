@@ -1,0 +1,64 @@
+"""Deposits of money from outside into an account."""
+
+from __future__ import annotations
+
+from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.dynamodb.posting import post
+from redpacket.ledger.dynamodb.requests import find_result, transact_request
+from redpacket.ledger.model import Transfer
+from redpacket.operations.dynamodb.allowances import spend_allowance
+from redpacket.operations.dynamodb.audit_log import note_action
+from redpacket.operations.model.allowances import Allowance
+from redpacket.operations.model.operators import Action
+from redpacket.packets.dynamodb import items
+from redpacket.platform.dynamodb.client import Dynamo, Guarded, never_refused
+from redpacket.platform.errors import AllowanceMoved, RedPacketError
+from redpacket.platform.idempotency import Request
+from redpacket.platform.user import Person
+
+
+class DynamoDeposits:
+    """DynamoDB implementation of Deposits."""
+
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        accounts_table: str,
+        profiles_table: str,
+        journal_table: str | None = None,
+        approvals_table: str | None = None,
+    ) -> None:
+        self._dynamo = dynamo
+        self._accounts = accounts_table
+        self._profiles = profiles_table
+        self._journal = journal_table
+        self._approvals = approvals_table
+
+    def find_deposited(self, request: Request) -> str | None:
+        return find_result(self._dynamo, self._accounts, _deposited_by(request), request)
+
+    def deposit(
+        self,
+        transfer: Transfer,
+        request: Request,
+        payee: Person | None = None,
+        action: Action | None = None,
+        spent: Allowance | None = None,
+        *,
+        is_for_campaigns: bool = False,
+    ) -> None:
+        marker = _deposited_by(request)
+        people = items.note_person(self._profiles, payee) if payee else []
+        beside = people + note_action(self._journal, action)
+        rows: list[Guarded[RedPacketError]] = [Guarded(row, never_refused) for row in beside]
+        allowed = spend_allowance(self._approvals, spent)
+        rows += [
+            Guarded(row, lambda _: AllowanceMoved("others moved more meanwhile")) for row in allowed
+        ]
+        marked = transfer.credit if is_for_campaigns else None
+        rows += post(self._accounts, [transfer], for_campaigns=marked)
+        transact_request(self._dynamo, self._accounts, marker, request, transfer.transfer_id, rows)
+
+
+def _deposited_by(request: Request) -> dict[str, str]:
+    return keys.request(request.user_id, "deposit", request.key_hash)

@@ -1,0 +1,134 @@
+"""Writes of transfers: an entry for each account, and one balance change for each account."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.dynamodb.books import entry_row
+from redpacket.ledger.model import Transfer, TransferKind, entries, may_go_below_zero, year_of
+from redpacket.platform.dynamodb.client import Guarded, Operation, Row, put, update
+from redpacket.platform.errors import (
+    Forbidden,
+    InsufficientFunds,
+    InvalidRequest,
+    InvariantViolated,
+    RedPacketError,
+)
+
+HOLDS_ENOUGH = "balance_fen >= :needed"
+IS_FREE = "attribute_not_exists(is_for_campaigns)"
+MAY_BE_FOR_CAMPAIGNS = "attribute_not_exists(pk) OR attribute_exists(is_for_campaigns)"
+OWES_AS_MUCH = "balance_fen <= :at_most"
+
+
+def post(
+    accounts_table: str,
+    transfers: Sequence[Transfer],
+    counts: Mapping[str, Mapping[str, int]] | None = None,
+    for_campaigns: str | None = None,
+) -> list[Guarded[RedPacketError]]:
+    """Return the writes that post *transfers*; *counts* are increments by account and name.
+
+    The account *for_campaigns* pays for campaigns alone from then on; it must be unused or so
+    already, because the mark would lock money that is the user's own.
+    """
+    moved: dict[str, list[Transfer]] = defaultdict(list)
+    book: list[Guarded[RedPacketError]] = []
+    for transfer in transfers:
+        for entry in entries(transfer):
+            moved[entry.account].append(transfer)
+            book.append(Guarded(put(accounts_table, entry_row(entry)), exists))
+    changes: list[Guarded[RedPacketError]] = [
+        Guarded(
+            change_balance(
+                accounts_table,
+                account,
+                found,
+                (counts or {}).get(account),
+                is_for_campaigns=account == for_campaigns,
+            ),
+            _is_used if account == for_campaigns else is_not_covered,
+        )
+        for account, found in moved.items()
+    ]
+    return book + changes
+
+
+def post_operations(
+    accounts_table: str,
+    transfers: Sequence[Transfer],
+    counts: Mapping[str, Mapping[str, int]] | None = None,
+) -> list[Operation]:
+    """Return the writes of `post` without refusals."""
+    return [write.operation for write in post(accounts_table, transfers, counts)]
+
+
+def change_balance(
+    accounts_table: str,
+    account: str,
+    transfers: Sequence[Transfer],
+    counts: Mapping[str, int] | None = None,
+    at_most_fen: int | None = None,
+    *,
+    is_for_campaigns: bool = False,
+) -> Operation:
+    """Return an account's only change; its balance before must be at most *at_most_fen*."""
+    fen = sum(
+        transfer.amount_fen if transfer.credit == account else -transfer.amount_fen
+        for transfer in transfers
+    )
+    sums = {**kept_sums(transfers), **(counts or {})}
+    condition: str | None = None
+    bound: dict[str, int] = {}
+    mark = "SET is_for_campaigns = :is_for_campaigns " if is_for_campaigns else ""
+    if is_for_campaigns:
+        condition, bound = MAY_BE_FOR_CAMPAIGNS, {"is_for_campaigns": True}
+    if fen < 0 and not may_go_below_zero(account):
+        condition, bound = HOLDS_ENOUGH, {"needed": -fen}
+        if any(transfer.kind is TransferKind.WITHDRAWAL for transfer in transfers):
+            condition = f"{HOLDS_ENOUGH} AND {IS_FREE}"
+    elif at_most_fen is not None:
+        condition, bound = OWES_AS_MUCH, {"at_most": at_most_fen}
+    expression = mark + ", ".join(["ADD balance_fen :fen", *(f"{name} :{name}" for name in sums)])
+    return update(
+        accounts_table,
+        keys.account(account),
+        expression,
+        condition=condition,
+        fen=fen,
+        **sums,
+        **bound,
+    )
+
+
+def kept_sums(transfers: Sequence[Transfer]) -> dict[str, int]:
+    """Return the increments of a user's yearly sums; only users settle and send."""
+    sums: dict[str, int] = defaultdict(int)
+    for transfer in transfers:
+        year = year_of(transfer.placed_at_ms or transfer.at_ms)
+        if transfer.kind is TransferKind.SETTLE:
+            sums[f"received_fen_{year}"] += transfer.amount_fen
+            sums[f"received_count_{year}"] += 1
+        elif transfer.kind is TransferKind.SEND:
+            sums[f"sent_fen_{year}"] += transfer.amount_fen
+            sums[f"sent_count_{year}"] += 1
+    return dict(sums)
+
+
+def exists(_found: Row) -> RedPacketError:
+    """Return the error for an id that already exists, which is a bug."""
+    return InvariantViolated("a packet or transfer of this id exists already")
+
+
+def _is_used(_found: Row) -> RedPacketError:
+    message = "is only for a new account, or one that pays for campaigns already"
+    return InvalidRequest([{"field": "is_for_campaigns", "message": message}])
+
+
+def is_not_covered(found: Row) -> RedPacketError:
+    """Return the error for an uncovered debit, or one from money of campaigns."""
+    if found.get("is_for_campaigns"):
+        return Forbidden("This account holds money of campaigns. It pays for campaigns alone.")
+    return InsufficientFunds("the account does not hold that much")

@@ -1,0 +1,81 @@
+"""Deposit: an operator credits another user's account, once per idempotency key."""
+
+from __future__ import annotations
+
+from redpacket.ledger.model import DEPOSITS, Transfer, TransferKind, deposit_id, user_account
+from redpacket.ledger.ports import Deposits
+from redpacket.operations.model.operators import (
+    Action,
+    ActionKind,
+    Operator,
+    changes_between,
+    user_subject,
+)
+from redpacket.operations.use_cases.approval_policy import FourEyes
+from redpacket.packets.ledger_ports import Ledger
+from redpacket.platform.errors import AllowanceMoved, Forbidden, InvalidRequest, Unavailable
+from redpacket.platform.idempotency import Request
+from redpacket.platform.runtime import Clock
+from redpacket.platform.user import Person
+
+_TRIES = 8
+
+
+def deposit(
+    payee: Person,
+    amount_fen: int,
+    request: Request,
+    *,
+    is_for_campaigns: bool = False,
+    is_approved: bool = False,
+    amount_fen_max: int,
+    deposits: Deposits,
+    ledger: Ledger,
+    four_eyes: FourEyes,
+    clock: Clock,
+) -> tuple[str, int]:
+    """Return the transfer's id and the user's current balance in fen.
+
+    After a deposit that *is_for_campaigns* the account pays for campaigns alone; an account that
+    was used otherwise raises InvalidRequest.
+    Raises Forbidden if operators credit themselves, IdempotencyKeyReused, Busy. A repeat skips the
+    limits (I10): InvalidRequest, ApprovalNeededError.
+    """
+    if payee.user_id == request.user_id:
+        raise Forbidden("you can't credit yourself: another operator must")
+    account, operator = (
+        user_account(payee.user_id),
+        Operator(Person(request.user_id), is_approved=is_approved),
+    )
+    for _ in range(_TRIES):
+        if transfer_id := deposits.find_deposited(request):
+            return transfer_id, ledger.balance_fen(account)
+        if amount_fen > amount_fen_max:
+            raise InvalidRequest([{"field": "amount_fen", "message": f"is above {amount_fen_max}"}])
+        transfer = _transfer(account, amount_fen, request, clock)
+        subject = user_subject(payee.user_id)
+        facts = {"transfer_id": transfer.transfer_id, "amount_fen": amount_fen}
+        if is_for_campaigns:
+            facts["is_for_campaigns"] = True
+        changes = changes_between(None, facts)
+        spent = four_eyes.spend(operator, subject, amount_fen, changes=changes)
+        action = Action(request.user_id, ActionKind.DEPOSIT, subject, transfer.at_ms, changes)
+        try:
+            deposits.deposit(
+                transfer, request, payee, action, spent, is_for_campaigns=is_for_campaigns
+            )
+        except AllowanceMoved:
+            continue
+        return transfer.transfer_id, ledger.balance_fen(account)
+    raise Unavailable("too many deposits to this user at the same time")
+
+
+def _transfer(account: str, amount_fen: int, request: Request, clock: Clock) -> Transfer:
+    return Transfer(
+        transfer_id=deposit_id(request.user_id, request.key_hash),
+        kind=TransferKind.DEPOSIT,
+        debit=DEPOSITS,
+        credit=account,
+        amount_fen=amount_fen,
+        at_ms=clock.now_ms(),
+    )

@@ -1,0 +1,1 @@
+"""Lottery: prizes, stock, odds, draws, winners."""

@@ -1,0 +1,235 @@
+"""Responses of campaigns and lotteries, in a module that grabs do not import."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from redpacket.campaigns.model import CampaignPlan, CampaignStatus
+from redpacket.campaigns.use_cases.edit_audience import Audience
+from redpacket.lottery.model.lottery import (
+    NO_BEACON,
+    Draw,
+    HelpStatus,
+    Prize,
+    PrizeStock,
+    day_named,
+    has_units_left,
+    point_text,
+)
+from redpacket.lottery.use_cases.cached_lotteries import Lottery
+from redpacket.lottery.use_cases.draw_prize import Drawn
+from redpacket.lottery.use_cases.help_inviter import Helped
+from redpacket.lottery.use_cases.read_draws import DrawPage, DrawProof, WatchedLottery
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from redpacket.fairness.model.beacon import CampaignBeacon
+    from redpacket.lottery.api import answers as campaigns
+    from redpacket.packets.model.packet import Packet
+
+
+def campaign_view(lottery: Lottery, rain: Sequence[Packet]) -> campaigns.Campaign:
+    """Return a campaign for users, without money, passphrase, plans and unused weights."""
+    campaign = lottery.table.campaign
+    plan = _plan(campaign)
+    if not campaign.passphrase or not campaign.rules.attempts_per_user_per_day:
+        plan["rules"]["helps_per_user_per_day"] = 0
+    return {
+        **plan,
+        **_drawn_by(lottery),
+        "prizes": [
+            {
+                **_shown_prize(prize, is_sold_out=prize.prize_id in lottery.sold_out),
+                "weight": prize.weight if prize.status is CampaignStatus.ON else None,
+            }
+            for prize in lottery.table.prizes
+        ],
+        "packets": [
+            {"packet_id": packet.packet_id, "count": packet.terms.count} for packet in rain
+        ],
+        "day": lottery.day,
+        "commitment": lottery.commitment,
+    }
+
+
+def _drawn_by(lottery: Lottery) -> campaigns.DrawnBy:
+    campaign = lottery.table.campaign
+    beacon = campaign.beacon
+    if beacon is None:
+        round_no = at_ms = None
+    else:
+        round_no = beacon.round_of(day_named(beacon.timezone, lottery.day).starts_at_ms)
+        at_ms = beacon.chain.time_ms(round_no)
+    return {
+        "draw_beacon": campaign.draw_beacon,
+        "beacon": _beacon_view(beacon),
+        "beacon_round": round_no,
+        "beacon_at_ms": at_ms,
+    }
+
+
+def _beacon_view(beacon: CampaignBeacon | None) -> campaigns.Beacon | None:
+    if beacon is None:
+        return None
+    return {
+        "chain_hash": beacon.chain.chain_hash,
+        "genesis_s": beacon.chain.genesis_s,
+        "period_s": beacon.chain.period_s,
+        "committed_at_ms": beacon.committed_at_ms,
+        "timezone": beacon.timezone,
+    }
+
+
+def campaign_admin_view(watched: WatchedLottery) -> campaigns.CampaignAdmin:
+    """Return a complete campaign for operators."""
+    campaign, lottery = watched.campaign, watched.lottery
+    return {
+        # From the same row as the version by which operators edit it.
+        **_plan(campaign),
+        **_drawn_by(lottery),
+        "prizes": [
+            prize_admin_view(prize, watched.stock.get(prize.prize_id))
+            for prize in lottery.table.prizes
+        ],
+        "day": lottery.day,
+        "commitment": lottery.commitment,
+        "miss_weight": campaign.miss_weight,
+        "passphrase": campaign.passphrase,
+        "budget_fen": campaign.budget_fen,
+        "budget_left_fen": campaign.budget_left_fen,
+        "version": campaign.version,
+        "table_version": lottery.table.version,
+        "required_claims": {name: list(values) for name, values in campaign.required_claims},
+        "audience_mode": campaign.audience_mode,
+    }
+
+
+def audience_view(audience: Audience) -> campaigns.Audience:
+    """Return the size and mode of a campaign's audience list."""
+    return {"size": audience.size, "mode": audience.mode}
+
+
+def _plan(campaign: CampaignPlan) -> campaigns.Plan:
+    return {
+        "campaign_id": campaign.campaign_id,
+        "title": campaign.title,
+        "description": campaign.description,
+        "starts_at_ms": campaign.starts_at_ms,
+        "ends_at_ms": campaign.ends_at_ms,
+        "timezone": campaign.timezone,
+        "rules": {
+            "attempts_per_user_per_day": campaign.rules.attempts_per_user_per_day,
+            "wins_per_user_per_day": campaign.rules.wins_per_user_per_day,
+            "guaranteed_after_misses": campaign.rules.guaranteed_after_misses,
+            "helps_per_user_per_day": campaign.rules.helps_per_user_per_day,
+            "helps_given_per_user_per_day": campaign.rules.helps_given_per_user_per_day,
+        },
+        "when_sold_out": campaign.when_sold_out,
+        "quota_per_user": campaign.quota_per_user,
+        "amounts_shown": campaign.amounts_shown,
+        "status": campaign.status,
+    }
+
+
+def prize_admin_view(prize: Prize, stock: PrizeStock | None) -> campaigns.PrizeAdmin:
+    """Return a prize for operators, with the number of won units."""
+    is_sold_out = not has_units_left(prize, stock or PrizeStock(prize.prize_id))
+    return {
+        **_shown_prize(prize, is_sold_out=is_sold_out),
+        "weight": prize.weight,
+        "total": prize.total,
+        "per_day": prize.per_day,
+        "per_hour": prize.per_hour,
+        "issued": stock.won_count if stock else 0,
+        # Counted only with a daily stock.
+        "issued_today": stock.won_today_count if stock and prize.per_day else None,
+        "version": prize.version,
+    }
+
+
+def _shown_prize(prize: Prize, *, is_sold_out: bool) -> campaigns.ShownPrize:
+    return {
+        **_won_prize(prize),
+        "description": prize.description,
+        "attributes": json.loads(prize.attributes),
+        "once_per_user": prize.once_per_user,
+        "status": prize.status,
+        "is_sold_out": is_sold_out,
+    }
+
+
+def _won_prize(prize: Prize) -> campaigns.WonPrize:
+    return {
+        "prize_id": prize.prize_id,
+        "title": prize.title,
+        "kind": prize.kind,
+        "amount_fen": prize.amount_fen,
+        "image_url": prize.image_url,
+    }
+
+
+def drawn_view(drawn: Drawn) -> campaigns.Drawn:
+    """Return a user's draw."""
+    draw = drawn.draw
+    return {**_one_draw(draw), "attempts_left": drawn.attempts_left}
+
+
+def draws_view(page: DrawPage) -> campaigns.Draws:
+    """Return a user's draws; `python -m redpacket.verify` reads this."""
+    return {
+        "user_token": page.user_id,
+        "items": [_draw_view(draw) for draw in page.items],
+        "next": page.next,
+    }
+
+
+def _one_draw(draw: Draw) -> campaigns.OneDraw:
+    return {
+        "draw_id": draw.draw_id,
+        "n": draw.draw_no,
+        "outcome": "won" if draw.prize else "missed",
+        "prize": _won_prize(draw.prize) if draw.prize else None,
+        "drawn_at_ms": draw.drawn_at_ms,
+    }
+
+
+def _draw_view(draw: Draw) -> campaigns.Draw:
+    return {
+        **_one_draw(draw),
+        "day": draw.day,
+        "formula": point_text(
+            "{seed}",
+            draw.campaign_id,
+            draw.user_id,
+            draw.draw_no,
+            "{randomness}" if draw.beacon_round else NO_BEACON,
+        ),
+        "point": draw.point,
+        "beacon_round": draw.beacon_round,
+        "odds": draw.odds,
+        "table_version": draw.table_version,
+    }
+
+
+def draw_proof_view(proof: DrawProof) -> campaigns.DrawProof:
+    """Return the seed of a day's draws; `python -m redpacket.verify` reads this."""
+    return {
+        "campaign_id": proof.campaign_id,
+        "day": proof.day,
+        "commitment": proof.commitment,
+        "seed": proof.seed.hex(),
+        "secret_version": proof.secret_version,
+        "beacon": _beacon_view(proof.beacon),
+        "beacon_round": proof.round.round_no if proof.round else None,
+        "signature": proof.round.signature.hex() if proof.round else None,
+    }
+
+
+def helped_view(helped: Helped) -> campaigns.Helped:
+    """Return the result of a friend's help."""
+    return {
+        "outcome": "helped" if helped.status is HelpStatus.HELPED else "already_helped",
+        "attempts_left_of_inviter": helped.attempts_left,
+    }

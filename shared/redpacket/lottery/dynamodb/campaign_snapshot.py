@@ -1,0 +1,85 @@
+"""Mapper between a campaign with its prizes and its packed row (docs/adr/0014)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.campaigns.dynamodb.items import audience_mode_of, plan_of, plan_row
+from redpacket.campaigns.model import CampaignPlan, CampaignStatus
+from redpacket.lottery.model.lottery import LotterySnapshot, PageNote, Prize, PrizeKind
+from redpacket.platform.dynamodb.client import Value
+from redpacket.platform.dynamodb.compression import json_text, packed, unpacked
+from redpacket.platform.errors import InvalidRequest
+
+PACKED_BYTES_MAX = 300_000
+"""Bytes of packed prizes; DynamoDB allows 400 KB for the whole row with plan and note."""
+
+_OFTEN_EMPTY = {"beacon": "", "required_claims": "[]"}
+"""Attributes left out if empty, because every uncached draw reads this row."""
+
+_PRIZE_FIELDS = [field.name for field in fields(Prize) if field.name != "campaign_id"]
+
+
+def shown_row(plan: CampaignPlan, commitment: str) -> dict[str, Value]:
+    """Return the packed row of a new campaign."""
+    return {
+        **campaign_keys.shown(plan.campaign_id),
+        "plan": packed_plan(plan),
+        "prizes": packed_prizes(()),
+        "version": 1,
+        "commitment": commitment,
+    }
+
+
+def packed_plan(plan: CampaignPlan) -> str | bytes:
+    """Return a plan in packed form."""
+    row = plan_row(plan)
+    absent = {name for name, empty in _OFTEN_EMPTY.items() if row[name] == empty}
+    return packed(json_text({name: value for name, value in row.items() if name not in absent}))
+
+
+def packed_prizes(prizes: Sequence[Prize]) -> str | bytes:
+    """Return packed prizes, sorted by id. Raises InvalidRequest above PACKED_BYTES_MAX."""
+    ordered = sorted(prizes, key=lambda prize: prize.prize_id)
+    columns = {name: [getattr(prize, name) for prize in ordered] for name in _PRIZE_FIELDS}
+    text = packed(json_text(columns))
+    if len(text) > PACKED_BYTES_MAX:
+        message = "the texts of all prizes of the campaign together are too long"
+        raise InvalidRequest([{"field": "description", "message": message}])
+    return text
+
+
+def table_of(row: dict[str, Any]) -> LotterySnapshot:
+    """Parse a packed row."""
+    plan = plan_of(json.loads(unpacked(row["plan"])))
+    columns = json.loads(unpacked(row["prizes"]))
+    rows = zip(*columns.values(), strict=True)
+    prizes = tuple(
+        _prize_of(plan.campaign_id, dict(zip(columns, values, strict=True))) for values in rows
+    )
+    mode = audience_mode_of(row)
+    return LotterySnapshot(plan, prizes, row["version"], row["commitment"], mode)
+
+
+def note_row(note: PageNote) -> dict[str, Value]:
+    """Return a page note's attributes."""
+    # Prize ids contain no commas (lottery/model/lottery.PRIZE_ID).
+    sold_out = packed(",".join(sorted(note.sold_out)))
+    return {"noted_sold_out": sold_out}
+
+
+def note_of(row: dict[str, Any]) -> PageNote:
+    """Parse a page note; it is empty before the first page."""
+    sold_out = unpacked(row["noted_sold_out"]) if "noted_sold_out" in row else ""
+    return PageNote(frozenset(sold_out.split(",") if sold_out else ()))
+
+
+def _prize_of(campaign_id: str, kept: dict[str, Any]) -> Prize:
+    kept["kind"] = PrizeKind(kept["kind"])
+    kept["status"] = CampaignStatus(kept["status"])
+    kept["packets"] = tuple((packet_id, count) for packet_id, count in kept["packets"])
+    return Prize(campaign_id=campaign_id, **kept)

@@ -1,0 +1,418 @@
+"""Lotteries: each unit has one row, written only if absent, and one draw is one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import Enum, auto
+from typing import Any
+
+from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.campaigns.dynamodb.campaigns import root_of
+from redpacket.campaigns.model import DrawRules
+from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.dynamodb.requests import find_result, transact_once
+from redpacket.lottery.dynamodb import keys as draw_keys
+from redpacket.lottery.dynamodb.campaign_snapshot import note_of, note_row, packed_prizes, table_of
+from redpacket.lottery.dynamodb.items import (
+    draw_of,
+    draw_row,
+    player_of,
+    prize_of,
+    prize_text,
+    share_won,
+    won_by,
+)
+from redpacket.lottery.dynamodb.unit_stock import UnitStock
+from redpacket.lottery.dynamodb.winners import decide
+from redpacket.lottery.model.lottery import (
+    Attempt,
+    Draw,
+    HelpStatus,
+    LotterySnapshot,
+    PageNote,
+    Player,
+    Prize,
+    PrizeKind,
+    PrizeStock,
+    RecordDrawStatus,
+    day_seed,
+)
+from redpacket.lottery.model.winners import Winner
+from redpacket.operations.dynamodb.audit_log import note_action
+from redpacket.operations.dynamodb.verdicts import denied_until_ms
+from redpacket.operations.model.operators import Action
+from redpacket.packets.dynamodb import items
+from redpacket.packets.dynamodb.packets import last_until
+from redpacket.packets.model.claim import NO_LIMIT, Fate
+from redpacket.packets.model.seed_keys import SeedKeys
+from redpacket.platform.dynamodb.client import (
+    Dynamo,
+    Guarded,
+    Operation,
+    Row,
+    Value,
+    create,
+    never_refused,
+    put,
+    update,
+    values,
+)
+from redpacket.platform.errors import InvariantViolated, Unavailable
+from redpacket.platform.idempotency import Request
+from redpacket.platform.user import Person
+
+IS_AS_READ = "version = :read_version"
+IS_THERE = "attribute_exists(pk)"
+MAY_DRAW = "attribute_not_exists(pk) OR attempt_count < :attempts_max"
+MAY_WIN = "attribute_not_exists(pk) OR attempt_count < :attempts_max AND win_count < :wins_max"
+MAY_BE_HELPED = "attribute_not_exists(help_count) OR help_count < :helps_max"
+MAY_HELP = "attribute_not_exists(given_count) OR given_count < :given_max"
+
+_PUT_TRIES = 6
+"""Attempts to write an edit. Operators edit by hand, so conflicts are rare."""
+
+
+class _NotPut(Enum):
+    """Reason for rejecting a prize."""
+
+    EDITED = auto()
+    PACKET_ENDED = auto()
+    UNIT_DECIDED = auto()
+
+
+class DynamoDraws:
+    """DynamoDB implementation of Draws."""
+
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        campaigns_table: str,
+        shares_table: str,
+        draws_table: str,
+        packets_table: str | None = None,
+        profiles_table: str | None = None,
+        *,
+        journal_table: str | None = None,
+        seeds: SeedKeys | None = None,
+        audience_table: str | None = None,
+        asks_verdicts: bool = False,
+    ) -> None:
+        self._dynamo = dynamo
+        self._campaigns = campaigns_table
+        # Only functions that draw set this one and the profiles table.
+        self._audience = audience_table
+        self._asks_verdicts = asks_verdicts
+        self._shares = shares_table
+        self._draws = draws_table
+        # Only functions that edit prizes set this one, the audit log and the approvals table.
+        self._packets = packets_table
+        self._profiles = profiles_table
+        self._journal = journal_table
+        self._seeds = seeds
+
+    def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
+        table = self.find_table(campaign_id)
+        return table.prizes if table else ()
+
+    def find_table(self, campaign_id: str) -> LotterySnapshot | None:
+        row = self._dynamo.get(self._campaigns, campaign_keys.shown(campaign_id))
+        return table_of(row) if row else None
+
+    def find_page(self, campaign_id: str) -> tuple[LotterySnapshot, PageNote] | None:
+        row = self._dynamo.get_seen(self._campaigns, campaign_keys.shown(campaign_id))
+        return (table_of(row), note_of(row)) if row else None
+
+    def note_page(self, campaign_id: str, note: PageNote) -> None:
+        row = note_row(note)
+        changes = ", ".join(f"{name} = :{name}" for name in row)
+        key = campaign_keys.shown(campaign_id)
+        self._dynamo.write(
+            update(self._campaigns, key, f"SET {changes}", condition=IS_THERE, **row)
+        )
+
+    def put_prize(
+        self,
+        prize: Prize,
+        before: Prize | None,
+        request: Request | None = None,
+        action: Action | None = None,
+        forfeited: Winner | None = None,
+    ) -> Prize | None:
+        for _ in range(_PUT_TRIES):
+            table = self.find_table(prize.campaign_id)
+            if table is None:
+                return None
+            prizes = {found.prize_id: found for found in table.prizes}
+            if _version(prizes.get(prize.prize_id)) != _version(before):
+                return None
+            after = {**prizes, prize.prize_id: prize}
+            writes: list[Guarded[_NotPut]] = [
+                Guarded(_replace_prizes(self._campaigns, table, after), lambda _: _NotPut.EDITED),
+                *self._last_until_the_end(prize, before, table),
+            ]
+            if forfeited and forfeited.decision:
+                unit = decide(self._draws, forfeited, forfeited.decision)
+                writes.append(Guarded(unit, lambda _: _NotPut.UNIT_DECIDED))
+            noted = note_action(self._journal, action)
+            writes += [Guarded(row, never_refused) for row in noted]
+            made = self._put(prize, writes, request)
+            if isinstance(made, Prize):
+                return made
+            if made is not _NotPut.EDITED:
+                return None
+            # A concurrent edit changed another prize or the campaign: retry on the new version.
+        raise Unavailable("others edit the campaign at the same time")
+
+    def find_put(self, request: Request) -> Prize | None:
+        text = find_result(self._dynamo, self._packets_table(), _put_by(request), request)
+        return prize_of(text) if text else None
+
+    def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
+        stock = UnitStock(self._dynamo, self._draws, self._shares)
+        return [stock.count(prize, day) for prize in prizes]
+
+    def find_attempt(
+        self,
+        campaign_id: str,
+        user_id: str,
+        key_hash: str,
+        day: str,
+        *,
+        asks_audience: bool = False,
+    ) -> Attempt:
+        request = draw_keys.draw_request(campaign_id, user_id, key_hash)
+        player = draw_keys.player(campaign_id, user_id, day)
+        member = campaign_keys.member(campaign_id, user_id)
+        verdict = campaign_keys.verdict(user_id)
+        wanted: dict[str, Sequence[Row]] = {self._draws: [request, player]}
+        asked = [*([member] * asks_audience), *([verdict] * self._asks_verdicts)]
+        if asked:
+            wanted[self._audience_table()] = asked
+        found = self._dynamo.get_across(wanted, is_strong=True)
+        rows = {(row["pk"], row["sk"]): row for row in found}
+
+        def row_of(key: dict[str, str]) -> dict[str, Value] | None:
+            return rows.get((key["pk"], key["sk"]))
+
+        named, listed = row_of(request), row_of(member)
+        return Attempt(
+            player_of(row_of(player)),
+            self.find_draw(campaign_id, user_id, str(named["draw_id"])) if named else None,
+            is_member=listed is not None and bool(listed["is_member"]),
+            denied_until_ms=denied_until_ms(row_of(verdict)),
+        )
+
+    def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
+        row = self._dynamo.get(self._draws, draw_keys.draw(campaign_id, user_id, draw_id))
+        return draw_of(row) if row else None
+
+    def record_draw(
+        self, draw: Draw, rules: DrawRules, key_hash: str, drawer: Person | None = None
+    ) -> RecordDrawStatus:
+        request: dict[str, Value] = {
+            **draw_keys.draw_request(draw.campaign_id, draw.user_id, key_hash),
+            "draw_id": draw.draw_id,
+        }
+        # The order is the precedence of the refusals.
+        writes = [
+            # I10: one outcome for each key and each number
+            Guarded(put(self._draws, request), lambda _: RecordDrawStatus.DRAWN_BEFORE),
+            Guarded(put(self._draws, draw_row(draw)), lambda _: RecordDrawStatus.NUMBER_TAKEN),
+            # I9: at most what the rules allow
+            Guarded(self._count_draw(draw, rules), lambda player: _player_refusal(player, rules)),
+        ]
+        if draw.prize:
+            people = items.note_person(self._profiles, drawer) if drawer else []
+            writes += [Guarded(row, never_refused) for row in people]
+            writes += self._use_up(draw, draw.prize)  # I9: at most the stock
+        return self._dynamo.attempt(writes) or RecordDrawStatus.RECORDED
+
+    def find_player(self, campaign_id: str, user_id: str, day: str) -> Player:
+        return player_of(self._dynamo.get(self._draws, draw_keys.player(campaign_id, user_id, day)))
+
+    def list_draws(self, campaign_id: str, user_id: str) -> list[Draw]:
+        rows = self._rows(draw_keys.drawer(campaign_id, user_id)["pk"], draw_keys.DRAW_PREFIX)
+        draws = [draw_of(row) for row in rows]
+        return sorted(draws, key=lambda draw: (draw.day, draw.draw_no), reverse=True)
+
+    def day_seed(self, campaign_id: str, day: str) -> bytes:
+        return day_seed(root_of(campaign_id, self._seed_row(campaign_id), self._seeds), day)
+
+    def find_secret_version(self, campaign_id: str) -> int | None:
+        row = self._seed_row(campaign_id)
+        return bytes.fromhex(str(row["sealed"]))[0] if "sealed" in row else None
+
+    def record_help(
+        self,
+        campaign_id: str,
+        inviter_id: str,
+        helper_id: str,
+        day: str,
+        rules: DrawRules,
+        at_ms: int,
+    ) -> HelpStatus:
+        given: dict[str, Value] = {
+            **draw_keys.help_given(campaign_id, inviter_id, helper_id),
+            "day": day,
+            "helped_at_ms": at_ms,
+        }
+        # Both add all counters so that a row is complete even before its user's first draw.
+        one_more = update(
+            self._draws,
+            draw_keys.player(campaign_id, inviter_id, day),
+            "ADD attempt_count :minus_one, help_count :one, win_count :zero, miss_streak :zero",
+            condition=MAY_BE_HELPED,
+            minus_one=-1,
+            one=1,
+            zero=0,
+            helps_max=rules.helps_per_user_per_day,
+        )
+        one_given = update(
+            self._draws,
+            draw_keys.player(campaign_id, helper_id, day),
+            "ADD given_count :one, attempt_count :zero, win_count :zero, miss_streak :zero",
+            condition=MAY_HELP,
+            one=1,
+            zero=0,
+            given_max=rules.helps_given_per_user_per_day,
+        )
+        writes = [
+            Guarded(put(self._draws, given), lambda _: HelpStatus.HELPED_BEFORE),
+            Guarded(one_more, lambda _: HelpStatus.HELPS_EXHAUSTED),
+            Guarded(one_given, lambda _: HelpStatus.GIVEN_EXHAUSTED),
+        ]
+        return self._dynamo.attempt(writes) or HelpStatus.HELPED
+
+    def _seed_row(self, campaign_id: str) -> Row:
+        row = self._dynamo.get(self._campaigns, campaign_keys.lottery_seed(campaign_id))
+        if row is None:
+            raise InvariantViolated(f"campaign {campaign_id} has no seed")
+        return row
+
+    def _put(
+        self, prize: Prize, writes: list[Guarded[_NotPut]], request: Request | None
+    ) -> Prize | _NotPut:
+        if request is None:
+            # A transaction even for one row, so that conflicts are retried. Repeating it has no
+            # effect.
+            return self._dynamo.attempt(writes) or prize
+        marker, result = _put_by(request), prize_text(prize)
+        made = transact_once(self._dynamo, self._packets_table(), marker, request, result, writes)
+        return made if isinstance(made, _NotPut) else prize_of(made)
+
+    def _last_until_the_end(
+        self, prize: Prize, before: Prize | None, table: LotterySnapshot
+    ) -> list[Guarded[_NotPut]]:
+        known = before.packets if before else ()
+        version = table.version + 1
+        return [
+            Guarded(
+                last_until(self._packets_table(), packet_id, table.campaign.ends_at_ms, version),
+                lambda _: _NotPut.PACKET_ENDED,
+            )
+            for packet_id, count in prize.packets
+            if (packet_id, count) not in known
+        ]
+
+    def _packets_table(self) -> str:
+        if self._packets is None:
+            raise InvariantViolated("these draws know no packets")
+        return self._packets
+
+    def _audience_table(self) -> str:
+        if self._audience is None:
+            raise InvariantViolated("these draws know no lists of users")
+        return self._audience
+
+    def _count_draw(self, draw: Draw, rules: DrawRules) -> Operation:
+        key = draw_keys.player(draw.campaign_id, draw.user_id, draw.day)
+        attempts_max = rules.attempts_per_user_per_day or NO_LIMIT
+        if draw.prize is None:
+            return update(
+                self._draws,
+                key,
+                "ADD attempt_count :one, win_count :zero, miss_streak :one"
+                " SET attempts_max = :attempts_max",
+                condition=MAY_DRAW,
+                one=1,
+                zero=0,
+                attempts_max=attempts_max,
+            )
+        return update(
+            self._draws,
+            key,
+            # Store the limits for reconciliation (I9), because operators may lower them later.
+            "ADD attempt_count :one, win_count :one"
+            " SET miss_streak = :zero, attempts_max = :attempts_max, wins_max = :wins_max",
+            condition=MAY_WIN,
+            one=1,
+            zero=0,
+            attempts_max=attempts_max,
+            wins_max=rules.wins_per_user_per_day or NO_LIMIT,
+        )
+
+    def _use_up(self, draw: Draw, prize: Prize) -> list[Guarded[RecordDrawStatus]]:
+        """Return the writes that consume a prize's unit and the user's right to win."""
+        where = draw.campaign_id, prize.prize_id
+        writes: list[Guarded[RecordDrawStatus]] = []
+        if prize.once_per_user:
+            winner = draw_keys.winner(draw.campaign_id, draw.user_id, prize.prize_id)
+            won = put(self._draws, {**winner, "draw_id": draw.draw_id})
+            writes.append(Guarded(won, lambda _: RecordDrawStatus.WON_BEFORE))
+        if draw.day_no:
+            day_unit = draw_keys.day_unit(*where, draw.day, draw.day_no)
+            writes.append(Guarded(put(self._draws, {**day_unit, **won_by(draw)}), _unit_refusal))
+        if prize.kind is PrizeKind.PACKET:
+            share = share_won(draw, prize)
+            taker = create(self._shares, items.prize_taker_row(share, draw.user_id))
+            writes += [
+                Guarded(taker, _unit_refusal),
+                Guarded(
+                    create(self._shares, items.share_row(share)), _unit_refusal
+                ),  # I3: one fate
+            ]
+        else:
+            unit = draw_keys.unit(*where, draw.unit_no)
+            writes.append(Guarded(put(self._draws, {**unit, **won_by(draw)}), _unit_refusal))
+        return writes
+
+    def _rows(self, pk: str, prefix: str) -> Iterator[dict[str, Any]]:
+        return self._dynamo.query(
+            self._draws,
+            KeyConditionExpression="pk = :pk AND begins_with(sk, :prefix)",
+            ExpressionAttributeValues=values(pk=pk, prefix=prefix),
+            ConsistentRead=True,
+        )
+
+
+def _player_refusal(player: Row, rules: DrawRules) -> RecordDrawStatus:
+    attempts_max = rules.attempts_per_user_per_day or NO_LIMIT
+    is_last = int(player["attempt_count"]) >= attempts_max
+    return RecordDrawStatus.ATTEMPTS_EXHAUSTED if is_last else RecordDrawStatus.WINS_EXHAUSTED
+
+
+def _unit_refusal(found: Row) -> RecordDrawStatus:
+    is_refunded = found.get("fate") == Fate.REFUNDED
+    return RecordDrawStatus.UNIT_REFUNDED if is_refunded else RecordDrawStatus.UNIT_TAKEN
+
+
+def _replace_prizes(
+    campaigns_table: str, table: LotterySnapshot, after: dict[str, Prize]
+) -> Operation:
+    return update(
+        campaigns_table,
+        campaign_keys.shown(table.campaign.campaign_id),
+        "SET prizes = :prizes ADD version :one",
+        condition=IS_AS_READ,
+        prizes=packed_prizes(tuple(after.values())),
+        one=1,
+        read_version=table.version,
+    )
+
+
+def _put_by(request: Request) -> dict[str, str]:
+    return keys.request(request.user_id, "stock", request.key_hash)
+
+
+def _version(prize: Prize | None) -> int | None:
+    return prize.version if prize else None

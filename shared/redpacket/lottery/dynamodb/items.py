@@ -1,0 +1,109 @@
+"""Mapper between draws and the rows of DrawsTable."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from redpacket.campaigns.model import CampaignStatus
+from redpacket.lottery.dynamodb import keys as draw_keys
+from redpacket.lottery.model.lottery import Draw, Player, Prize, PrizeKind, unit_share
+from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.platform.dynamodb.client import Value
+from redpacket.platform.user import Person
+from redpacket.reconciliation.checks.facts import Unit
+from redpacket.reconciliation.scanned import UnitWon
+
+
+def draw_row(draw: Draw) -> dict[str, Value]:
+    """Return the row of a draw, hit or miss."""
+    row: dict[str, Value] = {
+        **draw_keys.draw(draw.campaign_id, draw.user_id, draw.draw_id),
+        "campaign_id": draw.campaign_id,
+        "user_id": draw.user_id,
+        "draw_id": draw.draw_id,
+        "day": draw.day,
+        "draw_no": draw.draw_no,
+        "drawn_at_ms": draw.drawn_at_ms,
+        "point": draw.point,
+        "odds": draw.odds,
+        "table_version": draw.table_version,
+    }
+    if draw.prize:
+        row["prize"] = prize_text(draw.prize)
+        row["unit_no"] = draw.unit_no
+        row["day_no"] = draw.day_no
+    if draw.beacon_round:
+        row["beacon_round"] = draw.beacon_round
+    return row
+
+
+def draw_of(row: dict[str, Any]) -> Draw:
+    """Parse a draw's row."""
+    return Draw(
+        campaign_id=row["campaign_id"],
+        user_id=row["user_id"],
+        draw_id=row["draw_id"],
+        day=row["day"],
+        draw_no=row["draw_no"],
+        drawn_at_ms=row["drawn_at_ms"],
+        point=row["point"],
+        odds=row["odds"],
+        table_version=row["table_version"],
+        prize=prize_of(row["prize"]) if "prize" in row else None,
+        unit_no=row.get("unit_no", 0),
+        day_no=row.get("day_no", 0),
+        beacon_round=row.get("beacon_round"),
+    )
+
+
+def won_by(draw: Draw) -> dict[str, Value]:
+    """Return the winner and draw for the row of a won unit."""
+    return {"user_id": draw.user_id, "draw_id": draw.draw_id}
+
+
+def unit_of(row: dict[str, Any]) -> UnitWon:
+    """Parse the row of a unit, of the whole stock or of one day's."""
+    # Neither campaign ids nor prize ids contain "#".
+    campaign_id, prize_id = row["pk"].removeprefix(draw_keys.UNITS_PREFIX).split("#")
+    _, *day, number = row["sk"].split("#")
+    unit = Unit(prize_id, int(number), row["draw_id"], day[0] if day else "")
+    return UnitWon(campaign_id, unit, row["user_id"])
+
+
+def player_of(row: dict[str, Any] | None) -> Player:
+    """Parse a user's counters for one day; without a row all are 0."""
+    if row is None:
+        return Player()
+    counts = row["attempt_count"], row["win_count"], row["miss_streak"]
+    return Player(*counts, help_count=row.get("help_count", 0))
+
+
+def share_won(draw: Draw, prize: Prize) -> ShareFate:
+    """Return the claim for a won unit of a cash prize."""
+    if prize.amount_fen is None:
+        raise ValueError(f"cash prize {prize.prize_id} has no amount")
+    ref = unit_share(prize, draw.unit_no)
+    return ShareFate(
+        ref.packet_id,
+        ref.share_no,
+        Fate.CLAIMED,
+        prize.amount_fen,
+        draw.drawn_at_ms,
+        Person(draw.user_id),
+    )
+
+
+def prize_text(prize: Prize) -> str:
+    """Return a prize as JSON, for rows that keep its current version."""
+    return json.dumps(asdict(prize), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def prize_of(text: str) -> Prize:
+    """Parse the result of `prize_text`."""
+    kept = json.loads(text)
+    kept["kind"] = PrizeKind(kept["kind"])
+    kept["status"] = CampaignStatus(kept["status"])
+    kept["packets"] = tuple((packet_id, count) for packet_id, count in kept["packets"])
+    return Prize(**kept)

@@ -1,0 +1,190 @@
+"""Counter of won units that resumes from a stored position, so that no read covers all units.
+
+Units are won permanently and handed out by number. DrawsTable stores a number up to which all units
+but a few are won. A call reads a bounded number of rows, stores its position, and fails if more are
+left; the next call resumes there (docs/adr/0024).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from redpacket.ledger.dynamodb import keys
+from redpacket.lottery.dynamodb import keys as draw_keys
+from redpacket.lottery.model.lottery import UNITS_MAX, Prize, PrizeKind, PrizeStock, unit_share
+from redpacket.packets.model.claim import Fate
+from redpacket.packets.model.packet import fate_partitions
+from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Row, Value, update, values
+from redpacket.platform.errors import Unavailable
+
+IS_BEHIND = "attribute_not_exists(pk) OR until_no < :until_no"
+
+ROWS_PER_CALL = 100_000
+"""Rows for one call: about seventeen DynamoDB pages, and less than a second of CPU."""
+
+ROWS_PER_RUN = 200
+"""Rows read from each partition in any case, so that the last prize progresses as well."""
+
+NOTED_MIN = 200
+"""Additional units after which the position is stored again."""
+
+FREE_MAX = 5_000
+"""Maximum free units below a position; each call looks them up again."""
+
+_COUNTING = "the units that are won are being counted: ask again"
+
+_Fates = dict[int, Value | None]
+"""Units with a row; the value is the outcome of a cash prize's share."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Position up to which all units but *free* have a row; *refunded_count* are unwon."""
+
+    until_no: int = 0
+    free: tuple[int, ...] = ()
+    refunded_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Units *before* + 1 to *before* + *count* in one partition."""
+
+    table: str
+    pk: str
+    prefix: str
+    before: int = 0
+    count: int = UNITS_MAX
+
+
+class UnitStock:
+    """Counter for one call; its read limit covers all of the call's prizes."""
+
+    def __init__(self, dynamo: Dynamo, draws_table: str, shares_table: str) -> None:
+        self._dynamo = dynamo
+        self._draws = draws_table
+        self._shares = shares_table
+        self._left = ROWS_PER_CALL
+
+    def count(self, prize: Prize, day: str) -> PrizeStock:
+        """Return the state of a prize's units. Raises Unavailable if rows are left to read."""
+        where = prize.campaign_id, prize.prize_id
+        units = draw_keys.units(*where)["pk"]
+        if prize.kind is PrizeKind.PACKET:
+            all_in_all = self._read(
+                draw_keys.stock(*where, ""), self._cash(prize), lambda no: _share_key(prize, no)
+            )
+        else:
+            run = _Run(self._draws, units, draw_keys.UNIT_PREFIX)
+            all_in_all = self._read(
+                draw_keys.stock(*where, ""), [run], lambda no: draw_keys.unit(*where, no)
+            )
+        today = _Place()
+        if prize.per_day:
+            run = _Run(self._draws, units, draw_keys.day_units(day))
+            today = self._read(
+                draw_keys.stock(*where, day), [run], lambda no: draw_keys.day_unit(*where, day, no)
+            )
+        return PrizeStock(
+            prize.prize_id,
+            all_in_all.until_no,
+            all_in_all.free,
+            today.until_no,
+            today.free,
+            all_in_all.refunded_count,
+        )
+
+    def _cash(self, prize: Prize) -> list[_Run]:
+        runs: list[_Run] = []
+        before = 0
+        for packet_id, count in prize.packets:
+            for partition in range(fate_partitions(packet_id)):
+                pk = keys.shares(packet_id, partition)["pk"]
+                runs.append(_Run(self._shares, pk, keys.SHARE_PREFIX, before, count))
+            before += count
+        return runs
+
+    def _read(self, where: Row, runs: Sequence[_Run], key_of: Callable[[int], Row]) -> _Place:
+        if self._left <= 0:
+            raise Unavailable(_COUNTING)
+        noted = self._find(where)
+        ahead = [run for run in runs if run.before + run.count > noted.until_no]
+        limit = max(ROWS_PER_RUN, self._left // max(1, len(ahead)))
+        fates: _Fates = {}
+        known_to: int | None = None
+        for run in ahead:
+            found = self._rows_after(noted.until_no, run, limit)
+            if len(found) == limit:
+                known_to = min(known_to or UNITS_MAX, max(found))
+            fates |= found
+        self._left -= len(fates)
+        if runs and noted.free:
+            fates |= self._look_again(runs[0].table, noted.free, key_of)
+        place = _place_at(max(fates, default=0), noted, fates)
+        self._note(where, noted, place if known_to is None else _place_at(known_to, noted, fates))
+        if known_to is not None:
+            raise Unavailable(_COUNTING)
+        return place
+
+    def _rows_after(self, until_no: int, run: _Run, limit: int) -> _Fates:
+        first = max(0, until_no - run.before) + 1
+        rows = self._dynamo.query_some(
+            run.table,
+            limit,
+            KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
+            ExpressionAttributeValues=values(
+                pk=run.pk, first=f"{run.prefix}{first:07d}", last=f"{run.prefix}~"
+            ),
+            ProjectionExpression="sk, fate",
+            ConsistentRead=True,
+        )
+        return {run.before + int(str(row["sk"])[-7:]): row.get("fate") for row in rows}
+
+    def _look_again(
+        self, table: str, numbers: Sequence[int], key_of: Callable[[int], Row]
+    ) -> _Fates:
+        row_keys = {tuple(key_of(no).values()): no for no in numbers}
+        fates: _Fates = {}
+        waiting = iter(key_of(no) for no in numbers)
+        while chunk := list(islice(waiting, KEYS_PER_READ)):
+            for row in self._dynamo.get_many(table, chunk, is_strong=True):
+                fates[row_keys[row["pk"], row["sk"]]] = row.get("fate")
+        return fates
+
+    def _find(self, where: Row) -> _Place:
+        row = self._dynamo.get(self._draws, where)
+        if row is None:
+            return _Place()
+        free = tuple(map(int, filter(None, str(row["free_nos"]).split(","))))
+        return _Place(int(row["until_no"]), free, int(row["refunded_count"]))
+
+    def _note(self, where: Row, noted: _Place, place: _Place) -> None:
+        if len(place.free) > FREE_MAX or place.until_no - noted.until_no < NOTED_MIN:
+            return
+        self._dynamo.write(
+            update(
+                self._draws,
+                where,
+                "SET until_no = :until_no, free_nos = :free_nos, refunded_count = :refunded_count",
+                condition=IS_BEHIND,
+                until_no=place.until_no,
+                free_nos=",".join(map(str, place.free)),
+                refunded_count=place.refunded_count,
+            )
+        )
+
+
+def _place_at(until_no: int, noted: _Place, fates: _Fates) -> _Place:
+    """Return the position at a unit up to which *noted* and *fates* are complete."""
+    until_no = max(until_no, noted.until_no)
+    fresh = range(noted.until_no + 1, until_no)
+    free = [no for no in (*noted.free, *fresh) if no not in fates]
+    refunded = sum(fate == Fate.REFUNDED for no, fate in fates.items() if no <= until_no)
+    return _Place(until_no, tuple(free), noted.refunded_count + refunded)
+
+
+def _share_key(prize: Prize, unit_no: int) -> Row:
+    ref = unit_share(prize, unit_no)
+    return keys.share(ref.packet_id, ref.share_no)

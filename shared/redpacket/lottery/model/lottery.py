@@ -1,0 +1,491 @@
+"""Lottery (抽奖): prizes with stock and odds, and draws that are decided once.
+
+The cache chooses and counts in one script. The ledger makes the draw durable: every unit, every
+unit of a day's stock, and every attempt has a row or a condition, so nothing is won twice (I9).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, tzinfo
+from enum import StrEnum
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from redpacket.campaigns.model import (
+    AudienceMode,
+    CampaignPlan,
+    CampaignStatus,
+    DrawRules,
+    WhenSoldOut,
+)
+from redpacket.packets.model.claim import ShareRef
+from redpacket.platform.errors import (
+    CampaignEnded,
+    CampaignNotFound,
+    CampaignNotStarted,
+    CampaignPaused,
+    InvariantViolated,
+)
+
+if TYPE_CHECKING:
+    from redpacket.fairness.model.beacon import CampaignBeacon
+
+# As a campaign's id. Checked before an id enters a key or the script's table.
+PRIZE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+
+POINT_BITS = 52
+"""A random point is an integer below 2^52: exact in Lua's doubles."""
+
+SEED_BYTES = 32
+
+CHAIN_FIRST_DAY, CHAIN_LAST_DAY = "20260101", "21000101"
+"""Each campaign has a seed for each of these days; none lasts longer (campaign.AT_MS_MAX)."""
+
+NO_BEACON = "none"
+"""Stands in a point's text where a campaign draws without a public beacon."""
+
+DAY_FORMAT = "%Y%m%d"
+_DAY = re.compile(r"\d{8}", re.ASCII)
+
+PRIZES_MAX = 100
+"""Prizes of one campaign: every draw weighs all of them."""
+
+UNITS_MAX = 1_000_000
+"""Units of one prize; their rows are in order by seven digits."""
+
+UNITS_PER_PART = 20_000
+"""Of a cash prize's packet: a sweep reads a part of it within a second (docs/adr/0023)."""
+
+
+class PrizeKind(StrEnum):
+    """`goods` are handed over outside; a `packet` is cash, which the payout queue settles."""
+
+    GOODS = "goods"
+    PACKET = "packet"
+
+
+@dataclass(frozen=True, slots=True)
+class Prize:
+    """One prize of a campaign, with *total* units; *amount_fen* is the cash of each unit.
+
+    *per_day* caps a day; *per_hour* units are released each hour since the start (0: no limit).
+    *attributes* is canonical JSON. *packets* hold the cash: ids and share counts, in the order of
+    unit numbers.
+    """
+
+    campaign_id: str
+    prize_id: str
+    title: str
+    kind: PrizeKind
+    weight: int
+    total: int
+    per_day: int = 0
+    per_hour: int = 0
+    amount_fen: int | None = None
+    image_url: str | None = None
+    description: str = ""
+    attributes: str = "{}"
+    once_per_user: bool = False
+    status: CampaignStatus = CampaignStatus.ON
+    version: int = 1
+    packets: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DrawDay:
+    """One day of a campaign's calendar, like 20270129, with its bounds: [starts, ends)."""
+
+    name: str
+    starts_at_ms: int
+    ends_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class LotterySnapshot:
+    """Everything that decides a draw, as of one *version*, which every edit raises.
+
+    *commitment* fixes the seeds of all days and never changes. *audience_mode* says who may draw.
+    """
+
+    campaign: CampaignPlan
+    prizes: tuple[Prize, ...]
+    version: int
+    commitment: str = ""
+    audience_mode: AudienceMode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageNote:
+    """Facts stored with a snapshot so that one read shows a page; *sold_out* are prize ids."""
+
+    sold_out: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class PrizeStock:
+    """Units of a prize in the ledger, in total and for one day.
+
+    *durable_no* is the highest unit number with a row, *free* are lower numbers without one.
+    *refunded_count* units of cash have a row but no winner.
+    """
+
+    prize_id: str
+    durable_no: int = 0
+    free: tuple[int, ...] = ()
+    day_durable_no: int = 0
+    day_free: tuple[int, ...] = ()
+    refunded_count: int = 0
+
+    @property
+    def won_count(self) -> int:
+        """How many units somebody has won."""
+        return self.durable_no - len(self.free) - self.refunded_count
+
+    @property
+    def won_today_count(self) -> int:
+        """How many units of the day's stock somebody has won."""
+        return self.day_durable_no - len(self.day_free)
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """What a user did on one day: *attempt_count* goes down by one with every accepted help."""
+
+    attempt_count: int = 0
+    win_count: int = 0
+    miss_streak: int = 0
+    help_count: int = 0
+
+    @property
+    def draw_count(self) -> int:
+        """How many draws of the day are durable; this never falls."""
+        return self.attempt_count + self.help_count
+
+
+class DrawStatus(StrEnum):
+    """What `lua/draw_prize.lua` answers, in order of precedence."""
+
+    CAMPAIGN_NOT_LOADED = "campaign_not_loaded"
+    CAMPAIGN_ENDED = "campaign_ended"
+    CAMPAIGN_NOT_STARTED = "campaign_not_started"
+    CAMPAIGN_PAUSED = "campaign_paused"
+    WRONG_DAY = "wrong_day"
+    DRAWN_BEFORE = "drawn_before"
+    ATTEMPTS_EXHAUSTED = "attempts_exhausted"
+    MISSED = "missed"
+    WON = "won"
+
+
+@dataclass(frozen=True, slots=True)
+class DrawAsk:
+    """One attempt: *draw_id* names user, day and number for ever, *point* decides it."""
+
+    campaign_id: str
+    user_id: str
+    draw_id: str
+    day: DrawDay
+    point: int
+
+
+@dataclass(frozen=True, slots=True)
+class DrawOutcome:
+    """The cache's answer; *status* is WON or MISSED for a repeat, too.
+
+    WON sets *prize_id*, *unit_no*, and *day_no* (0 without a daily stock). Both set *odds*,
+    canonical: "prize_id:weight,...|miss_weight". *table_version* is the deciding snapshot's, 0 if
+    none decided.
+    """
+
+    status: DrawStatus
+    prize_id: str | None = None
+    unit_no: int = 0
+    day_no: int = 0
+    table_version: int = 0
+    odds: str = ""
+    is_repeat: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """The durable record of one attempt; *prize* is a copy of the prize as it was won.
+
+    *draw_no* counts the user's draws of the day from 1 without gaps. *beacon_round* decided its
+    point.
+    """
+
+    campaign_id: str
+    user_id: str
+    draw_id: str
+    day: str
+    draw_no: int
+    drawn_at_ms: int
+    point: int
+    odds: str
+    table_version: int
+    prize: Prize | None = None
+    unit_no: int = 0
+    day_no: int = 0
+    beacon_round: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Ledger facts for one request to draw; *before* is the draw that its key already made.
+
+    *is_member*: the user is in the campaign's list. Until *denied_until_ms* the host denies the
+    user.
+    """
+
+    player: Player
+    before: Draw | None = None
+    is_member: bool = False
+    denied_until_ms: int = 0
+
+    @property
+    def draw_no(self) -> int:
+        """Return the number of the next draw: also of one that was begun and is not durable."""
+        return self.player.draw_count + 1
+
+
+class RecordDrawStatus(StrEnum):
+    """Results of recording a draw, in order of precedence.
+
+    DRAWN_BEFORE: by this key. NUMBER_TAKEN: by another request of the user.
+    """
+
+    DRAWN_BEFORE = "drawn_before"
+    NUMBER_TAKEN = "number_taken"
+    ATTEMPTS_EXHAUSTED = "attempts_exhausted"
+    WINS_EXHAUSTED = "wins_exhausted"
+    WON_BEFORE = "won_before"
+    UNIT_TAKEN = "unit_taken"
+    UNIT_REFUNDED = "unit_refunded"
+    RECORDED = "recorded"
+
+
+class HelpStatus(StrEnum):
+    """What became of a help, in order of precedence."""
+
+    HELPED_BEFORE = "helped_before"
+    HELPS_EXHAUSTED = "helps_exhausted"
+    GIVEN_EXHAUSTED = "given_exhausted"
+    HELPED = "helped"
+
+
+def check_prize_id(prize_id: str) -> str:
+    """Return *prize_id*, or raise CampaignNotFound where it can't be one."""
+    if not PRIZE_ID.fullmatch(prize_id):
+        raise CampaignNotFound("no such prize")
+    return prize_id
+
+
+def is_giving(campaign: CampaignPlan, now_ms: int) -> bool:
+    """Tell whether the campaign gives now."""
+    is_on = campaign.status is CampaignStatus.ON
+    return is_on and campaign.starts_at_ms <= now_ms < campaign.ends_at_ms
+
+
+def check_is_published(campaign: CampaignPlan, now_ms: int) -> None:
+    """Raise CampaignNotFound for a draft: a campaign that is off and has not started."""
+    if campaign.status is not CampaignStatus.ON and now_ms < campaign.starts_at_ms:
+        raise CampaignNotFound("no such campaign")
+
+
+def check_is_giving(campaign: CampaignPlan, now_ms: int) -> None:
+    """Raise CampaignEnded, CampaignNotStarted or CampaignPaused where it does not give now."""
+    if now_ms >= campaign.ends_at_ms:
+        raise CampaignEnded("the campaign is over")
+    if now_ms < campaign.starts_at_ms:
+        raise CampaignNotStarted("the campaign opens later")
+    if campaign.status is not CampaignStatus.ON:
+        raise CampaignPaused("the campaign is turned off for now")
+
+
+def draw_day(campaign: CampaignPlan, at_ms: int) -> DrawDay:
+    """Return the day of *at_ms* in the campaign's time zone; a day may have 23 or 25 hours."""
+    return day_at(campaign.timezone, at_ms)
+
+
+def day_at(timezone: str, at_ms: int) -> DrawDay:
+    """Return the day of *at_ms* in a time zone."""
+    zone = _zone(timezone)
+    local = datetime.fromtimestamp(at_ms / 1000, zone)
+    first = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+    after = (first + timedelta(days=1)).replace(tzinfo=zone)
+    return DrawDay(
+        first.strftime(DAY_FORMAT), int(first.timestamp() * 1000), int(after.timestamp() * 1000)
+    )
+
+
+def find_day(campaign: CampaignPlan, name: str) -> DrawDay | None:
+    """Return the day called *name* if the campaign's window has a part of it."""
+    try:
+        day = day_named(campaign.timezone, name)
+    except (ValueError, OverflowError):
+        return None
+    is_within = day.ends_at_ms > campaign.starts_at_ms and day.starts_at_ms < campaign.ends_at_ms
+    # "2027129" can be read as a date, too.
+    return day if is_within and day.name == name else None
+
+
+def day_named(timezone: str, name: str) -> DrawDay:
+    """Return the day called *name*; ValueError where no campaign can have it."""
+    days_of_chain(name)
+    noon = datetime.strptime(name, DAY_FORMAT).replace(hour=12, tzinfo=_zone(timezone))
+    return day_at(timezone, int(noon.timestamp() * 1000))
+
+
+def point_text(
+    seed: str, campaign_id: str, user_id: str, draw_no: int, randomness: str = NO_BEACON
+) -> str:
+    """Return what an attempt's point is a hash of: no user chooses any of it."""
+    return f"rpd2,{seed},{randomness},{campaign_id},{user_id},{draw_no}"
+
+
+def draw_point(
+    seed: bytes, campaign_id: str, user_id: str, draw_no: int, randomness: str = NO_BEACON
+) -> int:
+    """Return what decides an attempt: the first 52 bits of SHA-256 of `point_text`."""
+    text = point_text(seed.hex(), campaign_id, user_id, draw_no, randomness)
+    digest = hashlib.sha256(text.encode()).digest()
+    return int.from_bytes(digest[:8]) >> (64 - POINT_BITS)
+
+
+def day_seed(root: bytes, day: str) -> bytes:
+    """Return the seed of *day*: the hash of the next day's seed; the last day's is *root*.
+
+    A revealed seed reveals those of earlier days only.
+    """
+    return _hashed(root, days_of_chain(CHAIN_LAST_DAY) - days_of_chain(day))
+
+
+def chain_commitment(
+    campaign_id: str, seed: bytes, day: str, beacon: CampaignBeacon | None = None
+) -> str:
+    """Return what fixes the seeds and the rounds of all days, computed from any *day*."""
+    head = _hashed(seed, days_of_chain(day)).hex()
+    text = f"rpc2,{campaign_id},{head},{beacon}" if beacon else f"rpc1,{campaign_id},{head}"
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def days_of_chain(day: str) -> int:
+    """Return how many days of the chain there are up to *day*; ValueError outside of it."""
+    if not _DAY.fullmatch(day):
+        raise ValueError(f"no day is called {day}")
+    # Not strptime, whose import a first draw would wait for.
+    first, last, asked = (
+        date(int(name[:4]), int(name[4:6]), int(name[6:])).toordinal()
+        for name in (CHAIN_FIRST_DAY, CHAIN_LAST_DAY, day)
+    )
+    if not first <= asked <= last:
+        raise ValueError(f"no campaign has the day {day}")
+    return asked - first + 1
+
+
+@lru_cache(maxsize=1024)
+def _hashed(seed: bytes, times: int) -> bytes:
+    # Some 27,000 hashes for a day of these years: proofs and audits ask for the same days again.
+    for _ in range(times):
+        seed = hashlib.sha256(seed).digest()
+    return seed
+
+
+def choose(odds: str, point: int) -> str | None:
+    """Return the prize at *point* in *odds*, None for a miss; the Lua script computes the same.
+
+    Both use doubles: `floor(point / 2^52 * total)`, prizes in the order of the odds, then the miss.
+    """
+    listed, _, miss = odds.partition("|")
+    prizes = [entry.rpartition(":") for entry in listed.split(",") if entry]
+    total = sum(int(weight) for _, _, weight in prizes) + int(miss)
+    if total == 0:
+        return None
+    place = int(point / 2**POINT_BITS * total)
+    for prize_id, _, weight in prizes:
+        place -= int(weight)
+        if place < 0:
+            return prize_id
+    return None
+
+
+def draw_id_of(campaign_id: str, user_id: str, day: str, draw_no: int) -> str:
+    """Return the name of a user's *draw_no*-th draw of a day."""
+    named = f"{campaign_id}\n{user_id}\n{day}\n{draw_no}".encode()
+    return hashlib.sha256(named).hexdigest()[:32]
+
+
+def attempts_left(rules: DrawRules, player: Player) -> int | None:
+    """Return how often a user may still draw on a day; None where there is no limit."""
+    if not rules.attempts_per_user_per_day:
+        return None
+    return max(0, rules.attempts_per_user_per_day - player.attempt_count)
+
+
+def has_units_left(prize: Prize, stock: PrizeStock) -> bool:
+    """Tell whether a prize can still be won, today or later; what was refunded can't."""
+    return stock.durable_no - len(stock.free) < prize.total
+
+
+def unit_share(prize: Prize, unit_no: int) -> ShareRef:
+    """Return the share that a unit of a cash prize is."""
+    share_no = unit_no
+    for packet_id, count in prize.packets:
+        if share_no <= count:
+            return ShareRef(packet_id, share_no)
+        share_no -= count
+    raise InvariantViolated(f"unit {unit_no} of {prize.campaign_id}/{prize.prize_id} has no packet")
+
+
+def could_be(outcome: DrawOutcome, table: LotterySnapshot, point: int) -> bool:
+    """Return whether *table* allows this outcome: somebody else may have written the cache.
+
+    The cache alone knows which prizes are sold out, so any prize may be missing from the odds.
+    """
+    prize = next((one for one in table.prizes if one.prize_id == outcome.prize_id), None)
+    total, per_day = (prize.total, prize.per_day) if prize else (0, 0)
+    return (
+        outcome.table_version == table.version
+        and outcome.odds in _possible_odds(outcome.odds, table)
+        and choose(outcome.odds, point) == outcome.prize_id
+        and min(1, total) <= outcome.unit_no <= total
+        and min(1, per_day) <= outcome.day_no <= per_day
+    )
+
+
+def is_guaranteed(odds: str, table: LotterySnapshot) -> bool:
+    """Return whether these odds of *table* allow no miss because the user has missed so often."""
+    return odds != _possible_odds(odds, table)[0]
+
+
+def _possible_odds(odds: str, table: LotterySnapshot) -> tuple[str, ...]:
+    """Return the odds of *table* with the prizes in *odds*: as usual, and after many misses."""
+    campaign = table.campaign
+    weights = {
+        prize.prize_id: prize.weight
+        for prize in table.prizes
+        if prize.status is CampaignStatus.ON and prize.weight
+    }
+    listed = odds.partition("|")[0].split(",")
+    named = {entry.partition(":")[0] for entry in listed} & weights.keys()
+    entries = ",".join(f"{prize_id}:{weights[prize_id]}" for prize_id in sorted(named))
+    miss = campaign.miss_weight
+    if campaign.when_sold_out is WhenSoldOut.MISS:
+        miss += sum(weights[prize_id] for prize_id in weights.keys() - named)
+    usual = f"{entries}|{miss}"
+    may_owe = named and campaign.rules.guaranteed_after_misses
+    return (usual, f"{entries}|0") if may_owe else (usual,)
+
+
+def has_prizes(odds: str) -> bool:
+    """Tell whether anything could be won by *odds*."""
+    return not odds.startswith("|")
+
+
+def _zone(timezone: str) -> tzinfo:
+    # Grabs import this module, too, and have no use for time zones.
+    from zoneinfo import ZoneInfo
+
+    return ZoneInfo(timezone)

@@ -1,0 +1,143 @@
+"""Ports for draws and their cache."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from redpacket.campaigns.model import DrawRules
+    from redpacket.lottery.model.lottery import (
+        Attempt,
+        Draw,
+        DrawAsk,
+        DrawDay,
+        DrawOutcome,
+        HelpStatus,
+        LotterySnapshot,
+        PageNote,
+        Player,
+        Prize,
+        PrizeStock,
+        RecordDrawStatus,
+    )
+    from redpacket.lottery.model.winners import Winner
+    from redpacket.operations.model.operators import Action
+    from redpacket.platform.user import Person
+from redpacket.platform.idempotency import Request
+
+
+class DrawCache(Protocol):
+    """Cache of a lottery: chooses prizes and counts; the ledger decides."""
+
+    def draw(self, ask: DrawAsk) -> DrawOutcome:
+        """Decide one attempt; repeats on the same day return the same outcome."""
+
+    def load(self, table: LotterySnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
+        """Load from the ledger; an older table or lower counts change nothing."""
+
+    def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
+        """Undo an attempt that did not become durable; offer its unit again if *is_unit_free*."""
+
+    def drop(self, ask: DrawAsk) -> None:
+        """Remove the lottery and its day, which somebody else may have written."""
+
+    def set_player(self, ask: DrawAsk, player: Player) -> None:
+        """Set a user's counters of the day from the ledger."""
+
+    def mark_winner(self, ask: DrawAsk, prize_id: str) -> None:
+        """Record that the user has won a once-per-user prize."""
+
+    def begin_load(self, campaign_id: str, life_ms: int) -> bool:
+        """Return True to the one caller that should load a lost campaign; others wait."""
+
+    def find_version(self, campaign_id: str) -> int | None:
+        """Return the loaded table's version, or None."""
+
+    def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
+        """Return the handed-out units of loaded prizes, or None if no table is loaded."""
+
+
+class Draws(Protocol):
+    """Durable prizes, units, draws, players and helps; none is ever undone."""
+
+    def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
+        """Return every prize of a campaign, sorted by id."""
+
+    def find_table(self, campaign_id: str) -> LotterySnapshot | None:
+        """Return the campaign with its prizes and version."""
+
+    def find_page(self, campaign_id: str) -> tuple[LotterySnapshot, PageNote] | None:
+        """Return the table with its note, eventually consistent."""
+
+    def note_page(self, campaign_id: str, note: PageNote) -> None:
+        """Store *note* without a new table version."""
+
+    def put_prize(
+        self,
+        prize: Prize,
+        before: Prize | None,
+        request: Request | None = None,
+        action: Action | None = None,
+        forfeited: Winner | None = None,
+    ) -> Prize | None:
+        """Create or replace a prize, raise the table's version, and log *action*.
+
+        Newly assigned packets stay open until the campaign's end. Also write *forfeited*'s
+        decision. Return None, without effect, if the prize's version is not *before*'s, a new
+        packet is not open, or the unit of *forfeited* was decided. With a *request*, run once and
+        return the first result. Raises IdempotencyKeyReused, Busy.
+        """
+
+    def find_put(self, request: Request) -> Prize | None:
+        """Return the request's prize, if it was executed."""
+
+    def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
+        """Count the prizes' units; each call makes progress if one may not read them all."""
+
+    def find_attempt(
+        self,
+        campaign_id: str,
+        user_id: str,
+        key_hash: str,
+        day: str,
+        *,
+        asks_audience: bool = False,
+    ) -> Attempt:
+        """Return a user's counters, their key's draw and, if asked, their audience membership."""
+
+    def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
+        """Return a draw."""
+
+    def record_draw(
+        self, draw: Draw, rules: DrawRules, key_hash: str, drawer: Person | None = None
+    ) -> RecordDrawStatus:
+        """Store a draw with all that it consumes, in one transaction, and the winner's host id.
+
+        The key and the draw's number belong to it afterwards. A cash prize's unit is a share of one
+        of its packets, which the user claims and the payout settles.
+        """
+
+    def find_player(self, campaign_id: str, user_id: str, day: str) -> Player:
+        """Return a user's counters of a day."""
+
+    def list_draws(self, campaign_id: str, user_id: str) -> list[Draw]:
+        """Return a user's draws, newest first."""
+
+    def day_seed(self, campaign_id: str, day: str) -> bytes:
+        """Return the day's secret seed from the campaign's fixed chain."""
+
+    def find_secret_version(self, campaign_id: str) -> int | None:
+        """Return the version of the key that sealed a campaign's seeds, or None."""
+
+    def record_help(
+        self,
+        campaign_id: str,
+        inviter_id: str,
+        helper_id: str,
+        day: str,
+        rules: DrawRules,
+        at_ms: int,
+    ) -> HelpStatus:
+        """Give the inviter one more attempt on *day*, once for each pair."""

@@ -1,0 +1,1 @@
+"""Redis adapters of lottery."""

@@ -1,0 +1,154 @@
+"""Lottery on Redis or Valkey: one hash for each campaign and day, one script for each operation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redpacket.campaigns.model import CampaignPlan, CampaignStatus, WhenSoldOut
+from redpacket.lottery.model.lottery import (
+    DrawAsk,
+    DrawDay,
+    DrawOutcome,
+    DrawStatus,
+    LotterySnapshot,
+    Player,
+    Prize,
+    PrizeStock,
+)
+from redpacket.packets.redis import keys
+from redpacket.platform.redis.client import Client
+from redpacket.platform.redis.connect import Cache, Script
+
+_KEEP_AFTER_END_MS = 24 * 3600 * 1000
+"""Milliseconds for which the cache answers latecomers, and a day's counters outlive it."""
+
+_LETTERS = {CampaignStatus.ON: "O", CampaignStatus.OFF: "P"}
+_MISS_LETTERS = {WhenSoldOut.MISS: "M", WhenSoldOut.REDISTRIBUTE: "R"}
+_RULES = "#"
+_NO_PRIZE = "-"
+_ONCE = "!"
+_OUTCOME_WORDS = 5
+
+
+class RedisDraws(Cache):
+    """Implementation of DrawCache on Redis or Valkey."""
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
+        self._draw = Script.read("draw_prize")
+        self._load = Script.read("draw_load")
+        self._undo = Script.read("draw_undo")
+        self._player = Script.read("draw_player")
+        self._winner = Script.read("draw_winner")
+
+    def draw(self, ask: DrawAsk) -> DrawOutcome:
+        bounds = ask.day.starts_at_ms, ask.day.ends_at_ms
+        answer = self.run(
+            self._draw, _script_keys(ask), ask.user_id, ask.draw_id, ask.point, *bounds
+        )
+        status, *outcome = answer.split(" ")
+        if len(outcome) < _OUTCOME_WORDS:
+            return DrawOutcome(DrawStatus(status), table_version=int(outcome[0]) if outcome else 0)
+        prize_id, unit_no, day_no, version, odds = outcome
+        has_won = prize_id != _NO_PRIZE
+        return DrawOutcome(
+            DrawStatus.WON if has_won else DrawStatus.MISSED,
+            prize_id if has_won else None,
+            int(unit_no),
+            int(day_no),
+            int(version),
+            odds,
+            is_repeat=status == DrawStatus.DRAWN_BEFORE,
+        )
+
+    def load(self, table: LotterySnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
+        campaign = table.campaign
+        prizes = sorted(table.prizes, key=lambda prize: prize.prize_id)
+        listed = [prize for prize in prizes if prize.status is CampaignStatus.ON and prize.weight]
+        script_keys = [
+            keys.draw_cache(campaign.campaign_id),
+            keys.draw_day(campaign.campaign_id, day.name),
+            keys.draw_winners(campaign.campaign_id),
+        ]
+        args: list[str | int] = [
+            campaign.ends_at_ms + _KEEP_AFTER_END_MS,
+            day.ends_at_ms + _KEEP_AFTER_END_MS,
+            _rules(campaign, has_once=any(prize.once_per_user for prize in listed)),
+            table.version,
+            ",".join(f"{prize.prize_id}{_ONCE * prize.once_per_user}" for prize in listed),
+        ]
+        stocks = {of_prize.prize_id: of_prize for of_prize in stock}
+        for prize in prizes:
+            known = stocks.get(prize.prize_id, PrizeStock(prize.prize_id))
+            args += [prize.prize_id, _terms(prize)]
+            args += [known.durable_no, _numbers(known.free)]
+            args += [known.day_durable_no, _numbers(known.day_free)]
+        self.run(self._load, script_keys, *args)
+
+    def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
+        self.run(self._undo, _script_keys(ask), ask.user_id, ask.draw_id, int(is_unit_free))
+
+    def drop(self, ask: DrawAsk) -> None:
+        for key in (keys.draw_cache(ask.campaign_id), keys.draw_day(ask.campaign_id, ask.day.name)):
+            self.ask("PEXPIRE", key, 0)
+
+    def set_player(self, ask: DrawAsk, player: Player) -> None:
+        key = keys.draw_day(ask.campaign_id, ask.day.name)
+        counts = f"{player.attempt_count},{player.win_count},{player.miss_streak}"
+        keep_until_ms = ask.day.ends_at_ms + _KEEP_AFTER_END_MS
+        self.run(self._player, key, ask.user_id, counts, keep_until_ms)
+
+    def mark_winner(self, ask: DrawAsk, prize_id: str) -> None:
+        script_keys = [keys.draw_cache(ask.campaign_id), keys.draw_winners(ask.campaign_id)]
+        self.run(self._winner, script_keys, ask.user_id, prize_id)
+
+    def begin_load(self, campaign_id: str, life_ms: int) -> bool:
+        return bool(self.ask("SET", keys.draw_loading(campaign_id), "", "NX", "PX", life_ms))
+
+    def find_version(self, campaign_id: str) -> int | None:
+        rules = self.ask("HGET", keys.draw_cache(campaign_id), _RULES)
+        # lua/lib/rules.lua: the version, then the revision
+        return int(str(rules).rsplit(",", 2)[1]) if rules else None
+
+    def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
+        claim_cache = keys.draw_cache(campaign_id)
+        rules, *prizes = self.ask("HMGET", claim_cache, _RULES, *prize_ids)
+        if rules is None:
+            return None
+        known = zip(prize_ids, prizes, strict=True)
+        return {prize_id: _issued_count(text) for prize_id, text in known if text}
+
+
+def _script_keys(ask: DrawAsk) -> list[str]:
+    return [
+        keys.draw_cache(ask.campaign_id),
+        keys.draw_day(ask.campaign_id, ask.day.name),
+        keys.draw_winners(ask.campaign_id),
+    ]
+
+
+def _rules(campaign: CampaignPlan, *, has_once: bool) -> str:
+    # lua/lib/rules.lua
+    rules = campaign.rules
+    window = f"{campaign.starts_at_ms:013d}{campaign.ends_at_ms:013d}"
+    limits = f"{rules.attempts_per_user_per_day},{rules.wins_per_user_per_day}"
+    misses = f"{rules.guaranteed_after_misses},{campaign.miss_weight}"
+    letter, miss_letter = _LETTERS[campaign.status], _MISS_LETTERS[campaign.when_sold_out]
+    return f"{letter}{window},{limits},{misses},{miss_letter},{int(has_once)}"
+
+
+def _terms(prize: Prize) -> str:
+    # lua/lib/prize.lua
+    stock = f"{prize.total},{prize.per_day},{prize.per_hour}"
+    return f"{prize.weight},{stock},{int(prize.once_per_user)}"
+
+
+def _issued_count(prize: str) -> int:
+    # lua/lib/prize.lua, lua/lib/stock.lua
+    units = prize.rpartition(";")[2]
+    issued_no, *returned = units.split(",")
+    return int(issued_no) - len(returned)
+
+
+def _numbers(free: Sequence[int]) -> str:
+    return ",".join(map(str, free))

@@ -1,0 +1,116 @@
+"""Operator edits: write the edit, update the cache, and return the new state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from redpacket.campaigns.model import CampaignPlan, DrawBeacon
+from redpacket.campaigns.use_cases.edit_campaign import CampaignPorts, edit_campaign
+from redpacket.lottery.model.lottery import Prize, PrizeStock
+from redpacket.lottery.model.winners import Winner, WinnerStatus
+from redpacket.lottery.ports import DrawCache
+from redpacket.lottery.use_cases.decide_winner import WinnerPorts, decide_winner
+from redpacket.lottery.use_cases.edit_prize import PrizePorts, change_stock, put_prize
+from redpacket.lottery.use_cases.load_campaign import load_campaign
+from redpacket.lottery.use_cases.read_draws import WatchedLottery, watch_lottery
+from redpacket.operations.model.operators import Operator
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.idempotency import Request
+from redpacket.platform.runtime import Journal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditPorts(CampaignPorts):
+    """Ports that write, read, and load a campaign."""
+
+    draw_cache: DrawCache
+    journal: Journal
+
+
+def apply_campaign(
+    plan: CampaignPlan,
+    budget_fen: int | None,
+    version: int | None,
+    operator: Operator,
+    draw_beacon: DrawBeacon | None = None,
+    *,
+    ports: EditPorts,
+) -> tuple[WatchedLottery, bool]:
+    """Edit a campaign; return its operator view and whether it is new."""
+    campaign, is_new = edit_campaign(plan, budget_fen, version, operator, draw_beacon, ports=ports)
+    found = _watch(plan.campaign_id, ports)
+    if found.lottery.table.prizes:
+        load_edited(plan.campaign_id, ports=ports)
+    return replace(found, campaign=campaign), is_new
+
+
+def apply_prize(
+    plan: Prize,
+    version: int | None,
+    operator: Operator,
+    *,
+    prize_ports: PrizePorts,
+    ports: EditPorts,
+) -> tuple[Prize, PrizeStock, bool]:
+    """Create or edit a prize; return it with its stock and whether it is new."""
+    prize, is_new = put_prize(plan, version, operator, ports=prize_ports)
+    return prize, _load_prize(prize, ports), is_new
+
+
+def apply_stock(
+    campaign_id: str,
+    prize_id: str,
+    delta: int,
+    version: int | None,
+    operator: Operator,
+    request: Request,
+    *,
+    prize_ports: PrizePorts,
+    ports: EditPorts,
+) -> tuple[Prize, PrizeStock]:
+    """Change a prize's stock; return the prize and its remaining stock."""
+    prize = change_stock(
+        campaign_id, prize_id, delta, version, operator, request, ports=prize_ports
+    )
+    return prize, _load_prize(prize, ports)
+
+
+def apply_decision(
+    campaign_id: str,
+    prize_id: str,
+    unit_no: int,
+    status: WinnerStatus,
+    note: str,
+    operator: Operator,
+    *,
+    winner_ports: WinnerPorts,
+    ports: EditPorts,
+) -> Winner:
+    """Decide on a won unit. A forfeited unit can be drawn again at once."""
+    winner = decide_winner(
+        campaign_id, prize_id, unit_no, status, note, operator, ports=winner_ports
+    )
+    if status is WinnerStatus.FORFEITED:
+        load_edited(campaign_id, ports=ports)
+    return winner
+
+
+def load_edited(campaign_id: str, *, ports: EditPorts) -> None:
+    """Load the ledger's state into the cache. An unavailable cache fails no edit."""
+    try:
+        load_campaign(
+            campaign_id, draws=ports.draws, claim_cache=ports.draw_cache, clock=ports.clock
+        )
+    except Unavailable as error:
+        ports.journal.failure("campaign_not_loaded", error, campaign_id=campaign_id)
+
+
+def _load_prize(prize: Prize, ports: EditPorts) -> PrizeStock:
+    load_edited(prize.campaign_id, ports=ports)
+    return _watch(prize.campaign_id, ports).stock[prize.prize_id]
+
+
+def _watch(campaign_id: str, ports: EditPorts) -> WatchedLottery:
+    return watch_lottery(
+        campaign_id, campaigns=ports.campaigns, draws=ports.draws, clock=ports.clock
+    )

@@ -1,0 +1,105 @@
+"""Process cache of users' views of lotteries.
+
+A reader that finds the note of sold-out prizes outdated replaces it: one write per prize, not per
+draw.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from redpacket.lottery.model.lottery import LotterySnapshot, PageNote, check_is_published, draw_day
+from redpacket.lottery.ports import DrawCache, Draws
+from redpacket.platform.errors import CampaignNotFound, Unavailable
+from redpacket.platform.process_cache import ProcessCache
+from redpacket.platform.runtime import Clock, Journal
+
+KEPT_MS = 4_000
+"""Milliseconds until users see an edit."""
+
+_SIZE_MAX = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Lottery:
+    """Users' view of a campaign: *sold_out* are prize ids, *day* is today in its time zone."""
+
+    table: LotterySnapshot
+    sold_out: frozenset[str]
+    day: str
+
+    @property
+    def commitment(self) -> str | None:
+        """Commitment to the seeds of all days, or None without prizes."""
+        return self.table.commitment if self.table.prizes else None
+
+
+class CachedLotteries:
+    """Lotteries as this process read them; an old value is used while the store is unavailable."""
+
+    def __init__(
+        self, draws: Draws, claim_cache: DrawCache, *, clock: Clock, journal: Journal
+    ) -> None:
+        self._draws = draws
+        self._claim_cache = claim_cache
+        self._clock = clock
+        self._journal = journal
+        self._cache: ProcessCache[str, Lottery] = ProcessCache(
+            clock.now_ms, kept_ms=KEPT_MS, size_max=_SIZE_MAX
+        )
+
+    def recall(self, campaign_id: str) -> Lottery:
+        """Return a lottery.
+
+        Raises CampaignNotFound, also for a draft; Unavailable if it was never read.
+        """
+        lottery = self._cache.read_in_turn(
+            campaign_id,
+            self._read,
+            lambda error: self._journal.failure(
+                "campaign_not_read", error, campaign_id=campaign_id
+            ),
+            self._is_of_today,
+        )
+        check_is_published(lottery.table.campaign, self._clock.now_ms())
+        return lottery
+
+    def _is_of_today(self, page: Lottery) -> bool:
+        return draw_day(page.table.campaign, self._clock.now_ms()).name == page.day
+
+    def _read(self, campaign_id: str) -> Lottery:
+        found = self._draws.find_page(campaign_id)
+        if found is None:
+            raise CampaignNotFound("no such campaign")
+        table, note = found
+        day = draw_day(table.campaign, self._clock.now_ms()).name
+        if not table.prizes:
+            return Lottery(table, frozenset(), day)
+        seen = PageNote(self._sold_out(table, note))
+        if seen != note:
+            self._keep(campaign_id, seen)
+        return Lottery(table, seen.sold_out, day)
+
+    def _sold_out(self, table: LotterySnapshot, note: PageNote) -> frozenset[str]:
+        campaign_id = table.campaign.campaign_id
+        try:
+            issued = self._claim_cache.count_issued(
+                campaign_id, [prize.prize_id for prize in table.prizes]
+            )
+        except Unavailable as error:
+            self._journal.failure("stock_not_read", error, campaign_id=campaign_id)
+            issued = None
+        if issued is None:
+            return note.sold_out
+        return frozenset(
+            prize.prize_id
+            for prize in table.prizes
+            # The cache may lack a prize that was just created.
+            if issued.get(prize.prize_id, 0) >= prize.total
+        )
+
+    def _keep(self, campaign_id: str, note: PageNote) -> None:
+        try:
+            self._draws.note_page(campaign_id, note)
+        except Unavailable as error:
+            self._journal.failure("page_not_noted", error, campaign_id=campaign_id)

@@ -1,0 +1,62 @@
+"""Process cache of the packets that users may grab in a running campaign."""
+
+from __future__ import annotations
+
+from redpacket.campaigns.model import CampaignPlan
+from redpacket.campaigns.ports import Campaigns
+from redpacket.lottery.model.lottery import is_giving
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.packets.ports import Pages
+from redpacket.platform.process_cache import ProcessCache
+from redpacket.platform.runtime import Clock, Journal
+
+PACKETS_MAX = 100
+KEPT_MS = 4_000
+"""Milliseconds until users see a new packet; a read costs half a unit for each packet."""
+
+_SIZE_MAX = 100
+
+
+class CachedRains:
+    """Packets of campaigns as this process read them."""
+
+    def __init__(
+        self, campaigns: Campaigns, pages: Pages, *, clock: Clock, journal: Journal
+    ) -> None:
+        self._campaigns = campaigns
+        self._pages = pages
+        self._clock = clock
+        self._journal = journal
+        self._cache: ProcessCache[str, list[Packet]] = ProcessCache(
+            clock.now_ms, kept_ms=KEPT_MS, size_max=_SIZE_MAX
+        )
+
+    def recall(self, campaign: CampaignPlan) -> list[Packet]:
+        """Return the open packets among the newest 100, newest first.
+
+        Raises Unavailable if they were never read.
+        """
+        now_ms = self._clock.now_ms()
+        # A user who has a packet's id can claim, so ids stay secret until the start.
+        if not is_giving(campaign, now_ms):
+            return []
+        packets = self._cache.read_in_turn(
+            campaign.campaign_id,
+            self._read,
+            lambda error: self._journal.failure(
+                "campaign_not_read", error, campaign_id=campaign.campaign_id
+            ),
+        )
+        return [
+            packet for packet in packets if packet.starts_at_ms <= now_ms < packet.expires_at_ms
+        ]
+
+    def _read(self, campaign_id: str) -> list[Packet]:
+        ids = self._campaigns.list_newest_packet_ids(campaign_id, PACKETS_MAX)
+        found = {packet.packet_id: packet for packet in self._pages.list_seen(ids)}
+        packets = [found[packet_id] for packet_id in ids if packet_id in found]
+        return [
+            packet
+            for packet in packets
+            if packet.status is PacketStatus.OPEN and not packet.rules.recipients
+        ]

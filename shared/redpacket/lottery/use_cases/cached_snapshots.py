@@ -1,0 +1,62 @@
+"""Process cache of lotteries for draws: the prize table and the seed of a day."""
+
+from __future__ import annotations
+
+from redpacket.lottery.model.lottery import LotterySnapshot, check_is_published
+from redpacket.lottery.ports import Draws
+from redpacket.platform.errors import CampaignNotFound, Unavailable
+from redpacket.platform.process_cache import ProcessCache
+from redpacket.platform.runtime import Clock, Journal
+
+KEPT_MS = 10_000
+"""Milliseconds between reads of the packed row; a draw by a newer table reads it at once."""
+
+_SIZE_MAX = 100
+
+
+class CachedSnapshots:
+    """Lotteries as this process read them; an old value is used while the store is unavailable."""
+
+    def __init__(self, draws: Draws, *, clock: Clock, journal: Journal) -> None:
+        self._draws = draws
+        self._clock = clock
+        self._journal = journal
+        self._tables: ProcessCache[str, LotterySnapshot] = ProcessCache(
+            clock.now_ms, kept_ms=KEPT_MS, size_max=_SIZE_MAX
+        )
+        self._seeds: ProcessCache[tuple[str, str], bytes] = ProcessCache(
+            clock.now_ms, size_max=_SIZE_MAX
+        )
+
+    def recall(self, campaign_id: str, version_min: int = 0) -> LotterySnapshot:
+        """Return a lottery of at least *version_min*.
+
+        Raises CampaignNotFound, also for a draft; Unavailable.
+        """
+        table = self._recall(campaign_id, version_min)
+        check_is_published(table.campaign, self._clock.now_ms())
+        return table
+
+    def _recall(self, campaign_id: str, version_min: int) -> LotterySnapshot:
+        known = self._tables.find(campaign_id)
+        if known and known.version >= version_min:
+            return known
+        try:
+            table = self._draws.find_table(campaign_id)
+        except Unavailable as error:
+            table = self._tables.find_old(campaign_id)
+            if table is None or table.version < version_min:
+                raise
+            self._journal.failure("campaign_not_read", error, campaign_id=campaign_id)
+        if table is None:
+            raise CampaignNotFound("no such campaign")
+        self._tables.keep(campaign_id, table)
+        return table
+
+    def seed(self, campaign_id: str, day: str) -> bytes:
+        """Return the day's secret seed, which is durable and never changes."""
+        seed = self._seeds.find((campaign_id, day))
+        if seed is None:
+            seed = self._draws.day_seed(campaign_id, day)
+            self._seeds.keep((campaign_id, day), seed)
+        return seed

@@ -1,0 +1,99 @@
+"""Decision on won goods: handed over, or forfeited, which adds a unit to the prize."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+
+from redpacket.lottery.model.lottery import UNITS_MAX, Prize, PrizeKind
+from redpacket.lottery.model.winners import Decision, Winner, WinnerStatus
+from redpacket.lottery.ports import Draws
+from redpacket.lottery.winner_ports import Winners
+from redpacket.operations.model.operators import (
+    Action,
+    ActionKind,
+    Change,
+    Operator,
+    campaign_subject,
+    changes_between,
+)
+from redpacket.platform.errors import CampaignNotFound, InvalidRequest, Unavailable, VersionConflict
+from redpacket.platform.runtime import Clock
+
+_TRIES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WinnerPorts:
+    """Ports of a decision."""
+
+    winners: Winners
+    draws: Draws
+    clock: Clock
+
+
+def decide_winner(
+    campaign_id: str,
+    prize_id: str,
+    unit_no: int,
+    status: WinnerStatus,
+    note: str,
+    operator: Operator,
+    *,
+    ports: WinnerPorts,
+) -> Winner:
+    """Decide on a won unit, or return the same earlier decision.
+
+    Raises CampaignNotFound, InvalidRequest for cash, VersionConflict if it was decided otherwise.
+    """
+    for _ in range(_TRIES):
+        prize = _goods_of(campaign_id, prize_id, ports.draws)
+        winner = ports.winners.find_winner(campaign_id, prize_id, unit_no)
+        if winner is None:
+            raise CampaignNotFound("no such winner")
+        if winner.status is status:
+            return winner
+        if winner.decision:
+            raise VersionConflict(f"it is {winner.status} by now")
+        decided = replace(winner, decision=Decision(status, ports.clock.now_ms(), note))
+        if _write(decided, prize, operator, ports):
+            return decided
+    raise Unavailable("others decide at the same time")
+
+
+def _write(decided: Winner, prize: Prize, operator: Operator, ports: WinnerPorts) -> bool:
+    decision = decided.decision
+    assert decision
+    changes = (
+        Change("unit", decided.unit, decided.unit),
+        Change("winner", WinnerStatus.WON, decision.status),
+        Change("note", None, decision.note),
+    )
+    if decision.status is not WinnerStatus.FORFEITED:
+        action = _action(decided, operator, changes)
+        return ports.winners.hand_over(decided, decision, action)
+    if prize.total >= UNITS_MAX:
+        message = f"a prize has at most {UNITS_MAX} units, and one more would be drawn"
+        raise InvalidRequest([{"field": "status", "message": message}])
+    more = replace(prize, total=prize.total + 1, version=prize.version + 1)
+    action = _action(decided, operator, (*changes, *changes_between(asdict(prize), asdict(more))))
+    return ports.draws.put_prize(more, prize, action=action, forfeited=decided) is not None
+
+
+def _action(decided: Winner, operator: Operator, changes: tuple[Change, ...]) -> Action:
+    assert decided.decision
+    return Action(
+        operator.user_id,
+        ActionKind.WINNER_DECIDED,
+        campaign_subject(decided.campaign_id),
+        decided.decision.at_ms,
+        changes,
+    )
+
+
+def _goods_of(campaign_id: str, prize_id: str, draws: Draws) -> Prize:
+    prizes = {prize.prize_id: prize for prize in draws.list_prizes(campaign_id)}
+    if prize_id not in prizes:
+        raise CampaignNotFound("no such prize")
+    if prizes[prize_id].kind is PrizeKind.PACKET:
+        raise InvalidRequest([{"field": "unit", "message": "is cash, which is paid by itself"}])
+    return prizes[prize_id]

@@ -1,0 +1,43 @@
+"""Ports of a draw, and its state between steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from redpacket.fairness.model.beacon import BeaconRound
+    from redpacket.fairness.use_cases.cached_rounds import CachedRounds
+    from redpacket.lottery.model.lottery import Attempt, DrawAsk
+    from redpacket.lottery.ports import DrawCache, Draws
+    from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
+    from redpacket.operations.use_cases.ask_risk import RiskCheck
+    from redpacket.packets.ports import PayoutQueue
+    from redpacket.platform.runtime import Clock, Journal
+    from redpacket.platform.user import Person
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawPorts:
+    """Ports of every draw."""
+
+    claim_cache: DrawCache
+    draws: Draws
+    tables: CachedSnapshots
+    rounds: CachedRounds
+    payouts: PayoutQueue
+    clock: Clock
+    journal: Journal
+    risk: RiskCheck | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One draw request with the ledger's state before it; *audience* is of the table in use."""
+
+    drawer: Person
+    key_hash: str
+    attempt: Attempt
+    ask: DrawAsk
+    round: BeaconRound | None
+    audience: object

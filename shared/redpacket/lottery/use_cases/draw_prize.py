@@ -1,0 +1,137 @@
+"""Draw (抽): the cache chooses, the ledger makes it durable, then the user gets the outcome.
+
+If the two disagree after a failover or a cutoff, the ledger wins and the cache is repaired.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from redpacket.lottery.model.lottery import (
+    NO_BEACON,
+    DrawAsk,
+    attempts_left,
+    check_is_giving,
+    draw_day,
+    draw_id_of,
+    draw_point,
+    is_giving,
+)
+from redpacket.lottery.use_cases.draw_ports import Try
+from redpacket.lottery.use_cases.judge_answer import judge_answer
+from redpacket.lottery.use_cases.record_draw import record_draw
+from redpacket.lottery.use_cases.refuse_draw import (
+    REFUSALS,
+    audience_of,
+    check_audience,
+    refuse,
+    started_table,
+)
+from redpacket.platform.errors import DayNotStarted, Unavailable
+
+if TYPE_CHECKING:
+    from redpacket.campaigns.model import CampaignPlan
+    from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
+    from redpacket.lottery.model.lottery import (
+        Attempt,
+        Draw,
+        DrawDay,
+        DrawStatus,
+        LotterySnapshot,
+        Player,
+    )
+    from redpacket.lottery.use_cases.draw_ports import DrawPorts
+    from redpacket.platform.user import Person
+
+_TRIES = 4
+"""Tries per draw. Each repair fixes the cache for this user, so a second is rare."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Result for the user; *attempts_left* today is None without a limit."""
+
+    draw: Draw
+    attempts_left: int | None
+
+
+def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPorts) -> Drawn:
+    """Return the draw of this user and key, always the same one.
+
+    No key changes the point of the user's next draw number. Raises CampaignNotFound,
+    CampaignNotStarted, CampaignEnded, CampaignPaused, NotInAudience, AttemptsExhausted,
+    DayNotStarted. After Unavailable the outcome is unknown; a retry returns it.
+    """
+    status: DrawStatus | None = None
+    for _ in range(_TRIES):
+        # Read in every try: the cache may be on the next day or have a newer table.
+        table = started_table(campaign_id, ports)
+        day = draw_day(table.campaign, ports.clock.now_ms())
+        round_ = _round_of(table.campaign, day, ports)
+        attempt = ports.draws.find_attempt(
+            campaign_id,
+            drawer.user_id,
+            key_hash,
+            day.name,
+            asks_audience=table.audience_mode is not None,
+        )
+        if attempt.before:
+            return Drawn(attempt.before, attempts_left(table.campaign.rules, attempt.player))
+        if table.campaign.beacon and round_ is None:
+            check_is_giving(table.campaign, ports.clock.now_ms())
+            _recall_round(table.campaign.beacon, day, ports)
+            continue
+        check_audience(table, drawer, attempt, ports)
+        ask = _ask(table, drawer.user_id, attempt, day, round_, ports)
+        tried = Try(drawer, key_hash, attempt, ask, round_, audience_of(table))
+        outcome = ports.claim_cache.draw(ask)
+        status = outcome.status
+        judged = judge_answer(tried, outcome, table, ports)
+        draw = record_draw(tried, *judged, ports) if judged else None
+        if draw:
+            return Drawn(draw, _attempts_left_after(attempt.player, table))
+    if status in REFUSALS:
+        refuse(status)
+    raise Unavailable("the cache is being repaired")
+
+
+def _round_of(campaign: CampaignPlan, day: DrawDay, ports: DrawPorts) -> BeaconRound | None:
+    """Return the day's beacon round; a missing one does not hide draws of an earlier day.
+
+    No draw precedes the campaign's first round, so that the crowd waiting for it causes no reads.
+    """
+    if campaign.beacon is None:
+        return None
+    try:
+        return _recall_round(campaign.beacon, day, ports)
+    except (DayNotStarted, Unavailable):
+        is_first_day = day.starts_at_ms <= campaign.starts_at_ms
+        if is_first_day and is_giving(campaign, ports.clock.now_ms()):
+            raise
+        return None
+
+
+def _recall_round(beacon: CampaignBeacon, day: DrawDay, ports: DrawPorts) -> BeaconRound:
+    return ports.rounds.recall(beacon.chain, beacon.round_of(day.starts_at_ms))
+
+
+def _ask(
+    table: LotterySnapshot,
+    user_id: str,
+    attempt: Attempt,
+    day: DrawDay,
+    round_: BeaconRound | None,
+    ports: DrawPorts,
+) -> DrawAsk:
+    campaign_id, draw_no = table.campaign.campaign_id, attempt.draw_no
+    seed = ports.tables.seed(campaign_id, day.name)
+    randomness = round_.randomness if round_ else NO_BEACON
+    point = draw_point(seed, campaign_id, user_id, draw_no, randomness)
+    draw_id = draw_id_of(campaign_id, user_id, day.name, draw_no)
+    return DrawAsk(campaign_id, user_id, draw_id, day, point)
+
+
+def _attempts_left_after(player: Player, table: LotterySnapshot) -> int | None:
+    drawn = replace(player, attempt_count=player.attempt_count + 1)
+    return attempts_left(table.campaign.rules, drawn)

@@ -1,0 +1,340 @@
+"""Edits of prizes and their stock while users draw.
+
+A cash prize is funded first: an equal packet of the operator's money with one share per unit. After
+a cutoff, a repeat finds the packet by its request. Without one, its money is refunded at the
+campaign's end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+
+from redpacket.campaigns.model import CampaignPlan
+from redpacket.ledger.model import FEN_MAX
+from redpacket.lottery.model.lottery import (
+    PRIZES_MAX,
+    UNITS_MAX,
+    UNITS_PER_PART,
+    Prize,
+    PrizeKind,
+    check_prize_id,
+)
+from redpacket.lottery.ports import Draws
+from redpacket.operations.model.allowances import Allowance, ApprovalNeededError
+from redpacket.operations.model.operators import (
+    Action,
+    ActionKind,
+    Change,
+    Duty,
+    Operator,
+    campaign_subject,
+    changes_between,
+)
+from redpacket.operations.use_cases.approval_policy import FourEyes
+from redpacket.packets.ledger_ports import Funding
+from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, parts_for
+from redpacket.packets.ports import Packets
+from redpacket.packets.split import SEED_BYTES, Split, Terms
+from redpacket.packets.use_cases.send_packet import funding_action, funding_of
+from redpacket.platform.errors import (
+    AllowanceMoved,
+    CampaignEnded,
+    CampaignNotFound,
+    InvalidRequest,
+    Rejected,
+    Unavailable,
+    VersionConflict,
+)
+from redpacket.platform.idempotency import Request
+from redpacket.platform.runtime import Clock
+
+_TRIES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrizePorts:
+    """Ports of prize edits."""
+
+    draws: Draws
+    funding: Funding
+    packets: Packets
+    clock: Clock
+    new_id: Callable[[int], str]
+    new_seed: Callable[[int], bytes]
+    share_fen_max: int
+    four_eyes: FourEyes
+
+
+def put_prize(
+    plan: Prize, version: int | None, operator: Operator, *, ports: PrizePorts
+) -> tuple[Prize, bool]:
+    """Write *plan*; return the prize and whether it is new.
+
+    Kind, amount, and total never change here. Raises CampaignNotFound, VersionConflict,
+    InvalidRequest, Forbidden; for cash also CampaignEnded, InsufficientFunds, ApprovalNeededError.
+    """
+    check_prize_id(plan.prize_id)
+
+    def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> _Edit:
+        before = prizes.get(plan.prize_id)
+        if before and _is_made(plan, version, before):
+            return _Edit(before, before)
+        _check_version(version, before)
+        if before:
+            operator.require(Duty.OPERATE)
+            _check_unchanged(plan, before)
+            edited = replace(plan, version=before.version + 1, packets=before.packets)
+            return _Edit(edited, before)
+        if len(prizes) >= PRIZES_MAX:
+            raise _invalid("prize_id", f"a campaign has at most {PRIZES_MAX} prizes")
+        operator.require(_duty_of_stock(plan))
+        _check_amount(plan, ports)
+        # One request id for all repeats, also of other operators; no user has this id.
+        asked = _Asked(f"{plan.campaign_id}#{plan.prize_id}", "put")
+        created = replace(plan, version=1, packets=())
+        return _funded(_Edit(created, None), campaign, operator, asked, ports)
+
+    by = operator, ActionKind.PRIZE_EDITED
+    prize, before = _write(plan.campaign_id, edited, by, None, ports)
+    return prize, before is None
+
+
+def change_stock(
+    campaign_id: str,
+    prize_id: str,
+    delta: int,
+    version: int | None,
+    operator: Operator,
+    request: Request,
+    *,
+    ports: PrizePorts,
+) -> Prize:
+    """Add *delta* units to a prize, or remove units not yet won, once per *request*.
+
+    Removed cash funds later additions or is refunded at the campaign's end. Units already granted
+    by the cache are still won. Raises CampaignNotFound, VersionConflict, InvalidRequest, Forbidden,
+    IdempotencyKeyReused, Busy; for cash also CampaignEnded, InsufficientFunds.
+    """
+    check_prize_id(prize_id)
+    # Includes the path: the same key for another prize is not a repeat.
+    request = replace(request, body_hash=_digest(campaign_id, prize_id, request.body_hash))
+    if changed := ports.draws.find_put(request):
+        return changed
+
+    def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> _Edit:
+        before = prizes.get(prize_id)
+        if before is None:
+            raise CampaignNotFound("no such prize")
+        operator.require(_duty_of_stock(before))
+        _check_version(version, before)
+        total = before.total + delta
+        if total > UNITS_MAX:
+            raise _invalid("delta", f"a prize has at most {UNITS_MAX} units")
+        if delta < 0:
+            (stock,) = ports.draws.list_stock([before], "")
+            if total < stock.durable_no:
+                message = f"{stock.durable_no} of {before.total} units are given out already"
+                raise _invalid("delta", message)
+        after = replace(before, total=total, version=before.version + 1)
+        asked = _Asked(request.user_id, request.key_hash)
+        return _funded(_Edit(after, before), campaign, operator, asked, ports)
+
+    by = operator, ActionKind.STOCK_CHANGED
+    try:
+        return _write(campaign_id, edited, by, request, ports)[0]
+    except (Rejected, ApprovalNeededError):
+        # A concurrent repeat may have caused the refusal by applying this same request.
+        if changed := ports.draws.find_put(request):
+            return changed
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Identity of a funding request, equal for its repeats."""
+
+    user_id: str
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    after: Prize
+    before: Prize | None
+
+
+def _write(
+    campaign_id: str,
+    edited: Callable[[CampaignPlan, dict[str, Prize]], _Edit],
+    by: tuple[Operator, ActionKind],
+    request: Request | None,
+    ports: PrizePorts,
+) -> tuple[Prize, Prize | None]:
+    for _ in range(_TRIES):
+        table = ports.draws.find_table(campaign_id)
+        if table is None:
+            raise CampaignNotFound("no such campaign")
+        prizes = {prize.prize_id: prize for prize in table.prizes}
+        edit = edited(table.campaign, prizes)
+        after, before = edit.after, edit.before
+        if after is before:
+            return after, before
+        action = _action(*by, after, before, ports.clock)
+        if done := ports.draws.put_prize(after, before, request, action):
+            return done, before
+    raise Unavailable("others edit it at the same time")
+
+
+def _funded(
+    edit: _Edit, campaign: CampaignPlan, operator: Operator, asked: _Asked, ports: PrizePorts
+) -> _Edit:
+    prize, before = edit.after, edit.before
+    count = prize.total - sum(count for _, count in prize.packets)
+    if prize.kind is not PrizeKind.PACKET or count <= 0:
+        return edit
+    _check_amount(prize, ports)
+    packet = _packet_of(prize, count, campaign, operator, ports)
+    if packet.terms.total_fen > FEN_MAX:
+        raise _invalid("total", f"the units together are above {FEN_MAX} fen")
+    if campaign.ends_at_ms <= packet.created_at_ms:
+        raise CampaignEnded("the campaign is over")
+
+    def spend() -> Allowance | None:
+        return ports.four_eyes.spend(
+            operator,
+            campaign_subject(prize.campaign_id),
+            packet.terms.total_fen,
+            version=before.version if before else 0,
+            changes=_changes(prize, before),
+        )
+
+    wanted = asked.word, prize.campaign_id, prize.prize_id, str(count), str(prize.amount_fen)
+    packet_id = _fund(packet, asked.user_id, wanted, spend, ports)
+    return _Edit(replace(prize, packets=(*prize.packets, (packet_id, count))), before)
+
+
+def _fund(
+    packet: Packet,
+    user_id: str,
+    wanted: tuple[str, ...],
+    spend: Callable[[], Allowance | None],
+    ports: PrizePorts,
+) -> str:
+    """Fund the *wanted* packet once, or return the open one that an interrupted call left.
+
+    The transaction that moves the money spends the allowance, so ApprovalNeededError means that
+    nothing has moved, and a repeat spends nothing.
+    """
+    tries = _TRIES
+    while tries:
+        digest = _digest("prize", *wanted)
+        request = Request(user_id, digest, digest)
+        packet_id = ports.funding.find_sent(request)
+        if packet_id is None:
+            try:
+                packet_id = ports.funding.fund(
+                    packet,
+                    funding_of(packet),
+                    request,
+                    funding_action(packet, ActionKind.PRIZE_FUNDED),
+                    spend(),
+                )
+            except AllowanceMoved:
+                tries -= 1
+                continue
+            except ApprovalNeededError:
+                # A concurrent repeat may have spent the allowance for this same packet.
+                if ports.funding.find_sent(request):
+                    continue
+                raise
+        if packet_id == packet.packet_id:
+            return packet_id
+        found = ports.packets.find_packet(packet_id)
+        if found and found.status is PacketStatus.OPEN:
+            return packet_id
+        wanted = (*wanted, packet_id)
+    raise Unavailable("others move money to this campaign at the same time")
+
+
+def _packet_of(
+    prize: Prize, count: int, campaign: CampaignPlan, operator: Operator, ports: PrizePorts
+) -> Packet:
+    amount_fen = prize.amount_fen
+    if not amount_fen:
+        raise _invalid("amount_fen", "cash has an amount")
+    now_ms = ports.clock.now_ms()
+    seed = ports.new_seed(SEED_BYTES)
+    return Packet(
+        packet_id=ports.new_id(parts_for(count, UNITS_PER_PART)),
+        sender=operator.person,
+        kind=Kind.EQUAL,
+        rules=Rules(campaign_id=prize.campaign_id, prize_id=prize.prize_id),
+        greeting=prize.title,
+        terms=Terms(Split.EQUAL, amount_fen * count, count, amount_fen, amount_fen, 1, seed),
+        created_at_ms=now_ms,
+        starts_at_ms=max(now_ms, campaign.starts_at_ms),
+        expires_at_ms=campaign.ends_at_ms,
+        amounts_shown=campaign.amounts_shown,
+    )
+
+
+def _action(
+    operator: Operator, kind: ActionKind, after: Prize, before: Prize | None, clock: Clock
+) -> Action:
+    subject = campaign_subject(after.campaign_id)
+    return Action(operator.user_id, kind, subject, clock.now_ms(), _changes(after, before))
+
+
+def _changes(after: Prize, before: Prize | None) -> tuple[Change, ...]:
+    if before is None:
+        return changes_between(None, asdict(after))
+    named = Change("prize_id", after.prize_id, after.prize_id)
+    return named, *changes_between(asdict(before), asdict(after))
+
+
+def _duty_of_stock(prize: Prize) -> Duty:
+    return Duty.TREASURY if prize.kind is PrizeKind.PACKET else Duty.OPERATE
+
+
+def _is_made(plan: Prize, version: int | None, found: Prize) -> bool:
+    """Return whether this edit of *version* was already applied: its first answer was lost."""
+    made = replace(plan, version=found.version, packets=found.packets)
+    return version is not None and found.version == version + 1 and found == made
+
+
+def _check_amount(prize: Prize, ports: PrizePorts) -> None:
+    if (prize.amount_fen or 0) > ports.share_fen_max:
+        raise _invalid("amount_fen", f"is above {ports.share_fen_max}")
+
+
+def _check_version(version: int | None, before: Prize | None) -> None:
+    # Version 0, which only an approval uses, means that no prize exists.
+    if version is not None and version != (before.version if before else 0):
+        raise VersionConflict(
+            f"it has version {before.version} by now" if before else "it does not exist"
+        )
+
+
+def _check_unchanged(plan: Prize, before: Prize) -> None:
+    kept = {
+        "kind": "never changes",
+        "amount_fen": "never changes",
+        "total": "changes by its stock alone",
+    }
+    changed = [
+        {"field": field, "message": f"{message}: it is {getattr(before, field)}"}
+        for field, message in kept.items()
+        if getattr(plan, field) != getattr(before, field)
+    ]
+    if changed:
+        raise InvalidRequest(changed)
+
+
+def _invalid(field: str, message: str) -> InvalidRequest:
+    return InvalidRequest([{"field": field, "message": message}])
+
+
+def _digest(*words: str) -> str:
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()

@@ -1,0 +1,94 @@
+"""Help (助力): a friend enters a campaign's passphrase and gives the inviter one more draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from redpacket.campaigns.model import CampaignPlan
+from redpacket.lottery.model.lottery import (
+    DrawAsk,
+    HelpStatus,
+    Player,
+    attempts_left,
+    check_is_giving,
+    draw_day,
+)
+from redpacket.lottery.ports import DrawCache, Draws
+from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
+from redpacket.operations.model.limits import PASSPHRASE_TRIES
+from redpacket.operations.ports import Limits
+from redpacket.operations.use_cases.limit_rate import require_rate
+from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT, is_alike, is_exact
+from redpacket.packets.ports import Phrases
+from redpacket.platform.errors import HelpQuotaExhausted, PassphraseMismatch, SelfHelp, Unavailable
+from redpacket.platform.runtime import Clock, Journal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HelpPorts:
+    """Ports of a help."""
+
+    claim_cache: DrawCache
+    draws: Draws
+    tables: CachedSnapshots
+    phrases: Phrases
+    limits: Limits
+    clock: Clock
+    journal: Journal
+
+
+@dataclass(frozen=True, slots=True)
+class Helped:
+    """Result for the helper; *attempts_left* are the inviter's today, None without a limit."""
+
+    status: HelpStatus
+    attempts_left: int | None
+
+
+def help_inviter(
+    campaign_id: str, helper_id: str, inviter_id: str, said: str, *, ports: HelpPorts
+) -> Helped:
+    """Give the inviter one more attempt today, once per pair of users ever.
+
+    Raises CampaignNotFound, CampaignNotStarted, CampaignEnded, CampaignPaused, SelfHelp,
+    PassphraseMismatch, RateLimited, HelpQuotaExhausted.
+    """
+    campaign = ports.tables.recall(campaign_id).campaign
+    now_ms = ports.clock.now_ms()
+    check_is_giving(campaign, now_ms)
+    if inviter_id == helper_id:
+        raise SelfHelp("you can't help yourself")
+    _check_phrase(campaign, helper_id, said, ports)
+    day = draw_day(campaign, now_ms)
+    rules = campaign.rules
+    if not rules.helps_per_user_per_day or not rules.helps_given_per_user_per_day:
+        raise HelpQuotaExhausted("this campaign takes no helps")
+    status = ports.draws.record_help(campaign_id, inviter_id, helper_id, day.name, rules, now_ms)
+    if status is HelpStatus.HELPS_EXHAUSTED:
+        raise HelpQuotaExhausted("this user has received all helps of today")
+    if status is HelpStatus.GIVEN_EXHAUSTED:
+        raise HelpQuotaExhausted("you have given all your helps of today")
+    # Also for a repeat: the first call may not have updated the cache.
+    player = ports.draws.find_player(campaign_id, inviter_id, day.name)
+    _tell_cache(DrawAsk(campaign_id, inviter_id, "", day, 0), player, ports)
+    return Helped(status, attempts_left(campaign.rules, player))
+
+
+def _check_phrase(campaign: CampaignPlan, helper_id: str, said: str, ports: HelpPorts) -> None:
+    if campaign.passphrase is None:
+        raise PassphraseMismatch("this campaign has no passphrase")
+    # No guesses are allowed while the cache can't count.
+    require_rate(PASSPHRASE_TRIES, f"{helper_id}:{campaign.campaign_id}", limits=ports.limits)
+    similarity = ports.phrases.similarity
+    if not is_exact(said, campaign.passphrase) and not is_alike(
+        said, campaign.passphrase, THRESHOLD_DEFAULT, similarity
+    ):
+        raise PassphraseMismatch("that is not the campaign's phrase")
+
+
+def _tell_cache(ask: DrawAsk, player: Player, ports: HelpPorts) -> None:
+    try:
+        ports.claim_cache.set_player(ask, player)
+    except Unavailable as error:
+        # The ledger is read before this user gets a refusal of the cache.
+        ports.journal.failure("player_not_corrected", error, campaign_id=ask.campaign_id)

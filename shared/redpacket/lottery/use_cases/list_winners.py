@@ -1,0 +1,62 @@
+"""List of a campaign's goods winners for handover, prize by prize."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.lottery.model.winners import Winner, WinnerStatus
+from redpacket.lottery.ports import Draws
+from redpacket.lottery.winner_ports import Winners
+from redpacket.platform.errors import CampaignNotFound
+
+ROWS_MAX = 400
+
+
+def list_winners(
+    campaign_id: str,
+    prize_id: str | None,
+    status: WinnerStatus | None,
+    after: tuple[str, int] | None,
+    limit: int,
+    *,
+    draws: Draws,
+    winners: Winners,
+) -> tuple[list[tuple[Winner, int]], tuple[str, int] | None]:
+    """Return winners of goods with their draw times in ms, and the place of the next page.
+
+    A page may be short without being the last. Raises CampaignNotFound.
+    """
+    table = draws.find_table(campaign_id)
+    if table is None:
+        raise CampaignNotFound("no such campaign")
+    goods = sorted(
+        prize.prize_id
+        for prize in table.prizes
+        if prize.kind is not PrizeKind.PACKET and prize_id in {None, prize.prize_id}
+    )
+    found: list[Winner] = []
+    place: tuple[str, int] | None = None
+    for count, winner in enumerate(_from(campaign_id, goods, after or ("", 0), limit, winners)):
+        if len(found) == limit or count == ROWS_MAX:
+            break
+        place = winner.prize_id, winner.unit_no
+        if status in {None, winner.status}:
+            found.append(winner)
+    else:
+        place = None
+    return list(zip(found, winners.find_won_at_ms(found), strict=True)), place
+
+
+def _from(
+    campaign_id: str, goods: list[str], after: tuple[str, int], limit: int, winners: Winners
+) -> Iterator[Winner]:
+    first, after_no = after
+    for prize_id in goods:
+        if prize_id < first:
+            continue
+        at_no: int | None = after_no if prize_id == first else 0
+        while at_no is not None:
+            page = winners.list_winners(campaign_id, prize_id, at_no, limit + 1)
+            yield from page
+            at_no = page[-1].unit_no if len(page) > limit else None

@@ -1,0 +1,20 @@
+"""Loader of a lottery into the cache: before its start, after an edit, or after a cache loss."""
+
+from __future__ import annotations
+
+from redpacket.lottery.model.lottery import LotterySnapshot, draw_day
+from redpacket.lottery.ports import DrawCache, Draws
+from redpacket.platform.errors import CampaignNotFound
+from redpacket.platform.runtime import Clock
+
+
+def load_campaign(
+    campaign_id: str, *, draws: Draws, claim_cache: DrawCache, clock: Clock
+) -> LotterySnapshot:
+    """Replace the cache's lottery, without players, by the ledger's. Raises CampaignNotFound."""
+    table = draws.find_table(campaign_id)
+    if table is None:
+        raise CampaignNotFound("no such campaign")
+    day = draw_day(table.campaign, clock.now_ms())
+    claim_cache.load(table, day, draws.list_stock(table.prizes, day.name))
+    return table

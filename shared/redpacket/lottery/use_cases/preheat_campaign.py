@@ -1,0 +1,107 @@
+"""Preheat: load a campaign's packets and users before its start or after a cache loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from redpacket.campaigns.model import AUDIENCE_BUCKETS
+from redpacket.campaigns.ports import Campaigns
+from redpacket.campaigns.use_cases.edit_campaign import get_campaign
+from redpacket.packets.model.packet import Packet, PacketStatus, part_count, part_id
+from redpacket.packets.ports import ClaimCache, Packets
+from redpacket.platform.errors import InvariantViolated, Unavailable
+from redpacket.platform.runtime import Clock, InParallel, Journal
+
+_IDS_PER_READ = 500
+
+_BUCKETS_AT_ONCE = 32
+"""Buckets between two checks of the time: 32 of 3,900 users take half a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preheated:
+    """Counts of a preheat; *next_cursor* is None at the end."""
+
+    packet_count: int
+    loaded_count: int
+    next_cursor: str | None
+
+
+def preheat_campaign(
+    campaign_id: str,
+    cursor: str | None,
+    *,
+    campaigns: Campaigns,
+    packets: Packets,
+    claim_cache: ClaimCache,
+    load_audience: Callable[[str, int], None],
+    in_parallel: InParallel,
+    clock: Clock,
+    journal: Journal,
+    stop_at_ms: int,
+) -> Preheated:
+    """Load the campaign's users and open packets until the time is up. Raises CampaignNotFound."""
+    campaign = get_campaign(campaign_id, campaigns=campaigns)
+    if campaign.audience_mode and cursor is None:
+
+        def load(buckets: Sequence[int]) -> None:
+            in_parallel(lambda bucket: load_audience(campaign_id, bucket), buckets)
+
+        _load_users(campaign_id, load, clock, journal, stop_at_ms)
+    packet_count = loaded_count = 0
+    for packet_id, first_part in _packets_after(cursor or "", campaign_id, campaigns, packets):
+        packet = _get(packet_id, packets)
+        parts = 0 if packet.status is PacketStatus.CLOSED else part_count(packet_id)
+        try:
+            for part in range(first_part, parts):
+                claim_cache.load(packet, packets.list_part_shares(packet_id, part), part)
+                # Check the time after a part, so that every call makes progress.
+                if part + 1 < parts and clock.now_ms() >= stop_at_ms:
+                    return Preheated(packet_count, loaded_count, part_id(packet_id, part))
+            if parts:
+                packets.mark_loaded(packet)
+                loaded_count += 1
+        except Unavailable as error:
+            journal.failure("preheat_failed", error, packet_id=packet_id)
+        packet_count += parts > 0
+        if clock.now_ms() >= stop_at_ms:
+            return Preheated(packet_count, loaded_count, packet_id)
+    return Preheated(packet_count, loaded_count, None)
+
+
+def _load_users(
+    campaign_id: str,
+    load: Callable[[Sequence[int]], None],
+    clock: Clock,
+    journal: Journal,
+    stop_at_ms: int,
+) -> None:
+    try:
+        for first in range(0, AUDIENCE_BUCKETS, _BUCKETS_AT_ONCE):
+            if clock.now_ms() >= stop_at_ms:
+                return
+            load(range(first, first + _BUCKETS_AT_ONCE))
+    except Unavailable as error:
+        journal.failure("audience_not_loaded", error, campaign_id=campaign_id)
+
+
+def _packets_after(
+    cursor: str, campaign_id: str, campaigns: Campaigns, packets: Packets
+) -> Iterator[tuple[str, int]]:
+    last_id, _, last_part = cursor.partition(".")
+    last = packets.find_packet(last_id) if last_part else None
+    if last and last.rules.campaign_id == campaign_id:
+        next_part = int(last_part) + 1
+        if next_part < part_count(last_id):
+            yield last_id, next_part
+    while ids := campaigns.list_packet_ids(campaign_id, last_id or None, _IDS_PER_READ):
+        yield from ((packet_id, 0) for packet_id in ids)
+        last_id = ids[-1]
+
+
+def _get(packet_id: str, packets: Packets) -> Packet:
+    packet = packets.find_packet(packet_id)
+    if packet is None:
+        raise InvariantViolated(f"the campaign knows {packet_id}, and there is no such packet")
+    return packet

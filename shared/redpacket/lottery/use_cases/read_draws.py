@@ -1,0 +1,120 @@
+"""Reads of a lottery: its state, a user's draws, and the proof of a day."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from redpacket.campaigns.model import Campaign
+from redpacket.campaigns.ports import Campaigns
+from redpacket.campaigns.use_cases.edit_campaign import get_campaign
+from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
+from redpacket.fairness.use_cases.cached_rounds import CachedRounds
+from redpacket.lottery.model.lottery import (
+    Draw,
+    DrawDay,
+    PrizeStock,
+    draw_day,
+    find_day,
+    has_units_left,
+)
+from redpacket.lottery.ports import Draws
+from redpacket.lottery.use_cases.cached_lotteries import Lottery
+from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
+from redpacket.platform.errors import CampaignNotFound, ProofNotReady
+from redpacket.platform.runtime import Clock
+
+PAGE_SIZE = 50
+
+REVEAL_AFTER_MS = 60_000
+"""Milliseconds after a day's end, because the cache's clock ends the day and may be slow."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedLottery:
+    """Operator view of a lottery, with the campaign's money and today's stock by prize id."""
+
+    campaign: Campaign
+    lottery: Lottery
+    stock: Mapping[str, PrizeStock]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawPage:
+    """Page of a user's draws, newest first; *next* is the last one's id, None at the end."""
+
+    user_id: str
+    items: Sequence[Draw]
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DrawProof:
+    """Seed of a past day; *round* is None without a beacon, or if no round came (no draws)."""
+
+    campaign_id: str
+    day: str
+    seed: bytes
+    commitment: str
+    secret_version: int | None = None
+    beacon: CampaignBeacon | None = None
+    round: BeaconRound | None = None
+
+
+def watch_lottery(
+    campaign_id: str, *, campaigns: Campaigns, draws: Draws, clock: Clock
+) -> WatchedLottery:
+    """Return the operator view with exact stock, from two reads. Raises CampaignNotFound."""
+    campaign = get_campaign(campaign_id, campaigns=campaigns)
+    table = draws.find_table(campaign_id)
+    if table is None:
+        raise CampaignNotFound("no such campaign")
+    day = draw_day(table.campaign, clock.now_ms()).name
+    stock = {found.prize_id: found for found in draws.list_stock(table.prizes, day)}
+    sold_out = frozenset(
+        prize.prize_id for prize in table.prizes if not has_units_left(prize, stock[prize.prize_id])
+    )
+    return WatchedLottery(campaign, Lottery(table, sold_out, day), stock)
+
+
+def list_draws(
+    campaign_id: str, user_id: str, cursor: str | None, *, draws: Draws, tables: CachedSnapshots
+) -> DrawPage:
+    """Return the page after *cursor*; an unknown one is the start. Raises CampaignNotFound."""
+    tables.recall(campaign_id)
+    found = draws.list_draws(campaign_id, user_id)
+    ids = [draw.draw_id for draw in found]
+    start = ids.index(cursor) + 1 if cursor in ids else 0
+    page = found[start : start + PAGE_SIZE]
+    has_more = start + PAGE_SIZE < len(found)
+    return DrawPage(user_id, page, page[-1].draw_id if has_more else None)
+
+
+def read_draw_proof(
+    campaign_id: str,
+    day: str,
+    *,
+    tables: CachedSnapshots,
+    rounds: CachedRounds,
+    draws: Draws,
+    clock: Clock,
+) -> DrawProof:
+    """Return the proof of *day*, like 20270129. Raises CampaignNotFound, ProofNotReady."""
+    table = tables.recall(campaign_id)
+    found = find_day(table.campaign, day)
+    # Without prizes the time zone may still change and make the day today again.
+    if found is None or not table.prizes:
+        raise CampaignNotFound("the campaign has no such day")
+    if clock.now_ms() < found.ends_at_ms + REVEAL_AFTER_MS:
+        raise ProofNotReady("the day is not over: until then its seed stays secret")
+    seed = tables.seed(campaign_id, day)
+    version, beacon = draws.find_secret_version(campaign_id), table.campaign.beacon
+    return DrawProof(
+        campaign_id, day, seed, table.commitment, version, beacon, _round_of(beacon, found, rounds)
+    )
+
+
+def _round_of(
+    beacon: CampaignBeacon | None, day: DrawDay, rounds: CachedRounds
+) -> BeaconRound | None:
+    return rounds.find(beacon.chain, beacon.round_of(day.starts_at_ms)) if beacon else None

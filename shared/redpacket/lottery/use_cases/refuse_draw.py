@@ -1,0 +1,74 @@
+"""Refusals of draws."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from redpacket.campaigns.model import AudienceMode, CampaignStatus, meets
+from redpacket.lottery.model.lottery import DrawStatus
+from redpacket.platform.clocks import CLOCKS_DIFFER_MS
+from redpacket.platform.errors import (
+    AttemptsExhausted,
+    CampaignEnded,
+    CampaignNotStarted,
+    CampaignPaused,
+    NotInAudience,
+    Rejected,
+)
+
+if TYPE_CHECKING:
+    from redpacket.lottery.model.lottery import Attempt, LotterySnapshot
+    from redpacket.lottery.use_cases.draw_ports import DrawPorts
+    from redpacket.platform.user import Person
+
+NOT_FOR_YOU = "this is for other users"
+
+REFUSALS: dict[DrawStatus, tuple[type[Rejected], str]] = {
+    DrawStatus.CAMPAIGN_ENDED: (CampaignEnded, "the campaign is over"),
+    DrawStatus.CAMPAIGN_NOT_STARTED: (CampaignNotStarted, "the campaign opens later"),
+    DrawStatus.CAMPAIGN_PAUSED: (CampaignPaused, "the campaign is turned off for now"),
+    DrawStatus.ATTEMPTS_EXHAUSTED: (AttemptsExhausted, "you have drawn as often as one may today"),
+}
+
+
+def refuse(status: DrawStatus) -> NoReturn:
+    """Raise the error for a refused draw."""
+    error, detail = REFUSALS[status]
+    raise error(detail)
+
+
+def started_table(campaign_id: str, ports: DrawPorts) -> LotterySnapshot:
+    """Return the table, or refuse users who come before the start without a ledger read.
+
+    Near the start the cache's clock decides.
+    """
+    table = ports.tables.recall(campaign_id)
+    if _is_long_before(table, ports):
+        version = ports.claim_cache.find_version(campaign_id)
+        if version is not None:
+            table = ports.tables.recall(campaign_id, version_min=version)
+            if _is_long_before(table, ports):
+                refuse(DrawStatus.CAMPAIGN_NOT_STARTED)
+    return table
+
+
+def _is_long_before(table: LotterySnapshot, ports: DrawPorts) -> bool:
+    return ports.clock.now_ms() < table.campaign.starts_at_ms - CLOCKS_DIFFER_MS
+
+
+def check_audience(
+    table: LotterySnapshot, drawer: Person, attempt: Attempt, ports: DrawPorts
+) -> None:
+    """Refuse users outside the audience, unless the campaign refuses everyone anyway."""
+    campaign, mode = table.campaign, table.audience_mode
+    if campaign.status is CampaignStatus.OFF or ports.clock.now_ms() >= campaign.ends_at_ms:
+        return
+    is_in = mode is None or attempt.is_member is (mode is AudienceMode.ALLOW)
+    is_denied = ports.clock.now_ms() < attempt.denied_until_ms
+    if is_denied or not is_in or not meets(campaign.required_claims, drawer.claims):
+        raise NotInAudience(NOT_FOR_YOU)
+
+
+def audience_of(table: LotterySnapshot) -> object:
+    """Return the parts of a table that define its audience, apart from the list."""
+    return table.audience_mode, table.campaign.required_claims

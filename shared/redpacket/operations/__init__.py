@@ -1,0 +1,1 @@
+"""Operations: switches, rate limits, allowances, audit log, risk."""

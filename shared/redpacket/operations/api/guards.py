@@ -1,0 +1,46 @@
+"""Checks before a request reads or writes anything: switches and user rate limits."""
+
+from __future__ import annotations
+
+from redpacket.containers import containers
+from redpacket.operations.model.switches import Switch
+from redpacket.platform.http.request import HttpRequest
+
+
+def guard_send(request: HttpRequest) -> None:
+    """Check that a send is allowed. Raises Forbidden, SwitchedOff, RateLimited."""
+    sender = request.user
+    containers.operations.require_on(Switch.SEND)
+    containers.operations.limit_sends(sender.user_id)
+
+
+def guard_draw(request: HttpRequest) -> None:
+    """Check that a draw is allowed. Raises Forbidden, SwitchedOff, RateLimited."""
+    user = request.user
+    containers.operations.require_on(Switch.DRAW)
+    containers.operations.limit_draws(user.user_id)
+
+
+def guard_help() -> None:
+    """Check that a help is allowed, which gives a draw. Raises SwitchedOff."""
+    containers.operations.require_on(Switch.DRAW)
+
+
+def guard_grab() -> None:
+    """Check that a grab is allowed. Raises SwitchedOff."""
+    containers.operations.require_on(Switch.GRAB)
+
+
+def guard_read(request: HttpRequest) -> None:
+    """Check that a read is allowed. Raises Forbidden, RateLimited."""
+    containers.operations.limit_reads(request.user.user_id)
+
+
+def guard_payment() -> None:
+    """Check that a payment is allowed. Raises SwitchedOff."""
+    containers.operations.stored_switches.require_on(Switch.PAY)
+
+
+def guard_withdrawal() -> None:
+    """Check that a withdrawal is allowed. Raises SwitchedOff."""
+    containers.operations.stored_switches.require_on(Switch.WITHDRAW)

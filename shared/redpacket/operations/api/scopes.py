@@ -1,0 +1,46 @@
+"""Scopes of operators' tokens, checked by API Gateway and handlers."""
+
+from __future__ import annotations
+
+from redpacket.operations.model.operators import Duty, Operator
+from redpacket.platform.errors import Forbidden
+from redpacket.platform.http.request import HttpRequest
+
+ADMIN_SCOPE = "hongbao/admin"
+
+OPERATE_SCOPE = "hongbao/operate"
+"""Campaigns, prizes, campaigns' packets, switches."""
+
+TREASURY_SCOPE = "hongbao/treasury"
+"""Deposits, budgets, stock of cash, approvals."""
+
+AUDIT_SCOPE = "hongbao/audit"
+"""Reads, audits and reconciliation, without changes."""
+
+ADMINS = (ADMIN_SCOPE,)
+OPERATORS = (ADMIN_SCOPE, OPERATE_SCOPE)
+TREASURERS = (ADMIN_SCOPE, TREASURY_SCOPE)
+EDITORS = (ADMIN_SCOPE, OPERATE_SCOPE, TREASURY_SCOPE)
+"""For plans with money; the use case checks which part each duty may change."""
+TREASURY_READERS = (ADMIN_SCOPE, TREASURY_SCOPE, AUDIT_SCOPE)
+AUDITORS = (ADMIN_SCOPE, AUDIT_SCOPE)
+WATCHERS = (ADMIN_SCOPE, OPERATE_SCOPE, TREASURY_SCOPE, AUDIT_SCOPE)
+
+_DUTIES = {
+    ADMIN_SCOPE: frozenset(Duty),
+    OPERATE_SCOPE: frozenset({Duty.OPERATE}),
+    TREASURY_SCOPE: frozenset({Duty.TREASURY}),
+    AUDIT_SCOPE: frozenset({Duty.AUDIT}),
+}
+
+
+def refuse_operators(request: HttpRequest) -> None:
+    """Raise Forbidden for an operator who does not move money: theirs is that of campaigns."""
+    if OPERATE_SCOPE in request.scopes and request.scopes.isdisjoint(TREASURERS):
+        raise Forbidden(f"the scope {OPERATE_SCOPE} spends money on campaigns alone")
+
+
+def operator_of(request: HttpRequest) -> Operator:
+    """Return the request's operator with the duties of the token's scopes."""
+    duties = (_DUTIES.get(scope, frozenset[Duty]()) for scope in request.scopes)
+    return Operator(request.user, frozenset[Duty]().union(*duties))

@@ -1,0 +1,94 @@
+"""Operators' audit log in JournalTable; no role may update or delete its rows."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from secrets import token_hex
+from typing import Any
+
+from redpacket.operations.audit_ports import ACTION_CURSOR, NotedAction
+from redpacket.operations.dynamodb import keys as operator_keys
+from redpacket.operations.model.operators import Action, ActionKind, Change
+from redpacket.platform.dynamodb.client import Dynamo, Operation, put, values
+from redpacket.platform.errors import InvalidRequest, InvariantViolated
+
+CURSOR = re.compile(ACTION_CURSOR)
+_LAST = f"{10**13 - 1}#~"
+
+
+class DynamoActions:
+    """DynamoDB implementation of ActionJournal."""
+
+    def __init__(self, dynamo: Dynamo, journal_table: str) -> None:
+        self._dynamo = dynamo
+        self._journal = journal_table
+
+    def note(self, action: Action) -> None:
+        (operation,) = note_action(self._journal, action)
+        if not self._dynamo.write(operation):
+            raise InvariantViolated("an action of this name was noted before")
+
+    def list_actions(
+        self, subject: str | None, cursor: str | None, limit: int
+    ) -> tuple[list[NotedAction], str | None]:
+        if cursor is not None and not CURSOR.fullmatch(cursor):
+            field = {"field": "cursor", "message": "is not a valid cursor of this list"}
+            raise InvalidRequest([field])
+        where = "pk = :pk AND sk BETWEEN :first AND :last"
+        query = {"KeyConditionExpression": where}
+        if subject is not None:
+            where = "list_pk = :pk AND list_sk BETWEEN :first AND :last"
+            query = {"KeyConditionExpression": where, "IndexName": "by_list"}
+        found = self._dynamo.query_some(
+            self._journal,
+            limit + 2,
+            **query,
+            ExpressionAttributeValues=values(
+                pk=operator_keys.JOURNAL if subject is None else subject,
+                first="0",
+                last=cursor or _LAST,
+            ),
+            ScanIndexForward=False,
+        )
+        rows = [row for row in found if row["sk"] != cursor]
+        page = rows[:limit]
+        more = str(page[-1]["sk"]) if len(rows) > limit else None
+        return [_noted(row) for row in page], more
+
+
+def note_action(journal_table: str | None, action: Action | None) -> list[Operation]:
+    """Return the write that logs an action in the transaction that carries it out."""
+    if action is None:
+        return []
+    if journal_table is None:
+        raise InvariantViolated("there is no journal for what operators do")
+    position = f"{action.at_ms:013d}#{token_hex(8)}"
+    return [
+        put(
+            journal_table,
+            {
+                **operator_keys.action(position),
+                "list_pk": action.subject,
+                "list_sk": position,
+                "operator_id": action.operator_id,
+                "kind": action.kind,
+                "subject": action.subject,
+                "at_ms": action.at_ms,
+                "changes": json.dumps(
+                    [asdict(change) for change in action.changes],
+                    ensure_ascii=False,
+                    separators=(",", ":"),
+                ),
+            },
+        )
+    ]
+
+
+def _noted(row: dict[str, Any]) -> NotedAction:
+    changes = tuple(Change(**change) for change in json.loads(row["changes"]))
+    action = Action(
+        row["operator_id"], ActionKind(row["kind"]), row["subject"], row["at_ms"], changes
+    )
+    return NotedAction(action, row["sk"])

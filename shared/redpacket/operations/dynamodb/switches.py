@@ -1,0 +1,59 @@
+"""Switches and limits in the only row of SwitchesTable, with attributes for what was changed."""
+
+from __future__ import annotations
+
+from redpacket.ledger.dynamodb import keys
+from redpacket.operations.model.limits import LimitName
+from redpacket.operations.model.switches import Switch, SwitchState
+from redpacket.operations.ports import SwitchRow
+from redpacket.platform.dynamodb.client import Dynamo, Value, update
+
+
+class DynamoSwitches:
+    """DynamoDB implementation of SwitchStore."""
+
+    def __init__(self, dynamo: Dynamo, table: str) -> None:
+        self._dynamo = dynamo
+        self._table = table
+
+    def read(self) -> SwitchRow:
+        row = self._dynamo.get(self._table, keys.switches()) or {}
+        limits = {name: int(row[name]) for name in LimitName if name in row}
+        return SwitchRow([_state_of(switch, row) for switch in Switch], limits)
+
+    def put(self, state: SwitchState) -> None:
+        name = state.switch.value
+        expression = (
+            f"SET {name}_is_on = :is_on, {name}_reason = :reason,"
+            f" {name}_changed_at_ms = :changed_at_ms, {name}_changed_by = :changed_by"
+        )
+        operation = update(
+            self._table,
+            keys.switches(),
+            expression,
+            is_on=state.is_on,
+            reason=state.reason,
+            changed_at_ms=state.changed_at_ms or 0,
+            changed_by=state.changed_by or "",
+        )
+        self._dynamo.write(operation)
+
+    def put_limit(self, name: LimitName, value: int | None) -> None:
+        row = (self._table, keys.switches())
+        if value is None:
+            self._dynamo.write(update(*row, f"REMOVE {name}"))
+        else:
+            self._dynamo.write(update(*row, f"SET {name} = :value", value=value))
+
+
+def _state_of(switch: Switch, row: dict[str, Value]) -> SwitchState:
+    name = switch.value
+    if f"{name}_is_on" not in row:
+        return SwitchState(switch)
+    return SwitchState(
+        switch,
+        is_on=bool(row[f"{name}_is_on"]),
+        reason=str(row[f"{name}_reason"]),
+        changed_at_ms=int(row[f"{name}_changed_at_ms"]),
+        changed_by=str(row[f"{name}_changed_by"]),
+    )

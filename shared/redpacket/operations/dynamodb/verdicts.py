@@ -1,0 +1,36 @@
+"""The host's risk decisions on users in AudienceTable, checked in each claim's transaction."""
+
+from __future__ import annotations
+
+from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.operations.model.risk import Verdict, VerdictKind
+from redpacket.platform.dynamodb.client import Dynamo, Operation, Row, Value, check, merge
+
+IS_NOT_DENIED = "attribute_not_exists(denied_until_ms) OR denied_until_ms <= :now_ms"
+
+
+class DynamoVerdicts:
+    """DynamoDB implementation of Verdicts."""
+
+    def __init__(self, dynamo: Dynamo, audience_table: str) -> None:
+        self._dynamo = dynamo
+        self._audience = audience_table
+
+    def put(self, user_id: str, verdict: Verdict) -> None:
+        is_denied = verdict.kind is VerdictKind.DENY
+        row: dict[str, Value] = {
+            **campaign_keys.verdict(user_id),
+            "denied_until_ms": verdict.until_ms if is_denied else 0,
+            "allowed_until_ms": 0 if is_denied else verdict.until_ms,
+        }
+        self._dynamo.write(merge(self._audience, row))
+
+
+def demand_verdict(table: str, user_id: str, now_ms: int) -> Operation:
+    """Return the check that fails a transaction for a denied user."""
+    return check(table, campaign_keys.verdict(user_id), IS_NOT_DENIED, now_ms=now_ms)
+
+
+def denied_until_ms(row: Row | None) -> int:
+    """Return the end of a user's denial, or 0 if there is none."""
+    return int(row.get("denied_until_ms", 0)) if row else 0

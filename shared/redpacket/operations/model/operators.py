@@ -1,0 +1,132 @@
+"""Operators: what each may do, and what they did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from redpacket.platform.errors import Forbidden
+from redpacket.platform.user import Person
+
+
+class Duty(StrEnum):
+    """What a role may do."""
+
+    OPERATE = "operate"
+    TREASURY = "treasury"
+    AUDIT = "audit"
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """Who asks on an operators' route; *is_approved* where another one has approved it."""
+
+    person: Person
+    duties: frozenset[Duty] = frozenset(Duty)
+    is_approved: bool = False
+
+    @property
+    def user_id(self) -> str:
+        """The id by which the journal names them."""
+        return self.person.user_id
+
+    def require(self, duty: Duty) -> None:
+        """Raise Forbidden unless it is a duty of theirs."""
+        if duty not in self.duties:
+            raise Forbidden(f"this needs the scope hongbao/{duty}")
+
+
+class ActionKind(StrEnum):
+    """What an operator did."""
+
+    DEPOSIT = "deposit"
+    CAMPAIGN_EDITED = "campaign_edited"
+    CAMPAIGN_PREHEATED = "campaign_preheated"
+    PACKET_SENT = "packet_sent"
+    PRIZE_EDITED = "prize_edited"
+    PRIZE_FUNDED = "prize_funded"
+    STOCK_CHANGED = "stock_changed"
+    APPROVAL_ASKED = "approval_asked"
+    APPROVAL_DECIDED = "approval_decided"
+    WINNER_DECIDED = "winner_decided"
+    AUDIENCE_EDITED = "audience_edited"
+    USER_JUDGED = "user_judged"
+    USER_ERASED = "user_erased"
+    WEBHOOK_EDITED = "webhook_edited"
+    WEBHOOK_KEY_ROTATED = "webhook_key_rotated"
+    WEBHOOK_REPLAYED = "webhook_replayed"
+    SWITCH_TURNED = "switch_turned"
+    LIMIT_SET = "limit_set"
+    RECONCILED = "reconciled"
+    RETURN_RESOLVED = "return_resolved"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One field of what an action is about, before and after it; None where there was nothing."""
+
+    field: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What an operator did to *subject*, for the journal."""
+
+    operator_id: str
+    kind: ActionKind
+    subject: str
+    at_ms: int
+    changes: tuple[Change, ...] = ()
+
+
+Facts: TypeAlias = Mapping[str, object]
+
+
+def changes_between(before: Facts | None, after: Facts) -> tuple[Change, ...]:
+    """Return the fields of *after* that *before* has otherwise, or all where there was nothing."""
+    return tuple(
+        Change(field, _text(before[field]) if before else None, _text(value))
+        for field, value in after.items()
+        if before is None or before[field] != value
+    )
+
+
+def _text(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    # Only an edit needs it, and sends import this module.
+    import json
+
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def user_subject(user_id: str) -> str:
+    """Name a user in the journal."""
+    return f"user:{user_id}"
+
+
+def campaign_subject(campaign_id: str) -> str:
+    """Name a campaign with its prizes, packets and winners in the journal."""
+    return f"campaign:{campaign_id}"
+
+
+def webhook_subject(name: str) -> str:
+    """Name a webhook in the journal."""
+    return f"webhook:{name}"
+
+
+def switch_subject(name: str) -> str:
+    """Name a switch in the journal."""
+    return f"switch:{name}"
+
+
+def limit_subject(name: str) -> str:
+    """Name a limit in the journal."""
+    return f"limit:{name}"
+
+
+LEDGER_SUBJECT = "ledger"

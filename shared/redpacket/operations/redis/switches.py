@@ -1,0 +1,31 @@
+"""Copy of the switches on Redis or Valkey: one small expiring key."""
+
+from __future__ import annotations
+
+from redpacket.operations.model.limits import LimitName
+from redpacket.operations.model.switches import Switch
+from redpacket.operations.ports import SwitchesSeen
+from redpacket.packets.redis import keys
+from redpacket.platform.redis.connect import Cache
+
+_UNKNOWN = "?"
+
+
+class RedisSwitches(Cache):
+    """Implementation of SwitchCopy on Redis or Valkey."""
+
+    def find(self) -> SwitchesSeen | None:
+        found = self.ask("GET", keys.SWITCH_COPY)
+        if found is None:
+            return None
+        words = (word.partition("=") for word in str(found).split(","))
+        values = {name: value for name, _, value in words}
+        # A later version may have written unknown switches and limits.
+        off = frozenset(switch for switch in Switch if switch in values)
+        limits = {name: int(values[name]) for name in LimitName if name in values}
+        return SwitchesSeen(off, str(found) != _UNKNOWN, limits)
+
+    def keep(self, seen: SwitchesSeen, for_ms: int) -> None:
+        words = sorted([*seen.off, *(f"{name}={value}" for name, value in seen.limits.items())])
+        value = ",".join(words) if seen.is_known else _UNKNOWN
+        self.ask("SET", keys.SWITCH_COPY, value, "PX", for_ms)

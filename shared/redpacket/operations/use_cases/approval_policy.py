@@ -1,0 +1,58 @@
+"""Daily limit on the money that one operator moves without approval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from redpacket.operations.allowance_ports import Allowances
+from redpacket.operations.model.allowances import (
+    EVERYONE,
+    PERIOD_MS,
+    PERIODS,
+    Allowance,
+    ApprovalLimits,
+    ApprovalNeededError,
+    Count,
+)
+from redpacket.operations.model.operators import Change, Operator
+from redpacket.platform.runtime import Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FourEyes:
+    """Policy that lets operators move money within *limits* alone."""
+
+    allowances: Allowances
+    clock: Clock
+    limits: ApprovalLimits
+
+    def spend(
+        self,
+        operator: Operator,
+        subject: str,
+        amount_fen: int,
+        *,
+        version: int = 0,
+        changes: tuple[Change, ...] = (),
+    ) -> Allowance | None:
+        """Return the allowance that the money's transaction must write.
+
+        Return None if nothing counts: no money, or approved money. Raises ApprovalNeededError.
+        """
+        if amount_fen <= 0 or operator.is_approved:
+            return None
+        now_ms = self.clock.now_ms()
+        before = self.allowances.find_allowance(operator.user_id, subject)
+        is_within = before.sum_fen(now_ms) + amount_fen <= self.limits.subject_fen
+        period, counts = now_ms // PERIOD_MS, []
+        for owner, limit_fen in (
+            (operator.user_id, self.limits.operator_fen),
+            (EVERYONE, self.limits.everyone_fen),
+        ):
+            moved = self.allowances.find_moved_fen(owner, range(period - PERIODS + 1, period + 1))
+            left_fen = limit_fen - amount_fen - sum(moved.values())
+            is_within = is_within and left_fen >= 0
+            counts.append(Count(owner, period, amount_fen, left_fen + moved.get(period, 0)))
+        if not is_within:
+            raise ApprovalNeededError(subject, amount_fen, version, changes)
+        return replace(before.spent(amount_fen, now_ms), counts=tuple(counts))

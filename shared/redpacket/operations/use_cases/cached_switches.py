@@ -1,0 +1,95 @@
+"""Switches and limits, cached in memory and in a shared copy, each for KEPT_MS.
+
+A change takes effect within eight seconds. If nothing answers, the last known state holds, at first
+"on" and the default limits.
+"""
+
+from __future__ import annotations
+
+from redpacket.operations.model.limits import BOUNDS, LimitName
+from redpacket.operations.model.switches import Switch
+from redpacket.operations.ports import SwitchCopy, SwitchesSeen, SwitchStore
+from redpacket.platform.errors import SwitchedOff, Unavailable
+from redpacket.platform.process_cache import ProcessCache
+from redpacket.platform.runtime import Clock, Journal
+
+KEPT_MS = 4_000
+"""Milliseconds per cache. Twice this and a read stay under the ten-second limit."""
+
+_ROW = "row"
+_DEFAULTS = SwitchesSeen(frozenset())
+
+
+class CachedSwitches:
+    """Process cache of the switches; *copy* is None without a shared cache."""
+
+    def __init__(
+        self, *, store: SwitchStore, copy: SwitchCopy | None, clock: Clock, journal: Journal
+    ) -> None:
+        self._store = store
+        self._copy = copy
+        self._clock = clock
+        self._journal = journal
+        self._cache: ProcessCache[str, SwitchesSeen] = ProcessCache(
+            clock.now_ms, kept_ms=KEPT_MS, size_max=1
+        )
+
+    def require_on(self, switch: Switch) -> None:
+        """Raise SwitchedOff unless the switch is on."""
+        if not self.is_on(switch):
+            raise SwitchedOff(
+                f"{switch} is switched off for a while; nothing is lost, ask again later"
+            )
+
+    def is_on(self, switch: Switch) -> bool:
+        """Return whether the switch is on, as far as this process knows."""
+        return switch not in self._see().off
+
+    def limit(self, name: LimitName) -> int:
+        """Return the limit that operators set, or its default."""
+        return BOUNDS[name].nearest(self._see().limits.get(name))
+
+    def _see(self) -> SwitchesSeen:
+        known = self._cache.find(_ROW)
+        if known is None:
+            now_ms = self._clock.now_ms()
+            # Cache a failure like an answer; otherwise each request would wait for the next one.
+            known = self._cache.find_old(_ROW) or _DEFAULTS
+            self._cache.keep(_ROW, known, now_ms)
+            seen = self._find_copy() or self._read_store(now_ms)
+            if seen.is_known:
+                known = seen
+                self._cache.keep(_ROW, known, now_ms)
+        return known
+
+    def _find_copy(self) -> SwitchesSeen | None:
+        if not self._copy:
+            return None
+        try:
+            return self._copy.find()
+        except Unavailable as error:
+            self._journal.failure("switches_not_read", error)
+            return None
+
+    def _read_store(self, began_at_ms: int) -> SwitchesSeen:
+        try:
+            row = self._store.read()
+        except Exception as error:  # noqa: BLE001 - a broken store must not turn everything off
+            self._journal.failure("switches_not_read", error)
+            # Share the failure, so that other processes do not wait as well.
+            seen = SwitchesSeen(frozenset(), is_known=False)
+        else:
+            off = frozenset(state.switch for state in row.states if not state.is_on)
+            seen = SwitchesSeen(off, limits=row.limits)
+        self._keep_copy(seen, began_at_ms)
+        return seen
+
+    def _keep_copy(self, seen: SwitchesSeen, began_at_ms: int) -> None:
+        # The answer may be as old as the start of the read.
+        age_ms = self._clock.now_ms() - began_at_ms if seen.is_known else 0
+        if not self._copy or age_ms >= KEPT_MS:
+            return
+        try:
+            self._copy.keep(seen, KEPT_MS - age_ms)
+        except Unavailable as error:
+            self._journal.failure("switches_not_read", error)

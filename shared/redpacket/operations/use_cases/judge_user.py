@@ -1,0 +1,15 @@
+"""Storage of the host's risk verdicts about users."""
+
+from __future__ import annotations
+
+from redpacket.operations.model.risk import Verdict
+from redpacket.operations.risk_ports import Verdicts
+from redpacket.platform.errors import InvalidRequest
+
+
+def judge_user(user_id: str, verdict: Verdict, *, verdicts: Verdicts, is_asked: bool) -> None:
+    """Store *verdict*. Raises InvalidRequest if claims would not check it."""
+    if not is_asked:
+        message = "is not asked by claims and draws: the parameter RiskVerdicts is false"
+        raise InvalidRequest([{"field": "verdict", "message": message}])
+    verdicts.put(user_id, verdict)

@@ -1,0 +1,87 @@
+"""Rate limits, with the time to wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from redpacket.operations.model.limits import Limit
+from redpacket.operations.ports import Limits
+from redpacket.platform.errors import RateLimited, Unavailable
+from redpacket.platform.runtime import Clock, Journal
+
+AWAY_MS = 5_000
+"""Milliseconds without checks after the cache failed, so that reads do not wait for it."""
+
+
+def limit_rate(limit: Limit, subject: str, *, limits: Limits, journal: Journal) -> None:
+    """Count one call of *subject*. Raises RateLimited, but passes while the cache is down."""
+    try:
+        require_rate(limit, subject, limits=limits)
+    except Unavailable as error:
+        journal.failure("limit_not_checked", error, limit=limit.name)
+
+
+def limit_rates(wanted: Iterable[Limit], subject: str, *, limits: Limits, journal: Journal) -> None:
+    """Count one call of *subject* in each limit. Raises RateLimited."""
+    for limit in wanted:
+        limit_rate(limit, subject, limits=limits, journal=journal)
+
+
+def require_rate(limit: Limit, subject: str, *, limits: Limits) -> None:
+    """Count one call of *subject*. Raises RateLimited; Unavailable if the cache can't count."""
+    retry_after_ms = limits.take(limit, subject)
+    if retry_after_ms:
+        raise _too_fast(limit, retry_after_ms)
+
+
+def limit_guesses(
+    limit: Limit, subject: str, group_limit: Limit, group: str, *, is_spent: bool, limits: Limits
+) -> None:
+    """Count a guess of *subject* at the secret of *group* before comparing it.
+
+    The error must not reveal whether the guess is right; *is_spent* uses up a group try. Raises
+    RateLimited; Unavailable while the cache can't count.
+    """
+    retry_after_ms = limits.take_within(limit, subject, group_limit, group, is_spent=is_spent)
+    if retry_after_ms:
+        raise _wait("too many tries at this passphrase", retry_after_ms)
+
+
+class UserLimit:
+    """Limit per user that passes all calls for AWAY_MS after its cache failed.
+
+    *find_limit* is called for each count, since operators change limits.
+    """
+
+    def __init__(
+        self, find_limit: Callable[[], Limit], *, limits: Limits, clock: Clock, journal: Journal
+    ) -> None:
+        self._find_limit = find_limit
+        self._limits = limits
+        self._clock = clock
+        self._journal = journal
+        self._away_at_ms = -AWAY_MS
+
+    def count(self, user_id: str) -> None:
+        """Count one call. Raises RateLimited."""
+        now_ms = self._clock.now_ms()
+        if 0 <= now_ms - self._away_at_ms < AWAY_MS:
+            return
+        limit = self._find_limit()
+        try:
+            retry_after_ms = self._limits.take(limit, user_id)
+        except Unavailable as error:
+            self._away_at_ms = now_ms
+            self._journal.failure("limit_not_checked", error, limit=limit.name)
+            return
+        if retry_after_ms:
+            raise _too_fast(limit, retry_after_ms)
+
+
+def _too_fast(limit: Limit, retry_after_ms: int) -> RateLimited:
+    return _wait(f"at most {limit.burst} at once and {limit.per_minute} a minute", retry_after_ms)
+
+
+def _wait(message: str, retry_after_ms: int) -> RateLimited:
+    # Rounded up: a caller that waits this long passes.
+    return RateLimited(message, retry_after_s=-(-retry_after_ms // 1000))

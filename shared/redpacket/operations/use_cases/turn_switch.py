@@ -1,0 +1,74 @@
+"""Changes of switches and limits."""
+
+from __future__ import annotations
+
+from redpacket.operations.audit_ports import ActionJournal
+from redpacket.operations.model.limits import LimitName, check_bounds
+from redpacket.operations.model.operators import (
+    Action,
+    ActionKind,
+    changes_between,
+    limit_subject,
+    switch_subject,
+)
+from redpacket.operations.model.switches import Switch, SwitchState
+from redpacket.operations.ports import SwitchStore
+from redpacket.platform.runtime import Clock, Journal
+
+
+def turn_switch(
+    switch: Switch,
+    *,
+    is_on: bool,
+    reason: str,
+    operator_id: str,
+    switches: SwitchStore,
+    actions: ActionJournal,
+    clock: Clock,
+    journal: Journal,
+) -> SwitchState:
+    """Set *switch* after recording it in the audit log; a repeat completes an interrupted call."""
+    (state,) = [found for found in switches.read().states if found.switch is switch]
+    if (state.is_on, state.reason) != (is_on, reason):
+        before, state = state, SwitchState(switch, is_on, reason, clock.now_ms(), operator_id)
+        actions.note(_action(state, before))
+        switches.put(state)
+        # The row has the operator and reason: logs contain no user ids.
+        journal.event("switch_changed", switch=switch.value, is_on=int(is_on))
+    return state
+
+
+def set_limit(
+    name: LimitName,
+    value: int | None,
+    *,
+    operator_id: str,
+    switches: SwitchStore,
+    actions: ActionJournal,
+    clock: Clock,
+    journal: Journal,
+) -> int | None:
+    """Set a limit after recording it in the audit log; None restores the default.
+
+    Raises InvalidRequest for a value out of bounds.
+    """
+    check_bounds(name, value)
+    before = switches.read().limits.get(name)
+    if before != value:
+        changes = changes_between({"value": before}, {"value": value})
+        subject, now_ms = limit_subject(name), clock.now_ms()
+        actions.note(Action(operator_id, ActionKind.LIMIT_SET, subject, now_ms, changes))
+        switches.put_limit(name, value)
+        journal.event("limit_set", limit=name.value)
+    return value
+
+
+def _action(after: SwitchState, before: SwitchState) -> Action:
+    facts = [{"on": state.is_on, "reason": state.reason} for state in (before, after)]
+    return Action(
+        after.changed_by or "",
+        ActionKind.SWITCH_TURNED,
+        switch_subject(after.switch),
+        after.changed_at_ms or 0,
+        changes_between(*facts),
+    )

@@ -1,0 +1,1 @@
+"""Packets: send, grab, open, settle, expire, refund, read."""

@@ -1,0 +1,302 @@
+"""What users see of packets, of claims, of each other and of their own books."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Discriminator, Field
+from typing_extensions import TypeAliasType, TypedDict
+
+from redpacket.ledger.model import FEN_MAX, TransferKind
+from redpacket.packets.api import values
+from redpacket.packets.api.send_schemas import COUNT_MAX
+from redpacket.packets.split import UNIT_FEN_MAX, Split
+from redpacket.payments.api.answers import HostPrompt, PaymentId, Prompt
+from redpacket.platform.http.bodies import about
+from redpacket.platform.http.page_sizes import CURSOR_MAX, LIMIT_MAX, PROOF_LIMIT_MAX
+
+AvatarUrl = Annotated[
+    values.HttpsUrl | None,
+    about("An https address on one of the deployment's `AvatarHosts`.", None),
+]
+
+
+class PublicPerson(TypedDict):
+    """A user as everybody may see them."""
+
+    nickname: Annotated[values.Word, about("At most 32 characters.", "Alice")]
+    avatar_url: AvatarUrl
+
+
+class ShownPerson(PublicPerson):
+    """A user as other users see them."""
+
+    user_token: values.UserToken
+
+
+class Me(ShownPerson):
+    """The caller, with their balance."""
+
+    balance_fen: values.BalanceFen
+
+
+class Claim(TypedDict):
+    """A taker's claim; the amount is durable."""
+
+    outcome: Annotated[Literal["claimed", "already_claimed"], about("What became of the request.")]
+    packet_id: values.PacketId
+    share_no: values.ShareNo
+    amount_fen: values.ShareFen
+    claimed_at_ms: values.AtMs
+    payout: values.Payout
+
+
+class Admission(TypedDict):
+    """Step one of two: the token opens a share, if one is left by then."""
+
+    outcome: Annotated[Literal["admitted"], about("What became of the request.")]
+    grab_token: Annotated[
+        str,
+        about(
+            "What a grab of a packet in two steps answered.",
+            "Z3JhYi10b2tlbg",
+            pattern="^[A-Za-z0-9_-]+$",
+        ),
+    ]
+    expires_at_ms: values.EndsAtMs
+
+
+Grabbed = TypeAliasType("Grabbed", Annotated[Claim | Admission, Discriminator("outcome")])
+
+
+class SentPacket(TypedDict):
+    """A packet as it was sent: a repeat reads the same."""
+
+    packet_id: values.PacketId
+    status: Annotated[
+        Literal["open", "unpaid"], about("`unpaid` until its payment comes, with a `pay_with`.")
+    ]
+    kind: values.PacketKind
+    split: values.PacketSplit
+    opening: values.PacketOpening
+    total_fen: values.TotalFen
+    count: values.ShareCount
+    greeting: values.Greeting
+    created_at_ms: values.AtMs
+    starts_at_ms: values.AtMs
+    expires_at_ms: values.EndsAtMs
+    campaign_id: values.OfCampaign
+    amounts_shown: values.ShownAmounts
+    cover_url: values.CoverUrl
+    commitment: values.Commitment
+    share_url: Annotated[
+        str,
+        about(
+            "The page of the packet, for those who may take a share.",
+            f"https://example.com/packets/{values.SOME_PACKET_ID}",
+            pattern="^https?://",
+        ),
+    ]
+    payment_id: Annotated[PaymentId | None, about("What it is paid by.")]
+    wechat: Prompt
+    host: HostPrompt
+
+
+class Taken(ShownPerson):
+    """A claim without its amount."""
+
+    share_no: values.ShareNo
+    claimed_at_ms: values.AtMs
+    is_luckiest: values.IsLuckiest
+    payout: values.Payout
+
+
+class ShownClaim(Taken):
+    """A claim as everybody may see it."""
+
+    amount_fen: values.ShownFen
+
+
+class OwnClaim(Taken):
+    """The viewer's own claim."""
+
+    amount_fen: values.ShareFen
+
+
+class Record(TypedDict):
+    """A packet with a page of its claims, by share number; of a packet in parts by part.
+
+    A page may have fewer claims than `limit`, and not be the last.
+    """
+
+    packet_id: values.PacketId
+    sender: ShownPerson
+    kind: values.PacketKind
+    split: values.PacketSplit
+    opening: values.PacketOpening
+    is_exclusive: Annotated[bool, about("Whether it is for its recipients only (专属红包).")]
+    needs_passphrase: Annotated[
+        bool, about("Whether a taker has to type or say a passphrase (口令红包).")
+    ]
+    greeting: values.Greeting
+    status: values.PacketState
+    total_fen: values.TotalFen
+    count: values.ShareCount
+    claimed_count: Annotated[
+        int,
+        about(
+            "While a packet of more than 100 shares is open, only what is settled; so are "
+            "`claimed_fen` and `remaining_count`.",
+            1,
+            ge=0,
+            le=COUNT_MAX,
+        ),
+    ]
+    claimed_fen: values.ClaimedFen
+    remaining_count: values.RemainingCount
+    refunded_fen: Annotated[values.AnyFen, about("What went back to the sender.", 0)]
+    refunded_at_ms: Annotated[values.AtMs | None, about("Null while nothing went back.", None)]
+    created_at_ms: values.AtMs
+    starts_at_ms: values.AtMs
+    expires_at_ms: values.EndsAtMs
+    campaign_id: values.OfCampaign
+    emptied_in_ms: values.EmptiedInMs
+    closed_at_ms: Annotated[
+        values.AtMs | None,
+        about("When an expired packet was closed; null for an emptied one.", None),
+    ]
+    luckiest: Annotated[
+        ShownClaim | None,
+        about("The claim of the largest amount (手气最佳), once it is certain.", None),
+    ]
+    claims: Annotated[list[ShownClaim], Field(max_length=LIMIT_MAX)]
+    next: values.Next
+    amounts_shown: values.ShownAmounts
+    cover_url: values.CoverUrl
+    commitment: values.Commitment
+    mine: Annotated[OwnClaim | None, about("The caller's own claim.", None)]
+
+
+class FeedClaim(PublicPerson):
+    """A claim as everybody who has the packet's id may see it."""
+
+    amount_fen: values.ShownFen
+    claimed_at_ms: values.AtMs
+    is_luckiest: values.IsLuckiest
+
+
+class Feed(TypedDict):
+    """A packet as everybody who has its id may see it."""
+
+    packet_id: values.PacketId
+    status: values.PacketState
+    kind: values.PacketKind
+    greeting: values.Greeting
+    sender: PublicPerson
+    count: values.ShareCount
+    claimed_count: Annotated[int, about("Shares that were taken.", 1, ge=0, le=COUNT_MAX)]
+    remaining_count: values.RemainingCount
+    total_fen: values.TotalFen
+    claimed_fen: values.ClaimedFen
+    amounts_shown: values.ShownAmounts
+    cover_url: values.CoverUrl
+    claims: Annotated[list[FeedClaim], Field(max_length=LIMIT_MAX)]
+    emptied_in_ms: values.EmptiedInMs
+    next: values.Next
+
+
+class Proof(TypedDict):
+    """What the commitment was made of, and a page of the amounts that follow."""
+
+    commitment: values.Commitment
+    secret_version: values.SecretVersion
+    seed: Annotated[
+        str,
+        about(
+            "What decided the amounts; secret until the end.",
+            "AAECAwQFBgcICQoLDA0ODw",
+            pattern="^[A-Za-z0-9_-]{22}$",
+        ),
+    ]
+    algorithm: Split
+    total_fen: values.TotalFen
+    count: values.ShareCount
+    share_fen_min: Annotated[int, about("The least that a share may hold.", ge=1, le=FEN_MAX)]
+    share_fen_max: Annotated[int, about("The most that a share may hold.", ge=1, le=FEN_MAX)]
+    unit_fen: Annotated[
+        int, about("Every amount is a multiple of it: 100 gives whole yuan.", ge=1, le=UNIT_FEN_MAX)
+    ]
+    first_share_no: Annotated[
+        int, about("Whose amount is the first of the page.", ge=1, le=CURSOR_MAX + 1)
+    ]
+    amounts_fen: Annotated[
+        Sequence[Annotated[int, Field(ge=1, le=FEN_MAX)]], Field(max_length=PROOF_LIMIT_MAX)
+    ]
+    next: values.Next
+
+
+class SentItem(TypedDict):
+    """A packet that the caller sent."""
+
+    packet_id: values.PacketId
+    total_fen: values.TotalFen
+    at_ms: values.AtMs
+    status: values.PacketState
+
+
+class ReceivedItem(TypedDict):
+    """A share that the caller was paid."""
+
+    packet_id: values.PacketId
+    amount_fen: values.ShareFen
+    at_ms: values.AtMs
+    status: values.PacketState
+
+
+class Totals(TypedDict):
+    """The totals of a list of packets."""
+
+    total_fen: Annotated[values.SumFen, about("Of all packets of the list, not of the page.", 8888)]
+    count: Annotated[values.Count, about("How many packets the list has.", 10)]
+    luckiest_count: Annotated[values.Count, about("How often the user had the largest amount.")]
+    next: values.Next
+
+
+class Sent(Totals):
+    """What the caller sent, newest first."""
+
+    items: Annotated[list[SentItem], about("The page.")]
+
+
+class Received(Totals):
+    """What the caller was paid, newest first."""
+
+    items: Annotated[list[ReceivedItem], about("The page.")]
+
+
+class Transfer(TypedDict):
+    """One entry of the caller's book."""
+
+    transfer_id: Annotated[
+        values.Word,
+        about("The transfer's name in the ledger.", f"settle#{values.SOME_PACKET_ID}#3"),
+    ]
+    kind: TransferKind
+    amount_fen: Annotated[
+        int,
+        about(
+            "Positive where it came in, negative where it went out.", 888, ge=-FEN_MAX, le=FEN_MAX
+        ),
+    ]
+    counterparty: Annotated[
+        values.Word, about("Where the money came from or went to.", values.SOME_PACKET_ID)
+    ]
+    at_ms: values.AtMs
+
+
+class Transfers(TypedDict):
+    """The caller's book, newest first."""
+
+    items: Annotated[list[Transfer], about("The page.", max_length=LIMIT_MAX)]
+    next: values.Next

@@ -1,0 +1,42 @@
+"""The bodies of a grab and of an open: a cold grab imports no other."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import StringConstraints
+
+from redpacket.platform.http.bodies import StrictBody, about, example
+
+Via = Annotated[
+    str | None,
+    about(
+        "User token of the user whose link led here, as in `?via=` of a shared link. It is stored "
+        "with a new claim; the caller's own and made-up ones are ignored.",
+    ),
+]
+
+
+class GrabBody(StrictBody):
+    """POST /packets/{packet_id}/grab; a passphrase is ignored where the packet has none."""
+
+    model_config = example({"passphrase": "恭喜发财"})
+
+    passphrase: Annotated[
+        Annotated[str, StringConstraints(max_length=200)] | None,
+        about("What the user typed, or what speech recognition returned."),
+    ] = None
+    via: Via = None
+
+
+class OpenBody(StrictBody):
+    """POST /packets/{packet_id}/open."""
+
+    model_config = example({"grab_token": "Z3JhYi10b2tlbg"})
+
+    grab_token: Annotated[
+        str,
+        StringConstraints(max_length=200),
+        about("What a grab of a packet in two steps answered."),
+    ]
+    via: Via = None

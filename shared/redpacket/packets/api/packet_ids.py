@@ -1,0 +1,29 @@
+"""Packet ids of this deployment, verified before anything is read."""
+
+from __future__ import annotations
+
+import secrets
+from functools import cache
+
+from redpacket.packets.model.packet_id import PACKET_ID, RANDOM_BYTES, PacketIds
+from redpacket.platform.http.parameters import required
+from redpacket.platform.settings import settings
+
+
+@cache
+def packet_ids() -> PacketIds:
+    """Return the signer of ids. Raises SettingMissing or ValueError for missing or bad keys."""
+    return PacketIds.parse(settings.packet_id_keys)
+
+
+def new_packet_id(parts: int) -> str:
+    """Return a new packet id, never starting with "-", which is an option on command lines."""
+    while (random_text := secrets.token_urlsafe(RANDOM_BYTES)).startswith("-"):
+        pass
+    return packet_ids().sign(random_text, parts)
+
+
+@required("path", "packet_id", type="string", pattern=f"^{PACKET_ID.pattern}$")
+def packet_id_of(text: str) -> str:
+    """The packet, as the answer to its send names it."""
+    return packet_ids().check(text)

@@ -1,0 +1,159 @@
+"""Pages of the records handler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import redpacket
+from redpacket.containers import containers
+from redpacket.ledger.model import user_account
+from redpacket.ledger.ports import ENTRY_CURSOR
+from redpacket.operations.api import guards
+from redpacket.packets.api import views
+from redpacket.packets.api.packet_ids import packet_id_of
+from redpacket.packets.model.packet import Packet
+from redpacket.packets.ports import SENT_CURSOR
+from redpacket.packets.use_cases.read_proof import read_proof
+from redpacket.packets.use_cases.read_records import Record, list_received, list_sent, read_record
+from redpacket.platform.errors import PacketNotFound
+from redpacket.platform.http.api import HttpAnswer
+from redpacket.platform.http.entity_tags import tagged
+from redpacket.platform.http.page_sizes import (
+    CURSOR_MAX,
+    LIMIT_DEFAULT,
+    LIMIT_MAX,
+    PROOF_LIMIT_DEFAULT,
+    PROOF_LIMIT_MAX,
+)
+from redpacket.platform.http.parameters import cursor, integer
+from redpacket.platform.http.request import HttpRequest
+from redpacket.platform.user import Person
+
+if TYPE_CHECKING:
+    from redpacket.operations.api import answers as operators
+    from redpacket.packets.api import answers as packets
+
+YEAR_FIRST, YEAR_LAST = 2020, 2200
+_PAGES_SEEN_AFTER_MS = 10_000
+"""Milliseconds after a close by which every replica has the final pages, with a wide margin."""
+
+RECORD_CACHING = ("private, no-cache",)
+FEED_CACHING = ("public, max-age=1", "public, max-age=3600")
+
+year_of = integer(
+    "year", YEAR_FIRST, YEAR_LAST, missing=None, meaning="All years where it is missing."
+)
+limit_of = integer("limit", 1, LIMIT_MAX, missing=LIMIT_DEFAULT, meaning="The most of a page.")
+proof_limit_of = integer(
+    "limit", 1, PROOF_LIMIT_MAX, missing=PROOF_LIMIT_DEFAULT, meaning="The most of a page."
+)
+sent_cursor_of = cursor(SENT_CURSOR)
+entry_cursor_of = cursor(ENTRY_CURSOR)
+proof_cursor_of = integer("cursor", 0, CURSOR_MAX, missing=0, meaning="`next` of the page before.")
+
+
+def record_page(request: HttpRequest) -> HttpAnswer[packets.Record]:
+    """Show a packet with a page of its claims, *limit* of them after *cursor*."""
+    packet_id, viewer = packet_id_of(request), request.user
+    guards.guard_read(request)
+    record = _read(request, packet_id, viewer)
+    headers = {"cache-control": RECORD_CACHING[0]}
+    return tagged(views.record_view(record, _people(record, viewer)), request, headers)
+
+
+def feed_page(request: HttpRequest) -> HttpAnswer[packets.Feed]:
+    """Show the same to everybody, without a token: caches at the edge may keep it for a second.
+
+    Raises PacketNotFound, also of packets for some recipients, and of prizes.
+    """
+    record = _read(request, packet_id_of(request), None)
+    if record.packet.rules.prize_id:
+        raise PacketNotFound("no such packet")
+    headers = {"cache-control": _feed_caching(record.packet)}
+    return tagged(views.feed_view(record, _people(record)), request, headers)
+
+
+def _feed_caching(packet: Packet) -> str:
+    # Final pages are read eventually consistently: one may be missing for a moment.
+    is_settled = (
+        containers.platform.clock.now_ms() - (packet.closed_at_ms or 0) > _PAGES_SEEN_AFTER_MS
+    )
+    # A closed packet never changes, but a nickname may be erased.
+    while_open, once_closed = FEED_CACHING
+    return once_closed if packet.end and is_settled else while_open
+
+
+def _read(request: HttpRequest, packet_id: str, viewer: Person | None) -> Record:
+    return read_record(
+        packet_id,
+        viewer,
+        after_no=views.claim_cursor_of(request),
+        limit=limit_of(request),
+        packets=containers.packets.repository,
+        pages=containers.packets.pages,
+    )
+
+
+def _people(record: Record, viewer: Person | None = None) -> views.People:
+    """Return the users on a page from ProfilesTable; money rows have no names."""
+    shares = [*record.claims, record.luckiest, record.mine]
+    people = [record.packet.sender, *(share.taker for share in shares if share)]
+    return views.People(
+        containers.users.shown_profiles.list_profiles(
+            [person.user_id for person in people if person]
+        ),
+        viewer,
+    )
+
+
+def proof_page(request: HttpRequest) -> HttpAnswer[packets.Proof]:
+    """Show a packet's seed and its amounts by share number, *limit* of them after *cursor*."""
+    packet_id, viewer = packet_id_of(request), request.user
+    guards.guard_read(request)
+    limit, after_no = proof_limit_of(request), proof_cursor_of(request)
+    proof = read_proof(
+        packet_id, viewer, after_no=after_no, limit=limit, packets=containers.packets.repository
+    )
+    return HttpAnswer(views.proof_view(proof))
+
+
+def sent_page(request: HttpRequest) -> HttpAnswer[packets.Sent]:
+    """Show what the caller sent, newest first, with the year's totals."""
+    guards.guard_read(request)
+    page = list_sent(
+        request.user.user_id,
+        year_of(request),
+        sent_cursor_of(request),
+        packets=containers.packets.repository,
+        pages=containers.packets.pages,
+        ledger=containers.ledger.repository,
+    )
+    return HttpAnswer(views.sent_list_view(page))
+
+
+def received_page(request: HttpRequest) -> HttpAnswer[packets.Received]:
+    """Show what the caller was paid, newest first, with the year's totals."""
+    guards.guard_read(request)
+    page = list_received(
+        request.user.user_id,
+        year_of(request),
+        entry_cursor_of(request),
+        pages=containers.packets.pages,
+        ledger=containers.ledger.repository,
+    )
+    return HttpAnswer(views.received_list_view(page))
+
+
+def transfers_page(request: HttpRequest) -> HttpAnswer[packets.Transfers]:
+    """Show the caller's book, newest first."""
+    guards.guard_read(request)
+    account = user_account(request.user.user_id)
+    entries, next_cursor = containers.ledger.repository.list_entries(
+        account, entry_cursor_of(request), limit_of(request)
+    )
+    return HttpAnswer(views.transfers_view(entries, next_cursor))
+
+
+def health(request: HttpRequest) -> HttpAnswer[operators.Health]:  # noqa: ARG001 - a route takes a request
+    """Tell that the API answers, and which version."""
+    return HttpAnswer({"status": "ok", "version": redpacket.__version__})

@@ -1,0 +1,119 @@
+"""The body of a send."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from redpacket.campaigns.model import CAMPAIGN_ID
+from redpacket.packets.api.fields import (
+    GREETING_GRAPHEMES_MAX,
+    AmountsWord,
+    Fen,
+    Greeting,
+    ImageUrl,
+    OwnPassphrase,
+    PaymentMethod,
+    UserToken,
+)
+from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT
+from redpacket.packets.split import UNIT_FEN_MAX
+from redpacket.platform.http.bodies import StrictBody, about, example
+
+DEFAULT_GREETING = "恭喜发财，大吉大利"
+RECIPIENTS_MAX = 100
+LIFE_S_MAX = 7 * 24 * 3600
+"""Money is not locked away for longer than a week."""
+LIFE_S_DEFAULT = 24 * 3600
+COUNT_MAX = 1_000_000
+PACKET_COUNT_MAX = 100
+"""Shares of a packet outside of a campaign."""
+
+
+class SendBody(StrictBody):
+    """POST /packets."""
+
+    model_config = example(
+        {"kind": "lucky", "total_fen": 8888, "count": 10, "greeting": "恭喜发财"}
+    )
+
+    kind: Annotated[Literal["equal", "lucky"], about("`equal` or `lucky`.")]
+    total_fen: Annotated[Fen, about("What all shares hold together.")]
+    count: Annotated[
+        int,
+        about(
+            f"How many shares; {PACKET_COUNT_MAX} at most unless the packet is a campaign's.",
+            ge=1,
+            le=COUNT_MAX,
+            json_schema_extra={"x-maximum-without-campaign": PACKET_COUNT_MAX},
+        ),
+    ]
+    split: Annotated[
+        Literal[
+            "equal", "double_mean", "double_mean_live", "base_double_mean", "bell", "cut_points"
+        ]
+        | None,
+        about(
+            "How the total is cut; guide.md explains each. `double_mean` by default for `lucky`."
+        ),
+    ] = None
+    share_fen_min: Annotated[Fen, about("The least that a share may hold.")] = 1
+    share_fen_max: Annotated[
+        Fen | None,
+        about("The most that a share may hold; the deployment's limit where it is missing."),
+    ] = None
+    unit_fen: Annotated[
+        int, about("Every amount is a multiple of it: 100 gives whole yuan.", ge=1, le=UNIT_FEN_MAX)
+    ] = 1
+    pay_with: Annotated[
+        Literal["balance", "host", "wechat"],
+        about(
+            "`balance`: from the sender's account. Else the packet is `unpaid` until its payment "
+            "comes, and `cancelled` after 15 minutes."
+        ),
+    ] = "balance"
+    pay_method: PaymentMethod = "native"
+    opening: Annotated[
+        Literal["one_step", "two_step"],
+        about("`two_step`: a grab admits, and opening takes the share."),
+    ] = "one_step"
+    greeting: Annotated[Greeting, about(f"At most {GREETING_GRAPHEMES_MAX} characters.")] = (
+        DEFAULT_GREETING
+    )
+    expires_in_s: Annotated[
+        int,
+        about(
+            "Then the rest goes back; by default a campaign's packet ends with it.",
+            ge=1,
+            le=LIFE_S_MAX,
+        ),
+    ] = LIFE_S_DEFAULT
+    recipients: Annotated[
+        Annotated[list[UserToken], Field(min_length=1, max_length=RECIPIENTS_MAX)] | None,
+        about("User tokens of those who may take a share (专属红包)."),
+    ] = None
+    passphrase: OwnPassphrase = None
+    passphrase_threshold: Annotated[
+        int, about("How alike a long passphrase must sound, in percent.", ge=1, le=100)
+    ] = THRESHOLD_DEFAULT
+    campaign_id: Annotated[
+        Annotated[str, StringConstraints(pattern=f"^{CAMPAIGN_ID.pattern}$")] | None,
+        about("The campaign whose budget pays for the packet."),
+    ] = None
+    amounts_shown: Annotated[
+        AmountsWord | None,
+        about(
+            "`end` hides others' amounts until the packet has ended. As its campaign says where "
+            "it is missing, or else `live`."
+        ),
+    ] = None
+    cover_url: Annotated[
+        ImageUrl | None, about("A picture for the cover, on one of the deployment's `CoverHosts`.")
+    ] = None
+
+    @model_validator(mode="after")
+    def _split_fits_kind(self) -> SendBody:
+        if self.split and (self.kind == "equal") != (self.split == "equal"):
+            raise ValueError(f"split {self.split} does not go with kind {self.kind}")
+        return self

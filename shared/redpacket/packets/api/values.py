@@ -1,0 +1,109 @@
+"""Values that several answers show, with their bounds, meanings and examples."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from redpacket.campaigns.api.parameters import DAY
+from redpacket.campaigns.model import CAMPAIGN_ID, AmountsShown, CampaignStatus
+from redpacket.ledger.model import FEN_MAX
+from redpacket.lottery.model.lottery import PRIZE_ID
+from redpacket.packets.api.fields import PER_USER_MAX, WEIGHT_MAX
+from redpacket.packets.api.send_schemas import COUNT_MAX
+from redpacket.packets.model.packet import Kind, Opening, PacketStatus
+from redpacket.packets.model.packet_id import PACKET_ID
+from redpacket.packets.split import Split
+from redpacket.platform.http.bodies import about
+
+SOME_AT_MS = 1_800_000_000_000
+SOME_DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+SOME_PACKET_ID = "q3Zb0kP2xYw7LhT9sVd1Rg1mN4cB8uQ"
+
+Count = Annotated[int, Field(ge=0)]
+PerUser = Annotated[int, Field(ge=0, le=PER_USER_MAX)]
+Weight = Annotated[int, Field(ge=0, le=WEIGHT_MAX, examples=[10])]
+Version = Annotated[int, Field(ge=1, le=2**53, examples=[1])]
+Word = Annotated[str, StringConstraints(min_length=1)]
+HttpsUrl = Annotated[str, StringConstraints(pattern="^https://")]
+
+AnyFen = Annotated[int, Field(ge=0, le=FEN_MAX)]
+ShareFen = Annotated[
+    int, about("Of a share, of one unit of a cash prize, or of a deposit.", 888, ge=1, le=FEN_MAX)
+]
+TotalFen = Annotated[int, about("What all shares hold together.", 8888, ge=1, le=FEN_MAX)]
+SumFen = Annotated[int, Field(ge=0)]
+"""Sums over packets and deposits have no cap of their own."""
+
+BalanceFen = Annotated[SumFen, about("What the account holds now.", 100_000)]
+AtMs = Annotated[int, about("Milliseconds since 1970.", SOME_AT_MS, ge=0)]
+EndsAtMs = Annotated[AtMs, Field(examples=[SOME_AT_MS + 86_400_000])]
+EmptiedInMs = Annotated[
+    Annotated[int, Field(ge=0)] | None,
+    about(
+        "From the packet's start or payment, whichever is later, to the last claim. Null while"
+        " shares are left, and above 100 shares until the last claim is settled.",
+        None,
+    ),
+]
+ShareCount = Annotated[int, about("How many shares.", 10, ge=1, le=COUNT_MAX)]
+ShareNo = Annotated[int, about("The number of the share, from 1.", 3, ge=1, le=COUNT_MAX)]
+RemainingCount = Annotated[int, about("Shares that are left.", 9, ge=0, le=COUNT_MAX)]
+
+PacketId = Annotated[str, Field(pattern=f"^{PACKET_ID.pattern}$", examples=[SOME_PACKET_ID])]
+CampaignId = Annotated[
+    str, about("A slug of the operator's choice.", "new-year", pattern=f"^{CAMPAIGN_ID.pattern}$")
+]
+OfCampaign = Annotated[CampaignId | None, about("The campaign that the packet belongs to.")]
+PrizeId = Annotated[str, Field(pattern=f"^{PRIZE_ID.pattern}$", examples=["cash-888"])]
+Day = Annotated[str, Field(pattern=f"^{DAY.pattern}$", examples=["20270129"])]
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$", examples=[SOME_DIGEST])]
+Commitment = Annotated[
+    Digest, about("A hash, published before the first claim, that the proof must match.")
+]
+PacketKind = Annotated[Kind, about("`equal` or `lucky`.")]
+PacketSplit = Annotated[Split, about("How the total is cut; guide.md explains each.")]
+PacketOpening = Annotated[Opening, about("`two_step`: a grab admits, and opening takes the share.")]
+PacketState = Annotated[PacketStatus, about("Where it stands.")]
+Greeting = Annotated[str, about("At most 50 characters.", "恭喜发财，大吉大利")]
+Payout = Annotated[
+    Literal["queued", "settled"],
+    about("`queued` until the money is in the taker's account, then `settled`."),
+]
+IsLuckiest = Annotated[
+    bool | None,
+    about("Whether it is the largest amount (手气最佳); null while amounts are hidden."),
+]
+ShownFen = Annotated[
+    Annotated[int, Field(ge=1, le=FEN_MAX)] | None,
+    about("Of the share; null while amounts are hidden, except the viewer's own.", 888),
+]
+ClaimedFen = Annotated[
+    AnyFen | None, about("What the claimed shares hold; null while amounts are hidden.", 888)
+]
+ShownAmounts = Annotated[
+    AmountsShown, about("`end` hides others' amounts until the packet has ended.")
+]
+CoverUrl = Annotated[
+    HttpsUrl | None,
+    about("A picture for the cover, on one of the deployment's `CoverHosts`.", None),
+]
+Next = Annotated[Word | None, about("The next page's `cursor`; null on the last.", None)]
+ToldStatus = Annotated[CampaignStatus, about("Where it stands.")]
+
+UserToken = Annotated[
+    str,
+    about(
+        "How other users name this user.", "FxwabzlgU_xAyodWCCPNtYDw", pattern="^[A-Za-z0-9_-]{24}$"
+    ),
+]
+
+SecretVersion = Annotated[
+    int | None,
+    about(
+        "The version of the deployment's key that sealed the seed until now; null if it was not "
+        "sealed.",
+        1,
+    ),
+]

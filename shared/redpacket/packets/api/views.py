@@ -1,0 +1,385 @@
+"""Responses of the HTTP contract, from domain values to JSON objects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from redpacket.ledger.model import DEPOSITS, Entry, packet_of
+from redpacket.operations.model.limits import BOUNDS, LimitName
+from redpacket.packets.model.claim import Admission, Claim, ShareFate
+from redpacket.packets.model.packet import Packet
+from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.http.parameters import optional
+from redpacket.platform.user import Person
+from redpacket.users.ports import Profile
+
+if TYPE_CHECKING:
+    # Types only: each handler imports just its own use case.
+    from redpacket.lottery.api import answers as campaigns
+    from redpacket.lottery.use_cases.preheat_campaign import Preheated
+    from redpacket.operations.api import answers as operators
+    from redpacket.operations.model.switches import SwitchState
+    from redpacket.packets.api import answers as packets
+    from redpacket.packets.use_cases.read_proof import Proof
+    from redpacket.packets.use_cases.read_records import PacketList, Record
+    from redpacket.reconciliation.checks.facts import Difference
+    from redpacket.reconciliation.use_cases.reconcile import Reconciliation
+
+CLAIM_CURSOR = "^(p[0-9]{1,2}|[0-9]{1,8})$"
+"""Share number, or "p" with the next partition of a sharded packet."""
+
+
+@optional("query", "cursor", missing=0, type="string", pattern=CLAIM_CURSOR)
+def claim_cursor_of(text: str) -> int:
+    """`next` of the page before."""
+    if not re.fullmatch(CLAIM_CURSOR, text, re.ASCII) or text.endswith("\n"):
+        raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
+    return -int(text[1:]) if text.startswith("p") else int(text)
+
+
+def claim_place(next_no: int | None) -> str | None:
+    """Return the cursor of the next page; a negative *next_no* encodes a partition."""
+    if next_no is None:
+        return None
+    return str(next_no) if next_no > 0 else f"p{-next_no}"
+
+
+def claim_view(claim: Claim) -> packets.Claim:
+    """Return a claim."""
+    share = claim.share
+    return {
+        "outcome": "claimed" if claim.is_new else "already_claimed",
+        "packet_id": share.packet_id,
+        "share_no": share.share_no,
+        "amount_fen": share.amount_fen,
+        "claimed_at_ms": share.decided_at_ms,
+        "payout": _payout(share),
+    }
+
+
+def sent_view(
+    packet: Packet, share_base_url: str, ordered: Mapping[str, Any] | None = None
+) -> packets.SentPacket:
+    """Return a packet as it was sent, so that repeats are equal; *ordered* is its payment order."""
+    return {
+        "packet_id": packet.packet_id,
+        "status": "unpaid" if packet.payment_id else "open",
+        "kind": packet.kind,
+        "split": packet.terms.split,
+        "opening": packet.rules.opening,
+        "total_fen": packet.terms.total_fen,
+        "count": packet.terms.count,
+        "greeting": packet.greeting,
+        "created_at_ms": packet.created_at_ms,
+        "starts_at_ms": packet.starts_at_ms,
+        "expires_at_ms": packet.expires_at_ms,
+        "campaign_id": packet.rules.campaign_id,
+        "amounts_shown": packet.amounts_shown,
+        "cover_url": packet.cover_url,
+        "commitment": packet.terms.commitment,
+        "share_url": f"{share_base_url}/packets/{packet.packet_id}",
+        "payment_id": packet.payment_id,
+        "wechat": ordered["wechat"] if ordered else None,
+        "host": ordered["host"] if ordered else None,
+    }
+
+
+def grab_view(answer: Claim | Admission) -> packets.Claim | packets.Admission:
+    """Return a claim, or an admission with its token and deadline."""
+    if isinstance(answer, Claim):
+        return claim_view(answer)
+    return {
+        "outcome": "admitted",
+        "grab_token": answer.grab_token,
+        "expires_at_ms": answer.expires_at_ms,
+    }
+
+
+Profiles: TypeAlias = Mapping[str, Profile]
+
+
+class People:
+    """Presenter of users, never with the host's id; the *viewer*'s nickname may be a token's."""
+
+    def __init__(self, profiles: Profiles, viewer: Person | None = None) -> None:
+        self._profiles = profiles
+        self._viewer = viewer
+
+    def view(self, person: Person) -> packets.ShownPerson:
+        """Return a user; one without a nickname gets one from their token."""
+        token = person.user_id
+        profile = self._profiles.get(person.user_id)
+        nickname = (profile and profile.nickname) or person.nickname
+        if not nickname and self._viewer and self._viewer.user_id == person.user_id:
+            nickname = self._viewer.nickname
+        return {
+            "user_token": token,
+            "nickname": nickname or f"用户{token[:4]}",
+            "avatar_url": profile.avatar_url if profile else None,
+        }
+
+    def public_view(self, person: Person) -> packets.PublicPerson:
+        """Return a user without their token, for anyone with a link."""
+        shown = self.view(person)
+        return {"nickname": shown["nickname"], "avatar_url": shown["avatar_url"]}
+
+
+def record_view(record: Record, people: People) -> packets.Record:
+    """Return a record page; *mine* is the viewer's claim."""
+    packet = record.packet
+    best, mine = record.luckiest, record.mine
+
+    def taken(share: ShareFate) -> packets.Taken:
+        return {
+            **people.view(_taker(share)),
+            "share_no": share.share_no,
+            "claimed_at_ms": share.decided_at_ms,
+            "is_luckiest": _is_luckiest(record, share),
+            "payout": _payout(share),
+        }
+
+    def claim(share: ShareFate) -> packets.ShownClaim:
+        return {
+            **taken(share),
+            "amount_fen": share.amount_fen if record.shows_amount(share) else None,
+        }
+
+    return {
+        "packet_id": packet.packet_id,
+        "sender": people.view(packet.sender),
+        "kind": packet.kind,
+        "split": packet.terms.split,
+        "opening": packet.rules.opening,
+        "is_exclusive": bool(packet.rules.recipients),
+        "needs_passphrase": packet.rules.passphrase is not None,
+        "greeting": packet.greeting,
+        "status": record.status,
+        "total_fen": packet.terms.total_fen,
+        "count": packet.terms.count,
+        "claimed_count": record.claimed_count,
+        "claimed_fen": None if record.hides_amounts else record.claimed_fen,
+        "remaining_count": packet.terms.count - record.claimed_count,
+        "refunded_fen": packet.end.refunded_fen if packet.end else 0,
+        "refunded_at_ms": packet.end.refunded_at_ms if packet.end else None,
+        "created_at_ms": packet.created_at_ms,
+        "starts_at_ms": packet.starts_at_ms,
+        "expires_at_ms": packet.expires_at_ms,
+        "campaign_id": packet.rules.campaign_id,
+        "emptied_in_ms": record.emptied_in_ms,
+        # For users, an emptied packet ended with its last claim.
+        "closed_at_ms": None if packet.is_emptied else packet.closed_at_ms,
+        "luckiest": claim(best) if best else None,
+        "claims": [claim(share) for share in record.claims],
+        "next": claim_place(record.next_no),
+        "amounts_shown": packet.amounts_shown,
+        "cover_url": packet.cover_url,
+        "commitment": packet.terms.commitment,
+        "mine": {**taken(mine), "amount_fen": mine.amount_fen} if mine else None,
+    }
+
+
+def feed_view(record: Record, people: People) -> packets.Feed:
+    """Return a public packet, without user tokens and without a viewer."""
+    packet = record.packet
+    return {
+        "packet_id": packet.packet_id,
+        "status": record.status,
+        "kind": packet.kind,
+        "greeting": packet.greeting,
+        "sender": people.public_view(packet.sender),
+        "count": packet.terms.count,
+        "claimed_count": record.claimed_count,
+        "remaining_count": packet.terms.count - record.claimed_count,
+        "total_fen": packet.terms.total_fen,
+        "claimed_fen": None if record.hides_amounts else record.claimed_fen,
+        "amounts_shown": packet.amounts_shown,
+        "cover_url": packet.cover_url,
+        "claims": [
+            {
+                **people.public_view(_taker(share)),
+                "amount_fen": share.amount_fen if record.shows_amount(share) else None,
+                "claimed_at_ms": share.decided_at_ms,
+                "is_luckiest": _is_luckiest(record, share),
+            }
+            for share in record.claims
+        ],
+        "emptied_in_ms": record.emptied_in_ms,
+        "next": claim_place(record.next_no),
+    }
+
+
+def proof_view(proof: Proof) -> packets.Proof:
+    """Return the seed and its amounts; `python -m redpacket.verify` reads this."""
+    terms = proof.terms
+    return {
+        "commitment": terms.commitment,
+        "secret_version": terms.secret_version,
+        "seed": terms.seed_text,
+        "algorithm": terms.split,
+        "total_fen": terms.total_fen,
+        "count": terms.count,
+        "share_fen_min": terms.share_fen_min,
+        "share_fen_max": terms.share_fen_max,
+        "unit_fen": terms.unit_fen,
+        "first_share_no": proof.first_share_no,
+        "amounts_fen": proof.amounts_fen,
+        "next": proof.next,
+    }
+
+
+def sent_list_view(page: PacketList) -> packets.Sent:
+    """Return a page of sent packets."""
+    return {
+        "items": [
+            {"packet_id": packet_id, "total_fen": total_fen, "at_ms": at_ms, "status": status}
+            for packet_id, total_fen, at_ms, status in page.items
+        ],
+        **_totals(page),
+    }
+
+
+def received_list_view(page: PacketList) -> packets.Received:
+    """Return a page of received shares."""
+    return {
+        "items": [
+            {"packet_id": packet_id, "amount_fen": amount_fen, "at_ms": at_ms, "status": status}
+            for packet_id, amount_fen, at_ms, status in page.items
+        ],
+        **_totals(page),
+    }
+
+
+def _totals(page: PacketList) -> packets.Totals:
+    return {
+        "total_fen": page.total_fen,
+        "count": page.count,
+        "luckiest_count": page.luckiest_count,
+        "next": page.next,
+    }
+
+
+def transfers_view(entries: Iterable[Entry], next_cursor: str | None) -> packets.Transfers:
+    """Return a user's transfers; credits are positive and debits negative."""
+    return {
+        "items": [
+            {
+                "transfer_id": entry.transfer_id,
+                "kind": entry.kind,
+                "amount_fen": entry.amount_fen,
+                "counterparty": _counterparty(entry.counterparty),
+                "at_ms": entry.at_ms,
+            }
+            for entry in entries
+        ],
+        "next": next_cursor,
+    }
+
+
+def preheated_view(preheated: Preheated) -> campaigns.Preheated:
+    """Return the progress of a preheat."""
+    return {
+        "packet_count": preheated.packet_count,
+        "loaded_count": preheated.loaded_count,
+        "next": preheated.next_cursor,
+    }
+
+
+def audit_view(differences: Sequence[Difference]) -> operators.Audit:
+    """Return the result of an audit."""
+    return {
+        "ok": not differences,
+        "differences": [_difference_view(found) for found in differences],
+    }
+
+
+def _difference_view(found: Difference) -> operators.Difference:
+    return {
+        "rule": found.rule,
+        "subject": found.subject,
+        "what": found.what,
+        "expected": found.expected,
+        "actual": found.actual,
+    }
+
+
+def reconciliation_view(found: Reconciliation) -> operators.Reconciliation:
+    """Return the result of a reconciliation with every difference."""
+    from redpacket.reconciliation.ports import Table
+
+    is_known = found.is_complete or bool(found.differences)
+    return {
+        # Null while there is no difference but not everything was compared.
+        "ok": not found.differences if is_known else None,
+        "differences": [_difference_view(each) for each in found.differences],
+        "is_complete": found.is_complete,
+        "account_count": found.account_count,
+        "entry_count": found.entry_count,
+        "packet_count": found.packet_count,
+        "difference_count": found.difference_count,
+        "moving_count": found.moving_count,
+        "held_fen": found.held_fen,
+        "started_at_ms": found.started_at_ms,
+        "until_ms": found.until_ms,
+        "progress": None
+        if found.is_over
+        else {
+            "table": Table(found.reading) if found.reading else None,
+            "row_count": found.row_count,
+        },
+    }
+
+
+def switch_view(state: SwitchState) -> operators.Switch:
+    """Return a switch; the audit log has its operator."""
+    return {
+        "name": state.switch,
+        "on": state.is_on,
+        "reason": state.reason,
+        "changed_at_ms": state.changed_at_ms,
+    }
+
+
+def switches_view(states: Iterable[SwitchState]) -> operators.Switches:
+    """Return all switches."""
+    return {"items": [switch_view(state) for state in states]}
+
+
+def limit_view(name: LimitName, value: int | None) -> operators.Limit:
+    """Return a limit; *value* is None for the default."""
+    bounds = BOUNDS[name]
+    return {
+        "name": name,
+        "value": bounds.nearest(value),
+        "default": bounds.default,
+        "lowest": bounds.lowest,
+        "highest": bounds.highest,
+    }
+
+
+def limits_view(values: Mapping[LimitName, int]) -> operators.Limits:
+    """Return all limits."""
+    return {"items": [limit_view(name, values.get(name)) for name in LimitName]}
+
+
+def _is_luckiest(record: Record, share: ShareFate) -> bool | None:
+    if record.hides_amounts:
+        return None
+    return record.luckiest is not None and share.share_no == record.luckiest.share_no
+
+
+def _taker(share: ShareFate) -> Person:
+    assert share.taker  # only a refunded share has none
+    return share.taker
+
+
+def _payout(share: ShareFate) -> Literal["queued", "settled"]:
+    return "queued" if share.settled_at_ms is None else "settled"
+
+
+def _counterparty(account: str) -> str:
+    """Return the counterparty without an internal user id; packet ids are public."""
+    if account == DEPOSITS:
+        return "deposit"
+    return account if packet_of(account) else account.partition(":")[0]

@@ -1,0 +1,31 @@
+"""Client of the payment function, which reaches gateways from outside the VPC."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from redpacket.platform.aws.errors import translated
+from redpacket.platform.errors import Unavailable
+
+
+class LambdaPayments:
+    """AWS implementation of PacketPayments."""
+
+    def __init__(self, connect: Callable[[], Any], function: str) -> None:
+        self._connect = connect
+        self._function = function
+
+    def order(self, number: str, host_id: str) -> Mapping[str, Any]:
+        event = {"payment_id": number, "host_id": host_id}
+        with translated("the payment function"):
+            answer = self._connect().invoke(
+                FunctionName=self._function, Payload=json.dumps(event).encode()
+            )
+            told = json.loads(answer["Payload"].read())
+        if "FunctionError" in answer:
+            # The payment function logs the reason; the client polls the payment by its number.
+            raise Unavailable("the payment function failed")
+        ordered: Mapping[str, Any] = told
+        return ordered

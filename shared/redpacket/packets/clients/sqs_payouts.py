@@ -1,0 +1,52 @@
+"""Payout queue and its dead-letter queue on SQS."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from redpacket.packets.clients.payout_messages import settle_message
+from redpacket.packets.model.claim import ShareRef
+from redpacket.platform.aws.errors import translated
+from redpacket.platform.aws.sqs import put_messages
+
+
+class SqsPayouts:
+    """SQS implementation of PayoutQueue, which connects at first use."""
+
+    def __init__(
+        self,
+        connect: Callable[[], Any],
+        queue_url: str,
+        now_ms: Callable[[], int],
+        request_id: Callable[[], str] = str,
+    ) -> None:
+        self._connect = connect
+        self._queue_url = queue_url
+        self._now_ms = now_ms
+        self._request_id = request_id
+        self._client: Any = None
+
+    def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
+        request_id = self._request_id()
+        bodies = (json.dumps(settle_message(ref, self._now_ms(), request_id)) for ref in refs)
+        with translated("the payout queue"):
+            self._client = self._client or self._connect()
+            put_messages(self._client, self._queue_url, bodies, delay_s=delay_s)
+
+
+class SqsDeadLetters:
+    """AWS implementation of DeadLetters."""
+
+    def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:
+        self._connect = connect
+        self._queue_url = queue_url
+
+    def count(self) -> int:
+        name = "ApproximateNumberOfMessages"
+        with translated("the payout DLQ"):
+            answer = self._connect().get_queue_attributes(
+                QueueUrl=self._queue_url, AttributeNames=[name]
+            )
+        return int(answer["Attributes"][name])

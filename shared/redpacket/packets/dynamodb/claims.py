@@ -1,0 +1,81 @@
+"""Claims in SharesTable, where grab functions may only update absent rows (docs/adr/0018)."""
+
+from __future__ import annotations
+
+from redpacket.ledger.dynamodb import keys
+from redpacket.packets.dynamodb import items
+from redpacket.packets.model.claim import Fate, Quota, RecordStatus, ShareFate
+from redpacket.platform.dynamodb.client import Dynamo, Guarded, Operation, Row, create, update
+
+IS_WITHIN_QUOTA = "attribute_not_exists(claim_count) OR claim_count < :count_max"
+
+
+class DynamoClaims:
+    """DynamoDB implementation of ClaimRecorder."""
+
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        shares_table: str,
+        quotas_table: str,
+        audience_table: str,
+        *,
+        asks_verdicts: bool = False,
+    ) -> None:
+        self._dynamo = dynamo
+        self._shares = shares_table
+        self._quotas = quotas_table
+        self._audience = audience_table
+        self._asks_verdicts = asks_verdicts
+
+    def record_claim(self, share: ShareFate, quota: Quota | None = None) -> RecordStatus:
+        if share.taker is None or share.fate is not Fate.CLAIMED:
+            raise ValueError("only a claim has a taker to record")
+        user_id = share.taker.user_id
+        # The order is the precedence of the refusals.
+        writes = [
+            # I4: one share
+            Guarded(
+                create(self._shares, items.taker_row(share, user_id)),
+                lambda _: RecordStatus.USER_HAS_SHARE,
+            ),
+            # I3: one fate
+            Guarded(create(self._shares, items.share_row(share)), _share_refusal),
+        ]
+        if self._asks_verdicts:
+            from redpacket.operations.dynamodb.verdicts import demand_verdict
+
+            demanded = demand_verdict(self._audience, user_id, share.decided_at_ms)
+            writes.append(Guarded(demanded, lambda _: RecordStatus.NOT_IN_AUDIENCE))
+        if quota and quota.audience_mode:
+            from redpacket.campaigns.dynamodb.audiences import demand
+
+            # Check in DynamoDB because the cache may be stale.
+            demanded = demand(self._audience, quota.campaign_id, user_id, quota.audience_mode)
+            writes.append(Guarded(demanded, lambda _: RecordStatus.NOT_IN_AUDIENCE))
+        if quota:
+            # I9: no more than the quota
+            counted = self._count_claim(quota, user_id, share.decided_at_ms)
+            writes.append(Guarded(counted, lambda _: RecordStatus.QUOTA_EXHAUSTED))
+        return self._dynamo.attempt(writes) or RecordStatus.RECORDED
+
+    def count_claims(self, campaign_id: str, user_id: str) -> int:
+        row = self._dynamo.get(self._quotas, keys.claim_count(campaign_id, user_id))
+        return int(row["claim_count"]) if row else 0
+
+    def _count_claim(self, quota: Quota, user_id: str, at_ms: int) -> Operation:
+        return update(
+            self._quotas,
+            keys.claim_count(quota.campaign_id, user_id),
+            # Reconciliation compares old enough counts with the claims recorded by then.
+            "ADD claim_count :one SET first_at_ms = if_not_exists(first_at_ms, :at_ms)",
+            condition=IS_WITHIN_QUOTA,
+            one=1,
+            at_ms=at_ms,
+            count_max=quota.count_max,
+        )
+
+
+def _share_refusal(found: Row) -> RecordStatus:
+    is_refunded = found["fate"] == Fate.REFUNDED
+    return RecordStatus.SHARE_REFUNDED if is_refunded else RecordStatus.SHARE_TAKEN

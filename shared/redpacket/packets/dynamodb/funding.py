@@ -1,0 +1,179 @@
+"""Transaction that takes a packet's money from its sender."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redpacket.campaigns.dynamodb.campaigns import spend
+from redpacket.fairness.dynamodb.commitments import note_commitment
+from redpacket.fairness.model.log import Commitment, CommitmentKind, id_hash_of
+from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.dynamodb.books import entry_row
+from redpacket.ledger.dynamodb.posting import (
+    HOLDS_ENOUGH,
+    IS_FREE,
+    exists,
+    is_not_covered,
+    kept_sums,
+    post,
+)
+from redpacket.ledger.dynamodb.requests import find_result, transact_request
+from redpacket.ledger.model import Transfer, entries, user_account
+from redpacket.operations.model.operators import Action
+from redpacket.packets.dynamodb import items
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.platform.dynamodb.client import (
+    Dynamo,
+    Guarded,
+    Operation,
+    Row,
+    never_refused,
+    put,
+    update,
+)
+from redpacket.platform.errors import AllowanceMoved, RateLimited, RedPacketError
+from redpacket.platform.idempotency import Request
+
+if TYPE_CHECKING:
+    from redpacket.operations.model.allowances import Allowance
+
+HOLDS_OWN = f"{HOLDS_ENOUGH} AND {IS_FREE}"
+HAS_ROOM = (
+    # AND binds before OR.
+    f"{HOLDS_OWN} AND attribute_not_exists(open_count) OR {HOLDS_OWN} AND open_count < :open_max"
+)
+HAS_ROOM_UNPAID = "attribute_not_exists(open_count) OR open_count < :open_max"
+
+OPEN_RETRY_S = 60
+"""Seconds until a sender with too many open packets may retry; sweeps run every minute."""
+
+
+class DynamoFunding:
+    """DynamoDB implementation of Funding; None disables the limit or the log of commitments."""
+
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        accounts_table: str,
+        packets_table: str,
+        campaigns_table: str,
+        profiles_table: str,
+        *,
+        open_packets_max: int | None = None,
+        journal_table: str | None = None,
+        commitments_table: str | None = None,
+        approvals_table: str | None = None,
+    ) -> None:
+        self._dynamo = dynamo
+        self._accounts = accounts_table
+        self._packets = packets_table
+        self._campaigns = campaigns_table
+        self._profiles = profiles_table
+        self._journal = journal_table
+        self._commitments = commitments_table
+        self._approvals = approvals_table
+        self._open_packets_max = open_packets_max
+
+    def fund(
+        self,
+        packet: Packet,
+        transfer: Transfer,
+        request: Request,
+        action: Action | None = None,
+        spent: Allowance | None = None,
+    ) -> str:
+        marker = _sent_by(request)
+        rows: list[Guarded[RedPacketError]] = []
+        made = [put(self._packets, items.packet_row(packet))]
+        if packet.payment_id:
+            # Written even if the payment never starts, so that its number always leads to the
+            # packet.
+            made.append(put(self._packets, items.payment_packet_row(packet)))
+        campaign_id = packet.rules.campaign_id
+        # Prizes are funded separately; the budget is for packets.
+        if campaign_id and not packet.rules.prize_id:
+            budget, member = spend(self._campaigns, packet, campaign_id)
+            rows.append(budget)
+            made.append(member)
+        if self._commitments:
+            made += note_commitment(self._commitments, _commitment_of(packet))
+        rows += [Guarded(row, exists) for row in made]
+        beside = items.note_person(self._profiles, packet.sender)
+        if action:
+            # Import lazily: users' packets, which are most, have no operator.
+            from redpacket.operations.dynamodb.audit_log import note_action
+
+            beside += note_action(self._journal, action)
+        rows += [Guarded(row, never_refused) for row in beside]
+        if spent:
+            # Like the action, for prizes alone.
+            from redpacket.operations.dynamodb.allowances import spend_allowance
+
+            rows += [
+                Guarded(row, lambda _: AllowanceMoved("other money moved meanwhile"))
+                for row in spend_allowance(self._approvals, spent)
+            ]
+        if packet.status is PacketStatus.UNPAID:
+            # The payment brings the money; until then the packet only counts as open.
+            rows.append(Guarded(self._open_unpaid(packet), self._open_refusal))
+        elif packet.counts_as_open:
+            rows += [
+                Guarded(put(self._accounts, entry_row(entry)), exists)
+                for entry in entries(transfer)
+            ]
+            rows.append(Guarded(self._open(transfer), self._open_refusal))
+        else:
+            rows += post(self._accounts, [transfer])
+        return transact_request(
+            self._dynamo, self._packets, marker, request, packet.packet_id, rows
+        )
+
+    def find_sent(self, request: Request) -> str | None:
+        return find_result(self._dynamo, self._packets, _sent_by(request), request)
+
+    def _open(self, transfer: Transfer) -> Operation:
+        account, open_max = transfer.debit, self._open_packets_max
+        sums = kept_sums([transfer])
+        added = {"balance_fen": -transfer.amount_fen, "open_count": 1, **sums}
+        return update(
+            self._accounts,
+            keys.account(account),
+            "ADD " + ", ".join(f"{name} :{name}" for name in added),
+            condition=HOLDS_OWN if open_max is None else HAS_ROOM,
+            needed=transfer.amount_fen,
+            **added,
+            **({} if open_max is None else {"open_max": open_max}),
+        )
+
+    def _open_refusal(self, found: Row) -> RedPacketError:
+        open_max = self._open_packets_max
+        if open_max is not None and int(found.get("open_count", 0)) >= open_max:
+            return RateLimited(
+                "too many of your packets are open: one must end first", OPEN_RETRY_S
+            )
+        return is_not_covered(found)
+
+    def _open_unpaid(self, packet: Packet) -> Operation:
+        """Return the update that counts an unpaid packet as open; its money has no entries yet."""
+        open_max = self._open_packets_max
+        return update(
+            self._accounts,
+            keys.account(user_account(packet.sender.user_id)),
+            "ADD open_count :one, unpaid_count :one",
+            condition=None if open_max is None else HAS_ROOM_UNPAID,
+            one=1,
+            **({} if open_max is None else {"open_max": open_max}),
+        )
+
+
+def _commitment_of(packet: Packet) -> Commitment:
+    return Commitment(
+        CommitmentKind.PACKET,
+        id_hash_of(packet.packet_id),
+        packet.terms.commitment,
+        packet.created_at_ms,
+    )
+
+
+def _sent_by(request: Request) -> dict[str, str]:
+    return keys.request(request.user_id, "send", request.key_hash)

@@ -1,0 +1,267 @@
+"""Mapper between domain values and the rows of PacketsTable and SharesTable."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from redpacket.campaigns.model import AmountsShown
+from redpacket.ledger.dynamodb import keys
+from redpacket.packets.model.claim import Fate, ShareFate, ShareRef, Taker
+from redpacket.packets.model.packet import Kind, Opening, Packet, PacketEnd, PacketStatus, Rules
+from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT
+from redpacket.packets.model.seed_keys import SeedKeys
+from redpacket.packets.split import Terms, seed_of
+from redpacket.platform.dynamodb.client import Operation, Value, merge
+from redpacket.platform.errors import InvariantViolated
+from redpacket.platform.text import is_reserved
+from redpacket.platform.user import Person
+from redpacket.users.confusables import skeleton_of
+
+
+def packet_row(packet: Packet) -> dict[str, Value]:
+    """Return the row of a new packet, which is not loaded yet."""
+    row: dict[str, Value] = {
+        **keys.packet(packet.packet_id),
+        "packet_id": packet.packet_id,
+        "sender_id": packet.sender.user_id,
+        "kind": packet.kind,
+        "opening": packet.rules.opening,
+        "greeting": packet.greeting,
+        "terms": packet.terms.stored,
+        "total_fen": packet.terms.total_fen,
+        "created_at_ms": packet.created_at_ms,
+        "starts_at_ms": packet.starts_at_ms,
+        "expires_at_ms": packet.expires_at_ms,
+        "status": packet.status,
+        "is_loaded": False,
+        "work_pk": keys.work("load", keys.work_shard(packet.packet_id)),
+        "work_at_ms": packet.created_at_ms,
+        "list_pk": keys.sent_list(packet.sender.user_id),
+        "list_sk": keys.list_position(packet.created_at_ms, packet.packet_id),
+    }
+    if packet.payment_id:
+        # An unpaid packet is neither loaded nor listed as sent until its payment arrives.
+        del row["is_loaded"]
+        row["list_pk"] = keys.unpaid_list(packet.sender.user_id)
+        row["payment_id"] = packet.payment_id
+        row["pay_channel"] = packet.pay_channel
+        row["pay_method"] = packet.pay_method
+        row["work_pk"] = keys.work("unpaid", keys.work_shard(packet.packet_id))
+    if packet.amounts_shown is not AmountsShown.LIVE:
+        row["amounts_shown"] = packet.amounts_shown
+    if packet.cover_url:
+        row["cover_url"] = packet.cover_url
+    if packet.rules.recipients:
+        # User ids contain no commas (platform/user_id.py).
+        row["recipients"] = ",".join(sorted(packet.rules.recipients))
+    if packet.rules.passphrase:
+        row["passphrase"] = packet.rules.passphrase
+        row["passphrase_threshold"] = packet.rules.passphrase_threshold
+    if packet.rules.campaign_id:
+        row["campaign_id"] = packet.rules.campaign_id
+    if packet.rules.prize_id:
+        row["prize_id"] = packet.rules.prize_id
+        # Version of the prize table that set its end; 0 is the sender's own end.
+        row["end_version"] = 0
+        # Prize packets cannot be grabbed, so the cache does not load them.
+        row["is_loaded"] = True
+        row["work_pk"] = due_list(packet)
+        row["work_at_ms"] = packet.expires_at_ms
+    return row
+
+
+def payment_packet_row(packet: Packet) -> dict[str, Value]:
+    """Return the row that maps a payment's number to its packet."""
+    assert packet.payment_id
+    return {**keys.paid_packet(packet.payment_id), "packet_id": packet.packet_id}
+
+
+def due_list(packet: Packet) -> str:
+    """Return the work list partition in which a packet waits for its end."""
+    return keys.work("due", keys.work_shard(packet.sender.user_id))
+
+
+def rules_of(row: dict[str, Any]) -> Rules:
+    """Parse a packet's rules."""
+    return Rules(
+        opening=Opening(row["opening"]),
+        recipients=frozenset(row["recipients"].split(",") if "recipients" in row else ()),
+        passphrase=row.get("passphrase"),
+        passphrase_threshold=row.get("passphrase_threshold", THRESHOLD_DEFAULT),
+        campaign_id=row.get("campaign_id"),
+        prize_id=row.get("prize_id"),
+    )
+
+
+def packet_of(row: dict[str, Any], seeds: SeedKeys | None = None) -> Packet:
+    """Parse a packet's row; an open packet's amounts need *seeds*."""
+    return Packet(
+        packet_id=row["packet_id"],
+        sender=Person(row["sender_id"]),
+        kind=Kind(row["kind"]),
+        rules=rules_of(row),
+        greeting=row["greeting"],
+        terms=_terms_of(row, seeds),
+        created_at_ms=row["created_at_ms"],
+        starts_at_ms=row["starts_at_ms"],
+        expires_at_ms=row["expires_at_ms"],
+        amounts_shown=AmountsShown(row.get("amounts_shown", AmountsShown.LIVE)),
+        cover_url=row.get("cover_url"),
+        status=PacketStatus(row["status"]),
+        closing_step=row.get("closing_step", 0),
+        closing_no=row.get("closing_no", 0),
+        closed_at_ms=row.get("closed_at_ms"),
+        end=end_of(row) if "claimed_count" in row else None,
+        payment_id=row.get("payment_id"),
+        pay_channel=row.get("pay_channel", ""),
+        pay_method=row.get("pay_method", ""),
+        paid_at_ms=row.get("paid_at_ms"),
+    )
+
+
+def _terms_of(row: dict[str, Any], seeds: SeedKeys | None) -> Terms:
+    terms = Terms.parse(row["terms"])
+    if "opened_seed" in row:
+        return replace(terms, seed=seed_of(row["opened_seed"]))
+    return seeds.open_terms(row["packet_id"], terms) if seeds else terms
+
+
+def end_row(end: PacketEnd) -> dict[str, Value]:
+    """Return the attributes of the final sums of a packet or shard."""
+    row: dict[str, Value] = {
+        "claimed_count": end.claimed_count,
+        "claimed_fen": end.claimed_fen,
+        "refunded_count": end.refunded_count,
+        "refunded_fen": end.refunded_fen,
+        "last_claimed_at_ms": end.last_claimed_at_ms,
+        "luckiest_no": end.luckiest_no,
+        "luckiest_fen": end.luckiest_fen,
+        "luckiest_at_ms": end.luckiest_at_ms,
+    }
+    if end.refunded_at_ms is not None:
+        row["refunded_at_ms"] = end.refunded_at_ms
+    if end.luckiest:
+        row["luckiest_user_id"] = end.luckiest.user_id
+    return row
+
+
+def end_of(row: dict[str, Any]) -> PacketEnd:
+    """Parse the final sums of a packet or shard."""
+    user_id = row.get("luckiest_user_id")
+    return PacketEnd(
+        claimed_count=row["claimed_count"],
+        claimed_fen=row["claimed_fen"],
+        refunded_count=row["refunded_count"],
+        refunded_fen=row["refunded_fen"],
+        refunded_at_ms=row.get("refunded_at_ms"),
+        last_claimed_at_ms=row["last_claimed_at_ms"],
+        luckiest_no=row["luckiest_no"],
+        luckiest_fen=row["luckiest_fen"],
+        luckiest_at_ms=row["luckiest_at_ms"],
+        luckiest=Person(user_id) if user_id else None,
+    )
+
+
+def share_row(share: ShareFate) -> dict[str, Value]:
+    """Return the row of a claimed or refunded share; a claimed one is in the sweep's work list."""
+    row: dict[str, Value] = {
+        **keys.share(share.packet_id, share.share_no),
+        "fate": share.fate,
+        "amount_fen": share.amount_fen,
+        "decided_at_ms": share.decided_at_ms,
+    }
+    if share.refund_no:
+        row["refund_no"] = share.refund_no
+    if share.is_last:
+        row["is_last"] = True
+    if share.via:
+        row["via"] = share.via
+    if share.taker:
+        row["user_id"] = share.taker.user_id
+        row["work_pk"] = keys.work("settle", keys.work_shard(f"{share.packet_id}{share.share_no}"))
+        row["work_at_ms"] = share.decided_at_ms
+    return row
+
+
+def taker_row(share: ShareFate, user_id: str) -> dict[str, Value]:
+    """Return the row that prevents a second share for *user_id*."""
+    return {
+        **keys.taker(share.packet_id, user_id),
+        "share_no": share.share_no,
+        "amount_fen": share.amount_fen,
+        "claimed_at_ms": share.decided_at_ms,
+    }
+
+
+def prize_taker_row(share: ShareFate, user_id: str) -> dict[str, Value]:
+    """Return the row of a won share; *user_id* may win several shares of one prize packet."""
+    key = keys.prize_taker(share.packet_id, user_id, share.share_no)
+    return {**taker_row(share, user_id), **key}
+
+
+def person_row(person: Person) -> dict[str, Value]:
+    """Return the user's row with the host id and nickname from their token.
+
+    A nickname that looks like a reserved one is left out, as PUT /me/profile refuses it.
+    """
+    row: dict[str, Value] = {"pk": person.user_id}
+    if person.host_id:
+        row["host_id"] = person.host_id
+    if person.nickname and not is_reserved(person.nickname, skeleton_of):
+        row["token_nickname"] = person.nickname
+    return row
+
+
+def note_person(profiles_table: str | None, person: Person) -> list[Operation]:
+    """Return the write that stores a user's host id, in the transaction that gives them a right."""
+    if person.host_id is None:
+        return []
+    if profiles_table is None:
+        raise InvariantViolated("there is no table for what a token says")
+    return [merge(profiles_table, person_row(person))]
+
+
+def taker_of(row: dict[str, Any]) -> Taker:
+    """Parse a claimer's row."""
+    packet_id, _, _ = row["sk"].removeprefix(keys.TAKER_PREFIX).partition("#")
+    return Taker(
+        packet_id=packet_id,
+        user_id=row["pk"].removeprefix(keys.USER_PREFIX),
+        share_no=row["share_no"],
+        amount_fen=row["amount_fen"],
+        claimed_at_ms=row["claimed_at_ms"],
+    )
+
+
+def share_of(row: dict[str, Any]) -> ShareFate:
+    """Parse a share's row."""
+    ref = ref_of(row)
+    taker = Person(row["user_id"]) if "user_id" in row else None
+    return ShareFate(
+        packet_id=ref.packet_id,
+        share_no=ref.share_no,
+        fate=Fate(row["fate"]),
+        amount_fen=row["amount_fen"],
+        decided_at_ms=row["decided_at_ms"],
+        taker=taker,
+        settled_at_ms=row.get("settled_at_ms"),
+        requeued_count=row.get("requeued_count", 0),
+        is_last=row.get("is_last", False),
+        refund_no=row.get("refund_no", 0),
+        via=row.get("via"),
+    )
+
+
+def ref_of(row: dict[str, Any]) -> ShareRef:
+    """Parse the share from a row's key. Raises ValueError if it is no share's key."""
+    _, packet_id, *_ = row["pk"].split("#")
+    return ShareRef(packet_id, int(row["sk"].removeprefix(keys.SHARE_PREFIX)))
+
+
+def find_ref(row: dict[str, Any]) -> ShareRef | None:
+    """Parse the share from a row's key; return None if it is no share's key."""
+    try:
+        return ref_of(row)
+    except ValueError:
+        return None

@@ -1,0 +1,199 @@
+"""Packet rows in PacketsTable."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from redpacket.ledger.dynamodb import keys
+from redpacket.packets.dynamodb import items
+from redpacket.packets.dynamodb.shares import DynamoShares
+from redpacket.packets.model.packet import Packet, PacketEnd, PacketStatus, Rules
+from redpacket.packets.model.seed_keys import SeedKeys
+from redpacket.packets.ports import SENT_CURSOR, SentItem
+from redpacket.platform.dynamodb.client import Dynamo, Operation, put, update, values
+from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.process_cache import ProcessCache, no_clock
+
+IS_DUE = (
+    # An unpaid packet has no money to refund; a closed or canceled one has ended.
+    "expires_at_ms <= :now_ms AND #status = :open"
+    " OR expires_at_ms <= :now_ms AND #status = :closing"
+)
+IS_CLOSING = "#status = :closing"
+# Only prize packets have end_version.
+IS_OPEN_AND_NO_NEWER = "#status = :open AND end_version <= :version"
+ENDS_EARLIER = "expires_at_ms < :at_ms"
+IS_UNLOADED = "is_loaded = :no"
+
+_KNOWN_MAX = 1_000
+"""Packets that a process caches for their immutable attributes."""
+
+_SENT_CURSOR = re.compile(SENT_CURSOR)
+
+
+class DynamoPackets(DynamoShares):
+    """DynamoDB implementation of Packets."""
+
+    def __init__(
+        self, dynamo: Dynamo, packets_table: str, shares_table: str, seeds: SeedKeys | None = None
+    ) -> None:
+        super().__init__(dynamo, shares_table)
+        self._packets = packets_table
+        self._seeds = seeds
+        self._known: ProcessCache[str, Packet] = ProcessCache(no_clock, size_max=_KNOWN_MAX)
+
+    def find_packet(self, packet_id: str) -> Packet | None:
+        row = self._dynamo.get(self._packets, keys.packet(packet_id))
+        return items.packet_of(row, self._seeds) if row else None
+
+    def find_packet_of_payment(self, number: str) -> Packet | None:
+        row = self._dynamo.get(self._packets, keys.paid_packet(number))
+        return self.find_packet(str(row["packet_id"])) if row else None
+
+    def find_known(self, packet_id: str) -> Packet | None:
+        packet = self._known.find(packet_id)
+        if packet is None and (row := self._dynamo.get(self._packets, keys.packet(packet_id))):
+            # Callers read only rules: skip the seed and the beacon round, which may be unavailable.
+            packet = items.packet_of(row)
+            self._known.keep(packet_id, packet)
+        return packet
+
+    def find_rules(self, packet_id: str) -> Rules | None:
+        packet = self.find_known(packet_id)
+        return packet.rules if packet else None
+
+    def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
+        if not packet_ids:
+            return []
+        row_keys = [keys.packet(packet_id) for packet_id in dict.fromkeys(packet_ids)]
+        rows = self._dynamo.get_many(self._packets, row_keys, is_strong=True)
+        return [items.packet_of(row, self._seeds) for row in rows]
+
+    def mark_loaded(self, packet: Packet) -> None:
+        self._dynamo.write(
+            update(
+                self._packets,
+                keys.packet(packet.packet_id),
+                "SET is_loaded = :yes, work_pk = :due, work_at_ms = :expires_at_ms",
+                condition=IS_UNLOADED,
+                yes=True,
+                no=False,
+                due=items.due_list(packet),
+                expires_at_ms=packet.expires_at_ms,
+            )
+        )
+
+    def begin_close(self, packet: Packet, now_ms: int) -> Packet:
+        operation = update(
+            self._packets,
+            keys.packet(packet.packet_id),
+            "SET #status = :closing, is_loaded = :yes, work_pk = :due, work_at_ms = :now_ms",
+            condition=IS_DUE,
+            closing=PacketStatus.CLOSING,
+            open=PacketStatus.OPEN,
+            yes=True,
+            due=items.due_list(packet),
+            now_ms=now_ms,
+        )
+        operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
+        row = self._dynamo.change(operation)
+        closing = items.packet_of(row, self._seeds) if row else self.find_packet(packet.packet_id)
+        if closing is None:
+            raise LookupError(f"packet {packet.packet_id} vanished")
+        return closing
+
+    def put_part_end(self, packet_id: str, part: int, end: PacketEnd) -> None:
+        row = {**keys.part_end(packet_id, part), **items.end_row(end)}
+        # A shard's final sums never change, so a second write would be the same.
+        self._dynamo.write(put(self._packets, row))
+
+    def list_part_ends(self, packet_id: str) -> list[PacketEnd]:
+        rows = self._dynamo.query(
+            self._packets,
+            KeyConditionExpression="pk = :pk AND begins_with(sk, :end)",
+            ExpressionAttributeValues=values(
+                pk=keys.packet(packet_id)["pk"], end=keys.PART_END_PREFIX
+            ),
+            ConsistentRead=True,
+        )
+        return [items.end_of(row) for row in rows]
+
+    def mark_step(self, packet: Packet) -> None:
+        operation = update(
+            self._packets,
+            keys.packet(packet.packet_id),
+            "SET closing_step = :step, closing_no = :share_no",
+            # If another sweep has closed the packet meanwhile, no sweep would finish the step.
+            condition=IS_CLOSING,
+            step=packet.closing_step,
+            share_no=packet.closing_no,
+            closing=PacketStatus.CLOSING,
+        )
+        operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
+        self._dynamo.write(operation)
+
+    def reschedule(
+        self, packet_id: str, expires_at_ms: int, table_version: int, *, only_later: bool = False
+    ) -> None:
+        operation = last_until(self._packets, packet_id, expires_at_ms, table_version)
+        if only_later:
+            operation["Update"]["ConditionExpression"] += f" AND {ENDS_EARLIER}"
+        self._dynamo.write(operation)
+
+    def list_sent(
+        self, user_id: str, year: int | None, cursor: str | None, limit: int
+    ) -> tuple[list[SentItem], str | None]:
+        first, last = (
+            _bound(0 if year is None else year),
+            _bound(9999 if year is None else year + 1),
+        )
+        if cursor is not None:
+            if not _SENT_CURSOR.fullmatch(cursor):
+                raise InvalidRequest(
+                    [{"field": "cursor", "message": "is not a valid cursor of this list"}]
+                )
+            last = min(last, cursor)
+        if last < first:
+            return [], None
+        rows = self._dynamo.query_some(
+            self._packets,
+            limit + 2,
+            IndexName="by_list",
+            KeyConditionExpression="list_pk = :list AND list_sk BETWEEN :first AND :last",
+            ExpressionAttributeValues=values(list=keys.sent_list(user_id), first=first, last=last),
+            ScanIndexForward=False,
+        )
+        rows = [row for row in rows if row["list_sk"] != cursor]
+        page = rows[:limit]
+        next_cursor = str(page[-1]["list_sk"]) if len(rows) > limit else None
+        return [_sent_item(row) for row in page], next_cursor
+
+
+def last_until(table: str, packet_id: str, ends_at_ms: int, table_version: int) -> Operation:
+    """Return the update of an open prize packet's end; the newest *table_version* wins."""
+    operation = update(
+        table,
+        keys.packet(packet_id),
+        # A prize packet waits only for its end.
+        "SET expires_at_ms = :at_ms, work_at_ms = :at_ms, end_version = :version",
+        condition=IS_OPEN_AND_NO_NEWER,
+        at_ms=ends_at_ms,
+        open=PacketStatus.OPEN,
+        version=table_version,
+    )
+    operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
+    return operation
+
+
+def _bound(year: int) -> str:
+    """Return the first position of a year; 0 and 9999 stand for the ends of the list."""
+    if not 0 < year < 9999:  # noqa: PLR2004 - the ends of time
+        return keys.list_position(10**13 - 1 if year else 0, "")
+    return keys.list_position(int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000), "")
+
+
+def _sent_item(row: dict[str, Any]) -> SentItem:
+    return SentItem(row["packet_id"], row["total_fen"], int(row["list_sk"].partition("#")[0]))

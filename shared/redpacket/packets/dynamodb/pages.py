@@ -1,0 +1,137 @@
+"""Final pages and running sums in PacketsTable, which record pages read instead of all shares."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from redpacket.ledger.dynamodb import keys
+from redpacket.packets.dynamodb import items
+from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.packet import Packet, fate_partitions
+from redpacket.packets.model.seed_keys import SeedKeys
+from redpacket.packets.ports import Settled
+from redpacket.platform.dynamodb.client import Dynamo, put, update, values
+from redpacket.platform.dynamodb.compression import json_text, packed, unpacked
+from redpacket.platform.user import Person
+
+CLAIMS_PER_PAGE = 50
+"""Claims in one stored page of about 2.2 KB, so that one read unit returns any 100 claims."""
+
+_PARTITIONS_PER_PAGE = 2
+"""Maximum partitions read for one page; each costs half a read unit."""
+
+
+class DynamoPages:
+    """DynamoDB implementation of Pages."""
+
+    def __init__(self, dynamo: Dynamo, packets_table: str, seeds: SeedKeys | None = None) -> None:
+        self._dynamo = dynamo
+        self._table = packets_table
+        self._seeds = seeds
+
+    def find_seen(self, packet_id: str) -> Packet | None:
+        key = keys.packet(packet_id)
+        # An eventually consistent read may miss a new packet.
+        row = self._dynamo.get_seen(self._table, key) or self._dynamo.get(self._table, key)
+        return items.packet_of(row, self._seeds) if row else None
+
+    def list_seen(self, packet_ids: Sequence[str]) -> list[Packet]:
+        row_keys = [keys.packet(packet_id) for packet_id in dict.fromkeys(packet_ids)]
+        if not row_keys:
+            return []
+        rows = self._dynamo.get_many(self._table, row_keys, is_strong=False)
+        return [items.packet_of(row, self._seeds) for row in rows]
+
+    def put_final(self, packet_id: str, shares: Sequence[ShareFate]) -> None:
+        claims: dict[int, list[ShareFate]] = defaultdict(list)
+        for share in shares:
+            if share.fate is Fate.CLAIMED:
+                claims[(share.share_no - 1) % fate_partitions(packet_id)].append(share)
+        for partition, of_partition in claims.items():
+            for start in range(0, len(of_partition), CLAIMS_PER_PAGE):
+                page = of_partition[start : start + CLAIMS_PER_PAGE]
+                key = keys.final_page(packet_id, partition, page[-1].share_no)
+                # A final page never changes, so a second write would be the same.
+                self._dynamo.write(put(self._table, {**key, "claims": _packed(page)}))
+
+    def list_final(
+        self, packet_id: str, after_no: int, limit: int
+    ) -> tuple[list[ShareFate], int | None]:
+        partitions = fate_partitions(packet_id)
+        # A value of 0 or below encodes the start of a partition, as in `Packets.list_some_shares`.
+        partition = ((after_no - 1) if after_no > 0 else -after_no) % partitions
+        # The first claim may be anywhere in its stored page.
+        asked = -(-limit // CLAIMS_PER_PAGE) + (after_no > 0)
+        found: list[ShareFate] = []
+        for looked in range(_PARTITIONS_PER_PAGE):
+            first = after_no + 1 if looked == 0 and after_no > 0 else 0
+            key = keys.final_page(packet_id, partition, first)
+            rows = self._dynamo.query_some(
+                self._table,
+                asked,
+                KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
+                ExpressionAttributeValues=values(
+                    pk=key["pk"], first=key["sk"], last=f"{keys.FINAL_PREFIX}~"
+                ),
+            )
+            claims = [share for row in rows for share in _unpacked(packet_id, row)]
+            found += [share for share in claims if share.share_no >= first]
+            # A partition's last stored page may be full as well.
+            has_more = len(rows) == asked and len(claims) == asked * CLAIMS_PER_PAGE
+            if has_more or len(found) > limit:
+                page = found[:limit]
+                return page, page[-1].share_no
+            partition += 1
+            if partition == partitions:
+                return found, None
+            if len(rows) > 1 or len(found) == limit:
+                break
+            asked = 1
+        return found, -partition
+
+    def add_settled(self, packet_id: str, settled: Settled) -> None:
+        self._dynamo.write(
+            update(
+                self._table,
+                keys.settled_sums(packet_id),
+                "ADD settled_count :count, settled_fen :fen",
+                count=settled.count,
+                fen=settled.fen,
+            )
+        )
+
+    def find_settled(self, packet_id: str) -> Settled:
+        row = self._dynamo.get_seen(self._table, keys.settled_sums(packet_id))
+        return Settled(int(row["settled_count"]), int(row["settled_fen"])) if row else Settled(0, 0)
+
+
+def _packed(page: Sequence[ShareFate]) -> str | bytes:
+    """Return a page's claims by column, which compresses better."""
+    takers = [share.taker or Person("") for share in page]
+    columns = [
+        [share.share_no for share in page],
+        [share.amount_fen for share in page],
+        [share.decided_at_ms for share in page],
+        [taker.user_id for taker in takers],
+    ]
+    return packed(json_text(columns))
+
+
+def _unpacked(packet_id: str, row: dict[str, Any]) -> list[ShareFate]:
+    columns = json.loads(unpacked(row["claims"]))
+    return [
+        ShareFate(
+            packet_id=packet_id,
+            share_no=share_no,
+            fate=Fate.CLAIMED,
+            amount_fen=amount_fen,
+            decided_at_ms=at_ms,
+            taker=Person(user_id),
+            # Every claim of a final page is settled; the account's entry has the time.
+            settled_at_ms=at_ms,
+        )
+        for share_no, amount_fen, at_ms, user_id in zip(*columns, strict=True)
+    ]

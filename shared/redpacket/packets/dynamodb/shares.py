@@ -1,0 +1,151 @@
+"""Claimed and refunded shares and their claimers in SharesTable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from operator import attrgetter
+from typing import Any
+
+from redpacket.ledger.dynamodb import keys
+from redpacket.packets.dynamodb import items
+from redpacket.packets.model.claim import ShareFate, ShareRef, Taker
+from redpacket.packets.model.packet import fate_partitions, part_count
+from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, update, values
+from redpacket.platform.errors import InvariantViolated
+
+IS_WAITING = "attribute_exists(work_pk)"
+IS_SETTLED = "attribute_exists(settled_at_ms)"
+
+_share_no = attrgetter("share_no")
+
+_BLOCKS_PER_PAGE = 6
+"""Maximum blocks of 4 KB for one page, each half a read unit; an empty partition counts as one."""
+
+_SHARES_PER_BLOCK = 18
+"""Claims in 4 KB: 209 bytes each, with a user id of 36 characters."""
+
+
+class DynamoShares:
+    """Share methods of `Packets`."""
+
+    def __init__(self, dynamo: Dynamo, shares_table: str) -> None:
+        self._dynamo = dynamo
+        self._shares = shares_table
+
+    def list_shares(self, packet_id: str) -> list[ShareFate]:
+        parts = [self.list_part_shares(packet_id, part) for part in range(part_count(packet_id))]
+        return parts[0] if len(parts) == 1 else sorted(chain(*parts), key=_share_no)
+
+    def list_part_shares(self, packet_id: str, part: int) -> list[ShareFate]:
+        return sorted(self.scan_part_shares(packet_id, part), key=_share_no)
+
+    def scan_part_shares(self, packet_id: str, part: int, after_no: int = 0) -> Iterator[ShareFate]:
+        first = f"{keys.SHARE_PREFIX}{after_no + 1:07d}"
+        for partition in keys.share_partitions(packet_id, part):
+            for row in self._dynamo.query(
+                self._shares,
+                KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
+                ExpressionAttributeValues=values(
+                    pk=keys.shares(packet_id, partition)["pk"],
+                    first=first,
+                    last=f"{keys.SHARE_PREFIX}~",
+                ),
+                ConsistentRead=True,
+            ):
+                try:
+                    yield items.share_of(row)
+                except (KeyError, ValueError) as error:
+                    raise InvariantViolated(
+                        f"packet {packet_id} has a share that is not readable"
+                    ) from error
+
+    def list_some_shares(
+        self, packet_id: str, after_no: int, limit: int
+    ) -> tuple[list[ShareFate], int | None]:
+        partitions = fate_partitions(packet_id)
+        # A value of 0 or below encodes the start of a partition.
+        partition = ((after_no - 1) if after_no > 0 else -after_no) % partitions
+        first, left = max(0, after_no + 1), _BLOCKS_PER_PAGE
+        found: list[ShareFate] = []
+        while left > 0:
+            asked = min(limit + 1 - len(found), left * _SHARES_PER_BLOCK)
+            rows = self._dynamo.query_some(
+                self._shares,
+                asked,
+                KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
+                ExpressionAttributeValues=values(
+                    pk=keys.shares(packet_id, partition)["pk"],
+                    first=f"{keys.SHARE_PREFIX}{first:07d}",
+                    last=f"{keys.SHARE_PREFIX}~",
+                ),
+            )
+            found += [items.share_of(row) for row in rows]
+            if len(rows) == asked:
+                page = found[:limit]
+                return page, page[-1].share_no
+            partition += 1
+            if partition == partitions:
+                return found, None
+            first, left = 0, left - max(1, -(-len(rows) // _SHARES_PER_BLOCK))
+        return found, -partition
+
+    def find_taker(self, packet_id: str, user_id: str) -> Taker | None:
+        row = self._dynamo.get_seen(self._shares, keys.taker(packet_id, user_id))
+        return items.taker_of(row) if row else None
+
+    def find_share_of(self, packet_id: str, user_id: str) -> ShareFate | None:
+        taker = self._dynamo.get(self._shares, keys.taker(packet_id, user_id))
+        if taker is None:
+            return None
+        share_no = items.taker_of(taker).share_no
+        share = self._dynamo.get(self._shares, keys.share(packet_id, share_no))
+        return items.share_of(share) if share else None
+
+    def list_refs(self, refs: Sequence[ShareRef]) -> list[ShareFate]:
+        row_keys = [keys.share(ref.packet_id, ref.share_no) for ref in dict.fromkeys(refs)]
+        return [items.share_of(row) for row in self._get_all(row_keys)]
+
+    def mark_requeued(self, share: ShareFate, again_at_ms: int) -> None:
+        self._dynamo.write(
+            update(
+                self._shares,
+                keys.share(share.packet_id, share.share_no),
+                "SET work_at_ms = :again_at_ms, requeued_count = :count",
+                condition=IS_WAITING,
+                again_at_ms=again_at_ms,
+                count=share.requeued_count + 1,
+            )
+        )
+
+    def mark_done(self, share: ShareFate) -> None:
+        self._dynamo.write(
+            update(
+                self._shares,
+                keys.share(share.packet_id, share.share_no),
+                "REMOVE work_pk, work_at_ms",
+                condition=IS_SETTLED,
+            )
+        )
+
+    def list_takers(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
+        wanted = [keys.taker(packet_id, user_id) for user_id in dict.fromkeys(user_ids)]
+        return [items.taker_of(row) for row in self._get_all(wanted)]
+
+    def list_winners(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
+        return [
+            items.taker_of(row)
+            for user_id in dict.fromkeys(user_ids)
+            for key in [keys.taker(packet_id, user_id)]
+            for row in self._dynamo.query(
+                self._shares,
+                KeyConditionExpression="pk = :pk AND begins_with(sk, :taker)",
+                ExpressionAttributeValues=values(pk=key["pk"], taker=key["sk"]),
+                ConsistentRead=True,
+            )
+        ]
+
+    def _get_all(self, row_keys: Sequence[dict[str, str]]) -> Iterator[dict[str, Any]]:
+        for start in range(0, len(row_keys), KEYS_PER_READ):
+            chunk = row_keys[start : start + KEYS_PER_READ]
+            yield from self._dynamo.get_many(self._shares, chunk, is_strong=True)

@@ -1,0 +1,89 @@
+"""Work lists of the sweep: rows of PacketsTable and SharesTable in their indexes by_work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from operator import itemgetter
+from typing import Any
+
+from redpacket.ledger.dynamodb import keys
+from redpacket.packets.dynamodb import items
+from redpacket.packets.model.claim import ShareRef
+from redpacket.packets.work_list_ports import Unreadable
+from redpacket.platform.dynamodb.client import Dynamo, update, values
+
+COMES_BEFORE = "work_at_ms < :until_ms"
+
+_work_at_ms = itemgetter("work_at_ms")
+
+
+class DynamoWorkLists:
+    """DynamoDB implementation of WorkLists; *shards* limits it to one sweep's part."""
+
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        packets_table: str,
+        shares_table: str,
+        shards: Sequence[int] = range(keys.WORK_SHARDS),
+    ) -> None:
+        self._dynamo = dynamo
+        self._packets = packets_table
+        self._shares = shares_table
+        self._shards = shards
+
+    def list_unloaded(self, until_ms: int, limit: int) -> list[str]:
+        return self._packet_ids("load", until_ms, limit)
+
+    def list_unpaid(self, until_ms: int, limit: int) -> list[str]:
+        return self._packet_ids("unpaid", until_ms, limit)
+
+    def list_due(self, until_ms: int, limit: int) -> list[str]:
+        return self._packet_ids("due", until_ms, limit)
+
+    def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef | Unreadable]:
+        rows = self._oldest(self._shares, "settle", until_ms, limit)
+        return [items.find_ref(row) or Unreadable(row["pk"], row["sk"]) for row in rows]
+
+    def delay(self, packet_id: str, until_ms: int) -> None:
+        self._delay(self._packets, keys.packet(packet_id), until_ms)
+
+    def set_aside(self, found: ShareRef | Unreadable, until_ms: int) -> None:
+        if isinstance(found, Unreadable):
+            key = {"pk": found.pk, "sk": found.sk}
+        else:
+            key = keys.share(found.packet_id, found.share_no)
+        self._delay(self._shares, key, until_ms)
+
+    def _packet_ids(self, kind: str, until_ms: int, limit: int) -> list[str]:
+        rows = self._oldest(self._packets, kind, until_ms, limit)
+        return [row["pk"].removeprefix("packet#") for row in rows]
+
+    def _delay(self, table: str, key: dict[str, str], until_ms: int) -> None:
+        self._dynamo.write(
+            update(
+                table, key, "SET work_at_ms = :until_ms", condition=COMES_BEFORE, until_ms=until_ms
+            )
+        )
+
+    def _oldest(self, table: str, kind: str, until_ms: int, limit: int) -> list[dict[str, Any]]:
+        """Return the oldest rows: a fair share from each shard, then more from full ones."""
+
+        def query(shard: int, count: int) -> list[dict[str, Any]]:
+            return self._dynamo.query_some(
+                table,
+                count,
+                IndexName="by_work",
+                KeyConditionExpression="work_pk = :work AND work_at_ms <= :until_ms",
+                ExpressionAttributeValues=values(work=keys.work(kind, shard), until_ms=until_ms),
+            )
+
+        fair = limit // len(self._shards)
+        found = {shard: query(shard, fair) for shard in self._shards}
+        full = [shard for shard, rows in found.items() if len(rows) == fair]
+        spare = limit - sum(len(rows) for rows in found.values())
+        if full and spare >= len(full):
+            found |= {shard: query(shard, fair + spare // len(full)) for shard in full}
+        # Sort so that the same shard is not always last if time runs out.
+        return sorted(chain(*found.values()), key=_work_at_ms)

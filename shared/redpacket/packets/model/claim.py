@@ -1,0 +1,214 @@
+"""Shares and their fates: claimed by one user, or refunded; never both, never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from redpacket.platform.user import Person
+
+if TYPE_CHECKING:
+    from redpacket.campaigns.model import AudienceMode
+
+EMPTIED_KEPT_MS = 1_000
+"""Milliseconds for which a process may treat a packet as emptied. lua/packet_amend.lua offers a
+returned number only after this time.
+"""
+
+
+class GrabStatus(StrEnum):
+    """Results of `lua/packet_grab.lua`, in order of precedence.
+
+    PACKET_ALTERED and PACKET_GATED come from the claim cache: no loader wrote the packet's state,
+    and the packet has rules that are still unchecked.
+    """
+
+    ALREADY_CLAIMED = "already_claimed"
+    PACKET_NOT_LOADED = "packet_not_loaded"
+    PACKET_ALTERED = "packet_altered"
+    PACKET_EMPTIED = "packet_emptied"
+    PACKET_GATED = "packet_gated"
+    PACKET_EXPIRED = "packet_expired"
+    PACKET_NOT_STARTED = "packet_not_started"
+    CLAIMED = "claimed"
+
+
+@dataclass(frozen=True, slots=True)
+class GrabOutcome:
+    """The cache's answer; *share_no* is set for CLAIMED and ALREADY_CLAIMED.
+
+    *terms* is canonical, set for these two, for PACKET_GATED, and for PACKET_EMPTIED if known.
+    *part* is the part to load for PACKET_NOT_LOADED and PACKET_ALTERED. If *is_certain* is false,
+    the cache may have lost this user's share, so only the ledger may refuse them. *is_last*: the
+    part has no other share left.
+    """
+
+    status: GrabStatus
+    share_no: int | None = None
+    terms: str = ""
+    is_gated: bool = False
+    part: int = 0
+    is_certain: bool = True
+    is_last: bool = False
+
+
+class AdmitStatus(StrEnum):
+    """What `lua/packet_admit.lua` answers, in order of precedence."""
+
+    ALREADY_CLAIMED = "already_claimed"
+    PACKET_NOT_LOADED = "packet_not_loaded"
+    PACKET_EMPTIED = "packet_emptied"
+    PACKET_EXPIRED = "packet_expired"
+    PACKET_NOT_STARTED = "packet_not_started"
+    ADMITTED = "admitted"
+    CROWDED = "crowded"
+
+
+@dataclass(frozen=True, slots=True)
+class AdmitOutcome:
+    """The cache's answer to an admission; *number* depends on the status.
+
+    ADMITTED: end of the admission in ms. CROWDED: end of the earliest admission in ms.
+    ALREADY_CLAIMED: share number. Otherwise 0. *part* is as in GrabOutcome.
+    """
+
+    status: AdmitStatus
+    number: int = 0
+    part: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Step one of two: *grab_token* opens a share until *expires_at_ms*, if one is left."""
+
+    grab_token: str
+    expires_at_ms: int
+
+
+NO_LIMIT = 10**9
+"""More shares than all packets of a campaign hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """How many shares one user may take over all packets of a campaign, and who may at all."""
+
+    campaign_id: str
+    count_max: int
+    audience_mode: AudienceMode | None = None
+
+
+class QuotaStatus(StrEnum):
+    """What `lua/quota_reserve.lua` answers, in order of precedence."""
+
+    AUDIENCE_NOT_LOADED = "audience_not_loaded"
+    NOT_IN_AUDIENCE = "not_in_audience"
+    EXHAUSTED = "exhausted"
+    FULL = "full"
+    RESERVED = "reserved"
+
+
+@dataclass(frozen=True, slots=True)
+class ShareRef:
+    """Reference to one share of one packet.
+
+    *taker* carries what the claimer's token says, if known; *said_at_ms* is when a message first
+    said it.
+    """
+
+    packet_id: str
+    share_no: int
+    taker: Person | None = field(default=None, repr=False, compare=False)
+    said_at_ms: int = field(default=0, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """What logs call it."""
+        return f"share {self.share_no} of {self.packet_id}"
+
+
+class Fate(StrEnum):
+    """How a share ended; written once (I3)."""
+
+    CLAIMED = "claimed"
+    REFUNDED = "refunded"
+
+
+@dataclass(frozen=True, slots=True)
+class ShareFate:
+    """The durable state of one share; *taker* is None if it was refunded.
+
+    *decided_at_ms* is the claim or refund, *settled_at_ms* the credit. *is_last*: no other share
+    was left, so its settlement tries to close the packet. *refund_no* is the first share of a
+    refunded chunk. *via* is the user whose link led to the claim.
+    """
+
+    packet_id: str
+    share_no: int
+    fate: Fate
+    amount_fen: int
+    decided_at_ms: int
+    taker: Person | None = None
+    settled_at_ms: int | None = None
+    requeued_count: int = 0
+    is_last: bool = False
+    refund_no: int = 0
+    via: str | None = None
+
+    @property
+    def ref(self) -> ShareRef:
+        """The share that this is the fate of."""
+        return ShareRef(self.packet_id, self.share_no, self.taker)
+
+    @property
+    def name(self) -> str:
+        """What logs call it: never by its taker."""
+        return self.ref.name
+
+
+@dataclass(frozen=True, slots=True)
+class Taker:
+    """What keeps a user from a second share of a packet: a note of the first one (I4)."""
+
+    packet_id: str
+    user_id: str
+    share_no: int
+    amount_fen: int
+    claimed_at_ms: int
+
+
+class RecordStatus(StrEnum):
+    """What became of an attempt to make a claim durable, in order of precedence."""
+
+    USER_HAS_SHARE = "user_has_share"
+    SHARE_REFUNDED = "share_refunded"
+    SHARE_TAKEN = "share_taken"
+    NOT_IN_AUDIENCE = "not_in_audience"
+    QUOTA_EXHAUSTED = "quota_exhausted"
+    RECORDED = "recorded"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a taker is told; *is_new* is False where they had the share before."""
+
+    share: ShareFate
+    is_new: bool
+
+
+def taker_of(share: ShareFate) -> Taker:
+    """Return the note that a claim's taker has; of a user "" where the claim names none."""
+    user_id = share.taker.user_id if share.taker else ""
+    return Taker(share.packet_id, user_id, share.share_no, share.amount_fen, share.decided_at_ms)
+
+
+def luckiest(shares: Iterable[ShareFate]) -> ShareFate | None:
+    """Return the claim of the largest amount (手气最佳); the earliest wins a tie."""
+    claimed = [share for share in shares if share.fate is Fate.CLAIMED]
+    return min(
+        claimed,
+        key=lambda share: (-share.amount_fen, share.decided_at_ms, share.share_no),
+        default=None,
+    )

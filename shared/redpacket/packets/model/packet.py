@@ -1,0 +1,240 @@
+"""A packet (红包): what its sender funded, and where it stands in its life."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from zlib import crc32
+
+from redpacket.campaigns.model import AmountsShown
+from redpacket.packets.model.packet_id import CUT
+from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT
+from redpacket.packets.split import Terms
+from redpacket.platform.user import Person
+
+PARTS_MAX = 64
+"""The most parts that a late grab queries."""
+
+SMALL_MAX = 100
+"""Shares of a packet whose fates are all read for a record page: at most about 25 KB."""
+
+
+class Kind(StrEnum):
+    """`equal`: every share the same; `lucky`: random shares (拼手气)."""
+
+    EQUAL = "equal"
+    LUCKY = "lucky"
+
+
+class Opening(StrEnum):
+    """`one_step`: grab takes a share at once; `two_step`: grab (抢) admits, open (拆) takes it."""
+
+    ONE_STEP = "one_step"
+    TWO_STEP = "two_step"
+
+
+class PacketStatus(StrEnum):
+    """State of a packet; EMPTIED is derived, the others are stored.
+
+    CLOSED is final: every share is decided and every claim settled. Users see a fully claimed one
+    as EMPTIED. UNPAID holds no money; it becomes OPEN together with its payment, or CANCELLED.
+    """
+
+    UNPAID = "unpaid"
+    CANCELLED = "cancelled"
+    OPEN = "open"
+    EMPTIED = "emptied"
+    CLOSING = "closing"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Conditions for claiming a share; fixed at send.
+
+    Without *recipients* everyone with the link may claim. A *passphrase* (口令) must match by
+    *passphrase_threshold* of 100. *campaign_id* names the campaign whose quota counts. Shares with
+    a *prize_id* are won, and can't be grabbed.
+    """
+
+    opening: Opening = Opening.ONE_STEP
+    recipients: frozenset[str] = frozenset()
+    passphrase: str | None = None
+    passphrase_threshold: int = THRESHOLD_DEFAULT
+    campaign_id: str | None = None
+    prize_id: str | None = None
+
+    def invites(self, user_id: str) -> bool:
+        """Return whether the packet is for this user."""
+        return not self.recipients or user_id in self.recipients
+
+    @property
+    def is_plain(self) -> bool:
+        """Tell whether anybody may take a share at once: then a grab needs no rules."""
+        is_gated = self.recipients or self.passphrase or self.campaign_id
+        return self.opening is Opening.ONE_STEP and not is_gated
+
+
+@dataclass(frozen=True, slots=True)
+class PacketEnd:
+    """Final sums of a packet or part: every share is decided, every claim settled.
+
+    *last_claimed_at_ms* and *luckiest_no*, the share of the largest amount, are 0 if none was
+    claimed.
+    """
+
+    claimed_count: int = 0
+    claimed_fen: int = 0
+    refunded_count: int = 0
+    refunded_fen: int = 0
+    refunded_at_ms: int | None = None
+    last_claimed_at_ms: int = 0
+    luckiest_no: int = 0
+    luckiest_fen: int = 0
+    luckiest_at_ms: int = 0
+    luckiest: Person | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """The packet row; only the fields with a default change after the send.
+
+    *closing_step* counts the parts that closing has done; in the next part, shares up to
+    *closing_no* are decided (model/closing.py::recovery_point). A packet funded by *payment_id*
+    starts at *paid_at_ms*; *pay_channel* and *pay_method* use the words of
+    payments/model/provider.py, which grabs don't import.
+    """
+
+    packet_id: str
+    sender: Person
+    kind: Kind
+    rules: Rules
+    greeting: str
+    terms: Terms
+    created_at_ms: int
+    starts_at_ms: int
+    expires_at_ms: int
+    amounts_shown: AmountsShown = AmountsShown.LIVE
+    cover_url: str | None = None
+    status: PacketStatus = PacketStatus.OPEN
+    closing_step: int = 0
+    closing_no: int = 0
+    closed_at_ms: int | None = None
+    end: PacketEnd | None = None
+    payment_id: str | None = None
+    pay_channel: str = ""
+    pay_method: str = ""
+    paid_at_ms: int | None = None
+
+    @property
+    def funded_at_ms(self) -> int | None:
+        """When its money came; None while it has none."""
+        return self.paid_at_ms if self.payment_id else self.created_at_ms
+
+    @property
+    def funded_fen(self) -> int:
+        """What its sender has put into it: its total, or nothing yet."""
+        return 0 if self.funded_at_ms is None else self.terms.total_fen
+
+    @property
+    def is_small(self) -> bool:
+        """Tell whether a record page reads all fates of the packet."""
+        return self.terms.count <= SMALL_MAX and not is_cut(self.packet_id)
+
+    @property
+    def has_luckiest(self) -> bool:
+        """Tell whether one of its takers is the luckiest (手气最佳): equal shares have none."""
+        return self.kind is Kind.LUCKY
+
+    @property
+    def counts_as_open(self) -> bool:
+        """Tell whether it is one of those of which a user has so many; operators' have a budget."""
+        return self.rules.campaign_id is None
+
+    @property
+    def is_emptied(self) -> bool:
+        """Tell whether the packet is closed and every share was taken."""
+        return self.end is not None and self.end.claimed_count == self.terms.count
+
+    def hides_amounts(self, status: PacketStatus) -> bool:
+        """Tell whether others' amounts stay secret in *status*, which is what users see."""
+        is_over = status in {PacketStatus.EMPTIED, PacketStatus.CLOSED}
+        return self.amounts_shown is AmountsShown.END and not is_over
+
+    def may_be_read_by(self, viewer: Person | None) -> bool:
+        """Return whether *viewer*, None without a token, may see the packet."""
+        invited = self.rules.recipients
+        if not invited:
+            return True
+        return viewer is not None and viewer.user_id in {self.sender.user_id, *invited}
+
+
+def part_count(packet_id: str) -> int:
+    """Return how many parts a packet is cut into: 1 for nearly every packet (docs/adr/0010)."""
+    _, _, count = packet_id.partition(CUT)
+    return int(count or 1)
+
+
+def part_of_share(packet_id: str, share_no: int) -> int:
+    """Return which part a share is in; in turn, so that parts are emptied side by side."""
+    return (share_no - 1) % part_count(packet_id)
+
+
+def part_of_user(packet_id: str, user_id: str) -> int:
+    """Return the part where a user's claim begins; any stable hash will do."""
+    return crc32(user_id.encode()) % part_count(packet_id)
+
+
+def other_parts(packet_id: str, user_id: str) -> list[int]:
+    """Return the parts to try after the user's own, in a fixed order per user.
+
+    The order spreads users of one part over all others.
+    """
+    parts = part_count(packet_id)
+    home = part_of_user(packet_id, user_id)
+    first = crc32(user_id.encode()) // parts % (parts - 1)
+    return [(home + 1 + (first + step) % (parts - 1)) % parts for step in range(parts - 1)]
+
+
+def part_id(packet_id: str, part: int) -> str:
+    """Return the id under which a part is a packet of its own in the cache."""
+    return f"{packet_id}.{part}"
+
+
+def share_numbers(packet: Packet, part: int) -> range:
+    """Return the shares of a part."""
+    return range(part + 1, packet.terms.count + 1, part_count(packet.packet_id))
+
+
+def fate_partitions(packet_id: str) -> int:
+    """Return the number of ledger partitions for a packet's shares, a multiple of its parts.
+
+    A partition takes about 1,000 write units a second; settling a claim takes two (docs/adr/0017).
+    """
+    parts = part_count(packet_id)
+    return parts if parts == 1 else parts * max(1, min(8, PARTS_MAX // parts))
+
+
+def part_size(packet: Packet, part: int) -> int:
+    """Return how many shares a part has."""
+    return len(share_numbers(packet, part))
+
+
+def local_no(packet_id: str, share_no: int) -> int:
+    """Return a share's number within its part, where they are counted from 1."""
+    return (share_no - 1) // part_count(packet_id) + 1
+
+
+def share_no_of(packet_id: str, part: int, number: int) -> int:
+    """Return the share that has a number within a part."""
+    return (number - 1) * part_count(packet_id) + part + 1
+
+
+def parts_for(count: int, part_share_count: int) -> int:
+    """Return how many parts of about *part_share_count* shares a packet is cut into."""
+    return min(-(-count // part_share_count), PARTS_MAX)
+
+
+def is_cut(packet_id: str) -> bool:
+    """Tell whether a packet has parts."""
+    return CUT in packet_id

@@ -1,0 +1,278 @@
+"""Ports for packets, claims and payouts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from redpacket.packets.model.claim import (
+        AdmitOutcome,
+        GrabOutcome,
+        Quota,
+        QuotaStatus,
+        RecordStatus,
+        ShareFate,
+        ShareRef,
+        Taker,
+    )
+    from redpacket.packets.model.packet import Packet, PacketEnd, Rules
+
+SENT_CURSOR = r"[0-9]{13}#[!-~]{1,100}"
+"""Form of a sent list cursor: a sort key."""
+
+
+class ClaimCache(Protocol):
+    """Cache that keeps the crowd off the ledger; it never decides about money."""
+
+    def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
+        """Return the user's permanent share number; a packet with rules returns PACKET_GATED."""
+
+    def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
+        """Return a share number of a packet with rules; *terms* come from `grab`."""
+
+    def admit(
+        self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
+    ) -> AdmitOutcome:
+        """Allow a user to open within *life_ms*, unless *admitted_max* others may now."""
+
+    def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
+        """Add *shares* of a *part*, or of a whole packet if that is unsharded or not open."""
+
+    def load_sent(self, packet: Packet) -> None:
+        """Load a packet whose id is not public yet, so that the cache sees every claim."""
+
+    def knows_takers(self, packet_id: str, user_id: str) -> bool:
+        """Return whether the cache has lost nothing of a packet: then its refusals are certain."""
+
+    def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
+        """Return True to the one caller that should search for owners lost by the cache."""
+
+    def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
+        """Return True to the one caller that should load a part within *life_ms*; others wait."""
+
+    def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
+        """Change the remaining time of a load's turn; 0 ends it."""
+
+    def is_loaded(self, packet_id: str, part: int) -> bool:
+        """Return whether a part is loaded, not only noted users."""
+
+    def revoke(self, packet_id: str, user_id: str, share_no: int) -> None:
+        """Remove a number from a user, because another user owns it."""
+
+    def reassign(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
+        """Replace a number by the one that the user owns durably, and offer the former again."""
+
+    def release(self, packet_id: str, user_id: str, share_no: int) -> None:
+        """Remove a number from a user, and offer it again."""
+
+    def close(self, packet_id: str) -> None:
+        """Return "expired" from now on, except to owners of shares."""
+
+    def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
+        """Return cached numbers of *owned*'s users, possibly not all; None if nothing is loaded."""
+
+    def emptied_by(self, packet_id: str) -> frozenset[str] | None:
+        """Return all users of a small emptied packet in one read, otherwise None."""
+
+
+class PartCache(ClaimCache, Protocol):
+    """Claim cache that treats a part as a packet, under the id of `packets/model/packet.part_id`.
+
+    Numbers are local to the part, from 1. A negative number comes from `note`.
+    """
+
+    def load_part(
+        self, packet: Packet, part: int, shares: Sequence[ShareFate], *, is_whole: bool
+    ) -> None:
+        """Load a part from *shares* with local numbers; refusals are certain only if *is_whole*."""
+
+    def load_sent_part(self, packet: Packet, part: int) -> None:
+        """Load a part of a packet whose id is not public yet."""
+
+    def note(self, cache_id: str, numbers: Mapping[str, int]) -> None:
+        """Store numbers of users who have none here, even if the part is not loaded."""
+
+
+class Quotas(Protocol):
+    """Cached quota reservations, which spare the ledger users with a full quota.
+
+    The ledger decides: lost or leftover reservations cost no user a share, because a FULL user is
+    let through if the ledger has fewer claims.
+    """
+
+    def reserve(
+        self, quota: Quota, user_id: str, packet_id: str, *, claimed_count: int | None = None
+    ) -> QuotaStatus:
+        """Reserve a share for this packet and a listed user; *claimed_count* is the ledger's."""
+
+    def find_member(self, campaign_id: str, user_id: str) -> bool | None:
+        """Return whether a user is on a campaign's list, or None if it is not loaded."""
+
+    def release(self, quota: Quota, user_id: str, packet_id: str) -> None:
+        """Release an unused reservation."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentItem:
+    """Row of a user's sent packets."""
+
+    packet_id: str
+    total_fen: int
+    at_ms: int
+
+
+class ClaimRecorder(Protocol):
+    """Durable recorder of claims, each at most once, counted against quotas."""
+
+    def record_claim(self, share: ShareFate, quota: Quota | None = None) -> RecordStatus:
+        """Record a claim if neither share nor user has an outcome and *quota* is not used up."""
+
+    def count_claims(self, campaign_id: str, user_id: str) -> int:
+        """Return the number of a user's shares in a campaign."""
+
+
+class Packets(Protocol):
+    """Packet rows, and the permanent outcomes of shares."""
+
+    def find_packet(self, packet_id: str) -> Packet | None:
+        """Return a packet."""
+
+    def find_packet_of_payment(self, number: str) -> Packet | None:
+        """Return the packet of a payment's number."""
+
+    def find_known(self, packet_id: str) -> Packet | None:
+        """Return a possibly outdated, sealed packet; only its constants are reliable."""
+
+    def find_rules(self, packet_id: str) -> Rules | None:
+        """Return the packet's rules, which never change and may be cached."""
+
+    def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
+        """Return the existing packets of at most 100."""
+
+    def list_shares(self, packet_id: str) -> list[ShareFate]:
+        """Return every claimed or refunded share, by number."""
+
+    def list_part_shares(self, packet_id: str, part: int) -> list[ShareFate]:
+        """Return the claimed or refunded shares of one part, by number."""
+
+    def scan_part_shares(self, packet_id: str, part: int, after_no: int = 0) -> Iterator[ShareFate]:
+        """Yield one part's claimed or refunded shares above *after_no*, lazily by partition."""
+
+    def find_share_of(self, packet_id: str, user_id: str) -> ShareFate | None:
+        """Return the share that a user durably owns."""
+
+    def find_taker(self, packet_id: str, user_id: str) -> Taker | None:
+        """Return the note of a user's share, eventually consistent."""
+
+    def list_refs(self, refs: Sequence[ShareRef]) -> list[ShareFate]:
+        """Return the claimed or refunded shares among at most 100."""
+
+    def mark_loaded(self, packet: Packet) -> None:
+        """Remove the packet from the sweep's list of packets to load."""
+
+    def mark_requeued(self, share: ShareFate, again_at_ms: int) -> None:
+        """Hide a waiting claim from the sweep until *again_at_ms*."""
+
+    def mark_done(self, share: ShareFate) -> None:
+        """Remove a packet's last settled claim from the sweep's list."""
+
+    def begin_close(self, packet: Packet, now_ms: int) -> Packet:
+        """Set an expired packet to CLOSING, last in the sweep's list, or return it if CLOSED."""
+
+    def mark_step(self, packet: Packet) -> None:
+        """Store the progress of a CLOSING packet."""
+
+    def put_part_end(self, packet_id: str, part: int, end: PacketEnd) -> None:
+        """Store the final sums of a part; a repeat changes nothing."""
+
+    def list_part_ends(self, packet_id: str) -> list[PacketEnd]:
+        """Return the stored final sums of the parts."""
+
+    def reschedule(
+        self, packet_id: str, expires_at_ms: int, table_version: int, *, only_later: bool = False
+    ) -> None:
+        """Set an open prize packet's end, unless a newer table did or *only_later* forbids it."""
+
+    def list_takers(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
+        """Return the existing claimer rows of these users."""
+
+    def list_winners(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
+        """Return the claimer rows of a prize packet, of which a user may win several shares."""
+
+    def list_some_shares(
+        self, packet_id: str, after_no: int, limit: int
+    ) -> tuple[list[ShareFate], int | None]:
+        """Return a page of shares, eventually consistent, and the start of the next one.
+
+        They are sorted by number, and first by partition if there are several. *after_no* is 0 or a
+        returned start; a negative one encodes a partition. A page may be short or empty without
+        being the last.
+        """
+
+    def list_sent(
+        self, user_id: str, year: int | None, cursor: str | None, limit: int
+    ) -> tuple[list[SentItem], str | None]:
+        """Return a page of sent packets in a UTC year, newest first, and the next cursor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Number and sum of a packet's settled claims."""
+
+    count: int
+    fen: int
+
+
+class Pages(Protocol):
+    """Eventually consistent reads for record pages, which never read all shares of a packet."""
+
+    def find_seen(self, packet_id: str) -> Packet | None:
+        """Return a packet."""
+
+    def list_seen(self, packet_ids: Sequence[str]) -> list[Packet]:
+        """Return the existing packets of at most 100."""
+
+    def put_final(self, packet_id: str, shares: Sequence[ShareFate]) -> None:
+        """Write pages of the claims among *shares*, which are all shares of a part by number."""
+
+    def list_final(
+        self, packet_id: str, after_no: int, limit: int
+    ) -> tuple[list[ShareFate], int | None]:
+        """Return a page of a closed packet's claims, as `Packets.list_some_shares`."""
+
+    def add_settled(self, packet_id: str, settled: Settled) -> None:
+        """Add to a large packet's displayed sums, which may be inexact until it closes."""
+
+    def find_settled(self, packet_id: str) -> Settled:
+        """Return a large packet's displayed sums."""
+
+
+class PayoutQueue(Protocol):
+    """Queue of claims for the payout function, with at-least-once delivery."""
+
+    def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
+        """Queue claims for settlement after *delay_s* seconds, at most 900."""
+
+
+class DeadLetters(Protocol):
+    """Messages that exceeded their receives."""
+
+    def count(self) -> int:
+        """Return their approximate number."""
+
+
+class Phrases(Protocol):
+    """Comparison of spoken or typed phrases."""
+
+    def similarity(self, said: str, phrase: str) -> int:
+        """Return the similarity of two normalized phrases, from 0 to 100, by writing or sound."""
+
+
+class PacketPayments(Protocol):
+    """Payment orders of packets, for functions that reach no gateway."""
+
+    def order(self, number: str, host_id: str) -> Mapping[str, Any]:
+        """Return a payment in the form of GET /me/payments/{payment_id}."""

@@ -1,0 +1,104 @@
+"""Encoding of a packet's constants, between the scripts' letter and tail (lua/lib/state.lua).
+
+A MAC over the key and the constants keeps whoever writes the cache from changing rules or amounts.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from redpacket.packets.model.seed_keys import SeedKeys
+from redpacket.packets.split import Split, Terms, seed_of
+
+_LETTERS = {
+    Split.EQUAL: "e",
+    Split.DOUBLE_MEAN: "d",
+    Split.DOUBLE_MEAN_LIVE: "l",
+    Split.BASE_DOUBLE_MEAN: "b",
+    Split.BELL: "g",  # Gauss
+    Split.CUT_POINTS: "c",
+}
+_SPLITS = {letter: split for split, letter in _LETTERS.items()}
+
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_OPENS, _COUNT = 8, 4
+"""Digits: milliseconds for 89 years, and 1,679,615 shares."""
+_TERMS_AT = _OPENS + _COUNT
+_MAC = 11
+
+_HEADS_KEPT = 256
+
+
+class PacketHeads:
+    """Heads of states, which only holders of the seed keys can write."""
+
+    def __init__(self, seeds: SeedKeys) -> None:
+        self._seeds = seeds
+        # Cache it because a packet's head is the same for its whole crowd.
+        self._read = lru_cache(maxsize=_HEADS_KEPT)(self._read_head)
+
+    def write(self, key: str, terms: Terms, count: int, opens_ms: int, marks: str) -> str:
+        """Encode what `write_head` does, with its MAC."""
+        head = write_head(terms, count, opens_ms, marks)
+        mac = self._seeds.sign(f"{key}\n{head}")
+        return f"{head[:_TERMS_AT]}{mac}{head[_TERMS_AT:]}"
+
+    def read(self, key: str, state: str) -> tuple[str, str] | None:
+        """Return a state's terms in stored form, and its marks; None if no loader wrote it."""
+        return self._read(key, state[1:].partition("|")[0])
+
+    def _read_head(self, key: str, told: str) -> tuple[str, str] | None:
+        # The proof after "@" or "*" belongs to the scripts (lua/lib/state.lua).
+        proof = told[len(told.partition("@")[0].rstrip("*")) :]
+        mac = told[_TERMS_AT : _TERMS_AT + _MAC]
+        head = told[:_TERMS_AT] + told[_TERMS_AT + _MAC : len(told) - len(proof)]
+        is_known = head[_TERMS_AT : _TERMS_AT + 1].lower() in _SPLITS
+        if not is_known or not self._seeds.has_signed(f"{key}\n{head}", mac):
+            return None
+        terms, marks = read_head(head)
+        return terms, marks + proof
+
+
+def write_head(terms: Terms, count: int, opens_ms: int, marks: str) -> str:
+    """Encode the constants without a MAC: opening time, share count, terms and *marks*.
+
+    The terms are a letter (uppercase if the seed is sealed), seed, total, maximum, minimum, unit
+    and own count, which differs for a shard. Of the last three, the defaults 1 fen, 1 fen and
+    *count* are omitted.
+    """
+    numbers = [_base36(terms.total_fen), _base36(terms.share_fen_max)]
+    usual = ((terms.share_fen_min, 1), (terms.unit_fen, 1), (terms.count, count))
+    numbers += ["" if number == default else _base36(number) for number, default in usual]
+    window_and_count = _base36(opens_ms).rjust(_OPENS, "0") + _base36(count).rjust(_COUNT, "0")
+    letter, seed_text = _LETTERS[terms.split], terms.stored.rpartition(",")[2]
+    letter = letter.upper() if terms.sealed else letter
+    packed = f"{letter}{seed_text},{','.join(numbers).rstrip(',')}"
+    return f"{window_and_count}{packed}{marks}"
+
+
+def read_head(head: str) -> tuple[str, str]:
+    """Return the terms in stored form, and the marks, of what `write_head` made."""
+    count, packed = int(head[_OPENS:_TERMS_AT], 36), head[_TERMS_AT:]
+    plain = packed.rstrip("!?")
+    seed_text, total, high, *rest = plain[1:].split(",")
+    seed, is_sealed = seed_of(seed_text), plain[0].isupper()
+    low, unit, own_count = [*rest, "", "", ""][:3]
+    terms = Terms(
+        split=_SPLITS[plain[0].lower()],
+        total_fen=int(total, 36),
+        count=int(own_count, 36) if own_count else count,
+        share_fen_min=int(low or "1", 36),
+        share_fen_max=int(high, 36),
+        unit_fen=int(unit or "1", 36),
+        seed=b"" if is_sealed else seed,
+        sealed=seed if is_sealed else b"",
+    )
+    return terms.stored, packed[len(plain) :]
+
+
+def _base36(number: int) -> str:
+    digits = ""
+    while number:
+        number, digit = divmod(number, 36)
+        digits = _DIGITS[digit] + digits
+    return digits or "0"

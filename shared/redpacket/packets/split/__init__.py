@@ -1,0 +1,27 @@
+"""The split of a packet's total into shares: a pure function of its terms and secret seed.
+
+docs/fairness.md specifies it.
+"""
+
+from redpacket.packets.split.shares import amounts_fen, share_amount_fen
+from redpacket.packets.split.terms import (
+    SEED_BYTES,
+    UNIT_FEN_MAX,
+    Split,
+    Terms,
+    check_possible,
+    default_share_fen_max,
+    seed_of,
+)
+
+__all__ = [
+    "SEED_BYTES",
+    "UNIT_FEN_MAX",
+    "Split",
+    "Terms",
+    "amounts_fen",
+    "check_possible",
+    "default_share_fen_max",
+    "seed_of",
+    "share_amount_fen",
+]

@@ -1,0 +1,180 @@
+"""The terms of a packet: all that decides its amounts, and which of them can be met."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import dataclass
+from enum import StrEnum
+
+from redpacket.platform.errors import InvariantViolated, SplitImpossible
+
+SEED_BYTES = 16
+"""128 random bits: the commitment to a seed can't be opened by trying seeds."""
+
+UNIT_FEN_MAX = 10_000
+"""100 yuan, the largest note: coarser shares are an equal packet."""
+
+_CANONICAL_VERSION, _SEALED_VERSION = "rp1", "rs1"
+
+
+class Split(StrEnum):
+    """The algorithms, by the names of the HTTP contract."""
+
+    EQUAL = "equal"
+    DOUBLE_MEAN = "double_mean"
+    DOUBLE_MEAN_LIVE = "double_mean_live"
+    BASE_DOUBLE_MEAN = "base_double_mean"
+    BELL = "bell"
+    CUT_POINTS = "cut_points"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Everything that decides a packet's amounts; immutable once it is funded.
+
+    *seed* is secret until the packet has ended. The commitment hashes `str(terms)`. Rows and caches
+    hold `stored`, with *sealed* in place of *seed* (packets/model/seed_keys.py).
+    """
+
+    split: Split
+    total_fen: int
+    count: int
+    share_fen_min: int
+    share_fen_max: int
+    unit_fen: int
+    seed: bytes
+    sealed: bytes = b""
+
+    def __str__(self) -> str:
+        self.check_open()
+        return self._text(_CANONICAL_VERSION, self.seed)
+
+    @property
+    def stored(self) -> str:
+        """The form of rows and caches: the canonical one, if the seed was never sealed."""
+        return self._text(_SEALED_VERSION, self.sealed) if self.sealed else str(self)
+
+    @property
+    def secret_version(self) -> int | None:
+        """The version of the key that sealed the seed; None if it was never sealed."""
+        return self.sealed[0] if self.sealed else None
+
+    def check_open(self) -> None:
+        """Raise InvariantViolated where the seed is sealed."""
+        if not self.seed:
+            raise InvariantViolated(
+                f"the seed is sealed by key {self.secret_version}, which is not known here"
+            )
+
+    def _text(self, version: str, seed: bytes) -> str:
+        return ",".join(
+            (
+                version,
+                self.split,
+                str(self.total_fen),
+                str(self.count),
+                str(self.share_fen_min),
+                str(self.share_fen_max),
+                str(self.unit_fen),
+                _seed_text(seed),
+            )
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> Terms:
+        """Read the canonical or the stored form back; ValueError if it is another one."""
+        version, *fields = text.split(",")
+        if version not in {_CANONICAL_VERSION, _SEALED_VERSION}:
+            raise ValueError(f"unknown form of terms: {version}")
+        split, total, count, low, high, unit, seed_text = fields
+        seed = seed_of(seed_text)
+        is_sealed = version == _SEALED_VERSION
+        return cls(
+            Split(split),
+            int(total),
+            int(count),
+            int(low),
+            int(high),
+            int(unit),
+            b"" if is_sealed else seed,
+            seed if is_sealed else b"",
+        )
+
+    @property
+    def seed_text(self) -> str:
+        """The seed as the canonical form and the proof have it: base64url without padding."""
+        return _seed_text(self.seed)
+
+    @property
+    def commitment(self) -> str:
+        """SHA-256 of the canonical form, hex: published at send, opened after the end."""
+        return hashlib.sha256(str(self).encode()).hexdigest()
+
+
+def _seed_text(seed: bytes) -> str:
+    return urlsafe_b64encode(seed).rstrip(b"=").decode()
+
+
+def seed_of(text: str) -> bytes:
+    """Read `Terms.seed_text` back; ValueError if it isn't one."""
+    return urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """Terms in units of *unit_fen*: all that the algorithms get, besides the seed."""
+
+    total: int
+    count: int
+    low: int
+    high: int
+
+
+def units_of(terms: Terms) -> Units:
+    """Return *terms* in units. Raises SplitImpossible, saying why, if no outcome is legal."""
+    check_possible(terms)
+    return _in_units(terms)
+
+
+def check_possible(terms: Terms) -> None:
+    """Raise SplitImpossible, saying why, unless *terms* have at least one legal outcome."""
+    if min(terms.total_fen, terms.count, terms.share_fen_min, terms.unit_fen) < 1:
+        raise SplitImpossible("total_fen, count, share_fen_min and unit_fen are at least 1")
+    unit_fen, units = terms.unit_fen, _in_units(terms)
+    if terms.total_fen % unit_fen:
+        reason = f"total_fen is not divisible by unit_fen, {unit_fen}"
+    elif units.total < units.count * units.low:
+        low_fen = units.low * unit_fen
+        reason = f"{terms.count} shares of at least {low_fen} fen exceed the total"
+    elif terms.share_fen_min > terms.share_fen_max:
+        reason = "share_fen_min is above share_fen_max"
+    elif units.low > units.high:
+        reason = f"no multiple of unit_fen, {unit_fen}, lies within the bounds of a share"
+    elif units.total > units.count * units.high:
+        high_fen = units.high * unit_fen
+        reason = f"{terms.count} shares of at most {high_fen} fen can't reach the total"
+    elif terms.split is Split.EQUAL and units.total % units.count:
+        reason = f"total_fen is not divisible by {terms.count}"
+        reason += f" in units of {unit_fen} fen" if unit_fen > 1 else ""
+    else:
+        return
+    raise SplitImpossible(reason)
+
+
+def default_share_fen_max(
+    split: Split, *, total_fen: int, count: int, unit_fen: int, cap_fen: int
+) -> int:
+    """Return the default maximum of a share: the cap; for a bell, twice its mean, rounded up."""
+    if split is not Split.BELL:
+        return cap_fen
+    return min(cap_fen, -(-2 * total_fen // (count * unit_fen)) * unit_fen)
+
+
+def _in_units(terms: Terms) -> Units:
+    return Units(
+        total=terms.total_fen // terms.unit_fen,
+        count=terms.count,
+        low=-(-terms.share_fen_min // terms.unit_fen),
+        high=terms.share_fen_max // terms.unit_fen,
+    )

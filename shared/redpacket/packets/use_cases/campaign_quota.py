@@ -1,0 +1,141 @@
+"""Campaign quota and audience: how many shares one user may take, and which users may take any.
+
+The ledger counts in the claim's transaction, so a cache failover grants no extra share.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+from redpacket.campaigns.model import AudienceMode, Campaign, CampaignStatus, audience_bucket, meets
+from redpacket.packets.model.claim import NO_LIMIT, Quota, QuotaStatus
+from redpacket.packets.model.packet import Rules
+from redpacket.packets.ports import Packets
+from redpacket.packets.use_cases.claim_ports import ClaimPorts
+from redpacket.platform.errors import (
+    CampaignPaused,
+    NotInAudience,
+    PacketNotFound,
+    QuotaExhausted,
+    Rejected,
+    Unavailable,
+)
+from redpacket.platform.user import Person
+
+EXHAUSTED = "you have taken as many shares of this campaign as one may"
+NOT_FOR_YOU = "this is for other users"
+
+
+def find_rules(packet_id: str, packets: Packets) -> Rules:
+    """Return a packet's rules. Raises PacketNotFound, also for a prize's packet."""
+    rules = packets.find_rules(packet_id)
+    if rules is None or rules.prize_id:
+        raise PacketNotFound("no such packet")
+    return rules
+
+
+class CampaignQuota:
+    """Quota of one user's claim. On exit, a rejected claim releases its reservation."""
+
+    def __init__(self, packet_id: str, taker: Person, ports: ClaimPorts) -> None:
+        self._packet_id = packet_id
+        self._taker = taker
+        self._user_id = taker.user_id
+        self._ports = ports
+        self._reserved: Quota | None = None
+
+    def __enter__(self) -> Self:
+        """Begin the claim."""
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        """Release the reservation if the claim was rejected."""
+        if self._reserved and isinstance(error, Rejected):
+            self._release(self._reserved, error)
+
+    def find(self) -> Quota | None:
+        """Return the quota that a claim counts against, or None without a campaign."""
+        campaign = self._campaign(find_rules(self._packet_id, self._ports.packets))
+        return self._quota(campaign) if campaign else None
+
+    def check(self, rules: Rules) -> None:
+        """Raise what `find_refusal` finds."""
+        if refusal := self.find_refusal(rules):
+            raise refusal
+
+    def find_refusal(self, rules: Rules) -> Rejected | None:
+        """Return why the campaign gives this user nothing now, regardless of the user's count."""
+        campaign = self._campaign(rules)
+        if campaign is None:
+            return None
+        if refusal := self._find_known_refusal(campaign):
+            return refusal
+        mode = campaign.audience_mode
+        if mode and self._is_member(campaign.campaign_id) is not (mode is AudienceMode.ALLOW):
+            return NotInAudience(NOT_FOR_YOU)
+        return None
+
+    def reserve(self, rules: Rules) -> Rejected | None:
+        """Reserve one share of the quota, or return the refusal. Raises RateLimited."""
+        campaign = self._campaign(rules)
+        if campaign is None:
+            return None
+        if not campaign.quota_per_user:
+            return self.find_refusal(rules)
+        if refusal := self._find_known_refusal(campaign):
+            return refusal
+        quota = self._quota(campaign)
+        status = self._ports.quotas.reserve(quota, self._user_id, self._packet_id)
+        if status is QuotaStatus.AUDIENCE_NOT_LOADED:
+            self._load_audience(campaign.campaign_id)
+            status = self._ports.quotas.reserve(quota, self._user_id, self._packet_id)
+        if status is QuotaStatus.FULL:
+            # Some reservations may have failed or be in flight. The ledger has the exact count.
+            self._ports.costs.count(self._user_id)
+            claimed_count = self._ports.claims.count_claims(quota.campaign_id, self._user_id)
+            status = self._ports.quotas.reserve(
+                quota, self._user_id, self._packet_id, claimed_count=claimed_count
+            )
+        if status in {QuotaStatus.NOT_IN_AUDIENCE, QuotaStatus.AUDIENCE_NOT_LOADED}:
+            return NotInAudience(NOT_FOR_YOU)
+        if status is QuotaStatus.EXHAUSTED:
+            return QuotaExhausted(EXHAUSTED)
+        self._reserved = quota
+        return None
+
+    def _find_known_refusal(self, campaign: Campaign) -> Rejected | None:
+        if campaign.status is CampaignStatus.OFF:
+            return CampaignPaused("an operator has turned the campaign off")
+        if not meets(campaign.required_claims, self._taker.claims):
+            return NotInAudience(NOT_FOR_YOU)
+        return None
+
+    def _is_member(self, campaign_id: str) -> bool | None:
+        is_member = self._ports.quotas.find_member(campaign_id, self._user_id)
+        if is_member is None:
+            self._load_audience(campaign_id)
+            is_member = self._ports.quotas.find_member(campaign_id, self._user_id)
+        return is_member
+
+    def _load_audience(self, campaign_id: str) -> None:
+        self._ports.costs.count(self._user_id)
+        self._ports.load_audience(campaign_id, audience_bucket(self._user_id))
+
+    def _release(self, quota: Quota, refusal: Rejected) -> None:
+        """Undo a reservation. A leftover costs no share: the ledger recounts a full quota."""
+        try:
+            self._ports.quotas.release(quota, self._user_id, self._packet_id)
+            if isinstance(refusal, QuotaExhausted):
+                self._ports.quotas.reserve(
+                    quota, self._user_id, self._packet_id, claimed_count=quota.count_max
+                )
+        except Unavailable as error:
+            self._ports.journal.failure("quota_not_given_back", error, packet_id=self._packet_id)
+
+    def _quota(self, campaign: Campaign) -> Quota:
+        # Count even without a limit, because an operator may set one later.
+        count_max = campaign.quota_per_user or NO_LIMIT
+        return Quota(campaign.campaign_id, count_max, campaign.audience_mode)
+
+    def _campaign(self, rules: Rules) -> Campaign | None:
+        return self._ports.campaigns.recall(rules.campaign_id) if rules.campaign_id else None

@@ -1,0 +1,47 @@
+"""Ports of grab and open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
+    from redpacket.operations.ports import Limits
+    from redpacket.operations.use_cases.ask_risk import RiskCheck
+    from redpacket.operations.use_cases.limit_rate import UserLimit
+    from redpacket.packets.model.seed_keys import SeedKeys
+    from redpacket.packets.ports import (
+        ClaimCache,
+        ClaimRecorder,
+        Packets,
+        PayoutQueue,
+        Phrases,
+        Quotas,
+    )
+    from redpacket.packets.use_cases.cached_emptied import CachedEmptied
+    from redpacket.platform.runtime import Clock, Journal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimPorts:
+    """Dependencies of grab and open; *costs* limits the ledger reads that one user causes."""
+
+    claim_cache: ClaimCache
+    emptied: CachedEmptied
+    packets: Packets
+    claims: ClaimRecorder
+    payouts: PayoutQueue
+    costs: UserLimit
+    phrases: Phrases
+    limits: Limits
+    campaigns: CachedCampaigns
+    quotas: Quotas
+    load_audience: Callable[[str, int], None]
+    risk: RiskCheck | None = None
+    seeds: SeedKeys
+    admission_factor: int
+    clock: Clock
+    journal: Journal

@@ -1,0 +1,175 @@
+"""Shared second half of grab and open: turn the cache's answer into a durable claim.
+
+An amount is returned only after it is durable. If the cache lost its tail in a failover and
+disagrees with the ledger, the ledger wins and the cache is repaired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from redpacket.packets.model.claim import (
+    Claim,
+    Fate,
+    GrabOutcome,
+    GrabStatus,
+    RecordStatus,
+    ShareFate,
+)
+from redpacket.packets.model.packet import Rules, is_cut, part_of_share
+from redpacket.packets.split import share_amount_fen
+from redpacket.packets.use_cases.campaign_quota import EXHAUSTED, NOT_FOR_YOU, CampaignQuota
+from redpacket.packets.use_cases.claim_ports import ClaimPorts
+from redpacket.packets.use_cases.load_packet import PartToLoad
+from redpacket.platform.errors import (
+    InvariantViolated,
+    NotInAudience,
+    PacketEmptied,
+    PacketExpired,
+    PacketNotStarted,
+    QuotaExhausted,
+    Rejected,
+    Unavailable,
+)
+from redpacket.platform.user import Person
+
+_LOOK_LIFE_MS = 30_000
+"""After a failover, owners of an emptied packet are recognized again within this time (I5)."""
+
+EMPTIED = "every share is taken"
+
+_REFUSALS: dict[GrabStatus, tuple[type[Rejected], str]] = {
+    GrabStatus.PACKET_EMPTIED: (PacketEmptied, EMPTIED),
+    GrabStatus.PACKET_EXPIRED: (PacketExpired, "the packet's life is over"),
+    GrabStatus.PACKET_NOT_STARTED: (PacketNotStarted, "the packet opens later"),
+}
+
+
+def claim_share(
+    packet_id: str,
+    taker: Person,
+    answer: GrabOutcome | Rejected,
+    quota: CampaignQuota,
+    check_rules: Callable[[str], Rules],
+    via: str | None,
+    ports: ClaimPorts,
+) -> Claim | PartToLoad:
+    """Turn the cache's answer, or a campaign's refusal, into the user's one share.
+
+    *check_rules* gets the stored terms and returns the rules, or raises if they refuse the user.
+    A new claim stores *via*, the user who shared the link; a repeat does not change it.
+    Return a part that the cache lacks: the caller loads it and asks again. Raises PacketNotFound,
+    PacketNotStarted, PacketEmptied, PacketExpired, QuotaExhausted, NotInAudience. After Unavailable
+    the outcome is unknown; a retry returns it.
+    """
+    if isinstance(answer, Rejected):
+        return _own_or_refuse(packet_id, taker, answer, ports)
+    if answer.status in _REFUSALS:
+        return _refuse(packet_id, taker, answer, ports)
+    if answer.share_no is None:
+        return _part_to_load(packet_id, answer, ports)
+    if answer.status is GrabStatus.ALREADY_CLAIMED:
+        owned = _owned(packet_id, taker, ports)
+        if owned and owned.share_no == answer.share_no:
+            return Claim(owned, is_new=False)
+        if owned is None and answer.is_gated:
+            # An interrupted claim, or a number that somebody wrote into the cache.
+            quota.check(check_rules(answer.terms))
+    share = replace(_named_share(packet_id, taker, answer, answer.share_no, ports), via=via)
+    if ports.risk and not ports.risk.allows(taker):
+        ports.claim_cache.release(packet_id, taker.user_id, share.share_no)
+        raise NotInAudience(NOT_FOR_YOU)
+    # The cache does not store which quota an interrupted claim counts against.
+    counted = quota.find() if answer.is_gated else None
+    recorded = ports.claims.record_claim(share, counted)
+    if recorded is not RecordStatus.RECORDED:
+        return _corrected(recorded, share, taker, ports)
+    try:
+        ports.payouts.put([share.ref])
+    except Unavailable as error:
+        # The claim's row is the outbox: the sweep queues it again within two minutes.
+        ports.journal.failure("payout_not_queued", error, packet_id=packet_id)
+    return Claim(share, is_new=True)
+
+
+def _part_to_load(packet_id: str, answer: GrabOutcome, ports: ClaimPorts) -> PartToLoad:
+    if answer.status is GrabStatus.PACKET_ALTERED:
+        ports.journal.event("packet_altered", packet_id=packet_id)
+    return PartToLoad(answer.part, is_behind=False)
+
+
+def _own_or_refuse(packet_id: str, taker: Person, refusal: Rejected, ports: ClaimPorts) -> Claim:
+    """Return the user's share if the cache lost it in a failover (I5), or raise *refusal*."""
+    if ports.claim_cache.knows_takers(packet_id, taker.user_id):
+        raise refusal
+    owned = _owned(packet_id, taker, ports)
+    if owned is None:
+        raise refusal
+    return Claim(owned, is_new=False)
+
+
+def _refuse(
+    packet_id: str, taker: Person, answer: GrabOutcome, ports: ClaimPorts
+) -> Claim | PartToLoad:
+    error, detail = _REFUSALS[answer.status]
+    if error is PacketEmptied:
+        if not answer.is_certain and is_cut(packet_id):
+            return _own_or_refuse(packet_id, taker, error(detail), ports)
+        # After a failover, reload the owners once instead of looking up each user of the crowd.
+        if not answer.is_certain and ports.claim_cache.begin_look(packet_id, 0, _LOOK_LIFE_MS):
+            ports.costs.count(taker.user_id)
+            return PartToLoad(0, is_behind=True)
+        ports.emptied.remember(packet_id, answer.terms)
+    elif error is PacketExpired or not answer.is_certain:
+        return _own_or_refuse(packet_id, taker, error(detail), ports)
+    raise error(detail)
+
+
+def _owned(packet_id: str, taker: Person, ports: ClaimPorts) -> ShareFate | None:
+    ports.costs.count(taker.user_id)
+    return ports.packets.find_share_of(packet_id, taker.user_id)
+
+
+def _named_share(
+    packet_id: str, taker: Person, outcome: GrabOutcome, share_no: int, ports: ClaimPorts
+) -> ShareFate:
+    return ShareFate(
+        packet_id=packet_id,
+        share_no=share_no,
+        fate=Fate.CLAIMED,
+        amount_fen=share_amount_fen(ports.seeds.read_terms(packet_id, outcome.terms), share_no),
+        decided_at_ms=ports.clock.now_ms(),
+        taker=taker,
+        is_last=outcome.is_last,
+    )
+
+
+def _corrected(
+    recorded: RecordStatus, share: ShareFate, taker: Person, ports: ClaimPorts
+) -> Claim | PartToLoad:
+    """Repair the cache, which named a share that the ledger does not grant to this user."""
+    if recorded is RecordStatus.SHARE_REFUNDED:
+        raise PacketExpired("too late: the share went back to the sender")
+    if recorded in {RecordStatus.QUOTA_EXHAUSTED, RecordStatus.NOT_IN_AUDIENCE}:
+        # The cache lost a count or missed an edit, or the host denied the user: release the share.
+        ports.claim_cache.release(share.packet_id, taker.user_id, share.share_no)
+        if recorded is RecordStatus.QUOTA_EXHAUSTED:
+            raise QuotaExhausted(EXHAUSTED)
+        ports.costs.count(taker.user_id)
+        raise NotInAudience(NOT_FOR_YOU)
+    if recorded is RecordStatus.SHARE_TAKEN:
+        ports.journal.event("share_collision", packet_id=share.packet_id, share_no=share.share_no)
+        ports.claim_cache.revoke(share.packet_id, taker.user_id, share.share_no)
+        return PartToLoad(part_of_share(share.packet_id, share.share_no), is_behind=True)
+    owned = ports.packets.find_share_of(share.packet_id, taker.user_id)
+    if owned is None:
+        raise InvariantViolated(
+            f"the taker of share {share.share_no} of {share.packet_id} has one without a fate"
+        )
+    if owned.share_no != share.share_no:
+        ports.journal.event("share_given_back", packet_id=share.packet_id, share_no=share.share_no)
+        ports.claim_cache.reassign(
+            share.packet_id, taker.user_id, share.share_no, owned_no=owned.share_no
+        )
+    return Claim(owned, is_new=False)

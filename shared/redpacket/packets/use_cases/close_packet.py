@@ -1,0 +1,80 @@
+"""Close (结束): write a packet's final sums once every share is decided and every claim is paid.
+
+A decided share never changes. The caller that finds the sums of all parts closes the packet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redpacket.packets.ledger_ports import Ledger
+from redpacket.packets.model.claim import ShareFate
+from redpacket.packets.model.closing import add_up, find_end
+from redpacket.packets.model.packet import (
+    Packet,
+    PacketEnd,
+    PacketStatus,
+    is_cut,
+    part_count,
+    part_of_share,
+    part_size,
+)
+from redpacket.packets.ports import Packets, Pages
+from redpacket.platform.errors import InvariantViolated
+from redpacket.platform.runtime import Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndPorts:
+    """Dependencies of every end of a packet."""
+
+    ledger: Ledger
+    packets: Packets
+    pages: Pages
+    clock: Clock
+
+
+def close_emptied(packet: Packet, last_no: int, ports: EndPorts) -> bool:
+    """End the part that share *last_no* emptied; return False if claims are unsettled."""
+    if packet.status is PacketStatus.CLOSED:
+        return True
+    if packet.status is PacketStatus.CLOSING:
+        # The sweep closes it, and first updates the cache so that all owners get their shares.
+        return False
+    part = part_of_share(packet.packet_id, last_no)
+    shares = ports.packets.list_part_shares(packet.packet_id, part)
+    end = end_part(packet, part, shares, ports)
+    if end is None:
+        return False
+    close_if_ended(packet, end, ports)
+    return True
+
+
+def end_part(
+    packet: Packet, part: int, shares: Sequence[ShareFate], ports: EndPorts
+) -> PacketEnd | None:
+    """Write a part's final pages and return its sums, or None while a share can still change."""
+    end = find_end(shares, part_size(packet, part))
+    if end:
+        ports.pages.put_final(packet.packet_id, shares)
+    if end and is_cut(packet.packet_id):
+        ports.packets.put_part_end(packet.packet_id, part, end)
+    return end
+
+
+def close_if_ended(packet: Packet, end: PacketEnd, ports: EndPorts) -> bool:
+    """Close the packet if all parts have ended; *end* sums the part that just ended.
+
+    Raises InvariantViolated if the sums differ from the packet's total.
+    """
+    ends = ports.packets.list_part_ends(packet.packet_id) if is_cut(packet.packet_id) else [end]
+    if len(ends) < part_count(packet.packet_id):
+        return False
+    total = add_up(ends)
+    if total.claimed_fen + total.refunded_fen != packet.terms.total_fen:
+        raise InvariantViolated(
+            f"the shares of {packet.packet_id} are {total.claimed_fen + total.refunded_fen} fen"
+        )
+    ports.ledger.close(packet, total, ports.clock.now_ms())
+    return True

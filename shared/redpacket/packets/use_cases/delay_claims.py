@@ -1,0 +1,27 @@
+"""Requeue claims while payouts are off; a new message starts with a fresh receive count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from redpacket.packets.model.claim import ShareRef
+from redpacket.packets.ports import PayoutQueue
+from redpacket.platform.runtime import Journal
+
+_DELAY_S_MIN = 10
+_DELAY_S_MAX = 900
+"""Longest delay of a message in SQS, in seconds."""
+
+
+def delay_claims(
+    refs: Iterable[ShareRef], *, payouts: PayoutQueue, journal: Journal, now_ms: int
+) -> set[ShareRef]:
+    """Queue *refs* for later, before the old messages are acknowledged, and return no failures.
+
+    They wait as long again as the youngest of them has waited, so a long pause costs few calls.
+    """
+    waiting = list(dict.fromkeys(refs))
+    age_s = min((now_ms - (ref.said_at_ms or now_ms)) // 1000 for ref in waiting)
+    payouts.put(waiting, delay_s=min(max(_DELAY_S_MIN, age_s), _DELAY_S_MAX))
+    journal.event("payouts_paused", claim_count=len(waiting))
+    return set()

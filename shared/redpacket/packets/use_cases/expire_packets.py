@@ -1,0 +1,170 @@
+"""Expire: close due packets and refund the remaining shares to their senders.
+
+Runs may be late, repeated, or cut off: the ledger writes "closing", the cache stops granting
+shares, claims in flight get a grace period, then the rest is refunded. Packets take turns
+(docs/adr/0023).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.packets.ports import Packets
+from redpacket.packets.use_cases.circuit_breaker import CircuitBreaker
+from redpacket.packets.use_cases.refund_packet import (
+    Closing,
+    ClosingPorts,
+    Progress,
+    batches,
+    refund_together,
+)
+from redpacket.packets.use_cases.sweep_ports import SweepPorts
+from redpacket.packets.work_list_ports import WorkLists
+from redpacket.platform.attempt_each import Attempts, attempt_lanes
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.runtime import InParallel
+
+PACKETS_PER_SWEEP = 1_600
+"""Packets that one sweep may start, oldest first (docs/capacity.md)."""
+
+PACKETS_PER_READ = 100
+
+TURN_MS = 3_000
+"""Milliseconds of one packet's turn: about 4,500 refunds."""
+
+LATE_MS = 600_000
+"""Milliseconds after which a due packet of any size comes before small ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpireReport:
+    """Result of one run; packets that failed, or wait for a settlement, stay due."""
+
+    closed_count: int
+    refunded_fen: int
+    failed_count: int
+
+
+def expire_packets(
+    stop_at_ms: int, *, ports: SweepPorts, may_go_on: Callable[[], bool] = lambda: True
+) -> ExpireReport:
+    """Close and refund due packets until *stop_at_ms* or until *may_go_on* returns False."""
+    work, clock, turn = ports.work, ports.clock, Lock()
+
+    def is_allowed() -> bool:
+        # The first caller may have to fetch the switch; the others wait for its answer.
+        with turn:
+            return may_go_on()
+
+    closing_ports = ClosingPorts(
+        packets=ports.packets,
+        pages=ports.pages,
+        cache=CircuitBreaker(ports.claim_cache, turn),
+        ledger=ports.ledger,
+        clock=clock,
+        journal=ports.journal,
+        is_over=lambda: clock.now_ms() >= stop_at_ms or not is_allowed(),
+    )
+    due = work.list_due(clock.now_ms(), PACKETS_PER_SWEEP)
+    rows = _read(due, ports.packets, ports.in_parallel)
+
+    def attempt(
+        name: str, lanes: Sequence[Iterable[Any]], do: Callable[[Any], Any]
+    ) -> Attempts[Any]:
+        return attempt_lanes(
+            lanes,
+            do,
+            name=name,
+            clock=clock,
+            journal=ports.journal,
+            stop_at_ms=stop_at_ms,
+            may_go_on=is_allowed,
+            in_parallel=ports.in_parallel,
+        )
+
+    closing = attempt(
+        "close_failed",
+        [[packet_id] for packet_id in due],
+        lambda packet_id: _begin_close(packet_id, rows.get(packet_id), work, closing_ports),
+    )
+    if closing.results:
+        clock.sleep_ms(ports.grace_ms)
+    waiting = [packet for packet in closing.results if packet.status is PacketStatus.CLOSING]
+    closed_count = sum(packet.status is PacketStatus.CLOSED for packet in closing.results)
+    failed_count, refunded_fen = closing.failed_count, 0
+    while waiting:
+        # A turn begins only after the packet's last one has ended.
+        turns = attempt(
+            "refund_failed",
+            [_turns(lane, closing_ports) for lane in _lanes(waiting, clock.now_ms())],
+            lambda one: (one, one.go_on(TURN_MS)),
+        )
+        failed_count += turns.failed_count
+        closed_count += sum(progress is Progress.DONE for _, progress in turns.results)
+        refunded_fen += sum(one.refunded_fen for one, _ in turns.results)
+        if closing_ports.is_over():
+            break
+        waiting = [one.packet for one, progress in turns.results if progress is Progress.UNFINISHED]
+    return ExpireReport(closed_count, refunded_fen, failed_count)
+
+
+def _read(due: Sequence[str], packets: Packets, in_parallel: InParallel) -> Mapping[str, Packet]:
+
+    def read(chunk: Sequence[str]) -> list[Packet]:
+        try:
+            return packets.list_packets(chunk)
+        except Exception:  # noqa: BLE001 - one bad row must not block refunds
+            return []
+
+    starts = range(0, len(due), PACKETS_PER_READ)
+    chunks = [due[start : start + PACKETS_PER_READ] for start in starts]
+    return {row.packet_id: row for rows in in_parallel(read, chunks) for row in rows}
+
+
+def _begin_close(
+    packet_id: str, row: Packet | None, work: WorkLists, ports: ClosingPorts
+) -> Packet:
+    try:
+        packet = row or ports.packets.find_packet(packet_id)
+        closing = ports.packets.begin_close(packet, ports.clock.now_ms()) if packet else None
+    except Exception:
+        # Otherwise, unreadable packets at the head of the list would block all others.
+        work.delay(packet_id, ports.clock.now_ms())
+        raise
+    if closing is None:
+        raise LookupError(f"packet {packet_id} is due and does not exist")
+    if closing.rules.prize_id or closing.status is not PacketStatus.CLOSING:
+        # A prize's packet is not in the cache. Others were closed or extended in the meantime.
+        return closing
+    try:
+        ports.cache.close(packet_id)
+    except Unavailable as error:
+        # Redis also checks expiry, and the ledger rejects a share that Redis still grants.
+        ports.journal.failure("cache_not_closed", error, packet_id=packet_id)
+    return closing
+
+
+def _lanes(packets: Sequence[Packet], now_ms: int) -> list[list[Packet]]:
+    """Return packets by sender: late ones first, then the fewest shares first."""
+    lanes: dict[str, list[Packet]] = defaultdict(list)
+    for packet in sorted(packets, key=lambda packet: _place([packet], now_ms)):
+        lanes[packet.sender.user_id].append(packet)
+    return sorted(lanes.values(), key=lambda lane: _place(lane, now_ms))
+
+
+def _place(packets: Sequence[Packet], now_ms: int) -> tuple[bool, int]:
+    is_late = any(now_ms - packet.expires_at_ms >= LATE_MS for packet in packets)
+    return not is_late, sum(packet.terms.count for packet in packets)
+
+
+def _turns(packets: Sequence[Packet], ports: ClosingPorts) -> Iterator[Closing]:
+    """Yield a turn for each packet of one sender, after refunding small packets together."""
+    for batch in batches(packets):
+        closings = [Closing(packet, ports) for packet in batch]
+        refund_together(closings, ports)
+        yield from closings

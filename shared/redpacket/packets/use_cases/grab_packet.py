@@ -1,0 +1,115 @@
+"""Grab (抢): take a share at once or, for a two-step packet, get admitted to open (拆) one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from redpacket.operations.model.limits import PASSPHRASE_TRIES, wrong_tries
+from redpacket.operations.use_cases.limit_rate import limit_guesses
+from redpacket.packets.model.claim import Admission, AdmitStatus, Claim, GrabOutcome, GrabStatus
+from redpacket.packets.model.grab_token import LIFE_MS, grab_token
+from redpacket.packets.model.packet import Opening, Rules
+from redpacket.packets.model.passphrase import is_alike, is_exact
+from redpacket.packets.use_cases.campaign_quota import CampaignQuota, find_rules
+from redpacket.packets.use_cases.claim_ports import ClaimPorts
+from redpacket.packets.use_cases.claim_share import EMPTIED, claim_share
+from redpacket.packets.use_cases.load_packet import CacheLoads
+from redpacket.platform.errors import (
+    NotInvited,
+    PacketEmptied,
+    PassphraseMismatch,
+    RateLimited,
+    Rejected,
+)
+from redpacket.platform.user import Person
+
+
+def grab_packet(
+    packet_id: str, taker: Person, said: str | None, via: str | None = None, *, ports: ClaimPorts
+) -> Claim | Admission:
+    """Return the user's share or admission; *said* is the optional passphrase.
+
+    Raises as `claim_share`, and NotInvited, PassphraseMismatch, RateLimited, CampaignPaused.
+    """
+    user_id, loads = taker.user_id, CacheLoads(taker.user_id, ports)
+
+    def check_rules(stored: str) -> Rules:
+        rules = find_rules(packet_id, ports.packets)
+        _check_invited(rules, user_id)
+        _check_passphrase(rules, said, packet_id, user_id, stored, ports)
+        return rules
+
+    with CampaignQuota(packet_id, taker, ports) as quota:
+        while True:
+            if ports.emptied.refuses(packet_id, user_id):
+                raise PacketEmptied(EMPTIED)
+            answer: GrabOutcome | Rejected
+            answer = asked = ports.claim_cache.grab(packet_id, user_id)
+            if asked.status is GrabStatus.PACKET_GATED:
+                rules = check_rules(asked.terms)
+                if rules.opening is Opening.TWO_STEP:
+                    # The open step reserves the quota.
+                    entered = quota.find_refusal(rules) or _admit(
+                        packet_id, user_id, asked.terms, ports
+                    )
+                    if isinstance(entered, Admission):
+                        return entered
+                    answer = entered
+                else:
+                    answer = quota.reserve(rules) or ports.claim_cache.take(
+                        packet_id, user_id, asked.terms
+                    )
+                if isinstance(answer, GrabOutcome):
+                    answer = replace(answer, is_certain=answer.is_certain and asked.is_certain)
+            claim = claim_share(packet_id, taker, answer, quota, check_rules, via, ports)
+            if isinstance(claim, Claim):
+                return claim
+            loads.load(packet_id, claim)
+
+
+def _check_invited(rules: Rules, user_id: str) -> None:
+    if not rules.invites(user_id):
+        raise NotInvited("this packet is for others")
+
+
+def _check_passphrase(
+    rules: Rules, said: str | None, packet_id: str, user_id: str, stored: str, ports: ClaimPorts
+) -> None:
+    if rules.passphrase is None:
+        return
+    if not said:
+        raise PassphraseMismatch("say the passphrase")
+    has_said_it = is_exact(said, rules.passphrase)
+    # Up to here, a right guess takes as long as a wrong one.
+    limit_guesses(
+        PASSPHRASE_TRIES,
+        user_id,
+        wrong_tries(ports.seeds.read_terms(packet_id, stored).count),
+        packet_id,
+        is_spent=not has_said_it,
+        limits=ports.limits,
+    )
+    threshold, similarity = rules.passphrase_threshold, ports.phrases.similarity
+    if not has_said_it and not is_alike(said, rules.passphrase, threshold, similarity):
+        raise PassphraseMismatch("that is not the passphrase")
+
+
+def _admit(packet_id: str, user_id: str, stored: str, ports: ClaimPorts) -> Admission | GrabOutcome:
+    terms = ports.seeds.read_terms(packet_id, stored)
+    outcome = ports.claim_cache.admit(
+        packet_id, user_id, life_ms=LIFE_MS, admitted_max=terms.count * ports.admission_factor
+    )
+    if outcome.status is AdmitStatus.ADMITTED:
+        token = grab_token(terms.seed, packet_id, user_id, outcome.number)
+        return Admission(token, outcome.number)
+    if outcome.status is AdmitStatus.CROWDED:
+        wait_ms = max(1, outcome.number - ports.clock.now_ms())
+        raise RateLimited("all places to open are taken: try again", -(-wait_ms // 1000))
+    share_no = outcome.number or None
+    status = GrabStatus(outcome.status)
+    is_certain = status is not GrabStatus.PACKET_EMPTIED or ports.claim_cache.knows_takers(
+        packet_id, user_id
+    )
+    return GrabOutcome(
+        status, share_no, stored, is_gated=True, part=outcome.part, is_certain=is_certain
+    )

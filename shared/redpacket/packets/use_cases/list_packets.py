@@ -1,0 +1,86 @@
+"""Packet lists for operators."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from redpacket.approvals.ports import OPEN_CURSOR, OperatorLists
+from redpacket.campaigns.ports import Campaigns
+from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.packets.model.packet_id import PACKET_ID
+from redpacket.packets.ports import SENT_CURSOR, Packets, Pages
+from redpacket.packets.use_cases.read_records import status_of
+from redpacket.platform.errors import InvalidRequest, PacketNotFound
+
+_CLAIMS_PER_READ = 500
+_READS = 20
+"""Reads for one count of sharers: at most 10,000 claims."""
+
+
+def list_packets(
+    campaign_id: str | None,
+    sender_id: str | None,
+    status: PacketStatus | None,
+    cursor: str | None,
+    limit: int,
+    *,
+    campaigns: Campaigns,
+    packets: Packets,
+    lists: OperatorLists,
+    pages: Pages,
+) -> tuple[list[Packet], str | None]:
+    """Return packets and the next cursor; a page filtered by status may be short.
+
+    Without campaign and sender, list packets that have not ended. Raises InvalidRequest.
+    """
+    by_sender = OPEN_CURSOR if sender_id is None else SENT_CURSOR
+    form = by_sender if campaign_id is None else PACKET_ID.pattern
+    if cursor is not None and not re.fullmatch(form, cursor):
+        message = "is not a cursor of this list: keep the campaign and the sender of its first page"
+        raise InvalidRequest([{"field": "cursor", "message": message}])
+    if campaign_id is not None:
+        found = campaigns.list_packet_ids(campaign_id, cursor, limit + 1)
+        ids, more = found[:limit], found[limit - 1] if len(found) > limit else None
+    elif sender_id is not None:
+        sent, more = packets.list_sent(sender_id, None, cursor, limit)
+        ids = [item.packet_id for item in sent]
+    else:
+        ids, more = lists.list_open(cursor, limit)
+    rows = {row.packet_id: row for row in pages.list_seen(ids)}
+    page = [rows[packet_id] for packet_id in ids if packet_id in rows]
+    return [
+        packet
+        for packet in page
+        if status in {None, status_of(packet)} and sender_id in {None, packet.sender.user_id}
+    ], more
+
+
+def list_claims(
+    packet_id: str, after_no: int, limit: int, *, packets: Packets, pages: Pages
+) -> tuple[list[ShareFate], int | None]:
+    """Return a page of claims by share number, and the next *after_no*. Raises PacketNotFound."""
+    if pages.find_seen(packet_id) is None:
+        raise PacketNotFound("no such packet")
+    shares, more = packets.list_some_shares(packet_id, after_no, limit)
+    return [share for share in shares if share.fate is Fate.CLAIMED], more
+
+
+def count_sharers(
+    packet_id: str, after_no: int, *, packets: Packets, pages: Pages
+) -> tuple[Counter[str], int | None]:
+    """Return the claims of each sharer on a page, and the next *after_no*. Raises PacketNotFound.
+
+    The share rows are the count, so it is exact while no claim arrives.
+    """
+    counts: Counter[str] = Counter()
+    next_no: int | None = after_no
+    for _ in range(_READS):
+        if next_no is None:
+            break
+        claims, next_no = list_claims(
+            packet_id, next_no, _CLAIMS_PER_READ, packets=packets, pages=pages
+        )
+        counts.update(share.via for share in claims if share.via)
+    return counts, next_no

@@ -1,0 +1,139 @@
+"""Loader of packets into the cache: after a send, after a cache loss, and from the sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from redpacket.packets.model.packet import Packet, PacketStatus, part_count, part_size
+from redpacket.packets.ports import ClaimCache, Packets
+from redpacket.packets.use_cases.claim_ports import ClaimPorts
+from redpacket.platform.errors import (
+    PacketExpired,
+    PacketNotFound,
+    PacketNotStarted,
+    Rejected,
+    Unavailable,
+)
+from redpacket.platform.runtime import Clock
+
+_LARGE = 1_000
+
+_LOAD_LIFE_MS = 300
+"""Milliseconds until another caller may load: a small packet takes 10 ms."""
+
+_LARGE_LOAD_LIFE_MS = 3_000
+"""Milliseconds until another caller may load: 20,000 shares take one second."""
+
+WAITS_MS = (5, 10, 20, 40, 80, 160)
+"""Pauses of a waiting caller, together longer than a load's life: a dead load causes no 503."""
+
+
+_TRIES = 4
+"""Loads per caller. Each one repairs the cache for this user, so a second is rare."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartToLoad:
+    """Part that the cache lacks, or in which it *is_behind* the ledger."""
+
+    part: int
+    is_behind: bool
+
+
+class CacheLoads:
+    """Loads that one caller performs or waits for."""
+
+    def __init__(self, user_id: str, ports: ClaimPorts) -> None:
+        self._user_id = user_id
+        self._ports = ports
+        self._left_ms = list(WAITS_MS)
+        self._left_count = _TRIES
+
+    def load(self, packet_id: str, wanted: PartToLoad) -> None:
+        """Load a part, or wait for another caller's load. Raises PacketNotFound, Unavailable."""
+        packets, cache, clock = self._ports.packets, self._ports.claim_cache, self._ports.clock
+        if wanted.is_behind:
+            reload_among_many(
+                packet_id, wanted.part, packets=packets, claim_cache=cache, clock=clock
+            )
+        elif not load_among_many(
+            packet_id,
+            wanted.part,
+            packets=packets,
+            claim_cache=cache,
+            before_read=lambda: self._ports.costs.count(self._user_id),
+        ):
+            self._wait()
+            return
+        self._left_count -= 1
+        if not self._left_count:
+            raise Unavailable("the cache is being repaired")
+
+    def _wait(self) -> None:
+        if not self._left_ms:
+            raise Unavailable("the packet is being loaded")
+        self._ports.clock.sleep_ms(self._left_ms.pop(0))
+
+
+def load_packet(
+    packet_id: str, part: int | None = None, *, packets: Packets, claim_cache: ClaimCache
+) -> None:
+    """Load one part, or all parts, from the ledger. Raises PacketNotFound."""
+    packet = _get(packet_id, packets)
+    for number in range(part_count(packet_id)) if part is None else (part,):
+        claim_cache.load(packet, packets.list_part_shares(packet_id, number), number)
+
+
+def load_among_many(
+    packet_id: str,
+    part: int,
+    *,
+    packets: Packets,
+    claim_cache: ClaimCache,
+    before_read: Callable[[], None] = lambda: None,
+) -> bool:
+    """Load a missing part; return False while another caller loads it. Raises PacketNotFound."""
+    if not claim_cache.begin_load(packet_id, part, _LOAD_LIFE_MS):
+        return False
+    try:
+        if not claim_cache.is_loaded(packet_id, part):
+            before_read()
+            _load(packet_id, part, packets, claim_cache)
+    except Rejected:
+        claim_cache.hold_load(packet_id, part, 0)
+        raise
+    # Not after Unavailable: otherwise the whole crowd would retry, one caller after the other.
+    claim_cache.hold_load(packet_id, part, 0)
+    return True
+
+
+def reload_among_many(
+    packet_id: str, part: int, *, packets: Packets, claim_cache: ClaimCache, clock: Clock
+) -> None:
+    """Reload a part that is behind the ledger, after loads that may have begun too early."""
+    for wait_ms in (*WAITS_MS, 0):
+        if claim_cache.begin_load(packet_id, part, _LOAD_LIFE_MS):
+            _load(packet_id, part, packets, claim_cache)
+            claim_cache.hold_load(packet_id, part, 0)
+            return
+        clock.sleep_ms(wait_ms)
+
+
+def _load(packet_id: str, part: int, packets: Packets, claim_cache: ClaimCache) -> None:
+    packet = _get(packet_id, packets)
+    if part_size(packet, part) > _LARGE:
+        claim_cache.hold_load(packet_id, part, _LARGE_LOAD_LIFE_MS)
+    claim_cache.load(packet, packets.list_part_shares(packet_id, part), part)
+
+
+def _get(packet_id: str, packets: Packets) -> Packet:
+    packet = packets.find_packet(packet_id)
+    if packet is None or packet.rules.prize_id:
+        raise PacketNotFound("no such packet")
+    # The cache must not grant shares of an unpaid packet.
+    if packet.status is PacketStatus.UNPAID:
+        raise PacketNotStarted("the packet is not paid for yet")
+    if packet.status is PacketStatus.CANCELLED:
+        raise PacketExpired("the packet was not paid for in time")
+    return packet

@@ -1,0 +1,25 @@
+"""Payment order for an unpaid packet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from redpacket.packets.model.packet import Packet
+from redpacket.packets.ports import PacketPayments
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.runtime import Journal
+from redpacket.platform.user import Person
+
+
+def order_payment(
+    packet: Packet, sender: Person, *, payments: PacketPayments, journal: Journal
+) -> Mapping[str, Any] | None:
+    """Return the payment order for the payer, or None while it is unknown."""
+    if packet.payment_id is None or sender.host_id is None:
+        return None
+    try:
+        return payments.order(packet.payment_id, sender.host_id)
+    except Unavailable as error:
+        journal.failure("payment_not_ordered", error, packet_id=packet.packet_id)
+        return None

@@ -1,0 +1,243 @@
+"""Refund (退款): return the remaining shares of closing packets to their senders, then close them.
+
+One transaction marks a chunk of shares "refunded" and credits the sender. A concurrent claim
+cancels the chunk, which is read again. The packet row stores the progress (docs/adr/0023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from operator import attrgetter
+from threading import Lock
+
+from redpacket.ledger.model import Transfer, TransferKind, packet_account, refund_id, user_account
+from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.closing import RecoveryPoint, recovery_point
+from redpacket.packets.model.packet import Packet, PacketEnd, is_cut, part_count, share_numbers
+from redpacket.packets.split import share_amount_fen
+from redpacket.packets.use_cases.circuit_breaker import CircuitBreaker
+from redpacket.packets.use_cases.close_packet import EndPorts, close_if_ended, end_part
+from redpacket.platform.errors import InvariantViolated, Unavailable
+from redpacket.platform.runtime import Journal
+
+OPERATIONS_PER_TRANSACTION = 100
+"""DynamoDB's limit."""
+
+SHARES_PER_TRANSACTION = 45
+"""Two operations per share (its state and receipt), plus the sender's balance and entry."""
+
+_FATES_PER_LOOK = 1_000
+"""Shares between two checks of the time: about one DynamoDB page."""
+
+_LARGE = 20_000
+"""Shares whose split takes noticeable time: 1,000,000 take two seconds."""
+
+_share_no = attrgetter("share_no")
+
+
+class Progress(Enum):
+    """Result of a step or turn."""
+
+    DONE = auto()
+    WAITS = auto()
+    UNFINISHED = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosingPorts(EndPorts):
+    """Dependencies of closing; *splitting* serializes the slow splits of large packets."""
+
+    cache: CircuitBreaker
+    journal: Journal
+    is_over: Callable[[], bool]
+    splitting: Lock = field(default_factory=Lock)
+
+
+class Closing:
+    """Closing of one packet: refund every part, then update the cache and sums of every part."""
+
+    def __init__(self, packet: Packet, ports: ClosingPorts) -> None:
+        self.packet = packet
+        self.refunded_fen = 0
+        self._ports = ports
+        self._end = PacketEnd()
+        self._turn_ends_ms = 0
+        self._known: Sequence[ShareFate] | None = None
+
+    def go_on(self, turn_ms: int) -> Progress:
+        """Run until the packet is closed or its turn is over; every turn makes progress."""
+        self._turn_ends_ms = self._ports.clock.now_ms() + turn_ms
+        while (place := recovery_point(self.packet))[0] is not RecoveryPoint.PACKET_TO_CLOSE:
+            if self._ports.is_over():
+                return Progress.UNFINISHED
+            point, part = place
+            is_refunded = point is RecoveryPoint.PART_TO_TELL
+            progress = self._tell(part) if is_refunded else self._refund(part)
+            if progress is not Progress.DONE:
+                return progress
+            step = self.packet.closing_step + 1
+            self.packet = replace(self.packet, closing_step=step, closing_no=0)
+            if part_count(self.packet.packet_id) > 1:
+                self._ports.packets.mark_step(self.packet)
+                if self._is_turn_over():
+                    return Progress.UNFINISHED
+        is_closed = close_if_ended(self.packet, self._end, self._ports)
+        return Progress.DONE if is_closed else Progress.WAITS
+
+    def draft(self, now_ms: int) -> tuple[list[ShareFate], list[ShareFate]]:
+        """Return a one-part packet's decided shares, and refunds for the others."""
+        fates = self._ports.packets.list_part_shares(self.packet.packet_id, 0)
+        return fates, self._refunded(self._missing(fates, 0), now_ms)
+
+    def adopt(self, fates: Sequence[ShareFate], refunded: Sequence[ShareFate]) -> None:
+        """Accept a draft whose *refunded* shares are now in the ledger."""
+        self.refunded_fen += sum(share.amount_fen for share in refunded)
+        self._know([*fates, *refunded])
+
+    def _refund(self, part: int) -> Progress:
+        if self._known is not None:
+            return Progress.DONE
+        fates = self._read(part, self.packet.closing_no)
+        while fates is not None and (missing := self._missing(fates, part)):
+            self._split()
+            refunded: list[ShareFate] = []
+            for start in range(0, len(missing), SHARES_PER_TRANSACTION):
+                if self._ports.is_over() or (refunded and self._is_turn_over()):
+                    self._keep_place(refunded)
+                    return Progress.UNFINISHED
+                now_ms = self._ports.clock.now_ms()
+                chunk = self._refunded(missing[start : start + SHARES_PER_TRANSACTION], now_ms)
+                transfer = transfer_of(self.packet, chunk)
+                if not self._ports.ledger.refund([(chunk, transfer)], now_ms):
+                    break  # a concurrent claim: read again
+                self.refunded_fen += transfer.amount_fen
+                refunded += chunk
+            else:
+                fates = [*fates, *refunded]
+                break
+            before, fates = fates, self._read(part, self.packet.closing_no)
+            if fates is not None and len(fates) == len(before):
+                raise InvariantViolated(
+                    f"the ledger refuses to refund {self.packet.packet_id},"
+                    " and no claim is the reason"
+                )
+        if fates is None:
+            return Progress.UNFINISHED
+        if not is_cut(self.packet.packet_id) and not self.packet.closing_no:
+            self._know(fates)
+        return Progress.DONE
+
+    def _tell(self, part: int) -> Progress:
+        """Update the cache and write the part's sums, or wait: the refund is already durable."""
+        packet, ports = self.packet, self._ports
+        shares = self._known
+        if shares is None:
+            shares = self._read(part)
+            if shares is None:
+                return Progress.UNFINISHED
+        if not packet.rules.prize_id:
+            try:
+                ports.cache.load(packet, shares, part)
+            except Unavailable as error:
+                ports.journal.failure("cache_not_closed", error, packet_id=packet.packet_id)
+                return Progress.WAITS
+        end = end_part(packet, part, shares, ports)
+        self._end = end or self._end
+        return Progress.DONE if end else Progress.WAITS
+
+    def _read(self, part: int, after_no: int = 0) -> list[ShareFate] | None:
+        """Return a part's decided shares after *after_no*, or None if the time runs out."""
+        fates: list[ShareFate] = []
+        for fate in self._ports.packets.scan_part_shares(self.packet.packet_id, part, after_no):
+            fates.append(fate)
+            if len(fates) % _FATES_PER_LOOK == 0 and self._ports.is_over():
+                return None
+        return sorted(fates, key=_share_no)
+
+    def _is_turn_over(self) -> bool:
+        return self._ports.clock.now_ms() >= self._turn_ends_ms
+
+    def _split(self) -> None:
+        """Split a large packet unless the time is up: a split can't be interrupted."""
+        if self.packet.terms.count > _LARGE:
+            with self._ports.splitting:
+                if not self._ports.is_over():
+                    share_amount_fen(self.packet.terms, 1)
+
+    def _keep_place(self, refunded: Sequence[ShareFate]) -> None:
+        if refunded:
+            self.packet = replace(self.packet, closing_no=refunded[-1].share_no)
+            self._ports.packets.mark_step(self.packet)
+
+    def _know(self, fates: Iterable[ShareFate]) -> None:
+        self._known = sorted(fates, key=_share_no)
+
+    def _missing(self, fates: Iterable[ShareFate], part: int) -> list[int]:
+        taken = {share.share_no for share in fates}
+        place = self.packet.closing_no
+        return [no for no in share_numbers(self.packet, part) if no > place and no not in taken]
+
+    def _refunded(self, numbers: Sequence[int], now_ms: int) -> list[ShareFate]:
+        return [
+            ShareFate(
+                self.packet.packet_id,
+                no,
+                Fate.REFUNDED,
+                share_amount_fen(self.packet.terms, no),
+                now_ms,
+                refund_no=numbers[0],
+            )
+            for no in numbers
+        ]
+
+
+def refund_together(closings: Sequence[Closing], ports: ClosingPorts) -> None:
+    """Refund a group of `batches` in one transaction; if it fails, nothing has happened."""
+    if len(closings) < 2 or ports.is_over():  # noqa: PLR2004 - one packet needs no batch
+        return
+    now_ms = ports.clock.now_ms()
+    try:
+        drafts = [(closing, *closing.draft(now_ms)) for closing in closings]
+        refunds = [
+            (refunded, transfer_of(closing.packet, refunded))
+            for closing, _, refunded in drafts
+            if refunded
+        ]
+        if refunds and not ports.ledger.refund(refunds, now_ms):
+            return  # a concurrent claim
+    except Exception:  # noqa: BLE001 - one bad packet must not block refunds of others
+        return
+    for closing, fates, refunded in drafts:
+        closing.adopt(fates, refunded)
+
+
+def batches(packets: Iterable[Packet]) -> Iterator[list[Packet]]:
+    """Yield groups of one sender's packets that one transaction can refund."""
+    batch: list[Packet] = []
+    used = 1  # the sender's balance
+    for packet in packets:
+        # A state and a receipt per share, plus the sender's entry.
+        needed = 2 * packet.terms.count + 1
+        if is_cut(packet.packet_id):
+            needed = OPERATIONS_PER_TRANSACTION
+        if batch and used + needed > OPERATIONS_PER_TRANSACTION:
+            yield batch
+            batch, used = [], 1
+        batch.append(packet)
+        used += needed
+    if batch:
+        yield batch
+
+
+def transfer_of(packet: Packet, refunded: Sequence[ShareFate]) -> Transfer:
+    """Return the transfer that refunds shares to their sender."""
+    return Transfer(
+        transfer_id=refund_id(packet.packet_id, refunded[0].share_no),
+        kind=TransferKind.REFUND,
+        debit=packet_account(packet.packet_id),
+        credit=user_account(packet.sender.user_id),
+        amount_fen=sum(share.amount_fen for share in refunded),
+        at_ms=refunded[0].decided_at_ms,
+    )

@@ -1,0 +1,122 @@
+"""Repair of interrupted work: unsettled claims and packets missing from the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+
+from redpacket.packets.model.claim import ShareRef
+from redpacket.packets.model.packet import Packet, part_count
+from redpacket.packets.ports import Packets
+from redpacket.packets.use_cases.circuit_breaker import CircuitBreaker
+from redpacket.packets.use_cases.sweep_ports import SweepPorts
+from redpacket.packets.work_list_ports import Unreadable, WorkLists
+from redpacket.platform.attempt_each import Attempts, attempt_lanes
+from redpacket.platform.errors import InvariantViolated, Unavailable
+from redpacket.platform.runtime import Clock
+
+REPAIR_AFTER_MS = 60_000
+"""Milliseconds after which an unsettled claim or unfinished load counts as interrupted."""
+
+REQUEUE_PAUSE_MS_MAX = 3_600_000
+"""Longest pause between two requeues of one claim."""
+
+ROWS_PER_SWEEP = 800
+
+
+def requeue_claims(
+    stop_at_ms: int, *, ports: SweepPorts, may_go_on: Callable[[], bool] = lambda: True
+) -> Attempts[ShareRef]:
+    """Requeue claims that wait for a settlement or closing, after 1, 2, 4 ... minutes.
+
+    Grab functions may write to this list, so an unreadable row is set aside for an hour.
+    """
+    work, clock, turn = ports.work, ports.clock, Lock()
+
+    def is_allowed() -> bool:
+        # The switches may come from the cache, whose client has one connection.
+        with turn:
+            return may_go_on()
+
+    def requeue(found: ShareRef | Unreadable) -> ShareRef:
+        if isinstance(found, Unreadable):
+            work.set_aside(found, clock.now_ms() + REQUEUE_PAUSE_MS_MAX)
+            raise InvariantViolated(f"{found.key} waits for a settlement and is not a share")
+        try:
+            _requeue(found, ports)
+        except Unavailable:
+            raise
+        except Exception:
+            work.set_aside(found, clock.now_ms() + REQUEUE_PAUSE_MS_MAX)
+            raise
+        return found
+
+    waiting = work.list_unsettled(clock.now_ms() - REPAIR_AFTER_MS, ROWS_PER_SWEEP)
+    return attempt_lanes(
+        [[found] for found in waiting],
+        requeue,
+        name="requeue_failed",
+        clock=clock,
+        journal=ports.journal,
+        stop_at_ms=stop_at_ms,
+        may_go_on=is_allowed,
+        in_parallel=ports.in_parallel,
+    )
+
+
+def _requeue(ref: ShareRef, ports: SweepPorts) -> None:
+    for share in ports.packets.list_refs([ref]):
+        if share.settled_at_ms is None or share.is_last:
+            ports.payouts.put([ref])
+            pause_ms = min(REPAIR_AFTER_MS << share.requeued_count, REQUEUE_PAUSE_MS_MAX)
+            ports.packets.mark_requeued(share, ports.clock.now_ms() + pause_ms - REPAIR_AFTER_MS)
+        else:
+            ports.packets.mark_done(share)
+
+
+def load_packets(stop_at_ms: int, *, ports: SweepPorts) -> Attempts[str]:
+    """Load packets whose load is not confirmed after a minute.
+
+    A packet gets one try: its refund must not wait for the cache, and its first grab loads it.
+    """
+    work, packets, clock = ports.work, ports.packets, ports.clock
+    cache = CircuitBreaker(ports.claim_cache, Lock())
+
+    def load(packet_id: str) -> str:
+        packet = _find(packet_id, work, packets, clock)
+        try:
+            if clock.now_ms() < packet.expires_at_ms:
+                load_parts(packet)
+        finally:
+            packets.mark_loaded(packet)
+        return packet_id
+
+    def load_parts(packet: Packet) -> None:
+        for part in range(part_count(packet.packet_id)):
+            cache.load(packet, packets.list_part_shares(packet.packet_id, part), part)
+            if clock.now_ms() >= stop_at_ms:
+                return
+
+    waiting = work.list_unloaded(clock.now_ms() - REPAIR_AFTER_MS, ROWS_PER_SWEEP)
+    return attempt_lanes(
+        [[packet_id] for packet_id in waiting],
+        load,
+        name="load_failed",
+        clock=clock,
+        journal=ports.journal,
+        stop_at_ms=stop_at_ms,
+        in_parallel=ports.in_parallel,
+    )
+
+
+def _find(packet_id: str, work: WorkLists, packets: Packets, clock: Clock) -> Packet:
+    try:
+        packet = packets.find_packet(packet_id)
+    except Unavailable:
+        raise
+    except Exception:
+        work.delay(packet_id, clock.now_ms())
+        raise
+    if packet is None:
+        raise LookupError(f"packet {packet_id} is to be loaded and does not exist")
+    return packet

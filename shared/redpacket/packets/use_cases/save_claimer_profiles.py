@@ -1,0 +1,32 @@
+"""Storage of users' profiles from claim messages: the ledger has only a pseudonymous id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from redpacket.packets.model.claim import ShareRef
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.runtime import InParallel, Journal
+from redpacket.platform.user import Person
+from redpacket.users.ports import Profiles
+
+
+def note_people(
+    refs: Iterable[ShareRef], *, profiles: Profiles, journal: Journal, in_parallel: InParallel
+) -> set[ShareRef]:
+    """Store the profiles in messages; return the claims to redeliver."""
+    named = [ref for ref in refs if ref.taker and ref.taker.host_id]
+    takers: dict[Person, int] = {}
+    for ref in named:
+        if ref.taker:
+            takers[ref.taker] = max(ref.said_at_ms, takers.get(ref.taker, 0))
+
+    def note(person: Person) -> None:
+        profiles.note(person, takers[person])
+
+    try:
+        in_parallel(note, profiles.list_unnoted(list(takers)))
+    except Unavailable as error:
+        journal.failure("people_not_noted", error, count=len(named))
+        return set(named)
+    return set()

@@ -1,0 +1,188 @@
+"""Send (发): fund a packet once per idempotency key, and load it into the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from redpacket.campaigns.model import AmountsShown, Campaign
+from redpacket.ledger.model import Transfer, TransferKind, packet_account, send_id, user_account
+from redpacket.operations.model.operators import (
+    Action,
+    ActionKind,
+    campaign_subject,
+    changes_between,
+)
+from redpacket.packets.ledger_ports import Funding
+from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, parts_for
+from redpacket.packets.model.seed_keys import SeedKeys
+from redpacket.packets.ports import ClaimCache, Packets
+from redpacket.packets.split import SEED_BYTES, Split, Terms, check_possible
+from redpacket.platform.errors import InvalidRequest, Rejected, Unavailable
+from redpacket.platform.idempotency import Request
+from redpacket.platform.runtime import Clock, Journal
+from redpacket.platform.user import Person
+
+
+@dataclass(frozen=True, slots=True)
+class SendOrder:
+    """A sender's request.
+
+    *life_ms* is None only with a *campaign*, whose end then applies. With a *payment_id* the packet
+    is unpaid until that payment. *refused_fields* reject a new request but not a repeated one.
+    """
+
+    sender: Person
+    request: Request
+    kind: Kind
+    split: Split
+    rules: Rules
+    total_fen: int
+    count: int
+    share_fen_min: int
+    share_fen_max: int
+    unit_fen: int
+    greeting: str
+    life_ms: int | None
+    amounts_shown: AmountsShown | None = None
+    cover_url: str | None = None
+    campaign: Campaign | None = None
+    payment_id: str | None = None
+    pay_channel: str = ""
+    pay_method: str = ""
+    refused_fields: tuple[tuple[str, str], ...] = ()
+
+
+def send_packet(
+    order: SendOrder,
+    *,
+    funding: Funding,
+    packets: Packets,
+    claim_cache: ClaimCache,
+    clock: Clock,
+    journal: Journal,
+    new_id: Callable[[int], str],
+    new_seed: Callable[[int], bytes],
+    seeds: SeedKeys,
+    part_share_count: int,
+) -> Packet:
+    """Return the packet of this request, now or from the first time.
+
+    Raises InvalidRequest, SplitImpossible, CampaignPaused, CampaignEnded, InsufficientFunds,
+    IdempotencyKeyReused, Busy, Unavailable. Only Unavailable may have moved money; a retry returns
+    the outcome.
+    """
+    # The funding transaction checks the campaign's status, so a repeat gets its first answer.
+    packet_id = new_id(parts_for(order.count, part_share_count) if order.campaign else 1)
+    terms = seeds.seal_terms(packet_id, _terms_of(order, new_seed(SEED_BYTES)))
+    packet = _packet_of(order, clock.now_ms(), packet_id, terms)
+    try:
+        _check(order, packet.terms)
+    except Rejected:
+        # I10: a request accepted the first time keeps its answer after limits change.
+        if first_id := funding.find_sent(order.request):
+            return _sent_before(first_id, packets)
+        raise
+    packet_id = funding.fund(packet, funding_of(packet), order.request, _action(packet))
+    if packet_id != packet.packet_id:
+        return _sent_before(packet_id, packets)
+    if packet.status is PacketStatus.UNPAID:
+        return packet
+    try:
+        claim_cache.load_sent(packet)
+        packets.mark_loaded(packet)
+    except Unavailable as error:
+        # The first grab or the sweep loads it.
+        journal.failure("packet_not_loaded", error, packet_id=packet_id)
+    return packet
+
+
+def funding_of(packet: Packet) -> Transfer:
+    """Return the transfer that funds a packet; the sender's entry stores the commitment."""
+    return Transfer(
+        transfer_id=send_id(packet.packet_id),
+        kind=TransferKind.SEND,
+        debit=user_account(packet.sender.user_id),
+        credit=packet_account(packet.packet_id),
+        amount_fen=packet.terms.total_fen,
+        at_ms=packet.funded_at_ms or packet.created_at_ms,
+        commitment=packet.terms.commitment,
+    )
+
+
+def _action(packet: Packet) -> Action | None:
+    if packet.rules.campaign_id is None:
+        return None
+    return funding_action(packet, ActionKind.PACKET_SENT)
+
+
+def funding_action(packet: Packet, kind: ActionKind) -> Action:
+    """Return the audit log's entry for an operator's money in a campaign's packet."""
+    rules, terms = packet.rules, packet.terms
+    facts = {"packet_id": packet.packet_id, "total_fen": terms.total_fen, "count": terms.count}
+    return Action(
+        packet.sender.user_id,
+        kind,
+        campaign_subject(rules.campaign_id or ""),
+        packet.created_at_ms,
+        changes_between(None, {"prize_id": rules.prize_id, **facts} if rules.prize_id else facts),
+    )
+
+
+def _check(order: SendOrder, terms: Terms) -> None:
+    if order.refused_fields:
+        raise InvalidRequest(
+            [{"field": field, "message": message} for field, message in order.refused_fields]
+        )
+    check_possible(terms)
+
+
+def _terms_of(order: SendOrder, seed: bytes) -> Terms:
+    return Terms(
+        order.split,
+        order.total_fen,
+        order.count,
+        order.share_fen_min,
+        order.share_fen_max,
+        order.unit_fen,
+        seed,
+    )
+
+
+def _packet_of(order: SendOrder, now_ms: int, packet_id: str, terms: Terms) -> Packet:
+    campaign = order.campaign
+    starts_at_ms, expires_at_ms = _window(order, now_ms)
+    usual = campaign.amounts_shown if campaign else AmountsShown.LIVE
+    return Packet(
+        packet_id=packet_id,
+        sender=order.sender,
+        kind=order.kind,
+        rules=replace(order.rules, campaign_id=campaign.campaign_id) if campaign else order.rules,
+        greeting=order.greeting,
+        terms=terms,
+        created_at_ms=now_ms,
+        starts_at_ms=starts_at_ms,
+        expires_at_ms=expires_at_ms,
+        amounts_shown=order.amounts_shown or usual,
+        cover_url=order.cover_url,
+        status=PacketStatus.UNPAID if order.payment_id else PacketStatus.OPEN,
+        payment_id=order.payment_id,
+        pay_channel=order.pay_channel,
+        pay_method=order.pay_method,
+    )
+
+
+def _window(order: SendOrder, now_ms: int) -> tuple[int, int]:
+    campaign = order.campaign
+    starts_at_ms = max(now_ms, campaign.starts_at_ms) if campaign else now_ms
+    ends_ms = [campaign.ends_at_ms] if campaign else []
+    if order.life_ms is not None:
+        ends_ms.append(starts_at_ms + order.life_ms)
+    return starts_at_ms, min(ends_ms)
+
+
+def _sent_before(packet_id: str, packets: Packets) -> Packet:
+    packet = packets.find_packet(packet_id)
+    if packet is None:
+        raise Unavailable(f"the ledger knows the request of {packet_id} and not the packet")
+    return packet

@@ -1,0 +1,239 @@
+"""Settle (入账): credit claims to their users, several transactions in parallel.
+
+Claims of different users touch no common row. Settling the last claim closes the packet.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from redpacket.ledger.model import Transfer, TransferKind, packet_account, settle_id, user_account
+from redpacket.packets.model.claim import Fate, ShareFate, ShareRef
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.packets.ports import Packets, PayoutQueue, Settled
+from redpacket.packets.split import share_amount_fen
+from redpacket.packets.use_cases.close_packet import EndPorts, close_emptied
+from redpacket.platform.errors import InvariantViolated, RedPacketError, Unavailable
+from redpacket.platform.runtime import InParallel, Journal
+
+Item = TypeVar("Item", ShareRef, ShareFate)
+Result = TypeVar("Result")
+
+CLAIMS_PER_TRANSACTION = 10
+"""Larger transactions conflict more often, and every claim in them waits for the slowest one."""
+
+CLAIMS_PER_READ = 100
+
+ASK_AGAIN_S = 2
+"""If the last claim settles before earlier ones, closing is retried after this delay."""
+ASKED_AGAIN_MS = 30_000
+"""Milliseconds after which only the sweep retries: claims in flight settle within seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettlePorts(EndPorts):
+    """Dependencies of a settlement; *announce* receives the paid claims."""
+
+    payouts: PayoutQueue
+    journal: Journal
+    in_parallel: InParallel
+    announce: Callable[[Sequence[ShareFate]], None] | None = None
+
+
+def settle_claims(refs: Iterable[ShareRef], *, ports: SettlePorts) -> set[ShareRef]:
+    """Credit all uncredited claims and return the ones that failed.
+
+    Amounts and users come from the ledger's rows, never from a message. Paid claims that can't be
+    announced count as failed, so that their messages are redelivered.
+    """
+    packets, journal, in_parallel = ports.packets, ports.journal, ports.in_parallel
+    waiting = list(dict.fromkeys(refs))
+    failed: set[ShareRef] = set()
+    for start in range(0, len(waiting), CLAIMS_PER_READ):
+        chunk = waiting[start : start + CLAIMS_PER_READ]
+        # Packets first: every claim of a packet that is closed by then reads as settled.
+        found, away = _packets_of(sorted({ref.packet_id for ref in chunk}), packets, journal)
+        sent = {packet.packet_id: packet for packet in found}
+        failed |= {ref for ref in chunk if ref.packet_id in away}
+        chunk = [ref for ref in chunk if ref.packet_id not in away]
+        shares = {share.ref: share for share in _each(packets.list_refs, chunk, journal)}
+        payable, refused = _checked_all(chunk, shares, sent, journal)
+
+        def pay(batch: Sequence[ShareFate]) -> set[ShareRef]:
+            def paid(some: Sequence[ShareFate]) -> list[ShareRef]:
+                unpaid = _pay(some, ports)
+                return [share.ref for share in some if share.ref not in unpaid]
+
+            settled: list[ShareRef] = _each(paid, batch, journal)
+            return {share.ref for share in batch} - set(settled)
+
+        unpaid = set[ShareRef]().union(*in_parallel(pay, _batches(payable)))
+        _add_settled([share for share in payable if share.ref not in unpaid], sent, ports)
+        failed |= refused | _still_unsettled(unpaid, packets)
+        last = [
+            (share, sent[ref.packet_id])
+            for ref, share in shares.items()
+            if share.is_last and ref not in failed | refused
+        ]
+
+        def end(one: tuple[ShareFate, Packet]) -> None:
+            _end_packet(*one, ports)
+
+        # All parts may end in one batch, each with hundreds of pages to write.
+        in_parallel(end, last)
+        if ports.announce:
+            paid_now = [share for ref, share in shares.items() if ref not in failed]
+            failed |= _announce(ports.announce, paid_now, journal)
+    return failed
+
+
+def _announce(
+    announce: Callable[[Sequence[ShareFate]], None], paid: Sequence[ShareFate], journal: Journal
+) -> set[ShareRef]:
+    try:
+        announce(paid)
+    except Unavailable as error:
+        journal.failure("claims_not_announced", error)
+        return {share.ref for share in paid}
+    return set()
+
+
+def _each(
+    do: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item], journal: Journal
+) -> list[Result]:
+    """Call *do* for all items at once, or for each alone if that fails: a claim may be forged."""
+    try:
+        return do(items)
+    except Unavailable:
+        raise  # an unavailable dependency would fail for each item as well
+    except Exception as error:  # noqa: BLE001 - a forged row may break any reader
+        if len(items) == 1:
+            journal.failure("claim_refused", error, claim=items[0].name)
+            return []
+    return [result for item in items for result in _each(do, [item], journal)]
+
+
+def _checked_all(
+    refs: Sequence[ShareRef],
+    shares: Mapping[ShareRef, ShareFate],
+    sent: Mapping[str, Packet],
+    journal: Journal,
+) -> tuple[list[ShareFate], set[ShareRef]]:
+    failed: set[ShareRef] = set()
+    payable: list[ShareFate] = []
+    for ref in refs:
+        try:
+            share = _checked(ref, shares.get(ref), sent.get(ref.packet_id))
+        except RedPacketError as error:
+            journal.failure("claim_refused", error, packet_id=ref.packet_id, share_no=ref.share_no)
+            failed.add(ref)
+            continue
+        if share.settled_at_ms is None:
+            payable.append(share)
+    return payable, failed
+
+
+def _packets_of(
+    packet_ids: Sequence[str], packets: Packets, journal: Journal
+) -> tuple[list[Packet], set[str]]:
+    try:
+        return packets.list_packets(packet_ids), set()
+    except Unavailable:
+        raise
+    except Exception as error:  # noqa: BLE001 - one bad row must not block the rest of the batch
+        if len(packet_ids) == 1:
+            journal.failure("claim_refused", error, packet_id=packet_ids[0])
+            return [], set(packet_ids)
+    each = [_packets_of([packet_id], packets, journal) for packet_id in packet_ids]
+    return [one for found, _ in each for one in found], {one for _, away in each for one in away}
+
+
+def _checked(ref: ShareRef, share: ShareFate | None, packet: Packet | None) -> ShareFate:
+    if share is None or packet is None or share.fate is not Fate.CLAIMED:
+        raise InvariantViolated(f"share {ref.share_no} is not claimed")
+    terms, share_no = packet.terms, ref.share_no
+    exists = 1 <= share_no <= terms.count
+    if not exists or share.amount_fen != share_amount_fen(terms, share_no):
+        raise InvariantViolated(
+            f"share {ref.share_no} is not worth {share.amount_fen} fen by the packet's terms"
+        )
+    if not (share.taker and packet.rules.invites(share.taker.user_id)):
+        raise InvariantViolated(f"share {ref.share_no} was claimed by a user who is not invited")
+    if packet.funded_at_ms is None:
+        raise InvariantViolated(
+            f"claim of share {share.share_no} of {share.packet_id}, which is not paid for"
+        )
+    if share.settled_at_ms is None and packet.status is PacketStatus.CLOSED:
+        # All claims of a closed packet are settled, so this one is forged.
+        raise InvariantViolated(f"share {ref.share_no} was claimed after its packet was closed")
+    return share
+
+
+def _batches(payable: Sequence[ShareFate]) -> list[Sequence[ShareFate]]:
+    starts = range(0, len(payable), CLAIMS_PER_TRANSACTION)
+    return [payable[start : start + CLAIMS_PER_TRANSACTION] for start in starts]
+
+
+def _pay(batch: Sequence[ShareFate], ports: SettlePorts) -> set[ShareRef]:
+    """Credit a batch and return the unpaid refs; conflicting claims are retried one by one."""
+    ledger, now_ms = ports.ledger, ports.clock.now_ms()
+    unpaid: set[ShareRef] = set()
+    left = [(share, _transfer(share, now_ms)) for share in batch]
+    while left:
+        in_the_way = ledger.settle(left, now_ms)
+        if not in_the_way:
+            break
+        apart = [one for one in left if one[0].ref in in_the_way]
+        if len(left) == 1 or not apart:
+            return unpaid | {share.ref for share, _ in left}
+        left = [one for one in left if one[0].ref not in in_the_way]
+        for one in apart:
+            unpaid |= ledger.settle([one], now_ms)
+    return unpaid
+
+
+def _add_settled(paid: Iterable[ShareFate], sent: Mapping[str, Packet], ports: SettlePorts) -> None:
+    amounts: dict[str, list[int]] = defaultdict(list)
+    for share in paid:
+        if not sent[share.packet_id].is_small:
+            amounts[share.packet_id].append(share.amount_fen)
+    for packet_id, amounts_fen in amounts.items():
+        try:
+            ports.pages.add_settled(packet_id, Settled(len(amounts_fen), sum(amounts_fen)))
+        except Unavailable as error:
+            # The page shows too low a total until the packet ends.
+            ports.journal.failure("sums_not_kept", error, packet_id=packet_id)
+
+
+def _still_unsettled(refs: set[ShareRef], packets: Packets) -> set[ShareRef]:
+    """Return the refs that no duplicate delivery has paid in the meantime."""
+    shares = packets.list_refs(sorted(refs, key=lambda ref: (ref.packet_id, ref.share_no)))
+    return {share.ref for share in shares if share.settled_at_ms is None}
+
+
+def _transfer(share: ShareFate, now_ms: int) -> Transfer:
+    if share.taker is None:
+        raise InvariantViolated(f"claimed share {share.share_no} of {share.packet_id} has no taker")
+    return Transfer(
+        transfer_id=settle_id(share.packet_id, share.share_no),
+        kind=TransferKind.SETTLE,
+        debit=packet_account(share.packet_id),
+        credit=user_account(share.taker.user_id),
+        amount_fen=share.amount_fen,
+        at_ms=now_ms,
+        placed_at_ms=share.decided_at_ms,
+    )
+
+
+def _end_packet(share: ShareFate, packet: Packet, ports: SettlePorts) -> None:
+    try:
+        if close_emptied(packet, share.share_no, ports):
+            ports.packets.mark_done(share)
+        elif ports.clock.now_ms() - share.decided_at_ms < ASKED_AGAIN_MS:
+            ports.payouts.put([share.ref], delay_s=ASK_AGAIN_S)
+    except Exception as error:  # noqa: BLE001 - a paid claim must not redeliver its batch
+        # The sweep retries this claim until the packet is closed.
+        ports.journal.failure("packet_not_closed", error, packet_id=share.packet_id)

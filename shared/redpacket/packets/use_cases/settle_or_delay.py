@@ -1,0 +1,32 @@
+"""Settlement of a batch of claims, with the users' profiles, unless payouts are off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from redpacket.operations.model.switches import Switch
+from redpacket.packets.model.claim import ShareRef
+from redpacket.packets.use_cases.delay_claims import delay_claims
+from redpacket.packets.use_cases.save_claimer_profiles import note_people
+from redpacket.packets.use_cases.settle_claims import SettlePorts, settle_claims
+from redpacket.users.ports import Profiles
+
+
+def settle_or_delay(
+    refs: Iterable[ShareRef],
+    *,
+    is_on: Callable[[Switch], bool],
+    profiles: Profiles,
+    ports: SettlePorts,
+) -> set[ShareRef]:
+    """Return the claims to redeliver; none while payouts are off."""
+    refs = list(refs)
+    if not is_on(Switch.PAYOUT):
+        return delay_claims(
+            refs, payouts=ports.payouts, journal=ports.journal, now_ms=ports.clock.now_ms()
+        )
+    unpaid = settle_claims(refs, ports=ports)
+    # Money first: a message redelivered for a profile finds its claim already paid.
+    return unpaid | note_people(
+        refs, profiles=profiles, journal=ports.journal, in_parallel=ports.in_parallel
+    )

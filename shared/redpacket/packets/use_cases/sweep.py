@@ -1,0 +1,47 @@
+"""Sweep: the scheduled job of every minute. No step may use up the time of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from redpacket.operations.model.switches import Switch
+from redpacket.packets.use_cases.expire_packets import expire_packets
+from redpacket.packets.use_cases.repair import load_packets, requeue_claims
+from redpacket.packets.use_cases.sweep_ports import SweepPorts
+
+RESERVE_MS = 8_000
+"""Milliseconds for the last chunk to end before the Lambda does."""
+
+REPAIR_MS = 2_000
+"""Milliseconds that refunds leave for requeues and loads, half for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepReport:
+    """Counts of one sweep; the next one retries the failures."""
+
+    requeued_count: int
+    loaded_count: int
+    closed_count: int
+    refunded_fen: int
+    failed_count: int
+
+
+def sweep(time_left_ms: int, *, ports: SweepPorts, is_on: Callable[[Switch], bool]) -> SweepReport:
+    """Refund first, so that a hanging queue or cache can't delay it, then requeue and load."""
+    stop_at_ms = ports.clock.now_ms() + time_left_ms - RESERVE_MS
+    expired = expire_packets(
+        stop_at_ms - REPAIR_MS, ports=ports, may_go_on=lambda: is_on(Switch.REFUND)
+    )
+    requeued = requeue_claims(
+        stop_at_ms - REPAIR_MS // 2, ports=ports, may_go_on=lambda: is_on(Switch.PAYOUT)
+    )
+    loaded = load_packets(stop_at_ms, ports=ports)
+    return SweepReport(
+        requeued_count=len(requeued.results),
+        loaded_count=len(loaded.results),
+        closed_count=expired.closed_count,
+        refunded_fen=expired.refunded_fen,
+        failed_count=requeued.failed_count + loaded.failed_count + expired.failed_count,
+    )

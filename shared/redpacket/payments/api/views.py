@@ -1,0 +1,112 @@
+"""Responses of payments, withdrawals and consents."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from redpacket.containers import containers
+from redpacket.payments.model.authorization import AuthorizationStatus
+from redpacket.payments.model.payments import PaymentStatus
+from redpacket.payments.model.provider import Channel
+from redpacket.payments.model.withdrawals import WithdrawalStatus
+
+if TYPE_CHECKING:
+    from redpacket.payments.api import answers
+    from redpacket.payments.model.authorization import Authorization
+    from redpacket.payments.model.payments import Payment, PaymentRefund, PaymentReturn
+    from redpacket.payments.model.provider import Merchant
+    from redpacket.payments.model.withdrawals import Withdrawal
+    from redpacket.payments.withdrawal_ports import Payee
+
+
+def payment_view(payment: Payment) -> answers.Payment:
+    """Return a payment with its client parameters while it can be paid."""
+    is_open = payment.shown_status is PaymentStatus.PENDING and payment.prompt
+    prompt = json.loads(payment.prompt) if is_open else None
+    return {
+        "payment_id": payment.number,
+        "status": payment.shown_status,
+        "amount_fen": payment.amount_fen,
+        "channel": payment.channel,
+        "expires_at_ms": payment.expires_at_ms,
+        "refunded_fen": payment.refunded_fen,
+        "packet_id": payment.packet_id,
+        "wechat": prompt if payment.channel is Channel.WECHAT else None,
+        "host": prompt if payment.channel is Channel.HOST else None,
+    }
+
+
+def withdrawal_view(withdrawal: Withdrawal) -> answers.Withdrawal:
+    """Return a withdrawal with WeChat's confirmation parameters."""
+    is_asked = withdrawal.status is WithdrawalStatus.AWAITING_CONFIRMATION
+    return {
+        "withdrawal_id": withdrawal.withdrawal_id,
+        "status": withdrawal.status,
+        "amount_fen": withdrawal.amount_fen,
+        "channel": withdrawal.channel,
+        "created_at_ms": withdrawal.created_at_ms,
+        "expected_at_ms": withdrawal.expected_at_ms,
+        "reason": withdrawal.reason,
+        "wechat": _confirmation_view(withdrawal.merchant, withdrawal.confirmation)
+        if is_asked and withdrawal.channel is Channel.WECHAT
+        else None,
+    }
+
+
+def binding_view(payee: Payee | None) -> answers.Binding:
+    """Return a user's linked account, by a number that shows whether it is still the same one."""
+    if payee is None:
+        return {"is_bound": False, "account": None, "bound_at_ms": None, "opens_at_ms": None}
+    return {
+        "is_bound": True,
+        "account": payee.account.name_hash[:8],
+        "bound_at_ms": payee.bound_at_ms,
+        "opens_at_ms": max(payee.bound_at_ms, payee.opens_at_ms),
+    }
+
+
+def _confirmation_view(merchant: Merchant, package: str) -> answers.Confirmation | None:
+    """Return the client's parameters to confirm at WeChat, or None without a *package*."""
+    if not package:
+        return None
+    return {"app_id": merchant.app_id, "mch_id": merchant.mch_id, "package": package}
+
+
+def consent_view(consent: Authorization | None) -> answers.Consent:
+    """Return a consent with WeChat's confirmation parameters; None is shown as CLOSED."""
+    if consent is None:
+        return {"status": AuthorizationStatus.CLOSED, "wechat": None}
+    is_asked = consent.status is AuthorizationStatus.AWAITING_CONFIRMATION
+    return {
+        "status": consent.status,
+        "wechat": _confirmation_view(
+            containers.payments.merchant_of(Channel.WECHAT), consent.confirmation
+        )
+        if is_asked
+        else None,
+    }
+
+
+def listed_return_view(returned: PaymentReturn) -> answers.ListedReturn:
+    """Return a transaction that waits for an operator."""
+    return {
+        "payment_id": returned.number,
+        "transaction_id": returned.transaction_id,
+        "channel": returned.channel,
+        "amount_fen": returned.amount_fen,
+        "reason": returned.reason,
+        "noted_at_ms": returned.noted_at_ms,
+    }
+
+
+def debt_view(refund: PaymentRefund, debt_fen: int) -> answers.Debt:
+    """Return a refund that left a debt."""
+    return {
+        "user_token": refund.user_id,
+        "payment_id": refund.number,
+        "refund_no": refund.refund_no,
+        "owed_fen": refund.owed_fen,
+        "debt_fen": debt_fen,
+        "noted_at_ms": refund.noted_at_ms,
+    }

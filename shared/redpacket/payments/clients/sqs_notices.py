@@ -1,0 +1,64 @@
+"""SQS queue of gateway callbacks, for the payment function to look up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from redpacket.payments.model.provider import Channel, Notice, NoticeKind
+from redpacket.platform.aws.errors import translated
+from redpacket.platform.aws.sqs import put_messages
+from redpacket.platform.errors import InvalidRequest
+
+_LENGTH_MAX = 128
+
+
+class SqsNotices:
+    """SQS implementation of NoticeQueue, which connects at first use."""
+
+    def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:
+        self._connect = connect
+        self._queue_url = queue_url
+        self._client: Any = None
+
+    def put(self, channel: Channel, *notices: Notice) -> None:
+        bodies = [json.dumps(_message(channel, notice)) for notice in notices]
+        with translated("the queue of notices"):
+            self._client = self._client or self._connect()
+            put_messages(self._client, self._queue_url, bodies)
+
+
+def _message(channel: Channel, notice: Notice) -> dict[str, str]:
+    return {
+        "channel": channel,
+        "kind": notice.kind,
+        "notice_id": notice.notice_id,
+        "number": notice.number,
+        "outside_no": notice.outside_no,
+    }
+
+
+def read_notice(body: str) -> tuple[Channel, Notice]:
+    """Parse a message. Raises InvalidRequest if it is malformed."""
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest([{"field": "message", "message": "is not valid JSON"}]) from error
+    match message:
+        case {
+            "channel": str(channel),
+            "kind": str(kind),
+            "notice_id": str(notice_id),
+            "number": str(number),
+            "outside_no": str(outside_no),
+            **more,
+        } if (
+            not more
+            and number
+            and channel in set(Channel)
+            and kind in set(NoticeKind)
+            and max(map(len, (notice_id, number, outside_no))) <= _LENGTH_MAX
+        ):
+            return Channel(channel), Notice(NoticeKind(kind), notice_id, number, outside_no)
+    raise InvalidRequest([{"field": "message", "message": "is not a notice"}])

@@ -1,0 +1,164 @@
+"""Issuer of RS256 tokens, with rotating keys, for users who sign in through a gateway.
+
+Verifiers cache the published keys for two hours. A new key is therefore published three hours
+before it signs, and an old one stays published while its tokens may live.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+from base64 import b64decode, b64encode
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+import jwt
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from jwt.algorithms import RSAAlgorithm
+
+from redpacket.payments.model.provider import OutsideAccount
+
+PUBLISHED_AHEAD_MS = 3 * 60 * 60 * 1_000
+TOKEN_LIFE_MS_MAX = 24 * 60 * 60 * 1_000
+_RSA_BITS = 2048
+_SUBJECT_KEY_BYTES = 32
+_SUBJECT_LENGTH = 40
+_MS_PER_S = 1_000
+# Keeps subjects apart from those of other issuers.
+_SUBJECT_PREFIX = "wechat|"
+
+
+@dataclass(frozen=True, slots=True)
+class IssuerKey:
+    """Key pair with the time since which its public half is published."""
+
+    kid: str
+    private_key: str = field(repr=False)
+    published_at_ms: int
+
+    @classmethod
+    def new(cls, now_ms: int) -> Self:
+        """Return a key pair that is published now."""
+        key = rsa.generate_private_key(public_exponent=65537, key_size=_RSA_BITS)
+        text = key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        ).decode()
+        return cls(f"{now_ms // _MS_PER_S}-{secrets.token_hex(4)}", text, now_ms)
+
+    def loaded(self) -> rsa.RSAPrivateKey:
+        """Return the parsed key pair."""
+        key = serialization.load_pem_private_key(self.private_key.encode(), password=None)
+        assert isinstance(key, rsa.RSAPrivateKey)
+        return key
+
+
+@dataclass(frozen=True, slots=True)
+class IssuerKeys:
+    """Keys of an issuer, oldest first; *subject_key* never changes, as users' ids depend on it."""
+
+    keys: tuple[IssuerKey, ...]
+    subject_key: bytes = field(repr=False)
+
+    @classmethod
+    def new(cls, now_ms: int) -> Self:
+        """Return the keys of a new issuer; its only key signs at once."""
+        return cls((IssuerKey.new(now_ms),), secrets.token_bytes(_SUBJECT_KEY_BYTES))
+
+    @classmethod
+    def of(cls, secret: str) -> Self:
+        """Parse the result of `text`."""
+        read = json.loads(secret)
+        subject_key = b64decode(read["subject_key"])
+        keys = tuple(IssuerKey(**key) for key in read["keys"])
+        if len(subject_key) != _SUBJECT_KEY_BYTES or not keys:
+            raise ValueError("the issuer's secret lacks a key")
+        return cls(keys, subject_key)
+
+    def text(self) -> str:
+        """Return the keys as JSON for a secret."""
+        kept = {
+            "keys": [asdict(key) for key in self.keys],
+            "subject_key": b64encode(self.subject_key).decode(),
+        }
+        return json.dumps(kept)
+
+    def rotated(self, now_ms: int, new: IssuerKey) -> Self:
+        """Return these keys plus *new*, without those that no living token refers to."""
+        signs = self.signing(now_ms)
+        kept = [
+            key
+            for key, later in zip(self.keys, (*self.keys[1:], None), strict=True)
+            if key.kid == signs.kid
+            or later is None
+            or now_ms < later.published_at_ms + PUBLISHED_AHEAD_MS + TOKEN_LIFE_MS_MAX
+        ]
+        return type(self)((*kept, new), self.subject_key)
+
+    def signing(self, now_ms: int) -> IssuerKey:
+        """Return the newest key that all verifiers have had time to fetch."""
+        ready = [k for k in self.keys if now_ms >= k.published_at_ms + PUBLISHED_AHEAD_MS]
+        # With the first key, no verifier can have cached an earlier set.
+        return ready[-1] if ready else self.keys[0]
+
+    def jwks(self) -> dict[str, Any]:
+        """Return the public halves as a JWK set."""
+        return {
+            "keys": [
+                {
+                    **RSAAlgorithm.to_jwk(key.loaded().public_key(), as_dict=True),
+                    "kid": key.kid,
+                    "use": "sig",
+                    "alg": "RS256",
+                }
+                for key in self.keys
+            ]
+        }
+
+
+class Rs256Tokens:
+    """JWT implementation of TokenIssuer; tokens have no scope, so none is an operator's."""
+
+    def __init__(self, keys: IssuerKeys, *, url: str, audience: str, life_ms: int) -> None:
+        if not 0 < life_ms <= TOKEN_LIFE_MS_MAX:
+            raise ValueError("a token may live for a day at most: then its key may be gone")
+        self._keys = keys
+        self._url = url
+        self._audience = audience
+        self._life_ms = life_ms
+
+    def issue(self, account: OutsideAccount, now_ms: int) -> tuple[str, int]:
+        issued_at_s = now_ms // _MS_PER_S
+        expires_at_s = issued_at_s + self._life_ms // _MS_PER_S
+        key = self._keys.signing(now_ms)
+        claims = {
+            "iss": self._url,
+            "aud": self._audience,
+            "sub": self.subject_of(account),
+            "iat": issued_at_s,
+            "exp": expires_at_s,
+        }
+        token = jwt.encode(claims, key.loaded(), algorithm="RS256", headers={"kid": key.kid})
+        return token, expires_at_s * _MS_PER_S
+
+    def subject_of(self, account: OutsideAccount) -> str:
+        hashed = hmac.digest(self._keys.subject_key, account.name_hash.encode(), "sha256")
+        return _SUBJECT_PREFIX + hashed.hex()[:_SUBJECT_LENGTH]
+
+
+def issuer_files(url: str, keys: IssuerKeys) -> dict[str, str]:
+    """Return the issuer's files by path, static because an HTTP API cannot serve its own issuer."""
+    configuration = {
+        "issuer": url,
+        "jwks_uri": f"{url}/jwks.json",
+        "id_token_signing_alg_values_supported": ["RS256"],
+        "subject_types_supported": ["public"],
+        "response_types_supported": ["token"],
+    }
+    return {
+        ".well-known/openid-configuration": json.dumps(configuration),
+        "jwks.json": json.dumps(keys.jwks()),
+    }

@@ -1,0 +1,24 @@
+"""Payees of a request: at the host's wallet, only the token's user."""
+
+from __future__ import annotations
+
+from redpacket.payments.model.provider import Channel
+from redpacket.payments.sealed_accounts import Accounts
+from redpacket.payments.withdrawal_ports import Payee, Payees
+from redpacket.platform.user import Person
+
+
+class TokenPayees:
+    """Implementation of Payees for one user; accounts at other gateways are the bound ones."""
+
+    def __init__(self, user: Person, host_accounts: Accounts, bound: Payees) -> None:
+        self._user = user
+        self._host_accounts = host_accounts
+        self._bound = bound
+
+    def find(self, user_id: str, channel: Channel) -> Payee | None:
+        if channel is not Channel.HOST:
+            return self._bound.find(user_id, channel)
+        if self._user.host_id is None or user_id != self._user.user_id:
+            return None
+        return Payee(self._host_accounts.seal(self._user.host_id))

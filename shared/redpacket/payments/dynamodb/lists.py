@@ -1,0 +1,70 @@
+"""Lists of PaymentsTable, newest first, read strongly consistently after the index."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from redpacket.ledger.dynamodb import keys
+from redpacket.payments.dynamodb import keys as payment_keys
+from redpacket.payments.dynamodb.items import refund_of, return_of
+from redpacket.payments.dynamodb.reads import get_all
+from redpacket.payments.model.payments import PaymentRefund, PaymentReturn, ReturnStatus
+from redpacket.payments.ports import PAYMENTS_CURSOR
+from redpacket.platform.dynamodb.client import Dynamo, Row, values
+from redpacket.platform.errors import InvalidRequest
+
+CURSOR = re.compile(PAYMENTS_CURSOR)
+
+
+class DynamoPaymentLists:
+    """DynamoDB implementation of PaymentLists."""
+
+    def __init__(self, dynamo: Dynamo, payments_table: str) -> None:
+        self._dynamo = dynamo
+        self._payments = payments_table
+
+    def list_listed_returns(
+        self, cursor: str | None, limit: int
+    ) -> tuple[list[PaymentReturn], str | None]:
+        rows, more = self._page(payment_keys.LISTED_RETURNS, cursor, limit)
+        found = [return_of(row) for row in rows]
+        return [one for one in found if one.status is ReturnStatus.LISTED], more
+
+    def list_debts(self, cursor: str | None, limit: int) -> tuple[list[PaymentRefund], str | None]:
+        rows, more = self._page(payment_keys.DEBTS, cursor, limit)
+        return [refund_of(row) for row in rows], more
+
+    def _page(
+        self, name: str, cursor: str | None, limit: int
+    ) -> tuple[list[dict[str, Any]], str | None]:
+        page, more = page_of(self._dynamo, self._payments, name, cursor, limit)
+        return read_page(self._dynamo, self._payments, page), more
+
+
+def page_of(
+    dynamo: Dynamo, table: str, name: str, cursor: str | None, limit: int
+) -> tuple[list[dict[str, Any]], str | None]:
+    """Return a page of the index and the next cursor. Raises InvalidRequest for a bad *cursor*."""
+    if cursor is not None and not CURSOR.fullmatch(cursor):
+        field = {"field": "cursor", "message": "is not a valid cursor of this list"}
+        raise InvalidRequest([field])
+    first, last = keys.list_position(0, ""), cursor or keys.list_position(10**13 - 1, "~")
+    found = dynamo.query_some(
+        table,
+        limit + 2,
+        IndexName="by_list",
+        KeyConditionExpression="list_pk = :list AND list_sk BETWEEN :first AND :last",
+        ExpressionAttributeValues=values(list=name, first=first, last=last),
+        ScanIndexForward=False,
+    )
+    rows = [row for row in found if row["list_sk"] != cursor]
+    page = rows[:limit]
+    return page, str(page[-1]["list_sk"]) if len(rows) > limit else None
+
+
+def read_page(dynamo: Dynamo, table: str, page: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return a page's full rows in its order; the index may lag and has no amounts."""
+    row_keys: list[Row] = [{"pk": row["pk"], "sk": row["sk"]} for row in page]
+    rows = {(row["pk"], row["sk"]): row for row in get_all(dynamo, table, row_keys)}
+    return [found for key in row_keys if (found := rows.get((key["pk"], key["sk"])))]

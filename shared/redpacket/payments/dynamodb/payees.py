@@ -1,0 +1,157 @@
+"""Payout accounts in PaymentsTable: one row by user and one by account, changed together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redpacket.payments.dynamodb import keys as payment_keys
+from redpacket.payments.dynamodb.items import account_of, account_row, work_list
+from redpacket.payments.model.authorization import AuthorizationStatus
+from redpacket.payments.model.provider import Channel, OutsideAccount
+from redpacket.payments.withdrawal_ports import Payee
+from redpacket.platform.dynamodb.client import Dynamo, Guarded, Operation, Row, Value, put, update
+from redpacket.platform.errors import InvariantViolated, OpenidInUse, RedPacketError, Unavailable
+
+IS_FREE_OR_THEIRS = "attribute_not_exists(user_id) OR user_id = :user_id"
+IS_THEIRS = "user_id = :user_id"
+HAS_ACCOUNT_AS_SEEN = "payee_hash = :seen_hash"
+HAS_CONSENT_AS_SEEN = "asked_no = :seen_no"
+HAS_NO_CONSENT = "attribute_not_exists(asked_no)"
+IS_THERE = "attribute_exists(pk)"
+HAS_NO_ACCOUNT = "attribute_not_exists(payee_hash)"
+
+REBOUND_WAIT_MS = 24 * 3_600_000
+"""Milliseconds until an account that replaced another one takes withdrawals."""
+
+_TRIES = 4
+
+
+class DynamoPayees:
+    """DynamoDB implementation of BoundPayees."""
+
+    def __init__(self, dynamo: Dynamo, payments_table: str) -> None:
+        self._dynamo = dynamo
+        self._payments = payments_table
+
+    def find(self, user_id: str, channel: Channel) -> Payee | None:
+        row = self._dynamo.get(self._payments, payment_keys.payee(channel, user_id))
+        # An erasure leaves an empty row.
+        return _payee_of(row) if row and "payee_hash" in row else None
+
+    def bind(
+        self,
+        user_id: str,
+        channel: Channel,
+        account: OutsideAccount,
+        now_ms: int,
+        first_wait_ms: int = 0,
+    ) -> Payee:
+        for _ in range(_TRIES):
+            seen = self.find(user_id, channel)
+            if seen and seen.account.name_hash == account.name_hash:
+                return seen
+            wait_ms = REBOUND_WAIT_MS if seen else first_wait_ms
+            opens_at_ms = now_ms + wait_ms if wait_ms else 0
+            bound = Payee(account, opens_at_ms, bound_at_ms=now_ms)
+            refused = self._dynamo.attempt(self._binding(user_id, channel, bound, seen, now_ms))
+            if refused is None:
+                return bound
+            if not isinstance(refused, Unavailable):
+                raise refused
+        raise Unavailable("the user's account changes all the time")
+
+    def _binding(
+        self, user_id: str, channel: Channel, bound: Payee, seen: Payee | None, now_ms: int
+    ) -> list[Guarded[RedPacketError]]:
+        taken = put(
+            self._payments,
+            {
+                **payment_keys.outside_account(channel, bound.account.name_hash),
+                "user_id": user_id,
+                "bound_at_ms": now_ms,
+            },
+            condition=IS_FREE_OR_THEIRS,
+            user_id=user_id,
+        )
+        writes: list[Guarded[RedPacketError]] = [Guarded(taken, _is_in_use)]
+        key = payment_keys.payee(channel, user_id)
+        if seen is None:
+            row: dict[str, Value] = {
+                **key,
+                **account_row("payee", bound.account),
+                "bound_at_ms": now_ms,
+                "opens_at_ms": bound.opens_at_ms,
+            }
+            first = put(self._payments, row, condition=HAS_NO_ACCOUNT)
+            return [*writes, Guarded(first, _has_changed)]
+        rebound = update(
+            self._payments,
+            key,
+            "SET payee_sealed = :payee_sealed, payee_hash = :payee_hash, bound_at_ms = :now_ms,"
+            " opens_at_ms = :opens_at_ms REMOVE asked_no, authorization_no",
+            condition=as_seen(seen),
+            **account_row("payee", bound.account),
+            **seen_in(seen),
+            now_ms=now_ms,
+            opens_at_ms=bound.opens_at_ms,
+        )
+        freed = update(
+            self._payments,
+            payment_keys.outside_account(channel, seen.account.name_hash),
+            "REMOVE user_id",
+            condition=IS_THEIRS,
+            user_id=user_id,
+        )
+        writes += [Guarded(rebound, _has_changed), Guarded(freed, _is_not_theirs)]
+        if seen.asked_no:
+            ended = closing(self._payments, channel, seen.asked_no, now_ms)
+            writes.append(Guarded(ended, _is_not_theirs))
+        return writes
+
+
+def as_seen(seen: Payee) -> str:
+    """Return the condition that a user's account and consent have not changed."""
+    return f"{HAS_ACCOUNT_AS_SEEN} AND {HAS_CONSENT_AS_SEEN if seen.asked_no else HAS_NO_CONSENT}"
+
+
+def seen_in(seen: Payee) -> dict[str, Value]:
+    """Return the values that `as_seen` binds."""
+    named: dict[str, Value] = {"seen_hash": seen.account.name_hash}
+    return named | ({"seen_no": seen.asked_no} if seen.asked_no else {})
+
+
+def closing(payments_table: str, channel: Channel, number: str, now_ms: int) -> Operation:
+    """Return the update that disables a consent and queues it for closing at the gateway."""
+    return update(
+        payments_table,
+        payment_keys.authorization(number),
+        "SET authorization_status = :closing, work_pk = :waits, work_at_ms = :now_ms"
+        " REMOVE confirmation",
+        condition=IS_THERE,
+        closing=AuthorizationStatus.CLOSING,
+        waits=work_list("consent", channel, number),
+        now_ms=now_ms,
+    )
+
+
+def _payee_of(row: dict[str, Any]) -> Payee:
+    return Payee(
+        account=account_of("payee", row),
+        opens_at_ms=row["opens_at_ms"],
+        authorization_no=row.get("authorization_no"),
+        asked_no=row.get("asked_no"),
+        bound_at_ms=row["bound_at_ms"],
+    )
+
+
+def _is_in_use(_found: Row) -> RedPacketError:
+    return OpenidInUse("this account belongs to another user")
+
+
+def _has_changed(_found: Row) -> RedPacketError:
+    return Unavailable("the user's account changed at this moment")
+
+
+def _is_not_theirs(_found: Row) -> RedPacketError:
+    """Return the error for rows by user and by account that disagree, which is a bug."""
+    return InvariantViolated("a user's account, or their consent, is not theirs")

@@ -1,0 +1,262 @@
+"""Payments in PaymentsTable, which only the payment functions write (docs/adr/0030)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.dynamodb.posting import exists, post_operations
+from redpacket.ledger.dynamodb.requests import transact_once
+from redpacket.ledger.model import Transfer
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.payments.dynamodb import keys as payment_keys
+from redpacket.payments.dynamodb.items import line_in, line_of, line_row, payment_of, payment_row
+from redpacket.payments.dynamodb.reads import oldest
+from redpacket.payments.model.payments import Payment, PaymentStatus, credit_transfer
+from redpacket.payments.model.provider import (
+    BillKind,
+    BillLine,
+    Channel,
+    Transaction,
+    bill_day,
+    bill_day_start_ms,
+)
+from redpacket.payments.ports import PaymentLimits
+from redpacket.platform.dynamodb.client import (
+    Dynamo,
+    Guarded,
+    Operation,
+    Row,
+    Value,
+    check,
+    put,
+    update,
+    values,
+)
+from redpacket.platform.errors import InvariantViolated, RateLimited, RedPacketError
+from redpacket.platform.idempotency import Request
+
+HAS_NO_TRANSACTION = "attribute_exists(pk) AND attribute_not_exists(transaction_id)"
+IS_PENDING = "payment_status = :pending"
+IS_ORDERED_AS_SEEN = "ordered_at_ms = :seen_ms"
+WAITS_FOR_THIS_PAYMENT = "#status = :unpaid AND payment_id = :number"
+IS_NOT_GIVEN_BACK = "attribute_not_exists(pk)"
+HAS_BEGUN_FEWER = "attribute_not_exists(begun_count) OR begun_count < :count_max"
+
+DAY_MS = 24 * 3_600_000
+COUNTED_MS = 7 * DAY_MS
+"""Milliseconds for which a day's count of payments is kept."""
+
+
+class DynamoPayments:
+    """DynamoDB implementation of PaymentBook."""
+
+    def __init__(
+        self, dynamo: Dynamo, payments_table: str, accounts_table: str, packets_table: str
+    ) -> None:
+        self._dynamo = dynamo
+        self._payments = payments_table
+        self._accounts = accounts_table
+        self._packets = packets_table
+
+    def put(self, payment: Payment, request: Request, limits: PaymentLimits) -> str:
+        marker = keys.request(request.user_id, "payment", request.key_hash)
+        made = transact_once(
+            self._dynamo,
+            self._payments,
+            marker,
+            request,
+            payment.number,
+            [
+                Guarded(self._count(payment, limits), _too_many_today(payment)),
+                Guarded(put(self._payments, payment_row(payment)), exists),
+            ],
+        )
+        if isinstance(made, RedPacketError):
+            raise made
+        return made
+
+    def put_of_packet(self, payment: Payment, limits: PaymentLimits) -> Payment:
+        # The intent comes first so that an existing one is not counted again.
+        there: Guarded[Payment | RedPacketError] = Guarded(
+            put(self._payments, payment_row(payment)), lambda found: _of_packet(found, payment)
+        )
+        counted: Guarded[Payment | RedPacketError] = Guarded(
+            self._count(payment, limits), _too_many_today(payment)
+        )
+        refused = self._dynamo.attempt([there, counted])
+        if isinstance(refused, RedPacketError):
+            raise refused
+        return refused or payment
+
+    def _count(self, payment: Payment, limits: PaymentLimits) -> Operation:
+        day = bill_day(payment.created_at_ms)
+        return update(
+            self._payments,
+            payment_keys.payments_begun(payment.user_id, day),
+            "SET expires_at_s = :goes_at_s ADD begun_count :one",
+            condition=HAS_BEGUN_FEWER,
+            one=1,
+            count_max=limits.count_max,
+            goes_at_s=(bill_day_start_ms(day) + COUNTED_MS) // 1000,
+        )
+
+    def find(self, number: str) -> Payment | None:
+        row = self._dynamo.get(self._payments, payment_keys.payment(number))
+        return payment_of(row) if row else None
+
+    def begin_order(self, payment: Payment, now_ms: int) -> bool:
+        return self._dynamo.write(
+            update(
+                self._payments,
+                payment_keys.payment(payment.number),
+                "SET ordered_at_ms = :now_ms",
+                condition=f"{IS_PENDING} AND {IS_ORDERED_AS_SEEN}",
+                now_ms=now_ms,
+                seen_ms=payment.ordered_at_ms,
+                pending=PaymentStatus.PENDING,
+            )
+        )
+
+    def keep_prompt(self, number: str, prompt: str) -> None:
+        self._dynamo.write(
+            update(
+                self._payments,
+                payment_keys.payment(number),
+                "SET prompt = :prompt",
+                condition=IS_PENDING,
+                prompt=prompt,
+                pending=PaymentStatus.PENDING,
+            )
+        )
+
+    def list_waiting(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
+        rows = oldest(self._dynamo, self._payments, f"payment-{channel}", until_ms, limit)
+        return [row["pk"].removeprefix(payment_keys.PAYMENT_PREFIX) for row in rows]
+
+    def look_again(self, number: str, at_ms: int | None) -> None:
+        self._dynamo.write(
+            update(
+                self._payments,
+                payment_keys.payment(number),
+                "REMOVE work_pk, work_at_ms" if at_ms is None else "SET work_at_ms = :at_ms",
+                # A payment credited meanwhile has left the work list permanently.
+                condition="attribute_exists(work_pk)",
+                **({} if at_ms is None else {"at_ms": at_ms}),
+            )
+        )
+
+    def close(self, payment: Payment, now_ms: int, again_at_ms: int | None) -> bool:
+        work = (
+            "REMOVE work_pk, work_at_ms" if again_at_ms is None else ", work_at_ms = :again_at_ms"
+        )
+        return self._dynamo.write(
+            update(
+                self._payments,
+                payment_keys.payment(payment.number),
+                f"SET payment_status = :closed, closed_at_ms = :now_ms {work}",
+                condition=IS_PENDING
+                if payment.ordered_at_ms
+                else f"{IS_PENDING} AND {IS_ORDERED_AS_SEEN}",
+                closed=PaymentStatus.CLOSED,
+                pending=PaymentStatus.PENDING,
+                now_ms=now_ms,
+                **({} if again_at_ms is None else {"again_at_ms": again_at_ms}),
+                **({} if payment.ordered_at_ms else {"seen_ms": 0}),
+            )
+        )
+
+    def credit(
+        self,
+        payment: Payment,
+        transaction: Transaction,
+        now_ms: int,
+        *,
+        funding: tuple[Packet, Transfer] | None = None,
+    ) -> bool:
+        paid = update(
+            self._payments,
+            payment_keys.payment(payment.number),
+            "SET payment_status = :paid, transaction_id = :transaction_id,"
+            " credited_at_ms = :now_ms REMOVE work_pk, work_at_ms",
+            condition=HAS_NO_TRANSACTION,
+            paid=PaymentStatus.PAID,
+            transaction_id=transaction.transaction_id,
+            now_ms=now_ms,
+        )
+        key = payment_keys.payment_return(payment.number, transaction.transaction_id)
+        operations = [paid, check(self._payments, key, IS_NOT_GIVEN_BACK)]
+        operations.append(
+            put(self._payments, line_row(payment.channel, line_in(transaction), now_ms))
+        )
+        transfers, counts = [credit_transfer(payment, now_ms)], {}
+        if funding:
+            packet, transfer = funding
+            operations.append(self._open(packet, payment.number))
+            transfers.append(transfer)
+            # The packet already counts as open.
+            counts[transfer.debit] = {"unpaid_count": -1}
+        return self._dynamo.try_transact(
+            [*operations, *post_operations(self._accounts, transfers, counts)]
+        )
+
+    def has_notice(self, channel: Channel, notice_id: str) -> bool:
+        return self._dynamo.get(self._payments, payment_keys.notice(channel, notice_id)) is not None
+
+    def note_notice(self, channel: Channel, notice_id: str, expires_at_ms: int) -> None:
+        row: dict[str, Value] = {
+            **payment_keys.notice(channel, notice_id),
+            "expires_at_s": expires_at_ms // 1000,
+        }
+        self._dynamo.write(put(self._payments, row))
+
+    def list_lines(self, channel: Channel, day: str) -> list[BillLine]:
+        return [
+            line_of(row)
+            for kind in BillKind
+            for shard in range(keys.WORK_SHARDS)
+            for row in self._dynamo.query(
+                self._payments,
+                KeyConditionExpression="pk = :pk",
+                ExpressionAttributeValues=values(
+                    pk=payment_keys.outside_lines(channel, kind, day, shard)
+                ),
+                ConsistentRead=True,
+            )
+        ]
+
+    def _open(self, packet: Packet, number: str) -> Operation:
+        paid_at_ms = packet.starts_at_ms
+        operation = update(
+            self._packets,
+            keys.packet(packet.packet_id),
+            "SET #status = :open, paid_at_ms = :paid_at_ms, starts_at_ms = :paid_at_ms,"
+            " expires_at_ms = :expires_at_ms, is_loaded = :no, work_pk = :load,"
+            " work_at_ms = :paid_at_ms, list_pk = :list_pk, list_sk = :list_sk",
+            condition=WAITS_FOR_THIS_PAYMENT,
+            open=PacketStatus.OPEN,
+            unpaid=PacketStatus.UNPAID,
+            number=number,
+            paid_at_ms=paid_at_ms,
+            expires_at_ms=packet.expires_at_ms,
+            no=False,
+            load=keys.work("load", keys.work_shard(packet.packet_id)),
+            list_pk=keys.sent_list(packet.sender.user_id),
+            list_sk=keys.list_position(paid_at_ms, packet.packet_id),
+        )
+        operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
+        return operation
+
+
+def _of_packet(found: Row, payment: Payment) -> Payment | RedPacketError:
+    before = payment_of(dict(found))
+    if before.packet_id != payment.packet_id:
+        msg = f"payment {payment.number} is not that of packet {payment.packet_id}"
+        return InvariantViolated(msg)
+    return before
+
+
+def _too_many_today(payment: Payment) -> Callable[[Row], RedPacketError]:
+    day_ends_ms = bill_day_start_ms(bill_day(payment.created_at_ms)) + DAY_MS
+    wait_s = -(-(day_ends_ms - payment.created_at_ms) // 1000)
+    return lambda _found: RateLimited("you have begun too many payments today", wait_s)

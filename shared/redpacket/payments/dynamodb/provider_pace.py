@@ -1,0 +1,66 @@
+"""State of a gateway that all functions share: rate limits, breaker, and statements compared."""
+
+from __future__ import annotations
+
+from redpacket.payments.dynamodb import keys as payment_keys
+from redpacket.payments.model.provider import Channel
+from redpacket.platform.dynamodb.client import Dynamo, update
+
+IS_FIRST = "attribute_not_exists(next_us)"
+IS_STILL_THERE = "next_us = :seen_us"
+
+_BREAKER = "breaker"
+_STATEMENTS = "statements"
+
+
+class DynamoGatewayPace:
+    """DynamoDB implementation of GatewayPace and ComparedDays."""
+
+    def __init__(self, dynamo: Dynamo, payments_table: str) -> None:
+        self._dynamo = dynamo
+        self._payments = payments_table
+
+    def find_slot(self, channel: Channel, name: str) -> int:
+        row = self._dynamo.get(self._payments, payment_keys.gateway_row(channel, name))
+        return int(row["next_us"]) if row else 0
+
+    def take_slots(self, channel: Channel, name: str, seen_us: int, next_us: int) -> bool:
+        return self._dynamo.write(
+            update(
+                self._payments,
+                payment_keys.gateway_row(channel, name),
+                "SET next_us = :next_us",
+                condition=IS_STILL_THERE if seen_us else IS_FIRST,
+                next_us=next_us,
+                **({"seen_us": seen_us} if seen_us else {}),
+            )
+        )
+
+    def find_breaker(self, channel: Channel) -> tuple[int, int]:
+        row = self._dynamo.get(self._payments, payment_keys.gateway_row(channel, _BREAKER))
+        return (int(row["rests_until_ms"]), int(row["rested_count"])) if row else (0, 0)
+
+    def set_breaker(self, channel: Channel, until_ms: int, times: int) -> None:
+        self._dynamo.write(
+            update(
+                self._payments,
+                payment_keys.gateway_row(channel, _BREAKER),
+                "SET rests_until_ms = :until_ms, rested_count = :times",
+                until_ms=until_ms,
+                times=times,
+            )
+        )
+
+    def find_compared(self, channel: Channel) -> str | None:
+        row = self._dynamo.get(self._payments, payment_keys.gateway_row(channel, _STATEMENTS))
+        return str(row["compared_day"]) if row else None
+
+    def note_compared(self, channel: Channel, day: str) -> None:
+        self._dynamo.write(
+            update(
+                self._payments,
+                payment_keys.gateway_row(channel, _STATEMENTS),
+                "SET compared_day = :day",
+                day=day,
+            )
+        )

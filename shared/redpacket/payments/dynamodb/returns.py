@@ -1,0 +1,226 @@
+"""Returned transactions and refunds made outside, in PaymentsTable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from redpacket.ledger.dynamodb.books import entry_row
+from redpacket.ledger.dynamodb.posting import change_balance, post_operations
+from redpacket.ledger.model import Transfer, TransferKind, entries, receivable_account, user_account
+from redpacket.operations.dynamodb.audit_log import note_action
+from redpacket.operations.model.operators import Action
+from redpacket.payments.dynamodb import keys as payment_keys
+from redpacket.payments.dynamodb.items import (
+    line_back,
+    line_in,
+    line_row,
+    listed_as,
+    refund_of,
+    refund_row,
+    return_of,
+    return_row,
+)
+from redpacket.payments.dynamodb.reads import oldest
+from redpacket.payments.model.payments import (
+    Payment,
+    PaymentRefund,
+    PaymentReturn,
+    ReturnReason,
+    ReturnStatus,
+    refund_transfers,
+)
+from redpacket.payments.model.provider import Channel, RefundFound, Transaction
+from redpacket.platform.dynamodb.client import Dynamo, Value, check, put, update, values
+from redpacket.platform.errors import InvariantViolated
+
+IS_NOT_CREDITED_BY_IT = (
+    # An uncredited payment passes as well.
+    "attribute_exists(pk) AND attribute_not_exists(transaction_id)"
+    " OR attribute_exists(pk) AND transaction_id <> :transaction_id"
+)
+IS_DUE_BACK = "return_status = :due"
+IS_REFUNDED_AS_SEEN = "return_status = :seen AND refunded_fen = :seen_fen"
+IS_REVERSED_AS_SEEN = "attribute_exists(transaction_id) AND reversed_fen = :seen_fen"
+
+
+class DynamoReturns:
+    """DynamoDB implementation of ReturnBook."""
+
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        payments_table: str,
+        accounts_table: str,
+        journal_table: str | None = None,
+    ) -> None:
+        self._dynamo = dynamo
+        self._payments = payments_table
+        self._accounts = accounts_table
+        self._journal = journal_table
+
+    def put_return(self, returned: PaymentReturn, transaction: Transaction) -> PaymentReturn:
+        operations = [
+            put(self._payments, return_row(returned)),
+            check(
+                self._payments,
+                payment_keys.payment(returned.number),
+                IS_NOT_CREDITED_BY_IT,
+                transaction_id=returned.transaction_id,
+            ),
+        ]
+        if returned.reason is not ReturnReason.MISMATCHED:
+            line = line_row(returned.channel, line_in(transaction), returned.noted_at_ms)
+            operations.append(put(self._payments, line))
+        if self._dynamo.try_transact(operations):
+            return returned
+        before = self.find_return(returned.number, returned.transaction_id)
+        if before is None:
+            raise InvariantViolated(
+                f"transaction {returned.transaction_id} was credited: it can't be given back"
+            )
+        return before
+
+    def list_returns(self, number: str) -> list[PaymentReturn]:
+        return [return_of(row) for row in self._beside(number, payment_keys.RETURN_PREFIX)]
+
+    def list_returns_due(
+        self, channel: Channel, until_ms: int, limit: int
+    ) -> list[tuple[str, str]]:
+        rows = oldest(self._dynamo, self._payments, f"return-{channel}", until_ms, limit)
+        return [
+            (
+                row["pk"].removeprefix(payment_keys.PAYMENT_PREFIX),
+                row["sk"].removeprefix(payment_keys.RETURN_PREFIX),
+            )
+            for row in rows
+        ]
+
+    def find_return(self, number: str, transaction_id: str) -> PaymentReturn | None:
+        row = self._dynamo.get(self._payments, payment_keys.payment_return(number, transaction_id))
+        return return_of(row) if row else None
+
+    def delay_return(self, returned: PaymentReturn, at_ms: int) -> None:
+        self._dynamo.write(
+            update(
+                self._payments,
+                payment_keys.payment_return(returned.number, returned.transaction_id),
+                "SET work_at_ms = :at_ms",
+                condition=IS_DUE_BACK,
+                at_ms=at_ms,
+                due=ReturnStatus.DUE,
+            )
+        )
+
+    def end_return(self, returned: PaymentReturn, found: RefundFound, now_ms: int) -> bool:
+        done = update(
+            self._payments,
+            payment_keys.payment_return(returned.number, returned.transaction_id),
+            "SET return_status = :done, done_at_ms = :now_ms REMOVE work_pk, work_at_ms",
+            condition=IS_DUE_BACK,
+            done=ReturnStatus.DONE,
+            due=ReturnStatus.DUE,
+            now_ms=now_ms,
+        )
+        added = update(
+            self._payments,
+            payment_keys.payment(returned.number),
+            "ADD returned_fen :fen",
+            fen=returned.amount_fen,
+        )
+        line = put(self._payments, line_row(returned.channel, line_back(found), now_ms))
+        return self._dynamo.try_transact([done, added, line])
+
+    def list_return(self, returned: PaymentReturn) -> None:
+        self._dynamo.write(
+            update(
+                self._payments,
+                payment_keys.payment_return(returned.number, returned.transaction_id),
+                "SET return_status = :listed, list_pk = :list_pk, list_sk = :list_sk"
+                " REMOVE work_pk, work_at_ms",
+                condition=IS_DUE_BACK,
+                **listed_as(returned),
+                listed=ReturnStatus.LISTED,
+                due=ReturnStatus.DUE,
+            )
+        )
+
+    def resolve(self, returned: PaymentReturn, action: Action) -> bool:
+        resolved = update(
+            self._payments,
+            payment_keys.payment_return(returned.number, returned.transaction_id),
+            "SET return_status = :status, reference = :reference REMOVE list_pk, list_sk",
+            condition=IS_REFUNDED_AS_SEEN,
+            status=ReturnStatus.RESOLVED,
+            reference=returned.reference,
+            seen=ReturnStatus.LISTED,
+            seen_fen=returned.refunded_fen,
+        )
+        used = put(self._payments, dict(payment_keys.resolution(returned.reference)))
+        return self._dynamo.try_transact([resolved, used, *note_action(self._journal, action)])
+
+    def note_outside(
+        self, returned: PaymentReturn, refund: PaymentRefund, found: RefundFound
+    ) -> bool:
+        fen = returned.refunded_fen + refund.returned_fen
+        is_whole = fen >= returned.amount_fen
+        kept: dict[str, Value] = {} if is_whole else listed_as(returned)
+        noted = update(
+            self._payments,
+            payment_keys.payment_return(returned.number, returned.transaction_id),
+            "SET refunded_fen = :fen, return_status = :status"
+            + ("" if is_whole else ", list_pk = :list_pk, list_sk = :list_sk")
+            + " REMOVE work_pk, work_at_ms"
+            + (", list_pk, list_sk" if is_whole else ""),
+            condition=IS_REFUNDED_AS_SEEN,
+            **kept,
+            fen=fen,
+            status=ReturnStatus.REFUNDED if is_whole else ReturnStatus.LISTED,
+            seen=returned.status,
+            seen_fen=returned.refunded_fen,
+        )
+        added = update(
+            self._payments,
+            payment_keys.payment(returned.number),
+            "ADD returned_fen :fen",
+            fen=refund.returned_fen,
+        )
+        line = put(self._payments, line_row(returned.channel, line_back(found), refund.noted_at_ms))
+        return self._dynamo.try_transact(
+            [put(self._payments, refund_row(refund)), noted, added, line]
+        )
+
+    def list_refunds(self, number: str) -> list[PaymentRefund]:
+        return [refund_of(row) for row in self._beside(number, payment_keys.REFUND_PREFIX)]
+
+    def reverse(self, payment: Payment, refund: PaymentRefund, found: RefundFound) -> bool:
+        taken = update(
+            self._payments,
+            payment_keys.payment(payment.number),
+            "SET reversed_fen = :fen",
+            condition=IS_REVERSED_AS_SEEN,
+            seen_fen=payment.reversed_fen,
+            fen=payment.reversed_fen + refund.reversed_fen,
+        )
+        noted = put(self._payments, refund_row(refund))
+        line = put(self._payments, line_row(payment.channel, line_back(found), refund.noted_at_ms))
+        return self._dynamo.try_transact(
+            [noted, taken, line, *post_operations(self._accounts, refund_transfers(refund))]
+        )
+
+    def collect(self, user_id: str, fen: int, at_ms: int, name: str) -> bool:
+        owed, own = receivable_account(user_id), user_account(user_id)
+        kind = TransferKind.PAYMENT_REFUNDED
+        transfer = Transfer(f"collected:{user_id}:{name}", kind, own, owed, fen, at_ms)
+        written = [put(self._accounts, entry_row(entry)) for entry in entries(transfer)]
+        paid = change_balance(self._accounts, own, [transfer])
+        settled = change_balance(self._accounts, owed, [transfer], at_most_fen=-fen)
+        return self._dynamo.try_transact([*written, paid, settled])
+
+    def _beside(self, number: str, prefix: str) -> Iterator[dict[str, Any]]:
+        return self._dynamo.query(
+            self._payments,
+            KeyConditionExpression="pk = :pk AND begins_with(sk, :prefix)",
+            ExpressionAttributeValues=values(pk=payment_keys.payment(number)["pk"], prefix=prefix),
+            ConsistentRead=True,
+        )

@@ -1,0 +1,283 @@
+"""Withdrawals in PaymentsTable; changes are conditional on the attempt and lease read (I6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.dynamodb.posting import exists, post, post_operations
+from redpacket.ledger.dynamodb.requests import find_result, transact_once
+from redpacket.payments.dynamodb import keys as payment_keys
+from redpacket.payments.dynamodb.items import line_row, withdrawal_of, withdrawal_row, work_list
+from redpacket.payments.dynamodb.lists import page_of, read_page
+from redpacket.payments.dynamodb.reads import get_all, oldest
+from redpacket.payments.model.provider import BillKind, BillLine, Channel, TransferFound
+from redpacket.payments.model.withdrawals import (
+    CANCELS,
+    Stop,
+    Withdrawal,
+    WithdrawalStatus,
+    hold_transfer,
+    return_transfer,
+)
+from redpacket.payments.withdrawal_ports import WithdrawalLimits
+from redpacket.platform.dynamodb.client import Dynamo, Guarded, Row, Value, put, update
+from redpacket.platform.errors import InvariantViolated, RedPacketError, WithdrawalLimitReached
+from redpacket.platform.idempotency import Request
+
+IS_WITHIN_LIMITS = (
+    "attribute_not_exists(withdrawn_count)"
+    " OR withdrawn_count < :count_max AND withdrawn_fen <= :room_fen"
+)
+IS_AS_SEEN = (
+    "attribute_not_exists(ended_at_ms) AND attempt_no = :attempt AND lease_until_ms = :lease"
+)
+IS_NOT_STOPPED = "attribute_not_exists(stop_reason)"
+IS_STOPPED_AS_SEEN = "stop_reason = :stop"
+HAS_NOT_ENDED = "attribute_not_exists(ended_at_ms) AND attempt_no = :attempt"
+
+
+class DynamoWithdrawals:
+    """DynamoDB implementation of WithdrawalBook."""
+
+    def __init__(self, dynamo: Dynamo, payments_table: str, accounts_table: str) -> None:
+        self._dynamo = dynamo
+        self._payments = payments_table
+        self._accounts = accounts_table
+
+    def hold(self, withdrawal: Withdrawal, request: Request, limits: WithdrawalLimits) -> str:
+        fen = withdrawal.amount_fen
+        counted = update(
+            self._payments,
+            payment_keys.withdrawn(withdrawal.user_id, withdrawal.day),
+            "ADD withdrawn_count :one, withdrawn_fen :fen",
+            condition=IS_WITHIN_LIMITS,
+            one=1,
+            fen=fen,
+            count_max=limits.count_max,
+            room_fen=limits.fen_max - fen,
+        )
+        made = transact_once(
+            self._dynamo,
+            self._payments,
+            _held_by(request),
+            request,
+            withdrawal.withdrawal_id,
+            [
+                Guarded(counted, _too_much_today),
+                Guarded(put(self._payments, withdrawal_row(withdrawal)), exists),
+                *post(self._accounts, [hold_transfer(withdrawal)]),
+            ],
+        )
+        if isinstance(made, RedPacketError):
+            raise made
+        return made
+
+    def find_held(self, request: Request) -> str | None:
+        return find_result(self._dynamo, self._payments, _held_by(request), request)
+
+    def find(self, withdrawal_id: str) -> Withdrawal | None:
+        row = self._dynamo.get(self._payments, payment_keys.withdrawal(withdrawal_id))
+        return withdrawal_of(row) if row else None
+
+    def list_withdrawals(self, withdrawal_ids: Sequence[str]) -> list[Withdrawal]:
+        row_keys = [payment_keys.withdrawal(one) for one in dict.fromkeys(withdrawal_ids)]
+        return [withdrawal_of(row) for row in get_all(self._dynamo, self._payments, row_keys)]
+
+    def list_of_user(
+        self, user_id: str, cursor: str | None, limit: int
+    ) -> tuple[list[Withdrawal], str | None]:
+        name = payment_keys.withdrawal_list(user_id)
+        page, more = page_of(self._dynamo, self._payments, name, cursor, limit)
+        rows = read_page(self._dynamo, self._payments, page)
+        return [withdrawal_of(row) for row in rows], more
+
+    def list_to_call(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
+        return self._waiting("transfer", channel, until_ms, limit)
+
+    def list_to_look(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
+        return self._waiting("look", channel, until_ms, limit)
+
+    def promise(self, withdrawal_id: str, expected_at_ms: int) -> None:
+        self._dynamo.write(
+            update(
+                self._payments,
+                payment_keys.withdrawal(withdrawal_id),
+                "SET expected_at_ms = :at_ms",
+                condition="attribute_exists(pk)",
+                at_ms=expected_at_ms,
+            )
+        )
+
+    def lease(self, seen: Withdrawal, until_ms: int, now_ms: int) -> Withdrawal | None:
+        if until_ms <= seen.lease_until_ms or now_ms < seen.lease_until_ms:
+            return None
+        return self._change(
+            seen,
+            "SET withdrawal_status = :processing, lease_until_ms = :until_ms,"
+            " call_count = :count, work_pk = :look, work_at_ms = :until_ms",
+            f"{IS_AS_SEEN} AND {IS_NOT_STOPPED}",
+            processing=WithdrawalStatus.PROCESSING,
+            until_ms=until_ms,
+            count=seen.call_count + 1,
+            look=self._look_list(seen),
+        )
+
+    def stop(self, seen: Withdrawal, stop: Stop, reason: str, look_at_ms: int) -> Withdrawal | None:
+        is_cancel = stop in CANCELS
+        if seen.stop in CANCELS or (seen.stop and not is_cancel):
+            return None
+        return self._change(
+            seen,
+            "SET stop_reason = :stopped, gateway_reason = :reason, withdrawal_status = :status,"
+            " work_pk = :look, work_at_ms = :at_ms",
+            f"{IS_AS_SEEN} AND {_stopped_as(seen)}",
+            stopped=stop,
+            reason=reason,
+            status=WithdrawalStatus.CANCELLING if is_cancel else seen.status,
+            look=self._look_list(seen),
+            at_ms=look_at_ms,
+            **_stop_of(seen),
+        )
+
+    def await_confirmation(self, seen: Withdrawal, found: TransferFound, look_at_ms: int) -> None:
+        self._change(
+            seen,
+            "SET withdrawal_status = :awaiting, confirmation = :confirmation,"
+            " outside_no = :outside_no, work_pk = :look, work_at_ms = :at_ms",
+            f"{IS_AS_SEEN} AND {IS_NOT_STOPPED}",
+            awaiting=WithdrawalStatus.AWAITING_CONFIRMATION,
+            # Only the call returns it; queries do not.
+            confirmation=found.confirmation or seen.confirmation,
+            outside_no=found.outside_no,
+            look=self._look_list(seen),
+            at_ms=look_at_ms,
+        )
+
+    def look_again(self, seen: Withdrawal, at_ms: int) -> None:
+        status = WithdrawalStatus.CANCELLING if seen.stop in CANCELS else seen.status
+        self._change(
+            seen,
+            "SET withdrawal_status = :status, work_pk = :look, work_at_ms = :at_ms",
+            f"{IS_AS_SEEN} AND {_stopped_as(seen)}",
+            status=status,
+            look=self._look_list(seen),
+            at_ms=at_ms,
+            **_stop_of(seen),
+        )
+
+    def call_again(self, seen: Withdrawal, at_ms: int) -> bool:
+        changed = self._change(
+            seen,
+            "SET work_pk = :transfer, work_at_ms = :at_ms",
+            f"{IS_AS_SEEN} AND {IS_NOT_STOPPED}",
+            transfer=work_list("transfer", seen.channel, seen.withdrawal_id),
+            at_ms=at_ms,
+        )
+        return changed is not None
+
+    def renumber(self, seen: Withdrawal, at_ms: int) -> bool:
+        changed = self._change(
+            seen,
+            "SET attempt_no = :next_no, work_pk = :transfer, work_at_ms = :at_ms"
+            " REMOVE stop_reason, authorization_no, confirmation",
+            f"{IS_AS_SEEN} AND {IS_STOPPED_AS_SEEN}",
+            next_no=seen.attempt_no + 1,
+            transfer=work_list("transfer", seen.channel, seen.withdrawal_id),
+            at_ms=at_ms,
+            stop=Stop.NOT_AUTHORIZED,
+        )
+        return changed is not None
+
+    def post(self, seen: Withdrawal, found: TransferFound, now_ms: int) -> bool:
+        line = BillLine(
+            BillKind.TRANSFER,
+            seen.bill_no,
+            found.outside_no,
+            seen.amount_fen,
+            found.decided_at_ms or now_ms,
+        )
+        paid = update(
+            self._payments,
+            payment_keys.withdrawal(seen.withdrawal_id),
+            "SET withdrawal_status = :paid, ended_at_ms = :now_ms, outside_no = :outside_no"
+            " REMOVE work_pk, work_at_ms, confirmation",
+            condition=HAS_NOT_ENDED,
+            paid=WithdrawalStatus.PAID,
+            now_ms=now_ms,
+            outside_no=found.outside_no,
+            attempt=seen.attempt_no,
+        )
+        noted = put(self._payments, line_row(seen.channel, line, now_ms))
+        if self._dynamo.try_transact([paid, noted]):
+            return True
+        now = self.find(seen.withdrawal_id)
+        if now and now.status is WithdrawalStatus.PAID and now.attempt_no == seen.attempt_no:
+            return False
+        raise InvariantViolated(
+            f"bill {seen.bill_no} is paid, and its withdrawal is {now.status if now else 'gone'}"
+        )
+
+    def give_back(self, seen: Withdrawal, *, is_cancelled: bool, reason: str, now_ms: int) -> bool:
+        status = WithdrawalStatus.CANCELLED if is_cancelled else WithdrawalStatus.FAILED
+        ended = update(
+            self._payments,
+            payment_keys.withdrawal(seen.withdrawal_id),
+            "SET withdrawal_status = :status, ended_at_ms = :now_ms, gateway_reason = :reason"
+            " REMOVE work_pk, work_at_ms, confirmation",
+            condition=f"{IS_AS_SEEN} AND {_stopped_as(seen)}",
+            status=status,
+            now_ms=now_ms,
+            reason=reason or seen.reason,
+            attempt=seen.attempt_no,
+            lease=seen.lease_until_ms,
+            **_stop_of(seen),
+        )
+        uncounted = update(
+            self._payments,
+            payment_keys.withdrawn(seen.user_id, seen.day),
+            "ADD withdrawn_count :minus_one, withdrawn_fen :minus_fen",
+            minus_one=-1,
+            minus_fen=-seen.amount_fen,
+        )
+        returned = post_operations(self._accounts, [return_transfer(seen, now_ms)])
+        return self._dynamo.try_transact([ended, uncounted, *returned])
+
+    def _waiting(self, kind: str, channel: Channel, until_ms: int, limit: int) -> list[str]:
+        rows = oldest(self._dynamo, self._payments, f"{kind}-{channel}", until_ms, limit)
+        return [row["pk"].removeprefix(payment_keys.WITHDRAWAL_PREFIX) for row in rows]
+
+    def _look_list(self, seen: Withdrawal) -> str:
+        return work_list("look", seen.channel, seen.withdrawal_id)
+
+    def _change(
+        self, seen: Withdrawal, expression: str, condition: str, **named: Value
+    ) -> Withdrawal | None:
+        row = self._dynamo.change(
+            update(
+                self._payments,
+                payment_keys.withdrawal(seen.withdrawal_id),
+                expression,
+                condition=condition,
+                attempt=seen.attempt_no,
+                lease=seen.lease_until_ms,
+                **named,
+            )
+        )
+        return withdrawal_of(row) if row else None
+
+
+def _too_much_today(_found: Row) -> RedPacketError:
+    return WithdrawalLimitReached("no more may be withdrawn today")
+
+
+def _held_by(request: Request) -> dict[str, str]:
+    return keys.request(request.user_id, "withdrawal", request.key_hash)
+
+
+def _stopped_as(seen: Withdrawal) -> str:
+    return IS_STOPPED_AS_SEEN if seen.stop else IS_NOT_STOPPED
+
+
+def _stop_of(seen: Withdrawal) -> dict[str, Value]:
+    return {"stop": seen.stop} if seen.stop else {}

@@ -1,0 +1,41 @@
+"""Ports for sign-in through a gateway and for consent to its transfers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from redpacket.payments.model.authorization import AuthorizationFound
+    from redpacket.payments.model.provider import OutsideAccount
+
+
+class Logins(Protocol):
+    """Exchange of a gateway's authorization code for an account."""
+
+    def find_account(self, code: str) -> OutsideAccount | None:
+        """Return a code's account, or None if the code is wrong, used or expired."""
+
+
+class Authorizations(Protocol):
+    """Gateway for users' consents to transfers without confirmation; numbers are ours."""
+
+    def ask(
+        self, authorization_no: str, payee: OutsideAccount, display_name: str
+    ) -> AuthorizationFound:
+        """Request a consent, once for each number; the gateway shows *display_name*."""
+
+    def query(self, authorization_no: str) -> AuthorizationFound:
+        """Return a consent's state; NOT_FOUND is a state."""
+
+    def close(self, authorization_no: str) -> None:
+        """Close a consent; return as well if it is closed or unknown."""
+
+
+class TokenIssuer(Protocol):
+    """Issuer of tokens for users who sign in through a gateway."""
+
+    def subject_of(self, account: OutsideAccount) -> str:
+        """Return the permanent subject of this user's tokens."""
+
+    def issue(self, account: OutsideAccount, now_ms: int) -> tuple[str, int]:
+        """Return a token and its expiry in milliseconds."""

@@ -1,0 +1,72 @@
+"""A user's consent to transfers that they don't confirm one by one.
+
+Its row is durable before the gateway is called, and names the account that it is for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from redpacket.payments.model.provider import Channel, OutsideAccount
+
+CONSENT_MS = 24 * 3_600_000
+"""How long a user has to agree."""
+
+ASKED_MS = 23 * 3_600_000
+"""How long the gateway is asked with the same number: no call of it is under way at the end."""
+
+_FIRST_LOOK_MS = 10_000
+_LOOK_PAUSE_MS_MAX = 3_600_000
+
+
+class AuthorizationState(StrEnum):
+    """Where a consent stands at the gateway; CLOSED is final, a new one needs a new number."""
+
+    NOT_FOUND = "not_found"
+    AWAITING_CONFIRMATION = "awaiting_confirmation"
+    ACTIVE = "active"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationFound:
+    """A consent as the gateway reports it.
+
+    *confirmation* is for the user's client while it is AWAITING_CONFIRMATION; *reason* is the
+    gateway's code for CLOSED.
+    """
+
+    state: AuthorizationState
+    payee_hash: str | None = None
+    confirmation: str = field(default="", repr=False)
+    reason: str = ""
+
+
+class AuthorizationStatus(StrEnum):
+    """Where a consent stands here; CLOSING is used for nothing any more, CLOSED is final."""
+
+    AWAITING_CONFIRMATION = "awaiting_confirmation"
+    ACTIVE = "active"
+    CLOSING = "closing"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Authorization:
+    """The row of a consent: a frozen request under OUR *number*, and its state."""
+
+    number: str
+    user_id: str
+    channel: Channel
+    account: OutsideAccount
+    display_name: str
+    asked_at_ms: int
+    status: AuthorizationStatus = AuthorizationStatus.AWAITING_CONFIRMATION
+    confirmation: str = field(default="", repr=False)
+
+
+def next_look_ms(authorization: Authorization, now_ms: int) -> int:
+    """Return when to ask the gateway again: pauses grow with age."""
+    age_ms = now_ms - authorization.asked_at_ms
+    return now_ms + min(max(_FIRST_LOOK_MS, age_ms), _LOOK_PAUSE_MS_MAX)

@@ -1,0 +1,310 @@
+"""Money that comes in through a gateway: each of our numbers is credited at most once.
+
+A payment's row is its own side of transfers, like a packet's (docs/adr/0030).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from redpacket.ledger.model import (
+    Entry,
+    Transfer,
+    TransferKind,
+    entries,
+    payment_account,
+    receivable_account,
+    user_account,
+)
+from redpacket.payments.model.provider import (
+    CURRENCY,
+    NO_MERCHANT,
+    Channel,
+    Merchant,
+    OutsideAccount,
+    PaymentOrder,
+    PayMethod,
+    RefundOrder,
+    Transaction,
+)
+
+PAYMENT_LIFE_MS = 15 * 60_000
+"""How long a payer has; then the order is closed, and a packet that waits for it is cancelled."""
+
+WATCHED_MS = 24 * 3_600_000
+"""A payment may arrive although its order is closed: so long it is asked for without a callback."""
+
+ORDER_PAUSE_MS_MAX = 5_000
+"""Milliseconds between two orders under one number; the first repeats come sooner."""
+
+_FIRST_LOOK_MS = 10_000
+_LOOK_PAUSE_MS_MAX = 3_600_000
+
+
+class PaymentStatus(StrEnum):
+    """Where a payment stands; a CLOSED one may still be paid, late. REFUNDED is derived."""
+
+    PENDING = "pending"
+    PAID = "paid"
+    CLOSED = "closed"
+    REFUNDED = "refunded"
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """The intent to pay and its result; *number* is ours, and also names it at the gateway.
+
+    *ordered_at_ms* is when the gateway was last asked for it, 0 if no call can have been made.
+    *prompt* is JSON for the payer's client. *reversed_fen* left the ledger through refunds that
+    were made outside.
+    """
+
+    number: str
+    user_id: str
+    amount_fen: int
+    channel: Channel
+    method: PayMethod
+    payer: OutsideAccount | None
+    created_at_ms: int
+    expires_at_ms: int
+    packet_id: str | None = None
+    merchant: Merchant = NO_MERCHANT
+    ordered_at_ms: int = 0
+    status: PaymentStatus = PaymentStatus.PENDING
+    prompt: str = field(default="", repr=False)
+    closed_at_ms: int | None = None
+    transaction_id: str = ""
+    credited_at_ms: int | None = None
+    reversed_fen: int = 0
+    returned_fen: int = 0
+    is_listed: bool = field(default=True, compare=False)
+    """Whether it is in the sweep's work list."""
+
+    @property
+    def order(self) -> PaymentOrder:
+        """What the gateway is asked for, the same each time."""
+        return PaymentOrder(
+            self.number, self.amount_fen, self.method, self.payer, self.expires_at_ms
+        )
+
+    @property
+    def shown_status(self) -> PaymentStatus:
+        """What the payer is told."""
+        is_back = self.returned_fen and self.credited_at_ms is None
+        if is_back or self.reversed_fen >= self.amount_fen:
+            return PaymentStatus.REFUNDED
+        return self.status
+
+    @property
+    def held_fen(self) -> int:
+        """What came into the ledger by it, less what went out again."""
+        return self.amount_fen - self.reversed_fen if self.credited_at_ms is not None else 0
+
+    @property
+    def refunded_fen(self) -> int:
+        """What the payer got back."""
+        return self.reversed_fen + self.returned_fen
+
+
+class ReturnReason(StrEnum):
+    """Reasons not to credit money: a second transaction, REFUNDED, or not as ordered.
+
+    LATE is of earlier versions, which could return payments of closed orders.
+    """
+
+    SECOND = "second"
+    LATE = "late"
+    REFUNDED = "refunded"
+    MISMATCHED = "mismatched"
+
+
+class ReturnStatus(StrEnum):
+    """Where such money is; LISTED waits for a person, since it may not be ours to give back.
+
+    REFUNDED was given back whole at the gateway, by somebody else; RESOLVED ended by an operator.
+    """
+
+    DUE = "due"
+    DONE = "done"
+    LISTED = "listed"
+    REFUNDED = "refunded"
+    RESOLVED = "resolved"
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentReturn:
+    """A transaction that is given back to its payer and never was in any account.
+
+    *refunded_fen* was given back at the gateway, by somebody else.
+    """
+
+    number: str
+    transaction_id: str
+    amount_fen: int
+    reason: ReturnReason
+    channel: Channel
+    noted_at_ms: int
+    status: ReturnStatus = ReturnStatus.DUE
+    refunded_fen: int = 0
+    merchant: Merchant = NO_MERCHANT
+    done_at_ms: int | None = None
+    reference: str = ""
+    """Deposit or outside transfer that resolved it."""
+    is_listed: bool = field(default=True, compare=False)
+    """Whether it is in the sweep's work list or in the operators' list."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to give back."""
+        return self.status not in {ReturnStatus.DUE, ReturnStatus.LISTED}
+
+    @property
+    def left_fen(self) -> int:
+        """What is left to give back."""
+        return 0 if self.is_over else self.amount_fen - self.refunded_fen
+
+    @property
+    def refund_no(self) -> str:
+        """Our number of its refund: it follows from the transaction."""
+        return refund_no_of(self.number, self.transaction_id)
+
+    @property
+    def order(self) -> RefundOrder:
+        """What the gateway is asked for."""
+        return RefundOrder(
+            self.refund_no, self.number, self.transaction_id, self.amount_fen, self.amount_fen
+        )
+
+
+class ResolvedBy(StrEnum):
+    """How an operator resolved a listed return; OUTSIDE moved no money of the ledger."""
+
+    DEPOSIT = "deposit"
+    OUTSIDE = "outside"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """An operator's decision on a listed return; *reference* names the transfer that settled it."""
+
+    number: str
+    transaction_id: str
+    by: ResolvedBy
+    reference: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentRefund:
+    """A refund that somebody made outside.
+
+    The user's account pays what it can of a credited payment; the rest is a debt. *returned_fen*
+    is of a transaction that is in no account.
+    """
+
+    number: str
+    refund_no: str
+    user_id: str
+    wallet_fen: int
+    owed_fen: int
+    noted_at_ms: int
+    returned_fen: int = 0
+    transaction_id: str = ""
+
+    @property
+    def reversed_fen(self) -> int:
+        """What left the ledger by it."""
+        return self.wallet_fen + self.owed_fen
+
+    @property
+    def amount_fen(self) -> int:
+        """What the payer got back."""
+        return self.reversed_fen + self.returned_fen
+
+
+def refund_no_of(number: str, transaction_id: str) -> str:
+    """Return our number of the refund that gives a transaction back."""
+    return f"rf{hashlib.sha256(f'{number} {transaction_id}'.encode()).hexdigest()[:30]}"
+
+
+def mismatches(payment: Payment, found: Transaction, merchant: Merchant) -> list[str]:
+    """Return the names of the fields in which a transaction differs from its order.
+
+    Anyone may pay a native order, so only a jsapi payer is compared.
+    """
+    pairs: list[tuple[str, object, object]] = [
+        ("number", payment.number, found.number),
+        ("amount_fen", payment.amount_fen, found.amount_fen),
+        ("currency", CURRENCY, found.currency),
+        ("app_id", merchant.app_id, found.merchant.app_id),
+        ("mch_id", merchant.mch_id, found.merchant.mch_id),
+    ]
+    # After an erasure the payment has no payer, and late money is the pseudonym's.
+    if payment.method is PayMethod.JSAPI and payment.payer:
+        pairs.append(("payer", payment.payer.name_hash, found.payer_hash))
+    return [name for name, one, other in pairs if one != other]
+
+
+def may_order(payment: Payment, now_ms: int) -> bool:
+    """Return whether a payment without a prompt may be ordered at the gateway now."""
+    pause_ms = min(payment.ordered_at_ms - payment.created_at_ms, ORDER_PAUSE_MS_MAX)
+    is_open = payment.status is PaymentStatus.PENDING and now_ms < payment.expires_at_ms
+    return is_open and now_ms >= payment.ordered_at_ms + pause_ms
+
+
+def next_look_ms(payment: Payment, now_ms: int) -> int | None:
+    """Return when to ask the gateway again: pauses grow with age. None: not by itself any more."""
+    if payment.status is PaymentStatus.PAID:
+        return None
+    if payment.closed_at_ms is not None and now_ms >= payment.closed_at_ms + WATCHED_MS:
+        return None
+    pause_ms = min(max(_FIRST_LOOK_MS, now_ms - payment.created_at_ms), _LOOK_PAUSE_MS_MAX)
+    again_ms = now_ms + pause_ms
+    # Its end must not wait for a long pause.
+    return min(again_ms, payment.expires_at_ms) if now_ms < payment.expires_at_ms else again_ms
+
+
+def credit_transfer(payment: Payment, at_ms: int) -> Transfer:
+    """Return the transfer that credits a payment."""
+    return Transfer(
+        transfer_id=f"payment:{payment.number}",
+        kind=TransferKind.PAYMENT,
+        debit=payment_account(payment.number),
+        credit=user_account(payment.user_id),
+        amount_fen=payment.amount_fen,
+        at_ms=at_ms,
+    )
+
+
+def refund_transfers(refund: PaymentRefund) -> list[Transfer]:
+    """Return the transfers of a refund that was made outside."""
+    sides = (
+        (user_account(refund.user_id), refund.wallet_fen),
+        (receivable_account(refund.user_id), refund.owed_fen),
+    )
+    return [
+        Transfer(
+            transfer_id=f"payment_refund:{refund.number}:{refund.refund_no}",
+            kind=TransferKind.PAYMENT_REFUNDED,
+            debit=account,
+            credit=payment_account(refund.number),
+            amount_fen=fen,
+            at_ms=refund.noted_at_ms,
+        )
+        for account, fen in sides
+        if fen
+    ]
+
+
+def payment_entries(payment: Payment) -> list[Entry]:
+    """Return the entries that a payment's own row asks for."""
+    if payment.credited_at_ms is None:
+        return []
+    return entries(credit_transfer(payment, payment.credited_at_ms))
+
+
+def refund_entries(refund: PaymentRefund) -> list[Entry]:
+    """Return the entries that a refund's row asks for."""
+    return [entry for transfer in refund_transfers(refund) for entry in entries(transfer)]

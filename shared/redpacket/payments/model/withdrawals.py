@@ -1,0 +1,255 @@
+"""Money that goes out through a gateway: at most one bill succeeds for a withdrawal (I6).
+
+The money leaves the user's account before any call, and stays in the row until the gateway has paid
+it or never will.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from redpacket.ledger.model import (
+    Entry,
+    Transfer,
+    TransferKind,
+    entries,
+    user_account,
+    withdrawal_account,
+)
+from redpacket.payments.model.provider import (
+    NO_MERCHANT,
+    Channel,
+    Merchant,
+    OutsideAccount,
+    Refusal,
+    TransferFound,
+    TransferOrder,
+    TransferState,
+)
+from redpacket.platform.clocks import CLOCKS_DIFFER_MS
+from redpacket.platform.errors import InvariantViolated
+
+LEASE_MS = 20_000
+"""For how long one worker alone may call the gateway for a withdrawal."""
+
+FUNCTION_MS = 60_000
+"""When a function is killed: a worker that stalled before its call can't make it after this."""
+
+
+GIVEN_UP_AFTER_MS = 72 * 3_600_000
+"""A withdrawal that the gateway has not paid by then is cancelled there, and returned."""
+
+ID_LENGTH = 30
+"""Of a withdrawal; its bills add two digits, and a gateway takes 32 letters and digits."""
+
+ATTEMPTS_MAX = 99
+
+
+class WithdrawalStatus(StrEnum):
+    """Where a withdrawal stands; PAID, FAILED and CANCELLED are final."""
+
+    QUEUED = "queued"
+    PROCESSING = "processing"
+    AWAITING_CONFIRMATION = "awaiting_confirmation"
+    CANCELLING = "cancelling"
+    PAID = "paid"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+FINAL = frozenset({WithdrawalStatus.PAID, WithdrawalStatus.FAILED, WithdrawalStatus.CANCELLED})
+RETURNED = frozenset({WithdrawalStatus.FAILED, WithdrawalStatus.CANCELLED})
+
+
+class Stop(StrEnum):
+    """Why no further call is made for a bill: from then on only queries decide."""
+
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+    REFUSED = "refused"
+    NOT_AUTHORIZED = "not_authorized"
+
+
+CANCELS = frozenset({Stop.CANCELLED, Stop.EXPIRED})
+"""Stops after which the gateway is asked to cancel. They replace a refusal, not each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """The row: a frozen request with its bill number, and its state.
+
+    *lease_until_ms* never goes back; *call_count* counts leases. *day* is the day whose limit it
+    counts against.
+    """
+
+    withdrawal_id: str
+    user_id: str
+    amount_fen: int
+    channel: Channel
+    payee: OutsideAccount
+    authorization_no: str | None
+    details: str
+    day: str
+    created_at_ms: int
+    merchant: Merchant = NO_MERCHANT
+    status: WithdrawalStatus = WithdrawalStatus.QUEUED
+    attempt_no: int = 1
+    call_count: int = 0
+    lease_until_ms: int = 0
+    stop: Stop | None = None
+    expected_at_ms: int = 0
+    confirmation: str = field(default="", repr=False)
+    outside_no: str = ""
+    reason: str = ""
+    ended_at_ms: int | None = None
+    is_listed: bool = field(default=True, compare=False)
+    """Whether it is in a work list."""
+
+    @property
+    def bill_no(self) -> str:
+        """The number of the one bill that may be under way."""
+        return f"{self.withdrawal_id}{self.attempt_no:02d}"
+
+    @property
+    def order(self) -> TransferOrder:
+        """What the gateway is asked for, the same each time for one bill."""
+        return TransferOrder(
+            self.bill_no, self.amount_fen, self.payee, self.authorization_no, self.details
+        )
+
+    @property
+    def is_final(self) -> bool:
+        """Tell whether nothing changes any more."""
+        return self.status in FINAL
+
+    @property
+    def held_fen(self) -> int:
+        """What left the ledger's accounts by it: on its way, or paid."""
+        return 0 if self.status in RETURNED else self.amount_fen
+
+
+def withdrawal_of_bill(bill_no: str) -> str:
+    """Return which withdrawal a bill number is of."""
+    return bill_no[:ID_LENGTH]
+
+
+class Verdict(StrEnum):
+    """What to do after an answer of the gateway."""
+
+    POST = "post"
+    RETURN_FAILED = "return_failed"
+    RETURN_CANCELLED = "return_cancelled"
+    AWAIT = "await"
+    LOOK = "look"
+    ASK_TO_CANCEL = "ask_to_cancel"
+    CALL = "call"
+    NEW_NUMBER = "new_number"
+    STOP_REFUSED = "stop_refused"
+    STOP_NOT_AUTHORIZED = "stop_not_authorized"
+    CALL_LATER = "call_later"
+
+
+_ENDS = {
+    # What a user has cancelled is posted all the same where the gateway has paid it.
+    TransferState.SUCCEEDED: Verdict.POST,
+    TransferState.FAILED: Verdict.RETURN_FAILED,
+    TransferState.CANCELLED: Verdict.RETURN_CANCELLED,
+}
+
+
+def judge(withdrawal: Withdrawal, found: TransferFound, now_ms: int, settling_ms: int) -> Verdict:
+    """Return the next action for a withdrawal, given the gateway's answer.
+
+    Raises InvariantViolated if the gateway's bill differs from the order.
+    """
+    _check_same(withdrawal, found)
+    state = found.state
+    if state in _ENDS:
+        return _ENDS[state]
+    if state is TransferState.REFUSED:
+        return _judge_refusal(withdrawal, found)
+    if state is TransferState.NOT_FOUND:
+        return _judge_missing(withdrawal, now_ms, settling_ms)
+    is_awaiting = state is TransferState.AWAITING_CONFIRMATION
+    if withdrawal.stop in CANCELS and state is not TransferState.CANCELLING:
+        return Verdict.ASK_TO_CANCEL
+    if withdrawal.stop and is_awaiting:
+        # It was refused all the same. No call may be repeated, so its payee can't confirm it.
+        return Verdict.ASK_TO_CANCEL
+    return Verdict.AWAIT if is_awaiting else Verdict.LOOK
+
+
+def settled_after_ms(withdrawal: Withdrawal, settling_ms: int) -> int:
+    """Return the time from which NOT_FOUND means that no bill of this number will exist.
+
+    It holds only if no further call begins. A stalled worker may call until its function is killed,
+    and a query may miss a recent bill.
+    """
+    return withdrawal.lease_until_ms + FUNCTION_MS + CLOCKS_DIFFER_MS + settling_ms
+
+
+def _judge_refusal(withdrawal: Withdrawal, found: TransferFound) -> Verdict:
+    """Return what a refusal means: it ends the calls, and a query has the last word."""
+    if found.refusal is Refusal.NOT_AUTHORIZED and withdrawal.authorization_no:
+        return Verdict.STOP_NOT_AUTHORIZED
+    if found.refusal in {Refusal.THROTTLED, Refusal.OUT_OF_FUNDS}:
+        return Verdict.CALL_LATER
+    return Verdict.STOP_REFUSED
+
+
+def _judge_missing(withdrawal: Withdrawal, now_ms: int, settling_ms: int) -> Verdict:
+    if withdrawal.stop is None:
+        # With the same number, so that a bill which turns up later is this one.
+        return Verdict.CALL
+    if now_ms < settled_after_ms(withdrawal, settling_ms):
+        return Verdict.LOOK
+    if withdrawal.stop is Stop.NOT_AUTHORIZED:
+        return Verdict.NEW_NUMBER
+    is_asked = withdrawal.stop is Stop.CANCELLED
+    return Verdict.RETURN_CANCELLED if is_asked else Verdict.RETURN_FAILED
+
+
+def _check_same(withdrawal: Withdrawal, found: TransferFound) -> None:
+    """Check that the bill has the amount and the payee, if the gateway names them."""
+    pairs = (
+        ("amount", withdrawal.amount_fen, found.amount_fen),
+        ("payee", withdrawal.payee.name_hash, found.payee_hash),
+    )
+    for name, ours, theirs in pairs:
+        if theirs is not None and theirs != ours:
+            raise InvariantViolated(
+                f"bill {withdrawal.bill_no} is of another {name} at the gateway"
+            )
+
+
+def hold_transfer(withdrawal: Withdrawal) -> Transfer:
+    """Return the transfer that takes the money from the user's account."""
+    return Transfer(
+        transfer_id=f"withdrawal:{withdrawal.withdrawal_id}",
+        kind=TransferKind.WITHDRAWAL,
+        debit=user_account(withdrawal.user_id),
+        credit=withdrawal_account(withdrawal.withdrawal_id),
+        amount_fen=withdrawal.amount_fen,
+        at_ms=withdrawal.created_at_ms,
+    )
+
+
+def return_transfer(withdrawal: Withdrawal, at_ms: int) -> Transfer:
+    """Return the transfer that gives the money back."""
+    return Transfer(
+        transfer_id=f"withdrawal_returned:{withdrawal.withdrawal_id}",
+        kind=TransferKind.WITHDRAWAL_RETURNED,
+        debit=withdrawal_account(withdrawal.withdrawal_id),
+        credit=user_account(withdrawal.user_id),
+        amount_fen=withdrawal.amount_fen,
+        at_ms=at_ms,
+    )
+
+
+def withdrawal_entries(withdrawal: Withdrawal) -> list[Entry]:
+    """Return the entries that a withdrawal's row asks for."""
+    transfers = [hold_transfer(withdrawal)]
+    if withdrawal.status in RETURNED and withdrawal.ended_at_ms is not None:
+        transfers.append(return_transfer(withdrawal, withdrawal.ended_at_ms))
+    return [entry for transfer in transfers for entry in entries(transfer)]

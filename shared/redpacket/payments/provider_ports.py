@@ -1,0 +1,149 @@
+"""Ports for payment gateways and their callbacks.
+
+The contract between flows and gateways (docs/architecture.md has the steps):
+
+* **Numbers are ours.** Each order, refund and transfer has a number that we choose, of at most 32
+  letters and digits. A gateway carries out each number at most once. Repeating a call with the same
+  number and content changes nothing and returns the current state.
+* **Unknown is not refused.** `Unavailable` means that the outcome is unknown: a timeout, a lost
+  connection, HTTP 5xx, `SYSTEM_ERROR`, throttling with an uncertain effect, or an answer that is
+  malformed or has a wrong signature. The flow repeats the SAME number and queries.
+* **A refusal is a hint.** Answers other than 2xx are not signed. A query confirms even a clear
+  refusal before any money is returned.
+* **NOT_FOUND needs time.** A query may miss a recent call. NOT_FOUND counts only after
+  `settling_ms` have passed since the last moment at which a call can have started; the flow adds
+  its lease and its function's timeout.
+* **Final states are permanent.** SUCCEEDED, FAILED and CANCELLED of a number never change.
+* **No retries inside.** An adapter makes one HTTP call for each method, within `call_ms_max`, and
+  has no state: pacing, retries and breakers belong to the flows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from redpacket.payments.model.provider import (
+        BillLine,
+        Channel,
+        Merchant,
+        Notice,
+        OrderFound,
+        PaymentOrder,
+        RefundFound,
+        RefundOrder,
+        Transaction,
+        TransferFound,
+        TransferOrder,
+    )
+
+
+class PaymentsIn(Protocol):
+    """Gateway for incoming payments."""
+
+    channel: Channel
+    merchant: Merchant
+    """Payee of our orders; a transaction with another merchant is not ours."""
+    settling_ms: int
+    """Milliseconds after a call for which a query may still return NOT_FOUND."""
+    call_ms_max: int
+    """Timeout of a call in milliseconds."""
+
+    def order(self, order: PaymentOrder) -> Mapping[str, str] | None:
+        """Create a payment order, and return the parameters that the payer's client needs.
+
+        These are `{"code_url"}` for native, signed parameters for jsapi, and the wallet's own for
+        the host. Return None if the number is already paid or closed; `query` returns which.
+        """
+
+    def query(self, number: str) -> OrderFound:
+        """Return an order with every payment that was taken for it, not only the first."""
+
+    def query_transaction(self, transaction_id: str) -> Transaction | None:
+        """Return a payment by the gateway's id, including one that `query` does not list."""
+
+    def close(self, number: str) -> None:
+        """Close an order, unless it is closed, paid or unknown; a payment may still arrive."""
+
+    def refund(self, order: RefundOrder) -> RefundFound:
+        """Refund a payment once for each *refund_no*; FAILED only if a signed answer says so."""
+
+    def query_refund(self, refund_no: str) -> RefundFound:
+        """Return a refund, ours or one made outside; NOT_FOUND is a state."""
+
+    def read_bill(self, day: str) -> list[BillLine] | None:
+        """Return all payments and refunds of a day such as "2026-11-22" in the gateway's time zone.
+
+        Return None if the statement does not exist yet. The adapter has verified the file's hash.
+        """
+
+
+class PaymentsOut(Protocol):
+    """Gateway for outgoing transfers."""
+
+    channel: Channel
+    merchant: Merchant
+    """Payer of our transfers; withdrawals store it."""
+    settling_ms: int
+    call_ms_max: int
+
+    def details(self) -> str:
+        """Return transfers' settings as text, which withdrawals store for identical retries."""
+
+    def transfer(self, order: TransferOrder) -> TransferFound:
+        """Pay out, once for each *bill_no*, and return the transfer's state, or REFUSED.
+
+        REFUSED is only for answers with a reason. THROTTLED and OUT_OF_FUNDS are transient;
+        NOT_AUTHORIZED is USER_NOT_AUTHORIZED; OTHER is permanent. For a number that was carried out
+        already, return its state, whatever code the gateway uses.
+        """
+
+    def query(self, bill_no: str) -> TransferFound:
+        """Return a transfer's state; NOT_FOUND is a state."""
+
+    def cancel(self, bill_no: str) -> None:
+        """Request that a transfer is canceled that the payee has not confirmed.
+
+        Only a query returns the result, which may be SUCCEEDED. Return as well if the transfer is
+        unknown or cannot be canceled.
+        """
+
+    def read_bill(self, day: str) -> list[BillLine] | None:
+        """Return all transfers that moved money on a day, as `PaymentsIn.read_bill`."""
+
+
+class Callbacks(Protocol):
+    """Verifier of a gateway's callbacks."""
+
+    def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> Notice:
+        """Return a callback's notice; header names are lowercase.
+
+        Verify the signature over the raw bytes with a configured key, and the timestamp within five
+        minutes of *now_ms*; then decrypt and parse. Raises SignatureInvalid. The flow checks nonces
+        (`PaymentBook.note_notice`).
+        """
+
+
+class NoticeQueue(Protocol):
+    """Queue of notices to the payment function, with at-least-once delivery."""
+
+    def put(self, channel: Channel, *notices: Notice) -> None:
+        """Queue notices; after Unavailable, some may be queued."""
+
+
+class GatewayPace(Protocol):
+    """Durable rate limits and circuit breaker of a gateway, shared by all functions."""
+
+    def find_slot(self, channel: Channel, name: str) -> int:
+        """Return the next free slot in microseconds, or 0 if none was taken."""
+
+    def take_slots(self, channel: Channel, name: str, seen_us: int, next_us: int) -> bool:
+        """Move the next free slot; return False if it is no longer *seen_us*."""
+
+    def find_breaker(self, channel: Channel) -> tuple[int, int]:
+        """Return the end of the current rest in milliseconds, and the number of rests in a row."""
+
+    def set_breaker(self, channel: Channel, until_ms: int, times: int) -> None:
+        """Open the breaker until a time."""

@@ -1,0 +1,1 @@
+"""Wallet of the host app."""

@@ -1,0 +1,95 @@
+"""Signed calls to the host's wallet, with Standard Webhooks in both directions."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from standardwebhooks import Webhook
+from standardwebhooks.webhooks import WebhookVerificationError
+
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.ssrf_safe_http import Outgoing
+
+_OK = 200
+_MS_PER_S = 1_000
+AGE_MS_MAX = 5 * 60 * _MS_PER_S
+_TIMESTAMP_DIGITS_MAX = 12
+
+
+@dataclass(frozen=True, slots=True)
+class HostKeys:
+    """Secrets of both directions, so that our signatures never pass as the host's."""
+
+    call_secret: str = field(repr=False)
+    result_secret: str = field(repr=False)
+
+    @classmethod
+    def of(cls, secret: str) -> Self:
+        """Parse the secret's JSON: `{"call_secret": "whsec_...", "result_secret": ...}`."""
+        return cls(**json.loads(secret))
+
+
+class HostResults:
+    """Messages that the host's wallet signed."""
+
+    def __init__(self, result_secret: str) -> None:
+        self._results = Webhook(result_secret)
+
+    def verified(self, headers: Mapping[str, str], body: bytes) -> Mapping[str, Any] | None:
+        """Return the message if the wallet signed it within the last five minutes, else None."""
+        try:
+            told = self._results.verify(body, dict(headers))
+        except (WebhookVerificationError, ValueError):
+            return None
+        return told if isinstance(told, dict) else None
+
+
+class HostClient(HostResults):
+    """Client that signs calls and accepts only answers signed for the same call."""
+
+    def __init__(self, keys: HostKeys, outgoing: Outgoing) -> None:
+        super().__init__(keys.result_secret)
+        self._calls = Webhook(keys.call_secret)
+        self._outgoing = outgoing
+
+    def call(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the `data` of the wallet's answer. Raises Unavailable if the outcome is unknown.
+
+        The signed body has the call's type, and the answer has its id, so neither can be replayed
+        for another call.
+        """
+        message_id, now = f"call_{secrets.token_hex(16)}", datetime.now(UTC)
+        body = json.dumps({"type": kind, "data": data}, ensure_ascii=False)
+        answer = self._outgoing.post(
+            body.encode(),
+            {
+                "Content-Type": "application/json",
+                "webhook-id": message_id,
+                "webhook-timestamp": str(int(now.timestamp())),
+                "webhook-signature": self._calls.sign(message_id, now, body),
+            },
+        )
+        if answer.status != _OK or answer.headers.get("webhook-id") != message_id:
+            raise Unavailable(f"the host's wallet answered {answer.status}")
+        told = self.verified(answer.headers, answer.body)
+        if told is None or told.get("type") != f"{kind}.answer":
+            raise Unavailable("the host's wallet gave an answer that it did not sign")
+        answered = told.get("data")
+        if not isinstance(answered, dict):
+            raise Unavailable("the host's wallet gave an answer without data")
+        return answered
+
+
+def is_fresh(headers: Mapping[str, str], now_ms: int) -> bool:
+    """Return whether a message's time is within five minutes of *now_ms*."""
+    timestamp = headers.get("webhook-timestamp", "")
+    if not timestamp.isascii() or not timestamp.isdecimal():
+        return False
+    if len(timestamp) > _TIMESTAMP_DIGITS_MAX:
+        return False
+    return abs(now_ms - int(timestamp) * _MS_PER_S) <= AGE_MS_MAX

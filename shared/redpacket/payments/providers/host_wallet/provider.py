@@ -1,0 +1,282 @@
+"""Host's wallet as a gateway; `docs/host-wallet.md` is its protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from redpacket.payments.model.provider import (
+    NO_MERCHANT,
+    BillKind,
+    BillLine,
+    Channel,
+    Notice,
+    NoticeKind,
+    OrderFound,
+    OrderState,
+    PaymentOrder,
+    RefundFound,
+    RefundOrder,
+    RefundState,
+    Refusal,
+    Transaction,
+    TransferFound,
+    TransferOrder,
+    TransferState,
+)
+from redpacket.payments.providers.host_wallet.client import HostClient, HostResults, is_fresh
+from redpacket.payments.sealed_accounts import Accounts
+from redpacket.platform.errors import SignatureInvalid, Unavailable
+
+_Word = TypeVar("_Word", bound=StrEnum)
+_ANSWER_OF_A_CALL = frozenset({TransferState.REFUSED})
+_FAILURES = frozenset({TransferState.REFUSED, TransferState.FAILED})
+
+
+class HostIn:
+    """Host wallet implementation of PaymentsIn."""
+
+    channel = Channel.HOST
+    merchant = NO_MERCHANT
+
+    def __init__(
+        self, client: HostClient, accounts: Accounts, *, settling_ms: int, call_ms_max: int
+    ) -> None:
+        self.settling_ms = settling_ms
+        self.call_ms_max = call_ms_max
+        self._client = client
+        self._accounts = accounts
+
+    def order(self, order: PaymentOrder) -> Mapping[str, str] | None:
+        told = self._client.call(
+            "payment.order",
+            {
+                "number": order.number,
+                "amount_fen": order.amount_fen,
+                "currency": "CNY",
+                "method": order.method.value,
+                "user": None if order.payer is None else self._accounts.open(order.payer),
+                "expires_at_ms": order.expires_at_ms,
+            },
+        )
+        if self._order_found(told, order.number).state is not OrderState.UNPAID:
+            return None
+        client = told.get("client")
+        if not isinstance(client, dict) or not all(isinstance(v, str) for v in client.values()):
+            raise _unreadable("client")
+        return client
+
+    def query(self, number: str) -> OrderFound:
+        return self._order_found(self._client.call("payment.query", {"number": number}), number)
+
+    def query_transaction(self, transaction_id: str) -> Transaction | None:
+        told = self._client.call("payment.find", {"transaction_id": transaction_id})
+        if "transaction" not in told or told["transaction"] is None:
+            return None
+        found = self._transaction(told["transaction"])
+        if found.transaction_id != transaction_id:
+            raise _unreadable("transaction_id")
+        return found
+
+    def close(self, number: str) -> None:
+        self._client.call("payment.close", {"number": number})
+
+    def refund(self, order: RefundOrder) -> RefundFound:
+        told = self._client.call(
+            "refund.order",
+            {
+                "refund_no": order.refund_no,
+                "number": order.number,
+                "transaction_id": order.transaction_id,
+                "amount_fen": order.amount_fen,
+                "total_fen": order.total_fen,
+            },
+        )
+        return _refund_found(told, order.refund_no)
+
+    def query_refund(self, refund_no: str) -> RefundFound:
+        return _refund_found(self._client.call("refund.query", {"refund_no": refund_no}), refund_no)
+
+    def read_bill(self, day: str) -> list[BillLine] | None:
+        return _bill(self._client, day, "in")
+
+    def _order_found(self, told: Mapping[str, Any], number: str) -> OrderFound:
+        if told.get("number") != number:
+            raise _unreadable("number")
+        paid = told.get("transactions")
+        if not isinstance(paid, list):
+            raise _unreadable("transactions")
+        transactions = tuple(self._transaction(one) for one in paid)
+        if any(one.number != number for one in transactions):
+            raise _unreadable("transactions")
+        return OrderFound(_word(OrderState, told, "state"), transactions)
+
+    def _transaction(self, told: object) -> Transaction:
+        if not isinstance(told, dict):
+            raise _unreadable("transaction")
+        user = told.get("user")
+        return Transaction(
+            transaction_id=_text(told, "transaction_id"),
+            number=_text(told, "number"),
+            amount_fen=_whole(told, "amount_fen"),
+            currency=_text(told, "currency"),
+            merchant=self.merchant,
+            payer_hash=self._accounts.hash_of(user) if isinstance(user, str) else None,
+            paid_at_ms=_whole(told, "paid_at_ms"),
+            # Wallets of before this field do not tell it.
+            is_refunded="refunded_fen" in told and _whole(told, "refunded_fen") > 0,
+        )
+
+
+class HostOut:
+    """Host wallet implementation of PaymentsOut."""
+
+    channel = Channel.HOST
+    merchant = NO_MERCHANT
+
+    def __init__(
+        self, client: HostClient, accounts: Accounts, *, settling_ms: int, call_ms_max: int
+    ) -> None:
+        self.settling_ms = settling_ms
+        self.call_ms_max = call_ms_max
+        self._client = client
+        self._accounts = accounts
+
+    def details(self) -> str:
+        # The host's wallet writes its own transfer details.
+        return ""
+
+    def transfer(self, order: TransferOrder) -> TransferFound:
+        told = self._client.call(
+            "transfer.order",
+            {
+                "bill_no": order.bill_no,
+                "amount_fen": order.amount_fen,
+                "currency": "CNY",
+                "user": self._accounts.open(order.payee),
+                "authorization_no": order.authorization_no,
+            },
+        )
+        return self._found(told, order.bill_no)
+
+    def query(self, bill_no: str) -> TransferFound:
+        found = self._found(self._client.call("transfer.query", {"bill_no": bill_no}), bill_no)
+        if found.state in _ANSWER_OF_A_CALL:
+            raise _unreadable("state")
+        return found
+
+    def cancel(self, bill_no: str) -> None:
+        self._client.call("transfer.cancel", {"bill_no": bill_no})
+
+    def read_bill(self, day: str) -> list[BillLine] | None:
+        return _bill(self._client, day, "out")
+
+    def _found(self, told: Mapping[str, Any], bill_no: str) -> TransferFound:
+        if told.get("bill_no") != bill_no:
+            raise _unreadable("bill_no")
+        state = _word(TransferState, told, "state")
+        if state is TransferState.NOT_FOUND:
+            return TransferFound(state)
+        reason = str(told.get("reason", "")) if state in _FAILURES else ""
+        if state is TransferState.REFUSED:
+            refusal = _word(Refusal, told, "refusal")
+            return TransferFound(state, refusal=refusal, reason=reason)
+        user = told.get("user")
+        return TransferFound(
+            state,
+            outside_no=_text(told, "outside_no"),
+            amount_fen=_whole(told, "amount_fen"),
+            payee_hash=self._accounts.hash_of(user) if isinstance(user, str) else None,
+            decided_at_ms=_whole(told, "decided_at_ms"),
+            confirmation=str(told.get("confirmation", "")),
+            reason=reason,
+        )
+
+
+_NOTICE_KINDS = {NoticeKind.PAYMENT, NoticeKind.REFUND, NoticeKind.TRANSFER}
+
+
+class HostCallbacks:
+    """Host wallet implementation of Callbacks."""
+
+    def __init__(self, results: HostResults) -> None:
+        self._results = results
+
+    def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> Notice:
+        if not is_fresh(headers, now_ms):
+            raise SignatureInvalid("a callback is older or newer than five minutes")
+        told = self._results.verified(headers, body)
+        if told is None:
+            raise SignatureInvalid("a callback is not signed by the host")
+        kind, data = str(told.get("type", "")).partition("."), told.get("data")
+        # Answers to calls have the same secret: `payment.query.answer` is no callback.
+        is_result = kind[0] in _NOTICE_KINDS and kind[2] and "." not in kind[2]
+        if not is_result or not isinstance(data, dict) or not isinstance(data.get("number"), str):
+            raise SignatureInvalid("a callback is of a kind that is not known here")
+        return Notice(
+            NoticeKind(kind[0]),
+            headers["webhook-id"],
+            data["number"],
+            str(data.get("outside_no", "")),
+        )
+
+
+def _refund_found(told: Mapping[str, Any], refund_no: str) -> RefundFound:
+    if told.get("refund_no") != refund_no:
+        raise _unreadable("refund_no")
+    state = _word(RefundState, told, "state")
+    if state is RefundState.NOT_FOUND:
+        return RefundFound(refund_no, state)
+    return RefundFound(
+        refund_no,
+        state,
+        number=_text(told, "number"),
+        transaction_id=_text(told, "transaction_id"),
+        amount_fen=_whole(told, "amount_fen"),
+        refunded_at_ms=_whole(told, "refunded_at_ms"),
+    )
+
+
+def _bill(client: HostClient, day: str, kind: str) -> list[BillLine] | None:
+    lines = client.call("bill.read", {"day": day, "kind": kind}).get("lines", "")
+    if lines is None:
+        return None
+    if not isinstance(lines, list) or not all(isinstance(line, dict) for line in lines):
+        raise _unreadable("lines")
+    return [
+        BillLine(
+            _word(BillKind, line, "kind"),
+            _text(line, "number"),
+            _text(line, "outside_no"),
+            _whole(line, "amount_fen"),
+            _whole(line, "moved_at_ms"),
+            str(line.get("of_number", "")),
+        )
+        for line in lines
+    ]
+
+
+def _word(words: type[_Word], told: Mapping[str, Any], name: str) -> _Word:
+    try:
+        return words(str(told.get(name)))
+    except ValueError:
+        raise _unreadable(name) from None
+
+
+def _text(told: Mapping[str, Any], name: str) -> str:
+    value = told.get(name)
+    if not isinstance(value, str) or not value:
+        raise _unreadable(name)
+    return value
+
+
+def _whole(told: Mapping[str, Any], name: str) -> int:
+    value = told.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise _unreadable(name)
+    return value
+
+
+def _unreadable(name: str) -> Unavailable:
+    return Unavailable(f"the host's wallet answered a {name} that can't be read")

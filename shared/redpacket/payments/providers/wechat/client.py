@@ -1,0 +1,158 @@
+"""Client of WeChat Pay's API v3, on wechatpayv3 in public-key mode."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from wechatpayv3 import WeChatPay, WeChatPayType
+from wechatpayv3.type import RequestType
+
+from redpacket.platform.errors import AddressRefused, Unavailable
+
+WECHAT_PAY = "https://api.mch.weixin.qq.com"
+_OK, _REFUSED, _BROKEN = 200, 400, 500
+# A connection is ready within milliseconds or not at all.
+_CONNECT_SHARE = 0.3
+_NOT_FROM_HERE = "此IP地址不允许"
+
+
+@dataclass(frozen=True, slots=True)
+class WeChatMerchant:
+    """WeChat's merchant settings and keys, from a secret."""
+
+    mch_id: str
+    app_id: str
+    cert_serial: str
+    public_key_id: str
+    public_key: str = field(repr=False)
+    private_key: str = field(repr=False)
+    api_v3_key: str = field(repr=False)
+    app_secret: str = field(repr=False)
+    code_kind: str = "official_account"
+    """Where clients get their codes: official_account or mini_program."""
+    remark: str = "红包提现"
+    """What WeChat shows to a user with each payment and transfer."""
+
+    @classmethod
+    def of(cls, secret: str) -> Self:
+        """Parse the secret's JSON object."""
+        return cls(**json.loads(secret))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Gateway's answer; use only the code of a refusal, because its signature is not verified."""
+
+    status: int
+    body: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def is_ok(self) -> bool:
+        """Return whether the gateway accepted the request; such answers are signed."""
+        return self.status < _REFUSED
+
+    @property
+    def code(self) -> str:
+        """Refusal code of the gateway, or ""."""
+        code = self.body.get("code", "")
+        # Restrict it to what may be logged: the gateway's codes are shorter and have only these
+        # letters.
+        is_code = isinstance(code, str) and code.isascii() and code.replace("_", "").isalnum()
+        return code[:64] if not self.is_ok and is_code else ""
+
+
+class WeChatClient:
+    """Signing client, without a logger because the library would log openids."""
+
+    def __init__(
+        self, merchant: WeChatMerchant, *, gateway_url: str = WECHAT_PAY, call_ms_max: int
+    ) -> None:
+        self.merchant = merchant
+        self._url = gateway_url
+        self._pay = WeChatPay(
+            WeChatPayType.NATIVE,
+            mchid=merchant.mch_id,
+            private_key=merchant.private_key,
+            cert_serial_no=merchant.cert_serial,
+            appid=merchant.app_id,
+            apiv3_key=merchant.api_v3_key,
+            public_key=merchant.public_key,
+            public_key_id=merchant.public_key_id,
+            timeout=(
+                call_ms_max * _CONNECT_SHARE / 1_000,
+                call_ms_max * (1 - _CONNECT_SHARE) / 1_000,
+            ),
+        )
+        _point_at(self._pay, gateway_url)
+
+    def get(self, path: str) -> Answer:
+        """Query the gateway. Raises Unavailable if the answer is unknown."""
+        return self._read(*self._request(path, RequestType.GET, None))
+
+    def post(self, path: str, body: Mapping[str, Any] | None = None) -> Answer:
+        """Send a command to the gateway. Raises Unavailable if its outcome is unknown."""
+        return self._read(*self._request(path, RequestType.POST, body))
+
+    def download(self, url: str) -> bytes:
+        """Return a file that the gateway named; it is unsigned, so compare its hash."""
+        if not url.startswith(f"{self._url}/"):
+            raise Unavailable("the gateway names a file of another host")
+        status, content = self._request(
+            url.removeprefix(self._url), RequestType.GET, None, is_signed=False
+        )
+        if status != _OK:
+            raise Unavailable("the gateway does not hand out the file that it named")
+        return content.encode() if isinstance(content, str) else content
+
+    def sign(self, *lines: str) -> str:
+        """Return the signature that the payer's client passes to WeChat."""
+        signature: str = self._pay.sign(list(lines))
+        return signature
+
+    def _request(
+        self,
+        path: str,
+        method: RequestType,
+        body: Mapping[str, Any] | None,
+        *,
+        is_signed: bool = True,
+    ) -> tuple[int, str | bytes]:
+        answered: tuple[int, str | bytes] | None = None
+        # Drop the error, whose text may contain a body or a URL with a secret.
+        with suppress(Exception):
+            answered = self._pay._core.request(  # noqa: SLF001 - what its maintainer advises
+                path, method=method, data=body, skip_verify=not is_signed
+            )
+        if answered is None:
+            # Raise outside the handler so that no other error is attached.
+            raise Unavailable("the gateway's answer is unknown")
+        return answered
+
+    def _read(self, status: int, content: str | bytes) -> Answer:
+        body: Any = None
+        if content:
+            try:
+                body = json.loads(content)
+            except ValueError:
+                body = None
+        elif status < _REFUSED:
+            body = {}
+        if status >= _BROKEN or not isinstance(body, dict) or not status >= _OK:
+            raise Unavailable(f"the gateway answered {status}")
+        answer = Answer(status, body)
+        # Its code also means a wrong order, which no later call would change.
+        if answer.code == "INVALID_REQUEST" and _NOT_FROM_HERE in str(body.get("message")):
+            raise AddressRefused("WeChat Pay takes no call from our address")
+        return answer
+
+
+def _point_at(pay: WeChatPay, gateway_url: str) -> None:
+    core = pay._core  # noqa: SLF001 - the one place that knows
+    if not hasattr(core, "_gate_way"):
+        # Otherwise tests would call the real gateway.
+        raise RuntimeError("wechatpayv3 keeps the gateway's address under another name")
+    core._gate_way = gateway_url  # noqa: SLF001

@@ -1,0 +1,64 @@
+"""Exchange of a WeChat authorization code for an openid."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urlencode
+
+from redpacket.payments.model.provider import OutsideAccount
+from redpacket.payments.providers.wechat.client import WeChatMerchant
+from redpacket.payments.sealed_accounts import Accounts
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.ssrf_safe_http import Outgoing
+
+WECHAT_API = "https://api.weixin.qq.com"
+_OK = 200
+# Invalid, expired, missing, used before.
+_WRONG_CODES = frozenset({40029, 42003, 41008, 40163})
+
+
+class CodeKind(StrEnum):
+    """Source of authorization codes; the value is the path that accepts them."""
+
+    OFFICIAL_ACCOUNT = "/sns/oauth2/access_token"
+    MINI_PROGRAM = "/sns/jscode2session"
+
+
+class WeChatLogin:
+    """WeChat implementation of Logins; *outgoing* leads to the path of *kind*."""
+
+    def __init__(
+        self, merchant: WeChatMerchant, accounts: Accounts, outgoing: Outgoing, kind: CodeKind
+    ) -> None:
+        self._merchant = merchant
+        self._accounts = accounts
+        self._outgoing = outgoing
+        self._code_name = "code" if kind is CodeKind.OFFICIAL_ACCOUNT else "js_code"
+
+    def find_account(self, code: str) -> OutsideAccount | None:
+        answer = self._outgoing.get(
+            urlencode(
+                {
+                    "appid": self._merchant.app_id,
+                    "secret": self._merchant.app_secret,
+                    self._code_name: code,
+                    "grant_type": "authorization_code",
+                }
+            )
+        )
+        told: Any = None
+        if answer.status == _OK:
+            try:
+                told = json.loads(answer.body)
+            except ValueError:
+                told = None
+        if not isinstance(told, dict):
+            raise Unavailable("WeChat's answer to a code can't be read")
+        if told.get("errcode") in _WRONG_CODES:
+            return None
+        openid = told.get("openid")
+        if not isinstance(openid, str) or not openid:
+            raise Unavailable("WeChat did not tell whose a code is")
+        return self._accounts.seal(openid)

@@ -1,0 +1,93 @@
+"""Encryption of users' names at a gateway, such as openids, with a keyed hash for comparison."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+
+from redpacket.payments.model.provider import OutsideAccount
+from redpacket.platform.errors import InvariantViolated
+
+_TEXT_LENGTH_MIN = 43
+"""Minimum characters of a key text: 256 bits if each character is one of 64."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccountKeys:
+    """Keys of all accounts: the last of *seal_keys* encrypts, and *hash_key* never changes."""
+
+    seal_keys: Mapping[str, bytes] = field(repr=False)
+    hash_key: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, secret: str) -> Self:
+        """Parse a JSON object of named texts, such as `{"1": "<64 random characters>"}`.
+
+        The last text encrypts and all decrypt. The first one derives the hash key: never remove it
+        or insert another before it.
+        """
+        texts = json.loads(secret)
+        # Error messages must not include the value, which may be a secret.
+        if not isinstance(texts, dict) or not texts or not all(map(_is_key, texts.values())):
+            raise ValueError(f"account keys: texts of at least {_TEXT_LENGTH_MIN} characters")
+        first = next(iter(texts.values()))
+        return cls(
+            {name: _derived(text, "seal", "sha512") for name, text in texts.items()},
+            _derived(first, "hash", "sha256"),
+        )
+
+
+class Accounts:
+    """Encryption of the names of one gateway, bound to *context*.
+
+    AES-SIV is deterministic, so a repeated write changes nothing; equality leaks no more than the
+    hash.
+    """
+
+    def __init__(self, keys: AccountKeys, context: str) -> None:
+        self._keys = keys
+        self._context = context.encode()
+        self._hash_prefix = len(self._context).to_bytes(2) + self._context
+
+    def seal(self, name: str) -> OutsideAccount:
+        """Return *name* in storable form."""
+        key_name = list(self._keys.seal_keys)[-1]
+        sealed = AESSIV(self._keys.seal_keys[key_name]).encrypt(name.encode(), [self._context])
+        return OutsideAccount(
+            f"{key_name}.{urlsafe_b64encode(sealed).decode()}", self.hash_of(name)
+        )
+
+    def open(self, account: OutsideAccount) -> str:
+        """Return an account's name, which must not be logged. Raises InvariantViolated."""
+        key_name, _, sealed = account.sealed.partition(".")
+        key = self._keys.seal_keys.get(key_name)
+        name = None if key is None else _opened(key, sealed, self._context)
+        if name is None or not hmac.compare_digest(self.hash_of(name), account.name_hash):
+            raise InvariantViolated("an account at a gateway can't be opened with the keys given")
+        return name
+
+    def hash_of(self, name: str) -> str:
+        """Return the keyed hash of a name."""
+        return hmac.digest(self._keys.hash_key, self._hash_prefix + name.encode(), "sha256").hex()
+
+
+def _is_key(text: object) -> bool:
+    return isinstance(text, str) and len(text) >= _TEXT_LENGTH_MIN
+
+
+def _derived(text: str, use: str, digest: str) -> bytes:
+    return hmac.digest(text.encode(), f"redpacket/{use}".encode(), digest)
+
+
+def _opened(key: bytes, sealed: str, context: bytes) -> str | None:
+    try:
+        return AESSIV(key).decrypt(urlsafe_b64decode(sealed), [context]).decode()
+    except (InvalidTag, ValueError):
+        return None

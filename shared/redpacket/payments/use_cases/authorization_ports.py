@@ -1,0 +1,32 @@
+"""Ports of payout authorizations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from redpacket.payments.login_ports import Authorizations
+from redpacket.payments.model.provider import Channel
+from redpacket.payments.withdrawal_ports import AuthorizationBook, Payees
+from redpacket.platform.errors import ChannelUnavailable
+from redpacket.platform.runtime import Clock, Journal
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationPorts:
+    """Dependencies of authorizations; *new_number* returns 32 characters."""
+
+    gateways: Mapping[Channel, Authorizations]
+    book: AuthorizationBook
+    payees: Payees
+    clock: Clock
+    journal: Journal
+    new_number: Callable[[], str]
+
+    def gateway(self, channel: Channel) -> Authorizations:
+        """Return a gateway. Raises ChannelUnavailable."""
+        if channel not in self.gateways:
+            raise ChannelUnavailable(
+                f"transfers without confirmation by {channel} are not set up here"
+            )
+        return self.gateways[channel]

@@ -1,0 +1,122 @@
+"""Consent of users to transfers without confirmation; retries reuse its durable number."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from redpacket.payments.model.authorization import (
+    ASKED_MS,
+    CONSENT_MS,
+    Authorization,
+    AuthorizationFound,
+    AuthorizationState,
+    AuthorizationStatus,
+    next_look_ms,
+)
+from redpacket.payments.model.provider import Channel
+from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
+from redpacket.platform.errors import InvariantViolated, PayeeNotBound, Unavailable
+
+_TRIES = 4
+
+_USABLE = frozenset({AuthorizationStatus.AWAITING_CONFIRMATION, AuthorizationStatus.ACTIVE})
+
+
+def authorize(
+    user_id: str, channel: Channel, display_name: str, *, ports: AuthorizationPorts
+) -> Authorization:
+    """Return the user's consent in the gateway's current state; request a new one if it ended.
+
+    Raises ChannelUnavailable, PayeeNotBound, Unavailable.
+    """
+    ports.gateway(channel)
+    for _ in range(_TRIES):
+        payee = ports.payees.find(user_id, channel)
+        if payee is None:
+            raise PayeeNotBound("bind your account at the gateway first")
+        current = ports.book.find(payee.asked_no) if payee.asked_no else None
+        if current is None or current.status not in _USABLE:
+            current = Authorization(
+                number=ports.new_number(),
+                user_id=user_id,
+                channel=channel,
+                account=payee.account,
+                display_name=display_name,
+                asked_at_ms=ports.clock.now_ms(),
+            )
+            if not ports.book.begin(current, payee):
+                continue
+        current = _bring_up(current, ports)
+        if current.status in _USABLE:
+            return current
+    raise Unavailable("the user's account changes all the time")
+
+
+def end_authorization(
+    user_id: str, channel: Channel, *, ports: AuthorizationPorts
+) -> Authorization | None:
+    """Close a user's consent at the gateway, now or by the sweep. Raises ChannelUnavailable."""
+    ports.gateway(channel)
+    payee = ports.payees.find(user_id, channel)
+    current = ports.book.find(payee.asked_no) if payee and payee.asked_no else None
+    if current is None:
+        return None
+    ports.book.begin_close(current, ports.clock.now_ms())
+    with suppress(Unavailable):
+        look_at_authorization(current.number, ports=ports)
+    return ports.book.find(current.number)
+
+
+def look_at_authorization(number: str, *, ports: AuthorizationPorts) -> Authorization | None:
+    """Query the gateway for a consent and update the rows. Raises Unavailable."""
+    seen = ports.book.find(number)
+    if seen is None or seen.status is AuthorizationStatus.CLOSED:
+        return seen
+    # Delay first, so that a query that fails or dies does not block the other rows.
+    ports.book.look_again(number, next_look_ms(seen, ports.clock.now_ms()))
+    gateway = ports.gateway(seen.channel)
+    if seen.status is AuthorizationStatus.CLOSING:
+        gateway.close(number)
+    return _take(seen, gateway.query(number), ports)
+
+
+def _bring_up(current: Authorization, ports: AuthorizationPorts) -> Authorization:
+    gateway = ports.gateway(current.channel)
+    is_old = ports.clock.now_ms() >= current.asked_at_ms + ASKED_MS
+    if is_old or current.status is AuthorizationStatus.ACTIVE:
+        return _take(current, gateway.query(current.number), ports)
+    found = gateway.ask(current.number, current.account, current.display_name)
+    return _take(current, found, ports)
+
+
+def _take(
+    seen: Authorization, found: AuthorizationFound, ports: AuthorizationPorts
+) -> Authorization:
+    book, now_ms = ports.book, ports.clock.now_ms()
+    is_over = now_ms >= seen.asked_at_ms + CONSENT_MS
+    if _is_of_another(seen, found):
+        error = InvariantViolated(f"consent {seen.number} is another user's at the gateway")
+        ports.journal.failure("consent_mismatched", error, number=seen.number)
+        book.begin_close(seen, now_ms)
+    elif found.state is AuthorizationState.CLOSED or (
+        # No call for it can be in flight: the gateway never received it.
+        found.state is AuthorizationState.NOT_FOUND
+        and is_over
+        and seen.status is not AuthorizationStatus.ACTIVE
+    ):
+        book.close(seen, now_ms)
+        ports.journal.event("consent_ended", channel=seen.channel)
+    elif found.state is AuthorizationState.ACTIVE:
+        if seen.status in _USABLE and book.activate(seen):
+            ports.journal.event("consent_given", channel=seen.channel)
+    elif found.state is AuthorizationState.AWAITING_CONFIRMATION and is_over:
+        book.begin_close(seen, now_ms)
+    elif found.confirmation:
+        book.keep_confirmation(seen, found.confirmation)
+    return book.find(seen.number) or seen
+
+
+def _is_of_another(seen: Authorization, found: AuthorizationFound) -> bool:
+    is_other = found.payee_hash not in {None, seen.account.name_hash}
+    # A closing consent must still be closed.
+    return is_other and seen.status is not AuthorizationStatus.CLOSING

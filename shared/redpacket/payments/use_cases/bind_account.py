@@ -1,0 +1,37 @@
+"""Binding of a user's gateway account by a code from the gateway."""
+
+from __future__ import annotations
+
+from redpacket.payments.login_ports import Logins
+from redpacket.payments.model.provider import Channel, OutsideAccount
+from redpacket.payments.withdrawal_ports import BoundPayees, Payee
+from redpacket.platform.errors import CodeInvalid
+from redpacket.platform.runtime import Clock
+
+
+def bind_account(
+    user_id: str,
+    channel: Channel,
+    code: str,
+    *,
+    logins: Logins,
+    payees: BoundPayees,
+    clock: Clock,
+    first_wait_ms: int,
+) -> Payee:
+    """Bind the account of a code and replace the user's previous one.
+
+    Withdrawals to the first account open after *first_wait_ms*, so an account that somebody else
+    linked gets nothing at once. Raises CodeInvalid, OpenidInUse, Unavailable. After Unavailable
+    the code may be used up.
+    """
+    account = find_account(code, logins=logins)
+    return payees.bind(user_id, channel, account, clock.now_ms(), first_wait_ms)
+
+
+def find_account(code: str, *, logins: Logins) -> OutsideAccount:
+    """Return the account of a code. Raises CodeInvalid, Unavailable."""
+    account = logins.find_account(code)
+    if account is None:
+        raise CodeInvalid("the code is wrong, used before, or too old: fetch another one")
+    return account

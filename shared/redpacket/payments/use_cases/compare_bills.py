@@ -1,0 +1,266 @@
+"""Comparison of a day's gateway statement with our rows, in both directions.
+
+Missing lines are followed first: a refund made at the gateway may have no other signal.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from redpacket.payments.model.provider import (
+    BillKind,
+    BillLine,
+    Channel,
+    Notice,
+    NoticeKind,
+    bill_day,
+    bill_day_start_ms,
+)
+from redpacket.payments.use_cases.payment_ports import PaymentPorts
+from redpacket.payments.use_cases.take_callback import follow_money
+from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
+from redpacket.platform.errors import InvariantViolated, RedPacketError
+from redpacket.reconciliation.checks.facts import Difference
+
+EDGE_MS = 600_000
+"""Milliseconds around midnight whose money may be on either day's statement."""
+
+DAYS_AT_ONCE = 7
+"""Days that one run compares for a channel that was behind."""
+
+LATE_AFTER_MS = 38 * 3_600_000
+"""Milliseconds from a day's begin to 14:00 of the next day, when its statement must exist."""
+
+_DAY_MS = 24 * 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class BillReport:
+    """Result of a comparison of one day."""
+
+    day: str
+    line_count: int
+    followed_count: int
+    differences: tuple[Difference, ...]
+
+
+def compare_bills(
+    channels: Iterable[Channel],
+    day: str | None,
+    *,
+    payments: PaymentPorts,
+    withdrawals: WithdrawalPorts,
+    stop_at_ms: int,
+    may_skip: bool = False,
+) -> dict[Channel, list[BillReport]]:
+    """Compare each channel's statements since its last compared day, or only those of *day*.
+
+    A channel that fails keeps no other from being compared; a contradiction or a bug is raised
+    at the end. With *may_skip* the next days are compared although *day* was not.
+    """
+    reports: dict[Channel, list[BillReport]] = {}
+    errors: list[Exception] = []
+    for channel in channels:
+        reports[channel] = []
+        due = [day] if day else _days_due(channel, payments)
+        for one in due if len(due) <= DAYS_AT_ONCE else [*due[: DAYS_AT_ONCE - 1], due[-1]]:
+            report: BillReport | None = None
+            try:
+                if payments.clock.now_ms() < stop_at_ms:
+                    report = compare_bill(channel, one, payments=payments, withdrawals=withdrawals)
+            except Exception as error:  # noqa: BLE001 - it must not keep others from being compared
+                payments.journal.failure("bill_not_read", error, channel=channel, day=one)
+                if isinstance(error, InvariantViolated) or not isinstance(error, RedPacketError):
+                    errors.append(error)
+                    _tell([_of_day(channel, one, str(error))], payments)
+            if report:
+                reports[channel].append(report)
+            else:
+                payments.journal.event("bill_not_compared", channel=channel, day=one)
+            if (report or may_skip) and one == _day_after(_last_day(channel, payments), 1):
+                payments.compared.note_compared(channel, one)
+        if day is None:
+            _tell_late(channel, payments)
+    if errors:
+        raise errors[0]
+    return reports
+
+
+def _last_day(channel: Channel, payments: PaymentPorts) -> str:
+    """Return the last compared day; a new channel begins with yesterday."""
+    day = payments.compared.find_compared(channel)
+    if day is None:
+        day = bill_day(payments.clock.now_ms() - 2 * _DAY_MS)
+        payments.compared.note_compared(channel, day)
+    return day
+
+
+def _days_due(channel: Channel, payments: PaymentPorts) -> list[str]:
+    first_ms = bill_day_start_ms(_last_day(channel, payments)) + _DAY_MS
+    today_ms = bill_day_start_ms(bill_day(payments.clock.now_ms()))
+    return [bill_day(at_ms) for at_ms in range(first_ms, today_ms, _DAY_MS)]
+
+
+def _tell_late(channel: Channel, payments: PaymentPorts) -> None:
+    due = _days_due(channel, payments)
+    if due and payments.clock.now_ms() >= bill_day_start_ms(due[0]) + LATE_AFTER_MS:
+        _tell([_of_day(channel, due[0], "late")], payments)
+
+
+def _of_day(channel: Channel, day: str, actual: str) -> Difference:
+    return Difference("bill", channel, f"statement of {day}", "compared", actual)
+
+
+def compare_bill(
+    channel: Channel, day: str, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
+) -> BillReport | None:
+    """Return the differences, or None without a statement. Raises Unavailable."""
+    comparison = _Comparison(channel, day, payments, withdrawals)
+    bill = comparison.read_bill(day)
+    if bill is None:
+        return None
+    unknown = comparison.unknown(bill)
+    for line in unknown:
+        comparison.follow(line)
+    found = comparison.missing_in_ours(unknown) if unknown else []
+    found += comparison.twice(bill) + comparison.again(bill) + comparison.missing_in_bill(bill)
+    _tell(found, payments)
+    return BillReport(day, len(bill), len(unknown), tuple(found))
+
+
+def _tell(found: Iterable[Difference], payments: PaymentPorts) -> None:
+    for one in found:
+        payments.journal.event(
+            "bill_differs",
+            subject=one.subject,
+            what=one.what,
+            expected=one.expected,
+            actual=one.actual,
+        )
+
+
+class _Comparison:
+    def __init__(
+        self, channel: Channel, day: str, payments: PaymentPorts, withdrawals: WithdrawalPorts
+    ) -> None:
+        self._channel = channel
+        self._day = day
+        self._payments = payments
+        self._withdrawals = withdrawals
+        self._names: dict[str, frozenset[tuple[str, ...]]] = {}
+
+    def read_bill(self, day: str) -> list[BillLine] | None:
+        """Return the payments and transfers of a day, or None if either is missing."""
+        halves = [
+            gateways[self._channel].read_bill(day)
+            for gateways in (self._payments.gateways, self._withdrawals.gateways)
+            if self._channel in gateways
+        ]
+        found = [half for half in halves if half is not None]
+        return [line for half in found for line in half] if len(found) == len(halves) else None
+
+    def unknown(self, bill: list[BillLine]) -> list[BillLine]:
+        """Return statement lines that are missing in our rows or have another amount."""
+        ours = {_said(line) for line in self._ours(-1, 0, 1)}
+        return [line for line in bill if _said(line) not in ours]
+
+    def follow(self, line: BillLine) -> None:
+        notice = Notice(NoticeKind(line.kind), "", line.number, line.outside_no)
+        try:
+            follow_money(
+                self._channel, notice, payments=self._payments, withdrawals=self._withdrawals
+            )
+        except RedPacketError as error:
+            self._payments.journal.failure("bill_not_followed", error, number=line.number)
+
+    def missing_in_ours(self, unknown: Iterable[BillLine]) -> list[Difference]:
+        ours: dict[tuple[str, ...], int] = {}
+        for line in self._ours(-1, 0, 1):
+            ours[_name(line)] = line.amount_fen
+        return [
+            self._difference(line, line.amount_fen, ours.get(_name(line), 0))
+            for line in unknown
+            if ours.get(_name(line), 0) != line.amount_fen
+        ]
+
+    def twice(self, bill: list[BillLine]) -> list[Difference]:
+        times = Counter(_name(line) for line in bill)
+        named = {_name(line): line for line in bill}
+        return [
+            self._difference(named[name], count * named[name].amount_fen, named[name].amount_fen)
+            for name, count in times.items()
+            if count > 1
+        ]
+
+    def again(self, bill: list[BillLine]) -> list[Difference]:
+        """Return lines that an earlier statement has as well.
+
+        A line may match our rows of three days, so the two days before can have the same one.
+        """
+        earlier = self._names_before(1) | self._names_before(2)
+        again = {_name(line): line for line in bill if _name(line) in earlier}
+        return [
+            self._difference(line, 2 * line.amount_fen, line.amount_fen) for line in again.values()
+        ]
+
+    def _names_before(self, days: int) -> frozenset[tuple[str, ...]]:
+        day = _day_after(self._day, -days)
+        if day not in self._names:
+            try:
+                lines = self.read_bill(day) or []
+            except RedPacketError as error:
+                # A gateway may not keep it, and this day is still compared.
+                self._payments.journal.failure(
+                    "bill_not_read", error, channel=self._channel, day=day
+                )
+                lines = []
+            self._names[day] = frozenset(_name(line) for line in lines)
+        return self._names[day]
+
+    def missing_in_bill(self, bill: list[BillLine]) -> list[Difference]:
+        begin_ms = bill_day_start_ms(self._day)
+        end_ms = bill_day_start_ms(_day_after(self._day, 1))
+        listed = {_name(line) for line in bill}
+        missing = [
+            line
+            for line in self._ours(-1, 0)
+            if begin_ms - EDGE_MS <= line.moved_at_ms < end_ms - EDGE_MS
+            and _name(line) not in listed
+        ]
+        if any(line.moved_at_ms < begin_ms + EDGE_MS for line in missing):
+            listed_before = self._names_before(1)
+            missing = [
+                line
+                for line in missing
+                if line.moved_at_ms >= begin_ms + EDGE_MS or _name(line) not in listed_before
+            ]
+        return [self._difference(line, 0, line.amount_fen) for line in missing]
+
+    def _ours(self, *offsets: int) -> list[BillLine]:
+        return [
+            line
+            for offset in offsets
+            for line in self._payments.book.list_lines(self._channel, _day_after(self._day, offset))
+        ]
+
+    def _difference(self, line: BillLine, theirs_fen: int, ours_fen: int) -> Difference:
+        subject = f"{line.number} {line.outside_no}".rstrip()
+        return Difference("bill", subject, f"{line.kind} of {self._day}", theirs_fen, ours_fen)
+
+
+def _name(line: BillLine) -> tuple[str, ...]:
+    """Return the identity of a line; one payment number may have several transactions."""
+    if line.kind is BillKind.PAYMENT:
+        return line.kind, line.number, line.outside_no
+    return line.kind, line.number
+
+
+def _said(line: BillLine) -> tuple[tuple[str, ...], int]:
+    return _name(line), line.amount_fen
+
+
+def _day_after(day: str, count: int) -> str:
+    return (date.fromisoformat(day) + timedelta(days=count)).isoformat()

@@ -1,0 +1,176 @@
+"""Payment confirmation: query the gateway and credit a transaction once, under OUR number.
+
+Callbacks, schedules, and statements all end here; none of them is trusted alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from redpacket.ledger.model import Transfer
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.packets.use_cases.send_packet import funding_of
+from redpacket.payments.model.payments import (
+    Payment,
+    PaymentReturn,
+    PaymentStatus,
+    ReturnReason,
+    ReturnStatus,
+    mismatches,
+    next_look_ms,
+)
+from redpacket.payments.model.provider import OrderFound, OrderState, Transaction
+from redpacket.payments.use_cases.payment_ports import PaymentPorts
+from redpacket.platform.errors import InvariantViolated, PaymentNotFound, Unavailable
+
+_TRIES = 4
+
+
+def confirm_payment(number: str, transaction_id: str = "", *, ports: PaymentPorts) -> Payment:
+    """Update a payment from the gateway; *transaction_id* is an untrusted hint.
+
+    Raises PaymentNotFound, Unavailable.
+    """
+    payment = _get(number, ports)
+    now_ms = ports.clock.now_ms()
+    is_over = payment.status is PaymentStatus.PENDING and now_ms >= payment.expires_at_ms
+    if is_over and not payment.ordered_at_ms and not transaction_id:
+        # No gateway has it, whether its own one is still configured or not.
+        ports.book.close(payment, now_ms, None)
+        return _get(number, ports)
+    gateway = ports.gateway_of(payment)
+    found = gateway.query(number)
+    taken = list(found.transactions)
+    if transaction_id and all(one.transaction_id != transaction_id for one in taken):
+        named = gateway.query_transaction(transaction_id)
+        # A forged callback would name another order's transaction.
+        taken += [named] if named and named.number == number else []
+    for transaction in taken:
+        payment = _take(payment, transaction, ports)
+    return _go_on(payment, found, ports)
+
+
+def _take(payment: Payment, found: Transaction, ports: PaymentPorts) -> Payment:
+    for _ in range(_TRIES):
+        if payment.transaction_id == found.transaction_id:
+            return payment
+        reason = _reason_against(payment, found, ports)
+        if reason:
+            return _send_back(payment, found, reason, ports)
+        now_ms = ports.clock.now_ms()
+        funding = _funding(payment, now_ms, ports)
+        if ports.book.credit(payment, found, now_ms, funding=funding):
+            if payment.packet_id and funding is None:
+                ports.journal.event("payment_came_late", number=payment.number)
+            return _get(payment.number, ports)
+        if ports.returns.find_return(payment.number, found.transaction_id):
+            return payment
+        payment = _get(payment.number, ports)
+    raise Unavailable(f"payment {payment.number} changes all the time")
+
+
+def _reason_against(
+    payment: Payment, found: Transaction, ports: PaymentPorts
+) -> ReturnReason | None:
+    wrong = mismatches(payment, found, ports.gateway_of(payment).merchant)
+    if wrong:
+        error = InvariantViolated(f"payment {payment.number} differs in {', '.join(wrong)}")
+        ports.journal.failure("payment_mismatched", error, number=payment.number)
+        return ReturnReason.MISMATCHED
+    if found.is_refunded:
+        # How much went back only its refunds say, and each may come late.
+        return ReturnReason.REFUNDED
+    if payment.transaction_id:
+        ports.journal.event("payment_paid_twice", number=payment.number)
+        return ReturnReason.SECOND
+    return None
+
+
+def _send_back(
+    payment: Payment, found: Transaction, reason: ReturnReason, ports: PaymentPorts
+) -> Payment:
+    # A mismatched transaction may be another person's money, and of a refunded one only a part may
+    # be left: an operator decides.
+    is_listed = reason in {ReturnReason.MISMATCHED, ReturnReason.REFUNDED}
+    returned = PaymentReturn(
+        number=payment.number,
+        transaction_id=found.transaction_id,
+        amount_fen=found.amount_fen,
+        reason=reason,
+        channel=payment.channel,
+        noted_at_ms=ports.clock.now_ms(),
+        status=ReturnStatus.LISTED if is_listed else ReturnStatus.DUE,
+        merchant=payment.merchant,
+    )
+    try:
+        is_new = ports.returns.put_return(returned, found) is returned
+    except InvariantViolated:
+        # A look from before the refund may have credited it since; then its refund reverses it.
+        payment = _get(payment.number, ports)
+        if reason is not ReturnReason.REFUNDED or payment.transaction_id != found.transaction_id:
+            raise
+        return payment
+    if is_new and reason is ReturnReason.REFUNDED:
+        error = InvariantViolated(f"payment {payment.number} was refunded before it was credited")
+        ports.journal.failure("payment_mismatched", error, number=payment.number)
+    return payment
+
+
+def _funding(payment: Payment, now_ms: int, ports: PaymentPorts) -> tuple[Packet, Transfer] | None:
+    """Return the packet that a payment funds; None credits the payer's balance."""
+    packet = ports.packets.find_packet(payment.packet_id) if payment.packet_id else None
+    if packet is None or packet.status is not PacketStatus.UNPAID:
+        return None
+    if packet.terms.total_fen != payment.amount_fen or packet.payment_id != payment.number:
+        raise InvariantViolated(
+            f"payment {payment.number} is not what packet {packet.packet_id} costs"
+        )
+    paid = replace(
+        packet,
+        status=PacketStatus.OPEN,
+        paid_at_ms=now_ms,
+        starts_at_ms=now_ms,
+        expires_at_ms=now_ms + packet.expires_at_ms - packet.starts_at_ms,
+    )
+    return paid, funding_of(paid)
+
+
+def _go_on(payment: Payment, found: OrderFound, ports: PaymentPorts) -> Payment:
+    now_ms = ports.clock.now_ms()
+    if payment.status is PaymentStatus.PENDING and now_ms >= payment.expires_at_ms:
+        payment = _close(payment, found, ports)
+    again_at_ms = next_look_ms(payment, now_ms)
+    if payment.status is not PaymentStatus.PAID:
+        ports.book.look_again(payment.number, again_at_ms)
+    return payment
+
+
+def _close(payment: Payment, found: OrderFound, ports: PaymentPorts) -> Payment:
+    """Close the order at the gateway first: only an order that can't be paid becomes CLOSED."""
+    gateway, now_ms = ports.gateway_of(payment), ports.clock.now_ms()
+    settled_at_ms = payment.expires_at_ms + gateway.settling_ms + gateway.call_ms_max
+    if found.state is OrderState.UNPAID or (
+        found.state is OrderState.NOT_FOUND and now_ms < settled_at_ms
+    ):
+        # A call in flight may still create the order; a later query then finds it.
+        gateway.close(payment.number)
+        return payment
+    if found.state is OrderState.PAID and not _all_known(payment, found.transactions, ports):
+        return payment
+    closed = replace(payment, status=PaymentStatus.CLOSED, closed_at_ms=now_ms)
+    if ports.book.close(payment, now_ms, next_look_ms(closed, now_ms)):
+        return closed
+    return _get(payment.number, ports)
+
+
+def _all_known(payment: Payment, transactions: Sequence[Transaction], ports: PaymentPorts) -> bool:
+    noted = {one.transaction_id for one in ports.returns.list_returns(payment.number)}
+    return bool(transactions) and all(one.transaction_id in noted for one in transactions)
+
+
+def _get(number: str, ports: PaymentPorts) -> Payment:
+    payment = ports.book.find(number)
+    if payment is None:
+        raise PaymentNotFound("no such payment")
+    return payment

@@ -1,0 +1,100 @@
+"""Dispatch: call the gateway for pending withdrawals. Slots and leases are durable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from redpacket.payments.model.provider import Channel
+from redpacket.payments.use_cases.pace import FAILURES_MAX, Pace
+from redpacket.payments.use_cases.transfer import Called, call_transfer
+from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
+from redpacket.platform.runtime import InParallel
+
+BATCH = 30
+
+PAGE = 300
+
+POLL_MS = 500
+
+IDLE_MS = 3_000
+"""Milliseconds without work until a run ends; the next minute starts another one."""
+
+_REMEMBERED_MS = 20_000
+"""The index is eventually consistent and may list withdrawals that were just called."""
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchReport:
+    """Counts of one run."""
+
+    answered_count: int = 0
+    failed_count: int = 0
+
+
+def dispatch(
+    channel: Channel,
+    *,
+    ports: WithdrawalPorts,
+    in_parallel: InParallel,
+    stop_at_ms: int,
+    may_go_on: Callable[[], bool] = lambda: True,
+) -> DispatchReport:
+    """Call the gateway until the time is up, *may_go_on* is False, or nothing is pending."""
+    clock, pace = ports.clock, ports.paces[channel]
+    tried_at_ms: dict[str, int] = {}
+    waiting: list[str] = []
+    answered_count = failed_count = failed_in_a_row = 0
+    idle_at_ms = clock.now_ms() + IDLE_MS
+    while (now_ms := clock.now_ms()) < min(stop_at_ms, idle_at_ms) and may_go_on():
+        rests_until_ms = pace.rests_until_ms()
+        if rests_until_ms >= stop_at_ms:
+            break
+        if rests_until_ms:
+            clock.sleep_ms(rests_until_ms - now_ms)
+            idle_at_ms = rests_until_ms + IDLE_MS
+            continue
+        if not waiting:
+            tried_at_ms = {
+                one: at for one, at in tried_at_ms.items() if at > now_ms - _REMEMBERED_MS
+            }
+            found = ports.book.list_to_call(channel, now_ms, PAGE)
+            waiting = [one for one in found if one not in tried_at_ms]
+        if not waiting:
+            clock.sleep_ms(min(POLL_MS, stop_at_ms - now_ms))
+            continue
+        idle_at_ms = now_ms + IDLE_MS
+        slots = pace.take(min(len(waiting), _batch(pace, stop_at_ms)))
+        pairs = [pair for pair in zip(waiting, slots, strict=False) if pair[1] < stop_at_ms]
+        waiting = waiting[len(slots) :]
+        tried_at_ms |= dict.fromkeys((one for one, _ in pairs), now_ms)
+        for called in in_parallel(lambda pair: _call_at(pair[0], pair[1], ports), pairs):
+            failed_in_a_row = failed_in_a_row + 1 if called is Called.FAILED else 0
+            failed_count += called is Called.FAILED
+            answered_count += called is Called.ANSWERED
+        if failed_in_a_row >= FAILURES_MAX:
+            rest_ms = pace.rest() - clock.now_ms()
+            ports.journal.event("gateway_rests", channel=channel, rest_ms=rest_ms)
+            failed_in_a_row = 0
+        elif answered_count:
+            pace.recover()
+        if not pairs:
+            break
+    return DispatchReport(answered_count, failed_count)
+
+
+def _batch(pace: Pace, stop_at_ms: int) -> int:
+    left_us = (stop_at_ms - pace.clock.now_ms()) * 1000
+    return max(1, min(BATCH, left_us // pace.interval_us))
+
+
+def _call_at(withdrawal_id: str, slot_ms: int, ports: WithdrawalPorts) -> Called:
+    """Call in its slot. An error of one withdrawal does not count as the gateway's failure."""
+    wait_ms = slot_ms - ports.clock.now_ms()
+    if wait_ms > 0:
+        ports.clock.sleep_ms(wait_ms)
+    try:
+        return call_transfer(withdrawal_id, ports=ports)
+    except Exception as error:  # noqa: BLE001 - one bad row must not block the others
+        ports.journal.failure("transfer_failed", error, withdrawal_id=withdrawal_id)
+        return Called.NOT_MADE

@@ -1,0 +1,119 @@
+"""Pace of calls to a gateway: one durable number, the next slot, spaces all functions' calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+
+from redpacket.payments.model.provider import BILL_ZONE, Channel
+from redpacket.payments.provider_ports import GatewayPace
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.runtime import Clock
+
+CALLS, PROMISES = "calls", "promises"
+
+TRIES = 8
+
+REST_FIRST_MS = 30_000
+REST_MS_MAX = 15 * 60_000
+
+FAILURES_MAX = 5
+"""Consecutive calls without a clear answer, or refused for all payees alike."""
+
+_DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class NightWindow:
+    """Nightly pause of transfers in China's time; it may span midnight."""
+
+    begins_at: time
+    ends_at: time
+
+    def open_from_ms(self, at_ms: int) -> int:
+        """Return *at_ms*, or the end of the window that contains it."""
+        local = datetime.fromtimestamp(at_ms / 1000, tz=UTC) + BILL_ZONE
+        since_midnight_ms = (local.replace(tzinfo=None) - _midnight(local)) // timedelta(
+            milliseconds=1
+        )
+        begins_ms, ends_ms = _ms(self.begins_at), _ms(self.ends_at)
+        if begins_ms <= ends_ms:
+            is_within = begins_ms <= since_midnight_ms < ends_ms
+        else:
+            is_within = since_midnight_ms >= begins_ms or since_midnight_ms < ends_ms
+        return at_ms + (ends_ms - since_midnight_ms) % _DAY_MS if is_within else at_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Gateway limits and the durable state that all functions share."""
+
+    channel: Channel
+    bills_per_minute: int
+    store: GatewayPace
+    clock: Clock
+    night: NightWindow | None = None
+
+    @property
+    def interval_us(self) -> int:
+        """Microseconds between two calls, rounded up."""
+        return -(-60_000_000 // self.bills_per_minute)
+
+    def take(self, count: int) -> list[int]:
+        """Return the slots of *count* calls, fewer if a night begins. Raises Unavailable."""
+        return self._take(CALLS, count)
+
+    def promise(self) -> int:
+        """Estimate the time of one more withdrawal without taking a slot. Raises Unavailable."""
+        (at_ms,) = self._take(PROMISES, 1)
+        rests_until_ms, _ = self.store.find_breaker(self.channel)
+        return self.open_from_ms(max(at_ms, rests_until_ms))
+
+    def open_from_ms(self, at_ms: int) -> int:
+        """Return *at_ms*, or the end of the night that contains it."""
+        return self.night.open_from_ms(at_ms) if self.night else at_ms
+
+    def rests_until_ms(self) -> int:
+        """Return the end of the breaker's or night's pause in ms, or 0 if calls are allowed."""
+        now_ms = self.clock.now_ms()
+        rests_until_ms, _ = self.store.find_breaker(self.channel)
+        begins_ms = self.open_from_ms(max(now_ms, rests_until_ms))
+        return begins_ms if begins_ms > now_ms else 0
+
+    def rest(self) -> int:
+        """Pause all functions, longer each time in a row; return the end in ms."""
+        now_ms = self.clock.now_ms()
+        until_ms, times = self.store.find_breaker(self.channel)
+        if until_ms > now_ms:
+            return until_ms
+        until_ms = now_ms + min(REST_FIRST_MS << min(times, 10), REST_MS_MAX)
+        self.store.set_breaker(self.channel, until_ms, times + 1)
+        return until_ms
+
+    def recover(self) -> None:
+        """Reset the breaker after an answer: the next pause is short again."""
+        _, times = self.store.find_breaker(self.channel)
+        if times:
+            self.store.set_breaker(self.channel, 0, 0)
+
+    def _take(self, name: str, count: int) -> list[int]:
+        interval_us = self.interval_us
+        for _ in range(TRIES):
+            seen_us = self.store.find_slot(self.channel, name)
+            now_us = self.clock.now_ms() * 1000
+            first_us = max(seen_us, now_us)
+            first_us = max(first_us, self.open_from_ms(first_us // 1000) * 1000)
+            slots = [first_us + number * interval_us for number in range(count)]
+            # No slot may lie in a night that begins after the first slot.
+            slots = [slot for slot in slots if self.open_from_ms(slot // 1000) == slot // 1000]
+            if self.store.take_slots(self.channel, name, seen_us, slots[-1] + interval_us):
+                return [-(-slot // 1000) for slot in slots]
+        raise Unavailable("other functions take all slots")
+
+
+def _midnight(local: datetime) -> datetime:
+    return datetime(local.year, local.month, local.day)  # noqa: DTZ001 - local time of one zone
+
+
+def _ms(at: time) -> int:
+    return ((at.hour * 60 + at.minute) * 60 + at.second) * 1000

@@ -1,0 +1,48 @@
+"""Ports and settings of payments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from redpacket.packets.ledger_ports import Ledger
+from redpacket.packets.ports import Packets
+from redpacket.packets.work_list_ports import WorkLists
+from redpacket.payments.model.payments import Payment, PaymentReturn
+from redpacket.payments.model.provider import NO_MERCHANT, Channel
+from redpacket.payments.ports import ComparedDays, PaymentBook, PaymentLimits, ReturnBook
+from redpacket.payments.provider_ports import PaymentsIn
+from redpacket.platform.errors import ChannelUnavailable, GatewayChanged
+from redpacket.platform.runtime import Clock, Journal
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentPorts:
+    """Dependencies of payments; *limits* bound the unpaid orders of one user."""
+
+    gateways: Mapping[Channel, PaymentsIn]
+    book: PaymentBook
+    returns: ReturnBook
+    compared: ComparedDays
+    ledger: Ledger
+    packets: Packets
+    work: WorkLists
+    clock: Clock
+    journal: Journal
+    new_number: Callable[[], str]
+    limits: PaymentLimits
+
+    def gateway(self, channel: Channel) -> PaymentsIn:
+        """Return a gateway. Raises ChannelUnavailable."""
+        if channel not in self.gateways:
+            raise ChannelUnavailable(f"payments by {channel} are not set up here")
+        return self.gateways[channel]
+
+    def gateway_of(self, row: Payment | PaymentReturn) -> PaymentsIn:
+        """Return the gateway that has a row's order. Raises GatewayChanged."""
+        gateway = self.gateways.get(row.channel)
+        if gateway and row.merchant in {NO_MERCHANT, gateway.merchant}:
+            return gateway
+        error = GatewayChanged(f"{row.channel} {row.merchant.mch_id} is not set up here any more")
+        self.journal.failure("payment_mismatched", error, number=row.number)
+        raise error

@@ -1,0 +1,235 @@
+"""Return of uncredited transactions, and reversal of refunds made at the gateway.
+
+A return's number derives from its transaction, so repeats are one refund. A refund made at the
+gateway is taken from the user's balance, never below zero; the rest is the user's debt. A refund
+made before the credit is noted with the transaction, which is then not credited.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from redpacket.ledger.model import TransferKind, deposit_id, receivable_account, user_account
+from redpacket.operations.model.operators import Action, ActionKind, changes_between, user_subject
+from redpacket.payments.model.payments import (
+    Payment,
+    PaymentRefund,
+    PaymentReturn,
+    Resolution,
+    ResolvedBy,
+    ReturnStatus,
+)
+from redpacket.payments.model.provider import Channel, RefundFound, RefundState
+from redpacket.payments.use_cases.confirm_payment import confirm_payment
+from redpacket.payments.use_cases.payment_ports import PaymentPorts
+from redpacket.platform.errors import (
+    InvalidRequest,
+    InvariantViolated,
+    PaymentNotFound,
+    Unavailable,
+    VersionConflict,
+)
+from redpacket.platform.idempotency import hash_of_key
+
+RETURN_PAUSE_MS = 60_000
+
+_TRIES = 6
+
+_ENTRIES_AT_ONCE = 100
+
+
+def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> None:
+    """Refund a transaction that is due. Raises Unavailable."""
+    returned = ports.returns.find_return(number, transaction_id)
+    if returned is None or returned.status is not ReturnStatus.DUE:
+        return
+    # Delay first, so that a call that fails or dies does not block the other rows.
+    ports.returns.delay_return(returned, ports.clock.now_ms() + RETURN_PAUSE_MS)
+    found = ports.gateway_of(returned).refund(returned.order)
+    _end(returned, found, ports)
+
+
+def resolve_return(
+    resolution: Resolution, operator_id: str, *, ports: PaymentPorts
+) -> PaymentReturn:
+    """Take a listed return off the list, by the deposit that credited its user or as paid outside.
+
+    The deposit's idempotency key is the return's transaction, and its operator is *operator_id*.
+    Raises PaymentNotFound, VersionConflict, InvalidRequest.
+    """
+    payment = ports.book.find(resolution.number)
+    returned = ports.returns.find_return(resolution.number, resolution.transaction_id)
+    if payment is None or returned is None:
+        raise PaymentNotFound("no such return")
+    if returned.reference == resolution.reference:
+        return returned
+    if returned.status is not ReturnStatus.LISTED:
+        raise VersionConflict(f"this return is {returned.status}, not listed")
+    is_deposit = resolution.by is ResolvedBy.DEPOSIT
+    if is_deposit and not _is_deposited(
+        payment, returned, resolution.reference, operator_id, ports
+    ):
+        message = (
+            f"is no deposit of {returned.left_fen} fen to this user that you made since it was"
+            " noted, with its transaction_id as the Idempotency-Key"
+        )
+        raise InvalidRequest([{"field": "reference", "message": message}])
+    facts = {
+        "payment_id": returned.number,
+        "transaction_id": returned.transaction_id,
+        "amount_fen": returned.left_fen,
+        "by": resolution.by,
+        "reference": resolution.reference,
+        "reason": resolution.reason,
+    }
+    action = Action(
+        operator_id,
+        ActionKind.RETURN_RESOLVED,
+        user_subject(payment.user_id),
+        ports.clock.now_ms(),
+        changes_between(None, facts),
+    )
+    resolved = replace(returned, reference=resolution.reference)
+    if not ports.returns.resolve(resolved, action):
+        raise VersionConflict("the return has changed, or its reference resolved another one")
+    return replace(resolved, status=ReturnStatus.RESOLVED)
+
+
+def _is_deposited(
+    payment: Payment,
+    returned: PaymentReturn,
+    transfer_id: str,
+    operator_id: str,
+    ports: PaymentPorts,
+) -> bool:
+    if transfer_id != deposit_id(operator_id, hash_of_key(returned.transaction_id)):
+        # Another deposit of the same amount may be for anything.
+        return False
+    cursor: str | None = None
+    while True:
+        entries, cursor = ports.ledger.list_entries(
+            user_account(payment.user_id), cursor, _ENTRIES_AT_ONCE
+        )
+        for entry in entries:
+            if entry.transfer_id == transfer_id:
+                is_whole = entry.amount_fen == returned.left_fen
+                is_later = entry.at_ms >= returned.noted_at_ms
+                return is_whole and is_later and entry.kind is TransferKind.DEPOSIT
+        if cursor is None or entries[-1].position_ms < returned.noted_at_ms:
+            return False
+
+
+def note_refund(channel: Channel, refund_no: str, *, ports: PaymentPorts) -> None:
+    """Update the ledger for a refund named by a callback or statement. Raises Unavailable."""
+    found = ports.gateway(channel).query_refund(refund_no)
+    if found.state is not RefundState.SUCCEEDED:
+        return
+    payment = ports.book.find(found.number)
+    if payment is None or payment.channel is not channel:
+        error = InvariantViolated(f"refund {refund_no} is of no payment of ours")
+        ports.journal.failure("refund_unknown", error, refund_no=refund_no)
+        return
+    ports.gateway_of(payment)
+    returns = {one.refund_no: one for one in ports.returns.list_returns(payment.number)}
+    if refund_no in returns:
+        if returns[refund_no].status is ReturnStatus.DUE:
+            _end(returns[refund_no], found, ports)
+        return
+    if payment.transaction_id != found.transaction_id:
+        # It may not have been looked at yet: now it is listed, not credited.
+        payment = confirm_payment(payment.number, found.transaction_id, ports=ports)
+    _reverse(payment, found, ports)
+
+
+def collect_owed(user_id: str, *, ports: PaymentPorts) -> int:
+    """Collect a user's debt from the balance; return the remaining debt in fen."""
+    for _ in range(_TRIES):
+        owed_fen = -ports.ledger.balance_fen(receivable_account(user_id))
+        has_fen = ports.ledger.balance_fen(user_account(user_id)) if owed_fen > 0 else 0
+        fen = min(owed_fen, has_fen)
+        if fen <= 0:
+            return max(owed_fen, 0)
+        now_ms = ports.clock.now_ms()
+        if ports.returns.collect(user_id, fen, now_ms, ports.new_number()):
+            ports.journal.event("debt_collected")
+    raise Unavailable("the account moves all the time")
+
+
+def _end(returned: PaymentReturn, found: RefundFound, ports: PaymentPorts) -> None:
+    _check_same(returned, found)
+    if found.state is RefundState.SUCCEEDED:
+        ports.returns.end_return(returned, found, ports.clock.now_ms())
+    elif found.state is RefundState.FAILED:
+        # This number can no longer succeed, and a new one might pay twice: an operator decides.
+        error = InvariantViolated(f"refund {returned.refund_no} of {returned.number} has failed")
+        ports.journal.failure("refund_by_gateway_failed", error, number=returned.number)
+        ports.returns.list_return(returned)
+
+
+def _check_same(returned: PaymentReturn, found: RefundFound) -> None:
+    of = found.number, found.transaction_id, found.amount_fen
+    ours = returned.number, returned.transaction_id, returned.amount_fen
+    if found.state is RefundState.SUCCEEDED and of != ours:
+        raise InvariantViolated(f"refund {returned.refund_no} is of {of} at the gateway")
+
+
+def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
+    for _ in range(_TRIES):
+        for noted in ports.returns.list_refunds(payment.number):
+            if noted.refund_no == found.refund_no:
+                if noted.transaction_id not in {"", found.transaction_id}:
+                    raise InvariantViolated(f"refund {noted.refund_no} is of another transaction")
+                return
+        returned = ports.returns.find_return(payment.number, found.transaction_id)
+        if returned:
+            if _note_outside(payment, returned, found, ports):
+                return
+            continue
+        left_fen = payment.amount_fen - payment.reversed_fen
+        is_credited = payment.transaction_id == found.transaction_id != ""
+        if not is_credited or not 0 < found.amount_fen <= left_fen:
+            raise InvariantViolated(
+                f"refund {found.refund_no} is not of what payment {payment.number} brought in"
+            )
+        has_fen = ports.ledger.balance_fen(user_account(payment.user_id))
+        wallet_fen = min(max(has_fen, 0), found.amount_fen)
+        refund = PaymentRefund(
+            number=payment.number,
+            refund_no=found.refund_no,
+            user_id=payment.user_id,
+            wallet_fen=wallet_fen,
+            owed_fen=found.amount_fen - wallet_fen,
+            noted_at_ms=ports.clock.now_ms(),
+            transaction_id=found.transaction_id,
+        )
+        if ports.returns.reverse(payment, refund, found):
+            ports.journal.event("payment_refunded_outside", number=payment.number)
+            return
+        payment = ports.book.find(payment.number) or payment
+    raise Unavailable("the account moves all the time")
+
+
+def _note_outside(
+    payment: Payment, returned: PaymentReturn, found: RefundFound, ports: PaymentPorts
+) -> bool:
+    left_fen = returned.left_fen
+    if not 0 < found.amount_fen <= left_fen:
+        raise InvariantViolated(
+            f"refund {found.refund_no} is more than is left of {found.transaction_id}"
+        )
+    refund = PaymentRefund(
+        number=payment.number,
+        refund_no=found.refund_no,
+        user_id=payment.user_id,
+        wallet_fen=0,
+        owed_fen=0,
+        noted_at_ms=ports.clock.now_ms(),
+        returned_fen=found.amount_fen,
+        transaction_id=found.transaction_id,
+    )
+    is_noted = ports.returns.note_outside(returned, refund, found)
+    if is_noted and returned.status is ReturnStatus.DUE and found.amount_fen < left_fen:
+        # A refund of ours is of the whole, and can't succeed any more.
+        error = InvariantViolated(f"{found.transaction_id} was refunded in part at the gateway")
+        ports.journal.failure("refund_by_gateway_failed", error, number=payment.number)
+    return is_noted

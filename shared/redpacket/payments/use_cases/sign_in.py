@@ -1,0 +1,46 @@
+"""Sign-in by a gateway's code, which returns a token of our issuer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from redpacket.payments.login_ports import Logins, TokenIssuer
+from redpacket.payments.model.provider import Channel, OutsideAccount
+from redpacket.payments.use_cases.bind_account import find_account
+from redpacket.payments.withdrawal_ports import BoundPayees
+from redpacket.platform.errors import OpenidInUse, Unavailable
+from redpacket.platform.runtime import Clock, Journal
+
+
+def sign_in(
+    code: str,
+    channel: Channel,
+    *,
+    logins: Logins,
+    issuer: TokenIssuer,
+    payees: BoundPayees,
+    user_id_of: Callable[[str], str],
+    clock: Clock,
+    journal: Journal,
+) -> tuple[str, int]:
+    """Return a token and its expiry in ms; bind a free account. Raises CodeInvalid, Unavailable."""
+    account = find_account(code, logins=logins)
+    user_id = user_id_of(issuer.subject_of(account))
+    try:
+        _bind_first(user_id, channel, account, payees=payees, clock=clock)
+    except Unavailable as error:
+        # The code is used up, and the token works without the binding. The next sign-in binds.
+        journal.failure("sign_in_not_bound", error)
+    return issuer.issue(account, clock.now_ms())
+
+
+def _bind_first(
+    user_id: str, channel: Channel, account: OutsideAccount, *, payees: BoundPayees, clock: Clock
+) -> None:
+    if payees.find(user_id, channel):
+        return
+    try:
+        payees.bind(user_id, channel, account, clock.now_ms())
+    except OpenidInUse:
+        # Another user has bound it and keeps it.
+        return

@@ -1,0 +1,146 @@
+"""Payment start: store a durable intent, then order at the gateway under its number.
+
+After a cutoff, the next request orders the same number; an unpaid intent is closed.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.payments.model.payments import PAYMENT_LIFE_MS, Payment, may_order
+from redpacket.payments.model.provider import Channel, OutsideAccount, PayMethod
+from redpacket.payments.use_cases.payment_ports import PaymentPorts
+from redpacket.payments.withdrawal_ports import Payees
+from redpacket.platform.errors import GatewayChanged, PayeeNotBound, PaymentNotFound, Unavailable
+from redpacket.platform.idempotency import Request
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentAsk:
+    """A user's payment request; *payer* is None if no gateway account is bound."""
+
+    user_id: str
+    amount_fen: int
+    channel: Channel
+    method: PayMethod
+    payer: OutsideAccount | None
+    request: Request
+
+
+def start_payment(ask: PaymentAsk, *, ports: PaymentPorts) -> Payment:
+    """Return the payment of this request; its prompt is missing while the order is unknown.
+
+    Raises ChannelUnavailable, PayeeNotBound, RateLimited, IdempotencyKeyReused, Busy, Unavailable.
+    """
+    gateway = ports.gateway(ask.channel)
+    payer = _payer(ask.method, ask.payer)
+    now_ms = ports.clock.now_ms()
+    payment = Payment(
+        number=ports.new_number(),
+        user_id=ask.user_id,
+        amount_fen=ask.amount_fen,
+        channel=ask.channel,
+        method=ask.method,
+        payer=payer,
+        created_at_ms=now_ms,
+        expires_at_ms=now_ms + PAYMENT_LIFE_MS,
+        merchant=gateway.merchant,
+    )
+    number = ports.book.put(payment, ask.request, ports.limits)
+    if number != payment.number:
+        payment = _get(number, ports)
+    return prompt_payment(payment, ports=ports)
+
+
+def start_packet_payment(
+    packet: Packet,
+    channel: Channel,
+    method: PayMethod,
+    payer: OutsideAccount | None,
+    *,
+    ports: PaymentPorts,
+) -> Payment:
+    """Return the payment of an unpaid packet, under the number in the packet's row.
+
+    Raises as `start_payment`, and PaymentNotFound for a packet that no payment funds.
+    """
+    gateway = ports.gateway(channel)
+    if packet.payment_id is None:
+        raise PaymentNotFound("the packet was not to be paid for")
+    found = ports.book.find(packet.payment_id)
+    if found is None:
+        if packet.status is not PacketStatus.UNPAID:
+            raise PaymentNotFound("no payment was begun for the packet, and it is over")
+        intent = Payment(
+            number=packet.payment_id,
+            user_id=packet.sender.user_id,
+            amount_fen=packet.terms.total_fen,
+            channel=channel,
+            method=method,
+            payer=_payer(method, payer),
+            created_at_ms=ports.clock.now_ms(),
+            expires_at_ms=packet.created_at_ms + PAYMENT_LIFE_MS,
+            packet_id=packet.packet_id,
+            merchant=gateway.merchant,
+        )
+        found = ports.book.put_of_packet(intent, ports.limits)
+    return prompt_payment(found, ports=ports)
+
+
+def find_payment(number: str, user_id: str, *, ports: PaymentPorts, payees: Payees) -> Payment:
+    """Return a user's payment, and order it now if the order or the intent was cut off.
+
+    Raises PaymentNotFound and, for a packet's payment, as `start_packet_payment`.
+    """
+    payment = ports.book.find(number)
+    if payment is None:
+        return _start_cut_off(number, user_id, ports=ports, payees=payees)
+    if payment.user_id != user_id:
+        raise PaymentNotFound("no such payment")
+    return prompt_payment(payment, ports=ports)
+
+
+def _start_cut_off(number: str, user_id: str, *, ports: PaymentPorts, payees: Payees) -> Payment:
+    packet = ports.packets.find_packet_of_payment(number)
+    if packet is None or packet.sender.user_id != user_id or not packet.pay_channel:
+        raise PaymentNotFound("no such payment")
+    channel, method = Channel(packet.pay_channel), PayMethod(packet.pay_method)
+    payee = payees.find(user_id, channel)
+    payer = payee.account if payee else None
+    return start_packet_payment(packet, channel, method, payer, ports=ports)
+
+
+def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
+    """Return a payment with the prompt for its payer's client, if the gateway answers now."""
+    now_ms = ports.clock.now_ms()
+    if payment.prompt or not may_order(payment, now_ms):
+        return payment
+    try:
+        gateway = ports.gateway_of(payment)
+        is_mine = ports.book.begin_order(payment, now_ms)
+        prompt = gateway.order(payment.order) if is_mine else None
+    except (Unavailable, GatewayChanged) as error:
+        # The outcome is unknown. The next request orders the same number.
+        ports.journal.failure("payment_not_ordered", error, number=payment.number)
+        return payment
+    if prompt is None:
+        return payment
+    text = json.dumps(dict(prompt), ensure_ascii=False)
+    ports.book.keep_prompt(payment.number, text)
+    return replace(payment, prompt=text, ordered_at_ms=now_ms)
+
+
+def _payer(method: PayMethod, payer: OutsideAccount | None) -> OutsideAccount | None:
+    """Return the expected payer: known in advance only for in-app payments (JSAPI)."""
+    if method is PayMethod.JSAPI and payer is None:
+        raise PayeeNotBound("bind your account at the gateway first")
+    return payer if method is PayMethod.JSAPI else None
+
+
+def _get(number: str, ports: PaymentPorts) -> Payment:
+    payment = ports.book.find(number)
+    if payment is None:
+        raise Unavailable(f"a request made payment {number}, which can't be read")
+    return payment

@@ -1,0 +1,204 @@
+"""Sweep of payments and withdrawals: a row is delayed first, so a bad one blocks no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.payments.model.payments import PAYMENT_LIFE_MS, WATCHED_MS
+from redpacket.payments.model.provider import Channel
+from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
+from redpacket.payments.use_cases.authorize import look_at_authorization
+from redpacket.payments.use_cases.confirm_payment import confirm_payment
+from redpacket.payments.use_cases.pace import FAILURES_MAX
+from redpacket.payments.use_cases.payment_ports import PaymentPorts
+from redpacket.payments.use_cases.return_payment import return_payment
+from redpacket.payments.use_cases.transfer import call_transfer, look_at_transfer
+from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
+from redpacket.platform.attempt_each import Attempts, attempt_lanes
+from redpacket.platform.errors import GatewayChanged, PaymentNotFound, Unavailable
+from redpacket.platform.runtime import InParallel
+
+ROWS_PER_SWEEP = 400
+
+AGAIN_MS = 60_000
+
+STEP_MS = 5_000
+"""Milliseconds that a step leaves for each later one of its gateway."""
+
+UNASKED_MS_MAX = WATCHED_MS
+"""Age in ms at which an unpaid packet is cancelled although its gateway gives no answer."""
+
+_Step: TypeAlias = tuple[str, Callable[[], Sequence[Any]], Callable[[Any], Any]]
+"""Name of its failures, the list of its rows, and the action on each."""
+
+_Lane: TypeAlias = tuple[str, list[_Step]]
+"""Channel, empty for unpaid packets, and its steps in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentSweepReport:
+    """Counts of one sweep."""
+
+    done_count: int = 0
+    failed_count: int = 0
+
+
+class _Breaker:
+    """Call that fails at once after so many calls in a row without an answer in this sweep."""
+
+    def __init__(self, do: Callable[[Any], Any]) -> None:
+        self._do = do
+        self._failed_in_a_row = 0
+
+    def is_closed(self) -> bool:
+        return self._failed_in_a_row < FAILURES_MAX
+
+    def __call__(self, item: object) -> object:
+        if not self.is_closed():
+            raise Unavailable("it did not answer before in this sweep")
+        try:
+            done = self._do(item)
+        except Unavailable:
+            self._failed_in_a_row += 1
+            raise
+        self._failed_in_a_row = 0
+        return done
+
+
+def sweep_payments(
+    *,
+    payments: PaymentPorts,
+    withdrawals: WithdrawalPorts,
+    authorizations: AuthorizationPorts,
+    in_parallel: InParallel,
+    stop_at_ms: int,
+) -> PaymentSweepReport:
+    """Process every work list once, until *stop_at_ms*.
+
+    No gateway takes the time of another one or of unpaid packets, and no step that of the next.
+    """
+    now_ms = payments.clock.now_ms()
+    lanes: list[_Lane] = [("", [_unpaid_step(payments, now_ms)])]
+    for channel in Channel:
+        # One that is off as well: its rows are reported, and end if no call can have been made.
+        steps = _payment_steps(channel, payments, now_ms)
+        steps += _withdrawal_steps(channel, withdrawals, now_ms)
+        steps += _consent_steps(channel, authorizations, now_ms)
+        lanes.append((channel, steps))
+    run = partial(_run_lane, ports=payments, in_parallel=in_parallel, stop_at_ms=stop_at_ms)
+    tried = [attempts for lane in in_parallel(run, lanes) for attempts in lane]
+    return PaymentSweepReport(
+        sum(len(one.results) for one in tried), sum(one.failed_count for one in tried)
+    )
+
+
+def _unpaid_step(ports: PaymentPorts, now_ms: int) -> _Step:
+    confirm_by: Mapping[str, _Breaker] = {
+        channel: _Breaker(partial(confirm_payment, ports=ports)) for channel in Channel
+    }
+    return (
+        "cancel_failed",
+        lambda: ports.work.list_unpaid(now_ms - PAYMENT_LIFE_MS, ROWS_PER_SWEEP),
+        lambda packet_id: _cancel_unpaid(packet_id, confirm_by, ports),
+    )
+
+
+def _payment_steps(channel: Channel, ports: PaymentPorts, now_ms: int) -> list[_Step]:
+    due = channel, now_ms, ROWS_PER_SWEEP
+    return [
+        (
+            "confirm_failed",
+            lambda: ports.book.list_waiting(*due),
+            partial(_confirm, ports=ports),
+        ),
+        (
+            "return_failed",
+            lambda: ports.returns.list_returns_due(*due),
+            lambda returned: return_payment(*returned, ports=ports),
+        ),
+    ]
+
+
+def _withdrawal_steps(channel: Channel, ports: WithdrawalPorts, now_ms: int) -> list[_Step]:
+    book, due = ports.book, (channel, now_ms, ROWS_PER_SWEEP)
+    look = partial(look_at_transfer, ports=ports)
+    steps: list[_Step] = [("look_failed", lambda: book.list_to_look(*due), look)]
+    if channel not in ports.gateways:
+        call = partial(call_transfer, ports=ports)
+        steps.append(("transfer_failed", lambda: book.list_to_call(*due), call))
+    return steps
+
+
+def _consent_steps(channel: Channel, ports: AuthorizationPorts, now_ms: int) -> list[_Step]:
+    if channel not in ports.gateways:
+        return []
+    due = channel, now_ms, ROWS_PER_SWEEP
+    look = partial(look_at_authorization, ports=ports)
+    return [("consent_failed", lambda: ports.book.list_waiting(*due), look)]
+
+
+def _run_lane(
+    lane: _Lane, *, ports: PaymentPorts, in_parallel: InParallel, stop_at_ms: int
+) -> list[Attempts[Any]]:
+    """Run a lane's steps in order; each leaves time for the later ones."""
+    channel, steps = lane
+    tried = []
+    for left, (name, find, do) in zip(range(len(steps), 0, -1), steps, strict=True):
+        share_ms = (stop_at_ms - ports.clock.now_ms()) // left
+        breaker = _Breaker(do)
+        attempts = attempt_lanes(
+            [[item] for item in find()],
+            breaker,
+            name=name,
+            clock=ports.clock,
+            journal=ports.journal,
+            stop_at_ms=stop_at_ms - (left - 1) * min(share_ms, STEP_MS),
+            in_parallel=in_parallel,
+            may_go_on=breaker.is_closed,
+        )
+        tried.append(attempts)
+        if not breaker.is_closed():
+            ports.journal.event("gateway_rests", channel=channel, step=name)
+    return tried
+
+
+def _cancel_unpaid(
+    packet_id: str, confirm_by: Mapping[str, Callable[[str], object]], ports: PaymentPorts
+) -> None:
+    """Cancel an overdue unpaid packet, unless it is paid or already cancelled.
+
+    It waits while the gateway does not say whether it is paid, until UNASKED_MS_MAX. Payment and
+    cancellation exclude each other; later money goes to the sender's balance.
+    """
+    now_ms = ports.clock.now_ms()
+    # The list names it again when this time is PAYMENT_LIFE_MS ago.
+    ports.work.delay(packet_id, now_ms - PAYMENT_LIFE_MS + AGAIN_MS)
+    packet = _unpaid(packet_id, ports)
+    if packet is None or now_ms < packet.created_at_ms + PAYMENT_LIFE_MS:
+        return
+    try:
+        with suppress(PaymentNotFound):  # never ordered
+            confirm_by[packet.pay_channel](packet.payment_id or "")
+    except (Unavailable, GatewayChanged) as error:
+        if now_ms < packet.created_at_ms + UNASKED_MS_MAX:
+            ports.journal.event("unpaid_packet_waits", packet_id=packet_id)
+            return
+        # It counts as an open packet of its sender, so it must end.
+        ports.journal.failure("packet_cancelled_unasked", error, packet_id=packet_id)
+    if ports.ledger.cancel_unpaid(packet, ports.clock.now_ms()):
+        ports.journal.event("packet_cancelled", packet_id=packet_id)
+
+
+def _unpaid(packet_id: str, ports: PaymentPorts) -> Packet | None:
+    packet = ports.packets.find_packet(packet_id)
+    return packet if packet and packet.status is PacketStatus.UNPAID else None
+
+
+def _confirm(number: str, *, ports: PaymentPorts) -> None:
+    ports.book.look_again(number, ports.clock.now_ms() + AGAIN_MS)
+    confirm_payment(number, ports=ports)

@@ -1,0 +1,82 @@
+"""Callback intake: verify, queue a notice, and record it. A callback moves no money."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from redpacket.payments.model.provider import Channel, Notice, NoticeKind
+from redpacket.payments.model.withdrawals import withdrawal_of_bill
+from redpacket.payments.ports import PaymentBook
+from redpacket.payments.provider_ports import Callbacks, NoticeQueue
+from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
+from redpacket.payments.use_cases.authorize import look_at_authorization
+from redpacket.payments.use_cases.confirm_payment import confirm_payment
+from redpacket.payments.use_cases.payment_ports import PaymentPorts
+from redpacket.payments.use_cases.return_payment import note_refund
+from redpacket.payments.use_cases.transfer import look_at_transfer
+from redpacket.payments.use_cases.withdraw import withdraw_above
+from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
+from redpacket.platform.runtime import Clock
+
+KEPT_MS = 3_600_000
+"""Milliseconds that a callback is deduplicated; one older than five minutes is rejected."""
+
+
+def take_callback(
+    channel: Channel,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    callbacks: Callbacks,
+    queue: NoticeQueue,
+    book: PaymentBook,
+    clock: Clock,
+) -> None:
+    """Queue a callback's notice at least once. Raises SignatureInvalid, Unavailable.
+
+    Recorded last, so the gateway's retry counts after a crash in between.
+    """
+    now_ms = clock.now_ms()
+    notice = callbacks.read(headers, body, now_ms)
+    if book.has_notice(channel, notice.notice_id):
+        return
+    queue.put(channel, notice)
+    book.note_notice(channel, notice.notice_id, now_ms + KEPT_MS)
+
+
+def follow_notice(
+    channel: Channel,
+    notice: Notice,
+    *,
+    payments: PaymentPorts,
+    withdrawals: WithdrawalPorts,
+    authorizations: AuthorizationPorts,
+    may_withdraw: Callable[[], bool] = lambda: True,
+) -> None:
+    """Query the gateway for a notice's subject. Raises Unavailable."""
+    if notice.kind is NoticeKind.AUTHORIZATION:
+        look_at_authorization(notice.number, ports=authorizations)
+    elif notice.kind is NoticeKind.BALANCE:
+        if may_withdraw():
+            withdraw_above(
+                notice.number,
+                channel,
+                notice.outside_no,
+                payees=authorizations.payees,
+                ports=withdrawals,
+                payments=payments,
+            )
+    else:
+        follow_money(channel, notice, payments=payments, withdrawals=withdrawals)
+
+
+def follow_money(
+    channel: Channel, notice: Notice, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
+) -> None:
+    """Query the gateway for a payment, refund, or transfer. Raises Unavailable."""
+    if notice.kind is NoticeKind.PAYMENT:
+        confirm_payment(notice.number, notice.outside_no, ports=payments)
+    elif notice.kind is NoticeKind.REFUND:
+        note_refund(channel, notice.number, ports=payments)
+    elif notice.kind is NoticeKind.TRANSFER:
+        look_at_transfer(withdrawal_of_bill(notice.number), ports=withdrawals)

@@ -1,0 +1,202 @@
+"""Transfer: call the gateway for a withdrawal, query it, and post or return the money.
+
+A worker may call only within its lease. Money is returned only when no transfer of that number can
+still be made (payments/model/withdrawals.py::judge, I6).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+
+from redpacket.payments.model.provider import TransferFound, TransferState
+from redpacket.payments.model.withdrawals import (
+    CANCELS,
+    GIVEN_UP_AFTER_MS,
+    LEASE_MS,
+    Stop,
+    Verdict,
+    Withdrawal,
+    WithdrawalStatus,
+    judge,
+    settled_after_ms,
+)
+from redpacket.payments.provider_ports import PaymentsOut
+from redpacket.payments.use_cases.withdraw import find_withdrawal
+from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
+from redpacket.platform.errors import GatewayChanged, InvariantViolated, NotCancellable, Unavailable
+
+_FIRST_LOOK_MS = 5_000
+_LOOK_PAUSE_MS_MAX = 30 * 60_000
+
+_CALL_PAUSE_MS = 60_000
+"""Milliseconds after a temporary refusal."""
+
+_TRIES = 5
+
+
+class Called(StrEnum):
+    """Health of the gateway after a call, regardless of the transfer's outcome."""
+
+    ANSWERED = "answered"
+    FAILED = "failed"
+    NOT_MADE = "not_made"
+
+
+def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
+    """Call the gateway for a pending withdrawal."""
+    clock = ports.clock
+    seen = ports.book.find(withdrawal_id)
+    if seen is None or seen.is_final or seen.stop:
+        return Called.NOT_MADE
+    now_ms = clock.now_ms()
+    if now_ms >= seen.created_at_ms + GIVEN_UP_AFTER_MS:
+        _give_up(seen, ports)
+        return Called.NOT_MADE
+    gateway = _gateway_of(seen, now_ms, ports)
+    leased = ports.book.lease(seen, now_ms + LEASE_MS, now_ms)
+    if leased is None:
+        return Called.NOT_MADE
+    # Check last: a worker that stalled past its lease must not pay.
+    if clock.now_ms() >= leased.lease_until_ms:
+        return Called.NOT_MADE
+    try:
+        found = gateway.transfer(leased.order)
+    except Unavailable as error:
+        # The outcome is unknown. The row is queried after the lease.
+        ports.journal.failure("transfer_unknown", error, bill_no=leased.bill_no)
+        return Called.FAILED
+    verdict = _act(leased, found, gateway, ports)
+    return Called.FAILED if verdict is Verdict.CALL_LATER else Called.ANSWERED
+
+
+def look_at_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal | None:
+    """Query the gateway unless a call is in flight, and update the ledger. Raises Unavailable."""
+    seen = ports.book.find(withdrawal_id)
+    if seen is None or seen.is_final:
+        return seen
+    now_ms = ports.clock.now_ms()
+    if seen.call_count == 0 or (now_ms < seen.lease_until_ms and not _is_answered(seen)):
+        return seen
+    if now_ms >= seen.created_at_ms + GIVEN_UP_AFTER_MS and seen.stop not in CANCELS:
+        stopped = _give_up(seen, ports)
+        if stopped is None:
+            return ports.book.find(withdrawal_id)
+        seen = stopped
+    # Delay first, so that a query that fails or dies does not block the other rows.
+    ports.book.look_again(seen, _next_look_ms(seen, now_ms))
+    gateway = ports.gateway_of(seen)
+    verdict = _act(seen, gateway.query(seen.bill_no), gateway, ports)
+    if verdict is Verdict.AWAIT and not _is_answered(seen):
+        # The answer was lost. Only a repeated call returns the payee's confirmation data.
+        ports.book.call_again(seen, max(now_ms, seen.lease_until_ms))
+    return ports.book.find(withdrawal_id)
+
+
+def cancel_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPorts) -> Withdrawal:
+    """Cancel a withdrawal: at once if no call was made, otherwise a query decides.
+
+    Raises WithdrawalNotFound, NotCancellable, Unavailable.
+    """
+    for _ in range(_TRIES):
+        seen = find_withdrawal(withdrawal_id, user_id, ports=ports)
+        if seen.stop is Stop.CANCELLED or seen.status is WithdrawalStatus.CANCELLED:
+            return seen
+        if seen.is_final or seen.stop is Stop.EXPIRED:
+            raise NotCancellable(f"the withdrawal is {seen.status}")
+        now_ms = ports.clock.now_ms()
+        if seen.call_count == 0:
+            # No worker had the lease, and after this none gets it.
+            if ports.book.give_back(seen, is_cancelled=True, reason="cancelled", now_ms=now_ms):
+                return find_withdrawal(withdrawal_id, user_id, ports=ports)
+            continue
+        look_at_ms = max(now_ms, seen.lease_until_ms)
+        if stopped := ports.book.stop(seen, Stop.CANCELLED, "cancelled", look_at_ms):
+            return stopped
+    raise Unavailable("the withdrawal moves at this moment")
+
+
+def _give_up(seen: Withdrawal, ports: WithdrawalPorts) -> Withdrawal | None:
+    """Stop calls for an overdue withdrawal; return the money if no call was ever made."""
+    now_ms = ports.clock.now_ms()
+    if seen.call_count == 0:
+        ports.book.give_back(seen, is_cancelled=False, reason="given_up", now_ms=now_ms)
+        return None
+    return ports.book.stop(seen, Stop.EXPIRED, "given_up", max(now_ms, seen.lease_until_ms))
+
+
+def _gateway_of(seen: Withdrawal, now_ms: int, ports: WithdrawalPorts) -> PaymentsOut:
+    try:
+        return ports.gateway_of(seen)
+    except GatewayChanged:
+        # Delay it, so that it does not block the others.
+        ports.book.call_again(seen, now_ms + _CALL_PAUSE_MS)
+        raise
+
+
+def _act(
+    seen: Withdrawal, found: TransferFound, gateway: PaymentsOut, ports: WithdrawalPorts
+) -> Verdict:
+    book, now_ms, settling_ms = ports.book, ports.clock.now_ms(), gateway.settling_ms
+    try:
+        verdict = judge(seen, found, now_ms, settling_ms)
+    except InvariantViolated as error:
+        ports.journal.failure("transfer_mismatched", error, bill_no=seen.bill_no)
+        raise
+    if verdict in _ENDINGS:
+        _end(seen, found, verdict, ports)
+    elif verdict in _CALLS:
+        _call_again(seen, verdict, ports)
+    elif verdict in _STOPS:
+        look_at_ms = settled_after_ms(seen, settling_ms)
+        if verdict is Verdict.STOP_NOT_AUTHORIZED and seen.authorization_no:
+            # The refusal is a hint: the sweep queries the consent.
+            ports.consents.doubt(seen.user_id, seen.channel, seen.authorization_no, now_ms)
+        book.stop(seen, _STOPS[verdict], found.reason, look_at_ms)
+    elif verdict is Verdict.AWAIT:
+        book.await_confirmation(seen, found, _next_look_ms(seen, now_ms))
+    elif verdict is Verdict.ASK_TO_CANCEL:
+        gateway.cancel(seen.bill_no)
+        book.look_again(seen, now_ms + _FIRST_LOOK_MS)
+    else:
+        again_ms = _next_look_ms(seen, now_ms)
+        if found.state is TransferState.NOT_FOUND:
+            again_ms = settled_after_ms(seen, settling_ms)
+        on_its_way = replace(seen, status=WithdrawalStatus.PROCESSING)
+        book.look_again(on_its_way, max(again_ms, seen.lease_until_ms))
+    return verdict
+
+
+def _is_answered(seen: Withdrawal) -> bool:
+    return seen.status is WithdrawalStatus.AWAITING_CONFIRMATION
+
+
+def _end(seen: Withdrawal, found: TransferFound, verdict: Verdict, ports: WithdrawalPorts) -> None:
+    now_ms = ports.clock.now_ms()
+    if verdict is Verdict.POST:
+        if ports.book.post(seen, found, now_ms):
+            ports.journal.event("withdrawal_paid", channel=seen.channel)
+        return
+    is_cancelled = verdict is Verdict.RETURN_CANCELLED
+    if ports.book.give_back(seen, is_cancelled=is_cancelled, reason=found.reason, now_ms=now_ms):
+        ports.journal.event("withdrawal_returned", channel=seen.channel)
+
+
+def _call_again(seen: Withdrawal, verdict: Verdict, ports: WithdrawalPorts) -> None:
+    now_ms = ports.clock.now_ms()
+    if verdict is Verdict.NEW_NUMBER:
+        ports.book.renumber(seen, now_ms)
+    elif verdict is Verdict.CALL:
+        ports.book.call_again(seen, now_ms)
+    else:
+        ports.book.call_again(seen, max(now_ms + _CALL_PAUSE_MS, seen.lease_until_ms))
+
+
+_ENDINGS = frozenset({Verdict.POST, Verdict.RETURN_FAILED, Verdict.RETURN_CANCELLED})
+_CALLS = frozenset({Verdict.CALL, Verdict.CALL_LATER, Verdict.NEW_NUMBER})
+_STOPS = {Verdict.STOP_REFUSED: Stop.REFUSED, Verdict.STOP_NOT_AUTHORIZED: Stop.NOT_AUTHORIZED}
+
+
+def _next_look_ms(seen: Withdrawal, now_ms: int) -> int:
+    pause_ms = min(max(_FIRST_LOOK_MS, (now_ms - seen.created_at_ms) // 4), _LOOK_PAUSE_MS_MAX)
+    return now_ms + pause_ms

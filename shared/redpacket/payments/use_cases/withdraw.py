@@ -1,0 +1,148 @@
+"""Withdrawal: hold the amount from the balance and queue a request for the gateway."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+
+from redpacket.ledger.model import user_account
+from redpacket.payments.model.provider import Channel, bill_day
+from redpacket.payments.model.withdrawals import Withdrawal
+from redpacket.payments.use_cases.payment_ports import PaymentPorts
+from redpacket.payments.use_cases.return_payment import collect_owed
+from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
+from redpacket.payments.withdrawal_ports import Payee, Payees
+from redpacket.platform.errors import (
+    AmountTooLarge,
+    AmountTooSmall,
+    InsufficientFunds,
+    PayeeNotBound,
+    Rejected,
+    Unavailable,
+    WithdrawalLimitReached,
+    WithdrawalNotFound,
+)
+from redpacket.platform.idempotency import Request
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawalAsk:
+    """A user's withdrawal request."""
+
+    user_id: str
+    amount_fen: int
+    channel: Channel
+    request: Request
+
+
+def withdraw(
+    ask: WithdrawalAsk, *, payees: Payees, ports: WithdrawalPorts, payments: PaymentPorts
+) -> Withdrawal:
+    """Return the withdrawal of this request, now or from the first time.
+
+    Raises ChannelUnavailable, AmountTooSmall, AmountTooLarge, PayeeNotBound, InsufficientFunds,
+    WithdrawalLimitReached, IdempotencyKeyReused, Busy, Unavailable. Only Unavailable may have held
+    money; a retry returns the outcome.
+    """
+    try:
+        gateway = ports.gateway(ask.channel)
+        payee = _check(ask, payees, ports)
+        if collect_owed(ask.user_id, ports=payments):
+            raise InsufficientFunds("money that came in was refunded at the gateway, and is owed")
+    except Rejected:
+        # I10: limits and bindings change; a repeat gets its first answer.
+        if first_id := ports.book.find_held(ask.request):
+            return _get(first_id, ports)
+        raise
+    now_ms = ports.clock.now_ms()
+    withdrawal = Withdrawal(
+        withdrawal_id=ports.new_id(),
+        user_id=ask.user_id,
+        amount_fen=ask.amount_fen,
+        channel=ask.channel,
+        payee=payee.account,
+        authorization_no=payee.authorization_no,
+        details=gateway.details(),
+        day=bill_day(now_ms),
+        created_at_ms=now_ms,
+        merchant=gateway.merchant,
+    )
+    withdrawal_id = ports.book.hold(withdrawal, ask.request, ports.settings.limits)
+    if withdrawal_id != withdrawal.withdrawal_id:
+        return _get(withdrawal_id, ports)
+    return _promised(withdrawal, ports)
+
+
+def withdraw_above(
+    user_id: str,
+    channel: Channel,
+    cause: str,
+    *,
+    payees: Payees,
+    ports: WithdrawalPorts,
+    payments: PaymentPorts,
+) -> Withdrawal | None:
+    """Pay out a balance that has reached the threshold, or return None.
+
+    One *cause* pays out at most once. A payee who must confirm is skipped, because the money would
+    be held until then.
+    """
+    above_fen = ports.settings.above_fen
+    payee = payees.find(user_id, channel) if above_fen else None
+    if payee is None or (channel is Channel.WECHAT and not payee.authorization_no):
+        return None
+    balance_fen = payments.ledger.balance_fen(user_account(user_id))
+    if balance_fen < max(above_fen, ports.settings.fen_min):
+        return None
+    key_hash = hashlib.sha256(f"automatic\n{user_id}\n{cause}".encode()).hexdigest()
+    # The body is the cause alone: a repeat sees another balance but is the same request.
+    request = Request(user_id, key_hash, key_hash)
+    ask = WithdrawalAsk(user_id, min(balance_fen, ports.settings.fen_max), channel, request)
+    try:
+        return withdraw(ask, payees=payees, ports=ports, payments=payments)
+    except Rejected as refusal:
+        ports.journal.event("payout_left_out", code=refusal.code)
+        return None
+
+
+def find_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPorts) -> Withdrawal:
+    """Return a user's own withdrawal. Raises WithdrawalNotFound."""
+    found = ports.book.find(withdrawal_id)
+    if found is None or found.user_id != user_id:
+        raise WithdrawalNotFound("no such withdrawal")
+    return found
+
+
+def _check(ask: WithdrawalAsk, payees: Payees, ports: WithdrawalPorts) -> Payee:
+    """Return the payee, or reject the request before anything is held."""
+    settings = ports.settings
+    if ask.amount_fen < settings.fen_min:
+        raise AmountTooSmall(f"the smallest transfer is {settings.fen_min} fen")
+    if ask.amount_fen > settings.fen_max:
+        raise AmountTooLarge(f"the largest transfer is {settings.fen_max} fen")
+    if ask.amount_fen > settings.limits.fen_max:
+        raise WithdrawalLimitReached(f"at most {settings.limits.fen_max} fen a day")
+    payee = payees.find(ask.user_id, ask.channel)
+    if payee is None:
+        raise PayeeNotBound("Link your account at the gateway first.")
+    if ports.clock.now_ms() < payee.opens_at_ms:
+        raise PayeeNotBound("Your linked account is new. Withdrawals to it open later.")
+    return payee
+
+
+def _promised(withdrawal: Withdrawal, ports: WithdrawalPorts) -> Withdrawal:
+    """Add the expected time. The money is held, so nothing here may fail the request."""
+    try:
+        expected_at_ms = ports.paces[withdrawal.channel].promise() + ports.settings.begins_within_ms
+        ports.book.promise(withdrawal.withdrawal_id, expected_at_ms)
+    except Unavailable as error:
+        ports.journal.failure("withdrawal_not_promised", error)
+        expected_at_ms = withdrawal.created_at_ms
+    return replace(withdrawal, expected_at_ms=expected_at_ms)
+
+
+def _get(withdrawal_id: str, ports: WithdrawalPorts) -> Withdrawal:
+    found = ports.book.find(withdrawal_id)
+    if found is None:
+        raise Unavailable(f"a request made withdrawal {withdrawal_id}, which can't be read")
+    return found

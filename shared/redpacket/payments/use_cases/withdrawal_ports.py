@@ -1,0 +1,58 @@
+"""Ports and settings of withdrawals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from redpacket.payments.model.provider import NO_MERCHANT, Channel
+from redpacket.payments.model.withdrawals import Withdrawal
+from redpacket.payments.provider_ports import PaymentsOut
+from redpacket.payments.use_cases.pace import Pace
+from redpacket.payments.withdrawal_ports import AuthorizationBook, WithdrawalBook, WithdrawalLimits
+from redpacket.platform.errors import ChannelUnavailable, GatewayChanged
+from redpacket.platform.runtime import Clock, Journal
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawalSettings:
+    """Limits agreed with a gateway.
+
+    Balances of *above_fen* or more are paid out automatically; 0 disables this. *begins_within_ms*
+    is the longest wait for a dispatch.
+    """
+
+    fen_min: int
+    fen_max: int
+    limits: WithdrawalLimits
+    above_fen: int = 0
+    begins_within_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawalPorts:
+    """Dependencies of withdrawals; *new_id* returns 30 characters."""
+
+    gateways: Mapping[Channel, PaymentsOut]
+    paces: Mapping[Channel, Pace]
+    book: WithdrawalBook
+    consents: AuthorizationBook
+    clock: Clock
+    journal: Journal
+    new_id: Callable[[], str]
+    settings: WithdrawalSettings
+
+    def gateway(self, channel: Channel) -> PaymentsOut:
+        """Return a gateway. Raises ChannelUnavailable."""
+        if channel not in self.gateways:
+            raise ChannelUnavailable(f"withdrawals by {channel} are not set up here")
+        return self.gateways[channel]
+
+    def gateway_of(self, row: Withdrawal) -> PaymentsOut:
+        """Return the gateway that has a withdrawal's bill. Raises GatewayChanged."""
+        gateway = self.gateways.get(row.channel)
+        if gateway and row.merchant in {NO_MERCHANT, gateway.merchant}:
+            return gateway
+        error = GatewayChanged(f"{row.channel} {row.merchant.mch_id} is not set up here any more")
+        self.journal.failure("transfer_mismatched", error, bill_no=row.bill_no)
+        raise error

@@ -1,0 +1,154 @@
+"""Ports for withdrawals, payout accounts and consents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from redpacket.payments.model.authorization import Authorization
+    from redpacket.payments.model.provider import Channel, OutsideAccount, TransferFound
+    from redpacket.payments.model.withdrawals import Stop, Withdrawal
+    from redpacket.platform.idempotency import Request
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawalLimits:
+    """Maximum number and sum of one user's withdrawals on one day."""
+
+    count_max: int
+    fen_max: int
+
+
+class WithdrawalBook(Protocol):
+    """Repository of withdrawals; each change is conditional on what the caller read."""
+
+    def hold(self, withdrawal: Withdrawal, request: Request, limits: WithdrawalLimits) -> str:
+        """Hold the money, once by request. Raises InsufficientFunds, WithdrawalLimitReached."""
+
+    def find_held(self, request: Request) -> str | None:
+        """Return the request's withdrawal id, if it was executed. Raises IdempotencyKeyReused."""
+
+    def find(self, withdrawal_id: str) -> Withdrawal | None:
+        """Return a withdrawal."""
+
+    def list_withdrawals(self, withdrawal_ids: Sequence[str]) -> list[Withdrawal]:
+        """Return the existing withdrawals."""
+
+    def list_of_user(
+        self, user_id: str, cursor: str | None, limit: int
+    ) -> tuple[list[Withdrawal], str | None]:
+        """Return a page of a user's withdrawals, newest first, and the next cursor; it may lag."""
+
+    def list_to_call(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
+        """Return ids of withdrawals to transfer, oldest first; the list may lag."""
+
+    def list_to_look(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
+        """Return ids of withdrawals to query at the gateway; the list may lag."""
+
+    def promise(self, withdrawal_id: str, expected_at_ms: int) -> None:
+        """Store the completion time that the user was shown."""
+
+    def lease(self, seen: Withdrawal, until_ms: int, now_ms: int) -> Withdrawal | None:
+        """Lease the right to call until *until_ms*; return None if the withdrawal has changed.
+
+        `list_to_look` then finds it after the lease, and `list_to_call` does not. Refused if it has
+        ended or stopped, or another lease runs at *now_ms*.
+        """
+
+    def stop(self, seen: Withdrawal, stop: Stop, reason: str, look_at_ms: int) -> Withdrawal | None:
+        """Make no further call for this bill; return None, without effect, as in `lease`.
+
+        The first stop counts, but one of CANCELS replaces a refusal.
+        """
+
+    def await_confirmation(self, seen: Withdrawal, found: TransferFound, look_at_ms: int) -> None:
+        """Store what the payee's client needs to confirm."""
+
+    def look_again(self, seen: Withdrawal, at_ms: int) -> None:
+        """Reschedule it in `list_to_look`."""
+
+    def call_again(self, seen: Withdrawal, at_ms: int) -> bool:
+        """Schedule it in `list_to_call` with the same number."""
+
+    def renumber(self, seen: Withdrawal, at_ms: int) -> bool:
+        """Start a new bill without consent, after the previous one can never be paid."""
+
+    def post(self, seen: Withdrawal, found: TransferFound, now_ms: int) -> bool:
+        """Set to PAID, once; return False if it was. Raises InvariantViolated if returned."""
+
+    def give_back(self, seen: Withdrawal, *, is_cancelled: bool, reason: str, now_ms: int) -> bool:
+        """Set to CANCELLED or FAILED, and return the money; return False if it has changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Payee:
+    """A user's payout account; it takes no withdrawal before *opens_at_ms*.
+
+    *authorization_no* is the user's ACTIVE consent to transfers without confirmation, *asked_no*
+    the one requested last.
+    """
+
+    account: OutsideAccount
+    opens_at_ms: int = 0
+    authorization_no: str | None = None
+    asked_no: str | None = None
+    bound_at_ms: int = field(default=0, compare=False)
+
+
+class Payees(Protocol):
+    """Mapping from users to payout accounts."""
+
+    def find(self, user_id: str, channel: Channel) -> Payee | None:
+        """Return a user's account, or None."""
+
+
+class BoundPayees(Payees, Protocol):
+    """Accounts that users bind; one account belongs to one user."""
+
+    def bind(
+        self,
+        user_id: str,
+        channel: Channel,
+        account: OutsideAccount,
+        now_ms: int,
+        first_wait_ms: int = 0,
+    ) -> Payee:
+        """Bind an account to a user, and free the previous one.
+
+        An account that is already bound stays unchanged. A consent for the previous account turns
+        to CLOSING and stays only in `list_waiting`. Raises OpenidInUse.
+        """
+
+
+class AuthorizationBook(Protocol):
+    """Repository of consents to transfers without confirmation, one per user and channel."""
+
+    def begin(self, authorization: Authorization, payee: Payee) -> bool:
+        """Store a consent's request and refer to it; False if the account differs from *payee*."""
+
+    def find(self, number: str) -> Authorization | None:
+        """Return a consent."""
+
+    def list_waiting(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
+        """Return numbers of consents to query at the gateway, oldest first; the list may lag."""
+
+    def look_again(self, number: str, at_ms: int) -> None:
+        """Reschedule a consent in `list_waiting`."""
+
+    def keep_confirmation(self, authorization: Authorization, confirmation: str) -> None:
+        """Store what the user's client needs, while the consent is AWAITING_CONFIRMATION."""
+
+    def activate(self, authorization: Authorization) -> bool:
+        """Set to ACTIVE for transfers; False if the payee row refers to another consent."""
+
+    def doubt(self, user_id: str, channel: Channel, number: str, now_ms: int) -> None:
+        """Disable an ACTIVE consent until the gateway is queried again."""
+
+    def begin_close(self, authorization: Authorization, now_ms: int) -> bool:
+        """Set to CLOSING, so that transfers stop using it; False if the payee row changed."""
+
+    def close(self, authorization: Authorization, now_ms: int) -> None:
+        """Set to CLOSED, and remove it from the payee row."""

@@ -1,0 +1,1 @@
+"""Technical base without business rules: HTTP, AWS, DynamoDB, Redis, settings, telemetry."""

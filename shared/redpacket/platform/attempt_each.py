@@ -1,0 +1,65 @@
+"""Runner for many independent items within a time limit; one failure does not stop the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from redpacket.platform.runtime import Clock, InParallel, Journal
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts(Generic[Result]):
+    """Results of the items that succeeded, and the number that failed."""
+
+    results: list[Result]
+    failed_count: int
+
+
+def attempt_lanes(
+    lanes: Sequence[Iterable[Item]],
+    do: Callable[[Item], Result],
+    *,
+    name: str,
+    clock: Clock,
+    journal: Journal,
+    stop_at_ms: int,
+    in_parallel: InParallel,
+    may_go_on: Callable[[], bool] = lambda: True,
+) -> Attempts[Result]:
+    """Call *do* for every item: lanes in parallel, items of one lane in sequence.
+
+    The next sweep finds the items that failed or were not reached.
+    """
+
+    def attempt(lane: Iterable[Item]) -> tuple[Attempts[Result], bool]:
+        results: list[Result] = []
+        failed_count = 0
+        for item in lane:
+            if not may_go_on():
+                break
+            if clock.now_ms() >= stop_at_ms:
+                return Attempts(results, failed_count), True
+            try:
+                results.append(do(item))
+            except Exception as error:  # noqa: BLE001 - one bad row must not block refunds
+                journal.failure(name, error, item=_name(item))
+                failed_count += 1
+        return Attempts(results, failed_count), False
+
+    tried: list[tuple[Attempts[Result], bool]] = in_parallel(attempt, lanes)
+    if any(is_out_of_time for _, is_out_of_time in tried):
+        journal.event("sweep_out_of_time", step=name)
+    return Attempts(
+        [result for attempts, _ in tried for result in attempts.results],
+        sum(attempts.failed_count for attempts, _ in tried),
+    )
+
+
+def _name(item: object) -> str:
+    subject = getattr(item, "packet", item)
+    return str(getattr(subject, "packet_id", subject))

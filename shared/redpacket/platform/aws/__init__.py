@@ -1,0 +1,1 @@
+"""AWS clients of the hot functions."""

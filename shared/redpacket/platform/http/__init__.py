@@ -1,0 +1,1 @@
+"""HTTP layer of all handlers."""

@@ -1,0 +1,185 @@
+"""HTTP layer of a handler: from API Gateway's event to a request, and from a result to a response.
+
+The gateway has matched the route and verified the token. Libraries that route again would cost each
+cold start of a grab 65 ms.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+from redpacket.platform.errors import (
+    Forbidden,
+    InvalidRequest,
+    InvariantViolated,
+    PayloadTooLarge,
+    RedPacketError,
+    Rejected,
+    SwitchedOff,
+)
+from redpacket.platform.http.problems import code_of, problem_of
+from redpacket.platform.http.request import RequestOf
+from redpacket.platform.telemetry import asked, logger, refusals
+
+if TYPE_CHECKING:
+    from redpacket.platform.http.parameters import Parameter
+
+Event: TypeAlias = dict[str, Any]
+Answer: TypeAlias = dict[str, Any]
+Body = TypeVar("Body")
+
+BODY_BYTES_MAX = 8 * 1024
+NO_STORE = "no-store"
+REQUEST_ID = "x-request-id"
+"""Header with the id that users quote and every log line has (docs/operations.md)."""
+
+UBIQUITOUS = (Forbidden, PayloadTooLarge, InvariantViolated)
+"""Errors that every operation may raise, except that a public one never raises Forbidden."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer(Generic[Body]):
+    """Success response; *body* None sends none, and *status* defaults to the operation's first."""
+
+    body: Body | None
+    status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Route: TypeAlias = Callable[[RequestOf[Any]], HttpAnswer[Any]]
+AnyRoute = TypeVar("AnyRoute", bound=Route)
+Schedule: TypeAlias = Callable[[int, Event], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Declaration of a route, from which openapi.json is generated.
+
+    The types and docstring of *function* are included. *refusals* are errors beside UBIQUITOUS. A
+    token needs one of *scopes*, if any; *is_public* needs no token. *caching* are values of
+    Cache-Control for pages with an entity tag. *csv* are the columns for clients that accept CSV.
+    """
+
+    key: str
+    function: Route
+    parameters: tuple[Parameter[Any], ...]
+    refusals: tuple[type[RedPacketError], ...]
+    statuses: tuple[int, ...]
+    scopes: tuple[str, ...]
+    is_public: bool
+    caching: tuple[str, ...]
+    csv: tuple[str, ...]
+    body_bytes_max: int = BODY_BYTES_MAX
+
+
+class Api:
+    """Routes of one handler; an instance is the Lambda handler."""
+
+    def __init__(self) -> None:
+        self.operations: dict[str, Operation] = {}
+        self._on_schedule: Schedule | None = None
+
+    def route(
+        self,
+        key: str,
+        *,
+        parameters: tuple[Parameter[Any], ...] = (),
+        refusals: tuple[type[RedPacketError], ...] = (),
+        statuses: tuple[int, ...] = (200,),
+        scopes: tuple[str, ...] = (),
+        is_public: bool = False,
+        caching: tuple[str, ...] = (),
+        csv: tuple[str, ...] = (),
+        body_bytes_max: int = BODY_BYTES_MAX,
+    ) -> Callable[[AnyRoute], AnyRoute]:
+        """Register a function for a route key of the template, such as "GET /me"."""
+
+        def register(function: AnyRoute) -> AnyRoute:
+            self.operations[key] = Operation(
+                key,
+                function,
+                parameters,
+                refusals,
+                statuses,
+                scopes,
+                is_public,
+                caching,
+                csv,
+                body_bytes_max,
+            )
+            return function
+
+        return register
+
+    def schedule(self, function: Schedule) -> Schedule:
+        """Register the function for schedules, which receives the time left in ms and the event."""
+        self._on_schedule = function
+        return function
+
+    def __call__(self, event: Event, context: Any) -> Mapping[str, Any]:  # noqa: ANN401 - Lambda's form
+        """Answer a request, turning every error into a problem; or run the schedule."""
+        if self._on_schedule and "routeKey" not in event:
+            asked.request_id = ""
+            return self._on_schedule(context.get_remaining_time_in_millis(), event)
+        request_id = asked.request_id = event["requestContext"]["requestId"]
+        try:
+            operation = self.operations[event["routeKey"]]
+            request = _request_of(event, operation.body_bytes_max)
+            if operation.scopes:
+                request.require_scope(operation.scopes)
+            answer = operation.function(request)
+        except (Rejected, SwitchedOff) as error:
+            refusals.count(code_of(error))
+            return _answer(*problem_of(error, request_id), request_id)
+        except Exception as error:  # noqa: BLE001 - last resort, logged and answered
+            # Log a known error by its type; never return an unknown error's text.
+            is_known = isinstance(error, RedPacketError)
+            name = type(error).__name__ if is_known else "unexpected_error"
+            refusals.count(code_of(error), is_failure=True)
+            logger().exception(name, request_id=request_id, route=event["routeKey"])
+            # Write now, because Lambda may freeze or kill this process next.
+            refusals.write()
+            return _answer(*problem_of(error, request_id), request_id)
+        if operation.csv and "csv" in request.headers.get("accept", ""):
+            from redpacket.platform.http.csv_pages import csv_answer, is_csv_asked
+
+            if is_csv_asked(request.headers):
+                page = csv_answer(operation.csv, answer.body or {})
+                return {**page, "headers": {REQUEST_ID: request_id, **page["headers"]}}
+        headers = {"content-type": "application/json", **answer.headers}
+        status = answer.status or operation.statuses[0]
+        return _answer(status, headers, answer.body, request_id)
+
+
+def _request_of(event: Event, body_bytes_max: int = BODY_BYTES_MAX) -> RequestOf[Any]:
+    authorizer = event["requestContext"].get("authorizer", {})
+    return RequestOf(
+        path=event.get("pathParameters") or {},
+        query=event.get("queryStringParameters") or {},
+        headers={name.lower(): value for name, value in event.get("headers", {}).items()},
+        claims=authorizer.get("jwt", {}).get("claims", {}),
+        body=_body_of(event, body_bytes_max),
+    )
+
+
+def _body_of(event: Event, bytes_max: int) -> bytes:
+    text = event.get("body") or ""
+    try:
+        body = base64.b64decode(text) if event.get("isBase64Encoded") else text.encode()
+    except (binascii.Error, UnicodeEncodeError) as error:
+        raise InvalidRequest([{"field": "body", "message": "is not readable"}]) from error
+    if len(body) > bytes_max:
+        raise PayloadTooLarge(f"this body is at most {bytes_max} bytes")
+    return body
+
+
+def _answer(status: int, headers: Mapping[str, str], body: object, request_id: str) -> Answer:
+    text = "" if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    # Nearly every response is private; pages that may be cached override this.
+    ours = {"cache-control": NO_STORE, REQUEST_ID: request_id}
+    return {"statusCode": status, "headers": {**ours, **headers}, "body": text}

@@ -1,0 +1,109 @@
+"""Declarations of route parameters: a decorated check, with the schema for openapi.json."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+
+from redpacket.platform.errors import IdempotencyKeyMissing, InvalidRequest
+from redpacket.platform.idempotency import hash_of_key
+
+if TYPE_CHECKING:
+    from redpacket.platform.http.request import HttpRequest
+
+Place: TypeAlias = Literal["path", "query", "headers"]
+T = TypeVar("T")
+Missing = TypeVar("Missing")
+
+KEY_LENGTH_MAX = 255
+_DIGITS_MAX = 9
+_REQUIRED = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(Generic[T]):
+    """Parameter of a route; *form* is the JSON schema of the texts that *check* accepts."""
+
+    place: Place
+    name: str
+    form: Mapping[str, object]
+    meaning: str
+    check: Callable[[str], T]
+    missing: Any
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a request without it is rejected."""
+        return self.missing is _REQUIRED
+
+    def __call__(self, request: HttpRequest) -> T:
+        """Return the request's checked value. Raises as the check does."""
+        given: Mapping[str, str] = getattr(request, self.place)
+        text = given.get(self.name.lower())
+        if text is None and not self.is_required:
+            missing: T = self.missing
+            return missing
+        return self.check(text or "")
+
+
+def required(
+    place: Place, name: str, **form: object
+) -> Callable[[Callable[[str], T]], Parameter[T]]:
+    """Declare a parameter by its check; a missing value is checked as an empty text."""
+
+    def declare(check: Callable[[str], T]) -> Parameter[T]:
+        return Parameter(place, name, form, check.__doc__ or "", check, _REQUIRED)
+
+    return declare
+
+
+def optional(
+    place: Place, name: str, *, missing: Missing, **form: object
+) -> Callable[[Callable[[str], T]], Parameter[T | Missing]]:
+    """Declare a parameter by its check; a missing value becomes *missing*."""
+
+    def declare(check: Callable[[str], T]) -> Parameter[T | Missing]:
+        return Parameter(place, name, form, check.__doc__ or "", check, missing)
+
+    return declare
+
+
+def integer(
+    name: str, low: int, high: int, *, missing: Missing, meaning: str
+) -> Parameter[int | Missing]:
+    """Declare a query parameter that is an integer from *low* to *high*."""
+
+    def check(text: str) -> int:
+        is_one = text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX
+        if not (is_one and low <= int(text) <= high):
+            raise InvalidRequest(
+                [{"field": name, "message": f"is not an integer in {low}..{high}"}]
+            )
+        return int(text)
+
+    form: dict[str, object] = {"type": "integer", "minimum": low, "maximum": high}
+    if missing is not None:
+        form["default"] = missing
+    return Parameter("query", name, form, meaning, check, missing)
+
+
+def cursor(
+    pattern: str | None = None, meaning: str = "`next` of the page before."
+) -> Parameter[str | None]:
+    """Make a parameter of a list that itself rejects cursors of other lists."""
+    form = {"type": "string"} if pattern is None else {"type": "string", "pattern": f"^{pattern}$"}
+    return Parameter("query", "cursor", form, meaning, str, None)
+
+
+@required("headers", "Idempotency-Key", type="string", minLength=1, maxLength=KEY_LENGTH_MAX)
+def key_hash_of(key: str) -> str:
+    """Of the client's making.
+
+    A repeat with the same key and body has no second effect and the same answer.
+    """
+    if not 1 <= len(key) <= KEY_LENGTH_MAX:
+        raise IdempotencyKeyMissing(
+            f"send a header Idempotency-Key of 1 to {KEY_LENGTH_MAX} characters"
+        )
+    return hash_of_key(key)

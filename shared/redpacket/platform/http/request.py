@@ -1,0 +1,112 @@
+"""HTTP request with user, body and token scopes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Generic, TypeVar
+
+from redpacket.platform.errors import Forbidden, InvalidRequest
+from redpacket.platform.settings import settings
+from redpacket.platform.text import composed, is_reserved, is_visible
+from redpacket.platform.user import Person
+from redpacket.platform.user_id import UserIds, check_host_id
+
+Body = TypeVar("Body")
+
+_NICKNAME_LENGTH_MAX = 64
+_CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii"})
+
+
+@cache
+def user_ids() -> UserIds:
+    """Return the factory of user ids. Raises SettingMissing or ValueError."""
+    return UserIds(settings.user_id_key)
+
+
+def person_of(
+    host_id: str, nickname: str | None = None, claims: Mapping[str, Any] | None = None
+) -> Person:
+    """Return the host's user *host_id*; the user id depends on it alone."""
+    return Person(user_ids().id_of(host_id), nickname, host_id, claims or {})
+
+
+def sharer_of(via: str | None, user: Person) -> str | None:
+    """Return the user token *via*, or None if it is the caller's own or made up."""
+    return via if via and via != user.user_id and user_ids().has_made(via) else None
+
+
+def nickname_of(text: str) -> str | None:
+    """Return a nickname that others may see, or None. Look-alikes are dropped when it is stored."""
+    nickname = composed(text)
+    is_fit = 0 < len(nickname) <= _NICKNAME_LENGTH_MAX and is_visible(nickname)
+    return nickname if is_fit and not is_reserved(nickname) else None
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """HTTP request; header names are lowercase."""
+
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    claims: Mapping[str, Any]
+    body: bytes
+
+    def json(self) -> dict[str, Any]:
+        """Return the body as an object, empty if there is none. Raises InvalidRequest."""
+        if not self.body.strip():
+            return {}
+        charset = self.headers.get("content-type", "").lower().partition("charset=")[2]
+        if charset.partition(";")[0].strip(' "') not in _CHARSETS:
+            raise InvalidRequest([{"field": "body", "message": "is not in UTF-8"}])
+        try:
+            parsed = json.loads(
+                # Decode first, because json.loads would also accept UTF-16 bytes.
+                self.body.decode(),
+                parse_constant=_refuse_constant,
+                object_pairs_hook=_unique,
+            )
+        except (ValueError, RecursionError) as error:
+            raise InvalidRequest([{"field": "body", "message": "is not valid JSON"}]) from error
+        if not isinstance(parsed, dict):
+            raise InvalidRequest([{"field": "body", "message": "is not a JSON object"}])
+        return parsed
+
+    @property
+    def user(self) -> Person:
+        """User of the token's subject. Raises Forbidden if that is no valid user id."""
+        host_id = check_host_id(str(self.claims.get("sub", "")))
+        nickname = nickname_of(str(self.claims.get("nickname", "")))
+        return person_of(host_id, nickname, self.claims)
+
+    @property
+    def scopes(self) -> frozenset[str]:
+        """Scopes of the token; none for a user's token if operators have their own issuer."""
+        if settings.operator_issuer not in {"", self.claims.get("iss")}:
+            return frozenset()
+        return frozenset(str(self.claims.get("scope", "")).split())
+
+    def require_scope(self, scopes: tuple[str, ...]) -> None:
+        """Raise Forbidden unless the token has one of *scopes*."""
+        if self.scopes.isdisjoint(scopes):
+            raise Forbidden(f"this route needs the scope {' or '.join(scopes)}")
+
+
+class RequestOf(HttpRequest, Generic[Body]):
+    """Request with the type of its body, from edge/schemas."""
+
+    __slots__ = ()
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    unique = dict(members)
+    if len(unique) != len(members):
+        raise ValueError("a name comes twice")
+    return unique

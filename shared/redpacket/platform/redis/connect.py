@@ -1,0 +1,136 @@
+"""Base of all cache adapters: connections, scripts, and errors."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn, NotRequired, TypedDict
+
+from redis.connection import Connection
+from redis.exceptions import ConnectionError as NoConnection
+from redis.exceptions import (
+    NoPermissionError,
+    NoScriptError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+)
+from redis.exceptions import TimeoutError as NoAnswer
+
+from redpacket.platform.errors import CacheAway, InvariantViolated, Unavailable
+from redpacket.platform.redis.client import Client, ConnectTo, ServerClient, Word
+from redpacket.platform.redis.scripts import read_script
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+
+_VERSION_MIN = 7
+"""Major version of the first Redis that runs scripts that begin with `#!lua`."""
+
+
+class Options(TypedDict):
+    """Connection options; *ca_bundle* replaces the trusted roots."""
+
+    has_tls: bool
+    username: str
+    password: str | Callable[[], str]
+    """A callable is called at every connection, for passwords that change."""
+    timeout_s: float
+    ca_bundle: NotRequired[str]
+
+
+def connect(host: str, port: int, **options: Unpack[Options]) -> ServerClient:
+    """Return a lazy client."""
+    return ServerClient(partial(connection_maker(**options), host, port))
+
+
+def connection_maker(**options: Unpack[Options]) -> ConnectTo:
+    """Return a factory of connections with these options."""
+    timeout_s = options["timeout_s"]
+    told: dict[str, Any] = {
+        "redis_connect_func": partial(
+            _greet, username=options["username"], password=options["password"]
+        ),
+        "protocol": 2,  # nothing of RESP3 is used
+        "driver_info": None,  # saves two round trips that report the library
+        "decode_responses": True,
+        "socket_timeout": timeout_s,
+        "socket_connect_timeout": timeout_s,
+        "socket_keepalive": True,
+    }
+    if options["has_tls"]:
+        from redpacket.platform.redis.tls_connection import TlsConnection
+
+        return partial(TlsConnection, ca_bundle=options.get("ca_bundle", ""), **told)
+    return partial(Connection, **told)
+
+
+def _greet(connection: Connection, username: str, password: str | Callable[[], str]) -> None:
+    """Sign in by HELLO, whose answer has the version, in one round trip."""
+    connection._parser.on_connect(connection)  # noqa: SLF001 - what redis-py does first, too
+    known = password if isinstance(password, str) else password()
+    sign_in = ("AUTH", username or "default", known) if known else ()
+    connection.send_command("HELLO", 2, *sign_in, check_health=False)  # type: ignore[no-untyped-call]
+    try:
+        told = connection.read_response()
+    except ResponseError as error:
+        if "unknown command" not in str(error):
+            raise
+        told = ["version", "5"]
+    version = str(dict(zip(told[::2], told[1::2], strict=True))["version"])
+    if int(version.partition(".")[0]) < _VERSION_MIN:
+        raise InvariantViolated(
+            f"the cache is version {version}; it must be Redis {_VERSION_MIN}.0, Valkey or newer"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """Script source with the hash by which servers cache it."""
+
+    source: str
+    sha: str
+
+    @classmethod
+    def read(cls, name: str) -> Script:
+        source = read_script(name)
+        return cls(source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
+
+
+class Cache:
+    """Base class of cache adapters."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def ask(self, *words: Word) -> Any:  # noqa: ANN401 - each command has its own answer
+        """Return the answer to a command. Raises Unavailable."""
+        try:
+            return self._client.ask(*words)
+        except RedisError as error:
+            _raise_ours(error)
+
+    def run(self, script: Script, key: str | Sequence[str], *args: Word) -> str:
+        """Run a script on its key or keys. Raises Unavailable."""
+        keys = (key,) if isinstance(key, str) else key
+        try:
+            return str(self._client.ask("EVALSHA", script.sha, len(keys), *keys, *args))
+        except NoScriptError:
+            # SCRIPT LOAD would have to reach the one server that lacks the script.
+            return str(self.ask("EVAL", script.source, len(keys), *keys, *args))
+        except RedisError as error:
+            _raise_ours(error)
+
+
+def _raise_ours(error: RedisError) -> NoReturn:
+    if isinstance(error, NoPermissionError):
+        # A missing permission is a deployment error: answer 500 and trigger the alarm.
+        raise error
+    if isinstance(error, ReadOnlyError):
+        raise Unavailable("the cache fails over") from error
+    if isinstance(error, (NoConnection, NoAnswer)):
+        raise CacheAway("the cache does not answer") from error
+    raise Unavailable("the cache refuses this key for now") from error

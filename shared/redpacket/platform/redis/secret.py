@@ -1,0 +1,50 @@
+"""Cache password from Secrets Manager."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from redis.exceptions import ConnectionError as NoConnection
+
+from redpacket.platform.aws.errors import translated
+from redpacket.platform.errors import Unavailable
+
+_ASKED_AGAIN_S = 5.0
+"""Seconds without a new read after a failure, so that two connections wait for one timeout."""
+
+
+class CacheSecret:
+    """Password provider that reads the secret at each connection, to follow rotations."""
+
+    def __init__(
+        self,
+        connect: Callable[[], Any],
+        secret_arn: str,
+        now_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._connect = connect
+        self._secret_arn = secret_arn
+        self._now_s = now_s
+        self._client: Any = None
+        self._known = ""
+        self._silent_until_s = 0.0
+
+    def __call__(self) -> str:
+        """Return the password, or the last known one. Raises redis-py's ConnectionError."""
+        if self._now_s() >= self._silent_until_s:
+            try:
+                self._read()
+            except Unavailable:
+                self._silent_until_s = self._now_s() + _ASKED_AGAIN_S
+        if not self._known:
+            # Callers treat a cache without a password as unavailable.
+            raise NoConnection("the store of the cache's password does not answer")
+        return self._known
+
+    def _read(self) -> None:
+        with translated("the store of the cache's password"):
+            self._client = self._client or self._connect()
+            found = self._client.get_secret_value(SecretId=self._secret_arn)
+        self._known = str(found["SecretString"])

@@ -1,0 +1,1 @@
+"""Reconciliation of all rows."""

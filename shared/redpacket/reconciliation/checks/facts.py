@@ -1,0 +1,89 @@
+"""What checks look at, and what they find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.packet import Packet
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One broken rule: *rule* is the invariant's number, *subject* the packet or account."""
+
+    rule: str
+    subject: str
+    what: str
+    expected: int | str
+    actual: int | str
+
+
+@dataclass(frozen=True, slots=True)
+class PacketFacts:
+    """All facts of the ledger about one packet, read strongly."""
+
+    packet: Packet
+    shares: Sequence[ShareFate]
+
+    @property
+    def held_fen(self) -> int:
+        """What the packet still holds: what it was funded with less what left it."""
+        tally = Tally().add(self.shares)
+        return self.packet.funded_fen - tally.settled_fen - tally.refunded_fen
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerDay:
+    """A user's counts of one day, and the limits that the last draw was held to."""
+
+    user_id: str
+    day: str
+    attempt_count: int
+    win_count: int
+    help_count: int
+    attempts_max: int
+    wins_max: int
+
+    @property
+    def draw_count(self) -> int:
+        """How many draws the user has: each help lowers what is counted as attempts."""
+        return self.attempt_count + self.help_count
+
+    @property
+    def numbers_sum(self) -> int:
+        """What the numbers of the user's draws add up to: 1, 2, ... without a gap."""
+        return self.draw_count * (self.draw_count + 1) // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """That a unit of a prize is won, of goods all in all, or, with *day*, of a day's stock."""
+
+    prize_id: str
+    number: int
+    draw_id: str
+    day: str = ""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the fates of a packet add up to, taken page by page."""
+
+    fate_count: int = 0
+    settled_fen: int = 0
+    refunded_fen: int = 0
+    unsettled_count: int = 0
+
+    def add(self, shares: Iterable[ShareFate]) -> Tally:
+        """Take more fates."""
+        for share in shares:
+            self.fate_count += 1
+            if share.fate is Fate.REFUNDED:
+                self.refunded_fen += share.amount_fen
+            elif share.settled_at_ms is None:
+                self.unsettled_count += 1
+            else:
+                self.settled_fen += share.amount_fen
+        return self

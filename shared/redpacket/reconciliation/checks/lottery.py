@@ -1,0 +1,53 @@
+"""Checks of draws, prizes and players: I9."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from redpacket.lottery.model.lottery import Draw, PrizeKind, choose
+from redpacket.reconciliation.checks.facts import Difference, PlayerDay, Unit
+
+
+def check_unit(draw: Draw, now_total: int) -> list[Difference]:
+    """I9: a unit is within the stock that its win saw, or that the prize has now."""
+    if draw.prize is None:
+        return []
+    differences = []
+    subject = f"{draw.campaign_id} {draw.prize.prize_id}"
+    # An edit may come between the cache's choice and the snapshot, and lower the total.
+    total = max(draw.prize.total, now_total)
+    if not 1 <= draw.unit_no <= total:
+        differences.append(Difference("I9", subject, "unit within", total, draw.unit_no))
+    if draw.prize.per_day and not 1 <= draw.day_no <= draw.prize.per_day:
+        what = f"unit of {draw.day} within"
+        differences.append(Difference("I9", subject, what, draw.prize.per_day, draw.day_no))
+    return differences
+
+
+def units_of(draw: Draw) -> list[Unit]:
+    """Return what a win used up, but the share of a cash prize."""
+    if draw.prize is None:
+        return []
+    goods = [Unit(draw.prize.prize_id, draw.unit_no, draw.draw_id)]
+    of_day = [Unit(draw.prize.prize_id, draw.day_no, draw.draw_id, draw.day)]
+    return goods * (draw.prize.kind is PrizeKind.GOODS) + of_day * bool(draw.day_no)
+
+
+def check_player(campaign_id: str, player: PlayerDay) -> list[Difference]:
+    """I9: what is counted of a user and a day is within the limits of their last draw."""
+    subject = f"{campaign_id} {player.user_id} {player.day}"
+    limits = (
+        ("attempts within", player.attempts_max, player.attempt_count),
+        ("wins within", player.wins_max, player.win_count),
+    )
+    return [Difference("I9", subject, *pair) for pair in limits if pair[1] < pair[2]]
+
+
+def check_outcomes(draws: Iterable[Draw]) -> list[Difference]:
+    """I5: a draw's outcome is what its point means by its odds, so that anybody can prove it."""
+    return [
+        Difference("I5", draw.draw_id, "prize that the point means", str(meant), str(given))
+        for draw in draws
+        if (meant := choose(draw.odds, draw.point))
+        != (given := draw.prize.prize_id if draw.prize else None)
+    ]

@@ -1,0 +1,146 @@
+"""Invariants of payments and withdrawals: entries against rows, and rows against the gateway."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from redpacket.ledger.model import payment_account, withdrawal_account
+from redpacket.payments.model.payments import (
+    WATCHED_MS,
+    Payment,
+    PaymentRefund,
+    PaymentReturn,
+    PaymentStatus,
+    ReturnReason,
+    ReturnStatus,
+)
+from redpacket.payments.model.provider import BillKind
+from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS, Withdrawal, WithdrawalStatus
+from redpacket.platform.clocks import CLOCKS_DIFFER_MS
+from redpacket.reconciliation.checks.facts import Difference
+
+OutsideRow: TypeAlias = Payment | PaymentReturn | PaymentRefund | Withdrawal
+
+
+@dataclass(frozen=True, slots=True)
+class BookedLine:
+    """A line that a statement must have; *account* is the payment or withdrawal behind it.
+
+    *outside_no* is empty for a refund, whose number is enough.
+    """
+
+    account: str
+    kind: BillKind
+    number: str
+    outside_no: str
+    amount_fen: int
+    noted_at_ms: int
+
+
+def account_of(row: OutsideRow) -> str:
+    """Return the account whose entries and statement lines a row explains."""
+    if isinstance(row, Withdrawal):
+        return withdrawal_account(row.withdrawal_id)
+    return payment_account(row.number)
+
+
+def asked_lines(row: OutsideRow) -> list[BookedLine]:
+    """Return the statement lines that were written with this row or with its changes."""
+    asked: list[tuple[BillKind, str, str, int | None]] = []
+    if isinstance(row, Withdrawal):
+        if row.status is WithdrawalStatus.PAID:
+            asked = [(BillKind.TRANSFER, row.bill_no, row.outside_no, row.ended_at_ms)]
+    elif isinstance(row, PaymentRefund):
+        asked = [(BillKind.REFUND, row.refund_no, "", row.noted_at_ms)]
+    elif isinstance(row, Payment):
+        asked = [(BillKind.PAYMENT, row.number, row.transaction_id, row.credited_at_ms)]
+    else:
+        asked = [(BillKind.REFUND, row.refund_no, "", row.done_at_ms)]
+        # A mismatched one may be another merchant's, whose statement we don't read.
+        if row.reason is not ReturnReason.MISMATCHED:
+            asked.append((BillKind.PAYMENT, row.number, row.transaction_id, row.noted_at_ms))
+    return [
+        BookedLine(account_of(row), kind, number, outside_no, row.amount_fen, at_ms)
+        for kind, number, outside_no, at_ms in asked
+        if at_ms is not None
+    ]
+
+
+def check_lines(asked: Iterable[BookedLine], found: Iterable[BookedLine]) -> list[Difference]:
+    """I6: statements must have the lines that payments and withdrawals ask for, and no others.
+
+    So no transaction is credited under another id, and none lacks its credit or return.
+    """
+    wanted, written = Counter(asked), Counter(found)
+    return [
+        Difference(
+            "I6",
+            line.account,
+            f"line of {line.kind} {line.number} {line.outside_no}".rstrip(),
+            wanted[line] * line.amount_fen,
+            written[line] * line.amount_fen,
+        )
+        for line in wanted | written
+        if wanted[line] != written[line]
+    ]
+
+
+def check_withdrawn(
+    withdrawals: Iterable[Withdrawal], withdrawn: Mapping[tuple[str, str], tuple[int, int]]
+) -> list[Difference]:
+    """I9: what counts against the limit of a user and a day are the withdrawals not returned."""
+    wanted: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    for withdrawal in withdrawals:
+        count = wanted[withdrawal.user_id, withdrawal.day]
+        count[0] += withdrawal.held_fen > 0
+        count[1] += withdrawal.held_fen
+    return [
+        Difference("I9", " ".join(key), "withdrawn of the day", str((*wanted[key],)), str(counted))
+        for key in sorted({*wanted, *withdrawn})
+        if (counted := withdrawn.get(key, (0, 0))) != (*wanted[key],)
+    ]
+
+
+def check_outside_in_time(
+    rows: Iterable[OutsideRow], now_ms: int, bound_ms: int
+) -> list[Difference]:
+    """I8: what has not ended is in its work list, and is not late by more than *bound_ms*."""
+    found: list[Difference] = []
+    for row in rows:
+        subject = account_of(row)
+        if isinstance(row, PaymentRefund):
+            continue
+        if isinstance(row, Withdrawal):
+            is_waiting = not row.is_final
+            found += check_late_end(row, now_ms)
+        elif isinstance(row, Payment):
+            is_waiting = _is_watched(row, now_ms)
+            is_late = now_ms > (by_ms := row.expires_at_ms + bound_ms)
+            if row.status is PaymentStatus.PENDING and is_late:
+                found.append(Difference("I8", subject, "closed by", by_ms, now_ms))
+        else:
+            is_waiting = not row.is_over
+            is_late = now_ms > (by_ms := row.noted_at_ms + bound_ms)
+            if row.status is ReturnStatus.DUE and is_late:
+                found.append(Difference("I8", subject, "given back by", by_ms, now_ms))
+        if is_waiting and not row.is_listed:
+            found.append(Difference("I8", subject, "in its work list", "yes", "no"))
+    return found
+
+
+def _is_watched(payment: Payment, now_ms: int) -> bool:
+    if payment.status is PaymentStatus.CLOSED and payment.closed_at_ms is not None:
+        return now_ms + CLOCKS_DIFFER_MS < payment.closed_at_ms + WATCHED_MS
+    return payment.status is PaymentStatus.PENDING
+
+
+def check_late_end(withdrawal: Withdrawal, now_ms: int) -> list[Difference]:
+    """I8: nothing is held for ever."""
+    by_ms = withdrawal.created_at_ms + 2 * GIVEN_UP_AFTER_MS
+    if withdrawal.is_final or now_ms <= by_ms:
+        return []
+    subject = withdrawal_account(withdrawal.withdrawal_id)
+    return [Difference("I8", subject, "ended by", by_ms, now_ms)]

@@ -1,0 +1,155 @@
+"""Checks of packets and their shares: I2 to I5, I8."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Mapping
+
+from redpacket.ledger.model import user_account
+from redpacket.packets.model.claim import Fate, ShareFate, Taker
+from redpacket.packets.model.packet import Packet, PacketEnd, PacketStatus
+from redpacket.packets.split import share_amount_fen
+from redpacket.payments.model.payments import PAYMENT_LIFE_MS
+from redpacket.reconciliation.checks.facts import Difference, PacketFacts, Tally
+
+_ENDED = frozenset({PacketStatus.CLOSED, PacketStatus.CANCELLED})
+
+
+def check_tally(packet: Packet, tally: Tally) -> list[Difference]:
+    """I2: `check_packet_total` of a packet whose fates were added up before."""
+    settled, refunded = tally.settled_fen, tally.refunded_fen
+    total = packet.funded_fen
+    if packet.status is not PacketStatus.CLOSED:
+        if settled + refunded <= total:
+            return []
+        what = "settled + refunded at most"
+        return [Difference("I2", packet.packet_id, what, total, settled + refunded)]
+    end = packet.end or PacketEnd()
+    pairs = (
+        ("settled + refunded once closed", total, settled + refunded),
+        ("refund on the packet row vs refunded shares", refunded, end.refunded_fen),
+        ("claims on the packet row vs settled shares", settled, end.claimed_fen),
+        ("shares with a fate once closed", packet.terms.count, tally.fate_count),
+        ("unsettled claims once closed", 0, tally.unsettled_count),
+    )
+    return [Difference("I2", packet.packet_id, *pair) for pair in pairs if pair[1] != pair[2]]
+
+
+def check_fates(facts: PacketFacts) -> list[Difference]:
+    """I3: a share has one fate at most, exists, is worth its terms, and is an invited user's."""
+    packet_id, terms = facts.packet.packet_id, facts.packet.terms
+    differences = []
+    for share_no, times in Counter(share.share_no for share in facts.shares).items():
+        if times > 1:
+            differences.append(Difference("I3", packet_id, f"fates of share {share_no}", 1, times))
+    for share in facts.shares:
+        exists = 1 <= share.share_no <= terms.count
+        expected = share_amount_fen(terms, share.share_no) if exists else 0
+        if share.amount_fen != expected:
+            what = f"amount of share {share.share_no}"
+            differences.append(Difference("I3", packet_id, what, expected, share.amount_fen))
+        if share.taker and not facts.packet.rules.invites(share.taker.user_id):
+            what = f"taker of share {share.share_no}"
+            differences.append(
+                Difference("I3", packet_id, what, "an invited user", share.taker.user_id)
+            )
+    return differences
+
+
+def check_once_per_user(facts: PacketFacts) -> list[Difference]:
+    """I4: a user takes at most one share of a packet, but of a prize's, which are won."""
+    if facts.packet.rules.prize_id:
+        return []
+    takers = Counter(share.taker.user_id for share in facts.shares if share.taker)
+    return [
+        Difference("I4", facts.packet.packet_id, f"shares of {user_id}", 1, times)
+        for user_id, times in takers.items()
+        if times > 1
+    ]
+
+
+def check_takers(shares: Iterable[ShareFate], takers: Iterable[Taker]) -> list[Difference]:
+    """I4: every claim has its taker's note, of that share and amount; no note lacks its claim."""
+    claimed: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    noted: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    for share in shares:
+        if share.fate is Fate.CLAIMED:
+            user_id = share.taker.user_id if share.taker else ""
+            claimed[share.packet_id, user_id].append((share.share_no, share.amount_fen))
+    for taker in takers:
+        noted[taker.packet_id, taker.user_id].append((taker.share_no, taker.amount_fen))
+    return [
+        Difference(
+            "I4",
+            packet_id,
+            f"share that the taker's row of {user_id} names",
+            _numbers(claimed.get((packet_id, user_id), ())),
+            _numbers(noted.get((packet_id, user_id), ())),
+        )
+        for packet_id, user_id in sorted(claimed.keys() | noted.keys())
+        if sorted(claimed.get((packet_id, user_id), ()))
+        != sorted(noted.get((packet_id, user_id), ()))
+    ]
+
+
+def check_packet_exists(
+    shares: Iterable[ShareFate], packet_ids: Container[str]
+) -> list[Difference]:
+    """I3: a share with a fate belongs to a packet; without one nothing says what it is worth."""
+    return [
+        Difference(
+            "I3",
+            share.packet_id,
+            f"share {share.share_no} of a packet that does not exist",
+            0,
+            share.amount_fen,
+        )
+        for share in shares
+        if share.packet_id not in packet_ids
+    ]
+
+
+def check_late_claims(shares: Iterable[ShareFate], now_ms: int, bound_ms: int) -> list[Difference]:
+    """I8: claims are settled within *bound_ms*."""
+    return [
+        Difference(
+            "I8",
+            share.packet_id,
+            f"share {share.share_no} settled by",
+            share.decided_at_ms + bound_ms,
+            now_ms,
+        )
+        for share in shares
+        if share.fate is Fate.CLAIMED
+        and share.settled_at_ms is None
+        and now_ms > share.decided_at_ms + bound_ms
+    ]
+
+
+def check_late_close(packet: Packet, now_ms: int, bound_ms: int) -> list[Difference]:
+    """I8: a packet is closed within *bound_ms* after its end, or cancelled if it is unpaid."""
+    is_unpaid = packet.status is PacketStatus.UNPAID
+    end_ms = packet.created_at_ms + PAYMENT_LIFE_MS if is_unpaid else packet.expires_at_ms
+    by_ms = end_ms + bound_ms
+    if packet.status in _ENDED or now_ms <= by_ms:
+        return []
+    return [Difference("I8", packet.packet_id, "closed by", by_ms, now_ms)]
+
+
+def check_unpaid_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> list[Difference]:
+    """I9: of each account it is counted how many open packets are not paid for."""
+    unpaid = Counter(
+        user_account(packet.sender.user_id)
+        for packet in packets
+        if packet.counts_as_open and packet.status is PacketStatus.UNPAID
+    )
+    return [
+        Difference("I9", account, "unpaid packets counted", unpaid[account], counted)
+        for account in sorted({*unpaid, *counts})
+        if (counted := counts.get(account, 0)) != unpaid[account]
+    ]
+
+
+def _numbers(shares: Iterable[tuple[int, int]]) -> str:
+    """Name shares with their amounts; "None" for an empty list."""
+    return ", ".join(str(share) for share in sorted(shares)) or "None"

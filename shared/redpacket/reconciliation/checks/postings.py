@@ -1,0 +1,156 @@
+"""I1 between shares and entries: each share that moved money has its entry, and vice versa.
+
+The functions that serve the crowd can't write the sender's entry, which has the total and the
+commitment.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from redpacket.ledger.model import (
+    Entry,
+    Receipt,
+    TransferKind,
+    packet_account,
+    refund_id,
+    send_id,
+    settle_id,
+    user_account,
+)
+from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.packet import Packet
+from redpacket.reconciliation.checks.facts import Difference, PacketFacts
+
+
+def expected_receipts(facts: PacketFacts) -> list[Receipt]:
+    """Return the receipts that a packet's fates say there are."""
+    sender = user_account(facts.packet.sender.user_id)
+    return [
+        Receipt(share.packet_id, share.share_no, account, share.amount_fen, at_ms)
+        for share in facts.shares
+        for account, at_ms in [_receiver(share, sender)]
+        if at_ms
+    ]
+
+
+def check_posted(
+    packet_id: str, expected: Iterable[Entry], posted: Iterable[Entry]
+) -> list[Difference]:
+    """I1: *posted* are the *expected* entries of a packet."""
+    wanted = {_name(entry): entry for entry in expected}
+    found = Counter(posted)
+    by_name = {_name(entry): entry for entry in found}
+    differences = [
+        Difference("I1", packet_id, f"entry {name} of {account}", _text(one), _text(other))
+        for name, account in sorted(wanted.keys() | by_name.keys())
+        if (one := wanted.get((name, account))) != (other := by_name.get((name, account)))
+    ]
+    twice = [entry for entry, times in found.items() if times > 1]
+    return differences + [
+        Difference("I1", packet_id, f"entries {entry.transfer_id}", 1, found[entry])
+        for entry in twice
+    ]
+
+
+def check_receipts(facts: PacketFacts, receipts: Sequence[Receipt]) -> list[Difference]:
+    """I2: every share that was paid or refunded has its receipt, and no other share has one."""
+    wanted = {receipt.share_no: receipt for receipt in expected_receipts(facts)}
+    found = {receipt.share_no: receipt for receipt in receipts}
+    return [
+        Difference(
+            "I2",
+            facts.packet.packet_id,
+            f"receipt of share {share_no}",
+            str(wanted.get(share_no)),
+            str(found.get(share_no)),
+        )
+        for share_no in sorted(wanted.keys() | found.keys())
+        if wanted.get(share_no) != found.get(share_no)
+    ]
+
+
+def sent_entries(packet: Packet) -> list[Entry]:
+    """Return the sender's entry of a packet, if it is funded."""
+    return [] if packet.funded_at_ms is None else [sent_entry(packet)]
+
+
+def sent_entry(packet: Packet) -> Entry:
+    """Return the sender's entry of a packet that is funded."""
+    return Entry(
+        account=user_account(packet.sender.user_id),
+        transfer_id=send_id(packet.packet_id),
+        kind=TransferKind.SEND,
+        amount_fen=-packet.terms.total_fen,
+        counterparty=packet_account(packet.packet_id),
+        at_ms=packet.funded_at_ms or 0,
+        commitment=packet.terms.commitment,
+    )
+
+
+def settled_entries(shares: Iterable[ShareFate]) -> list[Entry]:
+    """Return the entries of those claims that are settled."""
+    return [
+        Entry(
+            account=user_account(share.taker.user_id if share.taker else ""),
+            transfer_id=settle_id(share.packet_id, share.share_no),
+            kind=TransferKind.SETTLE,
+            amount_fen=share.amount_fen,
+            counterparty=packet_account(share.packet_id),
+            at_ms=share.settled_at_ms,
+            placed_at_ms=share.decided_at_ms,
+        )
+        for share in shares
+        if share.fate is Fate.CLAIMED and share.settled_at_ms is not None
+    ]
+
+
+Refunds: TypeAlias = Counter[tuple[int, int]]
+"""What was refunded, by the first share of a chunk and its time."""
+
+
+def add_refunds(refunds: Refunds, shares: Iterable[ShareFate]) -> Refunds:
+    """Add those of *shares* that were refunded."""
+    for share in shares:
+        if share.fate is Fate.REFUNDED:
+            refunds[share.refund_no, share.decided_at_ms] += share.amount_fen
+    return refunds
+
+
+def refund_entries(packet: Packet, refunds: Refunds) -> list[Entry]:
+    """Return the sender's entries of chunks of refunded shares."""
+    return [
+        refund_entry(packet, first_no, at_ms, fen)
+        for (first_no, at_ms), fen in sorted(refunds.items())
+    ]
+
+
+def refund_entry(packet: Packet, first_no: int, at_ms: int, fen: int) -> Entry:
+    """Return the sender's entry of one chunk."""
+    return Entry(
+        account=user_account(packet.sender.user_id),
+        transfer_id=refund_id(packet.packet_id, first_no),
+        kind=TransferKind.REFUND,
+        amount_fen=fen,
+        counterparty=packet_account(packet.packet_id),
+        at_ms=at_ms,
+    )
+
+
+def _receiver(share: ShareFate, sender: str) -> tuple[str, int]:
+    """Return who got the money, and when; 0 where it has not moved."""
+    if share.fate is Fate.REFUNDED:
+        return sender, share.decided_at_ms
+    return user_account(share.taker.user_id if share.taker else ""), share.settled_at_ms or 0
+
+
+def _name(entry: Entry) -> tuple[str, str]:
+    return entry.transfer_id, entry.account
+
+
+def _text(entry: Entry | None) -> str:
+    if entry is None:
+        return "none"
+    return f"{entry.amount_fen} fen at {entry.at_ms} {entry.commitment}".rstrip()

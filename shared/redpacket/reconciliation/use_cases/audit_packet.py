@@ -1,0 +1,120 @@
+"""Audit of one packet: the invariants of reconciliation/checks, on strongly consistent reads.
+
+Grab functions write shares, so each one is compared with the entry and receipt of its money, which
+they can't write. Memory use is bounded for any packet size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+
+from redpacket.packets.ledger_ports import Ledger
+from redpacket.packets.model.claim import Fate, ShareFate, ShareRef
+from redpacket.packets.model.packet import Packet, part_count
+from redpacket.packets.ports import Packets
+from redpacket.platform.errors import PacketNotFound
+from redpacket.platform.runtime import Clock
+from redpacket.reconciliation.checks.facts import Difference, PacketFacts, Tally
+from redpacket.reconciliation.checks.ledger import check_bounds
+from redpacket.reconciliation.checks.packets import (
+    check_fates,
+    check_late_claims,
+    check_late_close,
+    check_once_per_user,
+    check_takers,
+    check_tally,
+)
+from redpacket.reconciliation.checks.postings import (
+    Refunds,
+    add_refunds,
+    check_posted,
+    check_receipts,
+    refund_entries,
+    sent_entries,
+    settled_entries,
+)
+
+LATE_AFTER_MS = 15 * 60_000
+"""I8 in production: the sweep runs every minute and retries after 1, 2, 4, and 8."""
+
+FOUND_MAX = 200
+
+_SHARES_AT_ONCE = 500
+
+_BETWEEN_LOOKS_MS = 300
+"""A committing transaction may be partly visible for some milliseconds."""
+
+
+def audit_packet(
+    packet_id: str,
+    *,
+    packets: Packets,
+    ledger: Ledger,
+    clock: Clock,
+    beat: Callable[[], None] = lambda: None,
+) -> list[Difference]:
+    """Return at most FOUND_MAX differences; *beat* may end the audit. Raises PacketNotFound."""
+    now_ms = clock.now_ms()
+
+    def differences() -> list[Difference]:
+        found = _differences(packet_id, packets, ledger, now_ms, beat)
+        return list(islice(found, FOUND_MAX))
+
+    # The reads are not one moment: a settlement in between looks like a difference.
+    first = differences()
+    if first:
+        clock.sleep_ms(_BETWEEN_LOOKS_MS)
+    return [found for found in differences() if found in first] if first else []
+
+
+def _differences(
+    packet_id: str, packets: Packets, ledger: Ledger, now_ms: int, beat: Callable[[], None]
+) -> Iterator[Difference]:
+    packet = packets.find_packet(packet_id)
+    if packet is None:
+        raise PacketNotFound("no such packet")
+    tally, refunds = Tally(), Refunds()
+    parts = range(part_count(packet_id))
+    shares = chain.from_iterable(packets.scan_part_shares(packet_id, part) for part in parts)
+    while page := list(islice(shares, _SHARES_AT_ONCE)):
+        beat()
+        tally.add(page)
+        add_refunds(refunds, page)
+        yield from _of_shares(PacketFacts(packet, page), packets, ledger)
+        yield from check_late_claims(page, now_ms, LATE_AFTER_MS)
+    yield from check_late_close(packet, now_ms, LATE_AFTER_MS)
+    yield from check_tally(packet, tally)
+    yield from _of_sender(packet, refunds, ledger)
+
+
+def _of_shares(facts: PacketFacts, packets: Packets, ledger: Ledger) -> Iterator[Difference]:
+    packet_id, shares = facts.packet.packet_id, facts.shares
+    find_takers = packets.list_winners if facts.packet.rules.prize_id else packets.list_takers
+    takers = find_takers(packet_id, user_ids_of(shares))
+    if facts.packet.rules.prize_id:
+        numbers = {share.share_no for share in shares}
+        takers = [taker for taker in takers if taker.share_no in numbers]
+    yield from check_fates(facts)
+    yield from check_once_per_user(facts)
+    yield from check_takers(shares, takers)
+    expected = settled_entries(shares)
+    posted = ledger.list_postings(expected)
+    yield from check_posted(packet_id, expected, posted)
+    yield from check_bounds({}, posted)
+    receipts = ledger.list_receipts([ShareRef(packet_id, share.share_no) for share in shares])
+    if receipts is not None:
+        yield from check_receipts(facts, receipts)
+
+
+def _of_sender(packet: Packet, refunds: Refunds, ledger: Ledger) -> Iterator[Difference]:
+    expected = [*sent_entries(packet), *refund_entries(packet, refunds)]
+    posted = ledger.list_postings(expected)
+    yield from check_posted(packet.packet_id, expected, posted)
+    yield from check_bounds({}, posted)
+
+
+def user_ids_of(shares: Iterable[ShareFate]) -> list[str]:
+    """Return the users who claimed these shares; "" for a claim without a user."""
+    claims = (share for share in shares if share.fate is Fate.CLAIMED)
+    return [share.taker.user_id if share.taker else "" for share in claims]

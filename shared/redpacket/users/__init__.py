@@ -1,0 +1,1 @@
+"""Users: profiles and display names."""

@@ -1,0 +1,98 @@
+"""Nicknames and avatars in ProfilesTable, the only rows with users' personal data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redpacket.packets.dynamodb import items
+from redpacket.platform.dynamodb.client import Dynamo, Row, merge, update
+from redpacket.platform.user import Person
+from redpacket.users.ports import Profile
+
+IS_SAID_SINCE = "attribute_not_exists(erased_at_ms) OR erased_at_ms < :said_at_ms"
+
+_KEYS_PER_CALL = 100
+
+SHOWN = "pk, nickname, token_nickname, avatar_url"
+"""Attributes for pages, which never show the host's user id."""
+
+KNOWN = "pk, host_id, nickname, token_nickname"
+"""Attributes for operators, with the host's user id."""
+
+SAID = "pk, host_id, token_nickname"
+
+
+class DynamoProfiles:
+    """DynamoDB implementation of Profiles and KnownPeople."""
+
+    def __init__(self, dynamo: Dynamo, table: str) -> None:
+        self._dynamo = dynamo
+        self._table = table
+
+    def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
+        profiles = {}
+        for user_id, row in self._rows(user_ids, SHOWN).items():
+            # Prefer the chosen nickname to the one from the user's last token.
+            nickname = row.get("nickname") or row.get("token_nickname")
+            avatar_url = row.get("avatar_url")
+            profiles[user_id] = Profile(
+                user_id,
+                str(nickname) if nickname else None,
+                str(avatar_url) if avatar_url else None,
+            )
+        return profiles
+
+    def list_people(self, user_ids: Sequence[str]) -> dict[str, Person]:
+        people = {}
+        for user_id, row in self._rows(user_ids, KNOWN).items():
+            nickname, host_id = row.get("nickname") or row.get("token_nickname"), row.get("host_id")
+            people[user_id] = Person(
+                user_id, str(nickname) if nickname else None, str(host_id) if host_id else None
+            )
+        return people
+
+    def list_unnoted(self, people: Sequence[Person]) -> list[Person]:
+        by_id = {person.user_id: person for person in people}
+        known = self._rows(list(by_id), SAID)
+        return [
+            person
+            for user_id, person in by_id.items()
+            if not items.person_row(person).items() <= known.get(user_id, {}).items()
+        ]
+
+    def note(self, person: Person, said_at_ms: int) -> None:
+        row = items.person_row(person)
+        # A late duplicate message must not restore an erased user.
+        self._dynamo.write(merge(self._table, row, condition=IS_SAID_SINCE, said_at_ms=said_at_ms))
+
+    def erase(self, user_id: str, now_ms: int) -> None:
+        forgotten = update(
+            self._table,
+            {"pk": user_id},
+            "SET erased_at_ms = :now_ms REMOVE host_id, token_nickname, nickname, avatar_url",
+            now_ms=now_ms,
+        )
+        del forgotten["Update"]["ReturnValuesOnConditionCheckFailure"]
+        self._dynamo.write(forgotten)
+
+    def put(self, profile: Profile) -> None:
+        chosen = {"nickname": profile.nickname, "avatar_url": profile.avatar_url}
+        kept = {name: value for name, value in chosen.items() if value}
+        verbs = {
+            "SET": [f"{name} = :{name}" for name in kept],
+            "REMOVE": [name for name in chosen if name not in kept],
+        }
+        expression = " ".join(
+            f"{verb} {', '.join(names)}" for verb, names in verbs.items() if names
+        )
+        self._dynamo.write(update(self._table, {"pk": profile.user_id}, expression, **kept))
+
+    def _rows(self, user_ids: Sequence[str], only: str) -> dict[str, Row]:
+        wanted = [{"pk": user_id} for user_id in dict.fromkeys(user_ids)]
+        return {
+            str(row["pk"]): row
+            for start in range(0, len(wanted), _KEYS_PER_CALL)
+            for row in self._dynamo.get_many(
+                self._table, wanted[start : start + _KEYS_PER_CALL], is_strong=False, only=only
+            )
+        }

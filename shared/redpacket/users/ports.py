@@ -1,0 +1,52 @@
+"""Ports for profiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from redpacket.platform.user import Person
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from redpacket.platform.user import Person
+
+
+class KnownPeople(Protocol):
+    """Mapping from user ids to the host's users, eventually consistent."""
+
+    def list_people(self, user_ids: Sequence[str]) -> dict[str, Person]:
+        """Return the known people with host id and nickname."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Public profile of a user."""
+
+    user_id: str
+    nickname: str | None = None
+    avatar_url: str | None = None
+
+
+class Profiles(Protocol):
+    """Profiles, and the mapping to the host's user ids. Reads are eventually consistent."""
+
+    def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
+        """Return the existing profiles by user id."""
+
+    def put(self, profile: Profile) -> None:
+        """Replace a profile; data from tokens stays."""
+
+    def list_unnoted(self, people: Sequence[Person]) -> list[Person]:
+        """Return, without duplicates, the people whose stored data differs from their token's."""
+
+    def note(self, person: Person, said_at_ms: int) -> None:
+        """Store a token's data about its user, unless they were erased at or after *said_at_ms*."""
+
+    def erase(self, user_id: str, now_ms: int) -> None:
+        """Delete a user's profile and token data; a later token restores the user."""
