@@ -107,6 +107,7 @@ app.add_typer(webhooks.webhooks, name="webhooks")
 app.add_typer(users.users, name="users")
 app.add_typer(operate.switch, name="switch")
 app.add_typer(operate.limits, name="limits")
+app.add_typer(operate.staging, name="staging")
 app.add_typer(operate.dlq, name="dlq")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import time
 from typing import Annotated, Any, Literal
@@ -16,6 +17,7 @@ from redpacket_cli.session import an_id, session_of
 
 switch = typer.Typer(help="Turn things off for a while, and on again.", no_args_is_help=True)
 limits = typer.Typer(help="Limits that change while the system runs.", no_args_is_help=True)
+staging = typer.Typer(help="Testers of a staging stack.", no_args_is_help=True)
 dlq = typer.Typer(help="Messages that were given up: list, redrive.", no_args_is_help=True)
 
 _QUEUES = {
@@ -104,6 +106,29 @@ def set_limit(
     body = {"value": None if value == "default" else int(value)}
     session = session_of(context)
     session.screen.tell(session.target.operator.put(f"/admin/limits/{name}", body))
+
+
+@staging.command("link")
+def staging_link(
+    context: typer.Context,
+    path: Annotated[str, typer.Option(help="Where the link leads on the page.")] = "/",
+    days: Annotated[int, typer.Option(help="How long the link and its cookie hold.", min=1)] = 7,
+) -> None:
+    """Sign a link by which a tester gets the staging stack's page and API."""
+    session = session_of(context)
+    secret = session.target.aws("secretsmanager").get_secret_value(
+        SecretId=session.target.outputs["StagingSecretArn"]
+    )
+    key = json.loads(secret["SecretString"])["key"]
+    word = staging_word(key, int(time.time()) + days * 86_400)
+    page = session.target.outputs["PageUrl"]
+    session.screen.tell({"url": f"{page}{path}?to={word}", "leave": f"{page}/?to=live"})
+
+
+def staging_word(key: str, until_s: int) -> str:
+    """Return what the distribution's functions take in a link and in a cookie."""
+    word = f"staging.{until_s}"
+    return f"{word}.{hmac.digest(key.encode(), word.encode(), 'sha256').hex()}"
 
 
 def risk(

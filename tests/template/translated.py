@@ -430,6 +430,7 @@ STACKS = [
             "ShareBaseUrl": "https://red.example/to",
             "PageCertificateArn": f"arn:aws:acm:us-east-1:{ACCOUNT}:certificate/1",
             "WebAclArn": f"arn:aws:wafv2:us-east-1:{ACCOUNT}:global/webacl/flood/1",
+            "StagingSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:staging-1",
         },
     ),
 ]

@@ -12,9 +12,11 @@ const BACK = "/wallet";
 export function askWeChat({ app_id, authorize_url }: WeChat): void {
   const state = newKey();
   sessionStorage.setItem(SLOT, state);
+  // WeChat may come back to another browser, without the cookie of a tester of the staging stack.
+  const [, to] = /(?:^|; )rp_to=([^;]+)/.exec(document.cookie) ?? [];
   const question = new URLSearchParams({
     appid: app_id,
-    redirect_uri: location.origin + BACK,
+    redirect_uri: location.origin + BACK + (to ? `?to=${to}` : ""),
     response_type: "code",
     scope: "snsapi_base",
     state,

@@ -7,7 +7,7 @@ Object.assign(globalThis, {
   location: at,
   scrollY: 0,
   history: { pushState: () => undefined, replaceState: () => undefined },
-  document: { addEventListener: () => undefined },
+  document: { cookie: "", addEventListener: () => undefined },
   addEventListener: () => undefined,
   sessionStorage: {
     getItem: (name: string) => slots.get(name) ?? null,
@@ -45,6 +45,19 @@ test("a code that comes back with the state of this tab binds once", async (cont
   assert.ok(isBound);
   assert.deepEqual(sent, [["POST", "/me/wechat", { body: { code: "mine" } }]]);
   assert.deepEqual(await open(context, `?code=mine&state=${state}`), [false, []]);
+});
+
+test("a tester of the staging stack comes back to it, also in another browser", () => {
+  const led: string[] = [];
+  Object.assign(at, { assign: (to: string) => led.push(to) });
+  for (const cookie of ["", "lang=zh; rp_to=staging.18.ab; other=1", "xrp_to=staging.18.ab"]) {
+    document.cookie = cookie;
+    askWeChat(wechat);
+  }
+
+  const back = led.map((to) => new URL(to).searchParams.get("redirect_uri"));
+  const wallet = "https://page.example/wallet";
+  assert.deepEqual(back, [wallet, `${wallet}?to=staging.18.ab`, wallet]);
 });
 
 test("a deployment without WeChat binds nothing", async (context) => {

@@ -1,12 +1,14 @@
 """The command `redpacket`, against an API that is a function, and AWS clients that are objects."""
 
 import ast
+import hmac
 import json
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import httpx
 import pytest
@@ -590,6 +592,24 @@ def test_a_limit_is_set_and_restored(stack: Stack) -> None:
     bodies = [_body(each) for each in stack.sent("PUT /admin/limits/sends_per_day")]
     assert bodies == [{"value": 5}, {"value": None}]
     assert stack.run("limits", "set", "sends_per_day", "many").exit_code == 2
+
+
+def test_a_link_to_the_staging_stack_is_signed_with_its_secret(
+    stack: Stack, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("time.time", lambda: 1_000.0)
+    outputs = {"StagingSecretArn": "arn:staging", "PageUrl": "https://red.example"}
+    (stack.folder / "stack.json").write_text(json.dumps({"emulator": "", "outputs": outputs}))
+    secrets = stack.clients["secretsmanager"] = mock.Mock()
+    text = json.dumps({"domain": "d1.cloudfront.net", "key": "k" * 32})
+    secrets.get_secret_value.return_value = {"SecretString": text}
+
+    found = stack.ask_json("staging", "link", "--path", "/wallet", "--days", "1")
+
+    word = "staging.87400"
+    signature = hmac.digest(b"k" * 32, word.encode(), "sha256").hex()
+    assert found["url"] == f"https://red.example/wallet?to={word}.{signature}"
+    secrets.get_secret_value.assert_called_once_with(SecretId="arn:staging")
 
 
 def test_a_user_is_denied_for_some_hours(stack: Stack, monkeypatch: Any) -> None:

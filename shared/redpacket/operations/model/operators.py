@@ -124,9 +124,4 @@ def switch_subject(name: str) -> str:
     return f"switch:{name}"
 
 
-def limit_subject(name: str) -> str:
-    """Name a limit in the journal."""
-    return f"limit:{name}"
-
-
 LEDGER_SUBJECT = "ledger"

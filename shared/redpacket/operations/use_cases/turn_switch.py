@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from redpacket.operations.audit_ports import ActionJournal
 from redpacket.operations.model.limits import LimitName, check_bounds
-from redpacket.operations.model.operators import (
-    Action,
-    ActionKind,
-    changes_between,
-    limit_subject,
-    switch_subject,
-)
+from redpacket.operations.model.operators import Action, ActionKind, changes_between, switch_subject
 from redpacket.operations.model.switches import Switch, SwitchState
 from redpacket.operations.ports import SwitchStore
 from redpacket.platform.runtime import Clock, Journal
@@ -56,8 +50,8 @@ def set_limit(
     before = switches.read().limits.get(name)
     if before != value:
         changes = changes_between({"value": before}, {"value": value})
-        subject, now_ms = limit_subject(name), clock.now_ms()
-        actions.note(Action(operator_id, ActionKind.LIMIT_SET, subject, now_ms, changes))
+        kind, now_ms = ActionKind.LIMIT_SET, clock.now_ms()
+        actions.note(Action(operator_id, kind, f"limit:{name}", now_ms, changes))
         switches.put_limit(name, value)
         journal.event("limit_set", limit=name.value)
     return value

@@ -1,0 +1,160 @@
+"""The distribution's functions lead testers with a signed link to the staging stack."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from typing import Any
+
+import httpx
+import pytest
+
+from local.places import LOCAL
+from redpacket_cli.operate import staging_word
+from tests.template.translated import STACK_OF
+
+STACK = STACK_OF["a page under a domain"]
+KEY = "k" * 43
+NODE = shutil.which("node", path=f"{LOCAL / 'venv/node/bin'}{os.pathsep}{os.environ['PATH']}")
+FUNCTIONS = ("PagePaths", "ApiPaths")
+
+_RUN = """
+const events = JSON.parse(process.argv[1]);
+console.log(JSON.stringify(events.map((event) => {
+  origin = "its own";
+  return { answer: handler(event), origin };
+})));
+"""
+
+
+def _run(function: str, *requests: dict[str, Any], key: str = KEY) -> list[dict[str, Any]]:
+    """Return what the function answers to each request, and the origin that it selects."""
+    code = STACK.resolved(STACK.resources[function]["Properties"]["FunctionCode"])
+    code, keys = re.subn(
+        r"\{\{resolve:secretsmanager:\S+:SecretString:key\}\}", lambda _: key, code
+    )
+    assert keys == 1
+    stub = "let origin; const cf = { selectRequestOriginById: (id) => { origin = id; } };"
+    code, imports = re.subn(r'import cf from "cloudfront";', stub, code)
+    assert imports == 1
+    assert NODE, "`make page` installs node"
+    ran = subprocess.run(
+        [NODE, "--input-type=module", "-e", f"{code}\n{_RUN}", json.dumps(requests)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: list[dict[str, Any]] = json.loads(ran.stdout)
+    return found
+
+
+def _request(
+    uri: str = "/send", to: str = "", cookie: str = "", headers: dict[str, str] | None = None
+) -> dict[str, Any]:
+    query = {"to": {"value": to}} if to else {}
+    said = {"host": "red.example", **(headers or {})}
+    return {
+        "request": {
+            "uri": uri,
+            "querystring": {**query, "code": {"value": "a%20b"}, "state": {"value": "c"}},
+            "headers": {name: {"value": value} for name, value in said.items()},
+            "cookies": {"rp_to": {"value": cookie}} if cookie else {},
+        }
+    }
+
+
+def _word(left_s: int = 3_600, key: str = KEY) -> str:
+    return staging_word(key, int(time.time()) + left_s)
+
+
+def _forged() -> list[str]:
+    word = _word()
+    later = word.replace(word.split(".")[1], "9" * 12)
+    return ["staging", "staging..", word[:-1], f"{word}0", later, _word(-1), _word(key="x" * 43)]
+
+
+def test_a_link_sets_the_cookie_and_keeps_what_wechat_adds() -> None:
+    word = _word()
+
+    ((answer, _),) = (one.values() for one in _run("PagePaths", _request("/wallet", to=word)))
+
+    assert answer["statusCode"] == httpx.codes.FOUND
+    location = "https://red.example/wallet?code=a%20b&state=c"
+    assert answer["headers"]["location"]["value"] == location
+    cookie = answer["cookies"]["rp_to"]
+    assert cookie["value"] == word
+    assert re.fullmatch(
+        r"Path=/; Secure; SameSite=Lax; Max-Age=3[56]\d\d", cookie["attributes"], re.ASCII
+    )
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_the_cookie_selects_the_origin_of_the_page_and_of_the_api(function: str) -> None:
+    (found,) = _run(function, _request("/api/packets/x/feed", cookie=_word()))
+
+    assert found["origin"] == "staging"
+    # The staging stack's own distribution takes the prefix off.
+    assert found["answer"]["uri"] == "/api/packets/x/feed"
+    assert found["answer"]["headers"]["x-staging"] == {"value": "true"}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_others_stay_and_can_not_take_what_is_kept_for_testers(function: str) -> None:
+    headers = {"x-staging": "true"}
+    asked = [_request(headers=headers), *(_request(cookie=word) for word in _forged())]
+    asked += [_request(to=word) for word in _forged()]
+
+    for found in _run(function, *asked):
+        assert found["origin"] == "its own"
+        assert "statusCode" not in found["answer"]
+        assert "x-staging" not in found["answer"]["headers"]
+
+
+def test_a_key_that_was_not_resolved_signs_nothing() -> None:
+    for key in ("k" * 31, "{{resolve:secretsmanager:arn:SecretString:key}}"):
+        (found,) = _run("PagePaths", _request(cookie=_word(key=key)), key=key)
+        assert found["origin"] == "its own"
+
+
+def test_a_tester_leaves_and_a_link_leads_to_no_other_host() -> None:
+    (found,) = _run("PagePaths", _request("//evil.example", to="live", cookie=_word()))
+
+    assert found["answer"]["cookies"]["rp_to"]["attributes"].endswith("Max-Age=0")
+    location = found["answer"]["headers"]["location"]["value"]
+    assert location == "https://red.example//evil.example?code=a%20b&state=c"
+
+
+def test_every_behavior_knows_testers_and_keeps_their_answers_apart() -> None:
+    resources = STACK.resolved(STACK.pruned["Resources"])
+    config = resources["PageDistribution"]["Properties"]["DistributionConfig"]
+    behaviors = [config["DefaultCacheBehavior"], *config["CacheBehaviors"]]
+    kept_by = {
+        STACK.ref(name): each["Properties"]["CachePolicyConfig"]
+        for name, each in resources.items()
+        if each["Type"] == "AWS::CloudFront::CachePolicy"
+    }
+
+    (staging,) = [one for one in config["Origins"] if one["Id"] == "staging"]
+    assert staging["CustomOriginConfig"]["OriginProtocolPolicy"] == "https-only"
+    caching_disabled = "4135ea2d-6df8-44a3-9df3-4b5a84be39ad"
+    for each in behaviors:
+        assert [one["EventType"] for one in each["FunctionAssociations"]] == ["viewer-request"]
+        if each["CachePolicyId"] != caching_disabled:
+            key = kept_by[each["CachePolicyId"]]["ParametersInCacheKeyAndForwardedToOrigin"]
+            assert key["HeadersConfig"]["Headers"] == ["x-staging"]
+
+
+def test_without_a_staging_stack_the_functions_have_no_key_and_no_origin() -> None:
+    stack = STACK_OF["a page of a given issuer"]
+    resources = stack.resolved(stack.pruned["Resources"])
+
+    config = resources["PageDistribution"]["Properties"]["DistributionConfig"]
+    assert [one["Id"] for one in config["Origins"]] == ["page", "api"]
+    for name in FUNCTIONS:
+        code = resources[name]["Properties"]["FunctionCode"]
+        assert code.startswith("function staging() { return null; }")
+        assert "import" not in code
