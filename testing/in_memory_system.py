@@ -16,6 +16,7 @@ from redpacket.campaigns.ports import Campaigns
 from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 from redpacket.campaigns.use_cases.edit_campaign import CampaignPorts, edit_campaign
 from redpacket.fairness.beacon_ports import Rounds
+from redpacket.fairness.model.beacon import BeaconRound
 from redpacket.ledger.ports import Deposits
 from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.lottery.model.lottery import Draw, Prize, draw_id_of
@@ -118,6 +119,9 @@ VARIABLES = {
 
 class InMemorySystem:
     """People who send and grab; *told* remembers every answer for I5."""
+
+    is_round_signed: Callable[[str, BeaconRound], bool] | None = None
+    """Check of made-up rounds of the beacon, in place of the configured chain's key."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -244,6 +248,7 @@ class InMemorySystem:
             "pages": self.pages,
             "campaigns": self.campaigns,
             "rounds": self.rounds,
+            **({"is_round_signed": self.is_round_signed} if self.is_round_signed else {}),
             "campaign_rows": self.campaigns,
             "edited_campaigns": self.campaigns,
             "claim_cache": self.claim_cache,

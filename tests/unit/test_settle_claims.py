@@ -2,6 +2,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -10,6 +11,7 @@ from redpacket.packets.model.claim import RecordStatus, ShareRef
 from redpacket.packets.model.packet import Kind, PacketStatus, Rules
 from redpacket.packets.split import Split, share_amount_fen
 from redpacket.packets.use_cases.settle_claims import ASKED_AGAIN_MS
+from redpacket.platform.dynamodb.client import ConflictPersists
 from redpacket.platform.errors import PacketEmptied, Unavailable
 from redpacket.platform.threads import in_threads
 from redpacket.reconciliation.use_cases.audit_packet import audit_packet
@@ -375,3 +377,37 @@ def test_a_claim_of_a_user_who_is_not_invited_is_not_paid_and_is_found() -> None
     (audited,) = system.process().audit_packet(packet.packet_id)
     assert audited in system.reconcile().differences
     assert (audited.rule, audited.what, audited.actual) == ("I3", "taker of share 2", "thief")
+
+
+def test_packets_of_one_sender_that_end_together_ask_again_quietly(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They meet on the sender's count of open packets, which is no failure."""
+    packet = system.send(count=1)
+    ref = system.grab(packet, "ann").share.ref
+    with monkeypatch.context() as patch:
+        patch.setattr(system.ledger, "close", Mock(side_effect=ConflictPersists({1})))
+        assert system.settle() == set()
+
+    assert (system.queue.take_all(), system.queue.delays_s[-1]) == ([ref], 2)
+    assert system.journal.errors == []
+    system.settle([ref])
+    assert system.found(packet).status is PacketStatus.CLOSED
+
+
+@pytest.mark.parametrize(
+    ("error", "waited_ms"), [(ConflictPersists({1}), ASKED_AGAIN_MS), (Unavailable("away"), 0)]
+)
+def test_a_close_that_keeps_failing_is_told(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch, error: Exception, waited_ms: int
+) -> None:
+    packet = system.send(count=1)
+    ref = system.grab(packet, "ann").share.ref
+    system.queue.take_all()
+    system.pass_time(waited_ms)
+    monkeypatch.setattr(system.ledger, "close", Mock(side_effect=error))
+
+    assert system.settle([ref]) == set()
+
+    assert [name for name, _ in system.journal.errors] == ["packet_not_closed"]
+    assert system.queue.refs == []

@@ -47,10 +47,10 @@ class FairnessContainer:
         from redpacket.fairness.use_cases.cached_rounds import CachedRounds
 
         return CachedRounds(
-            lambda: self.rounds, clock=self.platform.clock, is_signed=self._is_signed
+            lambda: self.rounds, clock=self.platform.clock, is_signed=self.is_round_signed
         )
 
-    def _is_signed(self, chain_hash: str, found: BeaconRound) -> bool | None:
+    def is_round_signed(self, chain_hash: str, found: BeaconRound) -> bool | None:
         """Return whether a round is its chain's; None if the chain is not the configured one."""
         if not self.platform.settings.beacon_chain or self.beacon_chain.chain_hash != chain_hash:
             return None

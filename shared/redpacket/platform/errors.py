@@ -21,6 +21,7 @@
   x Busy                  another request with the same idempotency key is under way
   x Unavailable           a dependency failed or its answer is unknown; asking again gives the truth
     + AllowanceMoved      of an operator's sum of the day, which has to be read again
+    + Contended           other transactions held the same rows in every attempt
     + CacheAway           nothing of the cache answers, not only what was asked for
   x InvariantViolated     a bug or corruption: that item stops, and an operator is alarmed
     + GatewayChanged      a row's gateway or merchant is not the configured one any more
@@ -334,6 +335,10 @@ class Unavailable(RedPacketError):
 
     code = "unavailable"
     retry_after_s = 1
+
+
+class Contended(Unavailable):
+    """Other transactions held the same rows in every attempt; nothing has changed."""
 
 
 class AllowanceMoved(Unavailable):

@@ -16,7 +16,7 @@ from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.ports import Packets, PayoutQueue, Settled
 from redpacket.packets.split import share_amount_fen
 from redpacket.packets.use_cases.close_packet import EndPorts, close_emptied
-from redpacket.platform.errors import InvariantViolated, RedPacketError, Unavailable
+from redpacket.platform.errors import Contended, InvariantViolated, RedPacketError, Unavailable
 from redpacket.platform.runtime import InParallel, Journal
 
 Item = TypeVar("Item", ShareRef, ShareFate)
@@ -229,11 +229,22 @@ def _transfer(share: ShareFate, now_ms: int) -> Transfer:
 
 
 def _end_packet(share: ShareFate, packet: Packet, ports: SettlePorts) -> None:
+    is_asked_again = ports.clock.now_ms() - share.decided_at_ms < ASKED_AGAIN_MS
     try:
-        if close_emptied(packet, share.share_no, ports):
+        if _is_closed(share, packet, ports, may_wait=is_asked_again):
             ports.packets.mark_done(share)
-        elif ports.clock.now_ms() - share.decided_at_ms < ASKED_AGAIN_MS:
+        elif is_asked_again:
             ports.payouts.put([share.ref], delay_s=ASK_AGAIN_S)
     except Exception as error:  # noqa: BLE001 - a paid claim must not redeliver its batch
         # The sweep retries this claim until the packet is closed.
         ports.journal.failure("packet_not_closed", error, packet_id=share.packet_id)
+
+
+def _is_closed(share: ShareFate, packet: Packet, ports: SettlePorts, *, may_wait: bool) -> bool:
+    try:
+        return close_emptied(packet, share.share_no, ports)
+    except Contended:
+        # Packets of one sender that are emptied together meet on the sender's count.
+        if may_wait:
+            return False
+        raise

@@ -11,7 +11,7 @@ from secrets import token_hex
 from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
 
 from redpacket.platform.aws.errors import PASSING, translated
-from redpacket.platform.errors import InvariantViolated, Unavailable
+from redpacket.platform.errors import Contended, InvariantViolated, Unavailable
 
 Value: TypeAlias = str | int | bool | bytes
 Row: TypeAlias = Mapping[str, Value]
@@ -39,7 +39,7 @@ class TransactionCanceled(Exception):
         self.found = found
 
 
-class ConflictPersists(Unavailable):
+class ConflictPersists(Contended):
     """Concurrent transactions held the rows of the operations at *positions* in every attempt."""
 
     def __init__(self, positions: set[int]) -> None:
