@@ -4,7 +4,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.campaigns.dynamodb import keys as campaign_keys
@@ -196,59 +196,71 @@ def read_ledger_state(
 
     Without *campaigns_table* there are no wins, without *quotas_table* no quota counts.
     """
-    balances: dict[str, int] = {}
-    open_counts: dict[str, int] = {}
-    unpaid_counts: dict[str, int] = {}
-    sums: dict[str, YearSums] = {}
-    entries: list[Entry] = []
-    receipts: list[Receipt] = []
-    for row in scan_rows(dynamodb, accounts_table):
-        if row["sk"] == keys.BALANCE:
-            balances[row["pk"]] = row.get("balance_fen", 0)
-            sums[row["pk"]] = sums_of(row, None)
-            open_counts[row["pk"]] = row.get("open_count", 0)
-            unpaid_counts[row["pk"]] = row.get("unpaid_count", 0)
-        elif row["sk"] == keys.RECEIPT:
-            receipts.append(receipt_of(row))
-        elif row["sk"].startswith((keys.ENTRY_PREFIX, keys.CLAIM_PREFIX)):
-            entries.append(entry_of(row))
-    rows = list(scan_rows(dynamodb, shares_table))
-    shares = [items.share_of(row) for row in rows if row["sk"].startswith(keys.SHARE_PREFIX)]
-    takers = [items.taker_of(row) for row in rows if row["sk"].startswith(keys.TAKER_PREFIX)]
-    by_packet: dict[str, list[ShareFate]] = {}
+    accounts = _accounts(scan_rows(dynamodb, accounts_table))
+    share_rows = list(scan_rows(dynamodb, shares_table))
+    shares = [items.share_of(row) for row in share_rows if row["sk"].startswith(keys.SHARE_PREFIX)]
+    takers = [items.taker_of(row) for row in share_rows if row["sk"].startswith(keys.TAKER_PREFIX)]
+    packets = _packets(scan_rows(dynamodb, packets_table), shares, seeds)
+    claim_counts = _claim_counts(scan_rows(dynamodb, quotas_table) if quotas_table else ())
+    lottery_tables = [table for table in (campaigns_table, draws_table) if table]
+    lottery_rows = [row for table in lottery_tables for row in scan_rows(dynamodb, table)]
+    return LedgerState(
+        **accounts,
+        packets=packets,
+        shares=shares,
+        takers=takers,
+        claim_counts=claim_counts,
+        lotteries=_lotteries(lottery_rows, shares),
+        outside=_outside(scan_rows(dynamodb, payments_table) if payments_table else ()),
+    )
+
+
+class _Accounts(TypedDict):
+    balances_fen: dict[str, int]
+    open_counts: dict[str, int]
+    unpaid_counts: dict[str, int]
+    year_sums: dict[str, YearSums]
+    entries: list[Entry]
+    receipts: list[Receipt]
+
+
+def _accounts(rows: Iterable[dict[str, Any]]) -> _Accounts:
+    found = _Accounts(
+        balances_fen={}, open_counts={}, unpaid_counts={}, year_sums={}, entries=[], receipts=[]
+    )
+    for row in rows:
+        account, sk = row["pk"], row["sk"]
+        if sk == keys.BALANCE:
+            found["balances_fen"][account] = row.get("balance_fen", 0)
+            found["year_sums"][account] = sums_of(row, None)
+            found["open_counts"][account] = row.get("open_count", 0)
+            found["unpaid_counts"][account] = row.get("unpaid_count", 0)
+        elif sk == keys.RECEIPT:
+            found["receipts"].append(receipt_of(row))
+        elif sk.startswith((keys.ENTRY_PREFIX, keys.CLAIM_PREFIX)):
+            found["entries"].append(entry_of(row))
+    return found
+
+
+def _packets(
+    rows: Iterable[dict[str, Any]], shares: Iterable[ShareFate], seeds: SeedKeys
+) -> list[PacketFacts]:
+    by_packet: dict[str, list[ShareFate]] = defaultdict(list)
     for share in shares:
-        by_packet.setdefault(share.packet_id, []).append(share)
-    facts = [
-        PacketFacts(items.packet_of(row, seeds), by_packet.get(row["packet_id"], []))
-        for row in scan_rows(dynamodb, packets_table)
+        by_packet[share.packet_id].append(share)
+    return [
+        PacketFacts(items.packet_of(row, seeds), by_packet[row["packet_id"]])
+        for row in rows
         if row["sk"] == keys.PACKET
     ]
-    claim_counts = {}
-    for row in scan_rows(dynamodb, quotas_table) if quotas_table else ():
+
+
+def _claim_counts(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str], int]:
+    found = {}
+    for row in rows:
         campaign_id, user_id = row["pk"].split("#", 1)
-        claim_counts[campaign_id, user_id] = row["claim_count"]
-    lottery_rows = [
-        row
-        for table in (campaigns_table, draws_table)
-        if table
-        for row in scan_rows(dynamodb, table)
-    ]
-    lotteries = _lotteries(lottery_rows, shares)
-    outside = _outside(scan_rows(dynamodb, payments_table) if payments_table else ())
-    return LedgerState(
-        balances,
-        open_counts,
-        unpaid_counts,
-        sums,
-        entries,
-        receipts,
-        facts,
-        shares,
-        takers,
-        claim_counts,
-        lotteries,
-        outside,
-    )
+        found[campaign_id, user_id] = row["claim_count"]
+    return found
 
 
 def _outside(rows: Iterable[dict[str, Any]]) -> OutsideFacts:
