@@ -9,6 +9,7 @@ from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.campaigns.model import DrawRules
 from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.dynamodb import keys as draw_keys
+from redpacket.lottery.dynamodb import unit_stock
 from redpacket.lottery.dynamodb.items import draw_row, won_by
 from redpacket.lottery.model.lottery import Draw, Prize, PrizeKind
 from redpacket.packets.dynamodb.items import prize_taker_row, share_row
@@ -82,9 +83,14 @@ def _subjects(found: list[Difference]) -> set[tuple[str, str]]:
     return {(one.rule, one.subject) for one in found}
 
 
-def test_a_campaign_in_order_has_no_differences(fair: Fair) -> None:
+def test_a_campaign_in_order_has_no_differences(
+    fair: Fair, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert fair.draws(fair.cash)
     assert fair.draws(fair.cup)
+    monkeypatch.setattr(unit_stock, "NOTED_MIN", 0)
+    fair.system.load_campaign("fair")  # notes up to which unit all are won
+    assert any(pk.startswith("stock#") for pk, _ in fair.table("draws"))
 
     assert fair.found() == []
     assert fair.system.differences() == []

@@ -25,10 +25,11 @@ def day_units(day: str) -> str:
 
 def stock(campaign_id: str, prize_id: str, day: str) -> dict[str, str]:
     """Return the key of the counting position, for one day or, with "", for the whole stock."""
-    return {"pk": f"stock#{campaign_id}#{prize_id}", "sk": f"day#{day}" if day else "all"}
+    return {"pk": f"{STOCK_PREFIX}{campaign_id}#{prize_id}", "sk": f"day#{day}" if day else "all"}
 
 
 UNITS_PREFIX = "units#"
+STOCK_PREFIX = "stock#"
 UNIT_PREFIX = "unit#"
 
 

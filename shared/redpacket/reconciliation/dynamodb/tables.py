@@ -229,8 +229,9 @@ def _member_of(row: dict[str, Any]) -> Member:
 
 def _draw_row(row: dict[str, Any]) -> Scanned | None:
     kind, _, where = row["pk"].partition("#")
-    if f"{kind}#" == draw_keys.UNITS_PREFIX:
-        return unit_of(row)
+    if f"{kind}#" in {draw_keys.UNITS_PREFIX, draw_keys.STOCK_PREFIX}:
+        # A position in the stock is derived from the units.
+        return unit_of(row) if f"{kind}#" == draw_keys.UNITS_PREFIX else None
     campaign_id, user_id = where.split("#", 1)
     sort_key = row["sk"]
     if sort_key.startswith(draw_keys.DRAW_PREFIX):
