@@ -24,6 +24,7 @@ OPERATOR_INDEX: Final = "/operator.html"
 DOCUMENTS: Final = (INDEX, OPERATOR_INDEX)
 DEVELOPMENT_PREFIX: Final = "/dev/"
 
+AVATAR_HOSTS: Final = ("example.com", "example.org", "*.example.com", "*.example")
 COVER_HOSTS: Final = ("*.example.com", "covers.example")
 CONFIG: Final = {
     "api": API_PREFIX,
@@ -31,12 +32,12 @@ CONFIG: Final = {
     "cover_hosts": COVER_HOSTS,
     "channels": ("wechat", "host"),
 }
-_COVERS: Final = " ".join(f"https://{host}" for host in COVER_HOSTS)
+_PICTURES: Final = " ".join(f"https://{host}" for host in (*COVER_HOSTS, *AVATAR_HOSTS))
 
 SECURITY_HEADERS: Final = {
     # template.yaml has the same, with the issuer's host as another place to connect to.
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    f"img-src 'self' blob: {_COVERS}; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    f"img-src 'self' blob: {_PICTURES}; connect-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types lit-html",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",

@@ -28,7 +28,7 @@ from local.errors import StackError
 from local.front import issuer_url
 from local.issuer import AUDIENCE, Issuer
 from local.packet_ids import PUBLISHED_KEYS
-from local.page import COVER_HOSTS
+from local.page import AVATAR_HOSTS, COVER_HOSTS
 from local.ports import HOST, Ports, is_open
 from local.processes import Process, stop_all
 
@@ -381,7 +381,7 @@ class Stack:
             "JwtAudience": AUDIENCE,
             "ShareBaseUrl": self.api,
             # Names that no host on the internet has (RFC 2606).
-            "AvatarHosts": "example.com,example.org,*.example.com,*.example",
+            "AvatarHosts": ",".join(AVATAR_HOSTS),
             "CoverHosts": ",".join(COVER_HOSTS),
             "HostPage": "true" if self._hosts_page else "false",
             "PageClientId": "page",

@@ -1,6 +1,7 @@
 """Amounts that stay sealed until the end, and a sender's own cover, in a phone's browser."""
 
 import re
+from typing import Any
 
 from playwright.sync_api import Route, expect
 
@@ -95,3 +96,38 @@ def test_a_cover_that_is_gone_leaves_the_plain_one(
     state(max_.page, "opened").to_be_visible()
     expect(max_.page.get_by_role("img", name="Amount shown at the end")).to_be_visible()
     max_.shoot("light-packet-sealed-en")
+
+
+def test_avatars_are_shown_and_a_lost_one_leaves_the_letter(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    for name in ("nan", "lost"):
+        profile = {"nickname": name.title(), "avatar_url": f"https://{name}.example/me.png"}
+        assert operator.as_user(f"{name}-avatar").put("/me/profile", json=profile).is_success
+    operator.fund("nan-avatar")
+    packet_id = operator.send(operator.as_user("nan-avatar"), count=4)
+    for name in ("lost", "nan"):
+        operator.grab(f"{name}-avatar", packet_id)
+    phone: dict[str, Any] = {"viewport": {"width": 375, "height": 812}}
+    pat = a_person("Pat", None, **phone)
+    referrers = []
+
+    def show(route: Route) -> None:
+        referrers.append(route.request.headers.get("referer", ""))
+        route.fulfill(content_type="image/svg+xml", body=LANTERNS)
+
+    pat.page.route("https://nan.example/**", show)
+    pat.page.route("https://lost.example/**", lambda route: route.abort())
+
+    pat.go(f"/packets/{packet_id}")
+    coin(pat.page).click()
+    state(pat.page, "opened").to_be_visible()
+
+    seals = pat.page.locator("red-packet .inside .seal")
+    expect(seals).to_have_count(4)
+    # The sender, Pat without a picture, Nan's claim and the lost picture's.
+    expect(pat.page.locator("red-packet .inside .seal img:visible")).to_have_count(2)
+    expect(seals.filter(has_text="L").locator("img")).to_be_hidden()
+    assert set(referrers) == {""}
+    assert (pat.audit(), pat.overflow_px()) == ([], 0)
+    pat.shoot("packet-avatars")

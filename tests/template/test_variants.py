@@ -57,7 +57,8 @@ def test_every_reference_leads_to_what_is_made(stack: translated.Stack) -> None:
 
     assert named <= known
     # Which Fn::Sub itself gives a value.
-    local = {"Resource", "User", "ConfigName", "Issuer", "Host", "Hosts", "Covers", "Id", "Staging"}
+    local = {"Resource", "User", "ConfigName", "Issuer", "Host", "Hosts", "Id", "Staging"}
+    local |= {"Covers", "Avatars"}
     assert substituted - local <= known
 
 

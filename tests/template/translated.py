@@ -416,6 +416,7 @@ STACKS = [
         parameters={
             "HostPage": "true",
             "EmbedOrigins": "https://shop.example",
+            "AvatarHosts": "faces.example",
             "CoverHosts": "covers.example,*.shop.example",
         },
     ),

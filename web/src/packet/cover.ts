@@ -44,7 +44,7 @@ export function coverView(flow: PacketFlow, deeds: CoverDeeds): TemplateResult {
           ? html`<p class="greeting"></p>`
           : html`
               <div class="who">
-                ${sealView(cover?.nickname)}
+                ${sealView(cover?.nickname, cover?.avatar_url)}
                 <span class="name">${p("from", { name: cover?.nickname ?? p("someone") })}</span>
               </div>
               ${greetingView(cover?.greeting || p("default_greeting"))}
@@ -64,10 +64,24 @@ function greetingView(text: string): TemplateResult {
   return html`<p class="greeting ${size}">${text}</p>`;
 }
 
-/** A person's first letter on a seal: no picture of a third party is ever loaded. */
-export function sealView(nickname = ""): TemplateResult {
+/** A person's first letter on a seal, under their picture where the API names one. */
+export function sealView(nickname = "", avatarUrl: string | null = null): TemplateResult {
   const [letter = "福"] = nickname.trim();
-  return html`<span class="seal" aria-hidden="true">${letter.toUpperCase()}</span>`;
+  const show = ({ type, currentTarget }: Event) =>
+    ((currentTarget as HTMLElement).hidden = type === "error");
+  return html`<span class="seal" aria-hidden="true">
+    ${letter.toUpperCase()}
+    ${avatarUrl
+      ? html`<img
+          src=${avatarUrl}
+          alt=""
+          loading="lazy"
+          referrerpolicy="no-referrer"
+          @load=${show}
+          @error=${show}
+        />`
+      : nothing}
+  </span>`;
 }
 
 function coinView(flow: PacketFlow, deeds: CoverDeeds, isTurning: boolean) {

@@ -15,7 +15,7 @@ export function insideView(flow: PacketFlow): TemplateResult {
     <div class="inside">
       <header class="crown"></header>
       <div class="who">
-        ${sealView(cover?.nickname)}
+        ${sealView(cover?.nickname, cover?.avatar_url)}
         <span class="name">${p("from", { name: cover?.nickname ?? p("someone") })}</span>
         ${cover?.kind === "lucky" ? html`<span class="chip" aria-hidden="true">拼</span>` : nothing}
       </div>
@@ -87,7 +87,7 @@ function claimView(claim: Feed["claims"][number], own?: Claim) {
   const amount = own?.amount_fen ?? claim.amount_fen;
   return html`
     <li>
-      ${sealView(claim.nickname)}
+      ${sealView(claim.nickname, claim.avatar_url)}
       <span class="taker">
         <span class="name">${claim.nickname}${own ? html` <i>${p("you")}</i>` : nothing}</span>
         <time>${clock(claim.claimed_at_ms)}</time>

@@ -10,6 +10,7 @@ export type Packet = Schemas["Record"];
 /** What is known of the cover, from the feed or from the viewer's own record. */
 export interface Cover {
   nickname: string;
+  avatar_url: string | null;
   greeting: string;
   kind: "equal" | "lucky";
   is_exclusive: boolean;
@@ -37,6 +38,7 @@ export type State =
 export function coverOf(packet: Packet): Cover {
   return {
     nickname: packet.sender.nickname,
+    avatar_url: packet.sender.avatar_url,
     greeting: packet.greeting,
     kind: packet.kind,
     is_exclusive: packet.is_exclusive,
@@ -51,6 +53,7 @@ export function coverOf(packet: Packet): Cover {
 export function coverOfFeed(feed: Feed): Cover {
   return {
     nickname: feed.sender.nickname,
+    avatar_url: feed.sender.avatar_url,
     greeting: feed.greeting,
     kind: feed.kind,
     is_exclusive: false,
