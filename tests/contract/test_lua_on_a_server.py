@@ -57,9 +57,6 @@ def test_one_user_in_a_hundred_threads_gets_one_share(cache: OperatorCache) -> N
     assert cache.hkeys(keys.claim_cache(packet.packet_id)) == ["#", "ann"]
 
 
-CALLS = ("hmget", "evalsha")
-
-
 def test_the_script_itself_gives_a_user_the_same_number(cache: OperatorCache) -> None:
     claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
     packet = _packet(10)

@@ -1,6 +1,5 @@
 """Campaigns, their packets and their lotteries, over HTTP; tests/unit has the rules."""
 
-import itertools
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -12,8 +11,6 @@ from redpacket.lottery.model.lottery import choose
 from testing.in_memory_system import InMemorySystem
 from testing.users import User
 from tests.doors.conftest import Eventually, Invoke, MakeUser
-
-_numbers = itertools.count(1)
 
 HOUR_MS = 3_600_000
 FUNDS_FEN = 1_000_000

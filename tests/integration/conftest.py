@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import httpx
 import pytest
+import redis
 
 from local.client import NO_TLS
 from local.ports import HOST
@@ -70,6 +71,14 @@ class Eventually(Protocol):
 
 
 Invoke = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+
+@pytest.fixture(scope="module", name="cache")
+def stacks_cache(stack: Stack) -> Iterator[redis.Redis]:
+    """Connect to the stack's own cache."""
+    client = redis.Redis(host=HOST, port=stack.redis_port)
+    yield client
+    client.close()
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,8 +11,6 @@ import pytest
 import redis
 
 from local.client import until_answered
-from local.ports import HOST
-from local.stack import Stack
 from redpacket.packets.model.packet import part_id
 from redpacket.packets.redis import keys
 from tests.integration.conftest import Eventually, MakeUser, User
@@ -78,13 +76,6 @@ def made(sponsor: User, approver: User) -> Make:
         return campaign
 
     return make
-
-
-@pytest.fixture(scope="module")
-def cache(stack: Stack) -> Iterator[redis.Redis]:
-    client = redis.Redis(host=HOST, port=stack.redis_port)
-    yield client
-    client.close()
 
 
 # ---------------------------------------------------------------- campaigns

@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -10,8 +10,6 @@ import httpx
 import pytest
 import redis
 
-from local.ports import HOST
-from local.stack import Stack
 from tests.integration.conftest import MakeUser, User
 
 _numbers = itertools.count(1)
@@ -101,19 +99,6 @@ def made(sponsor: User) -> Make:
         return campaign_id
 
     return make
-
-
-@pytest.fixture(scope="module")
-def cache(stack: Stack) -> Iterator[redis.Redis]:
-    client = redis.Redis(host=HOST, port=stack.redis_port)
-    yield client
-    client.close()
-
-
-# ---------------------------------------------------------------- draws
-
-
-# ---------------------------------------------------------------- helps
 
 
 # ---------------------------------------------------------------- prizes
@@ -225,6 +210,3 @@ def test_a_preheat_loads_a_lottery(
     assert answer.json() == {"packet_count": 0, "loaded_count": 0, "next": None}
     assert cache.keys(f"*{{draw:{campaign_id}}}*")
     assert _draw(a_user(), campaign_id)["prize"] is None
-
-
-# ---------------------------------------------------------------- cash, and the proof of a day

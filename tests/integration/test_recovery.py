@@ -13,7 +13,6 @@ import httpx
 import pytest
 import redis
 
-from local.ports import HOST
 from local.stack import Stack
 from redpacket.ledger.dynamodb import keys
 from redpacket.packets.clients.payout_messages import settle_message
@@ -30,14 +29,6 @@ LAMBDA_TIMEOUT_S = 10
 VISIBILITY_TIMEOUT_S = "180"
 
 Interruption = Callable[[], AbstractContextManager[None]]
-
-
-@pytest.fixture(scope="module")
-def cache(stack: Stack) -> Iterator[redis.Redis]:
-    """The stack's own cache."""
-    client = redis.Redis(host=HOST, port=stack.redis_port)
-    yield client
-    client.close()
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from tests.integration.conftest import Eventually, MakeUser, User
 # A test here counts what a sweep did.
 pytestmark = pytest.mark.usefixtures("only_own_sweeps", "_everything_on")
 
-SCHEDULE = {"source": "aws.events"}
 WITHIN_S = 10
 NAMES = ["send", "grab", "payout", "refund", "draw", "pay", "withdraw"]
 
