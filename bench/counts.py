@@ -12,13 +12,13 @@ from redpacket.packets.dynamodb.funding import DynamoFunding
 from redpacket.packets.dynamodb.ledger import DynamoLedger
 from redpacket.packets.dynamodb.packets import DynamoPackets
 from redpacket.packets.dynamodb.pages import DynamoPages
-from redpacket.packets.model.claim import Quota, ShareFate, ShareRef
+from redpacket.packets.model.claim import Quota, Share, ShareRef
 from redpacket.packets.model.packet import Packet, part_count
 from redpacket.packets.use_cases.read_records import read_record
 from redpacket.packets.use_cases.settle_claims import SettlePorts, settle_claims
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.users.dynamodb.profiles import DynamoProfiles
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet
 from testing.fakes import FakeClock, FakeDynamo, FakeJournal, FakeQueue
@@ -32,10 +32,10 @@ PAGE = 50
 """Claims of a record page."""
 
 
-def a_person(number: int) -> Person:
+def a_person(number: int) -> User:
     """Return a user as the edge makes one, with a name of six Chinese signs in their token."""
     host_id = HOST_ID.format(number)
-    return Person(PUBLISHED_USER_IDS.id_of(host_id), "恭喜发财万事", host_id)
+    return User(PUBLISHED_USER_IDS.id_of(host_id), "恭喜发财万事", host_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Till:
         *,
         user_from: int = 0,
         **changes: Any,
-    ) -> list[ShareFate]:
+    ) -> list[Share]:
         """Make claims durable, each by a user of its own, numbered after *user_from*."""
         last_no = packet.terms.count - part_count(packet.packet_id)
         shares = [
@@ -209,7 +209,7 @@ class RecordReads:
 
 
 def record_reads(
-    indexes: Indexes, count: int, claimed: int, viewer: Person | None = None
+    indexes: Indexes, count: int, claimed: int, viewer: User | None = None
 ) -> RecordReads:
     """Count what a record page reads of a packet of *count* shares; all claimed closes it."""
     till = MeteredTill(indexes)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 
 from bench.rounds import DAY_MS, Call, Contender, script_call, server_costs_us, speeds, the_limit
-from redpacket.lottery.model.lottery import POINT_BITS, DrawDay, LotterySnapshot, Prize, PrizeKind
+from redpacket.lottery.model.lottery import POINT_BITS, CampaignSnapshot, DrawDay, Prize, PrizeKind
 from redpacket.lottery.redis.draws import RedisDraws
 from redpacket.packets.redis import keys
 from redpacket.platform.redis.scripts import read_script
@@ -71,4 +71,4 @@ def _load(client: OperatorCache, campaign_id: str, size: int, day: DrawDay) -> N
         Prize(campaign_id, f"prize-{number:03d}", "奖品", PrizeKind.GOODS, 10, 1_000_000)
         for number in range(size)
     )
-    RedisDraws(client).load(LotterySnapshot(campaign, prizes, 1), day, [])
+    RedisDraws(client).load(CampaignSnapshot(campaign, prizes, 1), day, [])

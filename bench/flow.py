@@ -38,7 +38,7 @@ from local.seed_keys import seed_keys_of
 from local.stack import Stack
 from redpacket.containers.platform import SystemClock
 from redpacket.packets.clients.sqs_payouts import SqsPayouts
-from redpacket.packets.model.claim import ShareFate, ShareRef
+from redpacket.packets.model.claim import Share, ShareRef
 from redpacket.packets.use_cases.settle_claims import CLAIMS_PER_TRANSACTION
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import a_packet_id
@@ -259,7 +259,7 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
         for place in range(CLAIMS // SHARES)
     ]
 
-    def claim(place: int) -> list[ShareFate]:
+    def claim(place: int) -> list[Share]:
         numbers, user_from = range(1, SHARES + 1), SHARES * place
         return till.claim(packets[place], numbers, user_from=user_from, decided_at_ms=now_ms)
 

@@ -9,14 +9,14 @@ from redpacket.packets.dynamodb import items
 from redpacket.packets.dynamodb.ledger import DynamoLedger
 from redpacket.packets.dynamodb.packets import DynamoPackets
 from redpacket.packets.dynamodb.pages import DynamoPages
-from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import PacketEnd, part_count, part_size
 from redpacket.packets.ports import Settled
 from redpacket.packets.split import amounts_fen
 from redpacket.packets.use_cases.close_packet import EndPorts, close_if_ended, end_part
 from redpacket.packets.use_cases.read_records import Record, read_record
 from redpacket.platform.dynamodb.client import Dynamo, Row, to_wire
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.users.dynamodb.profiles import DynamoProfiles
 from testing.builders import NOW_MS, a_packet, a_packet_id
 from testing.fakes import FakeClock, FakeDynamo
@@ -25,14 +25,14 @@ from testing.units import MeteredDynamo
 CLAIM_EVERY_MS = 3
 PAGES_FOLLOWED = 2
 LIMITS = (50, 100)
-STRANGER = Person(PUBLISHED_USER_IDS.id_of("stranger"))
+STRANGER = User(PUBLISHED_USER_IDS.id_of("stranger"))
 
 _random = Random(20270129)  # noqa: S311 - the same takers in every run
 
 
-def a_person() -> Person:
+def a_person() -> User:
     """Return a user whom no other call returns."""
-    return Person(PUBLISHED_USER_IDS.id_of(f"{_random.getrandbits(128):032x}"))
+    return User(PUBLISHED_USER_IDS.id_of(f"{_random.getrandbits(128):032x}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,10 @@ class Book:
         for number in range(1, self.packet.terms.count + 1):
             if number not in taken:
                 amount_fen = self._amounts_fen[number - 1]
-                refund = ShareFate(
+                refund = Share(
                     self.packet.packet_id,
                     number,
-                    Fate.REFUNDED,
+                    ShareStatus.REFUNDED,
                     amount_fen,
                     self.packet.expires_at_ms,
                     refund_no=number,
@@ -108,7 +108,7 @@ class Book:
                 for viewer in (STRANGER, *takers):
                     yield self._view(after_no, limit, viewer)
 
-    def _view(self, after_no: int, limit: int, viewer: Person | None) -> Units:
+    def _view(self, after_no: int, limit: int, viewer: User | None) -> Units:
         self.meter.forget()
         record = self._read(after_no, limit, viewer)
         page = self.meter.units
@@ -130,7 +130,7 @@ class Book:
         places = {len(numbers) // 2 + 7, len(numbers) - 2 * limit + 3, len(numbers) - 1}
         return cursors + [numbers[place] for place in places if 0 <= place < len(numbers)]
 
-    def _read(self, after_no: int, limit: int, viewer: Person | None) -> Record:
+    def _read(self, after_no: int, limit: int, viewer: User | None) -> Record:
         return read_record(
             self.packet.packet_id,
             viewer,
@@ -140,12 +140,12 @@ class Book:
             pages=self.pages,
         )
 
-    def _claim(self, numbers: Iterable[int], *, is_settled: bool) -> list[ShareFate]:
+    def _claim(self, numbers: Iterable[int], *, is_settled: bool) -> list[Share]:
         claims = [
-            ShareFate(
+            Share(
                 self.packet.packet_id,
                 number,
-                Fate.CLAIMED,
+                ShareStatus.CLAIMED,
                 self._amounts_fen[number - 1],
                 NOW_MS + CLAIM_EVERY_MS * number,
                 a_person(),

@@ -8,11 +8,11 @@ from local.packet_ids import PUBLISHED_IDS
 from redpacket.campaigns.model import AmountsShown, Campaign, CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.ledger.model import Transfer
 from redpacket.lottery.model.lottery import Prize, PrizeKind
-from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import Kind, Packet, Rules
 from redpacket.packets.split import Split, Terms, share_amount_fen
 from redpacket.packets.use_cases.send_packet import funding_of
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 NOW_MS = 1_795_000_000_000
 _numbers = itertools.count(1)
@@ -37,7 +37,7 @@ def a_packet(total_fen: int = 1000, count: int = 10, **changes: Any) -> Packet:
     created_at_ms = changes.pop("created_at_ms", NOW_MS)
     packet = Packet(
         packet_id=a_packet_id(),
-        sender=Person("sender"),
+        sender=User("sender"),
         kind=Kind.LUCKY,
         rules=Rules(),
         greeting="恭喜发财",
@@ -76,18 +76,23 @@ def a_prize(campaign_id: str, prize_id: str = "cup", **changes: Any) -> Prize:
     return replace(prize, **changes)
 
 
-def a_claim(packet: Packet, share_no: int, user_id: str, **changes: Any) -> ShareFate:
+def a_claim(packet: Packet, share_no: int, user_id: str, **changes: Any) -> Share:
     amount_fen = share_amount_fen(packet.terms, share_no)
-    claim = ShareFate(
-        packet.packet_id, share_no, Fate.CLAIMED, amount_fen, NOW_MS + share_no, Person(user_id)
+    claim = Share(
+        packet.packet_id,
+        share_no,
+        ShareStatus.CLAIMED,
+        amount_fen,
+        NOW_MS + share_no,
+        User(user_id),
     )
     return replace(claim, **changes)
 
 
-def a_refund(packet: Packet, share_no: int, **changes: Any) -> ShareFate:
+def a_refund(packet: Packet, share_no: int, **changes: Any) -> Share:
     amount_fen = share_amount_fen(packet.terms, share_no)
-    refund = ShareFate(
-        packet.packet_id, share_no, Fate.REFUNDED, amount_fen, NOW_MS, refund_no=share_no
+    refund = Share(
+        packet.packet_id, share_no, ShareStatus.REFUNDED, amount_fen, NOW_MS, refund_no=share_no
     )
     return replace(refund, **changes)
 

@@ -22,7 +22,7 @@ from redpacket.ledger.model import (
     withdrawal_account,
 )
 from redpacket.lottery.model.lottery import Draw, Prize, PrizeKind, unit_share
-from redpacket.packets.model.claim import ShareFate, ShareRef
+from redpacket.packets.model.claim import Share, ShareRef
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.model.payments import (
     Payment,
@@ -32,7 +32,7 @@ from redpacket.payments.model.payments import (
     payment_entries,
     refund_entries,
 )
-from redpacket.payments.model.provider import BillKind, BillLine
+from redpacket.payments.model.provider import StatementKind, StatementLine
 from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus, withdrawal_entries
 from redpacket.reconciliation.checks.facts import Difference, PacketFacts, PlayerDay, Tally, Unit
 from redpacket.reconciliation.checks.lottery import check_player, check_unit, units_of
@@ -103,7 +103,7 @@ class LotteryFacts:
     draws: list[Draw]
     units: list[Unit]
     players: list[PlayerDay]
-    shares: list[ShareFate]
+    shares: list[Share]
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,7 +423,7 @@ def _check_players(facts: LotteryFacts) -> list[Difference]:
     return differences
 
 
-def check_outside(facts: OutsideFacts, book: Iterable[BillLine]) -> list[Difference]:
+def check_outside(facts: OutsideFacts, book: Iterable[StatementLine]) -> list[Difference]:
     """I6: the ledger agrees with *book*, all lines of the gateway.
 
     A withdrawal has at most one successful bill, of its amount, and none if it was returned. Money
@@ -441,7 +441,7 @@ def check_outside(facts: OutsideFacts, book: Iterable[BillLine]) -> list[Differe
     ]
 
 
-Lines: TypeAlias = dict[tuple[BillKind, str], list[BillLine]]
+Lines: TypeAlias = dict[tuple[StatementKind, str], list[StatementLine]]
 """What moved at a gateway, by our numbers; each check takes out what it has looked at."""
 
 
@@ -450,7 +450,9 @@ def _check_paid_out(facts: OutsideFacts, lines: Lines) -> list[Difference]:
     for withdrawal in facts.withdrawals:
         attempts = range(1, withdrawal.attempt_no + 1)
         numbers = [f"{withdrawal.withdrawal_id}{attempt:02d}" for attempt in attempts]
-        paid = [one for number in numbers for one in lines.pop((BillKind.TRANSFER, number), ())]
+        paid = [
+            one for number in numbers for one in lines.pop((StatementKind.TRANSFER, number), ())
+        ]
         is_paid = withdrawal.status is WithdrawalStatus.PAID
         wanted = [withdrawal.amount_fen] if is_paid else []
         subject = withdrawal_account(withdrawal.withdrawal_id)
@@ -463,7 +465,7 @@ def _check_taken(facts: OutsideFacts, lines: Lines) -> list[Difference]:
     returned = {(one.number, one.transaction_id) for one in facts.returns}
     for payment in facts.payments:
         subject = payment_account(payment.number)
-        for line in lines.pop((BillKind.PAYMENT, payment.number), ()):
+        for line in lines.pop((StatementKind.PAYMENT, payment.number), ()):
             is_back = (payment.number, line.outside_no) in returned
             is_credited = payment.transaction_id == line.outside_no
             if is_credited is is_back:
@@ -476,16 +478,18 @@ def _check_taken(facts: OutsideFacts, lines: Lines) -> list[Difference]:
 def _check_given_back(facts: OutsideFacts, lines: Lines) -> list[Difference]:
     found = []
     for one in facts.returns:
-        given = lines.pop((BillKind.REFUND, one.refund_no), [])
+        given = lines.pop((StatementKind.REFUND, one.refund_no), [])
         wanted = [one.amount_fen] if one.status is ReturnStatus.DONE else []
         found += _unequal(payment_account(one.number), "given back", wanted, given)
     for refund in facts.refunds:
-        given = lines.pop((BillKind.REFUND, refund.refund_no), [])
+        given = lines.pop((StatementKind.REFUND, refund.refund_no), [])
         subject = payment_account(refund.number)
         found += _unequal(subject, "refunded outside", [refund.amount_fen], given)
     return found
 
 
-def _unequal(subject: str, what: str, wanted: list[int], lines: list[BillLine]) -> list[Difference]:
+def _unequal(
+    subject: str, what: str, wanted: list[int], lines: list[StatementLine]
+) -> list[Difference]:
     amounts = [line.amount_fen for line in lines]
     return [] if amounts == wanted else [Difference("I6", subject, what, str(wanted), str(amounts))]

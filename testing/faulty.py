@@ -13,7 +13,7 @@ from redpacket.lottery.ports import DrawCache
 from redpacket.operations.model.limits import Limit, LimitName
 from redpacket.operations.model.switches import SwitchState
 from redpacket.operations.ports import Limits, SwitchCopy, SwitchesSeen, SwitchRow, SwitchStore
-from redpacket.packets.model.claim import AdmitOutcome, GrabOutcome, Quota, QuotaStatus, ShareFate
+from redpacket.packets.model.claim import AdmitOutcome, GrabOutcome, Quota, QuotaStatus, Share
 from redpacket.packets.model.packet import Packet
 from redpacket.packets.ports import PartCache, Quotas
 from redpacket.platform.errors import CacheAway, Unavailable
@@ -194,11 +194,11 @@ class FaultyClaimCache:
     def release(self, packet_id: str, user_id: str, share_no: int) -> None:
         self._call(lambda: self._claim_cache.release(packet_id, user_id, share_no))
 
-    def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
+    def load(self, packet: Packet, shares: Sequence[Share], part: int | None = None) -> None:
         self._call(lambda: self._claim_cache.load(packet, shares, part))
 
     def load_part(
-        self, packet: Packet, part: int, shares: Sequence[ShareFate], *, is_whole: bool
+        self, packet: Packet, part: int, shares: Sequence[Share], *, is_whole: bool
     ) -> None:
         self._call(lambda: self._claim_cache.load_part(packet, part, shares, is_whole=is_whole))
 
@@ -285,27 +285,27 @@ class FaultyDraws:
         self._claim_cache = claim_cache
         self._wire = wire
 
-    def draw(self, ask: lottery.DrawAsk) -> lottery.DrawOutcome:
+    def draw(self, ask: lottery.DrawRequest) -> lottery.DrawOutcome:
         return self._call(lambda: self._claim_cache.draw(ask))
 
     def load(
         self,
-        table: lottery.LotterySnapshot,
+        table: lottery.CampaignSnapshot,
         day: lottery.DrawDay,
         stock: Sequence[lottery.PrizeStock],
     ) -> None:
         self._call(lambda: self._claim_cache.load(table, day, stock))
 
-    def undo(self, ask: lottery.DrawAsk, *, is_unit_free: bool) -> None:
+    def undo(self, ask: lottery.DrawRequest, *, is_unit_free: bool) -> None:
         self._call(lambda: self._claim_cache.undo(ask, is_unit_free=is_unit_free))
 
-    def drop(self, ask: lottery.DrawAsk) -> None:
+    def drop(self, ask: lottery.DrawRequest) -> None:
         self._call(lambda: self._claim_cache.drop(ask))
 
-    def set_player(self, ask: lottery.DrawAsk, player: lottery.Player) -> None:
+    def set_player(self, ask: lottery.DrawRequest, player: lottery.Player) -> None:
         self._call(lambda: self._claim_cache.set_player(ask, player))
 
-    def mark_winner(self, ask: lottery.DrawAsk, prize_id: str) -> None:
+    def mark_winner(self, ask: lottery.DrawRequest, prize_id: str) -> None:
         self._call(lambda: self._claim_cache.mark_winner(ask, prize_id))
 
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:

@@ -25,14 +25,14 @@ from local.ports import HOST, Ports, is_open
 from local.processes import Process
 from redpacket.payments.model.provider import (
     Channel,
-    Notice,
-    NoticeKind,
-    OutsideAccount,
+    ExternalAccount,
     PaymentOrder,
     PayMethod,
+    ProviderEvent,
+    ProviderEventKind,
     TransferOrder,
 )
-from redpacket.payments.provider_ports import Callbacks, PaymentsIn, PaymentsOut
+from redpacket.payments.provider_ports import CallbackVerifier, PaymentProvider, PayoutProvider
 from redpacket.payments.providers.host_wallet.client import HostClient, HostKeys
 from redpacket.payments.providers.host_wallet.provider import HostCallbacks, HostIn, HostOut
 from redpacket.payments.providers.wechat.authorizations import WeChatAuthorizations
@@ -47,7 +47,7 @@ from redpacket.payments.providers.wechat.provider import (
 )
 from redpacket.payments.sealed_accounts import AccountKeys, Accounts
 from redpacket.platform.errors import SignatureInvalid
-from redpacket.platform.ssrf_safe_http import Outgoing
+from redpacket.platform.ssrf_safe_http import HttpClient
 from testing.fakes.gateway import FakePaymentsIn, FakePaymentsOut, an_account
 from testing.fakes.services import FakeClock
 
@@ -117,9 +117,9 @@ class Side:
     fake: Fake
     inbox: Inbox
     accounts: Accounts
-    payments_in: PaymentsIn
-    payments_out: PaymentsOut
-    callbacks: Callbacks
+    payments_in: PaymentProvider
+    payments_out: PayoutProvider
+    callbacks: CallbackVerifier
     secrets: list[str]
     """Whatever must not be found in a log or an error."""
     app_id: str = ""
@@ -129,7 +129,7 @@ class Side:
         self.fake.do("forget")
         self.inbox.clear()
 
-    def account(self, name: str) -> OutsideAccount:
+    def account(self, name: str) -> ExternalAccount:
         return self.accounts.seal(self.name(name))
 
     def name(self, name: str) -> str:
@@ -162,11 +162,11 @@ class Side:
         self.fake.do("advance", ms=by_ms)
         self.ahead_ms += by_ms
 
-    def read(self, received: Received) -> Notice:
+    def read(self, received: Received) -> ProviderEvent:
         # Signatures carry the time of this machine, whatever the counterparty's clock says.
         return self.callbacks.read(received.headers, received.body, time.time_ns() // 1_000_000)
 
-    def notices(self, count: int) -> list[Notice]:
+    def notices(self, count: int) -> list[ProviderEvent]:
         """Return the notices of the first *count* callbacks; a forged one is left out."""
         found = []
         for received in self.inbox.wait_for(count):
@@ -195,7 +195,7 @@ class MemorySide(Side):
     """The ports over the simulator in process, in virtual time."""
 
     def __init__(self) -> None:
-        self.clock, self.told = FakeClock(), list[Notice]()
+        self.clock, self.told = FakeClock(), list[ProviderEvent]()
         gateway = Gateway(self.clock, Policy(), self._note)
         self.channel = Channel.WECHAT
         self.fake = MemoryFake(People(gateway, lambda name: an_account(name).name_hash))
@@ -203,19 +203,24 @@ class MemorySide(Side):
         self.payments_out = FakePaymentsOut(gateway, details="confirm")
         self.ahead_ms = 0
 
-    def account(self, name: str) -> OutsideAccount:
+    def account(self, name: str) -> ExternalAccount:
         return an_account(name)
 
     def now_ms(self) -> int:
         return self.clock.now_ms()
 
-    def notices(self, count: int) -> list[Notice]:
+    def notices(self, count: int) -> list[ProviderEvent]:
         assert len(self.told) >= count
         return self.told[:count]
 
     def _note(self, made: Made) -> None:
-        of = NoticeKind(made.kind), f"{made.kind}/{made.number}", made.number, made.outside_no
-        self.told.append(Notice(*of))
+        of = (
+            ProviderEventKind(made.kind),
+            f"{made.kind}/{made.number}",
+            made.number,
+            made.outside_no,
+        )
+        self.told.append(ProviderEvent(*of))
 
 
 @dataclass(slots=True)
@@ -228,7 +233,7 @@ class WeChatSide(Side):
     keys_folder: Path = field(kw_only=True)
 
     def login(self, kind: CodeKind) -> WeChatLogin:
-        outgoing = Outgoing(
+        outgoing = HttpClient(
             self.fake.url + kind.value, call_ms_max=CALL_MS_MAX, allows_private=True
         )
         return WeChatLogin(self.merchant, self.accounts, outgoing, kind)
@@ -341,7 +346,7 @@ def a_wechat_side(folder: Path) -> Iterator[WeChatSide]:
 def a_host_side(folder: Path) -> Iterator[Side]:
     with an_inbox() as inbox, a_process("host", folder, "--callback-url", inbox.url) as fake:
         keys = HostKeys.of((folder / "wallet.json").read_text())
-        outgoing = Outgoing(f"{fake.url}/wallet", call_ms_max=CALL_MS_MAX, allows_private=True)
+        outgoing = HttpClient(f"{fake.url}/wallet", call_ms_max=CALL_MS_MAX, allows_private=True)
         client, accounts = HostClient(keys, outgoing), Accounts(account_keys(), "host")
         limits: Any = {"settling_ms": SETTLING_MS, "call_ms_max": CALL_MS_MAX}
         yield Side(

@@ -12,7 +12,7 @@ from local.packet_ids import PUBLISHED_IDS
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from redpacket.campaigns.audience_ports import AudienceRows
 from redpacket.campaigns.model import Campaign, CampaignPlan
-from redpacket.campaigns.ports import Campaigns
+from redpacket.campaigns.ports import CampaignRepository
 from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 from redpacket.campaigns.use_cases.edit_campaign import CampaignPorts, edit_campaign
 from redpacket.fairness.beacon_ports import Rounds
@@ -20,26 +20,26 @@ from redpacket.fairness.model.beacon import BeaconRound
 from redpacket.ledger.ports import Deposits
 from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.lottery.model.lottery import Draw, Prize, draw_id_of
-from redpacket.lottery.ports import DrawCache, Draws
+from redpacket.lottery.ports import DrawCache, DrawRepository
 from redpacket.lottery.use_cases.cached_lotteries import CachedLotteries
 from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
-from redpacket.lottery.use_cases.draw_prize import Drawn
+from redpacket.lottery.use_cases.draw_prize import DrawResult
 from redpacket.lottery.use_cases.edit_prize import PrizePorts, change_stock, put_prize
 from redpacket.lottery.use_cases.help_inviter import Helped
 from redpacket.lottery.use_cases.load_campaign import load_campaign
 from redpacket.lottery.use_cases.preheat_campaign import Preheated
-from redpacket.operations.audit_ports import ActionJournal
+from redpacket.operations.audit_ports import AuditLog
 from redpacket.operations.model.limits import GRABS
 from redpacket.operations.model.operators import Duty, Operator
 from redpacket.operations.model.switches import Switch, SwitchState
 from redpacket.operations.ports import Limits, SwitchStore
-from redpacket.operations.risk_ports import Verdicts
+from redpacket.operations.risk_ports import RiskDecisions
 from redpacket.operations.use_cases.cached_switches import CachedSwitches
 from redpacket.operations.use_cases.limit_rate import UserLimit
 from redpacket.packets.dynamodb.ledger import DynamoLedger
 from redpacket.packets.dynamodb.packets import DynamoPackets
 from redpacket.packets.ledger_ports import Funding
-from redpacket.packets.model.claim import Admission, Claim, ShareFate, ShareRef
+from redpacket.packets.model.claim import Admission, Claim, Share, ShareRef
 from redpacket.packets.model.packet import Kind, Opening, Packet, Rules, part_count
 from redpacket.packets.ports import (
     ClaimCache,
@@ -63,11 +63,11 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from redpacket.platform.runtime import InParallel
 from redpacket.platform.settings import Settings
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.reconciliation.checks.facts import Difference
 from redpacket.reconciliation.ports import Runs, Table, Tables
 from redpacket.reconciliation.use_cases.reconcile import MOVING_MS, Reconciliation, reconcile
-from redpacket.users.ports import Profiles
+from redpacket.users.ports import ProfileRepository
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.checks import Told, check_settled_in_time
 from testing.fakes import (
@@ -135,7 +135,7 @@ class InMemorySystem:
         self.stand_on(self.dynamo)
         stored = process_on(_at_once(lambda: self.dynamo), new_seed=self._new_seed)
         self.pages: Pages = stored.pages
-        self.campaigns: Campaigns = stored.edited_campaigns
+        self.campaigns: CampaignRepository = stored.edited_campaigns
         self.audiences = FakeAudiences()
         self.reserved = FakeQuotas(self.audiences)
         self.quotas: Quotas = self.reserved
@@ -143,7 +143,7 @@ class InMemorySystem:
         self.grab_limit = GRABS
         self.lots = FakeDrawCache(self.clock)
         self.draw_cache: DrawCache = self.lots
-        self.profiles: Profiles = stored.profiles
+        self.profiles: ProfileRepository = stored.profiles
         self.moving_ms = MOVING_MS
         self.scans: Tables = stored.tables
         self.runs: Runs = stored.runs
@@ -177,14 +177,14 @@ class InMemorySystem:
         assert isinstance(ledger, DynamoLedger)
         self.packets, self.ledger = packets, ledger
         self.deposits: Deposits = stored.deposits
-        self.actions: ActionJournal = stored.actions
+        self.actions: AuditLog = stored.actions
         self.funding: Funding = stored.packet_funding
         self.prize_funding: Funding = stored.prize_funding
         self.claims: ClaimRecorder = stored.claims
         self.audience_rows: AudienceRows = stored.audience_rows
-        self.verdicts: Verdicts = stored.verdicts
+        self.verdicts: RiskDecisions = stored.verdicts
         self.work: WorkLists = stored.work_lists(0, 1)
-        self.draws: Draws = self.draw_adapter(client)
+        self.draws: DrawRepository = self.draw_adapter(client)
         self.rounds: Rounds = stored.rounds
 
     @staticmethod
@@ -321,11 +321,11 @@ class InMemorySystem:
         answer = self.process().grab_packet(packet.packet_id, a_person(user_id), said)
         return self._remember(answer, user_id) if isinstance(answer, Claim) else answer
 
-    def grab_all(self, packet: Packet, *users: str) -> list[ShareFate]:
+    def grab_all(self, packet: Packet, *users: str) -> list[Share]:
         """Let *users* grab one after the other; return their shares."""
         return [self.grab(packet, user).share for user in users]
 
-    def crowd(self, packet: Packet, count: int) -> list[ShareFate]:
+    def crowd(self, packet: Packet, count: int) -> list[Share]:
         """Let *count* users grab, user-0 first; return their shares."""
         return self.grab_all(packet, *(f"user-{number}" for number in range(count)))
 
@@ -390,10 +390,10 @@ class InMemorySystem:
 
     def draw(
         self, campaign_id: str, user_id: str, key: str, tables: CachedSnapshots | None = None
-    ) -> Drawn:
+    ) -> DrawResult:
         """Draw once; *tables* are what a process remembers, nothing without them."""
         process = self.process(**({"snapshots": tables} if tables else {}))
-        drawn: Drawn = process.draw_prize(campaign_id, a_person(user_id), key)
+        drawn: DrawResult = process.draw_prize(campaign_id, a_person(user_id), key)
         self.told_draws.append(drawn.draw)
         draw = drawn.draw
         assert draw.draw_id == draw_id_of(campaign_id, user_id, draw.day, draw.draw_no)
@@ -452,7 +452,7 @@ class InMemorySystem:
         """Read a packet's page as one of its users."""
         return read_record(
             packet.packet_id,
-            Person(viewer),
+            User(viewer),
             after_no=0,
             limit=100,
             packets=self.packets,
@@ -599,9 +599,9 @@ class _Interposed:
         self._dynamo.transact_write_items(TransactItems=TransactItems, **token)
 
 
-def a_person(user_id: str) -> Person:
+def a_person(user_id: str) -> User:
     """Return a user as the edge makes one: ids are hashes there, and here they are not."""
-    return Person(user_id, host_id=f"{user_id}@host")
+    return User(user_id, host_id=f"{user_id}@host")
 
 
 def an_operator(user_id: str = "operator", *duties: Duty) -> Operator:

@@ -16,7 +16,7 @@ from redpacket.lottery.dynamodb.campaign_snapshot import table_of
 from redpacket.lottery.dynamodb.items import draw_of
 from redpacket.lottery.model.lottery import Draw, PrizeKind
 from redpacket.packets.dynamodb import items
-from redpacket.packets.model.claim import Fate, ShareFate, Taker
+from redpacket.packets.model.claim import Claimer, Share, ShareStatus
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.payments.dynamodb import keys as payment_keys
@@ -73,8 +73,8 @@ class LedgerState:
     entries: list[Entry]
     receipts: list[Receipt]
     packets: list[PacketFacts]
-    shares: list[ShareFate]
-    takers: list[Taker]
+    shares: list[Share]
+    takers: list[Claimer]
     claim_counts: dict[tuple[str, str], int]
     lotteries: list[LotteryFacts]
     outside: OutsideFacts = NOTHING_OUTSIDE
@@ -105,7 +105,7 @@ class LedgerState:
         balances_fen, entries = self.balances_fen, self.entries
         held_fen = sum(facts.held_fen for facts in self.packets) + self.outside.held_fen
         in_packets = [entry for entry in entries if packet_of(entry.counterparty)]
-        claims = [share for share in self.shares if share.fate is Fate.CLAIMED]
+        claims = [share for share in self.shares if share.fate is ShareStatus.CLAIMED]
         yield "check_conservation", len(balances_fen), check_conservation(balances_fen, held_fen)
         yield "check_entries", len(entries), check_entries(balances_fen, entries)
         yield "check_bounds", len(entries), check_bounds(balances_fen, entries)
@@ -158,7 +158,7 @@ class LedgerState:
             book, left = books[packet_account(packet_id)], receipts[packet_id]
             answers = [answer for answer in told if answer.packet_id == packet_id]
             is_closed = facts.packet.status is PacketStatus.CLOSED
-            claim_count = sum(share.fate is Fate.CLAIMED for share in facts.shares)
+            claim_count = sum(share.fate is ShareStatus.CLAIMED for share in facts.shares)
             yield "check_packet_total", is_closed, check_packet_total(facts)
             yield "check_fates", len(facts.shares), check_fates(facts)
             yield "check_once_per_user", claim_count, check_once_per_user(facts)
@@ -243,9 +243,9 @@ def _accounts(rows: Iterable[dict[str, Any]]) -> _Accounts:
 
 
 def _packets(
-    rows: Iterable[dict[str, Any]], shares: Iterable[ShareFate], seeds: SeedKeys
+    rows: Iterable[dict[str, Any]], shares: Iterable[Share], seeds: SeedKeys
 ) -> list[PacketFacts]:
-    by_packet: dict[str, list[ShareFate]] = defaultdict(list)
+    by_packet: dict[str, list[Share]] = defaultdict(list)
     for share in shares:
         by_packet[share.packet_id].append(share)
     return [
@@ -283,7 +283,7 @@ def _outside(rows: Iterable[dict[str, Any]]) -> OutsideFacts:
     return facts
 
 
-def _lotteries(rows: list[dict[str, Any]], shares: list[ShareFate]) -> list[LotteryFacts]:
+def _lotteries(rows: list[dict[str, Any]], shares: list[Share]) -> list[LotteryFacts]:
     found: dict[str, LotteryFacts] = {}
 
     def of(campaign_id: str) -> LotteryFacts:

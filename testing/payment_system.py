@@ -15,16 +15,17 @@ from redpacket.payments.dynamodb.provider_pace import DynamoGatewayPace
 from redpacket.payments.dynamodb.returns import DynamoReturns
 from redpacket.payments.dynamodb.withdrawals import DynamoWithdrawals
 from redpacket.payments.model.payments import Payment
-from redpacket.payments.model.provider import Channel, Notice, PayMethod
+from redpacket.payments.model.provider import Channel, PayMethod, ProviderEvent
 from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.ports import PaymentLimits
-from redpacket.payments.provider_ports import PaymentsIn, PaymentsOut
+from redpacket.payments.provider_ports import PaymentProvider, PayoutProvider
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
 from redpacket.payments.use_cases.compare_bills import BillReport, compare_bill
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
 from redpacket.payments.use_cases.dispatch import DispatchReport, dispatch
-from redpacket.payments.use_cases.pace import NightWindow, Pace
+from redpacket.payments.use_cases.handle_callback import follow_notice
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
+from redpacket.payments.use_cases.rate_limiter import NightWindow, Pace
 from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.start_payment import (
     PaymentAsk,
@@ -32,7 +33,6 @@ from redpacket.payments.use_cases.start_payment import (
     start_payment,
 )
 from redpacket.payments.use_cases.sweep_payments import PaymentSweepReport, sweep_payments
-from redpacket.payments.use_cases.take_callback import follow_notice
 from redpacket.payments.use_cases.transfer import cancel_withdrawal
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
@@ -69,8 +69,8 @@ class PaymentSystem:
         *,
         dynamo: Dynamo | None = None,
         gateway: FakeGateway | None = None,
-        gates_in: Mapping[Channel, PaymentsIn] | None = None,
-        gates_out: Mapping[Channel, PaymentsOut] | None = None,
+        gates_in: Mapping[Channel, PaymentProvider] | None = None,
+        gates_out: Mapping[Channel, PayoutProvider] | None = None,
         details: str = "scene",
     ) -> None:
         self.system = system or InMemorySystem()
@@ -94,10 +94,10 @@ class PaymentSystem:
         self.settings = WithdrawalSettings(FEN_MIN, FEN_MAX, LIMITS)
         self.bills_per_minute = BILLS_PER_MINUTE
         self.night: NightWindow | None = None
-        self.gates_in: Mapping[Channel, PaymentsIn] = gates_in or {
+        self.gates_in: Mapping[Channel, PaymentProvider] = gates_in or {
             WECHAT: FakePaymentsIn(self.gateway)
         }
-        self.gates_out: Mapping[Channel, PaymentsOut] = gates_out or {
+        self.gates_out: Mapping[Channel, PayoutProvider] = gates_out or {
             WECHAT: FakePaymentsOut(self.gateway, details)
         }
         self.ids = itertools.count(1)
@@ -169,7 +169,7 @@ class PaymentSystem:
         self.gateway.pay(payment.number)
         return self.confirm(payment)
 
-    def follow(self, notice: Notice, channel: Channel = WECHAT) -> None:
+    def follow(self, notice: ProviderEvent, channel: Channel = WECHAT) -> None:
         follow_notice(
             channel,
             notice,

@@ -8,7 +8,7 @@ import httpx
 from testing.checks import Told
 
 
-class User:
+class HttpUser:
     """A caller of the API.
 
     *host_id* is the subject of their token, *user_id* what the ledger calls them.

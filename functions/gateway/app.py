@@ -18,7 +18,7 @@ handler = Api()
 )
 def take_wechat_callback(request: HttpRequest) -> HttpAnswer[None]:
     """Take what WeChat Pay tells; its signature is in the headers."""
-    containers.gateway_work.take_callback("wechat", request.headers, request.body)
+    containers.gateway_work.handle_callback("wechat", request.headers, request.body)
     return HttpAnswer(None)
 
 
@@ -30,5 +30,5 @@ def take_wechat_callback(request: HttpRequest) -> HttpAnswer[None]:
 )
 def take_host_callback(request: HttpRequest) -> HttpAnswer[None]:
     """Take what the host's wallet tells, signed by Standard Webhooks."""
-    containers.gateway_work.take_callback("host", request.headers, request.body)
+    containers.gateway_work.handle_callback("host", request.headers, request.body)
     return HttpAnswer(None)

@@ -37,6 +37,6 @@ def edit_profile(request: RequestOf[ProfileBody]) -> HttpAnswer[Me]:
 
 
 def _me(request: HttpRequest, profiles: views.Profiles) -> HttpAnswer[Me]:
-    people = views.People(profiles)
+    people = views.UserPresenter(profiles)
     balance_fen = containers.ledger.balance_fen(request.user.user_id)
     return HttpAnswer({**people.view(request.user), "balance_fen": balance_fen})

@@ -9,12 +9,12 @@ from redpacket.packets.model.claim import (
     EMPTIED_KEPT_MS,
     AdmitOutcome,
     AdmitStatus,
-    Fate,
     GrabOutcome,
     GrabStatus,
     Quota,
     QuotaStatus,
-    ShareFate,
+    Share,
+    ShareStatus,
 )
 from redpacket.packets.model.packet import Packet, PacketStatus, part_id, part_size
 from testing.fakes.services import FakeClock
@@ -144,14 +144,14 @@ class FakeClaimCache:
             is_last=claim_cache["letter"] == "E",
         )
 
-    def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
+    def load(self, packet: Packet, shares: Sequence[Share], part: int | None = None) -> None:
         packet_id, count = packet.packet_id, packet.terms.count
         self._bring(packet_id, packet, count, shares, is_whole=True)
         if len(shares) == count:
             self.caches[packet_id]["sign"] = "told"
 
     def load_part(
-        self, packet: Packet, part: int, shares: Sequence[ShareFate], *, is_whole: bool
+        self, packet: Packet, part: int, shares: Sequence[Share], *, is_whole: bool
     ) -> None:
         cache_id, count = part_id(packet.packet_id, part), part_size(packet, part)
         self._bring(cache_id, packet, count, shares, is_whole=is_whole)
@@ -188,11 +188,11 @@ class FakeClaimCache:
         cache_id: str,
         packet: Packet,
         count: int,
-        shares: Sequence[ShareFate],
+        shares: Sequence[Share],
         *,
         is_whole: bool,
     ) -> None:
-        claimed_count = sum(share.fate is Fate.CLAIMED for share in shares)
+        claimed_count = sum(share.fate is ShareStatus.CLAIMED for share in shares)
         is_open = packet.status is PacketStatus.OPEN or claimed_count == count
         claim_cache = self.caches.setdefault(cache_id, self._a_claim_cache())
         if not claim_cache["terms"]:

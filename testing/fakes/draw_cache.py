@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from redpacket.campaigns.model import CampaignPlan, CampaignStatus, WhenSoldOut
 from redpacket.lottery.model.lottery import (
-    DrawAsk,
+    CampaignSnapshot,
     DrawDay,
     DrawOutcome,
+    DrawRequest,
     DrawStatus,
-    LotterySnapshot,
     Player,
     Prize,
     PrizeStock,
@@ -69,7 +69,7 @@ class FakeDrawCache:
 
     def forget(self) -> None:
         """Lose everything."""
-        self.tables: dict[str, LotterySnapshot] = {}
+        self.tables: dict[str, CampaignSnapshot] = {}
         self.stocks: defaultdict[tuple[str, str], _Stock] = defaultdict(_Stock)
         self.days: defaultdict[tuple[str, str], _DrawDay] = defaultdict(_DrawDay)
         self.winners: set[tuple[str, str, str]] = set()
@@ -84,7 +84,7 @@ class FakeDrawCache:
         """Become what *snapshot* remembers."""
         vars(self).update(deepcopy(snapshot))
 
-    def draw(self, ask: DrawAsk) -> DrawOutcome:
+    def draw(self, ask: DrawRequest) -> DrawOutcome:
         self._check()
         table = self.tables.get(ask.campaign_id)
         if refused := self._refusal(table, ask):
@@ -118,7 +118,7 @@ class FakeDrawCache:
         )
         return outcome
 
-    def load(self, table: LotterySnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
+    def load(self, table: CampaignSnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
         self._check()
         campaign_id = table.campaign.campaign_id
         if campaign_id not in self.tables or self.tables[campaign_id].version <= table.version:
@@ -129,7 +129,7 @@ class FakeDrawCache:
                 of_prize.day_durable_no, of_prize.day_free
             )
 
-    def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
+    def undo(self, ask: DrawRequest, *, is_unit_free: bool) -> None:
         self._check()
         day = self._day(ask)
         if ask.draw_id not in day.draws:
@@ -149,18 +149,18 @@ class FakeDrawCache:
             if outcome.day_no:
                 day.stocks[outcome.prize_id].offer(outcome.day_no)
 
-    def drop(self, ask: DrawAsk) -> None:
+    def drop(self, ask: DrawRequest) -> None:
         self._check()
         self.tables.pop(ask.campaign_id, None)
         for key in [key for key in self.stocks if key[0] == ask.campaign_id]:
             del self.stocks[key]
         self.days.pop((ask.campaign_id, ask.day.name), None)
 
-    def set_player(self, ask: DrawAsk, player: Player) -> None:
+    def set_player(self, ask: DrawRequest, player: Player) -> None:
         self._check()
         self._day(ask).players[ask.user_id] = player
 
-    def mark_winner(self, ask: DrawAsk, prize_id: str) -> None:
+    def mark_winner(self, ask: DrawRequest, prize_id: str) -> None:
         self._check()
         if ask.campaign_id in self.tables:
             self.winners.add((ask.campaign_id, ask.user_id, prize_id))
@@ -189,7 +189,7 @@ class FakeDrawCache:
             if prize_id in known
         }
 
-    def _refusal(self, table: LotterySnapshot | None, ask: DrawAsk) -> DrawStatus | None:
+    def _refusal(self, table: CampaignSnapshot | None, ask: DrawRequest) -> DrawStatus | None:
         now_ms = self._clock.now_ms()
         if table is None:
             return DrawStatus.CAMPAIGN_NOT_LOADED
@@ -203,7 +203,7 @@ class FakeDrawCache:
             return DrawStatus.WRONG_DAY
         return None
 
-    def _odds(self, table: LotterySnapshot, ask: DrawAsk, player: Player) -> str:
+    def _odds(self, table: CampaignSnapshot, ask: DrawRequest, player: Player) -> str:
         campaign, rules = table.campaign, table.campaign.rules
         miss_weight = campaign.miss_weight
         listed: list[str] = []
@@ -219,7 +219,7 @@ class FakeDrawCache:
             miss_weight = 0
         return f"{','.join(listed)}|{miss_weight}"
 
-    def _is_left(self, prize: Prize, campaign: CampaignPlan, ask: DrawAsk) -> bool:
+    def _is_left(self, prize: Prize, campaign: CampaignPlan, ask: DrawRequest) -> bool:
         issued_count = self.stocks[ask.campaign_id, prize.prize_id].count
         day_count = self._day(ask).stocks[prize.prize_id].count
         hours = (self._clock.now_ms() - campaign.starts_at_ms) // 3_600_000 + 1
@@ -231,7 +231,7 @@ class FakeDrawCache:
             and not (prize.once_per_user and has_won)
         )
 
-    def _day(self, ask: DrawAsk) -> _DrawDay:
+    def _day(self, ask: DrawRequest) -> _DrawDay:
         return self.days[ask.campaign_id, ask.day.name]
 
     def _check(self) -> None:
@@ -239,6 +239,6 @@ class FakeDrawCache:
             raise Unavailable("the cache does not answer")
 
 
-def _version_told(refused: DrawStatus, table: LotterySnapshot | None) -> int:
+def _version_told(refused: DrawStatus, table: CampaignSnapshot | None) -> int:
     """Return the version that a refusal carries: the wrong day is a matter of clocks alone."""
     return table.version if table and refused is not DrawStatus.WRONG_DAY else 0

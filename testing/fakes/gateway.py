@@ -22,19 +22,19 @@ from local.gateways.policy import Call, Meeting, Policy, Statement
 from redpacket.payments.model.authorization import AuthorizationFound, AuthorizationState
 from redpacket.payments.model.provider import (
     CURRENCY,
-    BillKind,
-    BillLine,
     Channel,
+    ExternalAccount,
     Merchant,
-    Notice,
     OrderFound,
     OrderState,
-    OutsideAccount,
     PaymentOrder,
+    ProviderEvent,
     RefundFound,
     RefundOrder,
     RefundState,
     Refusal,
+    StatementKind,
+    StatementLine,
     Transaction,
     TransferFound,
     TransferOrder,
@@ -134,10 +134,10 @@ class FakeGateway(Gateway):
         if transfer.state not in _FINAL and transfer.state != state:
             self.move(transfer, state, state.upper())
 
-    def lines(self, kind: BillKind) -> list[Line]:
+    def lines(self, kind: StatementKind) -> list[Line]:
         return [line for line in self.book if line.kind == kind]
 
-    def bill_lines(self) -> list[BillLine]:
+    def bill_lines(self) -> list[StatementLine]:
         return [_bill_line(line) for line in self.book]
 
 
@@ -194,7 +194,7 @@ class _Port:
             raise Unavailable(refused.code) from refused
         return done
 
-    def _bill(self, day: str, *kinds: str) -> list[BillLine] | None:
+    def _bill(self, day: str, *kinds: str) -> list[StatementLine] | None:
         found = self._call(Call("statement", ""), lambda _: self._gateway.statement(day, *kinds))
         return None if found is None else [_bill_line(line) for line in found.lines]
 
@@ -236,7 +236,7 @@ class FakePaymentsIn(_Port):
         refund = self._find("find_refund", self._gateway.refunds, refund_no)
         return self._refund(refund) if refund else RefundFound(refund_no, RefundState.NOT_FOUND)
 
-    def read_bill(self, day: str) -> list[BillLine] | None:
+    def read_bill(self, day: str) -> list[StatementLine] | None:
         return self._bill(day, "payment", "refund")
 
     def _refund(self, found: Refund) -> RefundFound:
@@ -289,7 +289,7 @@ class FakePaymentsOut(_Port):
         expected = "INVALID_REQUEST", "NOT_FOUND"
         self._call(Call("cancel", bill_no), lambda _: self._gateway.cancel(bill_no), *expected)
 
-    def read_bill(self, day: str) -> list[BillLine] | None:
+    def read_bill(self, day: str) -> list[StatementLine] | None:
         return self._bill(day, "transfer")
 
 
@@ -308,7 +308,7 @@ class FakePayees:
         self,
         user_id: str,
         channel: Channel,
-        account: OutsideAccount,
+        account: ExternalAccount,
         now_ms: int,
         first_wait_ms: int = 0,
     ) -> Payee:
@@ -324,7 +324,7 @@ class FakeAuthorizations(_Port):
         self.asked: list[str] = []
 
     def ask(
-        self, authorization_no: str, payee: OutsideAccount, display_name: str
+        self, authorization_no: str, payee: ExternalAccount, display_name: str
     ) -> AuthorizationFound:
         of = authorization_no, display_name, payee.name_hash
         self._call(Call("ask", authorization_no), lambda _: self._gateway.ask(*of))
@@ -352,7 +352,7 @@ class FakeLogins:
     def __init__(self) -> None:
         self.used: set[str] = set()
 
-    def find_account(self, code: str) -> OutsideAccount | None:
+    def find_account(self, code: str) -> ExternalAccount | None:
         head, _, name = code.partition("-")
         if head != "code" or code in self.used:
             return None
@@ -363,10 +363,10 @@ class FakeLogins:
 class FakeIssuer:
     """Implements TokenIssuer."""
 
-    def subject_of(self, account: OutsideAccount) -> str:
+    def subject_of(self, account: ExternalAccount) -> str:
         return f"wechat|{account.name_hash}"
 
-    def issue(self, account: OutsideAccount, now_ms: int) -> tuple[str, int]:
+    def issue(self, account: ExternalAccount, now_ms: int) -> tuple[str, int]:
         return f"token-{account.name_hash}", now_ms + 3_600_000
 
 
@@ -374,18 +374,18 @@ class FakeNoticeQueue:
     """Implements NoticeQueue with a list."""
 
     def __init__(self) -> None:
-        self.notices: list[Notice] = []
+        self.notices: list[ProviderEvent] = []
         self.is_away = False
 
-    def put(self, channel: Channel, *notices: Notice) -> None:
+    def put(self, channel: Channel, *notices: ProviderEvent) -> None:
         if self.is_away:
             raise Unavailable("the queue does not answer")
         self.notices += notices
 
 
-def an_account(user_id: str) -> OutsideAccount:
+def an_account(user_id: str) -> ExternalAccount:
     """Return a user's account at the gateway."""
-    return OutsideAccount(sealed=f"sealed-{user_id}", name_hash=f"hash-{user_id}")
+    return ExternalAccount(sealed=f"sealed-{user_id}", name_hash=f"hash-{user_id}")
 
 
 def _not_done(refusal: Refused) -> Meeting:
@@ -411,6 +411,6 @@ def _transfer(made: Transfer | None) -> TransferFound:
     )
 
 
-def _bill_line(line: Line) -> BillLine:
+def _bill_line(line: Line) -> StatementLine:
     of = line.number, line.outside_no, line.amount_fen, line.moved_at_ms, line.of_number
-    return BillLine(BillKind(line.kind), *of)
+    return StatementLine(StatementKind(line.kind), *of)

@@ -30,12 +30,12 @@ from redpacket.packets.dynamodb.ledger import DynamoLedger
 from redpacket.packets.dynamodb.packets import DynamoPackets
 from redpacket.packets.dynamodb.pages import DynamoPages
 from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
-from redpacket.packets.model.claim import RecordStatus, ShareFate, taker_of
+from redpacket.packets.model.claim import RecordStatus, Share, claimer_of
 from redpacket.packets.model.closing import find_end
 from redpacket.packets.model.packet import Packet, PacketEnd
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id, a_refund, a_user_id
 from testing.cloud import SCHEMA, TABLES, Cloud
 from testing.fakes import FakeDynamo
@@ -103,7 +103,7 @@ class Books:
         self.deposits.deposit(a_deposit(user_id, amount_fen), a_request("operator"))
 
     def sent(self, total_fen: int = 1000, count: int = 4, parts: int = 1, **changes: Any) -> Packet:
-        sender = Person(a_user_id("sender"))
+        sender = User(a_user_id("sender"))
         self.deposited(sender.user_id, total_fen)
         changes = {"packet_id": a_packet_id(parts), "sender": sender, **changes}
         packet = a_packet(total_fen, count, **changes)
@@ -112,14 +112,14 @@ class Books:
 
     def claimed(
         self, packet: Packet, share_no: int, user_id: str | None = None, **changes: Any
-    ) -> ShareFate:
+    ) -> Share:
         share = a_claim(packet, share_no, user_id or a_user_id("taker"), **changes)
         assert self.claims.record_claim(share) is RecordStatus.RECORDED
         return share
 
     def settled(
         self, packet: Packet, share_no: int, user_id: str | None = None, **changes: Any
-    ) -> ShareFate:
+    ) -> Share:
         share = self.claimed(packet, share_no, user_id, **changes)
         assert self.ledger.settle([a_settlement(share)], PAID_MS) == set()
         (settled,) = self.packets.list_refs([share.ref])
@@ -163,20 +163,20 @@ def a_deposit(user_id: str, amount_fen: int, at_ms: int = NOW_MS) -> Transfer:
     )
 
 
-def a_settlement(share: ShareFate, at_ms: int = PAID_MS) -> tuple[ShareFate, Transfer]:
+def a_settlement(share: Share, at_ms: int = PAID_MS) -> tuple[Share, Transfer]:
     """Return a claim with the transfer that pays it."""
     return share, Transfer(
         settle_id(share.packet_id, share.share_no),
         TransferKind.SETTLE,
         packet_account(share.packet_id),
-        user_account(taker_of(share).user_id),
+        user_account(claimer_of(share).user_id),
         share.amount_fen,
         at_ms,
         placed_at_ms=share.decided_at_ms,
     )
 
 
-def some_refund(packet: Packet, *share_nos: int) -> tuple[list[ShareFate], Transfer]:
+def some_refund(packet: Packet, *share_nos: int) -> tuple[list[Share], Transfer]:
     """Return fates of shares with the transfer that gives them back."""
     changes = {"refund_no": share_nos[0], "decided_at_ms": REFUNDED_MS}
     shares = [a_refund(packet, no, **changes) for no in share_nos]

@@ -6,7 +6,7 @@ import pytest
 
 from redpacket.ledger.model import Entry, TransferKind, YearSums, user_account
 from redpacket.ledger.ports import ReceivedItem
-from redpacket.packets.model.claim import ShareFate, ShareRef
+from redpacket.packets.model.claim import Share, ShareRef
 from redpacket.packets.model.packet import Packet
 from redpacket.platform.errors import InvalidRequest
 from redpacket.reconciliation.checks.facts import PacketFacts
@@ -86,7 +86,7 @@ def test_a_cursor_of_something_else_is_refused(books: Books) -> None:
 # ---- what was received
 
 
-def _received(books: Books, user_id: str, *times_ms: int) -> list[ShareFate]:
+def _received(books: Books, user_id: str, *times_ms: int) -> list[Share]:
     return [books.settled(books.sent(), 1, user_id, decided_at_ms=at_ms) for at_ms in times_ms]
 
 
@@ -95,7 +95,7 @@ def test_what_a_user_received_is_paged_newest_first_and_by_year(books: Books) ->
     old, *new = _received(books, user_id, LONG_AGO_MS, *(NOW_MS + at for at in (1, 2, 3)))
     books.deposited(user_id, 5)
 
-    def item(share: ShareFate) -> ReceivedItem:
+    def item(share: Share) -> ReceivedItem:
         return ReceivedItem(share.packet_id, 1, share.amount_fen, share.decided_at_ms)
 
     first, cursor = books.ledger.list_received(user_id, 2026, None, 2)
@@ -126,7 +126,7 @@ def test_sums_are_kept_by_the_year_of_the_claim_and_of_the_send(books: Books) ->
     old, new, newest = _received(books, user_id, LONG_AGO_MS, NOW_MS, NOW_MS + 1)
     sender_id = books.sent(700).sender.user_id
 
-    def received(*shares: ShareFate) -> YearSums:
+    def received(*shares: Share) -> YearSums:
         return YearSums(
             received_fen=sum(share.amount_fen for share in shares), received_count=len(shares)
         )

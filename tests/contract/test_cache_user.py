@@ -12,7 +12,7 @@ from redis.retry import Retry
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
 from local.template import read_template
-from redpacket.lottery.model.lottery import DrawAsk, DrawDay
+from redpacket.lottery.model.lottery import DrawDay, DrawRequest
 from redpacket.lottery.redis.draws import RedisDraws
 from redpacket.operations.model.limits import Limit
 from redpacket.operations.model.switches import Switch
@@ -201,7 +201,7 @@ def test_a_reader_writes_no_packet_and_no_decision(
 
 
 def test_a_lottery_that_was_altered_can_be_dropped(functions: ServerClient) -> None:
-    RedisDraws(functions).drop(DrawAsk("gala", "ann", "draw", DrawDay("20270101", 0, 1), 0))
+    RedisDraws(functions).drop(DrawRequest("gala", "ann", "draw", DrawDay("20270101", 0, 1), 0))
 
 
 def test_the_rights_for_a_given_cache_are_those_of_the_template() -> None:

@@ -20,7 +20,7 @@ from redpacket.packets.model.packet import Packet, Rules
 from redpacket.platform import errors
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet
 from tests.contract.tables import KINDS, a_client
 
@@ -38,7 +38,7 @@ class Office:
     funding: DynamoFunding
     packets: DynamoPackets
     claims: DynamoClaims
-    operator: Person
+    operator: User
 
     def made(self, **changes: Any) -> Campaign:
         campaign = a_campaign(**{"campaign_id": f"{self.operator.user_id}-rain", **changes})
@@ -67,7 +67,7 @@ class Office:
 
 def _office(client: Any) -> Office:
     dynamo = Dynamo(lambda: client)
-    operator = Person(f"operator-{next(_numbers)}")
+    operator = User(f"operator-{next(_numbers)}")
     deposit = Transfer(
         f"deposit-of-{operator.user_id}",
         TransferKind.DEPOSIT,

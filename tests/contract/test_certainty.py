@@ -9,7 +9,7 @@ import pytest
 
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.packets.model.claim import GrabStatus, ShareFate
+from redpacket.packets.model.claim import GrabStatus, Share
 from redpacket.packets.model.packet import Packet, PacketStatus, part_of_user
 from redpacket.packets.ports import PartCache
 from redpacket.packets.redis import keys
@@ -50,7 +50,7 @@ def _knows(claim_cache: PartCache, packet: Packet) -> bool:
     return fresh.knows_takers(packet.packet_id, "ann")
 
 
-def _all_fates(packet: Packet) -> list[ShareFate]:
+def _all_fates(packet: Packet) -> list[Share]:
     claims = [a_claim(packet, no, f"user-{no}") for no in range(1, packet.terms.count)]
     return [*claims, a_refund(packet, packet.terms.count)]
 

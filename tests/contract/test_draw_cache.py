@@ -12,11 +12,11 @@ import pytest
 
 from redpacket.campaigns.model import Campaign, CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.lottery.model.lottery import (
-    DrawAsk,
+    CampaignSnapshot,
     DrawDay,
     DrawOutcome,
+    DrawRequest,
     DrawStatus,
-    LotterySnapshot,
     Player,
     Prize,
     PrizeKind,
@@ -64,11 +64,11 @@ class Lottery:
     numbers: count[int]
 
     def load(self, *prizes: Prize, version: int = 1, stock: tuple[PrizeStock, ...] = ()) -> None:
-        self.claim_cache.load(LotterySnapshot(self.campaign, prizes, version), self.day, stock)
+        self.claim_cache.load(CampaignSnapshot(self.campaign, prizes, version), self.day, stock)
 
-    def ask(self, user_id: str = "ann", point: int = LUCK, draw_id: str = "") -> DrawAsk:
+    def ask(self, user_id: str = "ann", point: int = LUCK, draw_id: str = "") -> DrawRequest:
         name = draw_id or f"draw-{next(self.numbers)}"
-        return DrawAsk(self.campaign.campaign_id, user_id, name, self.day, point)
+        return DrawRequest(self.campaign.campaign_id, user_id, name, self.day, point)
 
     def draw(self, user_id: str = "ann", point: int = LUCK, draw_id: str = "") -> DrawOutcome:
         return self.claim_cache.draw(self.ask(user_id, point, draw_id))
@@ -366,7 +366,7 @@ class _Story:
         self._fake = FakeDrawCache(FakeClock(_now_ms()))
         self._caches: list[DrawCache] = [self._fake, RedisDraws(cache)]
         self._days = [a_day("20270129"), a_day("20270130")]
-        self._asks: list[DrawAsk] = []
+        self._asks: list[DrawRequest] = []
         self._version = 0
 
     def edit(self) -> None:
@@ -394,7 +394,7 @@ class _Story:
         pick.shuffle(prizes)
         stock = [self._stock(prize) for prize in prizes if pick.random() < 0.3]
         table, day = (
-            LotterySnapshot(campaign, tuple(prizes), self._version),
+            CampaignSnapshot(campaign, tuple(prizes), self._version),
             pick.choice(self._days),
         )
         for claim_cache in self._caches:
@@ -413,7 +413,7 @@ class _Story:
         else:
             user_id, day = pick.choice(["ann", "bob", "陈 =:#"]), pick.choice(self._days)
             point = pick.choice([0, 2**52 - 1, pick.getrandbits(52), pick.getrandbits(52)])
-            ask = DrawAsk("spring", user_id, f"draw-{len(self._asks)}", day, point)
+            ask = DrawRequest("spring", user_id, f"draw-{len(self._asks)}", day, point)
             self._asks.append(ask)
         fake, real = (claim_cache.draw(ask) for claim_cache in self._caches)
         assert real == fake

@@ -21,13 +21,13 @@ from redpacket.packets.dynamodb.funding import DynamoFunding
 from redpacket.packets.dynamodb.ledger import DynamoLedger
 from redpacket.packets.dynamodb.packets import DynamoPackets
 from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
-from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import Kind, Packet, Rules
 from redpacket.packets.split import Split, Terms
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import IdempotencyKeyReused, Unavailable
 from redpacket.platform.idempotency import Request
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_campaign, a_funding, a_packet, a_prize
 from testing.ledger_state import read_ledger_state
 from testing.prizes import real_prizes
@@ -74,7 +74,7 @@ class Fair:
         return self.put("cash", amount_fen=amount_fen, **changes)
 
     def funded(self, prize_id: str | None, count: int, amount_fen: int) -> Packet:
-        operator = Person(f"operator-{next(_numbers)}")
+        operator = User(f"operator-{next(_numbers)}")
         total_fen = count * amount_fen
         self.deposits.deposit(a_deposit(operator.user_id, total_fen), a_request("operator"))
         seed = b"0123456789abcdef"
@@ -116,13 +116,13 @@ class Fair:
     def player(self, user_id: str = "ann", day: str = DAY) -> lottery.Player:
         return self.draws.find_player(self.campaign.campaign_id, user_id, day)
 
-    def attempt(self, key_hash: str, user_id: str = "ann", day: str = DAY) -> lottery.Attempt:
+    def attempt(self, key_hash: str, user_id: str = "ann", day: str = DAY) -> lottery.PlayerState:
         return self.draws.find_attempt(self.campaign.campaign_id, user_id, key_hash, day)
 
     def find(self, draw: lottery.Draw) -> lottery.Draw | None:
         return self.draws.find_draw(draw.campaign_id, draw.user_id, draw.draw_id)
 
-    def table(self) -> lottery.LotterySnapshot:
+    def table(self) -> lottery.CampaignSnapshot:
         table = self.draws.find_table(self.campaign.campaign_id)
         assert table
         return table
@@ -316,7 +316,7 @@ def test_edits_that_race_are_all_done(fair: Fair) -> None:
 def test_a_page_is_the_table_with_what_was_noted_beside_it(fair: Fair) -> None:
     campaign_id, prize = fair.campaign.campaign_id, fair.put()
 
-    def page() -> tuple[lottery.LotterySnapshot, lottery.PageNote]:
+    def page() -> tuple[lottery.CampaignSnapshot, lottery.PageNote]:
         found = fair.draws.find_page(campaign_id)
         assert found
         return found
@@ -544,7 +544,7 @@ def test_a_unit_of_cash_is_a_claim_that_waits_to_be_settled(fair: Fair) -> None:
     assert fair.record(fair.won(prize, 2, day_no=1)) is lottery.RecordDrawStatus.RECORDED
     assert fair.record(fair.won(prize, 4, day_no=2)) is lottery.RecordDrawStatus.RECORDED
 
-    claim = ShareFate(first, 2, Fate.CLAIMED, 88, NOW_MS, Person("ann"))
+    claim = Share(first, 2, ShareStatus.CLAIMED, 88, NOW_MS, User("ann"))
     assert fair.packets.list_shares(first) == [claim]
     assert fair.packets.list_shares(second) == [replace(claim, packet_id=second, share_no=2)]
     assert fair.stock(prize) == lottery.PrizeStock("cash", 4, (1, 3), 2, ())
@@ -792,14 +792,14 @@ def test_the_seeds_of_all_days_are_fixed_with_the_campaign(fair: Fair) -> None:
 
 def test_a_key_names_its_draw_for_ever_and_no_other(fair: Fair) -> None:
     draw, other = fair.missed(), fair.missed()
-    assert fair.attempt("key") == lottery.Attempt(lottery.Player())
+    assert fair.attempt("key") == lottery.PlayerState(lottery.Player())
 
     assert fair.record(draw, key_hash="key") is lottery.RecordDrawStatus.RECORDED
     assert fair.record(other, key_hash="key") is lottery.RecordDrawStatus.DRAWN_BEFORE
 
-    assert fair.attempt("key") == lottery.Attempt(lottery.Player(1, 0, 1), draw)
-    assert fair.attempt("key", day=NEXT_DAY) == lottery.Attempt(lottery.Player(), draw)
-    assert fair.attempt("other") == lottery.Attempt(lottery.Player(1, 0, 1))
+    assert fair.attempt("key") == lottery.PlayerState(lottery.Player(1, 0, 1), draw)
+    assert fair.attempt("key", day=NEXT_DAY) == lottery.PlayerState(lottery.Player(), draw)
+    assert fair.attempt("other") == lottery.PlayerState(lottery.Player(1, 0, 1))
     assert fair.find(other) is None
 
 

@@ -32,10 +32,10 @@ def _day() -> lottery.DrawDay:
     return lottery.DrawDay("20270129", _now_ms() - HOUR_MS, _now_ms() + HOUR_MS)
 
 
-def _table(*prizes: lottery.Prize, **changes: object) -> lottery.LotterySnapshot:
+def _table(*prizes: lottery.Prize, **changes: object) -> lottery.CampaignSnapshot:
     now_ms = _now_ms()
     window = {"starts_at_ms": now_ms - HOUR_MS // 2, "ends_at_ms": now_ms + 2 * HOUR_MS}
-    return lottery.LotterySnapshot(
+    return lottery.CampaignSnapshot(
         a_campaign(campaign_id="spring", **{**window, **changes}), prizes, 1
     )
 
@@ -47,8 +47,8 @@ def _prize(
     return replace(prize, **changes)  # type: ignore[arg-type]
 
 
-def _ask(day: lottery.DrawDay, user_id: str, draw_id: str, point: int = 0) -> lottery.DrawAsk:
-    return lottery.DrawAsk("spring", user_id, draw_id, day, point)
+def _ask(day: lottery.DrawDay, user_id: str, draw_id: str, point: int = 0) -> lottery.DrawRequest:
+    return lottery.DrawRequest("spring", user_id, draw_id, day, point)
 
 
 def _keys(cache: OperatorCache) -> list[str]:

@@ -12,7 +12,7 @@ from redpacket.ledger.dynamodb.books import receipt_row
 from redpacket.ledger.dynamodb.deposits import DynamoDeposits
 from redpacket.ledger.model import Receipt, YearSums, user_account, year_of
 from redpacket.packets.dynamodb import items
-from redpacket.packets.model.claim import Fate
+from redpacket.packets.model.claim import ShareStatus
 from redpacket.packets.model.packet import Kind, Packet, PacketStatus
 from redpacket.platform.dynamodb.client import Dynamo, from_wire, to_wire
 from redpacket.platform.errors import (
@@ -21,7 +21,7 @@ from redpacket.platform.errors import (
     InsufficientFunds,
     InvariantViolated,
 )
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id, a_user_id
 from testing.fakes import FakeDynamo
 from tests.contract.tables import (
@@ -92,7 +92,7 @@ def test_sending_moves_the_total_into_the_packet(books: Books) -> None:
 
 
 def test_a_repeated_send_names_the_first_packet_and_moves_nothing(books: Books) -> None:
-    sender = Person(a_user_id("sender"))
+    sender = User(a_user_id("sender"))
     books.deposited(sender.user_id, 5000)
     request = a_request(sender.user_id)
     first, second = (a_packet(sender=sender) for _ in range(2))
@@ -106,7 +106,7 @@ def test_a_repeated_send_names_the_first_packet_and_moves_nothing(books: Books) 
 
 
 def test_what_a_request_sent_before_is_found_by_its_key(books: Books) -> None:
-    sender = Person(a_user_id("sender"))
+    sender = User(a_user_id("sender"))
     books.deposited(sender.user_id, 1000)
     packet, request = a_packet(sender=sender), a_request(sender.user_id)
     assert books.funding.find_sent(request) is None
@@ -120,7 +120,7 @@ def test_what_a_request_sent_before_is_found_by_its_key(books: Books) -> None:
 
 
 def test_a_user_sends_no_more_than_they_have(books: Books) -> None:
-    sender = Person(a_user_id("sender"))
+    sender = User(a_user_id("sender"))
     books.deposited(sender.user_id, 999)
     packet = a_packet(1000, sender=sender)
 
@@ -132,7 +132,7 @@ def test_a_user_sends_no_more_than_they_have(books: Books) -> None:
 
 
 def test_a_refused_send_may_be_repeated_once_there_is_money(books: Books) -> None:
-    sender = Person(a_user_id("sender"))
+    sender = User(a_user_id("sender"))
     request = a_request(sender.user_id)
     packet = a_packet(1000, sender=sender)
     with pytest.raises(InsufficientFunds):
@@ -215,7 +215,7 @@ def test_what_was_never_claimed_is_not_settled(books: Books) -> None:
     assert books.ledger.settle([a_settlement(share)], PAID_MS) == {share.ref}
 
 
-@pytest.mark.parametrize("change", [{"amount_fen": 1}, {"taker": Person("mallory")}])
+@pytest.mark.parametrize("change", [{"amount_fen": 1}, {"taker": User("mallory")}])
 def test_a_settlement_unlike_its_claim_is_refused(books: Books, change: dict[str, Any]) -> None:
     packet = books.sent(4000)
     share, other = (books.claimed(packet, no) for no in (1, 2))
@@ -330,7 +330,12 @@ def test_a_refund_gives_shares_their_fate_and_the_sender_their_sum(books: Books)
 
     assert books.balance_fen(packet.sender.user_id) == 1000 - taken.amount_fen
     fates = {share.share_no: share.fate for share in books.packets.list_shares(packet.packet_id)}
-    assert fates == {1: Fate.REFUNDED, 2: Fate.CLAIMED, 3: Fate.REFUNDED, 4: Fate.REFUNDED}
+    assert fates == {
+        1: ShareStatus.REFUNDED,
+        2: ShareStatus.CLAIMED,
+        3: ShareStatus.REFUNDED,
+        4: ShareStatus.REFUNDED,
+    }
 
 
 @pytest.mark.parametrize("number", [1, 3])
@@ -341,7 +346,7 @@ def test_a_refund_that_meets_a_claim_has_no_effect_at_all(books: Books, number: 
     assert not books.refunded(packet, 1, 2, 3)
 
     shares = books.packets.list_shares(packet.packet_id)
-    assert [(share.share_no, share.fate) for share in shares] == [(number, Fate.CLAIMED)]
+    assert [(share.share_no, share.fate) for share in shares] == [(number, ShareStatus.CLAIMED)]
     assert books.balance_fen(packet.sender.user_id) == 0
 
 
@@ -394,7 +399,7 @@ def test_closing_writes_the_sums_once_and_counts_the_luckiest(books: Books) -> N
     row = books.client.get_item(TableName="packets", Key=key, ConsistentRead=True)["Item"]
     assert "opened_seed" not in row  # of terms that were never sealed
     assert (end.claimed_count, end.refunded_count, end.refunded_at_ms) == (3, 1, REFUNDED_MS)
-    assert end.luckiest == Person(luckiest_id)
+    assert end.luckiest == User(luckiest_id)
     assert books.ledger.year_sums(luckiest_id, YEAR).luckiest_count == 1
 
 

@@ -4,37 +4,37 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from redpacket.campaigns.model import AmountsShown
-from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import PacketStatus, fate_partitions
 from redpacket.packets.ports import Settled
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_packet_id
 from tests.contract.tables import PAID_MS, Books
 
 
-def _fates(packet_id: str, claimed: Sequence[int], refunded: Sequence[int] = ()) -> list[ShareFate]:
+def _fates(packet_id: str, claimed: Sequence[int], refunded: Sequence[int] = ()) -> list[Share]:
     """Return fates by number; a final page tells a claim's time, and not when it was settled."""
     claims = [
-        ShareFate(
+        Share(
             packet_id,
             number,
-            Fate.CLAIMED,
+            ShareStatus.CLAIMED,
             100 + number,
             NOW_MS + number,
-            Person(f"user-{number}", "阿明" if number % 2 else None),
+            User(f"user-{number}", "阿明" if number % 2 else None),
             settled_at_ms=NOW_MS + number,
         )
         for number in claimed
     ]
     refunds = [
-        ShareFate(packet_id, number, Fate.REFUNDED, 100 + number, PAID_MS) for number in refunded
+        Share(packet_id, number, ShareStatus.REFUNDED, 100 + number, PAID_MS) for number in refunded
     ]
     return sorted([*claims, *refunds], key=lambda share: share.share_no)
 
 
-def _paged(books: Books, packet_id: str, limit: int) -> tuple[list[ShareFate], list[int]]:
+def _paged(books: Books, packet_id: str, limit: int) -> tuple[list[Share], list[int]]:
     """Return all claims that the final pages hold, and the cursors on the way."""
-    found: list[ShareFate] = []
+    found: list[Share] = []
     cursors: list[int] = []
     after_no: int | None = 0
     while after_no is not None:
@@ -55,7 +55,7 @@ def test_final_pages_are_read_by_number(books: Books) -> None:
 
     for limit in (1, 30, 50, 100, 500):
         found, cursors = _paged(books, packet_id, limit)
-        assert found == [share for share in shares if share.fate is Fate.CLAIMED]
+        assert found == [share for share in shares if share.fate is ShareStatus.CLAIMED]
         assert all(cursor > 0 for cursor in cursors)
 
 
@@ -66,7 +66,7 @@ def test_final_pages_of_a_packet_in_parts_are_read_by_partition(books: Books) ->
     books.pages.put_final(packet_id, shares)
 
     assert partitions == 16
-    claims = [share for share in shares if share.fate is Fate.CLAIMED]
+    claims = [share for share in shares if share.fate is ShareStatus.CLAIMED]
     claims.sort(key=lambda share: ((share.share_no - 1) % partitions, share.share_no))
     for limit in (1, 50, 100):
         assert _paged(books, packet_id, limit)[0] == claims

@@ -12,7 +12,7 @@ from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.authorizations import DynamoAuthorizations
 from redpacket.payments.dynamodb.payees import REBOUND_WAIT_MS, DynamoPayees
 from redpacket.payments.model.authorization import Authorization, AuthorizationStatus
-from redpacket.payments.model.provider import Channel, OutsideAccount
+from redpacket.payments.model.provider import Channel, ExternalAccount
 from redpacket.payments.withdrawal_ports import Payee
 from redpacket.platform.dynamodb.client import Dynamo, to_wire
 from redpacket.platform.errors import OpenidInUse, RedPacketError
@@ -47,7 +47,7 @@ class Rows:
     def waits(self, asked: Authorization, until_ms: int) -> bool:
         return asked.number in self.consents.list_waiting(WECHAT, until_ms, 10**4)
 
-    def owner(self, account: OutsideAccount) -> str | None:
+    def owner(self, account: ExternalAccount) -> str | None:
         key = payment_keys.outside_account(WECHAT, account.name_hash)
         row = Dynamo(lambda: self.client).get("payments", key)
         return str(row["user_id"]) if row and "user_id" in row else None
@@ -79,9 +79,9 @@ def user() -> str:
     return a_user_id("user")
 
 
-def an_account() -> OutsideAccount:
+def an_account() -> ExternalAccount:
     name = secrets.token_hex(8)
-    return OutsideAccount(f"1.{name}", name)
+    return ExternalAccount(f"1.{name}", name)
 
 
 def test_an_account_is_bound_to_one_user(rows: Rows, user: str) -> None:
@@ -209,7 +209,7 @@ def test_an_account_row_of_somebody_else_stops_a_rebinding(rows: Rows, user: str
     assert rows.payees.find(user, WECHAT) == Payee(own)
 
 
-def _bind(rows: Rows, user_id: str, account: OutsideAccount, now_ms: int) -> None:
+def _bind(rows: Rows, user_id: str, account: ExternalAccount, now_ms: int) -> None:
     rows.payees.bind(user_id, WECHAT, account, now_ms)
 
 

@@ -467,7 +467,7 @@ def test_a_bill_is_posted_once(town: PaymentSystem, held: Withdrawal) -> None:
     assert town.find(held).status is WithdrawalStatus.PAID
     lines = town.book.list_lines(WECHAT, gateway.bill_day(now_ms))
     kinds = [line.kind for line in lines if line.number == held.bill_no]
-    assert kinds == [gateway.BillKind.TRANSFER]
+    assert kinds == [gateway.StatementKind.TRANSFER]
 
 
 def test_a_new_number_drops_the_consent_and_keeps_the_lease(town: PaymentSystem, user: str) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from redpacket.payments.model.provider import BillKind, BillLine, RefundOrder, bill_day
+from redpacket.payments.model.provider import RefundOrder, StatementKind, StatementLine, bill_day
 from redpacket.platform.errors import Unavailable
 from testing.gateways import DAY_MS, Side, WeChatSide, a_number
 
@@ -18,17 +18,17 @@ def _at_noon(side: Side) -> str:
     return bill_day(side.now_ms())
 
 
-def _paid(side: Side, amount_fen: int) -> BillLine:
+def _paid(side: Side, amount_fen: int) -> StatementLine:
     order = side.order(amount_fen=amount_fen)
     side.payments_in.order(order)
     side.fake.do("pay", payment_id=order.number)
     (paid,) = side.payments_in.query(order.number).transactions
-    return BillLine(
-        BillKind.PAYMENT, order.number, paid.transaction_id, amount_fen, paid.paid_at_ms
+    return StatementLine(
+        StatementKind.PAYMENT, order.number, paid.transaction_id, amount_fen, paid.paid_at_ms
     )
 
 
-def _refunded(side: Side, paid: BillLine, amount_fen: int) -> str:
+def _refunded(side: Side, paid: StatementLine, amount_fen: int) -> str:
     number = a_number()
     side.payments_in.refund(
         RefundOrder(number, paid.number, paid.outside_no, amount_fen, paid.amount_fen)
@@ -44,7 +44,7 @@ def _paid_out(side: Side, amount_fen: int) -> str:
     return order.bill_no
 
 
-def _seconds(lines: list[BillLine]) -> set[tuple[BillKind, str, str, int, int]]:
+def _seconds(lines: list[StatementLine]) -> set[tuple[StatementKind, str, str, int, int]]:
     return {
         (line.kind, line.number, line.outside_no, line.amount_fen, line.moved_at_ms // 1_000)
         for line in lines
@@ -63,8 +63,10 @@ def test_a_bill_has_every_payment_and_refund_of_its_day(side: Side) -> None:
     lines = side.payments_in.read_bill(day)
 
     assert lines is not None
-    assert _seconds([line for line in lines if line.kind is BillKind.PAYMENT]) == _seconds(paid)
-    (refund,) = [line for line in lines if line.kind is BillKind.REFUND]
+    assert _seconds([line for line in lines if line.kind is StatementKind.PAYMENT]) == _seconds(
+        paid
+    )
+    (refund,) = [line for line in lines if line.kind is StatementKind.REFUND]
     assert (refund.number, refund.amount_fen, refund.of_number) == (refund_no, 57, paid[3].number)
     assert refund.outside_no
 
@@ -81,7 +83,7 @@ def test_a_bill_has_every_transfer_that_moved_money(side: Side) -> None:
 
     assert lines is not None
     assert {line.number: line.amount_fen for line in lines} == numbers
-    assert {line.kind for line in lines} == {BillKind.TRANSFER}
+    assert {line.kind for line in lines} == {StatementKind.TRANSFER}
     assert {line.outside_no for line in lines} == {
         side.payments_out.query(number).outside_no for number in numbers
     }

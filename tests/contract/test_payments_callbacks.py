@@ -8,7 +8,7 @@ import pytest
 
 from local.gateways.deliveries import Message
 from local.gateways.wechat_wire import GatewayKeys
-from redpacket.payments.model.provider import NoticeKind, OrderState
+from redpacket.payments.model.provider import OrderState, ProviderEventKind
 from redpacket.platform.errors import SignatureInvalid
 from testing.gateways import Received, Side, WeChatSide, a_number, wait_until
 
@@ -101,7 +101,7 @@ def test_the_age_of_a_callback_is_at_most_five_minutes_both_ways(side: Side) -> 
 
     for off_ms in (-4 * MINUTE_MS, 4 * MINUTE_MS):
         notice = side.callbacks.read(received.headers, received.body, now_ms + off_ms)
-        assert notice.kind is NoticeKind.PAYMENT
+        assert notice.kind is ProviderEventKind.PAYMENT
     for off_ms in (-6 * MINUTE_MS, 6 * MINUTE_MS):
         with pytest.raises(SignatureInvalid):
             side.callbacks.read(received.headers, received.body, now_ms + off_ms)
@@ -133,7 +133,7 @@ def test_a_callback_may_come_long_after(side: Side) -> None:
     side.fake.do("notify", number=number)
 
     (notice,) = side.notices(1)
-    assert (notice.kind, notice.number) == (NoticeKind.PAYMENT, number)
+    assert (notice.kind, notice.number) == (ProviderEventKind.PAYMENT, number)
 
 
 def test_no_part_of_a_callback_can_be_changed(side: Side) -> None:

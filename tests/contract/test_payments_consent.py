@@ -3,7 +3,7 @@
 import pytest
 
 from redpacket.payments.model.authorization import AuthorizationState
-from redpacket.payments.model.provider import NoticeKind
+from redpacket.payments.model.provider import ProviderEventKind
 from redpacket.payments.providers.wechat.login import CodeKind
 from redpacket.platform.errors import Unavailable
 from testing.gateways import DAY_MS, WeChatSide, a_number
@@ -20,7 +20,7 @@ def test_a_user_agrees_and_is_told_of(wechat: WeChatSide) -> None:
 
     assert asked.state is again.state is AuthorizationState.AWAITING_CONFIRMATION
     assert asked.confirmation
-    assert (notice.kind, notice.number) == (NoticeKind.AUTHORIZATION, number)
+    assert (notice.kind, notice.number) == (ProviderEventKind.AUTHORIZATION, number)
     assert found.state is AuthorizationState.ACTIVE
     assert found.payee_hash == alice.name_hash
     assert not found.confirmation

@@ -36,7 +36,7 @@ def test_an_order_is_paid_told_and_found(side: Side) -> None:
     assert to_pay
     assert before.state is gateway.OrderState.UNPAID
     assert not before.transactions
-    assert (notice.kind, notice.number) == (gateway.NoticeKind.PAYMENT, order.number)
+    assert (notice.kind, notice.number) == (gateway.ProviderEventKind.PAYMENT, order.number)
     assert after.state is gateway.OrderState.PAID
     (paid,) = after.transactions
     assert paid.transaction_id == notice.outside_no
@@ -232,7 +232,7 @@ def test_a_refund_is_given_once_for_its_number(side: Side) -> None:
     assert side.fake.paid_in()[paid.number]["refunded_fen"] == 500
     # What was paid is still there to see.
     assert side.payments_in.query(paid.number).state is gateway.OrderState.PAID
-    told = [notice for notice in side.notices(2) if notice.kind is gateway.NoticeKind.REFUND]
+    told = [notice for notice in side.notices(2) if notice.kind is gateway.ProviderEventKind.REFUND]
     assert [notice.number for notice in told] == [order.refund_no]
 
 
@@ -278,7 +278,7 @@ def test_a_refund_made_by_hand_is_told_and_found(side: Side) -> None:
 
     number = side.fake.do("refund", payment_id=paid.number, amount_fen=300)["number"]
 
-    told = [notice for notice in side.notices(2) if notice.kind is gateway.NoticeKind.REFUND]
+    told = [notice for notice in side.notices(2) if notice.kind is gateway.ProviderEventKind.REFUND]
     assert [notice.number for notice in told] == [number]
     found = side.payments_in.query_refund(number)
     assert (found.number, found.amount_fen) == (paid.number, 300)

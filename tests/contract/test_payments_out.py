@@ -7,7 +7,7 @@ import pytest
 from local.gateways.core import CANCELLING_MS
 from redpacket.payments.model.provider import (
     Channel,
-    NoticeKind,
+    ProviderEventKind,
     Refusal,
     TransferOrder,
     TransferState,
@@ -47,7 +47,7 @@ def test_a_transfer_is_confirmed_told_and_found(side: Side) -> None:
     found = side.payments_out.query(order.bill_no)
 
     assert asked.confirmation
-    assert (notice.kind, notice.number) == (NoticeKind.TRANSFER, order.bill_no)
+    assert (notice.kind, notice.number) == (ProviderEventKind.TRANSFER, order.bill_no)
     assert found.state is TransferState.SUCCEEDED
     assert found.outside_no == notice.outside_no == asked.outside_no
     assert found.amount_fen == order.amount_fen
@@ -170,7 +170,7 @@ def test_a_transfer_that_the_gateway_refuses_has_failed_for_ever(side: Side) -> 
     assert found.reason.lower() == "account_frozen"
     assert found.decided_at_ms
     (notice,) = side.notices(1)
-    assert (notice.kind, notice.number) == (NoticeKind.TRANSFER, order.bill_no)
+    assert (notice.kind, notice.number) == (ProviderEventKind.TRANSFER, order.bill_no)
 
 
 def test_a_user_may_confirm_late(side: Side) -> None:

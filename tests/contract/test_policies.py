@@ -30,7 +30,12 @@ from redpacket.ledger.dynamodb import keys
 from redpacket.packets.api.packet_ids import packet_ids
 from redpacket.packets.clients.payout_messages import SETTLE
 from redpacket.payments.clients.token_issuer import IssuerKeys
-from redpacket.payments.model.provider import BillKind, Channel, Notice, NoticeKind
+from redpacket.payments.model.provider import (
+    Channel,
+    ProviderEvent,
+    ProviderEventKind,
+    StatementKind,
+)
 from redpacket.platform.http.request import user_ids
 from testing.fakes import FakeDynamo
 from testing.fakes.gateway import (
@@ -306,9 +311,9 @@ class Doors:
 class _Callbacks:
     """Implements Callbacks of a gateway that signs nothing."""
 
-    def read(self, headers: Any, body: bytes, now_ms: int) -> Notice:
+    def read(self, headers: Any, body: bytes, now_ms: int) -> ProviderEvent:
         told = json.loads(body)
-        return Notice(NoticeKind(told["kind"]), uuid.uuid4().hex, told["number"])
+        return ProviderEvent(ProviderEventKind(told["kind"]), uuid.uuid4().hex, told["number"])
 
 
 def _forget() -> None:
@@ -514,7 +519,7 @@ def _tell_of_payments(doors: Doors) -> None:
     gateway.pay(number, is_forced=True)
     gateway.refund_outside(number, 100)
     doors.ask("POST /gateway/wechat/callback", body=callback)
-    told = {"kind": "refund", "number": gateway.lines(BillKind.REFUND)[0].number}
+    told = {"kind": "refund", "number": gateway.lines(StatementKind.REFUND)[0].number}
     doors.ask("POST /gateway/wechat/callback", body=told)
     doors.follow_notices()
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from redpacket.ledger.dynamodb import keys
-from redpacket.packets.model.claim import RecordStatus, ShareFate, ShareRef, Taker, taker_of
+from redpacket.packets.model.claim import Claimer, RecordStatus, Share, ShareRef, claimer_of
 from redpacket.packets.model.packet import Packet, PacketEnd, PacketStatus, fate_partitions
 from redpacket.packets.work_list_ports import Unreadable
 from redpacket.platform.dynamodb.client import to_wire
 from redpacket.platform.errors import InvalidRequest
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_claim, a_packet_id, a_user_id
 from tests.contract.tables import PAID_MS, REFUNDED_MS, Books, a_client, a_settlement, some_books
 
@@ -32,12 +32,12 @@ def test_a_claim_is_recorded_once(books: Books) -> None:
 
     assert again is RecordStatus.USER_HAS_SHARE
     assert books.packets.find_share_of(packet.packet_id, "ann") == share
-    assert books.packets.find_taker(packet.packet_id, "ann") == taker_of(share)
+    assert books.packets.find_taker(packet.packet_id, "ann") == claimer_of(share)
 
 
 def test_a_claim_is_found_as_it_was_recorded(books: Books) -> None:
     packet = books.sent()
-    taker = Person(a_user_id(), "阿明")
+    taker = User(a_user_id(), "阿明")
 
     share = books.claimed(packet, 3, taker.user_id, taker=taker, is_last=True)
 
@@ -87,7 +87,7 @@ def test_takers_are_listed_with_what_they_have(books: Books) -> None:
 
     found = books.packets.list_takers(packet.packet_id, ["ann", "bob", "ann"])
 
-    assert found == [Taker(packet.packet_id, "ann", 2, share.amount_fen, share.decided_at_ms)]
+    assert found == [Claimer(packet.packet_id, "ann", 2, share.amount_fen, share.decided_at_ms)]
     assert books.packets.list_takers(packet.packet_id, []) == []
 
 
@@ -148,11 +148,9 @@ def test_fates_after_a_share_are_read_page_by_page(books: Books, parts: int) -> 
     assert list(books.packets.scan_part_shares(packet.packet_id, part, 10)) == []
 
 
-def _paged(
-    books: Books, packet_id: str, limit: int
-) -> tuple[list[list[ShareFate]], list[int | None]]:
+def _paged(books: Books, packet_id: str, limit: int) -> tuple[list[list[Share]], list[int | None]]:
     """Return all pages of a packet's fates, and the cursors between them."""
-    pages: list[list[ShareFate]] = []
+    pages: list[list[Share]] = []
     cursors: list[int | None] = []
     after_no: int | None = 0
     while after_no is not None:
@@ -295,7 +293,7 @@ def test_steps_are_noted_while_a_packet_closes_and_not_before(books: Books) -> N
 
 def test_the_end_of_a_part_is_written_once(books: Books) -> None:
     packet, other = (books.sent(count=20, parts=2) for _ in range(2))
-    taker = Person(a_user_id(), "阿明")
+    taker = User(a_user_id(), "阿明")
     first = PacketEnd(4, 400, 6, 600, REFUNDED_MS, NOW_MS, 3, 120, NOW_MS + 7, taker)
     second = PacketEnd(10, 1000, last_claimed_at_ms=NOW_MS)
     assert books.packets.list_part_ends(packet.packet_id) == []
@@ -433,7 +431,7 @@ def own_books(request: pytest.FixtureRequest) -> Iterator[Books]:
 
 
 def test_a_sender_of_many_due_packets_gets_what_others_leave_of_a_sweep(own_books: Books) -> None:
-    sender = Person(a_user_id("sender"))
+    sender = User(a_user_id("sender"))
     own_books.deposited(sender.user_id, 70 * 4)
     many = [own_books.sent(4, sender=sender, created_at_ms=NOW_MS + at) for at in range(70)]
     others = [own_books.sent() for _ in range(3)]
@@ -455,7 +453,7 @@ def test_a_sender_of_many_due_packets_gets_what_others_leave_of_a_sweep(own_book
 
 
 def _sent_at(books: Books, *times_ms: int) -> tuple[str, list[Packet]]:
-    sender = Person(a_user_id("sender"))
+    sender = User(a_user_id("sender"))
     books.deposited(sender.user_id, 1000 * len(times_ms))
     packets = []
     for at_ms in times_ms:

@@ -15,7 +15,7 @@ from redpacket.ledger.model import Entry, Receipt, TransferKind, user_account
 from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.lottery.model.lottery import Draw, HelpStatus, RecordDrawStatus
 from redpacket.operations.dynamodb import keys as operator_keys
-from redpacket.packets.model.claim import Quota, RecordStatus, ShareFate, taker_of
+from redpacket.packets.model.claim import Quota, RecordStatus, Share, claimer_of
 from redpacket.packets.model.packet import Packet, Rules
 from redpacket.platform.dynamodb.client import Dynamo, to_wire
 from redpacket.reconciliation.checks.facts import PacketFacts, PlayerDay, Unit
@@ -78,9 +78,9 @@ def test_scans_bring_packets_takers_and_shares_of_no_packet(
 
     ours = {packet.packet_id, lost.packet_id}
     assert [one for one in packets if one.packet_id in ours] == [packet]
-    fates = [one for one in shares if isinstance(one, ShareFate) and one.packet_id in ours]
+    fates = [one for one in shares if isinstance(one, Share) and one.packet_id in ours]
     assert sorted(fates, key=str) == sorted([share, refund, stray], key=str)
-    assert {taker_of(share), taker_of(stray)} <= {one for one in shares if owner_of(one)}
+    assert {claimer_of(share), claimer_of(stray)} <= {one for one in shares if owner_of(one)}
 
 
 def test_scans_bring_balances_entries_and_receipts(books: Books, tables: DynamoTables) -> None:

@@ -31,7 +31,7 @@ from redpacket.packets.use_cases.settle_claims import CLAIMS_PER_TRANSACTION
 from redpacket.platform.aws.client import AwsClient
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from testing.builders import a_funding, a_packet, a_packet_id, a_user_id
 from testing.cloud import Cloud
 from testing.in_memory_system import TABLES
@@ -77,7 +77,7 @@ class Doors:
         self.settle(1)
 
     def send(self, count: int) -> Packet:
-        sender, now_ms = Person("sender"), int(time.time() * 1000)
+        sender, now_ms = User("sender"), int(time.time() * 1000)
         packet = a_packet(1000, count, packet_id=a_packet_id(), created_at_ms=now_ms)
         funds = Transfer(
             packet.packet_id,

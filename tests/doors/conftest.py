@@ -10,12 +10,12 @@ import pytest
 from local.user_ids import PUBLISHED_USER_IDS
 from testing.doors import Context, DoorTransport, doors, doors_of
 from testing.in_memory_system import InMemorySystem
-from testing.users import User
+from testing.users import HttpUser
 from tests.integration.declared import assert_declared
 
 _numbers = itertools.count(1)
 
-MakeUser = Callable[..., User]
+MakeUser = Callable[..., HttpUser]
 Eventually = Callable[[Callable[[], Any]], Any]
 Invoke = Callable[[str, dict[str, Any]], dict[str, Any]]
 
@@ -32,14 +32,14 @@ def system() -> Iterator[InMemorySystem]:
 def a_user(system: InMemorySystem) -> MakeUser:
     """Make users; `a_user(funds_fen=1000)` has money."""
 
-    def make(host_id: str | None = None, funds_fen: int = 0, **claims: Any) -> User:
+    def make(host_id: str | None = None, funds_fen: int = 0, **claims: Any) -> HttpUser:
         host_id = host_id or f"guest-{next(_numbers)}"
         http = httpx.Client(
             base_url="https://api.example",
             transport=DoorTransport({"sub": host_id, **claims}),
             event_hooks={"response": [assert_declared]},
         )
-        user = User(http, host_id, PUBLISHED_USER_IDS.id_of(host_id), system.told)
+        user = HttpUser(http, host_id, PUBLISHED_USER_IDS.id_of(host_id), system.told)
         if funds_fen:
             treasurer = make("treasurer", scope="hongbao/admin")
             answer = treasurer.post("/admin/deposits", {"user": host_id, "amount_fen": funds_fen})
@@ -50,12 +50,12 @@ def a_user(system: InMemorySystem) -> MakeUser:
 
 
 @pytest.fixture
-def operator(a_user: MakeUser) -> User:
+def operator(a_user: MakeUser) -> HttpUser:
     return a_user("operator", scope="hongbao/admin")
 
 
 @pytest.fixture
-def sender(a_user: MakeUser) -> User:
+def sender(a_user: MakeUser) -> HttpUser:
     """Somebody with money to lose."""
     return a_user("sender", funds_fen=1_000_000)
 

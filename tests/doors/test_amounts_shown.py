@@ -6,13 +6,13 @@ from typing import Any
 import httpx
 
 from testing.in_memory_system import InMemorySystem
-from testing.users import User
+from testing.users import HttpUser
 from tests.doors.conftest import MakeUser
 
 COVER = "https://images.example/spring.webp"
 
 
-def _feed(user: User, packet_id: str) -> httpx.Response:
+def _feed(user: HttpUser, packet_id: str) -> httpx.Response:
     return user.http.get(f"/packets/{packet_id}/feed")
 
 
@@ -82,7 +82,7 @@ def test_a_campaign_hides_amounts_by_default_and_a_packet_may_say_otherwise(
     assert a_user().http.get("/campaigns/hidden").json()["amounts_shown"] == "end"
 
 
-def test_everybody_sees_the_cover_of_a_packet(sender: User, a_user: MakeUser) -> None:
+def test_everybody_sees_the_cover_of_a_packet(sender: HttpUser, a_user: MakeUser) -> None:
     packet_id = sender.send(cover_url=COVER).json()["packet_id"]
 
     assert _feed(sender, packet_id).json()["cover_url"] == COVER

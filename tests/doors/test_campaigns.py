@@ -9,7 +9,7 @@ import pytest
 
 from redpacket.lottery.model.lottery import choose
 from testing.in_memory_system import InMemorySystem
-from testing.users import User
+from testing.users import HttpUser
 from tests.doors.conftest import Eventually, Invoke, MakeUser
 
 HOUR_MS = 3_600_000
@@ -20,13 +20,13 @@ Put = Callable[..., httpx.Response]
 
 
 @pytest.fixture
-def sponsor(a_user: MakeUser) -> User:
+def sponsor(a_user: MakeUser) -> HttpUser:
     """An operator with money of their own."""
     return a_user("sponsor", funds_fen=FUNDS_FEN, scope="hongbao/admin")
 
 
 @pytest.fixture
-def put(system: InMemorySystem, sponsor: User) -> Put:
+def put(system: InMemorySystem, sponsor: HttpUser) -> Put:
     """Create or edit the campaign `gala`."""
 
     def put(campaign_id: str = "gala", **changes: Any) -> httpx.Response:
@@ -46,24 +46,24 @@ def put(system: InMemorySystem, sponsor: User) -> Put:
     return put
 
 
-def _put_prize(operator: User, prize_id: str, **changes: Any) -> httpx.Response:
+def _put_prize(operator: HttpUser, prize_id: str, **changes: Any) -> httpx.Response:
     prize = {"title": prize_id, "kind": "goods", "weight": 1, "total": 10, **changes}
     return operator.http.put(f"/admin/campaigns/gala/prizes/{prize_id}", json=prize)
 
 
-def _add_stock(operator: User, prize_id: str, delta: int) -> httpx.Response:
+def _add_stock(operator: HttpUser, prize_id: str, delta: int) -> httpx.Response:
     path = f"/admin/campaigns/gala/prizes/{prize_id}/stock"
     return operator.post(path, {"delta": delta})
 
 
-def _draw(user: User, key: str | None = None) -> dict[str, Any]:
+def _draw(user: HttpUser, key: str | None = None) -> dict[str, Any]:
     answer = user.draw("gala", key)
     assert answer.status_code == httpx.codes.OK, answer.text
     drawn: dict[str, Any] = answer.json()
     return drawn
 
 
-def _draws(user: User) -> list[dict[str, Any]]:
+def _draws(user: HttpUser) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = user.http.get("/campaigns/gala/draws").json()["items"]
     return items
 
@@ -77,7 +77,7 @@ def _refusal(answer: httpx.Response) -> tuple[int, str]:
 
 
 def test_users_see_neither_money_nor_passphrase_of_a_campaign(
-    put: Put, sponsor: User, a_user: MakeUser
+    put: Put, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     created = put(budget_fen=10_000, quota_per_user=9)
     edited = put(budget_fen=10_000, title="新年", quota_per_user=3, status="off", version=1)
@@ -96,7 +96,7 @@ def test_users_see_neither_money_nor_passphrase_of_a_campaign(
     assert not hidden & set(seen)
 
 
-def test_what_does_not_exist_is_not_found(put: Put, sponsor: User) -> None:
+def test_what_does_not_exist_is_not_found(put: Put, sponsor: HttpUser) -> None:
     answers = [
         sponsor.http.get("/campaigns/nowhere"),
         sponsor.http.get("/campaigns/NOWHERE"),
@@ -116,7 +116,7 @@ def test_what_does_not_exist_is_not_found(put: Put, sponsor: User) -> None:
     assert {_refusal(answer) for answer in answers} == {(404, "campaign_not_found")}
 
 
-def test_packets_are_sent_within_the_budget(put: Put, sponsor: User, a_user: MakeUser) -> None:
+def test_packets_are_sent_within_the_budget(put: Put, sponsor: HttpUser, a_user: MakeUser) -> None:
     campaign = put(budget_fen=10_000).json()
     poor = a_user(funds_fen=1_000)
 
@@ -147,7 +147,7 @@ def test_packets_are_sent_within_the_budget(put: Put, sponsor: User, a_user: Mak
 
 
 def test_a_preheat_loads_before_the_start(
-    system: InMemorySystem, put: Put, sponsor: User, a_user: MakeUser
+    system: InMemorySystem, put: Put, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     starts_at_ms = system.clock.now_ms() + 3_000
     put(budget_fen=10_000, starts_at_ms=starts_at_ms)
@@ -175,7 +175,7 @@ def test_a_preheat_loads_before_the_start(
 
 
 def test_a_draw_wins_by_its_odds_and_a_repeat_gets_the_same_answer(
-    system: InMemorySystem, put: Put, sponsor: User, a_user: MakeUser
+    system: InMemorySystem, put: Put, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     put(rules={"attempts_per_user_per_day": 3})
     _put_prize(sponsor, "phone", total=2, image_url="https://a.example/1.png")
@@ -218,7 +218,7 @@ def test_a_draw_wins_by_its_odds_and_a_repeat_gets_the_same_answer(
     ],
 )
 def test_a_draw_out_of_the_window_is_refused(
-    put: Put, sponsor: User, a_user: MakeUser, plan: dict[str, Any], code: str
+    put: Put, sponsor: HttpUser, a_user: MakeUser, plan: dict[str, Any], code: str
 ) -> None:
     put(**plan)
     _put_prize(sponsor, "phone")
@@ -228,7 +228,7 @@ def test_a_draw_out_of_the_window_is_refused(
     assert _refusal(friend.help("gala", user.user_token(), PHRASE)) == (409, code)
 
 
-def test_who_draws_too_fast_waits(put: Put, sponsor: User, a_user: MakeUser) -> None:
+def test_who_draws_too_fast_waits(put: Put, sponsor: HttpUser, a_user: MakeUser) -> None:
     put()
     _put_prize(sponsor, "phone", total=100)
     user = a_user()
@@ -242,7 +242,7 @@ def test_who_draws_too_fast_waits(put: Put, sponsor: User, a_user: MakeUser) -> 
 
 
 def test_while_draws_are_off_draws_are_refused_and_nothing_is_lost(
-    system: InMemorySystem, put: Put, sponsor: User, a_user: MakeUser
+    system: InMemorySystem, put: Put, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     put(rules={"attempts_per_user_per_day": 1})
     _put_prize(sponsor, "phone")
@@ -260,7 +260,7 @@ def test_while_draws_are_off_draws_are_refused_and_nothing_is_lost(
 
 
 def test_friends_give_attempts_once_each_and_so_many_a_day(
-    put: Put, sponsor: User, a_user: MakeUser
+    put: Put, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     put(rules={"attempts_per_user_per_day": 1, "helps_per_user_per_day": 2})
     _put_prize(sponsor, "phone")
@@ -288,7 +288,7 @@ def test_friends_give_attempts_once_each_and_so_many_a_day(
 
 
 def test_users_see_prizes_but_no_stock_and_no_weight_of_what_is_off(
-    put: Put, sponsor: User, a_user: MakeUser
+    put: Put, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     put()
     _put_prize(sponsor, "phone", attributes={"colour": "red", "gb": 256}, total=1)
@@ -308,7 +308,7 @@ def test_users_see_prizes_but_no_stock_and_no_weight_of_what_is_off(
     assert (watched[0]["issued"], watched[0]["is_sold_out"]) == (1, True)
 
 
-def test_what_is_wrong_with_a_prize_is_said(put: Put, sponsor: User) -> None:
+def test_what_is_wrong_with_a_prize_is_said(put: Put, sponsor: HttpUser) -> None:
     put()
     _put_prize(sponsor, "phone")
     _put_prize(sponsor, "cash", kind="packet", amount_fen=100, total=2)
@@ -339,7 +339,7 @@ def test_what_is_wrong_with_a_prize_is_said(put: Put, sponsor: User) -> None:
 
 
 def test_edits_while_people_draw_act_at_once_and_stock_moves_by_deltas(
-    put: Put, sponsor: User, a_user: MakeUser
+    put: Put, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     put()
     _put_prize(sponsor, "phone", total=2)
@@ -363,7 +363,7 @@ def test_edits_while_people_draw_act_at_once_and_stock_moves_by_deltas(
 def test_cash_is_paid_and_leftover_cash_goes_back(
     system: InMemorySystem,
     put: Put,
-    sponsor: User,
+    sponsor: HttpUser,
     a_user: MakeUser,
     invoke: Invoke,
     eventually: Eventually,
@@ -397,7 +397,7 @@ def test_cash_is_paid_and_leftover_cash_goes_back(
 
 
 def test_the_seed_of_a_day_is_a_secret_until_the_day_is_over(
-    system: InMemorySystem, put: Put, sponsor: User, a_user: MakeUser
+    system: InMemorySystem, put: Put, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     now_ms = system.clock.now_ms()
     put(starts_at_ms=now_ms - 72 * HOUR_MS, timezone="UTC")

@@ -12,10 +12,10 @@ from redpacket.packets.clients.payout_messages import settle_message
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Opening, Packet, Rules
 from redpacket.platform.idempotency import Request
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from testing.builders import a_claim, a_funding, a_packet, some_terms
 from testing.in_memory_system import InMemorySystem
-from testing.users import User
+from testing.users import HttpUser
 from tests.doors.conftest import Invoke, MakeUser
 
 EVENTS = ROOT / "events"
@@ -25,7 +25,7 @@ SENDER = "event-sender"
 class Desk:
     """Makes packets with the ids that the events name, by the ledger's own adapters."""
 
-    def __init__(self, system: InMemorySystem, sender: User) -> None:
+    def __init__(self, system: InMemorySystem, sender: HttpUser) -> None:
         self._system = system
         self._sender_id = sender.user_id
 
@@ -34,7 +34,7 @@ class Desk:
         system = self._system
         packet = a_packet(
             packet_id=packet_id,
-            sender=Person(self._sender_id),
+            sender=User(self._sender_id),
             terms=some_terms(total_fen=1000, count=count),
             created_at_ms=system.clock.now_ms() - age_ms,
             **changes,
@@ -52,12 +52,12 @@ class Desk:
 
 
 @pytest.fixture
-def event_sender(a_user: MakeUser) -> User:
+def event_sender(a_user: MakeUser) -> HttpUser:
     return a_user(SENDER, funds_fen=5_000)
 
 
 @pytest.fixture
-def desk(system: InMemorySystem, event_sender: User) -> Desk:
+def desk(system: InMemorySystem, event_sender: HttpUser) -> Desk:
     return Desk(system, event_sender)
 
 
@@ -75,7 +75,7 @@ def _answer(result: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     return result["statusCode"], json.loads(result["body"])
 
 
-def test_send_sends_a_packet_once(event_sender: User, invoke: Invoke) -> None:
+def test_send_sends_a_packet_once(event_sender: HttpUser, invoke: Invoke) -> None:
     status, packet = _answer(invoke("SendFunction", _event("send")))
     again = _answer(invoke("SendFunction", _event("send")))
     equal_status, equal = _answer(invoke("SendFunction", _event("send_equal")))
@@ -120,7 +120,7 @@ def test_grab_of_an_emptied_or_expired_packet_gets_nothing(
     assert (expired[0], expired[1]["code"]) == (410, "packet_expired")
 
 
-def test_draw_wins_a_prize_once(system: InMemorySystem, operator: User, invoke: Invoke) -> None:
+def test_draw_wins_a_prize_once(system: InMemorySystem, operator: HttpUser, invoke: Invoke) -> None:
     now_ms = system.clock.now_ms()
     plan = {"title": "抽奖", "starts_at_ms": now_ms, "ends_at_ms": now_ms + 60_000, "status": "on"}
     plan["draw_beacon"] = "none"
@@ -160,7 +160,7 @@ def test_settle_batch_pays_two_claims_and_returns_the_poison(
         assert record["md5OfBody"] == md5.hexdigest()
 
 
-def test_sweep_refunds_what_is_due(desk: Desk, invoke: Invoke, event_sender: User) -> None:
+def test_sweep_refunds_what_is_due(desk: Desk, invoke: Invoke, event_sender: HttpUser) -> None:
     packet = desk.send(_id("event-sweep-0000000001"), count=4, age_ms=121_000)
 
     # It was never loaded: the first sweep does that, and then it is due.
@@ -180,7 +180,7 @@ def _refusal(result: dict[str, Any]) -> tuple[int, str]:
 
 @pytest.mark.usefixtures("event_sender")
 def test_sends_are_refused_for_their_reasons(
-    system: InMemorySystem, operator: User, invoke: Invoke
+    system: InMemorySystem, operator: HttpUser, invoke: Invoke
 ) -> None:
     def send(name: str) -> tuple[int, str]:
         return _refusal(invoke("SendFunction", _event(name)))
@@ -211,7 +211,7 @@ def test_sends_are_refused_for_their_reasons(
 
 
 def test_grabs_in_two_steps_and_by_a_passphrase(
-    system: InMemorySystem, desk: Desk, operator: User, invoke: Invoke
+    system: InMemorySystem, desk: Desk, operator: HttpUser, invoke: Invoke
 ) -> None:
     desk.send(_id("event-twostep-00000001"), count=2, rules=Rules(opening=Opening.TWO_STEP))
     rules = Rules(passphrase="恭喜发财")
@@ -256,7 +256,7 @@ def test_pages_show_a_packet_a_campaign_and_a_user(desk: Desk, invoke: Invoke) -
 
 
 def test_operators_deposit_approve_and_erase(
-    event_sender: User, a_user: MakeUser, invoke: Invoke
+    event_sender: HttpUser, a_user: MakeUser, invoke: Invoke
 ) -> None:
     before_fen = event_sender.balance_fen()
     answers = [invoke("AdminFunction", _event("deposit")) for _ in range(2)]

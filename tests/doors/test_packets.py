@@ -6,13 +6,13 @@ import httpx
 import pytest
 
 from testing.in_memory_system import InMemorySystem
-from testing.users import User
+from testing.users import HttpUser
 from tests.doors.conftest import MakeUser
 
 ORDER: dict[str, Any] = {"kind": "lucky", "total_fen": 1000, "count": 5}
 
 
-def _sent(sender: User, **body: Any) -> str:
+def _sent(sender: HttpUser, **body: Any) -> str:
     answer = sender.send(**body)
     assert answer.status_code == httpx.codes.CREATED, answer.text
     return str(answer.json()["packet_id"])
@@ -26,7 +26,7 @@ def _refusal(answer: httpx.Response) -> tuple[int, str]:
 # ---------------------------------------------------------------- idempotency
 
 
-def test_a_repeated_send_gets_the_same_answer_however_its_body_is_written(sender: User) -> None:
+def test_a_repeated_send_gets_the_same_answer_however_its_body_is_written(sender: HttpUser) -> None:
     first = sender.send(key="k", greeting="恭喜")
     escaped = b'{ "greeting": "\\u606d\\u559c",\n "count": 5, "total_fen": 1000, "kind": "lucky" }'
 
@@ -40,12 +40,12 @@ def test_a_repeated_send_gets_the_same_answer_however_its_body_is_written(sender
 
 
 @pytest.mark.parametrize("charset", ["utf-8", '"UTF-8"', "utf8 ; q=1", "US-ASCII"])
-def test_a_body_in_utf_8_is_taken(sender: User, charset: str) -> None:
+def test_a_body_in_utf_8_is_taken(sender: HttpUser, charset: str) -> None:
     headers = {"Idempotency-Key": charset, "Content-Type": f"application/json;charset={charset}"}
     assert sender.http.post("/packets", json=ORDER, headers=headers).status_code == 201
 
 
-def test_keys_are_each_users_and_each_routes_own(a_user: MakeUser, sender: User) -> None:
+def test_keys_are_each_users_and_each_routes_own(a_user: MakeUser, sender: HttpUser) -> None:
     other = a_user(funds_fen=1000, scope="hongbao/admin")
     ids = {sender.send(key=key).json()["packet_id"] for key in ("k", "K", "k2", "k" * 255)}
 
@@ -61,7 +61,7 @@ def test_keys_are_each_users_and_each_routes_own(a_user: MakeUser, sender: User)
     assert (sender.balance_fen(), other.balance_fen()) == (996_005, 0)
 
 
-def test_a_refused_order_does_not_use_up_its_key(a_user: MakeUser, operator: User) -> None:
+def test_a_refused_order_does_not_use_up_its_key(a_user: MakeUser, operator: HttpUser) -> None:
     user = a_user()
     assert _refusal(user.send(key="k")) == (402, "insufficient_funds")
     operator.post("/admin/deposits", {"user": user.host_id, "amount_fen": 1000})
@@ -76,7 +76,7 @@ def test_a_refused_order_does_not_use_up_its_key(a_user: MakeUser, operator: Use
 @pytest.mark.parametrize(
     "text", ["恭" * 50, "👍" * 50, "👍🏽" * 50, "🇨🇳" * 50, "e\u0301\u0323" * 50, ""]
 )
-def test_a_greeting_of_fifty_graphemes_is_not_refused(sender: User, text: str) -> None:
+def test_a_greeting_of_fifty_graphemes_is_not_refused(sender: HttpUser, text: str) -> None:
     sent = sender.send(greeting=text)
 
     assert sent.status_code == httpx.codes.CREATED, sent.text
@@ -85,7 +85,7 @@ def test_a_greeting_of_fifty_graphemes_is_not_refused(sender: User, text: str) -
 
 @pytest.mark.parametrize("body", ["", "{}", '{"passphrase": "芝麻开门"}', '{"passphrase": null}'])
 def test_a_passphrase_for_a_packet_without_one_is_ignored(
-    sender: User, a_user: MakeUser, body: str
+    sender: HttpUser, a_user: MakeUser, body: str
 ) -> None:
     packet_id = _sent(sender)
 
@@ -97,7 +97,7 @@ def test_a_passphrase_for_a_packet_without_one_is_ignored(
 # ---------------------------------------------------------------- who may take a share, and how
 
 
-def test_a_packet_in_two_steps_is_grabbed_and_opened(a_user: MakeUser, sender: User) -> None:
+def test_a_packet_in_two_steps_is_grabbed_and_opened(a_user: MakeUser, sender: HttpUser) -> None:
     taker, slow, thief = a_user(), a_user(), a_user()
     packet_id, other = (_sent(sender, opening="two_step", count=1) for _ in range(2))
 
@@ -118,7 +118,7 @@ def test_a_packet_in_two_steps_is_grabbed_and_opened(a_user: MakeUser, sender: U
     assert sender.record(packet_id)["opening"] == "two_step"
 
 
-def test_who_comes_when_the_places_are_taken_asks_again(a_user: MakeUser, sender: User) -> None:
+def test_who_comes_when_the_places_are_taken_asks_again(a_user: MakeUser, sender: HttpUser) -> None:
     packet_id = _sent(sender, opening="two_step", count=1)
     admitted = [a_user().grab(packet_id) for _ in range(2)]  # ADMISSION_FACTOR
 
@@ -131,7 +131,7 @@ def test_who_comes_when_the_places_are_taken_asks_again(a_user: MakeUser, sender
 
 @pytest.mark.parametrize("opening", ["one_step", "two_step"])
 def test_an_exclusive_packet_is_not_there_for_strangers(
-    a_user: MakeUser, sender: User, opening: str
+    a_user: MakeUser, sender: HttpUser, opening: str
 ) -> None:
     invited, stranger = a_user(), a_user()
     token = invited.user_token()
@@ -152,7 +152,7 @@ def test_an_exclusive_packet_is_not_there_for_strangers(
         assert reader.http.get(f"/packets/{packet_id}/proof").json()["amounts_fen"] == [1000]
 
 
-def test_a_passphrase_is_said_and_never_shown(a_user: MakeUser, sender: User) -> None:
+def test_a_passphrase_is_said_and_never_shown(a_user: MakeUser, sender: HttpUser) -> None:
     types, speaks, guesser = a_user(), a_user(), a_user()
     packet_id = _sent(sender, count=3, passphrase="恭喜发财")
 
@@ -170,7 +170,7 @@ def test_a_passphrase_is_said_and_never_shown(a_user: MakeUser, sender: User) ->
     assert "恭喜发财" not in str({**record, "greeting": ""})
 
 
-def test_a_sender_who_is_too_fast_is_told_when_to_ask_again(sender: User) -> None:
+def test_a_sender_who_is_too_fast_is_told_when_to_ask_again(sender: HttpUser) -> None:
     # Counted before it is read: what is wrong with it costs no money.
     answers = [sender.post("/packets", {}) for _ in range(310)]
 
@@ -184,7 +184,7 @@ def test_a_sender_who_is_too_fast_is_told_when_to_ask_again(sender: User) -> Non
 
 
 def test_limits_are_shown_with_their_bounds_and_act_within_ten_seconds(
-    system: InMemorySystem, operator: User, sender: User
+    system: InMemorySystem, operator: HttpUser, sender: HttpUser
 ) -> None:
     def put(name: str, value: Any) -> httpx.Response:
         return operator.http.put(f"/admin/limits/{name}", json={"value": value})
@@ -219,7 +219,7 @@ def test_limits_are_shown_with_their_bounds_and_act_within_ten_seconds(
 
 
 def test_switches_are_shown_with_since_when_and_why_and_act(
-    system: InMemorySystem, operator: User, sender: User
+    system: InMemorySystem, operator: HttpUser, sender: HttpUser
 ) -> None:
     def turn(*, is_on: bool) -> Any:
         body = {"on": is_on, "reason": "" if is_on else "维护"}
@@ -244,12 +244,12 @@ def test_switches_are_shown_with_since_when_and_why_and_act(
 
 @pytest.mark.parametrize("opening", ["one_step", "two_step"])
 def test_a_claim_keeps_the_sharer_of_its_link_and_a_repeat_changes_nothing(
-    sender: User, a_user: MakeUser, operator: User, opening: str
+    sender: HttpUser, a_user: MakeUser, operator: HttpUser, opening: str
 ) -> None:
     packet_id = _sent(sender, opening=opening)
     ann, bob, cat, dan = (a_user() for _ in range(4))
 
-    def take(user: User, via: object) -> None:
+    def take(user: HttpUser, via: object) -> None:
         """Claim a share by the link of *via*."""
         grabbed = user.http.post(f"/packets/{packet_id}/grab", json={"via": via})
         assert grabbed.is_success, grabbed.text
@@ -281,7 +281,7 @@ def test_a_claim_keeps_the_sharer_of_its_link_and_a_repeat_changes_nothing(
     assert csv.splitlines()[2] == f'"{sender.host_id}","{by_sender}","",1'
 
 
-def test_made_up_sharers_are_ignored(sender: User, a_user: MakeUser) -> None:
+def test_made_up_sharers_are_ignored(sender: HttpUser, a_user: MakeUser) -> None:
     packet_id = _sent(sender)
 
     for via in ("", "x", "ü" * 24, "A" * 24, "A" * 4000, None):

@@ -12,7 +12,7 @@ from redpacket.platform.settings import settings
 from testing.fakes.gateway import FakeGateway, FakePaymentsIn, FakePaymentsOut
 from testing.gateways import account_keys
 from testing.in_memory_system import InMemorySystem
-from testing.users import User
+from testing.users import HttpUser
 from tests.doors.conftest import Invoke, MakeUser
 
 VARIABLES = {
@@ -96,7 +96,7 @@ def test_every_refusal_has_its_code_and_no_effect(a_user: MakeUser) -> None:
 def test_switches_stop_what_begins_and_nothing_else(
     system: InMemorySystem,
     a_user: MakeUser,
-    operator: User,
+    operator: HttpUser,
     invoke: Invoke,
     gateways: dict[Channel, FakeGateway],
 ) -> None:
@@ -119,7 +119,7 @@ def test_switches_stop_what_begins_and_nothing_else(
 
 
 def test_an_operator_takes_no_money_of_campaigns(
-    system: InMemorySystem, a_user: MakeUser, operator: User
+    system: InMemorySystem, a_user: MakeUser, operator: HttpUser
 ) -> None:
     desk, treasurer = (a_user("desk", scope=f"hongbao/{role}") for role in ("operate", "treasury"))
     private: dict[str, Any] = {"kind": "lucky", "total_fen": 100, "count": 1}

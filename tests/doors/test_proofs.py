@@ -8,12 +8,12 @@ import pytest
 
 from local.packet_ids import PUBLISHED_IDS
 from redpacket.packets.split import Split
-from testing.users import User
+from testing.users import HttpUser
 from tests.doors.conftest import Eventually, Invoke, MakeUser
 from tests.integration.test_fairness import verify
 
 
-def proof_of(user: User, packet_id: str, **query: int) -> httpx.Response:
+def proof_of(user: HttpUser, packet_id: str, **query: int) -> httpx.Response:
     return user.http.get(f"/packets/{packet_id}/proof", params=query)
 
 
@@ -70,7 +70,7 @@ def test_a_packet_that_expired_is_proven_once_it_is_closed(
     assert done.returncode == 0, done.stdout
 
 
-def test_a_proof_that_cannot_be_given_is_refused(sender: User) -> None:
+def test_a_proof_that_cannot_be_given_is_refused(sender: HttpUser) -> None:
     unknown = PUBLISHED_IDS.sign("A" * 22)
 
     for packet_id in ("A" * 22, unknown, "nothing"):

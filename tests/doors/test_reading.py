@@ -8,11 +8,11 @@ import pytest
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.model import send_id, user_account
 from testing.in_memory_system import InMemorySystem
-from testing.users import User
+from testing.users import HttpUser
 from tests.doors.conftest import Eventually, Invoke, MakeUser
 
 
-def _grab_all(packet_id: str, takers: list[User]) -> list[dict[str, Any]]:
+def _grab_all(packet_id: str, takers: list[HttpUser]) -> list[dict[str, Any]]:
     return [taker.grab(packet_id).json() for taker in takers]
 
 
@@ -50,7 +50,7 @@ def test_a_record_page_tells_everything_about_a_packet(
     assert reader.record(sent["packet_id"])["claims"][0]["nickname"] == "Taker"
 
 
-def test_a_record_page_comes_in_pages_of_claims(sender: User, a_user: MakeUser) -> None:
+def test_a_record_page_comes_in_pages_of_claims(sender: HttpUser, a_user: MakeUser) -> None:
     packet_id = sender.send(count=5).json()["packet_id"]
     takers = [a_user() for _ in range(5)]
     _grab_all(packet_id, takers)
@@ -77,7 +77,7 @@ def test_a_record_page_comes_in_pages_of_claims(sender: User, a_user: MakeUser) 
 
 
 def test_a_record_page_that_did_not_change_is_not_sent_again(
-    sender: User, a_user: MakeUser
+    sender: HttpUser, a_user: MakeUser
 ) -> None:
     reader, taker = a_user(), a_user()
     path = "/packets/" + sender.send().json()["packet_id"]
@@ -99,7 +99,7 @@ def test_a_record_page_that_did_not_change_is_not_sent_again(
 
 
 def test_the_luckiest_is_named_once_the_last_share_is_taken(
-    system: InMemorySystem, sender: User, a_user: MakeUser
+    system: InMemorySystem, sender: HttpUser, a_user: MakeUser
 ) -> None:
     packet_id = sender.send(count=3).json()["packet_id"]
     seen = []
@@ -120,7 +120,7 @@ def test_the_luckiest_is_named_once_the_last_share_is_taken(
 
 
 def test_a_packet_that_expired_has_a_luckiest_among_those_who_came(
-    a_user: MakeUser, sender: User, invoke: Invoke, eventually: Eventually
+    a_user: MakeUser, sender: HttpUser, invoke: Invoke, eventually: Eventually
 ) -> None:
     taker, late = a_user(), a_user()
     sent = sender.send(count=3, expires_in_s=3).json()
@@ -145,7 +145,7 @@ def test_a_packet_that_expired_has_a_luckiest_among_those_who_came(
 
 @pytest.mark.parametrize("kind", ["equal", "lucky"])
 def test_a_packet_is_paid_out_to_the_fen(
-    system: InMemorySystem, a_user: MakeUser, sender: User, kind: str
+    system: InMemorySystem, a_user: MakeUser, sender: HttpUser, kind: str
 ) -> None:
     takers = [a_user() for _ in range(3)]
     sent = sender.send(kind=kind, total_fen=999, count=3).json()
@@ -185,7 +185,7 @@ def test_a_user_is_named_by_the_token_until_they_choose(a_user: MakeUser) -> Non
 
 
 def test_a_profile_shows_wherever_its_user_is_shown_and_is_replaced_as_a_whole(
-    a_user: MakeUser, sender: User
+    a_user: MakeUser, sender: HttpUser
 ) -> None:
     taker = a_user(nickname="From the token")
     packet_id = sender.send(total_fen=100, count=1).json()["packet_id"]
@@ -211,7 +211,7 @@ def test_a_profile_shows_wherever_its_user_is_shown_and_is_replaced_as_a_whole(
 
 
 def test_the_lists_of_sent_and_received_have_the_years_totals(
-    system: InMemorySystem, a_user: MakeUser, sender: User
+    system: InMemorySystem, a_user: MakeUser, sender: HttpUser
 ) -> None:
     year = datetime.fromtimestamp(system.clock.now_ms() / 1000, UTC).year
     taker, other = a_user(), a_user()
@@ -241,7 +241,7 @@ def test_the_lists_of_sent_and_received_have_the_years_totals(
     assert sender.http.get("/me/sent").json() == sent
 
 
-def test_the_list_of_sent_comes_in_pages_of_twenty(sender: User) -> None:
+def test_the_list_of_sent_comes_in_pages_of_twenty(sender: HttpUser) -> None:
     ids = {sender.send(total_fen=1, count=1).json()["packet_id"] for _ in range(52)}
 
     first = sender.http.get("/me/sent").json()
@@ -298,7 +298,7 @@ def test_a_book_shows_what_came_and_went_newest_first_in_pages(
 
 
 def test_an_audit_finds_one_fen_too_much(
-    system: InMemorySystem, sender: User, operator: User
+    system: InMemorySystem, sender: HttpUser, operator: HttpUser
 ) -> None:
     packet = sender.send().json()
     packet_id, account = packet["packet_id"], user_account(sender.user_id)

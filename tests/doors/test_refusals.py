@@ -11,7 +11,7 @@ from local.packet_ids import PUBLISHED_IDS
 from redpacket.ledger.model import FEN_MAX
 from testing.doors import DoorTransport
 from testing.in_memory_system import InMemorySystem
-from testing.users import User
+from testing.users import HttpUser
 from tests.doors.conftest import MakeUser
 from tests.integration.refusals import assert_refused
 
@@ -24,7 +24,7 @@ Changes = tuple[str, list[Any]]
 
 
 @pytest.fixture(autouse=True)
-def _nothing_moves(system: InMemorySystem, sender: User) -> Iterator[None]:  # noqa: ARG001 - has its money
+def _nothing_moves(system: InMemorySystem, sender: HttpUser) -> Iterator[None]:  # noqa: ARG001 - has its money
     """Around every test here the sender's money stays, and no money or packet appears."""
 
     def rows() -> list[Any]:
@@ -43,7 +43,7 @@ def assert_invalid(answer: httpx.Response, field: str) -> None:
     assert all(error["message"] for error in problem["errors"])
 
 
-def send_raw(user: User, content: bytes | str) -> httpx.Response:
+def send_raw(user: HttpUser, content: bytes | str) -> httpx.Response:
     return user.http.post("/packets", content=content, headers={"Idempotency-Key": "raw"})
 
 
@@ -72,13 +72,15 @@ ORDERS: list[Changes] = [
 
 
 @pytest.mark.parametrize(("field", "values"), ORDERS)
-def test_an_order_of_another_form_is_refused(sender: User, field: str, values: list[Any]) -> None:
+def test_an_order_of_another_form_is_refused(
+    sender: HttpUser, field: str, values: list[Any]
+) -> None:
     for value in values:
         body = json.dumps({**ORDER, field.partition(".")[0]: value})
         assert_invalid(send_raw(sender, body), field)
 
 
-def test_an_order_is_read_strictly(sender: User) -> None:
+def test_an_order_is_read_strictly(sender: HttpUser) -> None:
     for threshold in (0, 101, "80", 1.5):
         answer = sender.send(passphrase="芝麻", passphrase_threshold=threshold)
         assert_refused(answer, 422, "invalid_request")
@@ -111,7 +113,7 @@ IMPOSSIBLE: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("changes", list(IMPOSSIBLE.values()), ids=list(IMPOSSIBLE))
-def test_a_total_that_cannot_be_split_is_refused(sender: User, changes: dict[str, Any]) -> None:
+def test_a_total_that_cannot_be_split_is_refused(sender: HttpUser, changes: dict[str, Any]) -> None:
     assert_refused(sender.send(**changes), 422, "split_impossible")
 
 
@@ -154,23 +156,25 @@ OVER_8_KB = {
 
 
 @pytest.mark.parametrize("content", list(NO_OBJECT.values()), ids=list(NO_OBJECT))
-def test_a_body_that_is_not_a_json_object_is_refused(sender: User, content: bytes | str) -> None:
+def test_a_body_that_is_not_a_json_object_is_refused(
+    sender: HttpUser, content: bytes | str
+) -> None:
     assert_invalid(send_raw(sender, content), "body")
 
 
 @pytest.mark.parametrize("charset", ["gbk", '"UTF-16"', "iso-8859-1; boundary=x"])
-def test_a_body_of_another_charset_is_refused(sender: User, charset: str) -> None:
+def test_a_body_of_another_charset_is_refused(sender: HttpUser, charset: str) -> None:
     headers = {"Idempotency-Key": "gbk", "Content-Type": f"application/json; charset={charset}"}
     assert_invalid(sender.http.post("/packets", json=ORDER, headers=headers), "body")
 
 
 @pytest.mark.parametrize("content", list(NO_ORDER.values()), ids=list(NO_ORDER))
-def test_an_object_that_is_not_an_order_is_refused(sender: User, content: bytes | str) -> None:
+def test_an_object_that_is_not_an_order_is_refused(sender: HttpUser, content: bytes | str) -> None:
     assert_refused(send_raw(sender, content), 422, "invalid_request")
 
 
 @pytest.mark.parametrize("content", list(OVER_8_KB.values()), ids=list(OVER_8_KB))
-def test_a_body_over_8_kb_is_refused(sender: User, content: bytes) -> None:
+def test_a_body_over_8_kb_is_refused(sender: HttpUser, content: bytes) -> None:
     assert_refused(send_raw(sender, content), 413, "payload_too_large")
     grab = sender.http.post(f"/packets/{UNKNOWN_PACKET}/grab", content=content)
     assert_refused(grab, 413, "payload_too_large")
@@ -227,7 +231,7 @@ A_PLAN = {"title": "rain", "starts_at_ms": 1_000, "ends_at_ms": 2_000, "status":
     ids=["deposit", "profile", "switch", "campaign"],
 )
 def test_a_body_of_another_form_is_refused(
-    operator: User, method: str, path: str, body: dict[str, Any], table: list[Changes]
+    operator: HttpUser, method: str, path: str, body: dict[str, Any], table: list[Changes]
 ) -> None:
     for field, values in table:
         for value in values:
@@ -245,21 +249,21 @@ def test_a_body_of_another_form_is_refused(
         *('{"passphrase": NaN}', json.dumps({"passphrase": "a" * 201})),
     ],
 )
-def test_a_grab_with_a_body_of_another_form_takes_nothing(sender: User, content: str) -> None:
+def test_a_grab_with_a_body_of_another_form_takes_nothing(sender: HttpUser, content: str) -> None:
     answer = sender.http.post(f"/packets/{UNKNOWN_PACKET}/grab", content=content)
 
     assert_refused(answer, 422, "invalid_request")
 
 
 @pytest.mark.parametrize("body", [None, {}, {"grab_token": 5}, {"grab_token": "x", "more": 1}])
-def test_an_open_of_another_form_is_refused(sender: User, body: Any) -> None:
+def test_an_open_of_another_form_is_refused(sender: HttpUser, body: Any) -> None:
     answer = sender.http.post(f"/packets/{UNKNOWN_PACKET}/open", json=body)
 
     assert_refused(answer, 422, "invalid_request")
 
 
 @pytest.mark.parametrize("name", ["nothing", "SEND", "send%20", "switches"])
-def test_a_switch_that_is_not_there_is_not_found(operator: User, name: str) -> None:
+def test_a_switch_that_is_not_there_is_not_found(operator: HttpUser, name: str) -> None:
     answer = operator.http.put(f"/admin/switches/{name}", json={"on": False})
 
     assert_refused(answer, 404, "switch_not_found")
@@ -269,7 +273,9 @@ def test_a_switch_that_is_not_there_is_not_found(operator: User, name: str) -> N
 
 
 @pytest.mark.parametrize("key", [None, "", "k" * 256])
-def test_without_a_usable_idempotency_key_no_money_moves(operator: User, key: str | None) -> None:
+def test_without_a_usable_idempotency_key_no_money_moves(
+    operator: HttpUser, key: str | None
+) -> None:
     headers = {} if key is None else {"Idempotency-Key": key}
     bodies = {"/packets": ORDER, "/admin/deposits": {"user": "somebody", "amount_fen": 100}}
 
@@ -298,7 +304,7 @@ def test_a_subject_that_cannot_be_a_user_id_is_refused(a_user: MakeUser, subject
 
 
 @pytest.mark.parametrize("packet_id", [UNKNOWN_PACKET, "A" * 22, "%7Bpacket%7D", "A" * 21 + "%00"])
-def test_an_unknown_packet_is_not_found(operator: User, packet_id: str) -> None:
+def test_an_unknown_packet_is_not_found(operator: HttpUser, packet_id: str) -> None:
     """tests/unit/test_packet_id.py has all other forms."""
     answers = [
         operator.grab(packet_id),
@@ -328,7 +334,7 @@ NO_YEARS = ["20x", "0", "-1", "2201", "", "9" * 500]
     ],
 )
 def test_a_query_of_another_form_is_refused(
-    sender: User, path: str, name: str, values: list[str]
+    sender: HttpUser, path: str, name: str, values: list[str]
 ) -> None:
     for value in values:
         request = sender.http.build_request("GET", "/")
@@ -337,13 +343,13 @@ def test_a_query_of_another_form_is_refused(
         assert_invalid(sender.http.send(request), name)
 
 
-def test_operators_do_not_credit_themselves(operator: User) -> None:
+def test_operators_do_not_credit_themselves(operator: HttpUser) -> None:
     answer = operator.post("/admin/deposits", {"user": operator.host_id, "amount_fen": 100})
 
     assert_refused(answer, 403, "forbidden")
 
 
-def test_a_sender_with_too_little_money_sends_nothing(sender: User, a_user: MakeUser) -> None:
+def test_a_sender_with_too_little_money_sends_nothing(sender: HttpUser, a_user: MakeUser) -> None:
     poor = a_user()
 
     assert_refused(sender.send(total_fen=1_000_001, count=100), 402, "insufficient_funds")

@@ -3,14 +3,14 @@
 from typing import Any
 
 from testing.in_memory_system import InMemorySystem
-from testing.users import User
+from testing.users import HttpUser
 from tests.doors.conftest import MakeUser
 
 NAMES = ("sender", "sender_id", "user", "user_id", "sub", "account", "taker", "draw_id", "prize_id")
 
 
 def test_a_stranger_reads_nothing_of_anothers_but_what_a_packet_shows(
-    system: InMemorySystem, sender: User, a_user: MakeUser
+    system: InMemorySystem, sender: HttpUser, a_user: MakeUser
 ) -> None:
     stranger = a_user()
     packet_id = sender.send(count=2).json()["packet_id"]
@@ -31,7 +31,7 @@ def test_a_stranger_reads_nothing_of_anothers_but_what_a_packet_shows(
 
 
 def test_a_stranger_does_nothing_in_anothers_name(
-    system: InMemorySystem, sender: User, operator: User, a_user: MakeUser
+    system: InMemorySystem, sender: HttpUser, operator: HttpUser, a_user: MakeUser
 ) -> None:
     stranger = a_user(funds_fen=100)
     now_ms = system.clock.now_ms()

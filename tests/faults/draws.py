@@ -189,7 +189,7 @@ class DrawSchedule(Schedule):
         round_no = self._round_no(day, table.campaign)
         randomness = a_round(round_no).randomness if round_no else lottery.NO_BEACON
         point = lottery.draw_point(tables.seed(ID, day.name), ID, user_id, draw_no, randomness)
-        outcome = system.draw_cache.draw(lottery.DrawAsk(ID, attempt[0], draw_id, day, point))
+        outcome = system.draw_cache.draw(lottery.DrawRequest(ID, attempt[0], draw_id, day, point))
         if not outcome.odds:
             load_campaign(ID, draws=system.draws, claim_cache=system.draw_cache, clock=system.clock)
             return

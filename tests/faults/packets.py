@@ -9,7 +9,7 @@ from typing import Any
 
 from redpacket.campaigns.model import CampaignStatus
 from redpacket.operations.model.switches import Switch
-from redpacket.packets.model.claim import Admission, Claim, Fate, ShareFate, ShareRef
+from redpacket.packets.model.claim import Admission, Claim, Share, ShareRef, ShareStatus
 from redpacket.packets.model.packet import (
     Opening,
     Packet,
@@ -23,7 +23,7 @@ from redpacket.packets.split import share_amount_fen
 from redpacket.packets.use_cases.load_packet import load_packet
 from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.platform import errors
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.reconciliation.checks.facts import Difference
 from testing.builders import NOW_MS, a_campaign
 from testing.checks import Told
@@ -252,13 +252,13 @@ class PacketSchedule(Schedule):
             return
         amount_fen = share_amount_fen(packet.terms, outcome.share_no)
         system.told.append(Told(packet.packet_id, user_id, outcome.share_no, amount_fen))
-        share = ShareFate(
+        share = Share(
             packet.packet_id,
             outcome.share_no,
-            Fate.CLAIMED,
+            ShareStatus.CLAIMED,
             amount_fen,
             system.clock.now_ms(),
-            Person(user_id),
+            User(user_id),
         )
         process.claims.record_claim(share)
         process.payouts.put([share.ref])

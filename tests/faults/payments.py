@@ -29,8 +29,8 @@ from redpacket.payments.model.payments import (
 from redpacket.payments.model.provider import (
     Channel,
     Merchant,
-    Notice,
-    NoticeKind,
+    ProviderEvent,
+    ProviderEventKind,
     Refusal,
     Transaction,
     TransferOrder,
@@ -181,7 +181,7 @@ class PaymentSchedule(Schedule):
         self.setup = Setup(self._some_settings())
         self.setups = [self.setup]
         self.hangs_until_ms = dict.fromkeys(CHANNELS, 0)
-        self.notices: list[tuple[int, Channel, Notice, int]] = []
+        self.notices: list[tuple[int, Channel, ProviderEvent, int]] = []
         self.causes: dict[str, set[str]] = defaultdict(set)
         self.payees = gateway.FakePayees()
         self.payees.authorization_no = pick((None, "consent"))
@@ -423,9 +423,9 @@ class PaymentSchedule(Schedule):
             self.seen["repeated notices"] += copies > 1
             for _ in range(copies):
                 late_ms = pick(_NOTICES_MS)
-                of = NoticeKind(made.kind), str(late_ms), made.number, made.outside_no
+                of = ProviderEventKind(made.kind), str(late_ms), made.number, made.outside_no
                 comes_at_ms = self.system.clock.now_ms() + late_ms
-                self.notices.append((comes_at_ms, channel, Notice(*of), 0))
+                self.notices.append((comes_at_ms, channel, ProviderEvent(*of), 0))
 
         return tell
 
@@ -436,7 +436,7 @@ class PaymentSchedule(Schedule):
             if self.payments and self.random.random() < 0.2:
                 # Of a payment that somebody starts next, perhaps.
                 number = int(self.payments[-1].number[2:]) + self.random.randint(1, 6)
-                early = Notice(NoticeKind.PAYMENT, "", f"pm{number:030d}", "")
+                early = ProviderEvent(ProviderEventKind.PAYMENT, "", f"pm{number:030d}", "")
                 channel = self.random.choice(CHANNELS)
                 self.notices.append((self.system.clock.now_ms(), channel, early, 0))
             with suppress(Killed):

@@ -12,7 +12,7 @@ from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.posting import post_operations
 from redpacket.ledger.model import Transfer, TransferKind, packet_account, user_account
-from redpacket.packets.model.claim import Fate
+from redpacket.packets.model.claim import ShareStatus
 from redpacket.packets.model.packet import Packet
 from redpacket.packets.redis.claims import RedisClaims
 from redpacket.packets.use_cases.expire_packets import expire_packets
@@ -104,7 +104,7 @@ def _close_naively(system: RealTimeSystem, crowd: Crowd) -> int:
 
 def _claimed_fen(system: InMemorySystem, packet: Packet) -> int:
     shares = system.packets.list_shares(packet.packet_id)
-    return sum(share.amount_fen for share in shares if share.fate is Fate.CLAIMED)
+    return sum(share.amount_fen for share in shares if share.fate is ShareStatus.CLAIMED)
 
 
 def send(figures: Figures, *, is_quick: bool) -> None:

@@ -16,12 +16,12 @@ from typing import Any
 import redis
 from redis.exceptions import RedisClusterException
 
-from redpacket.packets.model.claim import Fate, ShareFate, ShareRef
+from redpacket.packets.model.claim import Share, ShareRef, ShareStatus
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.ports import ClaimCache
 from redpacket.packets.split import share_amount_fen
 from redpacket.platform import errors
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.reconciliation.checks.facts import Difference
 from testing.checks import Told
 from testing.fakes import FakeClaimCache, FakeDynamo, Item
@@ -138,13 +138,13 @@ class NaiveClaimCache:
             raise errors.PacketEmptied("every share is taken")
         amount_fen = share_amount_fen(packet.terms, share_no)
         system.told.append(Told(packet.packet_id, user_id, share_no, amount_fen))
-        share = ShareFate(
+        share = Share(
             packet.packet_id,
             share_no,
-            Fate.CLAIMED,
+            ShareStatus.CLAIMED,
             amount_fen,
             system.clock.now_ms(),
-            Person(user_id),
+            User(user_id),
         )
         system.claims.record_claim(share)
         system.payouts.put([share.ref])
@@ -318,7 +318,7 @@ def refs_of(system: InMemorySystem) -> list[ShareRef]:
         share.ref
         for facts in system.ledger_state().packets
         for share in facts.shares
-        if share.fate is Fate.CLAIMED
+        if share.fate is ShareStatus.CLAIMED
     ]
 
 

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from local.gateways.core import Line
 from redpacket.ledger.model import TransferKind
 from redpacket.payments.model.payments import PaymentStatus, ReturnStatus
-from redpacket.payments.model.provider import BillKind, TransferOrder, bill_day
+from redpacket.payments.model.provider import StatementKind, TransferOrder, bill_day
 from redpacket.payments.model.withdrawals import withdrawal_of_bill
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalSettings
 from redpacket.payments.withdrawal_ports import WithdrawalLimits
@@ -148,7 +148,8 @@ class Town:
         gateway, state = self.flows.gateway, self.flows.system.ledger_state()
         outside = state.outside
         came, went, back = (
-            gateway.lines(kind) for kind in (BillKind.PAYMENT, BillKind.TRANSFER, BillKind.REFUND)
+            gateway.lines(kind)
+            for kind in (StatementKind.PAYMENT, StatementKind.TRANSFER, StatementKind.REFUND)
         )
         credited_to = Counter(
             entry.transfer_id for entry in state.entries if entry.kind is TransferKind.PAYMENT

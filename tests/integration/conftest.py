@@ -20,7 +20,7 @@ from redpacket.platform.aws.signature import Keys
 from redpacket.platform.user_id import UserIds
 from testing.checks import Told
 from testing.ledger_state import LedgerState, lasting, read_ledger_state
-from testing.users import User as AnyUser
+from testing.users import HttpUser as AnyUser
 from tests.integration.declared import assert_declared
 
 _numbers = itertools.count(1)
@@ -40,7 +40,7 @@ def user_ids(stack: Stack) -> UserIds:
     return UserIds(grab["Environment"]["Variables"]["USER_ID_KEY"])
 
 
-class User(AnyUser):
+class HttpUser(AnyUser):
     """A user of the deployed stack."""
 
     def __init__(self, stack: Stack, host_id: str, told: list[Told], **claims: Any) -> None:
@@ -61,7 +61,7 @@ def is_turned_away(answer: httpx.Response) -> bool:
     return (answer.status_code, answer.json()) == (403, {"message": "Forbidden"})
 
 
-MakeUser = Callable[..., User]
+MakeUser = Callable[..., HttpUser]
 
 
 class Eventually(Protocol):
@@ -82,23 +82,23 @@ def stacks_cache(stack: Stack) -> Iterator[redis.Redis]:
 
 
 @pytest.fixture
-def approver(stack: Stack, told: list[Told]) -> Iterator[User]:
+def approver(stack: Stack, told: list[Told]) -> Iterator[HttpUser]:
     """The other operator, who approves what is large."""
-    user = User(stack, "approver", told, scope="hongbao/treasury")
+    user = HttpUser(stack, "approver", told, scope="hongbao/treasury")
     yield user
     user.http.close()
 
 
 @pytest.fixture
-def a_user(stack: Stack, told: list[Told], approver: User) -> Iterator[MakeUser]:
+def a_user(stack: Stack, told: list[Told], approver: HttpUser) -> Iterator[MakeUser]:
     """Make users for one test; `a_user(funds_fen=1000)` has money."""
-    made: list[User] = []
+    made: list[HttpUser] = []
     # Operators can't credit themselves, so another one than the operator of the tests deposits.
-    treasurer = User(stack, "treasurer", told, scope="hongbao/admin")
+    treasurer = HttpUser(stack, "treasurer", told, scope="hongbao/admin")
     made.append(treasurer)
 
-    def make(host_id: str | None = None, funds_fen: int = 0, **claims: Any) -> User:
-        user = User(stack, host_id or f"guest-{next(_numbers)}", told, **claims)
+    def make(host_id: str | None = None, funds_fen: int = 0, **claims: Any) -> HttpUser:
+        user = HttpUser(stack, host_id or f"guest-{next(_numbers)}", told, **claims)
         made.append(user)
         if funds_fen:
             body = {"user": user.host_id, "amount_fen": funds_fen}
@@ -114,7 +114,7 @@ def a_user(stack: Stack, told: list[Told], approver: User) -> Iterator[MakeUser]
 
 
 @pytest.fixture
-def operator(a_user: MakeUser) -> User:
+def operator(a_user: MakeUser) -> HttpUser:
     return a_user("operator", scope="hongbao/admin")
 
 

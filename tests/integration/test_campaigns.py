@@ -13,7 +13,7 @@ import redis
 from local.client import until_answered
 from redpacket.packets.model.packet import part_id
 from redpacket.packets.redis import keys
-from tests.integration.conftest import Eventually, MakeUser, User
+from tests.integration.conftest import Eventually, HttpUser, MakeUser
 
 _numbers = itertools.count(1)
 
@@ -38,11 +38,11 @@ def _plan(**changes: Any) -> dict[str, Any]:
     return {**plan, **changes}
 
 
-def _put(operator: User, campaign_id: str, **changes: Any) -> httpx.Response:
+def _put(operator: HttpUser, campaign_id: str, **changes: Any) -> httpx.Response:
     return operator.http.put(f"/admin/campaigns/{campaign_id}", json=_plan(**changes))
 
 
-def _watch(operator: User, campaign_id: str) -> dict[str, Any]:
+def _watch(operator: HttpUser, campaign_id: str) -> dict[str, Any]:
     answer = operator.http.get(f"/admin/campaigns/{campaign_id}")
     assert answer.status_code == httpx.codes.OK, answer.text
     campaign: dict[str, Any] = answer.json()
@@ -55,14 +55,14 @@ def _refusal(answer: httpx.Response) -> tuple[int, str]:
 
 
 @pytest.fixture
-def sponsor(a_user: MakeUser) -> User:
+def sponsor(a_user: MakeUser) -> HttpUser:
     """An operator with money of their own."""
     name = f"sponsor-{next(_numbers)}"
     return a_user(name, funds_fen=200_000_000, scope="hongbao/admin")
 
 
 @pytest.fixture
-def made(sponsor: User, approver: User) -> Make:
+def made(sponsor: HttpUser, approver: HttpUser) -> Make:
     """Make campaigns for one test; another operator approves a large budget."""
 
     def make(**changes: Any) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def made(sponsor: User, approver: User) -> Make:
 # ---------------------------------------------------------------- campaigns
 
 
-def test_twenty_edits_at_once_are_one_after_the_other(sponsor: User, made: Make) -> None:
+def test_twenty_edits_at_once_are_one_after_the_other(sponsor: HttpUser, made: Make) -> None:
     campaign_id = made(budget_fen=1_000)["campaign_id"]
 
     def edit(number: int) -> httpx.Response:
@@ -102,7 +102,7 @@ def test_twenty_edits_at_once_are_one_after_the_other(sponsor: User, made: Make)
 # ---------------------------------------------------------------- packets of a campaign
 
 
-def test_many_sends_at_once_never_overspend_the_budget(sponsor: User, made: Make) -> None:
+def test_many_sends_at_once_never_overspend_the_budget(sponsor: HttpUser, made: Make) -> None:
     campaign_id = made(budget_fen=5_000)["campaign_id"]
 
     def send(number: int) -> httpx.Response:
@@ -122,7 +122,7 @@ def test_many_sends_at_once_never_overspend_the_budget(sponsor: User, made: Make
 
 
 def test_a_packet_of_a_million_shares_is_sent_and_its_first_grab_answered(
-    sponsor: User, made: Make, a_user: MakeUser, eventually: Eventually
+    sponsor: HttpUser, made: Make, a_user: MakeUser, eventually: Eventually
 ) -> None:
     campaign_id = made(budget_fen=200_000_000)["campaign_id"]
     pool: dict[str, Any] = {"kind": "equal", "total_fen": 100_000_000, "count": 1_000_000}
@@ -139,7 +139,7 @@ def test_a_packet_of_a_million_shares_is_sent_and_its_first_grab_answered(
 
 
 def test_a_packet_in_parts_gives_each_user_one_share_also_where_a_part_is_lost(
-    sponsor: User, made: Make, a_user: MakeUser, cache: redis.Redis, eventually: Eventually
+    sponsor: HttpUser, made: Make, a_user: MakeUser, cache: redis.Redis, eventually: Eventually
 ) -> None:
     campaign_id = made(budget_fen=200_000_000)["campaign_id"]
     pool: dict[str, Any] = {"kind": "equal", "total_fen": 4_000_200, "count": 40_002}

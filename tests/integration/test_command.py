@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from local.stack import Stack
 from redpacket_cli.main import app
-from tests.integration.conftest import MakeUser, User
+from tests.integration.conftest import HttpUser, MakeUser
 
 
 class Terminal:
@@ -90,7 +90,7 @@ def test_a_campaign_of_a_file_is_for_those_on_its_list(
     assert _outcome(bob, packet_id) == "claimed"
 
 
-def _outcome(user: User, packet_id: str) -> str:
+def _outcome(user: HttpUser, packet_id: str) -> str:
     answer = user.grab(packet_id)
     if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
         # A busy machine: asking again gives the truth.

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
-from tests.integration.conftest import Eventually, MakeUser, User
+from tests.integration.conftest import Eventually, HttpUser, MakeUser
 
 REPEATS = 20
 
@@ -50,7 +50,7 @@ def test_twenty_sends_at_once_for_all_the_money_send_what_it_covers(a_user: Make
 
 
 def test_twenty_deposits_at_once_with_one_key_are_one(
-    a_user: MakeUser, operator: User, eventually: Eventually
+    a_user: MakeUser, operator: HttpUser, eventually: Eventually
 ) -> None:
     user = a_user()
     body = {"user": user.host_id, "amount_fen": 700}

@@ -10,7 +10,7 @@ import httpx
 import pytest
 import redis
 
-from tests.integration.conftest import MakeUser, User
+from tests.integration.conftest import HttpUser, MakeUser
 
 _numbers = itertools.count(1)
 
@@ -45,21 +45,23 @@ def _plan(**changes: Any) -> dict[str, Any]:
     return {**plan, **changes}
 
 
-def _put_prize(operator: User, campaign_id: str, prize_id: str, **changes: Any) -> httpx.Response:
+def _put_prize(
+    operator: HttpUser, campaign_id: str, prize_id: str, **changes: Any
+) -> httpx.Response:
     prize = {"title": prize_id, "kind": "goods", "weight": 1, "total": 10, **changes}
     path = f"/admin/campaigns/{campaign_id}/prizes/{prize_id}"
     return operator.http.put(path, json=prize)
 
 
 def _add_stock(
-    operator: User, campaign_id: str, prize_id: str, delta: int, key: str | None = None
+    operator: HttpUser, campaign_id: str, prize_id: str, delta: int, key: str | None = None
 ) -> httpx.Response:
     path = f"/admin/campaigns/{campaign_id}/prizes/{prize_id}/stock"
     headers = {"Idempotency-Key": key or f"stock {next(_numbers)}"}
     return operator.http.post(path, json={"delta": delta}, headers=headers)
 
 
-def _draw(user: User, campaign_id: str, key: str | None = None) -> dict[str, Any]:
+def _draw(user: HttpUser, campaign_id: str, key: str | None = None) -> dict[str, Any]:
     """Draw as a client does: 503 means ask again with the same key."""
     key = key or f"key {next(_numbers)}"
     for _ in range(40):
@@ -72,20 +74,20 @@ def _draw(user: User, campaign_id: str, key: str | None = None) -> dict[str, Any
     return drawn
 
 
-def _prizes(operator: User, campaign_id: str) -> dict[str, dict[str, Any]]:
+def _prizes(operator: HttpUser, campaign_id: str) -> dict[str, dict[str, Any]]:
     watched = operator.http.get(f"/admin/campaigns/{campaign_id}").json()
     return {prize["prize_id"]: prize for prize in watched["prizes"]}
 
 
 @pytest.fixture
-def sponsor(a_user: MakeUser) -> User:
+def sponsor(a_user: MakeUser) -> HttpUser:
     """An operator with money of their own."""
     name = f"lottery-sponsor-{next(_numbers)}"
     return a_user(name, funds_fen=FUNDS_FEN, scope="hongbao/admin")
 
 
 @pytest.fixture
-def made(sponsor: User) -> Make:
+def made(sponsor: HttpUser) -> Make:
     """Make lotteries for one test, `made(phone={"total": 1}, plan={"miss_weight": 5})`."""
 
     def make(plan: dict[str, Any] | None = None, **prizes: dict[str, Any]) -> str:
@@ -104,7 +106,7 @@ def made(sponsor: User) -> Make:
 # ---------------------------------------------------------------- prizes
 
 
-def test_a_change_of_stock_is_made_once_for_its_key(sponsor: User, made: Make) -> None:
+def test_a_change_of_stock_is_made_once_for_its_key(sponsor: HttpUser, made: Make) -> None:
     campaign_id = made(cash={"kind": "packet", "amount_fen": 100, "total": 2}, pen={"total": 3})
     path = f"/admin/campaigns/{campaign_id}/prizes/cash/stock"
     key = f"{campaign_id} more"
@@ -138,7 +140,7 @@ def test_a_change_of_stock_is_made_once_for_its_key(sponsor: User, made: Make) -
 
 
 def test_stock_that_is_added_while_a_crowd_draws_is_won_to_the_last_unit(
-    sponsor: User, made: Make, a_user: MakeUser
+    sponsor: HttpUser, made: Make, a_user: MakeUser
 ) -> None:
     campaign_id = made({"miss_weight": 1}, phone={"total": 5})
     users = [a_user() for _ in range(12)]
@@ -160,7 +162,7 @@ def test_stock_that_is_added_while_a_crowd_draws_is_won_to_the_last_unit(
     assert (phone["total"], phone["issued"]) == (13, len(won))
 
 
-def _all_draws(user: User, campaign_id: str) -> list[dict[str, Any]]:
+def _all_draws(user: HttpUser, campaign_id: str) -> list[dict[str, Any]]:
     mine: list[dict[str, Any]] = user.http.get(f"/campaigns/{campaign_id}/draws").json()["items"]
     return mine
 
@@ -169,7 +171,7 @@ def _all_draws(user: User, campaign_id: str) -> list[dict[str, Any]]:
 
 
 def test_a_cache_that_is_flushed_while_a_crowd_draws_gives_nothing_twice(
-    sponsor: User, made: Make, a_user: MakeUser, cache: redis.Redis
+    sponsor: HttpUser, made: Make, a_user: MakeUser, cache: redis.Redis
 ) -> None:
     rules = {"attempts_per_user_per_day": 8}
     campaign_id = made({"rules": rules, "miss_weight": 1}, phone={"total": 20})
@@ -197,7 +199,7 @@ def test_a_cache_that_is_flushed_while_a_crowd_draws_gives_nothing_twice(
 
 
 def test_a_preheat_loads_a_lottery(
-    sponsor: User, made: Make, a_user: MakeUser, cache: redis.Redis
+    sponsor: HttpUser, made: Make, a_user: MakeUser, cache: redis.Redis
 ) -> None:
     campaign_id = made(phone={"total": 1})
     winner = a_user()

@@ -12,7 +12,7 @@ import pytest
 from local.client import NO_TLS
 from local.gateways.wechat import openid_of
 from local.stack import Stack
-from tests.integration.conftest import Eventually, Invoke, MakeUser, User
+from tests.integration.conftest import Eventually, HttpUser, Invoke, MakeUser
 
 # They sweep by themselves: without a callback nothing else looks.
 pytestmark = pytest.mark.usefixtures("only_own_sweeps")
@@ -60,7 +60,7 @@ def _transfers(invoke: Invoke, task: str, **more: Any) -> dict[str, Any]:
     return invoke("TransferFunction", {"task": task, **more})
 
 
-def _start(user: User, amount_fen: int, channel: str = "wechat", **more: Any) -> dict[str, Any]:
+def _start(user: HttpUser, amount_fen: int, channel: str = "wechat", **more: Any) -> dict[str, Any]:
     body = {"amount_fen": amount_fen, "channel": channel, "method": "native", **more}
     answer = user.post("/me/payments", body)
     assert answer.status_code == httpx.codes.CREATED, answer.text
@@ -68,19 +68,19 @@ def _start(user: User, amount_fen: int, channel: str = "wechat", **more: Any) ->
     return payment
 
 
-def _payment(user: User, payment_id: str) -> dict[str, Any]:
+def _payment(user: HttpUser, payment_id: str) -> dict[str, Any]:
     found: dict[str, Any] = user.http.get(f"/me/payments/{payment_id}").json()
     return found
 
 
-def _withdraw(user: User, amount_fen: int, channel: str = "wechat") -> dict[str, Any]:
+def _withdraw(user: HttpUser, amount_fen: int, channel: str = "wechat") -> dict[str, Any]:
     answer = user.post("/me/withdrawals", {"amount_fen": amount_fen, "channel": channel})
     assert answer.status_code == httpx.codes.ACCEPTED, answer.text
     held: dict[str, Any] = answer.json()
     return held
 
 
-def _withdrawal(user: User, withdrawal_id: str) -> dict[str, Any]:
+def _withdrawal(user: HttpUser, withdrawal_id: str) -> dict[str, Any]:
     found: dict[str, Any] = user.http.get(f"/me/withdrawals/{withdrawal_id}").json()
     return found
 
@@ -89,7 +89,7 @@ def _refused(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["code"]
 
 
-def _kinds(user: User) -> list[tuple[str, int]]:
+def _kinds(user: HttpUser) -> list[tuple[str, int]]:
     items = user.http.get("/me/transfers").json()["items"]
     return [(item["kind"], item["amount_fen"]) for item in items]
 

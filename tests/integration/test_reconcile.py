@@ -15,17 +15,17 @@ from redpacket.packets.dynamodb.funding import DynamoFunding
 from redpacket.packets.model.claim import RecordStatus
 from redpacket.platform.dynamodb.client import Dynamo, to_wire
 from redpacket.platform.idempotency import Request
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.reconciliation.use_cases.reconcile import MOVING_MS
 from testing.builders import a_claim, a_funding, a_packet
-from tests.integration.conftest import MakeUser, User
+from tests.integration.conftest import HttpUser, MakeUser
 
 Eventually = Callable[[Callable[[], Any]], Any]
 Invoke = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
 @contextmanager
-def _planted_fen(stack: Stack, user: User) -> Iterator[None]:
+def _planted_fen(stack: Stack, user: HttpUser) -> Iterator[None]:
     """Add a fen to a balance, as no transfer would; take it away again."""
     dynamodb = stack.aws("dynamodb")
     account = to_wire(keys.account(f"user:{user.user_id}"))
@@ -58,7 +58,7 @@ def _without(stack: Stack, key: dict[str, str]) -> Iterator[None]:
         dynamodb.put_item(TableName=table, Item=row)
 
 
-def _claimed_long_ago(stack: Stack, sender: User, taker: User) -> str:
+def _claimed_long_ago(stack: Stack, sender: HttpUser, taker: HttpUser) -> str:
     """Claim a share so long ago that a scan compares it, and queue it; return the packet's id."""
     dynamo = Dynamo(lambda: stack.aws("dynamodb"))
     accounts, packets, campaigns, profiles = (
@@ -68,7 +68,7 @@ def _claimed_long_ago(stack: Stack, sender: User, taker: User) -> str:
     packet = a_packet(
         1000,
         2,
-        sender=Person(sender.user_id),
+        sender=User(sender.user_id),
         created_at_ms=now_ms - 2 * MOVING_MS,
         expires_at_ms=now_ms + 3_600_000,
     )
@@ -83,7 +83,7 @@ def _claimed_long_ago(stack: Stack, sender: User, taker: User) -> str:
     return packet.packet_id
 
 
-def _reconciled(operator: User) -> dict[str, Any]:
+def _reconciled(operator: HttpUser) -> dict[str, Any]:
     answer = operator.http.post("/admin/reconcile")
     assert answer.status_code == httpx.codes.OK, answer.text
     found: dict[str, Any] = answer.json()
@@ -96,7 +96,7 @@ def _about(found: dict[str, Any], subject: str) -> list[dict[str, Any]]:
 
 
 def test_a_planted_fen_is_found_and_named(
-    stack: Stack, a_user: MakeUser, operator: User, eventually: Eventually
+    stack: Stack, a_user: MakeUser, operator: HttpUser, eventually: Eventually
 ) -> None:
     sender, taker = a_user(funds_fen=1000), a_user()
     packet_id = sender.send(total_fen=1000, count=2).json()["packet_id"]
@@ -118,7 +118,7 @@ def test_a_planted_fen_is_found_and_named(
 
 
 def test_a_claim_whose_takers_row_is_gone_is_found_and_named(
-    stack: Stack, a_user: MakeUser, operator: User, eventually: Eventually
+    stack: Stack, a_user: MakeUser, operator: HttpUser, eventually: Eventually
 ) -> None:
     sender, taker = a_user(funds_fen=1000), a_user()
     packet_id = _claimed_long_ago(stack, sender, taker)

@@ -19,7 +19,7 @@ from redpacket.packets.clients.payout_messages import settle_message
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.redis import keys as cache_keys
 from redpacket.platform.dynamodb.client import from_wire, to_wire
-from tests.integration.conftest import Eventually, Invoke, MakeUser, User
+from tests.integration.conftest import Eventually, HttpUser, Invoke, MakeUser
 
 # The tests here count what a sweep did.
 pytestmark = pytest.mark.usefixtures("only_own_sweeps", "invariants")
@@ -102,7 +102,7 @@ def rows(stack: Stack, dynamodb: Any) -> PacketRows:
     return PacketRows(dynamodb, stack.outputs["PacketsTable"], stack.outputs["SharesTable"])
 
 
-def _is_settled(user: User, packet_id: str) -> bool:
+def _is_settled(user: HttpUser, packet_id: str) -> bool:
     return all(claim["payout"] == "settled" for claim in user.record(packet_id)["claims"])
 
 

@@ -15,7 +15,7 @@ from local.issuer import KEY_ID
 from local.packet_ids import PUBLISHED_IDS
 from local.stack import Stack
 from testing.checks import Told
-from tests.integration.conftest import Eventually, Invoke, MakeUser, User, is_turned_away
+from tests.integration.conftest import Eventually, HttpUser, Invoke, MakeUser, is_turned_away
 from tests.integration.refusals import assert_refused
 
 # With a right tag, so that it is looked for.
@@ -67,7 +67,7 @@ def test_without_a_right_token_the_gateway_itself_answers_401_in_its_own_json(st
 def test_operators_routes_refuse_other_scopes(
     stack: Stack, told: list[Told], scope: str | None
 ) -> None:
-    user = User(stack, "sender-of-refusals", told, scope=scope)
+    user = HttpUser(stack, "sender-of-refusals", told, scope=scope)
 
     deposit = user.post("/admin/deposits", {"user": user.host_id, "amount_fen": 100})
     audit = user.http.get(f"/admin/packets/{UNKNOWN_PACKET}/audit")

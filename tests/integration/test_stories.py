@@ -21,18 +21,18 @@ from local.seed_keys import seed_keys_of
 from local.stack import Stack
 from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.platform.dynamodb.client import Dynamo
-from tests.integration.conftest import Eventually, Invoke, MakeUser, User
+from tests.integration.conftest import Eventually, HttpUser, Invoke, MakeUser
 
 pytestmark = pytest.mark.usefixtures("invariants")
 
 ROOT = Path(__file__).parents[2]
 
 
-def _all_settled(reader: User, packet_id: str) -> bool:
+def _all_settled(reader: HttpUser, packet_id: str) -> bool:
     return all(claim["payout"] == "settled" for claim in reader.record(packet_id)["claims"])
 
 
-def _closed(reader: User, packet_id: str, invoke: Invoke) -> bool:
+def _closed(reader: HttpUser, packet_id: str, invoke: Invoke) -> bool:
     invoke("ExpireFunction", {"source": "aws.events"})
     return bool(reader.record(packet_id)["status"] == "closed")
 
@@ -71,7 +71,7 @@ def test_s1_a_packet_is_sent_grabbed_recorded_and_refunded(
 
 
 def test_s2_a_company_gives_to_its_employees(
-    a_user: MakeUser, operator: User, invoke: Invoke, eventually: Eventually
+    a_user: MakeUser, operator: HttpUser, invoke: Invoke, eventually: Eventually
 ) -> None:
     numbers = [str(100_230 + number) for number in range(6)]
     employees = [a_user(number) for number in numbers]
@@ -289,6 +289,6 @@ _RUN = (
 
 
 @pytest.fixture(autouse=True)
-def _payouts_on_again(operator: User) -> Any:
+def _payouts_on_again(operator: HttpUser) -> Any:
     yield
     operator.http.put("/admin/switches/payout", json={"on": True})

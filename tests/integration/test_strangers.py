@@ -11,7 +11,7 @@ import pytest
 
 from local.stack import Stack
 from testing.checks import Told
-from tests.integration.conftest import MakeUser, User
+from tests.integration.conftest import HttpUser, MakeUser
 
 CONTRACT = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())
 ROUTES = {f"{method.upper()} {path}" for path, item in CONTRACT["paths"].items() for method in item}
@@ -44,7 +44,7 @@ class Walk:
         self.answers: dict[str, list[httpx.Response]] = {}
 
     def call(
-        self, user: User, route: str, /, body: Any = None, query: str = "", **path: str
+        self, user: HttpUser, route: str, /, body: Any = None, query: str = "", **path: str
     ) -> httpx.Response:
         method, _, template = route.partition(" ")
         headers = {"Idempotency-Key": f"{user.user_id} {time.time_ns()}"}
@@ -56,15 +56,15 @@ class Walk:
 
 
 @pytest.fixture(scope="module")
-def boss(stack: Stack, told: list[Told]) -> Iterator[User]:
-    user = User(stack, BOSS, told, scope="hongbao/admin")
+def boss(stack: Stack, told: list[Told]) -> Iterator[HttpUser]:
+    user = HttpUser(stack, BOSS, told, scope="hongbao/admin")
     yield user
     user.http.put("/admin/switches/draw", json={"on": True})
     user.http.close()
 
 
 def test_no_answer_of_any_route_holds_an_internal_id(
-    a_user: MakeUser, boss: User, approver: User
+    a_user: MakeUser, boss: HttpUser, approver: HttpUser
 ) -> None:
     ann, bob = a_user(ANN, nickname="Ann"), a_user(BOB)
     walk = Walk()
@@ -107,7 +107,7 @@ def test_no_answer_of_any_route_holds_an_internal_id(
             assert "internal-id-of" not in shown, (route, shown)
 
 
-def walk_campaign(walk: Walk, ann: User, bob: User, boss: User) -> str:
+def walk_campaign(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> str:
     """Run a campaign with prizes and a list of users; return its packet."""
     call = walk.call
     now_ms = int(time.time() * 1000)
@@ -144,7 +144,7 @@ def walk_campaign(walk: Walk, ann: User, bob: User, boss: User) -> str:
     return str(in_campaign)
 
 
-def walk_reads(walk: Walk, reader: User, packet_ids: list[str], days: list[str]) -> None:
+def walk_reads(walk: Walk, reader: HttpUser, packet_ids: list[str], days: list[str]) -> None:
     """Call every route that reads, and those of operators that change nothing for good."""
     call = walk.call
     for packet_id in packet_ids:
@@ -187,7 +187,7 @@ def walk_reads(walk: Walk, reader: User, packet_ids: list[str], days: list[str])
     walk_log(walk, reader)
 
 
-def walk_log(walk: Walk, reader: User) -> None:
+def walk_log(walk: Walk, reader: HttpUser) -> None:
     """Read the public log, which has an entry some seconds after the first send."""
     for _ in range(100):
         if entries := walk.call(reader, "GET /transparency").json().get("items"):
@@ -198,7 +198,7 @@ def walk_log(walk: Walk, reader: User) -> None:
     walk.call(reader, "GET /transparency/consistency", query="?from=1")
 
 
-def walk_payments(walk: Walk, ann: User, bob: User) -> None:
+def walk_payments(walk: Walk, ann: HttpUser, bob: HttpUser) -> None:
     """Ann pays in and withdraws, and Bob asks for both."""
     call = walk.call
     call(bob, "POST /auth/wechat", {"code": "code-walker"})

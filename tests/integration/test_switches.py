@@ -12,7 +12,7 @@ import pytest
 from local.stack import Stack
 from redpacket.operations.use_cases.cached_switches import KEPT_MS
 from testing.checks import Told
-from tests.integration.conftest import Eventually, MakeUser, User
+from tests.integration.conftest import Eventually, HttpUser, MakeUser
 
 # A test here counts what a sweep did.
 pytestmark = pytest.mark.usefixtures("only_own_sweeps", "_everything_on")
@@ -21,7 +21,7 @@ WITHIN_S = 10
 NAMES = ["send", "grab", "payout", "refund", "draw", "pay", "withdraw"]
 
 
-def _turn(operator: User, name: str, *, is_on: bool, reason: str = "") -> dict[str, Any]:
+def _turn(operator: HttpUser, name: str, *, is_on: bool, reason: str = "") -> dict[str, Any]:
     answer = operator.http.put(f"/admin/switches/{name}", json={"on": is_on, "reason": reason})
     assert answer.status_code == httpx.codes.OK, answer.text
     state: dict[str, Any] = answer.json()
@@ -39,7 +39,7 @@ def _is_switched_off(answer: httpx.Response) -> bool:
 @pytest.fixture(scope="module")
 def _everything_on(stack: Stack, told: list[Told]) -> Iterator[None]:
     yield
-    operator = User(stack, "operator", told, scope="hongbao/admin")
+    operator = HttpUser(stack, "operator", told, scope="hongbao/admin")
     for name in NAMES:
         _turn(operator, name, is_on=True)
     operator.http.close()
@@ -65,7 +65,7 @@ def _in_flight(stack: Stack) -> int:
 def test_what_is_delivered_while_payouts_are_off_goes_back_with_all_its_receives(
     stack: Stack,
     a_user: MakeUser,
-    operator: User,
+    operator: HttpUser,
     eventually: Eventually,
 ) -> None:
     taker = a_user()
@@ -92,7 +92,7 @@ def test_what_is_delivered_while_payouts_are_off_goes_back_with_all_its_receives
 
 
 def test_grabs_stop_and_go_on_within_ten_seconds_under_load(
-    a_user: MakeUser, operator: User, eventually: Eventually
+    a_user: MakeUser, operator: HttpUser, eventually: Eventually
 ) -> None:
     """tests/unit/test_switches.py proves the same of every switch on a virtual clock."""
     packet_id = a_user(funds_fen=1000).send(count=100).json()["packet_id"]

@@ -16,11 +16,11 @@ from local.stack import Stack
 from redpacket.ledger.dynamodb import keys
 from redpacket.packets.clients.payout_messages import settle_message
 from redpacket.packets.dynamodb import items
-from redpacket.packets.model.claim import Fate, ShareFate, ShareRef
+from redpacket.packets.model.claim import Share, ShareRef, ShareStatus
 from redpacket.packets.split import share_amount_fen
 from redpacket.platform.dynamodb.client import create, from_wire, to_wire, values
-from redpacket.platform.user import Person
-from tests.integration.conftest import Eventually, Invoke, MakeUser, User
+from redpacket.platform.user import User
+from tests.integration.conftest import Eventually, HttpUser, Invoke, MakeUser
 
 CROWD = ("GrabFunction", "LotteryFunction")
 DECISIVE = ("PacketsTable", "AccountsTable", "CampaignsTable")
@@ -94,7 +94,7 @@ class Shares:
         operation.pop("ReturnValuesOnConditionCheckFailure")
         self._client.update_item(**operation)
 
-    def unsettle(self, share: ShareFate, user_id: str) -> None:
+    def unsettle(self, share: Share, user_id: str) -> None:
         """Make a settled claim look like one of somebody else's that waits for its money."""
         key = keys.share(share.packet_id, share.share_no)
         self._remember(key)
@@ -116,7 +116,7 @@ class Shares:
     def keep(self, row: dict[str, Any]) -> None:
         self._root.put_item(TableName=self._table, Item=to_wire(row))
 
-    def read(self, ref: ShareRef) -> ShareFate:
+    def read(self, ref: ShareRef) -> Share:
         key = to_wire(keys.share(ref.packet_id, ref.share_no))
         found = self._root.get_item(TableName=self._table, Key=key, ConsistentRead=True)
         return items.share_of(from_wire(found["Item"]))
@@ -136,7 +136,7 @@ def test_whatever_a_thief_writes_the_packet_pays_its_own_amounts_and_the_audit_n
     dynamodb: Any,
     shares: Shares,
     a_user: MakeUser,
-    operator: User,
+    operator: HttpUser,
     invoke: Invoke,
     eventually: Eventually,
 ) -> None:
@@ -150,10 +150,12 @@ def test_whatever_a_thief_writes_the_packet_pays_its_own_amounts_and_the_audit_n
     packet = items.packet_of(from_wire(row), seed_keys_of(stack))
     paid = shares.read(ShareRef(packet_id, paid_no))
 
-    def forged(share_no: int, **changes: Any) -> ShareFate:
+    def forged(share_no: int, **changes: Any) -> Share:
         amount_fen = share_amount_fen(packet.terms, min(share_no, 6))
-        claim = ShareFate(packet_id, share_no, Fate.CLAIMED, amount_fen, packet.created_at_ms + 1)
-        return replace(claim, taker=Person(thief.user_id), **changes)
+        claim = Share(
+            packet_id, share_no, ShareStatus.CLAIMED, amount_fen, packet.created_at_ms + 1
+        )
+        return replace(claim, taker=User(thief.user_id), **changes)
 
     own = forged(3)
     # A claim that is to be paid once more, to somebody else. The policy's dynamodb:Attributes

@@ -10,7 +10,7 @@ import pytest
 
 from local.client import NO_TLS
 from local.stack import Stack
-from tests.integration.conftest import Eventually, Invoke, MakeUser, User
+from tests.integration.conftest import Eventually, HttpUser, Invoke, MakeUser
 
 SHARES = 4
 EVENTS = [
@@ -27,7 +27,7 @@ _Event: TypeAlias = dict[str, Any]
 class Endpoint:
     """A webhook of the stack, and the receiver behind it."""
 
-    def __init__(self, stack: Stack, boss: User, name: str) -> None:
+    def __init__(self, stack: Stack, boss: HttpUser, name: str) -> None:
         self.http = httpx.Client(
             base_url=stack.receiver, timeout=30, trust_env=False, verify=NO_TLS
         )
@@ -58,7 +58,7 @@ MakeEndpoint: TypeAlias = Callable[[str], Endpoint]
 
 
 @pytest.fixture
-def an_endpoint(stack: Stack, operator: User) -> Iterator[MakeEndpoint]:
+def an_endpoint(stack: Stack, operator: HttpUser) -> Iterator[MakeEndpoint]:
     """Make webhooks for one test; the stack is everybody's, so each has a name of its own."""
     made: list[Endpoint] = []
 
@@ -129,7 +129,7 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
 
 
 def test_a_webhook_is_tried_and_its_secret_replaced(
-    an_endpoint: MakeEndpoint, operator: User
+    an_endpoint: MakeEndpoint, operator: HttpUser
 ) -> None:
     till = an_endpoint("till")
 

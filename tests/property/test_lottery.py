@@ -122,7 +122,7 @@ class Story(RuleBasedStateMachine):
         draw_no = self.system.draws.find_attempt("gala", user, key, day.name).draw_no
         draw_id = lottery.draw_id_of("gala", user, day.name, draw_no)
         point = lottery.draw_point(tables.seed("gala", day.name), "gala", user, draw_no)
-        self.system.lots.draw(lottery.DrawAsk("gala", user, draw_id, day, point))
+        self.system.lots.draw(lottery.DrawRequest("gala", user, draw_id, day, point))
 
     @rule(helper=USERS, inviter=USERS)
     def a_friend_helps(self, helper: str, inviter: str) -> None:

@@ -21,7 +21,7 @@ from redpacket.ledger.dynamodb.keys import WORK_SHARDS
 from redpacket.packets.dynamodb.items import person_row, prize_taker_row, share_row, taker_row
 from redpacket.payments.model.withdrawals import FUNCTION_MS
 from redpacket.platform.settings import Settings
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.users.dynamodb.profiles import KNOWN, SHOWN
 from testing.builders import a_claim, a_packet, a_refund
 
@@ -240,7 +240,7 @@ def test_the_crowds_functions_only_update_shares_and_only_what_a_claim_writes(
 def _written_by_a_claim() -> set[str]:
     """Return the attributes of all rows that a claim may write, with all that it may have."""
     packet = a_packet()
-    claim = a_claim(packet, 1, "ann", taker=Person("ann", "Ann", "ann@host"), is_last=True)
+    claim = a_claim(packet, 1, "ann", taker=User("ann", "Ann", "ann@host"), is_last=True)
     rows = [share_row(claim), taker_row(claim, "ann"), prize_taker_row(claim, "ann")]
     return {name for row in rows for name in row}
 
@@ -258,7 +258,7 @@ NOTES = [*("SendFunction", "LotteryFunction", "CampaignFunction", "PrizeFunction
 
 @each_function
 def test_a_users_own_row_is_used_only_in_the_attributes_that_each_needs(function: str) -> None:
-    said = person_row(Person("ann", "Ann", "ann@host")).keys()
+    said = person_row(User("ann", "Ann", "ann@host")).keys()
     # What was said before an erasure is not noted after it.
     since = said | {"erased_at_ms"}
     shown = set(SHOWN.split(", "))

@@ -16,7 +16,7 @@ from redpacket.platform.http.bodies import parse
 from testing.builders import a_packet
 from testing.in_memory_system import LIFE_MS, InMemorySystem
 
-NOBODY = views.People({})
+NOBODY = views.UserPresenter({})
 HIDDEN: dict[str, Any] = {"amounts_shown": AmountsShown.END}
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Packet
-from redpacket.payments.model.provider import Channel, Notice, NoticeKind
+from redpacket.payments.model.provider import Channel, ProviderEvent, ProviderEventKind
 from redpacket.payments.model.withdrawals import WithdrawalStatus
-from redpacket.payments.use_cases.announce_balances import announce_balances
 from redpacket.payments.use_cases.authorize import authorize
-from redpacket.payments.use_cases.take_callback import follow_notice
+from redpacket.payments.use_cases.handle_callback import follow_notice
+from redpacket.payments.use_cases.trigger_auto_payouts import trigger_auto_payouts
 from testing.fakes.gateway import FakeNoticeQueue, an_account
 from testing.payment_system import PaymentSystem
 
@@ -39,7 +39,7 @@ def town() -> PaymentSystem:
 def _agree(town: PaymentSystem) -> None:
     asked = authorize("taker", WECHAT, "Taker", ports=town.authorizations)
     town.gateway.agree(asked.number)
-    town.follow(Notice(NoticeKind.AUTHORIZATION, "notice", asked.number))
+    town.follow(ProviderEvent(ProviderEventKind.AUTHORIZATION, "notice", asked.number))
 
 
 def _packet(town: PaymentSystem) -> Packet:
@@ -51,7 +51,7 @@ def _packet(town: PaymentSystem) -> Packet:
 
 def _settle(town: PaymentSystem, queue: FakeNoticeQueue, refs: list[ShareRef]) -> set[ShareRef]:
     process = town.system.process()
-    process.announce_claims = partial(announce_balances, channel=WECHAT, queue=queue)
+    process.announce_claims = partial(trigger_auto_payouts, channel=WECHAT, queue=queue)
     return process.settle_claims(refs)
 
 
@@ -66,7 +66,7 @@ def test_a_claim_is_paid_out_by_itself(town: PaymentSystem, queue: FakeNoticeQue
 
     (made,), _ = town.withdrawals.list_of_user("taker", None, 10)
     assert failed == set()
-    assert (notice.kind, notice.number) == (NoticeKind.BALANCE, "taker")
+    assert (notice.kind, notice.number) == (ProviderEventKind.BALANCE, "taker")
     assert packet.packet_id in notice.outside_no
     assert (made.status, made.amount_fen) == (WithdrawalStatus.PAID, 1000)
     assert town.balance_fen("taker") == 0
@@ -153,7 +153,7 @@ def test_a_notice_of_a_user_who_has_no_account_leaves_the_balance(
 ) -> None:
     town.system.deposit("stranger", 500)
 
-    town.follow(Notice(NoticeKind.BALANCE, "balance:cause", "stranger", "cause"))
+    town.follow(ProviderEvent(ProviderEventKind.BALANCE, "balance:cause", "stranger", "cause"))
 
     assert town.balance_fen("stranger") == 500
     assert queue.notices == []

@@ -14,7 +14,7 @@ from redpacket.packets.model.claim import EMPTIED_KEPT_MS
 from redpacket.packets.model.packet import Packet
 from redpacket.platform.errors import NotInAudience, PacketEmptied, Unavailable
 from redpacket.platform.ssrf_safe_http import HttpAnswer
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from testing.builders import a_prize
 from testing.in_memory_system import InMemorySystem
 
@@ -65,7 +65,7 @@ class Asking:
         )
 
     def grab(self, packet: Packet, name: str) -> Any:
-        taker = Person(name, None, name)
+        taker = User(name, None, name)
         return self.system.process(risk=self.check).grab_packet(packet.packet_id, taker, None)
 
 
@@ -133,7 +133,7 @@ def test_a_memory_that_is_away_costs_a_question_and_no_share(asking: Asking) -> 
 def test_only_a_draw_that_would_win_is_asked_about(asking: Asking) -> None:
     system = asking.system
     campaign = system.rain(miss_weight=0)
-    eve, ann = (Person(name, None, name) for name in ("eve", "ann"))
+    eve, ann = (User(name, None, name) for name in ("eve", "ann"))
     system.load_campaign(campaign.campaign_id)
     process = system.process(risk=asking.check)
     assert process.draw_prize(campaign.campaign_id, eve, "one").draw.prize is None

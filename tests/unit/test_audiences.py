@@ -11,7 +11,7 @@ from redpacket.campaigns.use_cases.edit_audience import Audience
 from redpacket.packets.model.claim import Admission
 from redpacket.packets.model.packet import Opening
 from redpacket.platform import errors
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from testing.builders import a_campaign, a_prize
 from testing.fakes import FakeTable
 from testing.in_memory_system import InMemorySystem
@@ -317,7 +317,7 @@ def test_only_tokens_with_the_claim_get_a_share_and_draw(system: InMemorySystem)
     campaign_id, process = campaign.campaign_id, system.process()
     packet = system.send_of(campaign)
     system.load_campaign(campaign_id)
-    silver, gold = (Person("ann", claims={"grade": grade}) for grade in ("silver", "gold"))
+    silver, gold = (User("ann", claims={"grade": grade}) for grade in ("silver", "gold"))
 
     with pytest.raises(errors.NotInAudience):
         process.grab_packet(packet.packet_id, silver, None)
@@ -359,7 +359,7 @@ def test_a_process_that_has_missed_the_edit_lets_no_other_user_draw(
     system: InMemorySystem, lottery: Campaign
 ) -> None:
     campaign_id, process = lottery.campaign_id, system.process()
-    ann, bob = (Person(name, None, name) for name in ("ann", "bob"))
+    ann, bob = (User(name, None, name) for name in ("ann", "bob"))
     assert process.draw_prize(campaign_id, bob, "one").draw.draw_no == 1
     _edit(system, lottery, add=["ann"], mode=ALLOW)
 

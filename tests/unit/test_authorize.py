@@ -8,7 +8,7 @@ from redpacket.payments.model.authorization import (
     Authorization,
     AuthorizationStatus,
 )
-from redpacket.payments.model.provider import Channel, Notice, NoticeKind, Refusal
+from redpacket.payments.model.provider import Channel, ProviderEvent, ProviderEventKind, Refusal
 from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus
 from redpacket.payments.use_cases.authorize import authorize, end_authorization
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw
@@ -42,7 +42,7 @@ def _agree(town: PaymentSystem) -> Authorization:
 
 
 def _tell(town: PaymentSystem, number: str) -> None:
-    town.follow(Notice(NoticeKind.AUTHORIZATION, "notice", number))
+    town.follow(ProviderEvent(ProviderEventKind.AUTHORIZATION, "notice", number))
 
 
 def _used(town: PaymentSystem) -> str | None:

@@ -6,9 +6,9 @@ import pytest
 
 from local.gateways.core import Line
 from redpacket.payments.model.provider import (
-    BillKind,
-    BillLine,
     Channel,
+    StatementKind,
+    StatementLine,
     bill_day,
     bill_day_start_ms,
 )
@@ -68,7 +68,7 @@ def test_a_gateway_that_is_away_keeps_no_other_bill_from_being_compared(
     town: PaymentSystem, failing: Channel, error: type[RedPacketError] | None
 ) -> None:
     class Away(FakePaymentsIn):
-        def read_bill(self, day: str) -> list[BillLine] | None:
+        def read_bill(self, day: str) -> list[StatementLine] | None:
             if error is None:
                 return None
             raise error([]) if error is InvalidRequest else error("away")
@@ -107,7 +107,7 @@ class _Schedule:
         schedule = self
 
         class Bill(FakePaymentsIn):
-            def read_bill(self, day: str) -> list[BillLine] | None:
+            def read_bill(self, day: str) -> list[StatementLine] | None:
                 (channel,) = [name for name, one in town.gates_in.items() if one is self]
                 if (channel, day) not in schedule.away:
                     return super().read_bill(day)
@@ -255,7 +255,7 @@ def test_an_earlier_bill_that_is_gone_keeps_no_day_from_being_compared(
     town: PaymentSystem, day: str
 ) -> None:
     class Forgetful(FakePaymentsIn):
-        def read_bill(self, asked: str) -> list[BillLine] | None:
+        def read_bill(self, asked: str) -> list[StatementLine] | None:
             if asked != day:
                 raise Unavailable("gone")
             return super().read_bill(asked)
@@ -302,13 +302,13 @@ def _invents(book: list[Line], line: Line) -> Lines:
 @pytest.mark.parametrize(
     ("forge", "kind"),
     [
-        *((forge, kind) for forge in (_loses, _changes) for kind in BillKind),
-        (_doubles, BillKind.TRANSFER),
-        (_invents, BillKind.TRANSFER),
+        *((forge, kind) for forge in (_loses, _changes) for kind in StatementKind),
+        (_doubles, StatementKind.TRANSFER),
+        (_invents, StatementKind.TRANSFER),
     ],
 )
 def test_a_line_that_differs_is_told_with_both_amounts(
-    town: PaymentSystem, day: str, forge: Callable[[list[Line], Line], Lines], kind: BillKind
+    town: PaymentSystem, day: str, forge: Callable[[list[Line], Line], Lines], kind: StatementKind
 ) -> None:
     _move(town)
     expected = forge(town.gateway.book, town.gateway.lines(kind)[0])
@@ -430,7 +430,7 @@ def test_a_fen_that_only_the_bill_knows_is_told(town: PaymentSystem, day: str) -
 
 def test_a_withdrawal_that_was_paid_twice_is_found(town: PaymentSystem) -> None:
     _move(town)
-    (line,) = town.gateway.lines(BillKind.TRANSFER)
+    (line,) = town.gateway.lines(StatementKind.TRANSFER)
     town.gateway.book.append(line)
 
     assert [found.rule for found in town.differences()] == ["I6"]
@@ -440,7 +440,9 @@ def test_a_withdrawal_that_was_paid_and_came_back_is_found(town: PaymentSystem) 
     town.system.deposit("user", 100)
     withdrawal = town.withdraw("user", 100)
     town.cancel(withdrawal)
-    moved = BillLine(BillKind.TRANSFER, withdrawal.bill_no, "bill", 100, town.clock.now_ms())
+    moved = StatementLine(
+        StatementKind.TRANSFER, withdrawal.bill_no, "bill", 100, town.clock.now_ms()
+    )
 
     facts = town.system.ledger_state().outside
 

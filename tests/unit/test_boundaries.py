@@ -25,10 +25,10 @@ from redpacket.lottery.model.lottery import (
     check_is_published,
     is_giving,
 )
-from redpacket.lottery.use_cases.judge_answer import _check_refusal
-from redpacket.lottery.use_cases.refuse_draw import check_audience
+from redpacket.lottery.use_cases.eligibility import check_audience
+from redpacket.lottery.use_cases.validate_draw import _check_refusal
 from redpacket.operations.model import allowances
-from redpacket.packets.model.claim import Fate, ShareRef
+from redpacket.packets.model.claim import ShareRef, ShareStatus
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.model.passphrase import is_alike
 from redpacket.packets.split.terms import check_possible
@@ -58,16 +58,16 @@ from redpacket.payments.model.withdrawals import (
 )
 from redpacket.payments.ports import PaymentLimits
 from redpacket.payments.use_cases.confirm_payment import _funding, confirm_payment
-from redpacket.payments.use_cases.pace import NightWindow
+from redpacket.payments.use_cases.rate_limiter import NightWindow
 from redpacket.payments.use_cases.return_payment import note_refund, return_payment
 from redpacket.payments.use_cases.start_payment import find_payment
 from redpacket.payments.use_cases.sweep_payments import AGAIN_MS
-from redpacket.payments.use_cases.transfer import call_transfer, look_at_transfer
+from redpacket.payments.use_cases.transfer import call_transfer, sync_transfer
 from redpacket.payments.use_cases.withdraw import withdraw_above
 from redpacket.platform import errors
 from redpacket.platform.clocks import CLOCKS_DIFFER_MS
 from redpacket.platform.idempotency import Request
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.reconciliation.checks.outside import check_late_end, check_outside_in_time
 from redpacket.reconciliation.ports import Table
 from redpacket.reconciliation.use_cases.confirm_rows import (
@@ -181,7 +181,10 @@ def test_a_transfer_stands_in_the_books_on_the_day_that_it_was_paid(town: Paymen
 
     assert gateway.bill_day(town.clock.now_ms()) == "2027-02-07"
     lines = [town.book.list_lines(WECHAT, day) for day in ("2027-02-06", "2027-02-07")]
-    assert [[line.kind for line in of_day] for of_day in lines] == [[gateway.BillKind.TRANSFER], []]
+    assert [[line.kind for line in of_day] for of_day in lines] == [
+        [gateway.StatementKind.TRANSFER],
+        [],
+    ]
 
 
 def test_a_balance_above_the_largest_transfer_is_paid_out_in_parts(town: PaymentSystem) -> None:
@@ -202,7 +205,7 @@ def test_a_balance_above_the_largest_transfer_is_paid_out_in_parts(town: Payment
 def test_a_withdrawal_is_given_up_to_the_millisecond(town: PaymentSystem, early_ms: int) -> None:
     called, queued = town.called(100, is_away=True), town.withdraw("user", 100)
     town.clock.at_ms = called.created_at_ms + GIVEN_UP_AFTER_MS - early_ms
-    look_at_transfer(called.withdrawal_id, ports=town.transfers)
+    sync_transfer(called.withdrawal_id, ports=town.transfers)
     town.clock.at_ms = queued.created_at_ms + GIVEN_UP_AFTER_MS - early_ms
     call_transfer(queued.withdrawal_id, ports=town.transfers)
 
@@ -214,7 +217,7 @@ def test_a_transfer_under_way_is_looked_at_after_a_quarter_of_its_age(town: Paym
     town.gateway.next_state = lambda state: state
     withdrawal = town.called(100)
     town.clock.at_ms = withdrawal.created_at_ms + 60_000
-    look_at_transfer(withdrawal.withdrawal_id, ports=town.transfers)
+    sync_transfer(withdrawal.withdrawal_id, ports=town.transfers)
     look_at_ms = town.clock.now_ms() + 15_000
 
     book = town.transfers.book
@@ -406,7 +409,7 @@ def test_a_transfer_is_looked_at_from_the_end_of_its_lease(town: PaymentSystem) 
     withdrawal = town.called(100, is_away=True)
     town.clock.at_ms = town.find(withdrawal).lease_until_ms
 
-    look_at_transfer(withdrawal.withdrawal_id, ports=town.transfers)
+    sync_transfer(withdrawal.withdrawal_id, ports=town.transfers)
 
     waiting = town.transfers.book.list_to_look(WECHAT, town.clock.now_ms(), 9)
     assert waiting == []
@@ -422,8 +425,8 @@ def test_a_transaction_that_became_nothing_is_told_apart_from_one_that_became_bo
     (credited,) = facts.payments
     both = replace(returned, transaction_id=credited.transaction_id)
     paid = (credited.transaction_id or "", returned.transaction_id)
-    kind = gateway.BillKind.PAYMENT
-    lines = [gateway.BillLine(kind, payment.number, one, 100, NOW_MS) for one in paid]
+    kind = gateway.StatementKind.PAYMENT
+    lines = [gateway.StatementLine(kind, payment.number, one, 100, NOW_MS) for one in paid]
 
     def told(returns: list[PaymentReturn]) -> set[str]:
         found = check_outside(replace(facts, returns=returns), lines)
@@ -522,7 +525,7 @@ def test_a_page_that_ends_with_the_last_claim_names_no_next_one(system: InMemory
     def next_no(limit: int) -> int | None:
         return read_record(
             packet.packet_id,
-            Person("ann"),
+            User("ann"),
             after_no=0,
             limit=limit,
             packets=system.packets,
@@ -536,7 +539,7 @@ def test_only_a_claim_with_a_taker_is_recorded(system: InMemorySystem) -> None:
     packet = system.send(count=2)
     claim = a_claim(packet, 1, "ann")
 
-    for wrong in (replace(claim, taker=None), replace(claim, fate=Fate.REFUNDED)):
+    for wrong in (replace(claim, taker=None), replace(claim, fate=ShareStatus.REFUNDED)):
         with pytest.raises(ValueError, match="taker"):
             system.process().claims.record_claim(wrong)
 
@@ -649,9 +652,9 @@ def test_a_campaign_that_has_ended_tells_nobody_that_they_were_not_invited(
     ports: Any = SimpleNamespace(clock=system.clock)
 
     with pytest.raises(errors.NotInAudience):
-        check_audience(table, Person("ann"), attempt, ports)
+        check_audience(table, User("ann"), attempt, ports)
     system.pass_time(1)
-    check_audience(table, Person("ann"), attempt, ports)
+    check_audience(table, User("ann"), attempt, ports)
 
 
 @pytest.mark.parametrize("claim", ["_gold silver]", "[gold silver"])
@@ -712,7 +715,7 @@ def test_the_first_share_of_a_chunk_explains_its_refund(system: InMemorySystem) 
     assert (_ref_of(refund), _ref_of(sent)) == (first.ref, None)
     assert _is_asked_for(sent, packet, None)
     assert _is_asked_for(refund, packet, first)
-    shares = (None, second, replace(first, fate=Fate.CLAIMED))
+    shares = (None, second, replace(first, fate=ShareStatus.CLAIMED))
     assert not any(_is_asked_for(refund, packet, share) for share in shares)
     forgeries: list[dict[str, Any]] = [
         {"kind": TransferKind.DEPOSIT},

@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.users.ports import Profile
 from redpacket.users.use_cases.cached_profiles import KEPT_MS, CachedProfiles
 from testing.fakes import FakeClock
@@ -19,10 +19,10 @@ class _Profiles:
     def put(self, profile: Profile) -> None:
         raise AssertionError(profile)
 
-    def list_unnoted(self, people: Sequence[Person]) -> list[Person]:
+    def list_unnoted(self, people: Sequence[User]) -> list[User]:
         raise AssertionError(people)
 
-    def note(self, person: Person, said_at_ms: int) -> None:
+    def note(self, person: User, said_at_ms: int) -> None:
         raise AssertionError(person, said_at_ms)
 
     def erase(self, user_id: str, now_ms: int) -> None:

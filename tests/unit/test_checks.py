@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from redpacket.ledger.model import DEPOSITS, FEN_MAX, Entry, Transfer, TransferKind, entries
-from redpacket.packets.model.claim import taker_of
+from redpacket.packets.model.claim import claimer_of
 from redpacket.packets.model.closing import find_end
 from redpacket.packets.model.packet import PacketStatus, Rules
 from redpacket.reconciliation.checks import packets
@@ -124,7 +124,7 @@ def test_a_second_share_of_a_user_is_found() -> None:
 
 
 def test_takers_rows_that_are_not_those_of_the_claims_are_found() -> None:
-    anns, bobs = takers = [taker_of(share) for share in SHARES]
+    anns, bobs = takers = [claimer_of(share) for share in SHARES]
     assert packets.check_takers([*SHARES, a_refund(PACKET, 3)], takers) == []
     nobodys = replace(SHARES[0], taker=None)
 

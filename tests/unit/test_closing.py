@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from redpacket.packets.model.closing import RecoveryPoint, add_up, find_end, recovery_point
 from redpacket.packets.model.packet import PacketEnd
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_claim, a_packet, a_packet_id, a_refund
 
 
@@ -35,17 +35,17 @@ def test_the_end_of_a_part_sums_what_became_of_its_shares() -> None:
         luckiest_no=2,
         luckiest_fen=70,
         luckiest_at_ms=NOW_MS + 2,
-        luckiest=Person("bob"),
+        luckiest=User("bob"),
     )
 
 
 def test_the_end_of_a_packet_is_that_of_its_parts_together() -> None:
-    first = PacketEnd(2, 50, 1, 10, NOW_MS + 5, NOW_MS + 2, 3, 40, NOW_MS + 2, Person("ann"))
-    second = PacketEnd(1, 40, 2, 20, NOW_MS + 9, NOW_MS + 1, 2, 40, NOW_MS + 1, Person("bob"))
+    first = PacketEnd(2, 50, 1, 10, NOW_MS + 5, NOW_MS + 2, 3, 40, NOW_MS + 2, User("ann"))
+    second = PacketEnd(1, 40, 2, 20, NOW_MS + 9, NOW_MS + 1, 2, 40, NOW_MS + 1, User("bob"))
     third = PacketEnd(refunded_count=3, refunded_fen=60, refunded_at_ms=NOW_MS + 7)
 
     assert add_up([first, second, third]) == PacketEnd(
-        3, 90, 6, 90, NOW_MS + 9, NOW_MS + 2, 2, 40, NOW_MS + 1, Person("bob")
+        3, 90, 6, 90, NOW_MS + 9, NOW_MS + 2, 2, 40, NOW_MS + 1, User("bob")
     )
     assert add_up([third]) == third
 

@@ -19,7 +19,7 @@ from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.model import TransferKind
 from redpacket.lottery.model.lottery import DrawStatus, HelpStatus, PrizeKind, RecordDrawStatus
 from redpacket.operations.model.switches import Switch
-from redpacket.packets.model.claim import Fate, GrabStatus, RecordStatus
+from redpacket.packets.model.claim import GrabStatus, RecordStatus, ShareStatus
 from redpacket.packets.model.packet import Kind, Opening, PacketStatus
 from redpacket.packets.split import Split
 from redpacket.platform.http.problems import STATUS_BY_CODE
@@ -103,7 +103,7 @@ STATUSES: list[type[StrEnum]] = [
     Split,
     PacketStatus,
     TransferKind,
-    Fate,
+    ShareStatus,
     GrabStatus,
     RecordStatus,
     CampaignStatus,

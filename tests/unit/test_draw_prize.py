@@ -8,7 +8,7 @@ import pytest
 
 from redpacket.campaigns.model import Campaign, CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.lottery.model import lottery
-from redpacket.lottery.ports import Draws
+from redpacket.lottery.ports import DrawRepository
 from redpacket.platform import errors
 from testing.builders import NOW_MS, a_prize
 from testing.fakes import Away, FakeDrawCache
@@ -28,13 +28,13 @@ def edit(system: InMemorySystem, campaign: Campaign, **changes: Any) -> Campaign
     return after
 
 
-def an_ask(system: InMemorySystem, user_id: str, key: str) -> lottery.DrawAsk:
+def an_ask(system: InMemorySystem, user_id: str, key: str) -> lottery.DrawRequest:
     table = system.tables().recall("gala")
     day = lottery.draw_day(table.campaign, system.clock.now_ms())
     draw_no = system.draws.find_attempt("gala", user_id, key, day.name).draw_no
     draw_id = lottery.draw_id_of("gala", user_id, day.name, draw_no)
     seed = system.tables().seed("gala", day.name)
-    return lottery.DrawAsk(
+    return lottery.DrawRequest(
         "gala", user_id, draw_id, day, lottery.draw_point(seed, "gala", user_id, draw_no)
     )
 
@@ -50,7 +50,7 @@ class Meddled:
         self._claim_cache = claim_cache
         self._before = before
 
-    def draw(self, ask: lottery.DrawAsk) -> lottery.DrawOutcome:
+    def draw(self, ask: lottery.DrawRequest) -> lottery.DrawOutcome:
         self._before()
         return self._claim_cache.draw(ask)
 
@@ -61,7 +61,7 @@ class Meddled:
 class Counting:
     """The ledger of draws, with a note of each call."""
 
-    def __init__(self, draws: Draws, calls: list[str]) -> None:
+    def __init__(self, draws: DrawRepository, calls: list[str]) -> None:
         self._draws = draws
         self._calls = calls
 
@@ -726,7 +726,7 @@ def test_an_outcome_that_the_table_does_not_allow_is_decided_again(
     lies = itertools.repeat(lie) if is_stubborn else iter([lie])
 
     class Lying(Meddled):
-        def draw(self, ask: lottery.DrawAsk) -> lottery.DrawOutcome:
+        def draw(self, ask: lottery.DrawRequest) -> lottery.DrawOutcome:
             return replace(super().draw(ask), **next(lies, {}))
 
     system.draw_cache = Lying(system.lots, lambda: None)

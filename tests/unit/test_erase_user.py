@@ -11,12 +11,12 @@ from redpacket.campaigns.model import AudienceMode, audience_bucket
 from redpacket.erasure.dynamodb.erasure import DynamoErasure
 from redpacket.erasure.ports import OutsideRows
 from redpacket.lottery.model.lottery import PrizeKind
-from redpacket.operations.model.risk import Verdict, VerdictKind
+from redpacket.operations.model.risk import RiskDecision, VerdictKind
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.model.authorization import AuthorizationStatus
 from redpacket.payments.model.payments import PaymentStatus, Resolution, ResolvedBy, ReturnStatus
-from redpacket.payments.model.provider import Channel, Notice, NoticeKind
+from redpacket.payments.model.provider import Channel, ProviderEvent, ProviderEventKind
 from redpacket.payments.model.withdrawals import (
     GIVEN_UP_AFTER_MS,
     LEASE_MS,
@@ -27,7 +27,7 @@ from redpacket.payments.use_cases.authorize import authorize
 from redpacket.payments.use_cases.return_payment import collect_owed, note_refund, resolve_return
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import AccountNotEmpty, NotInAudience, Unavailable
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.users.ports import Profile
 from testing.builders import a_campaign, a_prize
 from testing.fakes.gateway import an_account
@@ -75,7 +75,7 @@ def _introduce(town: PaymentSystem) -> None:
     """Let everything be known of ann that can be."""
     system = town.system
     profiles = system.process().profiles
-    profiles.note(Person("ann", "Ann of the token", "ann@host"), system.clock.now_ms())
+    profiles.note(User("ann", "Ann of the token", "ann@host"), system.clock.now_ms())
     profiles.put(Profile("ann", "Ann as she likes", "https://cdn.example/ann.png"))
     town.accounts.bind("ann", WECHAT, an_account("ann"), system.clock.now_ms())
 
@@ -97,7 +97,7 @@ def test_after_an_erasure_nothing_names_the_user(town: PaymentSystem) -> None:
         system.grab(packet, user)
     system.settle()
     _withdraw_all(town, "ann")
-    system.verdicts.put("ann", Verdict(VerdictKind.DENY, 10**13))
+    system.verdicts.put("ann", RiskDecision(VerdictKind.DENY, 10**13))
     known = _kept(system)
     assert [secret for secret in SECRETS if secret not in known] == []
 
@@ -367,7 +367,7 @@ def test_a_message_of_before_does_not_bring_the_user_back(system: InMemorySystem
     packet = system.send("bob", total_fen=100, count=1)
     share = system.grab(packet, "ann").share
     said_at_ms = system.clock.now_ms()
-    taker = Person("ann", host_id="ann@host")
+    taker = User("ann", host_id="ann@host")
     ref = ShareRef(packet.packet_id, share.share_no, taker, said_at_ms)
     system.queue.take_all()
     assert system.settle([ref]) == set()
@@ -417,7 +417,7 @@ def test_a_verdict_and_a_list_end_with_the_erasure(system: InMemorySystem) -> No
     campaign = system.rain()
     system.audience_rows.edit(campaign.campaign_id, ["ann", "bob"], [])
     system.audience_rows.set_mode(campaign.campaign_id, AudienceMode.DENY)
-    system.verdicts.put("ann", Verdict(VerdictKind.DENY, 10**13))
+    system.verdicts.put("ann", RiskDecision(VerdictKind.DENY, 10**13))
     packet = system.send_of(campaign, total_fen=900, count=3)
 
     _erase(system)
@@ -465,7 +465,7 @@ def test_what_is_in_use_keeps_its_name(town: PaymentSystem, *, is_agreed: bool) 
     consent = authorize("ann", WECHAT, "Ann of the token", ports=town.authorizations)
     if is_agreed:
         town.gateway.agree(consent.number)
-        town.follow(Notice(NoticeKind.AUTHORIZATION, "notice", consent.number))
+        town.follow(ProviderEvent(ProviderEventKind.AUTHORIZATION, "notice", consent.number))
     payment = town.start("ann", 100)
     town.system.deposit("ann", 100)
     withdrawal = town.withdraw("ann", 100)

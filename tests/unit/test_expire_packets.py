@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from redpacket.ledger.dynamodb import keys
-from redpacket.packets.model.claim import ShareFate
+from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet
 from redpacket.packets.redis.parted_claims import PartedClaims
 from redpacket.packets.split import Terms, share_amount_fen
@@ -138,7 +138,7 @@ def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(system: InMemo
     system.before_each_transaction(lambda _operations: system.pass_time(1_000))
     scan, listed = system.packets.scan_part_shares, list[int]()
 
-    def reading(packet_id: str, part: int, after_no: int = 0) -> Iterator[ShareFate]:
+    def reading(packet_id: str, part: int, after_no: int = 0) -> Iterator[Share]:
         listed.append(part)
         return scan(packet_id, part, after_no)
 
@@ -446,7 +446,7 @@ def test_a_packet_that_cannot_be_refunded_leaves_its_batch_alone(system: InMemor
 
     scan = system.packets.scan_part_shares
 
-    def unreadable(packet_id: str, part: int, after_no: int = 0) -> Iterator[ShareFate]:
+    def unreadable(packet_id: str, part: int, after_no: int = 0) -> Iterator[Share]:
         if packet_id == broken.packet_id:
             raise ValueError(packet_id)
         return scan(packet_id, part, after_no)

@@ -4,7 +4,7 @@ from unittest.mock import Mock
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from redpacket.packets.model.claim import Admission, GrabOutcome, ShareFate
+from redpacket.packets.model.claim import Admission, GrabOutcome, Share
 from redpacket.packets.model.packet import Opening, Packet, Rules
 from redpacket.packets.split import amounts_fen
 from redpacket.packets.use_cases.load_packet import WAITS_MS, load_among_many
@@ -384,7 +384,7 @@ def test_the_crowd_of_an_emptied_packet_reads_the_ledger_once_after_a_failover(
 
     list_part_shares = system.packets.list_part_shares
 
-    def counting(packet_id: str, part: int) -> list[ShareFate]:
+    def counting(packet_id: str, part: int) -> list[Share]:
         reads.append(packet_id)
         return list_part_shares(packet_id, part)
 

@@ -11,7 +11,7 @@ from redpacket.operations.use_cases.turn_switch import turn_switch
 from redpacket.packets.model.claim import RecordStatus
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvariantViolated
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from testing.builders import a_claim
 from testing.fakes import FakeClock, FakeDynamo, FakeJournal, FakeSwitchStore
 from testing.in_memory_system import InMemorySystem
@@ -34,7 +34,7 @@ def test_an_error_about_a_taker_named_them(
 
 def test_a_claim_that_can_not_be_paid_was_logged_with_its_taker(system: InMemorySystem) -> None:
     packet = system.send(count=2)
-    share = replace(a_claim(packet, 1, ANN), taker=Person(ANN, "阿宁"))
+    share = replace(a_claim(packet, 1, ANN), taker=User(ANN, "阿宁"))
     system.claims.record_claim(share)
 
     def broken(*_args: Any, **_named: Any) -> Any:

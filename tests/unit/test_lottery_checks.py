@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 from redpacket.lottery.model.lottery import Draw, PrizeKind
-from redpacket.packets.model.claim import Fate, ShareFate, taker_of
+from redpacket.packets.model.claim import Share, ShareStatus, claimer_of
 from redpacket.packets.model.packet import Rules
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.reconciliation.checks.facts import Difference, PacketFacts, PlayerDay, Unit
 from redpacket.reconciliation.checks.lottery import check_outcomes
 from redpacket.reconciliation.checks.packets import check_once_per_user, check_takers
@@ -37,9 +37,9 @@ FACTS = LotteryFacts(
         PlayerDay("cat", DAY, -1, 0, 1, 0, 0),
     ],
     shares=[
-        ShareFate("packet-2", 1, Fate.CLAIMED, 88, NOW_MS, Person("bob")),
-        ShareFate("packet-1", 1, Fate.REFUNDED, 88, NOW_MS),
-        ShareFate("packet-of-others", 1, Fate.CLAIMED, 5, NOW_MS, Person("bob")),
+        Share("packet-2", 1, ShareStatus.CLAIMED, 88, NOW_MS, User("bob")),
+        Share("packet-1", 1, ShareStatus.REFUNDED, 88, NOW_MS),
+        Share("packet-of-others", 1, ShareStatus.CLAIMED, 5, NOW_MS, User("bob")),
     ],
 )
 
@@ -104,7 +104,7 @@ def test_a_second_win_of_a_once_per_user_prize_is_found() -> None:
 def test_cash_that_is_not_its_winners_is_found() -> None:
     share = FACTS.shares[0]
     another = replace(share, share_no=2, packet_id="packet-1")
-    changed = replace(share, taker=Person("cat")), replace(share, amount_fen=89), another
+    changed = replace(share, taker=User("cat")), replace(share, amount_fen=89), another
     for shares in ([], *([one] for one in changed), [share, another]):
         assert _found(replace(FACTS, shares=shares))
 
@@ -148,7 +148,7 @@ def test_a_user_may_have_several_shares_of_a_prizes_packet_and_of_no_other() -> 
 
 
 def test_each_share_that_a_user_won_has_a_takers_row() -> None:
-    takers = [taker_of(share) for share in SHARES]
+    takers = [claimer_of(share) for share in SHARES]
 
     assert check_takers(SHARES, reversed(takers)) == []
     assert len(check_takers(SHARES, takers[1:])) == 1

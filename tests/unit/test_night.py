@@ -11,7 +11,7 @@ from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.dynamodb import keys as payment_keys
-from redpacket.payments.model.provider import BillKind, bill_day
+from redpacket.payments.model.provider import StatementKind, bill_day
 from redpacket.payments.model.withdrawals import LEASE_MS
 from redpacket.reconciliation.use_cases.audit_packet import LATE_AFTER_MS
 from redpacket.reconciliation.use_cases.reconcile import MOVING_MS
@@ -160,7 +160,7 @@ PLANTED: dict[str, Plant] = {
     "check_takers": lambda w: w.drop("shares", keys.taker(w.open.packet_id, "ann")),
     "check_outcomes": lambda w: w.row("draws", _draw(w)).update(odds={"S": "cup:0|1"}),
     "check_outside": lambda w: w.town.gateway.book.append(
-        w.town.gateway.lines(BillKind.TRANSFER)[0]
+        w.town.gateway.lines(StatementKind.TRANSFER)[0]
     ),
     "check_lines": lambda w: w.drop("payments", w.first("payments", "outside#wechat#transfer")),
     "check_bounds": lambda w: w.row("accounts", _balance("ann")).update(balance_fen={"N": "-1"}),

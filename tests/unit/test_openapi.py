@@ -31,7 +31,7 @@ from redpacket.platform.errors import InvalidRequest, RedPacketError, Rejected
 from redpacket.platform.http.bodies import parse
 from redpacket.platform.http.problems import STATUS_BY_CODE, problem_of
 from redpacket.platform.http.request import HttpRequest
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.reconciliation.checks.facts import Difference
 from redpacket.reconciliation.use_cases.reconcile import Reconciliation
 from redpacket.users.api.schemas import DepositBody, ProfileBody
@@ -46,8 +46,8 @@ ROUTES = [
     for method, operation in operations.items()
 ]
 
-ME = Person(PUBLISHED_USER_IDS.id_of("me"), "小明")
-HER = Person(PUBLISHED_USER_IDS.id_of("her"))
+ME = User(PUBLISHED_USER_IDS.id_of("me"), "小明")
+HER = User(PUBLISHED_USER_IDS.id_of("her"))
 DIFFERENCES = [
     Difference("I1", "user:1", "balance", 1, 2),
     Difference("cache", "p", "held", "a", "b"),

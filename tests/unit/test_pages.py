@@ -7,7 +7,7 @@ import pytest
 from redpacket.containers import containers
 from redpacket.packets.api import pages, views
 from redpacket.packets.model.packet import PacketEnd
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.users.ports import Profile
 from testing.builders import a_packet
 from testing.fakes import FakeClock
@@ -29,10 +29,10 @@ def test_the_feed_of_an_open_packet_is_kept_for_a_second() -> None:
 
 
 def test_winners_read_their_own_name_before_the_payout_has_noted_it() -> None:
-    me, other = Person("ann-token", "Ann", "ann"), Person("bob-token")
-    people = views.People({}, me)
+    me, other = User("ann-token", "Ann", "ann"), User("bob-token")
+    people = views.UserPresenter({}, me)
 
-    assert people.view(Person("ann-token"))["nickname"] == "Ann"
+    assert people.view(User("ann-token"))["nickname"] == "Ann"
     assert people.view(other)["nickname"] == "用户bob-"
-    chosen = views.People({"ann-token": Profile("ann-token", "安", None)}, me)
-    assert chosen.view(Person("ann-token"))["nickname"] == "安"
+    chosen = views.UserPresenter({"ann-token": Profile("ann-token", "安", None)}, me)
+    assert chosen.view(User("ann-token"))["nickname"] == "安"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from redpacket.packets.model.claim import EMPTIED_KEPT_MS, Quota, QuotaStatus, ShareFate
+from redpacket.packets.model.claim import EMPTIED_KEPT_MS, Quota, QuotaStatus, Share
 from redpacket.packets.model.packet import Packet, part_id, part_of_user
 from redpacket.platform.errors import PacketEmptied
 from testing.builders import a_campaign
@@ -67,7 +67,7 @@ def test_losers_ask_the_ledger_only_where_a_part_lost_its_notes(system: InMemory
     asked: list[str] = []
     find_share_of = system.packets.find_share_of
 
-    def counted(packet_id: str, user_id: str) -> ShareFate | None:
+    def counted(packet_id: str, user_id: str) -> Share | None:
         asked.append(user_id)
         return find_share_of(packet_id, user_id)
 

@@ -12,14 +12,14 @@ from redpacket.payments.model import payments
 from redpacket.payments.model.provider import (
     Channel,
     Merchant,
-    Notice,
-    NoticeKind,
     PayMethod,
+    ProviderEvent,
+    ProviderEventKind,
     bill_day,
 )
+from redpacket.payments.use_cases.handle_callback import handle_callback
 from redpacket.payments.use_cases.return_payment import collect_owed, note_refund
 from redpacket.payments.use_cases.start_payment import PaymentAsk, start_payment
-from redpacket.payments.use_cases.take_callback import take_callback
 from redpacket.platform import errors
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
@@ -302,7 +302,7 @@ def test_what_was_refunded_before_its_credit_is_not_credited(
 
     for _ in range(2):
         if is_told:
-            town.follow(Notice(NoticeKind.REFUND, "n1", refund_no))
+            town.follow(ProviderEvent(ProviderEventKind.REFUND, "n1", refund_no))
     town.sweep_after(60_000)
     town.system.pass_time(36 * 3_600_000)
     report = town.compare_bill(bill_day(payment.created_at_ms))
@@ -532,14 +532,14 @@ def test_a_reconciliation_knows_the_outside(town: PaymentSystem) -> None:
 class _Callbacks:
     """Implements Callbacks for bodies that are numbers."""
 
-    def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> Notice:
+    def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> ProviderEvent:
         if "signature" not in headers:
             raise errors.SignatureInvalid("not signed")
-        return Notice(NoticeKind.PAYMENT, f"notice-{body.decode()}", body.decode())
+        return ProviderEvent(ProviderEventKind.PAYMENT, f"notice-{body.decode()}", body.decode())
 
 
 def _call_back(town: PaymentSystem, queue: FakeNoticeQueue, number: str, **headers: str) -> None:
-    take_callback(
+    handle_callback(
         WECHAT,
         headers,
         number.encode(),

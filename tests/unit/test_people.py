@@ -13,7 +13,7 @@ from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.use_cases.delay_claims import delay_claims
 from redpacket.platform.dynamodb.client import Dynamo, from_wire
 from redpacket.platform.errors import InsufficientFunds, PacketEmptied, Unavailable
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.users.dynamodb.profiles import DynamoProfiles
 from redpacket.users.ports import Profile
 from testing.builders import a_campaign, a_claim, a_packet_id, a_prize
@@ -21,7 +21,7 @@ from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem, an_order
 from testing.units import MeteredDynamo
 
-ANN = Person("ann", "安", "ann@host.example")
+ANN = User("ann", "安", "ann@host.example")
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def _row(system: InMemorySystem, user_id: str) -> dict[str, Any]:
     return from_wire(row)
 
 
-def _claim(system: InMemorySystem, taker: Person) -> ShareRef:
+def _claim(system: InMemorySystem, taker: User) -> ShareRef:
     packet = system.send(count=1)
     share = a_claim(packet, 1, taker.user_id, taker=taker)
     system.claims.record_claim(share)
@@ -114,7 +114,7 @@ def test_a_token_without_a_name_leaves_the_one_that_is_there_until_the_row_is_er
     system: InMemorySystem, profiles: DynamoProfiles
 ) -> None:
     _claim(system, ANN)
-    _claim(system, Person("ann", host_id="ann@host.example"))
+    _claim(system, User("ann", host_id="ann@host.example"))
     assert profiles.list_profiles(["ann"])["ann"].nickname == "安"
     system.dynamo.delete_item(TableName="profiles", Key={"pk": {"S": "ann"}})
 
@@ -124,7 +124,7 @@ def test_a_token_without_a_name_leaves_the_one_that_is_there_until_the_row_is_er
 
 
 def test_a_person_is_the_same_whatever_is_known_of_them_and_prints_no_name() -> None:
-    assert Person("ann") == ANN
+    assert User("ann") == ANN
     assert str(ANN) == "Person(user_id='ann')"
 
 
@@ -153,7 +153,7 @@ def test_who_is_known_already_is_not_written_again(system: InMemorySystem) -> No
 
     assert profiles.list_unnoted([ANN, ANN]) == []
     assert (meter.written.total(), meter.units) == (0, 0.5)
-    (renamed,) = profiles.list_unnoted([Person("ann", "Ann", "ann@host.example")])
+    (renamed,) = profiles.list_unnoted([User("ann", "Ann", "ann@host.example")])
     profiles.note(renamed, 1)
 
     assert meter.written.total() == 1
@@ -177,7 +177,7 @@ def test_while_payouts_are_off_a_message_keeps_who_took_the_share(system: InMemo
 # ---------------------------------------------------------------- in a message
 
 
-def _delivered(message: dict[str, Any]) -> Person | None:
+def _delivered(message: dict[str, Any]) -> User | None:
     """Return the taker whom the payout reads out of a message."""
     found: list[ShareRef] = []
 
@@ -190,12 +190,12 @@ def _delivered(message: dict[str, Any]) -> Person | None:
     return ref.taker
 
 
-def _message(taker: Person | None) -> dict[str, Any]:
+def _message(taker: User | None) -> dict[str, Any]:
     return settle_message(ShareRef(a_packet_id(), 1, taker), 0)
 
 
 def test_a_message_names_the_taker_and_the_user_id_is_computed_again() -> None:
-    message = _message(Person("whatever", "安", "ann@host.example"))
+    message = _message(User("whatever", "安", "ann@host.example"))
 
     taker = _delivered(message)
 
@@ -214,13 +214,13 @@ def test_a_message_names_the_taker_and_the_user_id_is_computed_again() -> None:
 def test_a_message_without_a_taker_is_settled(taker: object) -> None:
     assert _delivered({**_message(None), "taker": taker}) is None
     assert _delivered(_message(None)) is None
-    assert "taker" not in _message(Person("of a fate that was read"))
+    assert "taker" not in _message(User("of a fate that was read"))
 
 
 def test_a_name_of_a_token_that_looks_like_a_reserved_one_is_not_stored(
     system: InMemorySystem, profiles: DynamoProfiles
 ) -> None:
-    alike = Person("eve", "\u041effici\u0430l s\u0435rvice", "eve@host.example")
+    alike = User("eve", "\u041effici\u0430l s\u0435rvice", "eve@host.example")
 
     profiles.note(alike, 1)
 

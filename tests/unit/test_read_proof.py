@@ -4,7 +4,7 @@ from redpacket.packets.model.packet import Packet, Rules
 from redpacket.packets.split import Split, amounts_fen
 from redpacket.packets.use_cases.read_proof import Proof, read_proof
 from redpacket.platform.errors import PacketNotFound, ProofNotReady
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from testing.in_memory_system import InMemorySystem
 
 
@@ -16,7 +16,7 @@ def _read(
     system: InMemorySystem, packet_id: str, viewer: str, after_no: int = 0, limit: int = 100
 ) -> Proof:
     return read_proof(
-        packet_id, Person(viewer), after_no=after_no, limit=limit, packets=system.packets
+        packet_id, User(viewer), after_no=after_no, limit=limit, packets=system.packets
     )
 
 

@@ -4,17 +4,17 @@ from typing import Any
 import pytest
 
 from redpacket.packets.dynamodb.pages import DynamoPages
-from redpacket.packets.model.claim import Quota, ShareFate
+from redpacket.packets.model.claim import Quota, Share
 from redpacket.packets.model.packet import Opening, Packet, Rules, fate_partitions
 from redpacket.packets.use_cases.read_records import Record, read_record
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import PacketNotFound
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_claim, a_packet
 from testing.in_memory_system import LIFE_MS, InMemorySystem
 from testing.units import MeteredDynamo
 
-ANN = Person("ann")
+ANN = User("ann")
 
 
 def _read(
@@ -22,7 +22,7 @@ def _read(
     packet: Packet,
     after_no: int = 0,
     limit: int = 100,
-    viewer: Person | None = ANN,
+    viewer: User | None = ANN,
 ) -> Record:
     return read_record(
         packet.packet_id,
@@ -34,7 +34,7 @@ def _read(
     )
 
 
-def _all_claims(system: InMemorySystem, packet: Packet, limit: int) -> list[ShareFate]:
+def _all_claims(system: InMemorySystem, packet: Packet, limit: int) -> list[Share]:
     page = _read(system, packet, 0, limit)
     claims = list(page.claims)
     while page.next_no is not None:
@@ -198,7 +198,7 @@ def test_a_page_reads_few_units_however_claims_are_spread(
     quota = Quota(packet.rules.campaign_id or "", 1)
     claimed = [number for number in range(1, 1_001) if (number - 1) // partitions < per_partition]
     for number in claimed:
-        taker = Person(f"5f0c8f5e-{number:04d}-4b1e-9a53-0c4a3d2f1b6a", "恭喜发财大吉")
+        taker = User(f"5f0c8f5e-{number:04d}-4b1e-9a53-0c4a3d2f1b6a", "恭喜发财大吉")
         system.claims.record_claim(a_claim(packet, number, "", taker=taker), quota)
     if is_final:
         shares = system.packets.list_shares(packet.packet_id)
@@ -208,7 +208,7 @@ def test_a_page_reads_few_units_however_claims_are_spread(
     meter = MeteredDynamo(system.dynamo)
     system.stand_on(meter)
     system.pages = DynamoPages(Dynamo(lambda: meter), "packets")
-    viewer = Person(f"5f0c8f5e-{claimed[-1]:04d}-4b1e-9a53-0c4a3d2f1b6a")
+    viewer = User(f"5f0c8f5e-{claimed[-1]:04d}-4b1e-9a53-0c4a3d2f1b6a")
 
     for limit in (50, 100):
         shown: list[int] = []
@@ -240,7 +240,7 @@ def test_an_exclusive_packet_is_shown_to_its_sender_and_recipients_only(
         system.expire()
 
     for viewer in ("sender", "ann", "bob"):
-        assert _read(system, packet, viewer=Person(viewer)).packet.packet_id == packet.packet_id
-    for stranger in (Person("eve"), Person("an"), None):
+        assert _read(system, packet, viewer=User(viewer)).packet.packet_id == packet.packet_id
+    for stranger in (User("eve"), User("an"), None):
         with pytest.raises(PacketNotFound):
             _read(system, packet, viewer=stranger)

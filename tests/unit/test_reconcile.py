@@ -7,7 +7,7 @@ import pytest
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.ledger.dynamodb import keys
 from redpacket.packets.dynamodb.items import share_row
-from redpacket.packets.model.claim import ShareFate
+from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet, part_count
 from redpacket.packets.split import Terms
 from redpacket.platform.dynamodb.client import Dynamo, to_wire
@@ -307,7 +307,7 @@ def test_money_that_moves_between_the_reads_of_an_audit_is_not_a_difference() ->
     system.settle()
     scan = system.packets.scan_part_shares
 
-    def behind(packet_id: str, part: int, after_no: int = 0) -> Iterator[ShareFate]:
+    def behind(packet_id: str, part: int, after_no: int = 0) -> Iterator[Share]:
         return iter(reads.pop()) if reads else scan(packet_id, part, after_no)
 
     system.packets.scan_part_shares = behind  # type: ignore[method-assign]

@@ -16,7 +16,7 @@ from redpacket.platform.errors import (
     VersionConflict,
 )
 from redpacket.platform.idempotency import Request, hash_of_key
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.reconciliation.use_cases.reconcile import MOVING_MS
 from testing.payment_system import WECHAT, PaymentSystem
 
@@ -55,7 +55,7 @@ def _deposit(
     """Deposit for *returned*, or for another reason."""
     key = returned.transaction_id if returned else f"key-{next(_keys)}"
     request = Request(operator, hash_of_key(key), str(fen))
-    return town.system.process().deposit(Person(user), fen, request)[0]
+    return town.system.process().deposit(User(user), fen, request)[0]
 
 
 def _refund(town: PaymentSystem, returned: PaymentReturn, fen: int) -> None:
@@ -128,7 +128,7 @@ def test_a_deposit_must_be_since_the_return_was_noted(town: PaymentSystem) -> No
     second = town.gateway.pay(payment.number, is_forced=True)
     assert second
     key_hash = hash_of_key(second.transaction_id)
-    early, _ = town.system.process().deposit(Person("user"), 900, Request("ann", key_hash, "900"))
+    early, _ = town.system.process().deposit(User("user"), 900, Request("ann", key_hash, "900"))
     town.system.pass_time(1)
     town.confirm(payment, second.transaction_id)
     (returned,) = town.returns.list_returns(payment.number)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from redpacket.operations.model.risk import Verdict, VerdictKind
+from redpacket.operations.model.risk import RiskDecision, VerdictKind
 from redpacket.packets.model.claim import EMPTIED_KEPT_MS
 from redpacket.platform.errors import InvalidRequest, NotInAudience, PacketEmptied
 from redpacket.platform.settings import Settings
@@ -13,7 +13,7 @@ DAY_MS = 86_400_000
 
 
 def _judge(system: InMemorySystem, user_id: str, kind: str, for_ms: int = DAY_MS) -> None:
-    verdict = Verdict(VerdictKind(kind), system.clock.now_ms() + for_ms)
+    verdict = RiskDecision(VerdictKind(kind), system.clock.now_ms() + for_ms)
     system.process().judge_user(user_id, verdict)
 
 
@@ -71,7 +71,7 @@ def test_who_is_denied_does_not_draw(system: InMemorySystem) -> None:
 
 def test_a_verdict_that_no_claim_asks_for_is_refused(system: InMemorySystem) -> None:
     settings = Settings({**VARIABLES, "RISK_VERDICTS": "false"})
-    verdict = Verdict(VerdictKind.DENY, system.clock.now_ms() + DAY_MS)
+    verdict = RiskDecision(VerdictKind.DENY, system.clock.now_ms() + DAY_MS)
 
     with pytest.raises(InvalidRequest):
         system.process(settings=settings).judge_user("ann", verdict)

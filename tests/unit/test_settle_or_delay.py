@@ -2,7 +2,7 @@
 
 from redpacket.operations.model.switches import Switch
 from redpacket.packets.model.claim import ShareRef
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem
 
@@ -12,7 +12,7 @@ def a_named_claim(system: InMemorySystem) -> ShareRef:
     packet = system.send(count=1, total_fen=100)
     share = system.grab(packet, "ann").share
     system.queue.take_all()
-    return ShareRef(packet.packet_id, share.share_no, Person("ann", host_id="ann@host"))
+    return ShareRef(packet.packet_id, share.share_no, User("ann", host_id="ann@host"))
 
 
 def test_a_claim_is_paid_and_its_taker_noted(system: InMemorySystem) -> None:

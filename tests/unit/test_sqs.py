@@ -11,12 +11,12 @@ from redpacket.packets.clients.payout_messages import settle_message
 from redpacket.packets.clients.sqs_payouts import SqsPayouts
 from redpacket.packets.model.claim import ShareRef
 from redpacket.payments.clients.sqs_notices import SqsNotices, read_notice
-from redpacket.payments.model.provider import Channel, Notice, NoticeKind
+from redpacket.payments.model.provider import Channel, ProviderEvent, ProviderEventKind
 from redpacket.platform.errors import InvalidRequest, Unavailable
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from testing.builders import a_packet_id
 
-NOTICE = Notice(NoticeKind.REFUND, "notice", "rf1", "outside")
+NOTICE = ProviderEvent(ProviderEventKind.REFUND, "notice", "rf1", "outside")
 MESSAGE = {
     "channel": "wechat",
     "kind": "refund",
@@ -55,7 +55,9 @@ def _of(client: _Queue) -> _Queue:
 
 def test_many_notices_are_queued_ten_at_a_time() -> None:
     client = _Queue()
-    notices = [Notice(NoticeKind.BALANCE, "notice", f"user-{number}") for number in range(21)]
+    notices = [
+        ProviderEvent(ProviderEventKind.BALANCE, "notice", f"user-{number}") for number in range(21)
+    ]
 
     SqsNotices(lambda: client, "queue").put(Channel.WECHAT, *notices)
     SqsNotices(lambda: client, "queue").put(Channel.WECHAT)
@@ -88,16 +90,16 @@ def test_a_message_that_the_queue_refuses_of_a_batch_is_not_taken_for_queued() -
 
 
 def test_a_message_that_is_sent_again_says_when_it_was_said_first() -> None:
-    ref = ShareRef(a_packet_id(), 7, Person("ann", host_id="ann@host"))
+    ref = ShareRef(a_packet_id(), 7, User("ann", host_id="ann@host"))
 
     assert settle_message(ref, 5)["occurred_at_ms"] == 5
     assert settle_message(replace(ref, said_at_ms=3), 5)["occurred_at_ms"] == 3
 
 
 def test_a_notice_comes_out_of_the_queue_as_it_went_in() -> None:
-    for kind in NoticeKind:
+    for kind in ProviderEventKind:
         client = _Queue()
-        notice = Notice(kind, "notice", "number")
+        notice = ProviderEvent(kind, "notice", "number")
 
         SqsNotices(partial(_of, client), "queue").put(Channel.HOST, notice)
 

@@ -17,7 +17,7 @@ from redpacket.payments.model.provider import (
 from redpacket.payments.ports import PaymentLimits
 from redpacket.payments.use_cases.start_payment import find_payment
 from redpacket.platform.errors import PayeeNotBound, PaymentNotFound, RateLimited, Unavailable
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from testing.builders import a_packet
 from testing.fakes.gateway import FakePaymentsIn
 from testing.in_memory_system import an_order
@@ -167,7 +167,7 @@ def test_the_payment_of_a_packet_whose_sender_was_cut_off_begins_when_it_is_aske
 def test_a_payment_is_ordered_for_a_payer_whom_the_host_knows(
     number: str | None, host_id: str | None
 ) -> None:
-    payments, sender = Mock(), Person("ann", host_id=host_id)
+    payments, sender = Mock(), User("ann", host_id=host_id)
 
     prompt = order_payment(a_packet(payment_id=number), sender, payments=payments, journal=Mock())
 

@@ -10,7 +10,7 @@ from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.lottery.use_cases import edit_prize
 from redpacket.operations.model.switches import Switch
-from redpacket.packets.model.claim import ShareFate, ShareRef
+from redpacket.packets.model.claim import Share, ShareRef
 from redpacket.packets.model.packet import Kind, Packet, part_count, part_of_share
 from redpacket.packets.split import Split
 from redpacket.packets.use_cases import expire_packets, refund_packet, repair
@@ -338,7 +338,7 @@ def test_a_read_stops_where_the_time_is_up(
     system.pass_time(LIFE_MS)
     scan, read = system.packets.scan_part_shares, 0
 
-    def slowly(packet_id: str, part: int, after_no: int = 0) -> Iterator[ShareFate]:
+    def slowly(packet_id: str, part: int, after_no: int = 0) -> Iterator[Share]:
         nonlocal read
         for fate in scan(packet_id, part, after_no):
             system.pass_time(1_000)

@@ -19,12 +19,12 @@ from redpacket.lottery.api import views as lottery_views
 from redpacket.lottery.model.lottery import draw_point
 from redpacket.lottery.use_cases.read_draws import DrawPage
 from redpacket.packets.api import views
-from redpacket.packets.model.claim import ShareFate
+from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet
 from redpacket.packets.split import Split, Terms, amounts_fen
 from redpacket.packets.use_cases.read_proof import Proof
 from redpacket.packets.use_cases.read_records import Record, status_of
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.verify.command import FALSE, TRUE, UNCHECKED, UNREADABLE, main
 from redpacket.verify.rounds import QUICKNET
 from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, a_prize, some_terms
@@ -64,7 +64,7 @@ def a_proof(terms: Terms, first_no: int = 1, last_no: int | None = None) -> dict
 
 
 def a_record(packet: Packet) -> dict[str, Any]:
-    claims: list[ShareFate] = [a_claim(packet, no, f"user-{no}") for no in (1, 2, 5)]
+    claims: list[Share] = [a_claim(packet, no, f"user-{no}") for no in (1, 2, 5)]
     record = Record(
         packet=packet,
         status=status_of(packet),
@@ -76,7 +76,7 @@ def a_record(packet: Packet) -> dict[str, Any]:
         luckiest=claims[0],
         mine=claims[0],
     )
-    return _as_json(views.record_view(record, views.People({})))
+    return _as_json(views.record_view(record, views.UserPresenter({})))
 
 
 @cache
@@ -269,7 +269,7 @@ def test_a_text_of_the_server_hides_no_verdict(
 
 # ---------------------------------------------------------------- lies
 
-OTHER = a_packet(terms=some_terms(1001, 6, split=Split.BELL), sender=Person("other"))
+OTHER = a_packet(terms=some_terms(1001, 6, split=Split.BELL), sender=User("other"))
 
 LIES: dict[str, list[Lie]] = {
     "packet": [

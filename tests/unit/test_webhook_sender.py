@@ -14,7 +14,7 @@ from redpacket.events.model.events import Event, EventType
 from redpacket.events.model.webhooks import BOTH_SIGN_MS, Webhook
 from redpacket.payments.sealed_accounts import AccountKeys
 from redpacket.platform.errors import InvalidRequest, InvariantViolated, Unavailable
-from redpacket.platform.ssrf_safe_http import HttpAnswer, Outgoing
+from redpacket.platform.ssrf_safe_http import HttpAnswer, HttpClient
 from testing.fakes import FakeClock
 
 KEYS = AccountKeys.of(json.dumps({"1": "k" * 64}))
@@ -22,13 +22,13 @@ EVENT = Event(EventType.DRAW_WON, "spring/1", 1, {"title": "红包"}, {"user": "
 
 
 class _Line:
-    """Stands for Outgoing, and keeps what was posted."""
+    """Stands for HttpClient, and keeps what was posted."""
 
     def __init__(self, answer: HttpAnswer | None) -> None:
         self.answer, self.posted = answer, list[tuple[bytes, dict[str, str]]]()
 
     def __call__(self, url: str) -> Any:
-        Outgoing(url, call_ms_max=1)
+        HttpClient(url, call_ms_max=1)
         return self
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:

@@ -15,8 +15,8 @@ from redpacket.payments.model.withdrawals import (
     WithdrawalStatus,
     judge,
 )
-from redpacket.payments.use_cases.pace import FAILURES_MAX, NightWindow
-from redpacket.payments.use_cases.transfer import call_transfer, cancel_withdrawal, look_at_transfer
+from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX, NightWindow
+from redpacket.payments.use_cases.transfer import call_transfer, cancel_withdrawal, sync_transfer
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw, withdraw_above
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalSettings
 from redpacket.payments.withdrawal_ports import Payee, WithdrawalLimits
@@ -224,10 +224,10 @@ def test_not_found_gives_nothing_back_before_every_call_is_over(town: PaymentSys
     town.cancel(withdrawal)
 
     town.clock.at_ms = called_at_ms + SAFE_MS - 1
-    look_at_transfer(withdrawal.withdrawal_id, ports=town.transfers)
+    sync_transfer(withdrawal.withdrawal_id, ports=town.transfers)
     early = town.find(withdrawal)
     town.clock.at_ms += 1
-    look_at_transfer(withdrawal.withdrawal_id, ports=town.transfers)
+    sync_transfer(withdrawal.withdrawal_id, ports=town.transfers)
 
     assert early.status is WithdrawalStatus.CANCELLING
     assert town.find(withdrawal).status is WithdrawalStatus.CANCELLED
@@ -437,7 +437,9 @@ def test_a_confirmation_is_followed_at_once_though_the_lease_still_runs(
     withdrawal = waiting.called(300)
     waiting.gateway.next_state = lambda _: gateway.TransferState.SUCCEEDED
 
-    waiting.follow(gateway.Notice(gateway.NoticeKind.TRANSFER, "1", withdrawal.bill_no))
+    waiting.follow(
+        gateway.ProviderEvent(gateway.ProviderEventKind.TRANSFER, "1", withdrawal.bill_no)
+    )
 
     assert waiting.find(withdrawal).status is WithdrawalStatus.PAID
     assert waiting.differences(bound_ms=0) == []
@@ -584,7 +586,7 @@ def test_what_was_paid_before_it_is_given_up_is_posted_at_once(town: PaymentSyst
     town.dispatch()
     town.system.pass_time(GIVEN_UP_AFTER_MS)
 
-    looked = look_at_transfer(withdrawal.withdrawal_id, ports=town.transfers)
+    looked = sync_transfer(withdrawal.withdrawal_id, ports=town.transfers)
 
     assert looked
     assert looked.status is WithdrawalStatus.PAID
@@ -600,7 +602,7 @@ def test_what_another_process_gives_up_meanwhile_is_left_to_it(
     town.system.pass_time(GIVEN_UP_AFTER_MS)
     monkeypatch.setattr(town.withdrawals, "stop", lambda *_: None)
 
-    assert look_at_transfer(withdrawal.withdrawal_id, ports=town.transfers) == seen
+    assert sync_transfer(withdrawal.withdrawal_id, ports=town.transfers) == seen
 
 
 def test_a_look_that_is_late_moves_nothing(town: PaymentSystem) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from redpacket.approvals.model import Approval
     from redpacket.campaigns.model import Campaign
     from redpacket.operations.model.operators import Action
-    from redpacket.platform.user import Person
+    from redpacket.platform.user import User
 
 
 CAMPAIGN_CURSOR = "[0-9]{13}#[a-z0-9_-]{1,63}"
@@ -44,7 +44,7 @@ class OperatorLists(Protocol):
 class Approvals(Protocol):
     """Changes that need a second operator."""
 
-    def ask(self, approval: Approval, people: Sequence[Person], action: Action) -> bool:
+    def ask(self, approval: Approval, people: Sequence[User], action: Action) -> bool:
         """Store an approval and *people*, and log *action*; return False if the id exists."""
 
     def find_approval(self, approval_id: str) -> Approval | None:

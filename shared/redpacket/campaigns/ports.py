@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from redpacket.operations.model.operators import Action
 
 
-class Campaigns(Protocol):
-    """Campaigns and their budgets; `Funding.fund` adds packets."""
+class CampaignRepository(Protocol):
+    """CampaignRepository and their budgets; `Funding.fund` adds packets."""
 
     def find_campaign(self, campaign_id: str) -> Campaign | None:
         """Return a campaign."""

@@ -1,4 +1,4 @@
-"""Campaigns and audiences."""
+"""CampaignRepository and audiences."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from redpacket.campaigns.audience_ports import AudienceCache, AudienceRows
     from redpacket.campaigns.model import Campaign
-    from redpacket.campaigns.ports import Campaigns
+    from redpacket.campaigns.ports import CampaignRepository
     from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
     from redpacket.containers.platform import Platform
 
 
 @dataclass(eq=False)
 class CampaignsContainer:
-    """Campaigns and audiences."""
+    """CampaignRepository and audiences."""
 
     platform: Platform
 
@@ -27,7 +27,7 @@ class CampaignsContainer:
         return partial(get_campaign, campaigns=self.repository)
 
     @cached_property
-    def repository(self) -> Campaigns:
+    def repository(self) -> CampaignRepository:
         from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
 
         return DynamoCampaigns(
@@ -38,7 +38,7 @@ class CampaignsContainer:
         )
 
     @cached_property
-    def campaign_rows(self) -> Campaigns:
+    def campaign_rows(self) -> CampaignRepository:
         """Repository without the keys of seeds."""
         from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
 

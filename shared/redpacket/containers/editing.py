@@ -7,7 +7,7 @@ from functools import cached_property, partial
 
 from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
 from redpacket.campaigns.model import DrawBeacon
-from redpacket.campaigns.ports import Campaigns
+from redpacket.campaigns.ports import CampaignRepository
 from redpacket.campaigns.use_cases.edit_audience import Audience, edit_audience
 from redpacket.containers.campaigns import CampaignsContainer
 from redpacket.containers.fairness import FairnessContainer
@@ -18,7 +18,7 @@ from redpacket.containers.platform import Platform
 from redpacket.lottery.dynamodb.winners import DynamoWinners
 from redpacket.lottery.model.lottery import Prize, PrizeStock
 from redpacket.lottery.model.winners import Winner
-from redpacket.lottery.ports import Draws
+from redpacket.lottery.ports import DrawRepository
 from redpacket.lottery.use_cases.apply_edit import (
     EditPorts,
     apply_campaign,
@@ -31,7 +31,7 @@ from redpacket.lottery.use_cases.decide_winner import WinnerPorts
 from redpacket.lottery.use_cases.edit_prize import PrizePorts
 from redpacket.lottery.use_cases.preheat_campaign import Preheated, preheat_campaign
 from redpacket.lottery.use_cases.read_draws import WatchedLottery
-from redpacket.packets.ports import Packets
+from redpacket.packets.ports import PacketRepository
 
 
 @dataclass(eq=False)
@@ -59,7 +59,7 @@ class EditingContainer:
         )
 
     @cached_property
-    def edited_campaigns(self) -> Campaigns:
+    def edited_campaigns(self) -> CampaignRepository:
         """Repository for the function that edits campaigns and announces beacon campaigns."""
         return DynamoCampaigns(
             self.platform.dynamo,
@@ -85,7 +85,9 @@ class EditingContainer:
             self.campaigns.campaign_rows, self.lottery.prize_draws, self.packets.packet_rows
         )
 
-    def _edit_ports(self, stored: Campaigns, drawn: Draws, sent: Packets) -> EditPorts:
+    def _edit_ports(
+        self, stored: CampaignRepository, drawn: DrawRepository, sent: PacketRepository
+    ) -> EditPorts:
         return EditPorts(
             campaigns=stored,
             draws=drawn,

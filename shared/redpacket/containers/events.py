@@ -19,13 +19,13 @@ if TYPE_CHECKING:
         DeliveryQueue,
         Sender,
         WaitingList,
-        WebhookBook,
+        WebhookRepository,
     )
     from redpacket.events.use_cases.deliver import DeliveryPorts, RetryReport
     from redpacket.events.use_cases.edit_webhook import EditPorts
     from redpacket.payments.sealed_accounts import AccountKeys
     from redpacket.platform.runtime import InParallel
-    from redpacket.platform.ssrf_safe_http import Outgoing
+    from redpacket.platform.ssrf_safe_http import HttpClient
 
 
 _CALL_MS_MAX = 5_000
@@ -47,7 +47,7 @@ class EventsContainer:
     packets: PacketsContainer
 
     @cached_property
-    def webhook_book(self) -> WebhookBook:
+    def webhook_book(self) -> WebhookRepository:
         from redpacket.events.dynamodb.webhooks import DynamoWebhooks
 
         return DynamoWebhooks(self.platform.dynamo, self.platform.settings.webhooks_table)
@@ -91,10 +91,10 @@ class EventsContainer:
             now_ms=self.platform.clock.now_ms,
         )
 
-    def _receiver(self, url: str) -> Outgoing:
-        from redpacket.platform.ssrf_safe_http import Outgoing
+    def _receiver(self, url: str) -> HttpClient:
+        from redpacket.platform.ssrf_safe_http import HttpClient
 
-        return Outgoing(
+        return HttpClient(
             url,
             call_ms_max=_CALL_MS_MAX,
             allows_private=bool(self.platform.settings.simulator_url),

@@ -16,8 +16,8 @@ from redpacket.payments.clients.sqs_notices import read_notice
 from redpacket.payments.model.provider import Channel
 from redpacket.payments.use_cases.compare_bills import BillReport, compare_bills
 from redpacket.payments.use_cases.dispatch import BATCH, DispatchReport, dispatch
+from redpacket.payments.use_cases.handle_callback import follow_notice, handle_callback
 from redpacket.payments.use_cases.sweep_payments import PaymentSweepReport, sweep_payments
-from redpacket.payments.use_cases.take_callback import follow_notice, take_callback
 from redpacket.platform.errors import ChannelUnavailable
 from redpacket.platform.runtime import InParallel
 from redpacket.platform.threads import in_threads
@@ -36,12 +36,12 @@ class GatewayWorkContainer:
     payments: PaymentsContainer
     withdrawals: WithdrawalsContainer
 
-    def take_callback(self, channel: str, headers: Mapping[str, str], body: bytes) -> None:
+    def handle_callback(self, channel: str, headers: Mapping[str, str], body: bytes) -> None:
         """Queue a callback's notice. Raises ChannelUnavailable, SignatureInvalid."""
         by = Channel(channel)
         if by not in self.providers.callbacks:
             raise ChannelUnavailable(f"{channel} is not set up here")
-        take_callback(
+        handle_callback(
             by,
             headers,
             body,

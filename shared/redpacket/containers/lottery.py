@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from redpacket.containers.platform import Platform
     from redpacket.lottery.dynamodb.draws import DynamoDraws
     from redpacket.lottery.model.winners import Winner
-    from redpacket.lottery.ports import DrawCache, Draws
+    from redpacket.lottery.ports import DrawCache, DrawRepository
     from redpacket.lottery.use_cases.cached_lotteries import CachedLotteries
     from redpacket.lottery.use_cases.cached_rains import CachedRains
     from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
-    from redpacket.lottery.use_cases.draw_prize import Drawn
+    from redpacket.lottery.use_cases.draw_prize import DrawResult
     from redpacket.lottery.use_cases.help_inviter import Helped
     from redpacket.lottery.use_cases.read_draws import DrawPage, DrawProof, WatchedLottery
     from redpacket.packets.model.seed_keys import SeedKeys
@@ -35,11 +35,11 @@ class LotteryContainer:
     fairness: FairnessContainer
 
     @cached_property
-    def draws(self) -> Draws:
+    def draws(self) -> DrawRepository:
         return self._draws(opened_by=self.platform.seeds)
 
     @cached_property
-    def recorded_draws(self) -> Draws:
+    def recorded_draws(self) -> DrawRepository:
         """Repository for the function that draws, which stores winners' host ids."""
         return self._draws(
             profiles_table=self.platform.settings.profiles_table,
@@ -49,7 +49,7 @@ class LotteryContainer:
         )
 
     @cached_property
-    def prize_draws(self) -> Draws:
+    def prize_draws(self) -> DrawRepository:
         """Repository for the function that edits prizes, without the keys of seeds."""
         return self._draws(
             self.platform.settings.packets_table, journal_table=self.platform.settings.journal_table
@@ -112,7 +112,7 @@ class LotteryContainer:
         )
 
     @cached_property
-    def draw_prize(self) -> partial[Drawn]:
+    def draw_prize(self) -> partial[DrawResult]:
         from redpacket.lottery.use_cases.draw_ports import DrawPorts
         from redpacket.lottery.use_cases.draw_prize import draw_prize
 

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redpacket.containers.platform import Platform
-    from redpacket.operations.audit_ports import ActionJournal
+    from redpacket.operations.audit_ports import AuditLog
     from redpacket.operations.model.limits import Limit, LimitName
     from redpacket.operations.model.operators import ActionKind, Change
     from redpacket.operations.model.switches import Switch, SwitchState
     from redpacket.operations.ports import Limits, SwitchStore
-    from redpacket.operations.risk_ports import Verdicts
-    from redpacket.operations.use_cases.approval_policy import FourEyes
+    from redpacket.operations.risk_ports import RiskDecisions
+    from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
     from redpacket.operations.use_cases.ask_risk import RiskCheck
     from redpacket.operations.use_cases.cached_switches import CachedSwitches
     from redpacket.operations.use_cases.limit_rate import UserLimit
@@ -66,18 +66,18 @@ class OperationsContainer:
         )
 
     @cached_property
-    def actions(self) -> ActionJournal:
+    def actions(self) -> AuditLog:
         from redpacket.operations.dynamodb.audit_log import DynamoActions
 
         return DynamoActions(self.platform.dynamo, self.platform.settings.journal_table)
 
     @cached_property
-    def four_eyes(self) -> FourEyes:
+    def four_eyes(self) -> ApprovalPolicy:
         from redpacket.approvals.dynamodb.approvals import DynamoApprovals
         from redpacket.operations.model.allowances import ApprovalLimits
-        from redpacket.operations.use_cases.approval_policy import FourEyes
+        from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 
-        return FourEyes(
+        return ApprovalPolicy(
             allowances=DynamoApprovals(
                 self.platform.dynamo, self.platform.settings.approvals_table
             ),
@@ -164,7 +164,7 @@ class OperationsContainer:
         )
 
     @cached_property
-    def verdicts(self) -> Verdicts:
+    def verdicts(self) -> RiskDecisions:
         from redpacket.operations.dynamodb.verdicts import DynamoVerdicts
 
         return DynamoVerdicts(self.platform.dynamo, self.platform.settings.audience_table)
@@ -185,9 +185,9 @@ class OperationsContainer:
         from redpacket.operations.clients.risk_hook import CALL_MS_MAX, RiskHook
         from redpacket.operations.redis.asked_verdicts import RedisAskedVerdicts
         from redpacket.operations.use_cases.ask_risk import RiskCheck
-        from redpacket.platform.ssrf_safe_http import Outgoing
+        from redpacket.platform.ssrf_safe_http import HttpClient
 
-        outgoing = Outgoing(
+        outgoing = HttpClient(
             self.platform.settings.risk_url,
             call_ms_max=CALL_MS_MAX,
             allows_private=bool(self.platform.settings.simulator_url),

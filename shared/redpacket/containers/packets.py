@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from redpacket.containers.platform import Platform
     from redpacket.packets.dynamodb.funding import DynamoFunding
     from redpacket.packets.ledger_ports import Funding
-    from redpacket.packets.model.claim import Admission, Claim, ShareFate
+    from redpacket.packets.model.claim import Admission, Claim, Share
     from redpacket.packets.model.packet import Packet
     from redpacket.packets.ports import (
         ClaimCache,
         ClaimRecorder,
         DeadLetters,
-        Packets,
+        PacketRepository,
         Pages,
         PayoutQueue,
         Phrases,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from redpacket.packets.use_cases.claim_ports import ClaimPorts
     from redpacket.packets.use_cases.sweep import SweepReport
     from redpacket.packets.work_list_ports import WorkLists
-    from redpacket.platform.user import Person
+    from redpacket.platform.user import User
 
 
 _ORDER_TIMEOUT_S = 8
@@ -111,7 +111,7 @@ class PacketsContainer:
         )
 
     @cached_property
-    def list_claims(self) -> partial[tuple[list[ShareFate], int | None]]:
+    def list_claims(self) -> partial[tuple[list[Share], int | None]]:
         from redpacket.packets.use_cases.list_packets import list_claims
 
         return partial(list_claims, packets=self.repository, pages=self.pages)
@@ -127,7 +127,7 @@ class PacketsContainer:
     """Shares above which a campaign's packet is sharded, and the approximate size of a shard."""
 
     @cached_property
-    def repository(self) -> Packets:
+    def repository(self) -> PacketRepository:
         from redpacket.packets.dynamodb.packets import DynamoPackets
 
         return DynamoPackets(
@@ -138,7 +138,7 @@ class PacketsContainer:
         )
 
     @cached_property
-    def packet_rows(self) -> Packets:
+    def packet_rows(self) -> PacketRepository:
         """Repository without the keys of amounts."""
         from redpacket.packets.dynamodb.packets import DynamoPackets
 
@@ -260,7 +260,7 @@ class PacketsContainer:
             part_share_count=self.part_share_count,
         )
 
-    def order_payment(self, packet: Packet, sender: Person) -> Mapping[str, Any] | None:
+    def order_payment(self, packet: Packet, sender: User) -> Mapping[str, Any] | None:
         """Order a packet's payment; None if the gateway does not answer now."""
         from redpacket.packets.clients.lambda_payments import LambdaPayments
         from redpacket.packets.use_cases.order_payment import order_payment

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from redpacket.payments.dynamodb.provider_pace import DynamoGatewayPace
     from redpacket.payments.model.payments import Payment, PaymentRefund, PaymentReturn, Resolution
     from redpacket.payments.model.provider import Channel, Merchant
-    from redpacket.payments.ports import PaymentBook, PaymentLists, ReturnBook
+    from redpacket.payments.ports import PaymentLists, PaymentRepository, ReturnRepository
     from redpacket.payments.provider_ports import NoticeQueue
     from redpacket.payments.use_cases.payment_ports import PaymentPorts
     from redpacket.payments.withdrawal_ports import (
-        AuthorizationBook,
+        AuthorizationRepository,
         BoundPayees,
         Payees,
-        WithdrawalBook,
+        WithdrawalRepository,
     )
     from redpacket.platform.idempotency import Request
-    from redpacket.platform.user import Person
+    from redpacket.platform.user import User
 
 
 _RETURNS_PER_PAGE = 100
@@ -47,7 +47,7 @@ class PaymentsContainer:
     providers: ProvidersContainer
 
     @cached_property
-    def payment_book(self) -> PaymentBook:
+    def payment_book(self) -> PaymentRepository:
         from redpacket.payments.dynamodb.payments import DynamoPayments
 
         return DynamoPayments(
@@ -58,7 +58,7 @@ class PaymentsContainer:
         )
 
     @cached_property
-    def return_book(self) -> ReturnBook:
+    def return_book(self) -> ReturnRepository:
         from redpacket.payments.dynamodb.returns import DynamoReturns
 
         return DynamoReturns(
@@ -69,7 +69,7 @@ class PaymentsContainer:
         )
 
     @cached_property
-    def withdrawal_book(self) -> WithdrawalBook:
+    def withdrawal_book(self) -> WithdrawalRepository:
         from redpacket.payments.dynamodb.withdrawals import DynamoWithdrawals
 
         return DynamoWithdrawals(
@@ -90,14 +90,14 @@ class PaymentsContainer:
 
         return DynamoPayees(self.platform.dynamo, self.platform.settings.payments_table)
 
-    def payees_of(self, user: Person) -> Payees:
+    def payees_of(self, user: User) -> Payees:
         """Return the payout accounts of the request's user."""
         from redpacket.payments.clients.token_payees import TokenPayees
 
         return TokenPayees(user, self.providers.host_accounts, self.bound_payees)
 
     @cached_property
-    def consents(self) -> AuthorizationBook:
+    def consents(self) -> AuthorizationRepository:
         from redpacket.payments.dynamodb.authorizations import DynamoAuthorizations
 
         return DynamoAuthorizations(self.platform.dynamo, self.platform.settings.payments_table)
@@ -135,7 +135,7 @@ class PaymentsContainer:
         )
 
     def start_payment(
-        self, user: Person, amount_fen: int, channel: str, method: str, request: Request
+        self, user: User, amount_fen: int, channel: str, method: str, request: Request
     ) -> Payment:
         """Start a payment into a user's account, once for each request."""
         from redpacket.payments.model.provider import Channel, PayMethod
@@ -151,7 +151,7 @@ class PaymentsContainer:
             PaymentAsk(user.user_id, amount_fen, by, how, payer, request), ports=self.payment_ports
         )
 
-    def find_payment(self, number: str, user: Person) -> Payment:
+    def find_payment(self, number: str, user: User) -> Payment:
         """Return a user's own payment; order it if that was interrupted. Raises PaymentNotFound."""
         from redpacket.payments.use_cases.start_payment import find_payment
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from redpacket.platform.dynamodb.client import Dynamo
     from redpacket.platform.redis.client import Client
     from redpacket.platform.redis.connect import Options
-    from redpacket.platform.runtime import Clock, InParallel, Journal
+    from redpacket.platform.runtime import Clock, EventLogger, InParallel
 
 
 _CACHE_TIMEOUT_S = 0.5
@@ -67,7 +67,7 @@ class Platform:
         return SystemClock()
 
     @cached_property
-    def journal(self) -> Journal:
+    def journal(self) -> EventLogger:
         return journal
 
     @cached_property

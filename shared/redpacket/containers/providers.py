@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from redpacket.containers.platform import Platform
     from redpacket.payments.login_ports import Authorizations, Logins, TokenIssuer
     from redpacket.payments.model.provider import Channel
-    from redpacket.payments.provider_ports import Callbacks, PaymentsIn, PaymentsOut
+    from redpacket.payments.provider_ports import CallbackVerifier, PaymentProvider, PayoutProvider
     from redpacket.payments.providers.host_wallet.client import HostClient
     from redpacket.payments.providers.wechat.client import WeChatClient
     from redpacket.payments.sealed_accounts import AccountKeys, Accounts
-    from redpacket.platform.ssrf_safe_http import Outgoing
+    from redpacket.platform.ssrf_safe_http import HttpClient
 
 
 CALL_MS_MAX = 5_000
@@ -53,10 +53,10 @@ class ProvidersContainer:
 
         return Accounts(self.payee_keys, f"wechat/{self.wechat_client.merchant.app_id}")
 
-    def outgoing(self, url: str) -> Outgoing:
-        from redpacket.platform.ssrf_safe_http import Outgoing
+    def outgoing(self, url: str) -> HttpClient:
+        from redpacket.platform.ssrf_safe_http import HttpClient
 
-        return Outgoing(
+        return HttpClient(
             url, call_ms_max=CALL_MS_MAX, allows_private=bool(self.platform.settings.simulator_url)
         )
 
@@ -87,10 +87,10 @@ class ProvidersContainer:
         return f"{self.platform.settings.callback_base_url}/gateway/wechat/callback"
 
     @cached_property
-    def gateways_in(self) -> Mapping[Channel, PaymentsIn]:
+    def gateways_in(self) -> Mapping[Channel, PaymentProvider]:
         from redpacket.payments.model.provider import Channel
 
-        found: dict[Channel, PaymentsIn] = {}
+        found: dict[Channel, PaymentProvider] = {}
         if self.platform.settings.host_wallet_url:
             from redpacket.payments.providers.host_wallet.provider import HostIn
 
@@ -114,10 +114,10 @@ class ProvidersContainer:
         return found
 
     @cached_property
-    def gateways_out(self) -> Mapping[Channel, PaymentsOut]:
+    def gateways_out(self) -> Mapping[Channel, PayoutProvider]:
         from redpacket.payments.model.provider import Channel
 
-        found: dict[Channel, PaymentsOut] = {}
+        found: dict[Channel, PayoutProvider] = {}
         if self.platform.settings.host_wallet_url:
             from redpacket.payments.providers.host_wallet.provider import HostOut
 
@@ -146,10 +146,10 @@ class ProvidersContainer:
         return found
 
     @cached_property
-    def callbacks(self) -> Mapping[Channel, Callbacks]:
+    def callbacks(self) -> Mapping[Channel, CallbackVerifier]:
         from redpacket.payments.model.provider import Channel
 
-        found: dict[Channel, Callbacks] = {}
+        found: dict[Channel, CallbackVerifier] = {}
         if self.platform.settings.host_result_secret:
             from redpacket.payments.providers.host_wallet.client import HostResults
             from redpacket.payments.providers.host_wallet.provider import HostCallbacks

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from redpacket.containers.payments import PaymentsContainer
     from redpacket.containers.platform import Platform
     from redpacket.containers.users import UsersContainer
-    from redpacket.packets.model.claim import ShareFate, ShareRef
+    from redpacket.packets.model.claim import Share, ShareRef
 
 
 @dataclass(eq=False)
@@ -48,11 +48,13 @@ class SettlementContainer:
         return partial(settle_or_delay, is_on=is_on, profiles=profiles, ports=ports)
 
     @cached_property
-    def announce_claims(self) -> Callable[[Sequence[ShareFate]], None] | None:
+    def announce_claims(self) -> Callable[[Sequence[Share]], None] | None:
         """Trigger of automatic payouts after claims, or None if they are disabled."""
         if not self.platform.settings.withdraw_above_fen:
             return None
         from redpacket.payments.model.provider import Channel
-        from redpacket.payments.use_cases.announce_balances import announce_balances
+        from redpacket.payments.use_cases.trigger_auto_payouts import trigger_auto_payouts
 
-        return partial(announce_balances, channel=Channel.WECHAT, queue=self.payments.notice_queue)
+        return partial(
+            trigger_auto_payouts, channel=Channel.WECHAT, queue=self.payments.notice_queue
+        )

@@ -1,4 +1,4 @@
-"""Profiles and host ids."""
+"""ProfileRepository and host ids."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
     from redpacket.events.ports import (
         HostIds,
     )
-    from redpacket.users.ports import KnownPeople, Profile, Profiles
+    from redpacket.users.ports import KnownPeople, Profile, ProfileRepository
     from redpacket.users.use_cases.cached_profiles import CachedProfiles
 
 
 @dataclass(eq=False)
 class UsersContainer:
-    """Profiles and host ids."""
+    """ProfileRepository and host ids."""
 
     platform: Platform
 
     @cached_property
-    def profiles(self) -> Profiles:
+    def profiles(self) -> ProfileRepository:
         from redpacket.users.dynamodb.profiles import DynamoProfiles
 
         return DynamoProfiles(self.platform.dynamo, self.platform.settings.profiles_table)

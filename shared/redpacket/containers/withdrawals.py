@@ -18,7 +18,7 @@ from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
 from redpacket.payments.use_cases.authorize import authorize, end_authorization
 from redpacket.payments.use_cases.bind_account import bind_account
-from redpacket.payments.use_cases.pace import NightWindow, Pace
+from redpacket.payments.use_cases.rate_limiter import NightWindow, Pace
 from redpacket.payments.use_cases.sign_in import sign_in
 from redpacket.payments.use_cases.transfer import cancel_withdrawal
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, find_withdrawal, withdraw
@@ -28,7 +28,7 @@ from redpacket.payments.use_cases.withdrawal_ports import (
 )
 from redpacket.payments.withdrawal_ports import Payee, WithdrawalLimits
 from redpacket.platform.idempotency import Request
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 _DISPATCHED_EVERY_MS = 60_000
 """Schedule of template.yaml: TransferEveryMinute."""
@@ -84,7 +84,7 @@ class WithdrawalsContainer:
             return None
         return NightWindow(time.fromisoformat(begins_at), time.fromisoformat(ends_at))
 
-    def withdraw(self, user: Person, amount_fen: int, channel: str, request: Request) -> Withdrawal:
+    def withdraw(self, user: User, amount_fen: int, channel: str, request: Request) -> Withdrawal:
         return withdraw(
             WithdrawalAsk(user.user_id, amount_fen, Channel(channel), request),
             payees=self.payments.payees_of(user),

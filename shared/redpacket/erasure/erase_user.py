@@ -15,7 +15,7 @@ from redpacket.payments.model.provider import bill_day
 from redpacket.payments.model.withdrawals import WithdrawalStatus
 from redpacket.platform.errors import AccountNotEmpty, Unavailable
 from redpacket.platform.runtime import Clock
-from redpacket.users.ports import Profiles
+from redpacket.users.ports import ProfileRepository
 
 _OVER = frozenset({PacketStatus.CLOSED, PacketStatus.CANCELLED})
 _RETURNED = frozenset({WithdrawalStatus.FAILED, WithdrawalStatus.CANCELLED})
@@ -27,7 +27,7 @@ def erase_user(
     *,
     holdings: Holdings,
     erasure: Erasure,
-    profiles: Profiles,
+    profiles: ProfileRepository,
     clock: Clock,
 ) -> None:
     """Erase a user whose account is empty; *note* is called before the first change.

@@ -9,12 +9,12 @@ from typing import Protocol
 from redpacket.events.model.events import Event
 from redpacket.events.model.webhooks import Attempt, Delivery, SealedSecret, Webhook
 from redpacket.lottery.model.lottery import Draw
-from redpacket.packets.model.claim import ShareFate
+from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.model.payments import Payment
 from redpacket.payments.model.withdrawals import Withdrawal
 
-Subject = Packet | ShareFate | Draw | Withdrawal | Payment
+Subject = Packet | Share | Draw | Withdrawal | Payment
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Change:
     after: Subject
 
 
-class WebhookBook(Protocol):
+class WebhookRepository(Protocol):
     """Repository of webhooks."""
 
     def list_all(self) -> list[Webhook]:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from redpacket.ledger.model import Transfer
     from redpacket.operations.model.allowances import Allowance
     from redpacket.operations.model.operators import Action
-    from redpacket.platform.user import Person
+    from redpacket.platform.user import User
 
 from typing import TYPE_CHECKING
 
@@ -40,7 +40,7 @@ class Deposits(Protocol):
         self,
         transfer: Transfer,
         request: Request,
-        payee: Person | None = None,
+        payee: User | None = None,
         action: Action | None = None,
         spent: Allowance | None = None,
         *,

@@ -9,44 +9,44 @@ if TYPE_CHECKING:
 
     from redpacket.campaigns.model import DrawRules
     from redpacket.lottery.model.lottery import (
-        Attempt,
+        CampaignSnapshot,
         Draw,
-        DrawAsk,
         DrawDay,
         DrawOutcome,
+        DrawRequest,
         HelpStatus,
-        LotterySnapshot,
         PageNote,
         Player,
+        PlayerState,
         Prize,
         PrizeStock,
         RecordDrawStatus,
     )
     from redpacket.lottery.model.winners import Winner
     from redpacket.operations.model.operators import Action
-    from redpacket.platform.user import Person
+    from redpacket.platform.user import User
 from redpacket.platform.idempotency import Request
 
 
 class DrawCache(Protocol):
     """Cache of a lottery: chooses prizes and counts; the ledger decides."""
 
-    def draw(self, ask: DrawAsk) -> DrawOutcome:
+    def draw(self, ask: DrawRequest) -> DrawOutcome:
         """Decide one attempt; repeats on the same day return the same outcome."""
 
-    def load(self, table: LotterySnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
+    def load(self, table: CampaignSnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
         """Load from the ledger; an older table or lower counts change nothing."""
 
-    def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
+    def undo(self, ask: DrawRequest, *, is_unit_free: bool) -> None:
         """Undo an attempt that did not become durable; offer its unit again if *is_unit_free*."""
 
-    def drop(self, ask: DrawAsk) -> None:
+    def drop(self, ask: DrawRequest) -> None:
         """Remove the lottery and its day, which somebody else may have written."""
 
-    def set_player(self, ask: DrawAsk, player: Player) -> None:
+    def set_player(self, ask: DrawRequest, player: Player) -> None:
         """Set a user's counters of the day from the ledger."""
 
-    def mark_winner(self, ask: DrawAsk, prize_id: str) -> None:
+    def mark_winner(self, ask: DrawRequest, prize_id: str) -> None:
         """Record that the user has won a once-per-user prize."""
 
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
@@ -59,16 +59,16 @@ class DrawCache(Protocol):
         """Return the handed-out units of loaded prizes, or None if no table is loaded."""
 
 
-class Draws(Protocol):
+class DrawRepository(Protocol):
     """Durable prizes, units, draws, players and helps; none is ever undone."""
 
     def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
         """Return every prize of a campaign, sorted by id."""
 
-    def find_table(self, campaign_id: str) -> LotterySnapshot | None:
+    def find_table(self, campaign_id: str) -> CampaignSnapshot | None:
         """Return the campaign with its prizes and version."""
 
-    def find_page(self, campaign_id: str) -> tuple[LotterySnapshot, PageNote] | None:
+    def find_page(self, campaign_id: str) -> tuple[CampaignSnapshot, PageNote] | None:
         """Return the table with its note, eventually consistent."""
 
     def note_page(self, campaign_id: str, note: PageNote) -> None:
@@ -104,14 +104,14 @@ class Draws(Protocol):
         day: str,
         *,
         asks_audience: bool = False,
-    ) -> Attempt:
+    ) -> PlayerState:
         """Return a user's counters, their key's draw and, if asked, their audience membership."""
 
     def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
         """Return a draw."""
 
     def record_draw(
-        self, draw: Draw, rules: DrawRules, key_hash: str, drawer: Person | None = None
+        self, draw: Draw, rules: DrawRules, key_hash: str, drawer: User | None = None
     ) -> RecordDrawStatus:
         """Store a draw with all that it consumes, in one transaction, and the winner's host id.
 

@@ -14,14 +14,14 @@ ACTION_CURSOR = "[0-9]{13}#[0-9a-f]{16}"
 
 
 @dataclass(frozen=True, slots=True)
-class NotedAction:
+class LoggedAction:
     """Logged action with its position in the audit log."""
 
     action: Action
     position: str
 
 
-class ActionJournal(Protocol):
+class AuditLog(Protocol):
     """Append-only audit log of operators' actions."""
 
     def note(self, action: Action) -> None:
@@ -29,5 +29,5 @@ class ActionJournal(Protocol):
 
     def list_actions(
         self, subject: str | None, cursor: str | None, limit: int
-    ) -> tuple[list[NotedAction], str | None]:
+    ) -> tuple[list[LoggedAction], str | None]:
         """Return a page of actions, newest first, and the next cursor; it may lag."""

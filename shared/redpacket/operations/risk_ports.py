@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from redpacket.operations.model.risk import Verdict
+    from redpacket.operations.model.risk import RiskDecision
 
 
-class Verdicts(Protocol):
+class RiskDecisions(Protocol):
     """The host's risk decisions on users, checked by claims and draws."""
 
-    def put(self, user_id: str, verdict: Verdict) -> None:
+    def put(self, user_id: str, verdict: RiskDecision) -> None:
         """Replace a user's decision."""
 
 
-class Hook(Protocol):
+class RiskHook(Protocol):
     """The host's risk control, called over HTTP."""
 
     def ask(self, host_id: str) -> bool | None:

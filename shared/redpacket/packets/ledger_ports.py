@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from redpacket.ledger.model import Entry, Receipt, Transfer, YearSums
     from redpacket.operations.model.allowances import Allowance
     from redpacket.operations.model.operators import Action
-    from redpacket.packets.model.claim import ShareFate, ShareRef
+    from redpacket.packets.model.claim import Share, ShareRef
     from redpacket.packets.model.packet import Packet, PacketEnd
 from redpacket.ledger.ports import ReceivedItem
 from redpacket.platform.idempotency import Request
@@ -44,12 +44,10 @@ class Ledger(Protocol):
     def cancel_unpaid(self, packet: Packet, now_ms: int) -> bool:
         """Set an UNPAID packet to CANCELLED, unless a payment was credited first."""
 
-    def settle(
-        self, settlements: Sequence[tuple[ShareFate, Transfer]], now_ms: int
-    ) -> set[ShareRef]:
+    def settle(self, settlements: Sequence[tuple[Share, Transfer]], now_ms: int) -> set[ShareRef]:
         """Credit all claims in one transaction, or none and return those that prevented it."""
 
-    def refund(self, refunds: Sequence[tuple[Sequence[ShareFate], Transfer]], now_ms: int) -> bool:
+    def refund(self, refunds: Sequence[tuple[Sequence[Share], Transfer]], now_ms: int) -> bool:
         """Mark unclaimed shares as refunded and return their sums; each sum is for one packet."""
 
     def close(self, packet: Packet, end: PacketEnd, now_ms: int) -> bool:

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
     from redpacket.packets.model.claim import (
         AdmitOutcome,
+        Claimer,
         GrabOutcome,
         Quota,
         QuotaStatus,
         RecordStatus,
-        ShareFate,
+        Share,
         ShareRef,
-        Taker,
     )
     from redpacket.packets.model.packet import Packet, PacketEnd, Rules
 
@@ -38,7 +38,7 @@ class ClaimCache(Protocol):
     ) -> AdmitOutcome:
         """Allow a user to open within *life_ms*, unless *admitted_max* others may now."""
 
-    def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
+    def load(self, packet: Packet, shares: Sequence[Share], part: int | None = None) -> None:
         """Add *shares* of a *part*, or of a whole packet if that is unsharded or not open."""
 
     def load_sent(self, packet: Packet) -> None:
@@ -85,7 +85,7 @@ class PartCache(ClaimCache, Protocol):
     """
 
     def load_part(
-        self, packet: Packet, part: int, shares: Sequence[ShareFate], *, is_whole: bool
+        self, packet: Packet, part: int, shares: Sequence[Share], *, is_whole: bool
     ) -> None:
         """Load a part from *shares* with local numbers; refusals are certain only if *is_whole*."""
 
@@ -127,14 +127,14 @@ class SentItem:
 class ClaimRecorder(Protocol):
     """Durable recorder of claims, each at most once, counted against quotas."""
 
-    def record_claim(self, share: ShareFate, quota: Quota | None = None) -> RecordStatus:
+    def record_claim(self, share: Share, quota: Quota | None = None) -> RecordStatus:
         """Record a claim if neither share nor user has an outcome and *quota* is not used up."""
 
     def count_claims(self, campaign_id: str, user_id: str) -> int:
         """Return the number of a user's shares in a campaign."""
 
 
-class Packets(Protocol):
+class PacketRepository(Protocol):
     """Packet rows, and the permanent outcomes of shares."""
 
     def find_packet(self, packet_id: str) -> Packet | None:
@@ -152,31 +152,31 @@ class Packets(Protocol):
     def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
         """Return the existing packets of at most 100."""
 
-    def list_shares(self, packet_id: str) -> list[ShareFate]:
+    def list_shares(self, packet_id: str) -> list[Share]:
         """Return every claimed or refunded share, by number."""
 
-    def list_part_shares(self, packet_id: str, part: int) -> list[ShareFate]:
+    def list_part_shares(self, packet_id: str, part: int) -> list[Share]:
         """Return the claimed or refunded shares of one part, by number."""
 
-    def scan_part_shares(self, packet_id: str, part: int, after_no: int = 0) -> Iterator[ShareFate]:
+    def scan_part_shares(self, packet_id: str, part: int, after_no: int = 0) -> Iterator[Share]:
         """Yield one part's claimed or refunded shares above *after_no*, lazily by partition."""
 
-    def find_share_of(self, packet_id: str, user_id: str) -> ShareFate | None:
+    def find_share_of(self, packet_id: str, user_id: str) -> Share | None:
         """Return the share that a user durably owns."""
 
-    def find_taker(self, packet_id: str, user_id: str) -> Taker | None:
+    def find_taker(self, packet_id: str, user_id: str) -> Claimer | None:
         """Return the note of a user's share, eventually consistent."""
 
-    def list_refs(self, refs: Sequence[ShareRef]) -> list[ShareFate]:
+    def list_refs(self, refs: Sequence[ShareRef]) -> list[Share]:
         """Return the claimed or refunded shares among at most 100."""
 
     def mark_loaded(self, packet: Packet) -> None:
         """Remove the packet from the sweep's list of packets to load."""
 
-    def mark_requeued(self, share: ShareFate, again_at_ms: int) -> None:
+    def mark_requeued(self, share: Share, again_at_ms: int) -> None:
         """Hide a waiting claim from the sweep until *again_at_ms*."""
 
-    def mark_done(self, share: ShareFate) -> None:
+    def mark_done(self, share: Share) -> None:
         """Remove a packet's last settled claim from the sweep's list."""
 
     def begin_close(self, packet: Packet, now_ms: int) -> Packet:
@@ -196,15 +196,15 @@ class Packets(Protocol):
     ) -> None:
         """Set an open prize packet's end, unless a newer table did or *only_later* forbids it."""
 
-    def list_takers(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
+    def list_takers(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
         """Return the existing claimer rows of these users."""
 
-    def list_winners(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
+    def list_winners(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
         """Return the claimer rows of a prize packet, of which a user may win several shares."""
 
     def list_some_shares(
         self, packet_id: str, after_no: int, limit: int
-    ) -> tuple[list[ShareFate], int | None]:
+    ) -> tuple[list[Share], int | None]:
         """Return a page of shares, eventually consistent, and the start of the next one.
 
         They are sorted by number, and first by partition if there are several. *after_no* is 0 or a
@@ -235,13 +235,13 @@ class Pages(Protocol):
     def list_seen(self, packet_ids: Sequence[str]) -> list[Packet]:
         """Return the existing packets of at most 100."""
 
-    def put_final(self, packet_id: str, shares: Sequence[ShareFate]) -> None:
+    def put_final(self, packet_id: str, shares: Sequence[Share]) -> None:
         """Write pages of the claims among *shares*, which are all shares of a part by number."""
 
     def list_final(
         self, packet_id: str, after_no: int, limit: int
-    ) -> tuple[list[ShareFate], int | None]:
-        """Return a page of a closed packet's claims, as `Packets.list_some_shares`."""
+    ) -> tuple[list[Share], int | None]:
+        """Return a page of a closed packet's claims, as `PacketRepository.list_some_shares`."""
 
     def add_settled(self, packet_id: str, settled: Settled) -> None:
         """Add to a large packet's displayed sums, which may be inexact until it closes."""

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from redpacket.payments.model.authorization import AuthorizationFound
-    from redpacket.payments.model.provider import OutsideAccount
+    from redpacket.payments.model.provider import ExternalAccount
 
 
 class Logins(Protocol):
     """Exchange of a gateway's authorization code for an account."""
 
-    def find_account(self, code: str) -> OutsideAccount | None:
+    def find_account(self, code: str) -> ExternalAccount | None:
         """Return a code's account, or None if the code is wrong, used or expired."""
 
 
@@ -20,7 +20,7 @@ class Authorizations(Protocol):
     """Gateway for users' consents to transfers without confirmation; numbers are ours."""
 
     def ask(
-        self, authorization_no: str, payee: OutsideAccount, display_name: str
+        self, authorization_no: str, payee: ExternalAccount, display_name: str
     ) -> AuthorizationFound:
         """Request a consent, once for each number; the gateway shows *display_name*."""
 
@@ -34,8 +34,8 @@ class Authorizations(Protocol):
 class TokenIssuer(Protocol):
     """Issuer of tokens for users who sign in through a gateway."""
 
-    def subject_of(self, account: OutsideAccount) -> str:
+    def subject_of(self, account: ExternalAccount) -> str:
         """Return the permanent subject of this user's tokens."""
 
-    def issue(self, account: OutsideAccount, now_ms: int) -> tuple[str, int]:
+    def issue(self, account: ExternalAccount, now_ms: int) -> tuple[str, int]:
         """Return a token and its expiry in milliseconds."""

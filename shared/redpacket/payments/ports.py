@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from redpacket.operations.model.operators import Action
     from redpacket.packets.model.packet import Packet
     from redpacket.payments.model.payments import Payment, PaymentRefund, PaymentReturn
-    from redpacket.payments.model.provider import BillLine, Channel, RefundFound, Transaction
+    from redpacket.payments.model.provider import Channel, RefundFound, StatementLine, Transaction
     from redpacket.platform.idempotency import Request
 
 
@@ -25,7 +25,7 @@ class PaymentLimits:
     count_max: int
 
 
-class PaymentBook(Protocol):
+class PaymentRepository(Protocol):
     """Repository of payments; only it credits them. Lists may lag."""
 
     def put(self, payment: Payment, request: Request, limits: PaymentLimits) -> str:
@@ -76,11 +76,11 @@ class PaymentBook(Protocol):
     def note_notice(self, channel: Channel, notice_id: str, expires_at_ms: int) -> None:
         """Record that a callback was processed."""
 
-    def list_lines(self, channel: Channel, day: str) -> list[BillLine]:
+    def list_lines(self, channel: Channel, day: str) -> list[StatementLine]:
         """Return the payments, refunds and transfers that a day's statement must contain."""
 
 
-class ReturnBook(Protocol):
+class ReturnRepository(Protocol):
     """Repository of uncredited transactions and of refunds made outside. Lists may lag."""
 
     def put_return(self, returned: PaymentReturn, transaction: Transaction) -> PaymentReturn:

@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from redpacket.payments.model.provider import (
-        BillLine,
         Channel,
         Merchant,
-        Notice,
         OrderFound,
         PaymentOrder,
+        ProviderEvent,
         RefundFound,
         RefundOrder,
+        StatementLine,
         Transaction,
         TransferFound,
         TransferOrder,
     )
 
 
-class PaymentsIn(Protocol):
+class PaymentProvider(Protocol):
     """Gateway for incoming payments."""
 
     channel: Channel
@@ -73,14 +73,14 @@ class PaymentsIn(Protocol):
     def query_refund(self, refund_no: str) -> RefundFound:
         """Return a refund, ours or one made outside; NOT_FOUND is a state."""
 
-    def read_bill(self, day: str) -> list[BillLine] | None:
+    def read_bill(self, day: str) -> list[StatementLine] | None:
         """Return all payments and refunds of a day such as "2026-11-22" in the gateway's time zone.
 
         Return None if the statement does not exist yet. The adapter has verified the file's hash.
         """
 
 
-class PaymentsOut(Protocol):
+class PayoutProvider(Protocol):
     """Gateway for outgoing transfers."""
 
     channel: Channel
@@ -110,14 +110,14 @@ class PaymentsOut(Protocol):
         unknown or cannot be canceled.
         """
 
-    def read_bill(self, day: str) -> list[BillLine] | None:
-        """Return all transfers that moved money on a day, as `PaymentsIn.read_bill`."""
+    def read_bill(self, day: str) -> list[StatementLine] | None:
+        """Return all transfers that moved money on a day, as `PaymentProvider.read_bill`."""
 
 
-class Callbacks(Protocol):
+class CallbackVerifier(Protocol):
     """Verifier of a gateway's callbacks."""
 
-    def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> Notice:
+    def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> ProviderEvent:
         """Return a callback's notice; header names are lowercase.
 
         Verify the signature over the raw bytes with a configured key, and the timestamp within five
@@ -129,7 +129,7 @@ class Callbacks(Protocol):
 class NoticeQueue(Protocol):
     """Queue of notices to the payment function, with at-least-once delivery."""
 
-    def put(self, channel: Channel, *notices: Notice) -> None:
+    def put(self, channel: Channel, *notices: ProviderEvent) -> None:
         """Queue notices; after Unavailable, some may be queued."""
 
 

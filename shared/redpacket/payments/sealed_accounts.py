@@ -12,7 +12,7 @@ from typing import Self
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
-from redpacket.payments.model.provider import OutsideAccount
+from redpacket.payments.model.provider import ExternalAccount
 from redpacket.platform.errors import InvariantViolated
 
 _TEXT_LENGTH_MIN = 43
@@ -56,15 +56,15 @@ class Accounts:
         self._context = context.encode()
         self._hash_prefix = len(self._context).to_bytes(2) + self._context
 
-    def seal(self, name: str) -> OutsideAccount:
+    def seal(self, name: str) -> ExternalAccount:
         """Return *name* in storable form."""
         key_name = list(self._keys.seal_keys)[-1]
         sealed = AESSIV(self._keys.seal_keys[key_name]).encrypt(name.encode(), [self._context])
-        return OutsideAccount(
+        return ExternalAccount(
             f"{key_name}.{urlsafe_b64encode(sealed).decode()}", self.hash_of(name)
         )
 
-    def open(self, account: OutsideAccount) -> str:
+    def open(self, account: ExternalAccount) -> str:
         """Return an account's name, which must not be logged. Raises InvariantViolated."""
         key_name, _, sealed = account.sealed.partition(".")
         key = self._keys.seal_keys.get(key_name)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from redpacket.payments.model.authorization import Authorization
-    from redpacket.payments.model.provider import Channel, OutsideAccount, TransferFound
+    from redpacket.payments.model.provider import Channel, ExternalAccount, TransferFound
     from redpacket.payments.model.withdrawals import Stop, Withdrawal
     from redpacket.platform.idempotency import Request
 
@@ -22,7 +22,7 @@ class WithdrawalLimits:
     fen_max: int
 
 
-class WithdrawalBook(Protocol):
+class WithdrawalRepository(Protocol):
     """Repository of withdrawals; each change is conditional on what the caller read."""
 
     def hold(self, withdrawal: Withdrawal, request: Request, limits: WithdrawalLimits) -> str:
@@ -91,7 +91,7 @@ class Payee:
     the one requested last.
     """
 
-    account: OutsideAccount
+    account: ExternalAccount
     opens_at_ms: int = 0
     authorization_no: str | None = None
     asked_no: str | None = None
@@ -112,7 +112,7 @@ class BoundPayees(Payees, Protocol):
         self,
         user_id: str,
         channel: Channel,
-        account: OutsideAccount,
+        account: ExternalAccount,
         now_ms: int,
         first_wait_ms: int = 0,
     ) -> Payee:
@@ -123,7 +123,7 @@ class BoundPayees(Payees, Protocol):
         """
 
 
-class AuthorizationBook(Protocol):
+class AuthorizationRepository(Protocol):
     """Repository of consents to transfers without confirmation, one per user and channel."""
 
     def begin(self, authorization: Authorization, payee: Payee) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from redpacket.platform.runtime import Clock, InParallel, Journal
+from redpacket.platform.runtime import Clock, EventLogger, InParallel
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -26,7 +26,7 @@ def attempt_lanes(
     *,
     name: str,
     clock: Clock,
-    journal: Journal,
+    journal: EventLogger,
     stop_at_ms: int,
     in_parallel: InParallel,
     may_go_on: Callable[[], bool] = lambda: True,

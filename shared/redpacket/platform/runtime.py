@@ -25,7 +25,7 @@ class Clock(Protocol):
         """Wait."""
 
 
-class Journal(Protocol):
+class EventLogger(Protocol):
     """Application log for operators, which never fails a flow."""
 
     def event(self, name: str, **details: str | int) -> None:

@@ -36,7 +36,7 @@ def _resolve(host: str, port: int) -> list[str]:
     return [str(address[0]) for *_, address in found]
 
 
-class Outgoing:
+class HttpClient:
     """HTTP client of one URL.
 
     It resolves the name once for each request and connects to the checked address, so that DNS

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class User:
     """A user; rows about money hold *user_id* only.
 
     *nickname* and *host_id* come from the token, and are kept in an erasable profile

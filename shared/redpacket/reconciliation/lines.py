@@ -22,7 +22,7 @@ from redpacket.ledger.model import (
     year_of,
 )
 from redpacket.lottery.model.lottery import Draw, PrizeKind, unit_share
-from redpacket.packets.model.claim import Fate, ShareFate, Taker, taker_of
+from redpacket.packets.model.claim import Claimer, Share, ShareStatus, claimer_of
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.model.payments import (
     Payment,
@@ -59,7 +59,7 @@ def lines_of(row: Scanned, packet: Packet | None, *, has_receipts: bool) -> Iter
 
     Omits receipts if none are kept. Raises InvariantViolated for a win of no packet.
     """
-    if isinstance(row, ShareFate):
+    if isinstance(row, Share):
         if packet:
             yield from _fate_lines(row, packet, has_receipts=has_receipts)
     elif has_receipts or not isinstance(row, Receipt):
@@ -83,7 +83,7 @@ def subject_of(row: Scanned) -> str | None:
         return account_of(row)
     if isinstance(row, ClaimCount):
         return f"{row.campaign_id} {row.user_id}"
-    if isinstance(row, Receipt | ShareFate | Taker | Packet | Member):
+    if isinstance(row, Receipt | Share | Claimer | Packet | Member):
         return row.packet_id
     return None
 
@@ -96,7 +96,7 @@ def owner_of(row: Scanned) -> tuple[str, ...] | None:
 
 def packet_named(row: Scanned) -> str | None:
     """Return the packet that must be known for the lines of a row."""
-    if isinstance(row, ShareFate | Taker):
+    if isinstance(row, Share | Claimer):
         return row.packet_id
     if not isinstance(row, Entry):
         return None
@@ -140,9 +140,9 @@ def held_fen(row: Scanned, until_ms: int) -> int:
     if isinstance(row, Packet):
         is_funded = row.funded_at_ms is not None and row.funded_at_ms < until_ms
         return row.terms.total_fen if is_funded else 0
-    if not isinstance(row, ShareFate):
+    if not isinstance(row, Share):
         return 0
-    is_refunded = row.fate is Fate.REFUNDED
+    is_refunded = row.fate is ShareStatus.REFUNDED
     moved_at_ms = row.decided_at_ms if is_refunded else row.settled_at_ms
     return -row.amount_fen if moved_at_ms and moved_at_ms < until_ms else 0
 
@@ -160,7 +160,7 @@ def _receipt_line(receipt: Receipt, sign: int) -> Line:
     return receipt.at_ms, receipt.packet_id, text, sign
 
 
-def _taker_line(taker: Taker, sign: int) -> Line:
+def _taker_line(taker: Claimer, sign: int) -> Line:
     text = f"taker {taker.user_id} {taker.share_no} {taker.amount_fen} {taker.claimed_at_ms}"
     return taker.claimed_at_ms, taker.packet_id, text, sign
 
@@ -181,9 +181,9 @@ def _packet_lines(packet: Packet) -> Iterator[Line]:
             yield packet.closed_at_ms, packet.packet_id, f"end {name}", number
 
 
-def _fate_lines(share: ShareFate, packet: Packet, *, has_receipts: bool) -> Iterator[Line]:
-    if share.fate is Fate.CLAIMED:
-        yield _taker_line(taker_of(share), -1)
+def _fate_lines(share: Share, packet: Packet, *, has_receipts: bool) -> Iterator[Line]:
+    if share.fate is ShareStatus.CLAIMED:
+        yield _taker_line(claimer_of(share), -1)
         if packet.rules.prize_id:
             yield _won_line(share, -1)
         moved = settled_entries([share])
@@ -210,7 +210,7 @@ def _draw_lines(draw: Draw) -> Iterator[Line]:
         yield draw.drawn_at_ms, ref.packet_id, text, 1
 
 
-def _won_line(share: ShareFate, sign: int) -> Line:
+def _won_line(share: Share, sign: int) -> Line:
     user_id = share.taker.user_id if share.taker else ""
     text = f"won {share.share_no} {user_id} {share.amount_fen} {share.decided_at_ms}"
     return share.decided_at_ms, share.packet_id, text, sign
@@ -249,7 +249,7 @@ _LINES: dict[type, Callable[[Any], Iterator[Line]]] = {
     BookedLine: lambda line: iter([_booked_line(line)]),
     Entry: lambda entry: iter([_entry_line(entry)]),
     Receipt: lambda receipt: iter([_receipt_line(receipt, 1)]),
-    Taker: lambda taker: iter([_taker_line(taker, 1)]),
+    Claimer: lambda taker: iter([_taker_line(taker, 1)]),
     Packet: _packet_lines,
     Member: _member_lines,
     ClaimCount: _count_lines,
@@ -282,7 +282,7 @@ def _of_entry(entry: Entry, packet: Packet | None) -> Iterator[LocalLine]:
                 yield f"luckiest_count_{year_of(end.luckiest_at_ms)} vs entries", 1, 0
 
 
-def _of_taker(_: Taker, packet: Packet | None) -> Iterator[LocalLine]:
+def _of_taker(_: Claimer, packet: Packet | None) -> Iterator[LocalLine]:
     if packet and packet.rules.campaign_id and not packet.rules.prize_id:
         yield packet.rules.campaign_id, 1, 0
 
@@ -340,7 +340,7 @@ _LOCAL_LINES: dict[type, Callable[[Any, Packet | None], Iterator[LocalLine]]] = 
     PaymentReturn: _of_return,
     Balance: _of_balance,
     Entry: _of_entry,
-    Taker: _of_taker,
+    Claimer: _of_taker,
     Campaign: _of_campaign,
     Member: _of_member,
     Draw: _of_draw,
@@ -353,7 +353,7 @@ _LOCAL_LINES: dict[type, Callable[[Any, Packet | None], Iterator[LocalLine]]] = 
 _OWNERS: dict[type, Callable[[Any], tuple[str, ...]]] = {
     Balance: lambda balance: (balance.account,),
     Entry: lambda entry: (entry.account,),
-    Taker: lambda taker: (taker.user_id,),
+    Claimer: lambda taker: (taker.user_id,),
     Campaign: lambda campaign: (campaign.campaign_id,),
     Member: lambda member: (member.campaign_id,),
     Draw: lambda draw: (draw.campaign_id, draw.user_id),

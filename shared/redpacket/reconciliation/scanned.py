@@ -9,8 +9,8 @@ from typing import TypeAlias
 from redpacket.campaigns.model import Campaign
 from redpacket.fairness.model.log import Commitment
 from redpacket.ledger.model import Entry, Receipt
-from redpacket.lottery.model.lottery import Draw, LotterySnapshot
-from redpacket.packets.model.claim import ShareFate, Taker
+from redpacket.lottery.model.lottery import CampaignSnapshot, Draw
+from redpacket.packets.model.claim import Claimer, Share
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.model.payments import Payment, PaymentRefund, PaymentReturn
 from redpacket.payments.model.withdrawals import Withdrawal
@@ -119,12 +119,12 @@ Scanned: TypeAlias = (
     | Entry
     | Receipt
     | Packet
-    | ShareFate
-    | Taker
+    | Share
+    | Claimer
     | ClaimCount
     | Campaign
     | Member
-    | LotterySnapshot
+    | CampaignSnapshot
     | Draw
     | UnitWon
     | Played

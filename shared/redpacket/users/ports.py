@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from redpacket.platform.user import Person
+    from redpacket.platform.user import User
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from redpacket.platform.user import Person
+    from redpacket.platform.user import User
 
 
 class KnownPeople(Protocol):
     """Mapping from user ids to the host's users, eventually consistent."""
 
-    def list_people(self, user_ids: Sequence[str]) -> dict[str, Person]:
+    def list_people(self, user_ids: Sequence[str]) -> dict[str, User]:
         """Return the known people with host id and nickname."""
 
 
@@ -33,7 +33,7 @@ class Profile:
     avatar_url: str | None = None
 
 
-class Profiles(Protocol):
+class ProfileRepository(Protocol):
     """Profiles, and the mapping to the host's user ids. Reads are eventually consistent."""
 
     def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
@@ -42,10 +42,10 @@ class Profiles(Protocol):
     def put(self, profile: Profile) -> None:
         """Replace a profile; data from tokens stays."""
 
-    def list_unnoted(self, people: Sequence[Person]) -> list[Person]:
+    def list_unnoted(self, people: Sequence[User]) -> list[User]:
         """Return, without duplicates, the people whose stored data differs from their token's."""
 
-    def note(self, person: Person, said_at_ms: int) -> None:
+    def note(self, person: User, said_at_ms: int) -> None:
         """Store a token's data about its user, unless they were erased at or after *said_at_ms*."""
 
     def erase(self, user_id: str, now_ms: int) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnStatus
-from redpacket.payments.model.provider import BillKind, Merchant, TransferFound, TransferOrder
+from redpacket.payments.model.provider import Merchant, StatementKind, TransferFound, TransferOrder
 from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS, WithdrawalStatus
 from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.start_payment import find_payment
@@ -240,4 +240,4 @@ def test_rows_without_a_merchant_are_followed(town: PaymentSystem) -> None:
     town.sweep_after(MINUTE_MS)
 
     assert town.find(withdrawal).status is WithdrawalStatus.PAID
-    assert len(town.gateway.lines(BillKind.TRANSFER)) == 1
+    assert len(town.gateway.lines(StatementKind.TRANSFER)) == 1

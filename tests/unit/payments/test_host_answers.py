@@ -13,7 +13,7 @@ from redpacket.payments.providers.host_wallet.client import HostClient, HostKeys
 from redpacket.payments.providers.host_wallet.provider import HostCallbacks, HostIn, HostOut
 from redpacket.payments.sealed_accounts import AccountKeys, Accounts
 from redpacket.platform.errors import SignatureInvalid, Unavailable
-from redpacket.platform.ssrf_safe_http import HttpAnswer, Outgoing
+from redpacket.platform.ssrf_safe_http import HttpAnswer, HttpClient
 
 CALLS, RESULTS = "whsec_Y2FsbHM=", "whsec_cmVzdWx0cw=="
 ACCOUNTS = Accounts(AccountKeys({"1": bytes(64)}, bytes(32)), "host")
@@ -41,7 +41,7 @@ def _client(answer: Callable[[str, Mapping[str, str], bytes], HttpAnswer]) -> Ho
         def post(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
             return answer(json.loads(body)["type"], headers, body)
 
-    return HostClient(HostKeys(CALLS, RESULTS), cast("Outgoing", Answering()))
+    return HostClient(HostKeys(CALLS, RESULTS), cast("HttpClient", Answering()))
 
 
 def _saying(

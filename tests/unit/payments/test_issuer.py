@@ -15,13 +15,13 @@ from redpacket.payments.clients.token_issuer import (
     Rs256Tokens,
     issuer_files,
 )
-from redpacket.payments.model.provider import OutsideAccount
+from redpacket.payments.model.provider import ExternalAccount
 from redpacket.platform.user_id import HOST_ID
 
 URL = "https://issuer.example/users"
 NOW_MS = 1_790_000_000_000
 LIFE_MS = 2 * 60 * 60 * 1_000
-ALICE = OutsideAccount("1.sealed", "hash of alice")
+ALICE = ExternalAccount("1.sealed", "hash of alice")
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_a_subject_is_a_hosts_id_that_tells_nothing(first: IssuerKeys) -> None:
     assert HOST_ID.fullmatch(subject)
     assert subject == _tokens(IssuerKeys.of(first.text())).subject_of(ALICE)
     assert ALICE.name_hash not in subject
-    assert subject != _tokens(first).subject_of(OutsideAccount("1.other", "hash of bob"))
+    assert subject != _tokens(first).subject_of(ExternalAccount("1.other", "hash of bob"))
     assert subject != _tokens(IssuerKeys(first.keys, bytes(32))).subject_of(ALICE)
 
 

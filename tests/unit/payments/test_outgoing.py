@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from redpacket.platform.errors import Unavailable
-from redpacket.platform.ssrf_safe_http import Outgoing
+from redpacket.platform.ssrf_safe_http import HttpClient
 
 HOST = "127.0.0.1"
 
@@ -54,7 +54,7 @@ def _a_server(kind: str) -> Iterator[tuple[str, list[str]]]:
 
 def test_an_answer_is_read_whole() -> None:
     with _a_server("plain") as (url, seen):
-        answer = Outgoing(f"{url}/path", call_ms_max=2_000, allows_private=True).get("a=1")
+        answer = HttpClient(f"{url}/path", call_ms_max=2_000, allows_private=True).get("a=1")
 
     assert (answer.status, answer.body) == (200, b"answer")
     assert answer.headers["x-name"] == "Value"
@@ -63,7 +63,7 @@ def test_an_answer_is_read_whole() -> None:
 
 def test_a_redirect_is_an_answer_like_any_other() -> None:
     with _a_server("redirects") as (url, seen):
-        answer = Outgoing(url, call_ms_max=2_000, allows_private=True).get("a=1")
+        answer = HttpClient(url, call_ms_max=2_000, allows_private=True).get("a=1")
 
     assert answer.status == 302
     assert len(seen) == 1
@@ -74,7 +74,7 @@ def test_an_answer_that_drips_is_given_up_in_time(kind: str) -> None:
     with _a_server(kind) as (url, _):
         began_at_s = time.monotonic()
         with pytest.raises(Unavailable):
-            Outgoing(url, call_ms_max=500, allows_private=True).get("a=1")
+            HttpClient(url, call_ms_max=500, allows_private=True).get("a=1")
         took_s = time.monotonic() - began_at_s
 
     assert took_s < 3
@@ -94,7 +94,7 @@ def test_an_address_that_is_not_global_is_not_connected_to(monkeypatch: pytest.M
     for address in INSIDE:
         # A global one beside it makes it no better.
         addresses = ["8.8.8.8", address]
-        outgoing = Outgoing(
+        outgoing = HttpClient(
             "https://wallet.example/", call_ms_max=500, resolve=lambda *_, found=addresses: found
         )
         with pytest.raises(Unavailable):
@@ -116,7 +116,7 @@ def test_the_address_that_was_looked_at_is_the_one_that_is_connected_to(
         raise ConnectionRefusedError
 
     monkeypatch.setattr("socket.create_connection", connect)
-    outgoing = Outgoing(
+    outgoing = HttpClient(
         "https://wallet.example/", call_ms_max=500, resolve=lambda *_: next(answers)
     )
 
@@ -131,11 +131,11 @@ def test_only_plain_addresses_are_configured() -> None:
     wrong = "ftp://a.example", "https://", "https://me@a.example", "a.example"
     for url in (*wrong, "http://wallet.example/"):
         with pytest.raises(ValueError, match="http"):
-            Outgoing(url, call_ms_max=500)
+            HttpClient(url, call_ms_max=500)
 
 
 def test_an_error_tells_nothing_of_the_query() -> None:
-    outgoing = Outgoing("http://127.0.0.1:9/", call_ms_max=500, allows_private=True)
+    outgoing = HttpClient("http://127.0.0.1:9/", call_ms_max=500, allows_private=True)
 
     with pytest.raises(Unavailable) as raised:
         outgoing.get("secret=very")

@@ -8,7 +8,7 @@ from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnStatus
 from redpacket.payments.model.provider import Channel, PayMethod
 from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus
-from redpacket.payments.use_cases.pace import FAILURES_MAX
+from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX
 from redpacket.payments.use_cases.start_payment import PaymentAsk, start_payment
 from redpacket.payments.use_cases.sweep_payments import ROWS_PER_SWEEP, STEP_MS, UNASKED_MS_MAX
 from redpacket.platform.errors import Unavailable

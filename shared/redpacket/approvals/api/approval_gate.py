@@ -24,7 +24,7 @@ from redpacket.operations.model.operators import (
 from redpacket.platform.http.api import HttpAnswer
 from redpacket.platform.http.request import HttpRequest
 from redpacket.platform.idempotency import Request
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 if TYPE_CHECKING:
     from redpacket.approvals.api.answers import AwaitingApproval
@@ -38,7 +38,7 @@ def do_or_wait(
     request: HttpRequest,
     do: Callable[[], HttpAnswer[Body]],
     asked_of: AskedOf,
-    payee: Person | None = None,
+    payee: User | None = None,
 ) -> HttpAnswer[Body | AwaitingApproval]:
     """Return the result of *do*, or 202 if another operator must approve it first."""
     try:
@@ -52,7 +52,7 @@ def do_or_wait(
 
 
 def asked_deposit(
-    payee: Person, amount_fen: int, idempotent: Request, *, is_for_campaigns: bool
+    payee: User, amount_fen: int, idempotent: Request, *, is_for_campaigns: bool
 ) -> AskedOf:
     """Return a deposit for approval."""
     hashes = idempotent.key_hash, idempotent.body_hash

@@ -10,10 +10,10 @@ from redpacket.approvals.ports import CAMPAIGN_CURSOR, OPEN_CURSOR
 from redpacket.campaigns.model import CAMPAIGN_ID, Campaign
 from redpacket.lottery.model.lottery import PRIZE_ID
 from redpacket.lottery.model.winners import Winner, WinnerStatus
-from redpacket.operations.audit_ports import ACTION_CURSOR, NotedAction
+from redpacket.operations.audit_ports import ACTION_CURSOR, LoggedAction
 from redpacket.operations.model.limits import LimitName
 from redpacket.operations.model.switches import Switch, switch_named
-from redpacket.packets.model.claim import ShareFate
+from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.model.packet_id import PACKET_ID
 from redpacket.packets.ports import SENT_CURSOR
@@ -22,7 +22,7 @@ from redpacket.platform.errors import CampaignNotFound, InvalidRequest
 from redpacket.platform.http.page_sizes import LIMIT_DEFAULT, LIMIT_MAX
 from redpacket.platform.http.parameters import cursor, integer, optional, required
 from redpacket.platform.http.request import person_of
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.platform.user_id import HOST_ID
 
 if TYPE_CHECKING:
@@ -87,13 +87,13 @@ def of_campaign(text: str) -> str:
 
 
 @optional("query", "sender", missing=None, type="string", pattern=f"^{HOST_ID.pattern}$")
-def sender_of(text: str) -> Person:
+def sender_of(text: str) -> User:
     """Only packets of this user, by the host's own id."""
     return person_of(of_form("sender", HOST_ID.pattern, text))
 
 
 @required("path", "user", type="string", pattern=f"^{HOST_ID.pattern}$")
-def user_of(text: str) -> Person:
+def user_of(text: str) -> User:
     """The user, by the host's own id."""
     return person_of(of_form("user", HOST_ID.pattern, text))
 
@@ -137,10 +137,10 @@ def unit_of(text: str) -> tuple[str, int]:
     return prize_id, int(unit_no)
 
 
-People: TypeAlias = Mapping[str, Person]
+People: TypeAlias = Mapping[str, User]
 
 
-def action_view(noted: NotedAction) -> lists.ListedAction:
+def action_view(noted: LoggedAction) -> lists.ListedAction:
     """Return an operator's action for the audit log."""
     action = noted.action
     return {
@@ -190,7 +190,7 @@ def packet_row(packet: Packet, people: People) -> lists.ListedPacket:
     }
 
 
-def claim_row(share: ShareFate, people: People) -> lists.ListedClaim:
+def claim_row(share: Share, people: People) -> lists.ListedClaim:
     """Return a claim's row."""
     assert share.taker
     taker = share.taker.user_id

@@ -30,7 +30,7 @@ from redpacket.operations.model.operators import Action, Change
 from redpacket.packets.dynamodb import items
 from redpacket.platform.dynamodb.client import Dynamo, Row, put, update, values
 from redpacket.platform.errors import InvalidRequest
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 IS_AWAITING = "attribute_exists(pk) AND attribute_not_exists(decided_by)"
 """A new row has no status, so a function that asks for approvals needs no right to write one."""
@@ -59,7 +59,7 @@ class DynamoApprovals:
         # Only the function that requests approvals sets it.
         self._profiles = profiles_table
 
-    def ask(self, approval: Approval, people: Sequence[Person], action: Action) -> bool:
+    def ask(self, approval: Approval, people: Sequence[User], action: Action) -> bool:
         noted = [row for person in people for row in items.note_person(self._profiles, person)]
         return self._dynamo.try_transact(
             [put(self._approvals, _row(approval)), *noted, *note_action(self._journal, action)]

@@ -8,7 +8,7 @@ from typing import Any
 from redpacket.approvals.model import Approval, CampaignAsked, DepositAsked, PrizeAsked
 from redpacket.operations.model.operators import Operator
 from redpacket.platform.idempotency import Request
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 
 def apply_approval(
@@ -21,11 +21,11 @@ def apply_approval(
 ) -> None:
     """Apply *approval* for its operator. Raises the flow's errors, such as VersionConflict."""
     asked = approval.asked
-    operator = Operator(Person(approval.operator_id), is_approved=True)
+    operator = Operator(User(approval.operator_id), is_approved=True)
     if isinstance(asked, DepositAsked):
         request = Request(approval.operator_id, asked.key_hash, asked.body_hash)
         deposit(
-            Person(asked.payee_id),
+            User(asked.payee_id),
             asked.amount_fen,
             request,
             is_for_campaigns=asked.is_for_campaigns,

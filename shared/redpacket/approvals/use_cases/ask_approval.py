@@ -12,7 +12,7 @@ from redpacket.operations.model.allowances import ApprovalNeededError
 from redpacket.operations.model.operators import Action, ActionKind, Operator
 from redpacket.platform.errors import IdempotencyKeyReused, Unavailable
 from redpacket.platform.runtime import Clock
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 _ASKED_AGAIN_MAX = 20
 
@@ -30,7 +30,7 @@ def ask_approval(
     operator: Operator,
     asked_of: Callable[[int], Asked],
     *,
-    payee: Person | None = None,
+    payee: User | None = None,
     ports: AskPorts,
 ) -> Approval:
     """Return the pending approval of this change. Raises IdempotencyKeyReused.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from redpacket.campaigns.model import Campaign
-from redpacket.campaigns.ports import Campaigns
+from redpacket.campaigns.ports import CampaignRepository
 from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.process_cache import ProcessCache
-from redpacket.platform.runtime import Clock, Journal
+from redpacket.platform.runtime import Clock, EventLogger
 
 KEPT_MS = 4_000
 """Milliseconds until an operator's edit takes effect."""
@@ -15,9 +15,11 @@ _SIZE_MAX = 100
 
 
 class CachedCampaigns:
-    """Campaigns as this process read them; an old value is used while the store is unavailable."""
+    """Campaigns cached by this process; an old value is used while the store is unavailable."""
 
-    def __init__(self, campaigns: Campaigns, *, clock: Clock, journal: Journal) -> None:
+    def __init__(
+        self, campaigns: CampaignRepository, *, clock: Clock, journal: EventLogger
+    ) -> None:
         self._campaigns = campaigns
         self._journal = journal
         self._cache: ProcessCache[str, Campaign] = ProcessCache(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redpacket.campaigns.audience_ports import AudienceCache, AudienceRows
 from redpacket.campaigns.model import AudienceMode
-from redpacket.campaigns.ports import Campaigns
+from redpacket.campaigns.ports import CampaignRepository
 from redpacket.campaigns.use_cases.edit_campaign import get_campaign
 from redpacket.platform.errors import InvalidRequest
 
@@ -26,7 +26,7 @@ def edit_audience(
     remove: Sequence[str],
     mode: AudienceMode | None,
     *,
-    campaigns: Campaigns,
+    campaigns: CampaignRepository,
     rows: AudienceRows,
     cache: AudienceCache,
     load_lottery: Callable[[str], None],

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, TypeAlias
 
 from redpacket.campaigns.model import Campaign, CampaignPlan, DrawBeacon
-from redpacket.campaigns.ports import Campaigns
+from redpacket.campaigns.ports import CampaignRepository
 from redpacket.fairness.model.beacon import CampaignBeacon
-from redpacket.lottery.model.lottery import LotterySnapshot
-from redpacket.lottery.ports import Draws
+from redpacket.lottery.model.lottery import CampaignSnapshot
+from redpacket.lottery.ports import DrawRepository
 from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import (
     Action,
@@ -20,9 +20,9 @@ from redpacket.operations.model.operators import (
     campaign_subject,
     changes_between,
 )
-from redpacket.operations.use_cases.approval_policy import FourEyes
+from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 from redpacket.packets.model.packet import PacketStatus
-from redpacket.packets.ports import Packets
+from redpacket.packets.ports import PacketRepository
 from redpacket.platform.errors import CampaignNotFound, InvalidRequest, Unavailable, VersionConflict
 from redpacket.platform.runtime import Clock
 
@@ -39,11 +39,11 @@ NewBeacon: TypeAlias = Callable[[str], CampaignBeacon]
 class CampaignPorts:
     """Ports that write a campaign; *new_beacon* is None if the deployment has no beacon."""
 
-    campaigns: Campaigns
-    draws: Draws
-    packets: Packets
+    campaigns: CampaignRepository
+    draws: DrawRepository
+    packets: PacketRepository
     clock: Clock
-    four_eyes: FourEyes
+    four_eyes: ApprovalPolicy
     new_beacon: NewBeacon | None = None
     default_beacon: DrawBeacon = DrawBeacon.DAY
 
@@ -99,7 +99,7 @@ def edit_campaign(
     raise Unavailable("others edit it at the same time")
 
 
-def get_campaign(campaign_id: str, *, campaigns: Campaigns) -> Campaign:
+def get_campaign(campaign_id: str, *, campaigns: CampaignRepository) -> Campaign:
     """Return the campaign. Raises CampaignNotFound."""
     campaign = campaigns.find_campaign(campaign_id)
     if campaign is None:
@@ -107,7 +107,7 @@ def get_campaign(campaign_id: str, *, campaigns: Campaigns) -> Campaign:
     return campaign
 
 
-def _end_with_campaign(campaign_id: str, draws: Draws, packets: Packets) -> None:
+def _end_with_campaign(campaign_id: str, draws: DrawRepository, packets: PacketRepository) -> None:
     """Move cash prizes to the newest edit's end, which may be another operator's."""
     if table := draws.find_table(campaign_id):
         for packet_id in _packet_ids(table):
@@ -115,7 +115,11 @@ def _end_with_campaign(campaign_id: str, draws: Draws, packets: Packets) -> None
 
 
 def _keep_cash(
-    table: LotterySnapshot, after: Campaign, before: Campaign, draws: Draws, packets: Packets
+    table: CampaignSnapshot,
+    after: Campaign,
+    before: Campaign,
+    draws: DrawRepository,
+    packets: PacketRepository,
 ) -> None:
     """Extend cash before a later end is written, so that a cutoff never ends it early."""
     packet_ids = list(_packet_ids(table))
@@ -134,7 +138,7 @@ def _keep_cash(
         raise
 
 
-def _check_cash_is_there(packet_ids: Sequence[str], packets: Packets) -> None:
+def _check_cash_is_there(packet_ids: Sequence[str], packets: PacketRepository) -> None:
     for start in range(0, len(packet_ids), _AT_ONCE):
         for packet in packets.list_packets(packet_ids[start : start + _AT_ONCE]):
             if packet.status is not PacketStatus.OPEN and not packet.is_emptied:
@@ -167,7 +171,7 @@ def _check_timezone(after: Campaign, before: Campaign) -> None:
         raise InvalidRequest([{"field": "timezone", "message": kept}])
 
 
-def _packet_ids(table: LotterySnapshot) -> Iterator[str]:
+def _packet_ids(table: CampaignSnapshot) -> Iterator[str]:
     return (packet_id for prize in table.prizes for packet_id, _ in prize.packets)
 
 
@@ -202,7 +206,7 @@ def _spend(
     after: Campaign,
     before: Campaign | None,
     action: Action,
-    four_eyes: FourEyes,
+    four_eyes: ApprovalPolicy,
 ) -> Allowance | None:
     had_fen, version = (before.budget_fen, before.version) if before else (0, 0)
     return four_eyes.spend(

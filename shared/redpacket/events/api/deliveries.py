@@ -8,7 +8,7 @@ from typing import Any
 from redpacket.events.model.webhooks import Delivery
 from redpacket.events.ports import Change
 from redpacket.platform.errors import InvalidRequest
-from redpacket.platform.runtime import Journal
+from redpacket.platform.runtime import EventLogger
 
 Record = Mapping[str, Any]
 
@@ -21,7 +21,7 @@ def announce_batch(
     read: Callable[[Record], Change | None],
     announce: Callable[[Sequence[Change]], int],
     put_aside: Callable[[Record], None],
-    journal: Journal,
+    journal: EventLogger,
 ) -> dict[str, int]:
     """Announce the changes of a stream batch, and return the number of queued deliveries.
 
@@ -60,7 +60,7 @@ def deliver_batch(
     *,
     read: Callable[[str], Delivery],
     deliver: Callable[[Sequence[Delivery]], list[Delivery]],
-    journal: Journal,
+    journal: EventLogger,
 ) -> dict[str, list[dict[str, str]]]:
     """Send the deliveries of a batch; return SQS's partial batch response."""
     asked: list[tuple[str, Delivery]] = []

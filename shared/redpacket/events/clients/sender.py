@@ -13,10 +13,10 @@ from standardwebhooks import Webhook as Signer
 
 from redpacket.events.model.events import Event, cloud_event
 from redpacket.events.model.webhooks import Attempt, SealedSecret, Webhook
-from redpacket.payments.model.provider import OutsideAccount
+from redpacket.payments.model.provider import ExternalAccount
 from redpacket.payments.sealed_accounts import AccountKeys, Accounts
 from redpacket.platform.errors import InvalidRequest, Unavailable
-from redpacket.platform.ssrf_safe_http import Outgoing
+from redpacket.platform.ssrf_safe_http import HttpClient
 
 _SECRET_BYTES = 32
 _SECRET_PREFIX = "whsec_"  # noqa: S105 - how Standard Webhooks marks a secret
@@ -29,7 +29,7 @@ class WebhookSender:
     def __init__(
         self,
         keys: Callable[[], AccountKeys],
-        outgoing: Callable[[str], Outgoing],
+        outgoing: Callable[[str], HttpClient],
         *,
         source: str,
         now_ms: Callable[[], int],
@@ -68,7 +68,7 @@ class WebhookSender:
         now = datetime.fromtimestamp(now_ms // 1_000, UTC)
         accounts = self._accounts(webhook.name)
         signatures = (
-            Signer(accounts.open(OutsideAccount(one.sealed, one.hash))).sign(event_id, now, body)
+            Signer(accounts.open(ExternalAccount(one.sealed, one.hash))).sign(event_id, now, body)
             for one in webhook.signing(now_ms)
         )
         return {

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from redpacket.lottery.model.lottery import Draw
-from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.model.payments import Payment, PaymentStatus
 from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus
@@ -137,9 +137,9 @@ def packet_events(before: Packet | None, after: Packet) -> Iterator[Event]:
     yield Event(EventType.PACKET_CLOSED, after.packet_id, closed_at_ms, closed, sender, place + 1)
 
 
-def share_events(before: ShareFate | None, after: ShareFate, packet: Packet) -> Iterator[Event]:
+def share_events(before: Share | None, after: Share, packet: Packet) -> Iterator[Event]:
     """Yield what a change of a share's fate means; a unit of a prize is told of by its draw."""
-    if after.fate is not Fate.CLAIMED or after.taker is None:
+    if after.fate is not ShareStatus.CLAIMED or after.taker is None:
         return
     users = {"user": after.taker.user_id, "sender": packet.sender.user_id}
     claim = {
@@ -149,7 +149,7 @@ def share_events(before: ShareFate | None, after: ShareFate, packet: Packet) -> 
         "share_no": after.share_no,
         "amount_fen": after.amount_fen,
     }
-    was_claimed = before is not None and before.fate is Fate.CLAIMED
+    was_claimed = before is not None and before.fate is ShareStatus.CLAIMED
     if not was_claimed and not packet.rules.prize_id:
         at_ms, place = after.decided_at_ms, after.share_no
         yield Event(EventType.PACKET_CLAIMED, after.packet_id, at_ms, claim, users, place)

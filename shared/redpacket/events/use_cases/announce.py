@@ -13,11 +13,11 @@ from redpacket.events.model.events import (
     withdrawal_events,
 )
 from redpacket.events.model.webhooks import Delivery
-from redpacket.events.ports import Change, DeliveryQueue, WebhookBook
+from redpacket.events.ports import Change, DeliveryQueue, WebhookRepository
 from redpacket.lottery.model.lottery import Draw
-from redpacket.packets.model.claim import ShareFate
+from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet
-from redpacket.packets.ports import Packets
+from redpacket.packets.ports import PacketRepository
 from redpacket.payments.model.payments import Payment
 from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.platform.runtime import Clock
@@ -26,8 +26,8 @@ from redpacket.platform.runtime import Clock
 def announce(
     changes: Sequence[Change],
     *,
-    book: WebhookBook,
-    packets: Packets,
+    book: WebhookRepository,
+    packets: PacketRepository,
     queue: DeliveryQueue,
     clock: Clock,
 ) -> int:
@@ -47,8 +47,8 @@ def announce(
     return len(deliveries)
 
 
-def _events(changes: Sequence[Change], packets: Packets) -> Iterator[Event]:
-    ids = {one.after.packet_id for one in changes if isinstance(one.after, ShareFate)}
+def _events(changes: Sequence[Change], packets: PacketRepository) -> Iterator[Event]:
+    ids = {one.after.packet_id for one in changes if isinstance(one.after, Share)}
     known = {one.packet_id: one for one in packets.list_packets(sorted(ids))} if ids else {}
     for change in changes:
         yield from _of(change, known)
@@ -58,7 +58,7 @@ def _of(change: Change, known: dict[str, Packet]) -> Iterator[Event]:
     match change.before, change.after:
         case Packet() | None as before, Packet() as packet:
             yield from packet_events(before, packet)
-        case ShareFate() | None as before, ShareFate() as share if share.packet_id in known:
+        case Share() | None as before, Share() as share if share.packet_id in known:
             yield from share_events(before, share, known[share.packet_id])
         case Draw() | None as before, Draw() as draw:
             yield from draw_events(before, draw)

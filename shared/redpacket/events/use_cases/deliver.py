@@ -19,9 +19,9 @@ from redpacket.events.model.webhooks import (
     person_delay_s,
     slow_until_ms,
 )
-from redpacket.events.ports import DeliveryQueue, HostIds, Sender, WaitingList, WebhookBook
+from redpacket.events.ports import DeliveryQueue, HostIds, Sender, WaitingList, WebhookRepository
 from redpacket.platform.errors import Unavailable
-from redpacket.platform.runtime import Clock, InParallel, Journal
+from redpacket.platform.runtime import Clock, EventLogger, InParallel
 
 BATCH = 50
 """Deliveries to one receiver at a time."""
@@ -33,13 +33,13 @@ _TRIES_MAX = 100_000
 class DeliveryPorts:
     """Dependencies of deliveries."""
 
-    book: WebhookBook
+    book: WebhookRepository
     waiting: WaitingList
     queue: DeliveryQueue
     sender: Sender
     host_ids: HostIds
     clock: Clock
-    journal: Journal
+    journal: EventLogger
     jitter: Callable[[], float]
     in_parallel: InParallel
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from redpacket.events.model.events import Event, EventType
 from redpacket.events.model.webhooks import WEBHOOKS_MAX, Attempt, Delivery, Webhook
-from redpacket.events.ports import Sender, WaitingList, WebhookBook
+from redpacket.events.ports import Sender, WaitingList, WebhookRepository
 from redpacket.platform.errors import InvalidRequest, VersionConflict, WebhookNotFound
 from redpacket.platform.runtime import Clock, InParallel
 
@@ -21,14 +21,14 @@ REPLAYED_MAX = 500
 class EditPorts:
     """Dependencies of edits."""
 
-    book: WebhookBook
+    book: WebhookRepository
     waiting: WaitingList
     sender: Sender
     clock: Clock
     in_parallel: InParallel
 
 
-def find_webhook(name: str, *, book: WebhookBook) -> Webhook:
+def find_webhook(name: str, *, book: WebhookRepository) -> Webhook:
     """Return a webhook. Raises WebhookNotFound."""
     found = book.find(name)
     if found is None:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from redpacket.fairness.bls import PublicKey
 from redpacket.fairness.model.beacon import BeaconChain, BeaconRound
 from redpacket.platform.errors import Unavailable
-from redpacket.platform.runtime import Journal
-from redpacket.platform.ssrf_safe_http import Outgoing
+from redpacket.platform.runtime import EventLogger
+from redpacket.platform.ssrf_safe_http import HttpClient
 
 _OK = 200
 _ANSWER_BYTES_MAX = 64 * 1024
@@ -25,7 +25,7 @@ class DrandBeacon:
         chain: BeaconChain,
         public_key: bytes,
         *,
-        journal: Journal,
+        journal: EventLogger,
         call_ms_max: int,
         allows_private: bool = False,
     ) -> None:
@@ -51,7 +51,7 @@ class DrandBeacon:
         return None
 
     def _ask(self, url: str, round_no: int) -> bytes | None:
-        endpoint = Outgoing(
+        endpoint = HttpClient(
             f"{url.rstrip('/')}/{self._chain.chain_hash}/public/{round_no}",
             call_ms_max=self._call_ms_max,
             allows_private=self._allows_private,

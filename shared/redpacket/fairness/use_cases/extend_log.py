@@ -21,7 +21,7 @@ from redpacket.fairness.model.merkle import (
     nodes_of,
 )
 from redpacket.platform.errors import InvariantViolated
-from redpacket.platform.runtime import Clock, Journal
+from redpacket.platform.runtime import Clock, EventLogger
 
 BATCH_MAX = 17
 """Entries per transaction: with all of their rows at most 100, up to 2^31 entries."""
@@ -54,7 +54,7 @@ class LogPorts:
     commitments: Commitments
     signer: HeadSigner
     clock: Clock
-    journal: Journal
+    journal: EventLogger
 
 
 def extend_log(named: Sequence[str], stop_at_ms: int, *, ports: LogPorts) -> LogReport:

@@ -8,7 +8,7 @@ from redpacket.fairness.beacon_ports import Beacon, Drawing, Rounds
 from redpacket.fairness.model.beacon import LATE_MS, BeaconChain
 from redpacket.lottery.model.lottery import day_at
 from redpacket.platform.errors import Unavailable
-from redpacket.platform.runtime import Clock, Journal
+from redpacket.platform.runtime import Clock, EventLogger
 
 LOOK_EVERY_MS = 2_000
 
@@ -34,7 +34,7 @@ def fetch_rounds(
     beacon: Beacon,
     rounds: Rounds,
     clock: Clock,
-    journal: Journal,
+    journal: EventLogger,
 ) -> FetchReport:
     """Store every round that becomes due within the time; the next run fetches the rest."""
     stop_at_ms = clock.now_ms() + time_left_ms

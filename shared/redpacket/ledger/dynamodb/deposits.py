@@ -14,7 +14,7 @@ from redpacket.packets.dynamodb import items
 from redpacket.platform.dynamodb.client import Dynamo, Guarded, never_refused
 from redpacket.platform.errors import AllowanceMoved, RedPacketError
 from redpacket.platform.idempotency import Request
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 
 class DynamoDeposits:
@@ -41,7 +41,7 @@ class DynamoDeposits:
         self,
         transfer: Transfer,
         request: Request,
-        payee: Person | None = None,
+        payee: User | None = None,
         action: Action | None = None,
         spent: Allowance | None = None,
         *,

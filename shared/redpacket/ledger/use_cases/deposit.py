@@ -11,18 +11,18 @@ from redpacket.operations.model.operators import (
     changes_between,
     user_subject,
 )
-from redpacket.operations.use_cases.approval_policy import FourEyes
+from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 from redpacket.packets.ledger_ports import Ledger
 from redpacket.platform.errors import AllowanceMoved, Forbidden, InvalidRequest, Unavailable
 from redpacket.platform.idempotency import Request
 from redpacket.platform.runtime import Clock
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 _TRIES = 8
 
 
 def deposit(
-    payee: Person,
+    payee: User,
     amount_fen: int,
     request: Request,
     *,
@@ -31,7 +31,7 @@ def deposit(
     amount_fen_max: int,
     deposits: Deposits,
     ledger: Ledger,
-    four_eyes: FourEyes,
+    four_eyes: ApprovalPolicy,
     clock: Clock,
 ) -> tuple[str, int]:
     """Return the transfer's id and the user's current balance in fen.
@@ -45,7 +45,7 @@ def deposit(
         raise Forbidden("you can't credit yourself: another operator must")
     account, operator = (
         user_account(payee.user_id),
-        Operator(Person(request.user_id), is_approved=is_approved),
+        Operator(User(request.user_id), is_approved=is_approved),
     )
     for _ in range(_TRIES):
         if transfer_id := deposits.find_deposited(request):

@@ -18,7 +18,7 @@ from redpacket.lottery.model.lottery import (
     point_text,
 )
 from redpacket.lottery.use_cases.cached_lotteries import Lottery
-from redpacket.lottery.use_cases.draw_prize import Drawn
+from redpacket.lottery.use_cases.draw_prize import DrawResult
 from redpacket.lottery.use_cases.help_inviter import Helped
 from redpacket.lottery.use_cases.read_draws import DrawPage, DrawProof, WatchedLottery
 
@@ -170,7 +170,7 @@ def _won_prize(prize: Prize) -> campaigns.WonPrize:
     }
 
 
-def drawn_view(drawn: Drawn) -> campaigns.Drawn:
+def drawn_view(drawn: DrawResult) -> campaigns.Drawn:
     """Return a user's draw."""
     draw = drawn.draw
     return {**_one_draw(draw), "attempts_left": drawn.attempts_left}

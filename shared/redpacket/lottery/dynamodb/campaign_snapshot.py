@@ -10,7 +10,7 @@ from typing import Any
 from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.campaigns.dynamodb.items import audience_mode_of, plan_of, plan_row
 from redpacket.campaigns.model import CampaignPlan, CampaignStatus
-from redpacket.lottery.model.lottery import LotterySnapshot, PageNote, Prize, PrizeKind
+from redpacket.lottery.model.lottery import CampaignSnapshot, PageNote, Prize, PrizeKind
 from redpacket.platform.dynamodb.client import Value
 from redpacket.platform.dynamodb.compression import json_text, packed, unpacked
 from redpacket.platform.errors import InvalidRequest
@@ -53,7 +53,7 @@ def packed_prizes(prizes: Sequence[Prize]) -> str | bytes:
     return text
 
 
-def table_of(row: dict[str, Any]) -> LotterySnapshot:
+def table_of(row: dict[str, Any]) -> CampaignSnapshot:
     """Parse a packed row."""
     plan = plan_of(json.loads(unpacked(row["plan"])))
     columns = json.loads(unpacked(row["prizes"]))
@@ -62,7 +62,7 @@ def table_of(row: dict[str, Any]) -> LotterySnapshot:
         _prize_of(plan.campaign_id, dict(zip(columns, values, strict=True))) for values in rows
     )
     mode = audience_mode_of(row)
-    return LotterySnapshot(plan, prizes, row["version"], row["commitment"], mode)
+    return CampaignSnapshot(plan, prizes, row["version"], row["commitment"], mode)
 
 
 def note_row(note: PageNote) -> dict[str, Value]:

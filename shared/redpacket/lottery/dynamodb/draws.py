@@ -25,12 +25,12 @@ from redpacket.lottery.dynamodb.items import (
 from redpacket.lottery.dynamodb.unit_stock import UnitStock
 from redpacket.lottery.dynamodb.winners import decide
 from redpacket.lottery.model.lottery import (
-    Attempt,
+    CampaignSnapshot,
     Draw,
     HelpStatus,
-    LotterySnapshot,
     PageNote,
     Player,
+    PlayerState,
     Prize,
     PrizeKind,
     PrizeStock,
@@ -43,7 +43,7 @@ from redpacket.operations.dynamodb.verdicts import denied_until_ms
 from redpacket.operations.model.operators import Action
 from redpacket.packets.dynamodb import items
 from redpacket.packets.dynamodb.packets import last_until
-from redpacket.packets.model.claim import NO_LIMIT, Fate
+from redpacket.packets.model.claim import NO_LIMIT, ShareStatus
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.platform.dynamodb.client import (
     Dynamo,
@@ -59,7 +59,7 @@ from redpacket.platform.dynamodb.client import (
 )
 from redpacket.platform.errors import InvariantViolated, Unavailable
 from redpacket.platform.idempotency import Request
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 IS_AS_READ = "version = :read_version"
 IS_THERE = "attribute_exists(pk)"
@@ -114,11 +114,11 @@ class DynamoDraws:
         table = self.find_table(campaign_id)
         return table.prizes if table else ()
 
-    def find_table(self, campaign_id: str) -> LotterySnapshot | None:
+    def find_table(self, campaign_id: str) -> CampaignSnapshot | None:
         row = self._dynamo.get(self._campaigns, campaign_keys.shown(campaign_id))
         return table_of(row) if row else None
 
-    def find_page(self, campaign_id: str) -> tuple[LotterySnapshot, PageNote] | None:
+    def find_page(self, campaign_id: str) -> tuple[CampaignSnapshot, PageNote] | None:
         row = self._dynamo.get_seen(self._campaigns, campaign_keys.shown(campaign_id))
         return (table_of(row), note_of(row)) if row else None
 
@@ -179,7 +179,7 @@ class DynamoDraws:
         day: str,
         *,
         asks_audience: bool = False,
-    ) -> Attempt:
+    ) -> PlayerState:
         request = draw_keys.draw_request(campaign_id, user_id, key_hash)
         player = draw_keys.player(campaign_id, user_id, day)
         member = campaign_keys.member(campaign_id, user_id)
@@ -195,7 +195,7 @@ class DynamoDraws:
             return rows.get((key["pk"], key["sk"]))
 
         named, listed = row_of(request), row_of(member)
-        return Attempt(
+        return PlayerState(
             player_of(row_of(player)),
             self.find_draw(campaign_id, user_id, str(named["draw_id"])) if named else None,
             is_member=listed is not None and bool(listed["is_member"]),
@@ -207,7 +207,7 @@ class DynamoDraws:
         return draw_of(row) if row else None
 
     def record_draw(
-        self, draw: Draw, rules: DrawRules, key_hash: str, drawer: Person | None = None
+        self, draw: Draw, rules: DrawRules, key_hash: str, drawer: User | None = None
     ) -> RecordDrawStatus:
         request: dict[str, Value] = {
             **draw_keys.draw_request(draw.campaign_id, draw.user_id, key_hash),
@@ -301,7 +301,7 @@ class DynamoDraws:
         return made if isinstance(made, _NotPut) else prize_of(made)
 
     def _last_until_the_end(
-        self, prize: Prize, before: Prize | None, table: LotterySnapshot
+        self, prize: Prize, before: Prize | None, table: CampaignSnapshot
     ) -> list[Guarded[_NotPut]]:
         known = before.packets if before else ()
         version = table.version + 1
@@ -392,12 +392,12 @@ def _player_refusal(player: Row, rules: DrawRules) -> RecordDrawStatus:
 
 
 def _unit_refusal(found: Row) -> RecordDrawStatus:
-    is_refunded = found.get("fate") == Fate.REFUNDED
+    is_refunded = found.get("fate") == ShareStatus.REFUNDED
     return RecordDrawStatus.UNIT_REFUNDED if is_refunded else RecordDrawStatus.UNIT_TAKEN
 
 
 def _replace_prizes(
-    campaigns_table: str, table: LotterySnapshot, after: dict[str, Prize]
+    campaigns_table: str, table: CampaignSnapshot, after: dict[str, Prize]
 ) -> Operation:
     return update(
         campaigns_table,

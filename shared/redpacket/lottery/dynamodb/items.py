@@ -9,9 +9,9 @@ from typing import Any
 from redpacket.campaigns.model import CampaignStatus
 from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.model.lottery import Draw, Player, Prize, PrizeKind, unit_share
-from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.platform.dynamodb.client import Value
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.reconciliation.checks.facts import Unit
 from redpacket.reconciliation.scanned import UnitWon
 
@@ -80,18 +80,18 @@ def player_of(row: dict[str, Any] | None) -> Player:
     return Player(*counts, help_count=row.get("help_count", 0))
 
 
-def share_won(draw: Draw, prize: Prize) -> ShareFate:
+def share_won(draw: Draw, prize: Prize) -> Share:
     """Return the claim for a won unit of a cash prize."""
     if prize.amount_fen is None:
         raise ValueError(f"cash prize {prize.prize_id} has no amount")
     ref = unit_share(prize, draw.unit_no)
-    return ShareFate(
+    return Share(
         ref.packet_id,
         ref.share_no,
-        Fate.CLAIMED,
+        ShareStatus.CLAIMED,
         prize.amount_fen,
         draw.drawn_at_ms,
-        Person(draw.user_id),
+        User(draw.user_id),
     )
 
 

@@ -14,7 +14,7 @@ from itertools import islice
 from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.model.lottery import UNITS_MAX, Prize, PrizeKind, PrizeStock, unit_share
-from redpacket.packets.model.claim import Fate
+from redpacket.packets.model.claim import ShareStatus
 from redpacket.packets.model.packet import fate_partitions
 from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Row, Value, update, values
 from redpacket.platform.errors import Unavailable
@@ -181,7 +181,7 @@ def _place_at(until_no: int, noted: _Place, fates: _Fates) -> _Place:
     until_no = max(until_no, noted.until_no)
     fresh = range(noted.until_no + 1, until_no)
     free = [no for no in (*noted.free, *fresh) if no not in fates]
-    refunded = sum(fate == Fate.REFUNDED for no, fate in fates.items() if no <= until_no)
+    refunded = sum(fate == ShareStatus.REFUNDED for no, fate in fates.items() if no <= until_no)
     return _Place(until_no, tuple(free), noted.refunded_count + refunded)
 
 

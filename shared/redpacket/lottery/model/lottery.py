@@ -104,7 +104,7 @@ class DrawDay:
 
 
 @dataclass(frozen=True, slots=True)
-class LotterySnapshot:
+class CampaignSnapshot:
     """Everything that decides a draw, as of one *version*, which every edit raises.
 
     *commitment* fixes the seeds of all days and never changes. *audience_mode* says who may draw.
@@ -180,7 +180,7 @@ class DrawStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class DrawAsk:
+class DrawRequest:
     """One attempt: *draw_id* names user, day and number for ever, *point* decides it."""
 
     campaign_id: str
@@ -232,7 +232,7 @@ class Draw:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class PlayerState:
     """Ledger facts for one request to draw; *before* is the draw that its key already made.
 
     *is_member*: the user is in the campaign's list. Until *denied_until_ms* the host denies the
@@ -439,7 +439,7 @@ def unit_share(prize: Prize, unit_no: int) -> ShareRef:
     raise InvariantViolated(f"unit {unit_no} of {prize.campaign_id}/{prize.prize_id} has no packet")
 
 
-def could_be(outcome: DrawOutcome, table: LotterySnapshot, point: int) -> bool:
+def could_be(outcome: DrawOutcome, table: CampaignSnapshot, point: int) -> bool:
     """Return whether *table* allows this outcome: somebody else may have written the cache.
 
     The cache alone knows which prizes are sold out, so any prize may be missing from the odds.
@@ -455,12 +455,12 @@ def could_be(outcome: DrawOutcome, table: LotterySnapshot, point: int) -> bool:
     )
 
 
-def is_guaranteed(odds: str, table: LotterySnapshot) -> bool:
+def is_guaranteed(odds: str, table: CampaignSnapshot) -> bool:
     """Return whether these odds of *table* allow no miss because the user has missed so often."""
     return odds != _possible_odds(odds, table)[0]
 
 
-def _possible_odds(odds: str, table: LotterySnapshot) -> tuple[str, ...]:
+def _possible_odds(odds: str, table: CampaignSnapshot) -> tuple[str, ...]:
     """Return the odds of *table* with the prizes in *odds*: as usual, and after many misses."""
     campaign = table.campaign
     weights = {

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from redpacket.campaigns.model import CampaignPlan, CampaignStatus, WhenSoldOut
 from redpacket.lottery.model.lottery import (
-    DrawAsk,
+    CampaignSnapshot,
     DrawDay,
     DrawOutcome,
+    DrawRequest,
     DrawStatus,
-    LotterySnapshot,
     Player,
     Prize,
     PrizeStock,
@@ -41,7 +41,7 @@ class RedisDraws(Cache):
         self._player = Script.read("draw_player")
         self._winner = Script.read("draw_winner")
 
-    def draw(self, ask: DrawAsk) -> DrawOutcome:
+    def draw(self, ask: DrawRequest) -> DrawOutcome:
         bounds = ask.day.starts_at_ms, ask.day.ends_at_ms
         answer = self.run(
             self._draw, _script_keys(ask), ask.user_id, ask.draw_id, ask.point, *bounds
@@ -61,7 +61,7 @@ class RedisDraws(Cache):
             is_repeat=status == DrawStatus.DRAWN_BEFORE,
         )
 
-    def load(self, table: LotterySnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
+    def load(self, table: CampaignSnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
         campaign = table.campaign
         prizes = sorted(table.prizes, key=lambda prize: prize.prize_id)
         listed = [prize for prize in prizes if prize.status is CampaignStatus.ON and prize.weight]
@@ -85,20 +85,20 @@ class RedisDraws(Cache):
             args += [known.day_durable_no, _numbers(known.day_free)]
         self.run(self._load, script_keys, *args)
 
-    def undo(self, ask: DrawAsk, *, is_unit_free: bool) -> None:
+    def undo(self, ask: DrawRequest, *, is_unit_free: bool) -> None:
         self.run(self._undo, _script_keys(ask), ask.user_id, ask.draw_id, int(is_unit_free))
 
-    def drop(self, ask: DrawAsk) -> None:
+    def drop(self, ask: DrawRequest) -> None:
         for key in (keys.draw_cache(ask.campaign_id), keys.draw_day(ask.campaign_id, ask.day.name)):
             self.ask("PEXPIRE", key, 0)
 
-    def set_player(self, ask: DrawAsk, player: Player) -> None:
+    def set_player(self, ask: DrawRequest, player: Player) -> None:
         key = keys.draw_day(ask.campaign_id, ask.day.name)
         counts = f"{player.attempt_count},{player.win_count},{player.miss_streak}"
         keep_until_ms = ask.day.ends_at_ms + _KEEP_AFTER_END_MS
         self.run(self._player, key, ask.user_id, counts, keep_until_ms)
 
-    def mark_winner(self, ask: DrawAsk, prize_id: str) -> None:
+    def mark_winner(self, ask: DrawRequest, prize_id: str) -> None:
         script_keys = [keys.draw_cache(ask.campaign_id), keys.draw_winners(ask.campaign_id)]
         self.run(self._winner, script_keys, ask.user_id, prize_id)
 
@@ -119,7 +119,7 @@ class RedisDraws(Cache):
         return {prize_id: _issued_count(text) for prize_id, text in known if text}
 
 
-def _script_keys(ask: DrawAsk) -> list[str]:
+def _script_keys(ask: DrawRequest) -> list[str]:
     return [
         keys.draw_cache(ask.campaign_id),
         keys.draw_day(ask.campaign_id, ask.day.name),

@@ -16,7 +16,7 @@ from redpacket.lottery.use_cases.read_draws import WatchedLottery, watch_lottery
 from redpacket.operations.model.operators import Operator
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.idempotency import Request
-from redpacket.platform.runtime import Journal
+from redpacket.platform.runtime import EventLogger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class EditPorts(CampaignPorts):
     """Ports that write, read, and load a campaign."""
 
     draw_cache: DrawCache
-    journal: Journal
+    journal: EventLogger
 
 
 def apply_campaign(

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from redpacket.lottery.model.lottery import LotterySnapshot, PageNote, check_is_published, draw_day
-from redpacket.lottery.ports import DrawCache, Draws
+from redpacket.lottery.model.lottery import CampaignSnapshot, PageNote, check_is_published, draw_day
+from redpacket.lottery.ports import DrawCache, DrawRepository
 from redpacket.platform.errors import CampaignNotFound, Unavailable
 from redpacket.platform.process_cache import ProcessCache
-from redpacket.platform.runtime import Clock, Journal
+from redpacket.platform.runtime import Clock, EventLogger
 
 KEPT_MS = 4_000
 """Milliseconds until users see an edit."""
@@ -24,7 +24,7 @@ _SIZE_MAX = 100
 class Lottery:
     """Users' view of a campaign: *sold_out* are prize ids, *day* is today in its time zone."""
 
-    table: LotterySnapshot
+    table: CampaignSnapshot
     sold_out: frozenset[str]
     day: str
 
@@ -38,7 +38,7 @@ class CachedLotteries:
     """Lotteries as this process read them; an old value is used while the store is unavailable."""
 
     def __init__(
-        self, draws: Draws, claim_cache: DrawCache, *, clock: Clock, journal: Journal
+        self, draws: DrawRepository, claim_cache: DrawCache, *, clock: Clock, journal: EventLogger
     ) -> None:
         self._draws = draws
         self._claim_cache = claim_cache
@@ -80,7 +80,7 @@ class CachedLotteries:
             self._keep(campaign_id, seen)
         return Lottery(table, seen.sold_out, day)
 
-    def _sold_out(self, table: LotterySnapshot, note: PageNote) -> frozenset[str]:
+    def _sold_out(self, table: CampaignSnapshot, note: PageNote) -> frozenset[str]:
         campaign_id = table.campaign.campaign_id
         try:
             issued = self._claim_cache.count_issued(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from redpacket.campaigns.model import CampaignPlan
-from redpacket.campaigns.ports import Campaigns
+from redpacket.campaigns.ports import CampaignRepository
 from redpacket.lottery.model.lottery import is_giving
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.ports import Pages
 from redpacket.platform.process_cache import ProcessCache
-from redpacket.platform.runtime import Clock, Journal
+from redpacket.platform.runtime import Clock, EventLogger
 
 PACKETS_MAX = 100
 KEPT_MS = 4_000
@@ -21,7 +21,7 @@ class CachedRains:
     """Packets of campaigns as this process read them."""
 
     def __init__(
-        self, campaigns: Campaigns, pages: Pages, *, clock: Clock, journal: Journal
+        self, campaigns: CampaignRepository, pages: Pages, *, clock: Clock, journal: EventLogger
     ) -> None:
         self._campaigns = campaigns
         self._pages = pages

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from redpacket.lottery.model.lottery import LotterySnapshot, check_is_published
-from redpacket.lottery.ports import Draws
+from redpacket.lottery.model.lottery import CampaignSnapshot, check_is_published
+from redpacket.lottery.ports import DrawRepository
 from redpacket.platform.errors import CampaignNotFound, Unavailable
 from redpacket.platform.process_cache import ProcessCache
-from redpacket.platform.runtime import Clock, Journal
+from redpacket.platform.runtime import Clock, EventLogger
 
 KEPT_MS = 10_000
 """Milliseconds between reads of the packed row; a draw by a newer table reads it at once."""
@@ -17,18 +17,18 @@ _SIZE_MAX = 100
 class CachedSnapshots:
     """Lotteries as this process read them; an old value is used while the store is unavailable."""
 
-    def __init__(self, draws: Draws, *, clock: Clock, journal: Journal) -> None:
+    def __init__(self, draws: DrawRepository, *, clock: Clock, journal: EventLogger) -> None:
         self._draws = draws
         self._clock = clock
         self._journal = journal
-        self._tables: ProcessCache[str, LotterySnapshot] = ProcessCache(
+        self._tables: ProcessCache[str, CampaignSnapshot] = ProcessCache(
             clock.now_ms, kept_ms=KEPT_MS, size_max=_SIZE_MAX
         )
         self._seeds: ProcessCache[tuple[str, str], bytes] = ProcessCache(
             clock.now_ms, size_max=_SIZE_MAX
         )
 
-    def recall(self, campaign_id: str, version_min: int = 0) -> LotterySnapshot:
+    def recall(self, campaign_id: str, version_min: int = 0) -> CampaignSnapshot:
         """Return a lottery of at least *version_min*.
 
         Raises CampaignNotFound, also for a draft; Unavailable.
@@ -37,7 +37,7 @@ class CachedSnapshots:
         check_is_published(table.campaign, self._clock.now_ms())
         return table
 
-    def _recall(self, campaign_id: str, version_min: int) -> LotterySnapshot:
+    def _recall(self, campaign_id: str, version_min: int) -> CampaignSnapshot:
         known = self._tables.find(campaign_id)
         if known and known.version >= version_min:
             return known

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 
 from redpacket.lottery.model.lottery import UNITS_MAX, Prize, PrizeKind
 from redpacket.lottery.model.winners import Decision, Winner, WinnerStatus
-from redpacket.lottery.ports import Draws
+from redpacket.lottery.ports import DrawRepository
 from redpacket.lottery.winner_ports import Winners
 from redpacket.operations.model.operators import (
     Action,
@@ -27,7 +27,7 @@ class WinnerPorts:
     """Ports of a decision."""
 
     winners: Winners
-    draws: Draws
+    draws: DrawRepository
     clock: Clock
 
 
@@ -90,7 +90,7 @@ def _action(decided: Winner, operator: Operator, changes: tuple[Change, ...]) ->
     )
 
 
-def _goods_of(campaign_id: str, prize_id: str, draws: Draws) -> Prize:
+def _goods_of(campaign_id: str, prize_id: str, draws: DrawRepository) -> Prize:
     prizes = {prize.prize_id: prize for prize in draws.list_prizes(campaign_id)}
     if prize_id not in prizes:
         raise CampaignNotFound("no such prize")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from redpacket.fairness.model.beacon import BeaconRound
     from redpacket.fairness.use_cases.cached_rounds import CachedRounds
-    from redpacket.lottery.model.lottery import Attempt, DrawAsk
-    from redpacket.lottery.ports import DrawCache, Draws
+    from redpacket.lottery.model.lottery import DrawRequest, PlayerState
+    from redpacket.lottery.ports import DrawCache, DrawRepository
     from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
     from redpacket.operations.use_cases.ask_risk import RiskCheck
     from redpacket.packets.ports import PayoutQueue
-    from redpacket.platform.runtime import Clock, Journal
-    from redpacket.platform.user import Person
+    from redpacket.platform.runtime import Clock, EventLogger
+    from redpacket.platform.user import User
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,12 +22,12 @@ class DrawPorts:
     """Ports of every draw."""
 
     claim_cache: DrawCache
-    draws: Draws
+    draws: DrawRepository
     tables: CachedSnapshots
     rounds: CachedRounds
     payouts: PayoutQueue
     clock: Clock
-    journal: Journal
+    journal: EventLogger
     risk: RiskCheck | None = None
 
 
@@ -35,9 +35,9 @@ class DrawPorts:
 class Try:
     """One draw request with the ledger's state before it; *audience* is of the table in use."""
 
-    drawer: Person
+    drawer: User
     key_hash: str
-    attempt: Attempt
-    ask: DrawAsk
+    attempt: PlayerState
+    ask: DrawRequest
     round: BeaconRound | None
     audience: object

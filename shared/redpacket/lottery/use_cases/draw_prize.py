@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from redpacket.lottery.model.lottery import (
     NO_BEACON,
-    DrawAsk,
+    DrawRequest,
     attempts_left,
     check_is_giving,
     draw_day,
@@ -19,44 +19,44 @@ from redpacket.lottery.model.lottery import (
     is_giving,
 )
 from redpacket.lottery.use_cases.draw_ports import Try
-from redpacket.lottery.use_cases.judge_answer import judge_answer
-from redpacket.lottery.use_cases.record_draw import record_draw
-from redpacket.lottery.use_cases.refuse_draw import (
+from redpacket.lottery.use_cases.eligibility import (
     REFUSALS,
     audience_of,
     check_audience,
     refuse,
     started_table,
 )
+from redpacket.lottery.use_cases.record_draw import record_draw
+from redpacket.lottery.use_cases.validate_draw import validate_draw
 from redpacket.platform.errors import DayNotStarted, Unavailable
 
 if TYPE_CHECKING:
     from redpacket.campaigns.model import CampaignPlan
     from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
     from redpacket.lottery.model.lottery import (
-        Attempt,
+        CampaignSnapshot,
         Draw,
         DrawDay,
         DrawStatus,
-        LotterySnapshot,
         Player,
+        PlayerState,
     )
     from redpacket.lottery.use_cases.draw_ports import DrawPorts
-    from redpacket.platform.user import Person
+    from redpacket.platform.user import User
 
 _TRIES = 4
 """Tries per draw. Each repair fixes the cache for this user, so a second is rare."""
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawResult:
     """Result for the user; *attempts_left* today is None without a limit."""
 
     draw: Draw
     attempts_left: int | None
 
 
-def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPorts) -> Drawn:
+def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPorts) -> DrawResult:
     """Return the draw of this user and key, always the same one.
 
     No key changes the point of the user's next draw number. Raises CampaignNotFound,
@@ -77,7 +77,7 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
             asks_audience=table.audience_mode is not None,
         )
         if attempt.before:
-            return Drawn(attempt.before, attempts_left(table.campaign.rules, attempt.player))
+            return DrawResult(attempt.before, attempts_left(table.campaign.rules, attempt.player))
         if table.campaign.beacon and round_ is None:
             check_is_giving(table.campaign, ports.clock.now_ms())
             _recall_round(table.campaign.beacon, day, ports)
@@ -87,10 +87,10 @@ def draw_prize(campaign_id: str, drawer: Person, key_hash: str, *, ports: DrawPo
         tried = Try(drawer, key_hash, attempt, ask, round_, audience_of(table))
         outcome = ports.claim_cache.draw(ask)
         status = outcome.status
-        judged = judge_answer(tried, outcome, table, ports)
+        judged = validate_draw(tried, outcome, table, ports)
         draw = record_draw(tried, *judged, ports) if judged else None
         if draw:
-            return Drawn(draw, _attempts_left_after(attempt.player, table))
+            return DrawResult(draw, _attempts_left_after(attempt.player, table))
     if status in REFUSALS:
         refuse(status)
     raise Unavailable("the cache is being repaired")
@@ -117,21 +117,21 @@ def _recall_round(beacon: CampaignBeacon, day: DrawDay, ports: DrawPorts) -> Bea
 
 
 def _ask(
-    table: LotterySnapshot,
+    table: CampaignSnapshot,
     user_id: str,
-    attempt: Attempt,
+    attempt: PlayerState,
     day: DrawDay,
     round_: BeaconRound | None,
     ports: DrawPorts,
-) -> DrawAsk:
+) -> DrawRequest:
     campaign_id, draw_no = table.campaign.campaign_id, attempt.draw_no
     seed = ports.tables.seed(campaign_id, day.name)
     randomness = round_.randomness if round_ else NO_BEACON
     point = draw_point(seed, campaign_id, user_id, draw_no, randomness)
     draw_id = draw_id_of(campaign_id, user_id, day.name, draw_no)
-    return DrawAsk(campaign_id, user_id, draw_id, day, point)
+    return DrawRequest(campaign_id, user_id, draw_id, day, point)
 
 
-def _attempts_left_after(player: Player, table: LotterySnapshot) -> int | None:
+def _attempts_left_after(player: Player, table: CampaignSnapshot) -> int | None:
     drawn = replace(player, attempt_count=player.attempt_count + 1)
     return attempts_left(table.campaign.rules, drawn)

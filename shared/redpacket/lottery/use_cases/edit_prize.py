@@ -21,7 +21,7 @@ from redpacket.lottery.model.lottery import (
     PrizeKind,
     check_prize_id,
 )
-from redpacket.lottery.ports import Draws
+from redpacket.lottery.ports import DrawRepository
 from redpacket.operations.model.allowances import Allowance, ApprovalNeededError
 from redpacket.operations.model.operators import (
     Action,
@@ -32,10 +32,10 @@ from redpacket.operations.model.operators import (
     campaign_subject,
     changes_between,
 )
-from redpacket.operations.use_cases.approval_policy import FourEyes
+from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 from redpacket.packets.ledger_ports import Funding
 from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, parts_for
-from redpacket.packets.ports import Packets
+from redpacket.packets.ports import PacketRepository
 from redpacket.packets.split import SEED_BYTES, Split, Terms
 from redpacket.packets.use_cases.send_packet import funding_action, funding_of
 from redpacket.platform.errors import (
@@ -57,14 +57,14 @@ _TRIES = 4
 class PrizePorts:
     """Ports of prize edits."""
 
-    draws: Draws
+    draws: DrawRepository
     funding: Funding
-    packets: Packets
+    packets: PacketRepository
     clock: Clock
     new_id: Callable[[int], str]
     new_seed: Callable[[int], bytes]
     share_fen_max: int
-    four_eyes: FourEyes
+    four_eyes: ApprovalPolicy
 
 
 def put_prize(

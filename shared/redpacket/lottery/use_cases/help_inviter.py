@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from redpacket.campaigns.model import CampaignPlan
 from redpacket.lottery.model.lottery import (
-    DrawAsk,
+    DrawRequest,
     HelpStatus,
     Player,
     attempts_left,
     check_is_giving,
     draw_day,
 )
-from redpacket.lottery.ports import DrawCache, Draws
+from redpacket.lottery.ports import DrawCache, DrawRepository
 from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
 from redpacket.operations.model.limits import PASSPHRASE_TRIES
 from redpacket.operations.ports import Limits
@@ -21,7 +21,7 @@ from redpacket.operations.use_cases.limit_rate import require_rate
 from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT, is_alike, is_exact
 from redpacket.packets.ports import Phrases
 from redpacket.platform.errors import HelpQuotaExhausted, PassphraseMismatch, SelfHelp, Unavailable
-from redpacket.platform.runtime import Clock, Journal
+from redpacket.platform.runtime import Clock, EventLogger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +29,12 @@ class HelpPorts:
     """Ports of a help."""
 
     claim_cache: DrawCache
-    draws: Draws
+    draws: DrawRepository
     tables: CachedSnapshots
     phrases: Phrases
     limits: Limits
     clock: Clock
-    journal: Journal
+    journal: EventLogger
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def help_inviter(
         raise HelpQuotaExhausted("you have given all your helps of today")
     # Also for a repeat: the first call may not have updated the cache.
     player = ports.draws.find_player(campaign_id, inviter_id, day.name)
-    _tell_cache(DrawAsk(campaign_id, inviter_id, "", day, 0), player, ports)
+    _tell_cache(DrawRequest(campaign_id, inviter_id, "", day, 0), player, ports)
     return Helped(status, attempts_left(campaign.rules, player))
 
 
@@ -86,7 +86,7 @@ def _check_phrase(campaign: CampaignPlan, helper_id: str, said: str, ports: Help
         raise PassphraseMismatch("that is not the campaign's phrase")
 
 
-def _tell_cache(ask: DrawAsk, player: Player, ports: HelpPorts) -> None:
+def _tell_cache(ask: DrawRequest, player: Player, ports: HelpPorts) -> None:
     try:
         ports.claim_cache.set_player(ask, player)
     except Unavailable as error:

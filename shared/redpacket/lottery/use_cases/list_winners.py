@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.lottery.model.winners import Winner, WinnerStatus
-from redpacket.lottery.ports import Draws
+from redpacket.lottery.ports import DrawRepository
 from redpacket.lottery.winner_ports import Winners
 from redpacket.platform.errors import CampaignNotFound
 
@@ -20,7 +20,7 @@ def list_winners(
     after: tuple[str, int] | None,
     limit: int,
     *,
-    draws: Draws,
+    draws: DrawRepository,
     winners: Winners,
 ) -> tuple[list[tuple[Winner, int]], tuple[str, int] | None]:
     """Return winners of goods with their draw times in ms, and the place of the next page.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from redpacket.lottery.model.lottery import LotterySnapshot, draw_day
-from redpacket.lottery.ports import DrawCache, Draws
+from redpacket.lottery.model.lottery import CampaignSnapshot, draw_day
+from redpacket.lottery.ports import DrawCache, DrawRepository
 from redpacket.platform.errors import CampaignNotFound
 from redpacket.platform.runtime import Clock
 
 
 def load_campaign(
-    campaign_id: str, *, draws: Draws, claim_cache: DrawCache, clock: Clock
-) -> LotterySnapshot:
+    campaign_id: str, *, draws: DrawRepository, claim_cache: DrawCache, clock: Clock
+) -> CampaignSnapshot:
     """Replace the cache's lottery, without players, by the ledger's. Raises CampaignNotFound."""
     table = draws.find_table(campaign_id)
     if table is None:

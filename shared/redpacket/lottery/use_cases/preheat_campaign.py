@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from redpacket.campaigns.model import AUDIENCE_BUCKETS
-from redpacket.campaigns.ports import Campaigns
+from redpacket.campaigns.ports import CampaignRepository
 from redpacket.campaigns.use_cases.edit_campaign import get_campaign
 from redpacket.packets.model.packet import Packet, PacketStatus, part_count, part_id
-from redpacket.packets.ports import ClaimCache, Packets
+from redpacket.packets.ports import ClaimCache, PacketRepository
 from redpacket.platform.errors import InvariantViolated, Unavailable
-from redpacket.platform.runtime import Clock, InParallel, Journal
+from redpacket.platform.runtime import Clock, EventLogger, InParallel
 
 _IDS_PER_READ = 500
 
@@ -32,13 +32,13 @@ def preheat_campaign(
     campaign_id: str,
     cursor: str | None,
     *,
-    campaigns: Campaigns,
-    packets: Packets,
+    campaigns: CampaignRepository,
+    packets: PacketRepository,
     claim_cache: ClaimCache,
     load_audience: Callable[[str, int], None],
     in_parallel: InParallel,
     clock: Clock,
-    journal: Journal,
+    journal: EventLogger,
     stop_at_ms: int,
 ) -> Preheated:
     """Load the campaign's users and open packets until the time is up. Raises CampaignNotFound."""
@@ -74,7 +74,7 @@ def _load_users(
     campaign_id: str,
     load: Callable[[Sequence[int]], None],
     clock: Clock,
-    journal: Journal,
+    journal: EventLogger,
     stop_at_ms: int,
 ) -> None:
     try:
@@ -87,7 +87,7 @@ def _load_users(
 
 
 def _packets_after(
-    cursor: str, campaign_id: str, campaigns: Campaigns, packets: Packets
+    cursor: str, campaign_id: str, campaigns: CampaignRepository, packets: PacketRepository
 ) -> Iterator[tuple[str, int]]:
     last_id, _, last_part = cursor.partition(".")
     last = packets.find_packet(last_id) if last_part else None
@@ -100,7 +100,7 @@ def _packets_after(
         last_id = ids[-1]
 
 
-def _get(packet_id: str, packets: Packets) -> Packet:
+def _get(packet_id: str, packets: PacketRepository) -> Packet:
     packet = packets.find_packet(packet_id)
     if packet is None:
         raise InvariantViolated(f"the campaign knows {packet_id}, and there is no such packet")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from redpacket.campaigns.model import Campaign
-from redpacket.campaigns.ports import Campaigns
+from redpacket.campaigns.ports import CampaignRepository
 from redpacket.campaigns.use_cases.edit_campaign import get_campaign
 from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
 from redpacket.fairness.use_cases.cached_rounds import CachedRounds
@@ -18,7 +18,7 @@ from redpacket.lottery.model.lottery import (
     find_day,
     has_units_left,
 )
-from redpacket.lottery.ports import Draws
+from redpacket.lottery.ports import DrawRepository
 from redpacket.lottery.use_cases.cached_lotteries import Lottery
 from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
 from redpacket.platform.errors import CampaignNotFound, ProofNotReady
@@ -62,7 +62,7 @@ class DrawProof:
 
 
 def watch_lottery(
-    campaign_id: str, *, campaigns: Campaigns, draws: Draws, clock: Clock
+    campaign_id: str, *, campaigns: CampaignRepository, draws: DrawRepository, clock: Clock
 ) -> WatchedLottery:
     """Return the operator view with exact stock, from two reads. Raises CampaignNotFound."""
     campaign = get_campaign(campaign_id, campaigns=campaigns)
@@ -78,7 +78,12 @@ def watch_lottery(
 
 
 def list_draws(
-    campaign_id: str, user_id: str, cursor: str | None, *, draws: Draws, tables: CachedSnapshots
+    campaign_id: str,
+    user_id: str,
+    cursor: str | None,
+    *,
+    draws: DrawRepository,
+    tables: CachedSnapshots,
 ) -> DrawPage:
     """Return the page after *cursor*; an unknown one is the start. Raises CampaignNotFound."""
     tables.recall(campaign_id)
@@ -96,7 +101,7 @@ def read_draw_proof(
     *,
     tables: CachedSnapshots,
     rounds: CachedRounds,
-    draws: Draws,
+    draws: DrawRepository,
     clock: Clock,
 ) -> DrawProof:
     """Return the proof of *day*, like 20270129. Raises CampaignNotFound, ProofNotReady."""

@@ -6,28 +6,28 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from redpacket.lottery.model.lottery import (
-    Attempt,
     DrawStatus,
+    PlayerState,
     PrizeKind,
     RecordDrawStatus,
     draw_day,
     draw_id_of,
     unit_share,
 )
-from redpacket.lottery.use_cases.correct_cache import undo
+from redpacket.lottery.use_cases.eligibility import refuse
 from redpacket.lottery.use_cases.load_campaign import load_campaign
-from redpacket.lottery.use_cases.refuse_draw import refuse
+from redpacket.lottery.use_cases.repair_cache import undo
 from redpacket.platform.errors import CampaignEnded, Unavailable
 
 if TYPE_CHECKING:
-    from redpacket.lottery.model.lottery import Draw, DrawAsk, LotterySnapshot
+    from redpacket.lottery.model.lottery import CampaignSnapshot, Draw, DrawRequest
     from redpacket.lottery.use_cases.draw_ports import DrawPorts, Try
 
 _REPEATED_WITHIN_MS = 3_600_000
 """Milliseconds after midnight in which users may retry an attempt of the day before."""
 
 
-def record_draw(tried: Try, draw: Draw, table: LotterySnapshot, ports: DrawPorts) -> Draw | None:
+def record_draw(tried: Try, draw: Draw, table: CampaignSnapshot, ports: DrawPorts) -> Draw | None:
     """Write the draw and all that it uses up, or return None after repairing the cache."""
     ask = tried.ask
     recorded = ports.draws.record_draw(draw, table.campaign.rules, tried.key_hash, tried.drawer)
@@ -59,7 +59,7 @@ def record_draw(tried: Try, draw: Draw, table: LotterySnapshot, ports: DrawPorts
     return None
 
 
-def _keep_what_is_durable(draw: Draw, ask: DrawAsk, ports: DrawPorts) -> None:
+def _keep_what_is_durable(draw: Draw, ask: DrawRequest, ports: DrawPorts) -> None:
     """Undo the cache's decision for this number, unless that decision became durable."""
     durable = ports.draws.find_draw(draw.campaign_id, draw.user_id, draw.draw_id)
     if durable is None or _used_up(durable) != _used_up(draw):
@@ -70,7 +70,7 @@ def _used_up(draw: Draw) -> tuple[str | None, int, int]:
     return draw.prize.prize_id if draw.prize else None, draw.unit_no, draw.day_no
 
 
-def _forget_yesterdays(ask: DrawAsk, table: LotterySnapshot, ports: DrawPorts) -> None:
+def _forget_yesterdays(ask: DrawRequest, table: CampaignSnapshot, ports: DrawPorts) -> None:
     """Offer a unit again that an attempt took before midnight and lost.
 
     If that attempt still becomes durable, the next winner of the unit gets another one.
@@ -79,7 +79,7 @@ def _forget_yesterdays(ask: DrawAsk, table: LotterySnapshot, ports: DrawPorts) -
         return
     day = draw_day(table.campaign, ask.day.starts_at_ms - 1)
     try:
-        attempt = Attempt(ports.draws.find_player(ask.campaign_id, ask.user_id, day.name))
+        attempt = PlayerState(ports.draws.find_player(ask.campaign_id, ask.user_id, day.name))
         draw_id = draw_id_of(ask.campaign_id, ask.user_id, day.name, attempt.draw_no)
         ports.claim_cache.undo(replace(ask, day=day, draw_id=draw_id), is_unit_free=True)
     except Unavailable as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from redpacket.campaigns.model import AT_MS_MAX
-from redpacket.operations.model.risk import Verdict, VerdictKind
+from redpacket.operations.model.risk import RiskDecision, VerdictKind
 from redpacket.packets.api.fields import Note
 from redpacket.platform.http.bodies import StrictBody, about, example
 from redpacket.users.api.schemas import HostId
@@ -45,6 +45,6 @@ class RiskBody(StrictBody):
     until_ms: Annotated[int, about("When the verdict ends, by itself.", ge=0, le=AT_MS_MAX)]
 
     @property
-    def parsed(self) -> Verdict:
+    def parsed(self) -> RiskDecision:
         """The verdict in the domain's words."""
-        return Verdict(VerdictKind(self.verdict), self.until_ms)
+        return RiskDecision(VerdictKind(self.verdict), self.until_ms)

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
 
 from redpacket.platform.errors import Unavailable
-from redpacket.platform.ssrf_safe_http import Outgoing
+from redpacket.platform.ssrf_safe_http import HttpClient
 
 CALL_MS_MAX = 150
 _SECRET_PREFIX = "whsec_"  # noqa: S105 - how Standard Webhooks marks a secret
@@ -23,7 +23,7 @@ class RiskHook:
     """HTTP implementation of Hook, signed as Standard Webhooks without their library."""
 
     def __init__(
-        self, outgoing: Outgoing, secret: str, now_s: Callable[[], float] = time.time
+        self, outgoing: HttpClient, secret: str, now_s: Callable[[], float] = time.time
     ) -> None:
         self._outgoing = outgoing
         self._key = b64decode(secret.removeprefix(_SECRET_PREFIX))

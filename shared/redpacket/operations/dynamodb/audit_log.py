@@ -8,7 +8,7 @@ from dataclasses import asdict
 from secrets import token_hex
 from typing import Any
 
-from redpacket.operations.audit_ports import ACTION_CURSOR, NotedAction
+from redpacket.operations.audit_ports import ACTION_CURSOR, LoggedAction
 from redpacket.operations.dynamodb import keys as operator_keys
 from redpacket.operations.model.operators import Action, ActionKind, Change
 from redpacket.platform.dynamodb.client import Dynamo, Operation, put, values
@@ -32,7 +32,7 @@ class DynamoActions:
 
     def list_actions(
         self, subject: str | None, cursor: str | None, limit: int
-    ) -> tuple[list[NotedAction], str | None]:
+    ) -> tuple[list[LoggedAction], str | None]:
         if cursor is not None and not CURSOR.fullmatch(cursor):
             field = {"field": "cursor", "message": "is not a valid cursor of this list"}
             raise InvalidRequest([field])
@@ -86,9 +86,9 @@ def note_action(journal_table: str | None, action: Action | None) -> list[Operat
     ]
 
 
-def _noted(row: dict[str, Any]) -> NotedAction:
+def _noted(row: dict[str, Any]) -> LoggedAction:
     changes = tuple(Change(**change) for change in json.loads(row["changes"]))
     action = Action(
         row["operator_id"], ActionKind(row["kind"]), row["subject"], row["at_ms"], changes
     )
-    return NotedAction(action, row["sk"])
+    return LoggedAction(action, row["sk"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redpacket.campaigns.dynamodb import keys as campaign_keys
-from redpacket.operations.model.risk import Verdict, VerdictKind
+from redpacket.operations.model.risk import RiskDecision, VerdictKind
 from redpacket.platform.dynamodb.client import Dynamo, Operation, Row, Value, check, merge
 
 IS_NOT_DENIED = "attribute_not_exists(denied_until_ms) OR denied_until_ms <= :now_ms"
@@ -16,7 +16,7 @@ class DynamoVerdicts:
         self._dynamo = dynamo
         self._audience = audience_table
 
-    def put(self, user_id: str, verdict: Verdict) -> None:
+    def put(self, user_id: str, verdict: RiskDecision) -> None:
         is_denied = verdict.kind is VerdictKind.DENY
         row: dict[str, Value] = {
             **campaign_keys.verdict(user_id),

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from redpacket.platform.errors import Forbidden
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 
 class Duty(StrEnum):
@@ -23,7 +23,7 @@ class Duty(StrEnum):
 class Operator:
     """Who asks on an operators' route; *is_approved* where another one has approved it."""
 
-    person: Person
+    person: User
     duties: frozenset[Duty] = frozenset(Duty)
     is_approved: bool = False
 

@@ -14,7 +14,7 @@ class VerdictKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RiskDecision:
     """A verdict, until *until_ms*; a later one takes its place."""
 
     kind: VerdictKind

@@ -19,7 +19,7 @@ from redpacket.platform.runtime import Clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FourEyes:
+class ApprovalPolicy:
     """Policy that lets operators move money within *limits* alone."""
 
     allowances: Allowances

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from redpacket.operations.risk_ports import AskedVerdicts, Hook
+from redpacket.operations.risk_ports import AskedVerdicts, RiskHook
 from redpacket.platform.errors import Unavailable
-from redpacket.platform.runtime import Clock, Journal
-from redpacket.platform.user import Person
+from redpacket.platform.runtime import Clock, EventLogger
+from redpacket.platform.user import User
 
 _KEPT_MS = 3_600_000
 _SILENT_MS = 1_000
@@ -16,7 +16,13 @@ class RiskCheck:
     """Risk check; *is_open* is the answer while the host does not respond."""
 
     def __init__(
-        self, hook: Hook, asked: AskedVerdicts, *, is_open: bool, clock: Clock, journal: Journal
+        self,
+        hook: RiskHook,
+        asked: AskedVerdicts,
+        *,
+        is_open: bool,
+        clock: Clock,
+        journal: EventLogger,
     ) -> None:
         self._hook = hook
         self._asked = asked
@@ -25,7 +31,7 @@ class RiskCheck:
         self._journal = journal
         self._silent_until_ms = 0
 
-    def allows(self, user: Person) -> bool:
+    def allows(self, user: User) -> bool:
         """Return whether the host allows the user. Waits for at most 150 ms."""
         try:
             known = self._asked.find(user.user_id)

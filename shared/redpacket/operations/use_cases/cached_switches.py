@@ -11,7 +11,7 @@ from redpacket.operations.model.switches import Switch
 from redpacket.operations.ports import SwitchCopy, SwitchesSeen, SwitchStore
 from redpacket.platform.errors import SwitchedOff, Unavailable
 from redpacket.platform.process_cache import ProcessCache
-from redpacket.platform.runtime import Clock, Journal
+from redpacket.platform.runtime import Clock, EventLogger
 
 KEPT_MS = 4_000
 """Milliseconds per cache. Twice this and a read stay under the ten-second limit."""
@@ -24,7 +24,7 @@ class CachedSwitches:
     """Process cache of the switches; *copy* is None without a shared cache."""
 
     def __init__(
-        self, *, store: SwitchStore, copy: SwitchCopy | None, clock: Clock, journal: Journal
+        self, *, store: SwitchStore, copy: SwitchCopy | None, clock: Clock, journal: EventLogger
     ) -> None:
         self._store = store
         self._copy = copy

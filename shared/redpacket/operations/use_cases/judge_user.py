@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from redpacket.operations.model.risk import Verdict
-from redpacket.operations.risk_ports import Verdicts
+from redpacket.operations.model.risk import RiskDecision
+from redpacket.operations.risk_ports import RiskDecisions
 from redpacket.platform.errors import InvalidRequest
 
 
-def judge_user(user_id: str, verdict: Verdict, *, verdicts: Verdicts, is_asked: bool) -> None:
+def judge_user(
+    user_id: str, verdict: RiskDecision, *, verdicts: RiskDecisions, is_asked: bool
+) -> None:
     """Store *verdict*. Raises InvalidRequest if claims would not check it."""
     if not is_asked:
         message = "is not asked by claims and draws: the parameter RiskVerdicts is false"

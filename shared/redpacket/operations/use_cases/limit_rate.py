@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 from redpacket.operations.model.limits import Limit
 from redpacket.operations.ports import Limits
 from redpacket.platform.errors import RateLimited, Unavailable
-from redpacket.platform.runtime import Clock, Journal
+from redpacket.platform.runtime import Clock, EventLogger
 
 AWAY_MS = 5_000
 """Milliseconds without checks after the cache failed, so that reads do not wait for it."""
 
 
-def limit_rate(limit: Limit, subject: str, *, limits: Limits, journal: Journal) -> None:
+def limit_rate(limit: Limit, subject: str, *, limits: Limits, journal: EventLogger) -> None:
     """Count one call of *subject*. Raises RateLimited, but passes while the cache is down."""
     try:
         require_rate(limit, subject, limits=limits)
@@ -21,7 +21,9 @@ def limit_rate(limit: Limit, subject: str, *, limits: Limits, journal: Journal) 
         journal.failure("limit_not_checked", error, limit=limit.name)
 
 
-def limit_rates(wanted: Iterable[Limit], subject: str, *, limits: Limits, journal: Journal) -> None:
+def limit_rates(
+    wanted: Iterable[Limit], subject: str, *, limits: Limits, journal: EventLogger
+) -> None:
     """Count one call of *subject* in each limit. Raises RateLimited."""
     for limit in wanted:
         limit_rate(limit, subject, limits=limits, journal=journal)
@@ -54,7 +56,7 @@ class UserLimit:
     """
 
     def __init__(
-        self, find_limit: Callable[[], Limit], *, limits: Limits, clock: Clock, journal: Journal
+        self, find_limit: Callable[[], Limit], *, limits: Limits, clock: Clock, journal: EventLogger
     ) -> None:
         self._find_limit = find_limit
         self._limits = limits

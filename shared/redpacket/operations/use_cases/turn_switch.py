@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from redpacket.operations.audit_ports import ActionJournal
+from redpacket.operations.audit_ports import AuditLog
 from redpacket.operations.model.limits import LimitName, check_bounds
 from redpacket.operations.model.operators import Action, ActionKind, changes_between, switch_subject
 from redpacket.operations.model.switches import Switch, SwitchState
 from redpacket.operations.ports import SwitchStore
-from redpacket.platform.runtime import Clock, Journal
+from redpacket.platform.runtime import Clock, EventLogger
 
 
 def turn_switch(
@@ -17,9 +17,9 @@ def turn_switch(
     reason: str,
     operator_id: str,
     switches: SwitchStore,
-    actions: ActionJournal,
+    actions: AuditLog,
     clock: Clock,
-    journal: Journal,
+    journal: EventLogger,
 ) -> SwitchState:
     """Set *switch* after recording it in the audit log; a repeat completes an interrupted call."""
     (state,) = [found for found in switches.read().states if found.switch is switch]
@@ -38,9 +38,9 @@ def set_limit(
     *,
     operator_id: str,
     switches: SwitchStore,
-    actions: ActionJournal,
+    actions: AuditLog,
     clock: Clock,
-    journal: Journal,
+    journal: EventLogger,
 ) -> int | None:
     """Set a limit after recording it in the audit log; None restores the default.
 

@@ -27,7 +27,7 @@ from redpacket.platform.http.page_sizes import (
 )
 from redpacket.platform.http.parameters import cursor, integer
 from redpacket.platform.http.request import HttpRequest
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 if TYPE_CHECKING:
     from redpacket.operations.api import answers as operators
@@ -83,7 +83,7 @@ def _feed_caching(packet: Packet) -> str:
     return once_closed if packet.end and is_settled else while_open
 
 
-def _read(request: HttpRequest, packet_id: str, viewer: Person | None) -> Record:
+def _read(request: HttpRequest, packet_id: str, viewer: User | None) -> Record:
     return read_record(
         packet_id,
         viewer,
@@ -94,11 +94,11 @@ def _read(request: HttpRequest, packet_id: str, viewer: Person | None) -> Record
     )
 
 
-def _people(record: Record, viewer: Person | None = None) -> views.People:
+def _people(record: Record, viewer: User | None = None) -> views.UserPresenter:
     """Return the users on a page from ProfilesTable; money rows have no names."""
     shares = [*record.claims, record.luckiest, record.mine]
     people = [record.packet.sender, *(share.taker for share in shares if share)]
-    return views.People(
+    return views.UserPresenter(
         containers.users.shown_profiles.list_profiles(
             [person.user_id for person in people if person]
         ),

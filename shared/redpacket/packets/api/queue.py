@@ -11,7 +11,7 @@ from redpacket.packets.model.claim import ShareRef
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.request import nickname_of, person_of
 from redpacket.platform.telemetry import journal, write_line
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.platform.user_id import HOST_ID
 
 Record = dict[str, Any]
@@ -54,7 +54,7 @@ def settle_batch(
     return {"batchItemFailures": [{"itemIdentifier": found} for found in unreadable + unsettled]}
 
 
-def _taker_of(message: dict[str, Any]) -> Person | None:
+def _taker_of(message: dict[str, Any]) -> User | None:
     """Parse the claimer; the user id is recomputed from host_id, not read from the message."""
     match message.get("taker"):
         case {"host_id": str(host_id), "nickname": str() | None as nickname} if HOST_ID.fullmatch(

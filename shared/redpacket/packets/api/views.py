@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from redpacket.ledger.model import DEPOSITS, Entry, packet_of
 from redpacket.operations.model.limits import BOUNDS, LimitName
-from redpacket.packets.model.claim import Admission, Claim, ShareFate
+from redpacket.packets.model.claim import Admission, Claim, Share
 from redpacket.packets.model.packet import Packet
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.parameters import optional
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.users.ports import Profile
 
 if TYPE_CHECKING:
@@ -100,14 +100,14 @@ def grab_view(answer: Claim | Admission) -> packets.Claim | packets.Admission:
 Profiles: TypeAlias = Mapping[str, Profile]
 
 
-class People:
+class UserPresenter:
     """Presenter of users, never with the host's id; the *viewer*'s nickname may be a token's."""
 
-    def __init__(self, profiles: Profiles, viewer: Person | None = None) -> None:
+    def __init__(self, profiles: Profiles, viewer: User | None = None) -> None:
         self._profiles = profiles
         self._viewer = viewer
 
-    def view(self, person: Person) -> packets.ShownPerson:
+    def view(self, person: User) -> packets.ShownPerson:
         """Return a user; one without a nickname gets one from their token."""
         token = person.user_id
         profile = self._profiles.get(person.user_id)
@@ -120,18 +120,18 @@ class People:
             "avatar_url": profile.avatar_url if profile else None,
         }
 
-    def public_view(self, person: Person) -> packets.PublicPerson:
+    def public_view(self, person: User) -> packets.PublicPerson:
         """Return a user without their token, for anyone with a link."""
         shown = self.view(person)
         return {"nickname": shown["nickname"], "avatar_url": shown["avatar_url"]}
 
 
-def record_view(record: Record, people: People) -> packets.Record:
+def record_view(record: Record, people: UserPresenter) -> packets.Record:
     """Return a record page; *mine* is the viewer's claim."""
     packet = record.packet
     best, mine = record.luckiest, record.mine
 
-    def taken(share: ShareFate) -> packets.Taken:
+    def taken(share: Share) -> packets.Taken:
         return {
             **people.view(_taker(share)),
             "share_no": share.share_no,
@@ -140,7 +140,7 @@ def record_view(record: Record, people: People) -> packets.Record:
             "payout": _payout(share),
         }
 
-    def claim(share: ShareFate) -> packets.ShownClaim:
+    def claim(share: Share) -> packets.ShownClaim:
         return {
             **taken(share),
             "amount_fen": share.amount_fen if record.shows_amount(share) else None,
@@ -180,7 +180,7 @@ def record_view(record: Record, people: People) -> packets.Record:
     }
 
 
-def feed_view(record: Record, people: People) -> packets.Feed:
+def feed_view(record: Record, people: UserPresenter) -> packets.Feed:
     """Return a public packet, without user tokens and without a viewer."""
     packet = record.packet
     return {
@@ -363,18 +363,18 @@ def limits_view(values: Mapping[LimitName, int]) -> operators.Limits:
     return {"items": [limit_view(name, values.get(name)) for name in LimitName]}
 
 
-def _is_luckiest(record: Record, share: ShareFate) -> bool | None:
+def _is_luckiest(record: Record, share: Share) -> bool | None:
     if record.hides_amounts:
         return None
     return record.luckiest is not None and share.share_no == record.luckiest.share_no
 
 
-def _taker(share: ShareFate) -> Person:
+def _taker(share: Share) -> User:
     assert share.taker  # only a refunded share has none
     return share.taker
 
 
-def _payout(share: ShareFate) -> Literal["queued", "settled"]:
+def _payout(share: Share) -> Literal["queued", "settled"]:
     return "queued" if share.settled_at_ms is None else "settled"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.packets.dynamodb import items
-from redpacket.packets.model.claim import Fate, Quota, RecordStatus, ShareFate
+from redpacket.packets.model.claim import Quota, RecordStatus, Share, ShareStatus
 from redpacket.platform.dynamodb.client import Dynamo, Guarded, Operation, Row, create, update
 
 IS_WITHIN_QUOTA = "attribute_not_exists(claim_count) OR claim_count < :count_max"
@@ -28,8 +28,8 @@ class DynamoClaims:
         self._audience = audience_table
         self._asks_verdicts = asks_verdicts
 
-    def record_claim(self, share: ShareFate, quota: Quota | None = None) -> RecordStatus:
-        if share.taker is None or share.fate is not Fate.CLAIMED:
+    def record_claim(self, share: Share, quota: Quota | None = None) -> RecordStatus:
+        if share.taker is None or share.fate is not ShareStatus.CLAIMED:
             raise ValueError("only a claim has a taker to record")
         user_id = share.taker.user_id
         # The order is the precedence of the refusals.
@@ -77,5 +77,5 @@ class DynamoClaims:
 
 
 def _share_refusal(found: Row) -> RecordStatus:
-    is_refunded = found["fate"] == Fate.REFUNDED
+    is_refunded = found["fate"] == ShareStatus.REFUNDED
     return RecordStatus.SHARE_REFUNDED if is_refunded else RecordStatus.SHARE_TAKEN

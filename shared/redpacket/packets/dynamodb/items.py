@@ -7,7 +7,7 @@ from typing import Any
 
 from redpacket.campaigns.model import AmountsShown
 from redpacket.ledger.dynamodb import keys
-from redpacket.packets.model.claim import Fate, ShareFate, ShareRef, Taker
+from redpacket.packets.model.claim import Claimer, Share, ShareRef, ShareStatus
 from redpacket.packets.model.packet import Kind, Opening, Packet, PacketEnd, PacketStatus, Rules
 from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT
 from redpacket.packets.model.seed_keys import SeedKeys
@@ -15,7 +15,7 @@ from redpacket.packets.split import Terms, seed_of
 from redpacket.platform.dynamodb.client import Operation, Value, merge
 from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.text import is_reserved
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.users.confusables import skeleton_of
 
 
@@ -98,7 +98,7 @@ def packet_of(row: dict[str, Any], seeds: SeedKeys | None = None) -> Packet:
     """Parse a packet's row; an open packet's amounts need *seeds*."""
     return Packet(
         packet_id=row["packet_id"],
-        sender=Person(row["sender_id"]),
+        sender=User(row["sender_id"]),
         kind=Kind(row["kind"]),
         rules=rules_of(row),
         greeting=row["greeting"],
@@ -159,11 +159,11 @@ def end_of(row: dict[str, Any]) -> PacketEnd:
         luckiest_no=row["luckiest_no"],
         luckiest_fen=row["luckiest_fen"],
         luckiest_at_ms=row["luckiest_at_ms"],
-        luckiest=Person(user_id) if user_id else None,
+        luckiest=User(user_id) if user_id else None,
     )
 
 
-def share_row(share: ShareFate) -> dict[str, Value]:
+def share_row(share: Share) -> dict[str, Value]:
     """Return the row of a claimed or refunded share; a claimed one is in the sweep's work list."""
     row: dict[str, Value] = {
         **keys.share(share.packet_id, share.share_no),
@@ -184,7 +184,7 @@ def share_row(share: ShareFate) -> dict[str, Value]:
     return row
 
 
-def taker_row(share: ShareFate, user_id: str) -> dict[str, Value]:
+def taker_row(share: Share, user_id: str) -> dict[str, Value]:
     """Return the row that prevents a second share for *user_id*."""
     return {
         **keys.taker(share.packet_id, user_id),
@@ -194,13 +194,13 @@ def taker_row(share: ShareFate, user_id: str) -> dict[str, Value]:
     }
 
 
-def prize_taker_row(share: ShareFate, user_id: str) -> dict[str, Value]:
+def prize_taker_row(share: Share, user_id: str) -> dict[str, Value]:
     """Return the row of a won share; *user_id* may win several shares of one prize packet."""
     key = keys.prize_taker(share.packet_id, user_id, share.share_no)
     return {**taker_row(share, user_id), **key}
 
 
-def person_row(person: Person) -> dict[str, Value]:
+def person_row(person: User) -> dict[str, Value]:
     """Return the user's row with the host id and nickname from their token.
 
     A nickname that looks like a reserved one is left out, as PUT /me/profile refuses it.
@@ -213,7 +213,7 @@ def person_row(person: Person) -> dict[str, Value]:
     return row
 
 
-def note_person(profiles_table: str | None, person: Person) -> list[Operation]:
+def note_person(profiles_table: str | None, person: User) -> list[Operation]:
     """Return the write that stores a user's host id, in the transaction that gives them a right."""
     if person.host_id is None:
         return []
@@ -222,10 +222,10 @@ def note_person(profiles_table: str | None, person: Person) -> list[Operation]:
     return [merge(profiles_table, person_row(person))]
 
 
-def taker_of(row: dict[str, Any]) -> Taker:
+def taker_of(row: dict[str, Any]) -> Claimer:
     """Parse a claimer's row."""
     packet_id, _, _ = row["sk"].removeprefix(keys.TAKER_PREFIX).partition("#")
-    return Taker(
+    return Claimer(
         packet_id=packet_id,
         user_id=row["pk"].removeprefix(keys.USER_PREFIX),
         share_no=row["share_no"],
@@ -234,14 +234,14 @@ def taker_of(row: dict[str, Any]) -> Taker:
     )
 
 
-def share_of(row: dict[str, Any]) -> ShareFate:
+def share_of(row: dict[str, Any]) -> Share:
     """Parse a share's row."""
     ref = ref_of(row)
-    taker = Person(row["user_id"]) if "user_id" in row else None
-    return ShareFate(
+    taker = User(row["user_id"]) if "user_id" in row else None
+    return Share(
         packet_id=ref.packet_id,
         share_no=ref.share_no,
-        fate=Fate(row["fate"]),
+        fate=ShareStatus(row["fate"]),
         amount_fen=row["amount_fen"],
         decided_at_ms=row["decided_at_ms"],
         taker=taker,

@@ -19,7 +19,7 @@ from redpacket.ledger.model import (
 )
 from redpacket.ledger.ports import ReceivedItem
 from redpacket.packets.dynamodb import items
-from redpacket.packets.model.claim import ShareFate, ShareRef
+from redpacket.packets.model.claim import Share, ShareRef
 from redpacket.packets.model.packet import Packet, PacketEnd, PacketStatus
 from redpacket.platform.dynamodb.client import (
     ConflictPersists,
@@ -61,9 +61,7 @@ class DynamoLedger:
         self._has_receipts = has_receipts
         self._books = BookPages(dynamo, accounts_table)
 
-    def settle(
-        self, settlements: Sequence[tuple[ShareFate, Transfer]], now_ms: int
-    ) -> set[ShareRef]:
+    def settle(self, settlements: Sequence[tuple[Share, Transfer]], now_ms: int) -> set[ShareRef]:
         # A refused write fails its own claims; a balance fails all claims of its user.
         writes: list[Guarded[set[ShareRef]]] = []
         change_fen: dict[str, list[Transfer]] = defaultdict(list)
@@ -85,7 +83,7 @@ class DynamoLedger:
             return set().union(*(writes[position].refusal({}) for position in conflict.positions))
         return set()
 
-    def refund(self, refunds: Sequence[tuple[Sequence[ShareFate], Transfer]], now_ms: int) -> bool:
+    def refund(self, refunds: Sequence[tuple[Sequence[Share], Transfer]], now_ms: int) -> bool:
         operations: list[Operation] = []
         for shares, transfer in refunds:
             operations += [create(self._shares, items.share_row(share)) for share in shares]  # I3
@@ -174,7 +172,7 @@ class DynamoLedger:
     def list_receipts(self, refs: Sequence[ShareRef]) -> list[Receipt] | None:
         return self._books.list_receipts(refs) if self._has_receipts else None
 
-    def _receipts(self, shares: Sequence[ShareFate], account: str, now_ms: int) -> list[Operation]:
+    def _receipts(self, shares: Sequence[Share], account: str, now_ms: int) -> list[Operation]:
         if not self._has_receipts:
             return []
         return [
@@ -187,7 +185,7 @@ class DynamoLedger:
             for share in shares
         ]
 
-    def _settle_share(self, share: ShareFate, now_ms: int) -> Operation:
+    def _settle_share(self, share: Share, now_ms: int) -> Operation:
         # The last claim stays in the work list until its packet is closed.
         removed = "" if share.is_last else " REMOVE work_pk, work_at_ms"
         return update(

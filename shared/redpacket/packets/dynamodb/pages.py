@@ -9,13 +9,13 @@ from typing import Any
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.packets.dynamodb import items
-from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import Packet, fate_partitions
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.packets.ports import Settled
 from redpacket.platform.dynamodb.client import Dynamo, put, update, values
 from redpacket.platform.dynamodb.compression import json_text, packed, unpacked
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 CLAIMS_PER_PAGE = 50
 """Claims in one stored page of about 2.2 KB, so that one read unit returns any 100 claims."""
@@ -45,10 +45,10 @@ class DynamoPages:
         rows = self._dynamo.get_many(self._table, row_keys, is_strong=False)
         return [items.packet_of(row, self._seeds) for row in rows]
 
-    def put_final(self, packet_id: str, shares: Sequence[ShareFate]) -> None:
-        claims: dict[int, list[ShareFate]] = defaultdict(list)
+    def put_final(self, packet_id: str, shares: Sequence[Share]) -> None:
+        claims: dict[int, list[Share]] = defaultdict(list)
         for share in shares:
-            if share.fate is Fate.CLAIMED:
+            if share.fate is ShareStatus.CLAIMED:
                 claims[(share.share_no - 1) % fate_partitions(packet_id)].append(share)
         for partition, of_partition in claims.items():
             for start in range(0, len(of_partition), CLAIMS_PER_PAGE):
@@ -59,13 +59,13 @@ class DynamoPages:
 
     def list_final(
         self, packet_id: str, after_no: int, limit: int
-    ) -> tuple[list[ShareFate], int | None]:
+    ) -> tuple[list[Share], int | None]:
         partitions = fate_partitions(packet_id)
         # A value of 0 or below encodes the start of a partition, as in `Packets.list_some_shares`.
         partition = ((after_no - 1) if after_no > 0 else -after_no) % partitions
         # The first claim may be anywhere in its stored page.
         asked = -(-limit // CLAIMS_PER_PAGE) + (after_no > 0)
-        found: list[ShareFate] = []
+        found: list[Share] = []
         for looked in range(_PARTITIONS_PER_PAGE):
             first = after_no + 1 if looked == 0 and after_no > 0 else 0
             key = keys.final_page(packet_id, partition, first)
@@ -108,9 +108,9 @@ class DynamoPages:
         return Settled(int(row["settled_count"]), int(row["settled_fen"])) if row else Settled(0, 0)
 
 
-def _packed(page: Sequence[ShareFate]) -> str | bytes:
+def _packed(page: Sequence[Share]) -> str | bytes:
     """Return a page's claims by column, which compresses better."""
-    takers = [share.taker or Person("") for share in page]
+    takers = [share.taker or User("") for share in page]
     columns = [
         [share.share_no for share in page],
         [share.amount_fen for share in page],
@@ -120,16 +120,16 @@ def _packed(page: Sequence[ShareFate]) -> str | bytes:
     return packed(json_text(columns))
 
 
-def _unpacked(packet_id: str, row: dict[str, Any]) -> list[ShareFate]:
+def _unpacked(packet_id: str, row: dict[str, Any]) -> list[Share]:
     columns = json.loads(unpacked(row["claims"]))
     return [
-        ShareFate(
+        Share(
             packet_id=packet_id,
             share_no=share_no,
-            fate=Fate.CLAIMED,
+            fate=ShareStatus.CLAIMED,
             amount_fen=amount_fen,
             decided_at_ms=at_ms,
-            taker=Person(user_id),
+            taker=User(user_id),
             # Every claim of a final page is settled; the account's entry has the time.
             settled_at_ms=at_ms,
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.packets.dynamodb import items
-from redpacket.packets.model.claim import ShareFate, ShareRef, Taker
+from redpacket.packets.model.claim import Claimer, Share, ShareRef
 from redpacket.packets.model.packet import fate_partitions, part_count
 from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, update, values
 from redpacket.platform.errors import InvariantViolated
@@ -33,14 +33,14 @@ class DynamoShares:
         self._dynamo = dynamo
         self._shares = shares_table
 
-    def list_shares(self, packet_id: str) -> list[ShareFate]:
+    def list_shares(self, packet_id: str) -> list[Share]:
         parts = [self.list_part_shares(packet_id, part) for part in range(part_count(packet_id))]
         return parts[0] if len(parts) == 1 else sorted(chain(*parts), key=_share_no)
 
-    def list_part_shares(self, packet_id: str, part: int) -> list[ShareFate]:
+    def list_part_shares(self, packet_id: str, part: int) -> list[Share]:
         return sorted(self.scan_part_shares(packet_id, part), key=_share_no)
 
-    def scan_part_shares(self, packet_id: str, part: int, after_no: int = 0) -> Iterator[ShareFate]:
+    def scan_part_shares(self, packet_id: str, part: int, after_no: int = 0) -> Iterator[Share]:
         first = f"{keys.SHARE_PREFIX}{after_no + 1:07d}"
         for partition in keys.share_partitions(packet_id, part):
             for row in self._dynamo.query(
@@ -62,12 +62,12 @@ class DynamoShares:
 
     def list_some_shares(
         self, packet_id: str, after_no: int, limit: int
-    ) -> tuple[list[ShareFate], int | None]:
+    ) -> tuple[list[Share], int | None]:
         partitions = fate_partitions(packet_id)
         # A value of 0 or below encodes the start of a partition.
         partition = ((after_no - 1) if after_no > 0 else -after_no) % partitions
         first, left = max(0, after_no + 1), _BLOCKS_PER_PAGE
-        found: list[ShareFate] = []
+        found: list[Share] = []
         while left > 0:
             asked = min(limit + 1 - len(found), left * _SHARES_PER_BLOCK)
             rows = self._dynamo.query_some(
@@ -90,11 +90,11 @@ class DynamoShares:
             first, left = 0, left - max(1, -(-len(rows) // _SHARES_PER_BLOCK))
         return found, -partition
 
-    def find_taker(self, packet_id: str, user_id: str) -> Taker | None:
+    def find_taker(self, packet_id: str, user_id: str) -> Claimer | None:
         row = self._dynamo.get_seen(self._shares, keys.taker(packet_id, user_id))
         return items.taker_of(row) if row else None
 
-    def find_share_of(self, packet_id: str, user_id: str) -> ShareFate | None:
+    def find_share_of(self, packet_id: str, user_id: str) -> Share | None:
         taker = self._dynamo.get(self._shares, keys.taker(packet_id, user_id))
         if taker is None:
             return None
@@ -102,11 +102,11 @@ class DynamoShares:
         share = self._dynamo.get(self._shares, keys.share(packet_id, share_no))
         return items.share_of(share) if share else None
 
-    def list_refs(self, refs: Sequence[ShareRef]) -> list[ShareFate]:
+    def list_refs(self, refs: Sequence[ShareRef]) -> list[Share]:
         row_keys = [keys.share(ref.packet_id, ref.share_no) for ref in dict.fromkeys(refs)]
         return [items.share_of(row) for row in self._get_all(row_keys)]
 
-    def mark_requeued(self, share: ShareFate, again_at_ms: int) -> None:
+    def mark_requeued(self, share: Share, again_at_ms: int) -> None:
         self._dynamo.write(
             update(
                 self._shares,
@@ -118,7 +118,7 @@ class DynamoShares:
             )
         )
 
-    def mark_done(self, share: ShareFate) -> None:
+    def mark_done(self, share: Share) -> None:
         self._dynamo.write(
             update(
                 self._shares,
@@ -128,11 +128,11 @@ class DynamoShares:
             )
         )
 
-    def list_takers(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
+    def list_takers(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
         wanted = [keys.taker(packet_id, user_id) for user_id in dict.fromkeys(user_ids)]
         return [items.taker_of(row) for row in self._get_all(wanted)]
 
-    def list_winners(self, packet_id: str, user_ids: Sequence[str]) -> list[Taker]:
+    def list_winners(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
         return [
             items.taker_of(row)
             for user_id in dict.fromkeys(user_ids)

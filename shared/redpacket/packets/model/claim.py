@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 if TYPE_CHECKING:
     from redpacket.campaigns.model import AudienceMode
@@ -120,7 +120,7 @@ class ShareRef:
 
     packet_id: str
     share_no: int
-    taker: Person | None = field(default=None, repr=False, compare=False)
+    taker: User | None = field(default=None, repr=False, compare=False)
     said_at_ms: int = field(default=0, repr=False, compare=False)
 
     @property
@@ -129,7 +129,7 @@ class ShareRef:
         return f"share {self.share_no} of {self.packet_id}"
 
 
-class Fate(StrEnum):
+class ShareStatus(StrEnum):
     """How a share ended; written once (I3)."""
 
     CLAIMED = "claimed"
@@ -137,7 +137,7 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ShareFate:
+class Share:
     """The durable state of one share; *taker* is None if it was refunded.
 
     *decided_at_ms* is the claim or refund, *settled_at_ms* the credit. *is_last*: no other share
@@ -147,10 +147,10 @@ class ShareFate:
 
     packet_id: str
     share_no: int
-    fate: Fate
+    fate: ShareStatus
     amount_fen: int
     decided_at_ms: int
-    taker: Person | None = None
+    taker: User | None = None
     settled_at_ms: int | None = None
     requeued_count: int = 0
     is_last: bool = False
@@ -169,7 +169,7 @@ class ShareFate:
 
 
 @dataclass(frozen=True, slots=True)
-class Taker:
+class Claimer:
     """What keeps a user from a second share of a packet: a note of the first one (I4)."""
 
     packet_id: str
@@ -194,19 +194,19 @@ class RecordStatus(StrEnum):
 class Claim:
     """What a taker is told; *is_new* is False where they had the share before."""
 
-    share: ShareFate
+    share: Share
     is_new: bool
 
 
-def taker_of(share: ShareFate) -> Taker:
+def claimer_of(share: Share) -> Claimer:
     """Return the note that a claim's taker has; of a user "" where the claim names none."""
     user_id = share.taker.user_id if share.taker else ""
-    return Taker(share.packet_id, user_id, share.share_no, share.amount_fen, share.decided_at_ms)
+    return Claimer(share.packet_id, user_id, share.share_no, share.amount_fen, share.decided_at_ms)
 
 
-def luckiest(shares: Iterable[ShareFate]) -> ShareFate | None:
+def luckiest(shares: Iterable[Share]) -> Share | None:
     """Return the claim of the largest amount (手气最佳); the earliest wins a tie."""
-    claimed = [share for share in shares if share.fate is Fate.CLAIMED]
+    claimed = [share for share in shares if share.fate is ShareStatus.CLAIMED]
     return min(
         claimed,
         key=lambda share: (-share.amount_fen, share.decided_at_ms, share.share_no),

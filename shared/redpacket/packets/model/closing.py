@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import Enum
 
-from redpacket.packets.model.claim import Fate, ShareFate, luckiest
+from redpacket.packets.model.claim import Share, ShareStatus, luckiest
 from redpacket.packets.model.packet import Packet, PacketEnd, part_count
 
 
@@ -23,10 +23,10 @@ def recovery_point(packet: Packet) -> tuple[RecoveryPoint, int]:
     return RecoveryPoint(min(passed, RecoveryPoint.PACKET_TO_CLOSE.value)), part
 
 
-def find_end(shares: Sequence[ShareFate], share_count: int) -> PacketEnd | None:
+def find_end(shares: Sequence[Share], share_count: int) -> PacketEnd | None:
     """Return the final sums of the part with these fates; None while a share can still change."""
-    claimed = [share for share in shares if share.fate is Fate.CLAIMED]
-    refunded = [share for share in shares if share.fate is Fate.REFUNDED]
+    claimed = [share for share in shares if share.fate is ShareStatus.CLAIMED]
+    refunded = [share for share in shares if share.fate is ShareStatus.REFUNDED]
     is_whole = len(shares) == share_count
     if not is_whole or any(share.settled_at_ms is None for share in claimed):
         return None

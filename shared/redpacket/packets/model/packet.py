@@ -10,7 +10,7 @@ from redpacket.campaigns.model import AmountsShown
 from redpacket.packets.model.packet_id import CUT
 from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT
 from redpacket.packets.split import Terms
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 PARTS_MAX = 64
 """The most parts that a late grab queries."""
@@ -92,7 +92,7 @@ class PacketEnd:
     luckiest_no: int = 0
     luckiest_fen: int = 0
     luckiest_at_ms: int = 0
-    luckiest: Person | None = None
+    luckiest: User | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Packet:
     """
 
     packet_id: str
-    sender: Person
+    sender: User
     kind: Kind
     rules: Rules
     greeting: str
@@ -161,7 +161,7 @@ class Packet:
         is_over = status in {PacketStatus.EMPTIED, PacketStatus.CLOSED}
         return self.amounts_shown is AmountsShown.END and not is_over
 
-    def may_be_read_by(self, viewer: Person | None) -> bool:
+    def may_be_read_by(self, viewer: User | None) -> bool:
         """Return whether *viewer*, None without a token, may see the packet."""
         invited = self.rules.recipients
         if not invited:

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from redpacket.packets.model.claim import (
     AdmitOutcome,
     AdmitStatus,
-    Fate,
     GrabOutcome,
     GrabStatus,
-    ShareFate,
+    Share,
+    ShareStatus,
 )
 from redpacket.packets.model.packet import Packet, PacketStatus, part_id, part_size
 from redpacket.packets.model.seed_keys import SeedKeys
@@ -185,7 +185,7 @@ class RedisClaims(Cache):
     def load(
         self,
         packet: Packet,
-        shares: Sequence[ShareFate],
+        shares: Sequence[Share],
         part: int | None = None,  # noqa: ARG002 - an unsharded packet is one part
     ) -> None:
         marks = "" if packet.rules.is_plain else _GATED
@@ -195,7 +195,7 @@ class RedisClaims(Cache):
         self._bring(packet.packet_id, packet, count, shares, marks, proof)
 
     def load_part(
-        self, packet: Packet, part: int, shares: Sequence[ShareFate], *, is_whole: bool
+        self, packet: Packet, part: int, shares: Sequence[Share], *, is_whole: bool
     ) -> None:
         marks = ("" if packet.rules.is_plain else _GATED) + ("" if is_whole else _FORGETFUL)
         count = part_size(packet, part)
@@ -239,7 +239,7 @@ class RedisClaims(Cache):
         cache_id: str,
         packet: Packet,
         count: int,
-        shares: Sequence[ShareFate],
+        shares: Sequence[Share],
         marks: str,
         proof: str = "",
     ) -> None:
@@ -317,7 +317,7 @@ def _pairs(fields: Sequence[str]) -> Iterator[tuple[str, str]]:
     return zip(fields[::2], fields[1::2], strict=True)
 
 
-def _letter(packet: Packet, count: int, shares: Sequence[ShareFate]) -> str:
+def _letter(packet: Packet, count: int, shares: Sequence[Share]) -> str:
     # The script detects that all shares are handed out: latecomers get "emptied", not "expired".
-    claimed_count = sum(share.fate is Fate.CLAIMED for share in shares)
+    claimed_count = sum(share.fate is ShareStatus.CLAIMED for share in shares)
     return "O" if packet.status is PacketStatus.OPEN or claimed_count == count else "C"

@@ -18,7 +18,7 @@ from redpacket.packets.model.claim import (
     AdmitStatus,
     GrabOutcome,
     GrabStatus,
-    ShareFate,
+    Share,
 )
 from redpacket.packets.model.packet import (
     Packet,
@@ -99,13 +99,13 @@ class PartedClaims:
             outcome = replace(outcome, number=_share_no(packet_id, part, outcome.number))
         return replace(outcome, part=part)
 
-    def load(self, packet: Packet, shares: Sequence[ShareFate], part: int | None = None) -> None:
+    def load(self, packet: Packet, shares: Sequence[Share], part: int | None = None) -> None:
         """Load shards from the ledger, and note their users' numbers in the home shards."""
         packet_id = packet.packet_id
         if not is_cut(packet_id):
             self._claim_cache.load(packet, shares)
             return
-        own: dict[int, list[ShareFate]] = defaultdict(list)
+        own: dict[int, list[Share]] = defaultdict(list)
         notes: dict[int, dict[str, int]] = defaultdict(dict)
         for share in shares:
             of_share = part_of_share(packet_id, share.share_no)

@@ -10,7 +10,7 @@ from typing import Self
 from redpacket.campaigns.model import AudienceMode, Campaign, CampaignStatus, audience_bucket, meets
 from redpacket.packets.model.claim import NO_LIMIT, Quota, QuotaStatus
 from redpacket.packets.model.packet import Rules
-from redpacket.packets.ports import Packets
+from redpacket.packets.ports import PacketRepository
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
 from redpacket.platform.errors import (
     CampaignPaused,
@@ -20,13 +20,13 @@ from redpacket.platform.errors import (
     Rejected,
     Unavailable,
 )
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 EXHAUSTED = "you have taken as many shares of this campaign as one may"
 NOT_FOR_YOU = "this is for other users"
 
 
-def find_rules(packet_id: str, packets: Packets) -> Rules:
+def find_rules(packet_id: str, packets: PacketRepository) -> Rules:
     """Return a packet's rules. Raises PacketNotFound, also for a prize's packet."""
     rules = packets.find_rules(packet_id)
     if rules is None or rules.prize_id:
@@ -37,7 +37,7 @@ def find_rules(packet_id: str, packets: Packets) -> Rules:
 class CampaignQuota:
     """Quota of one user's claim. On exit, a rejected claim releases its reservation."""
 
-    def __init__(self, packet_id: str, taker: Person, ports: ClaimPorts) -> None:
+    def __init__(self, packet_id: str, taker: User, ports: ClaimPorts) -> None:
         self._packet_id = packet_id
         self._taker = taker
         self._user_id = taker.user_id

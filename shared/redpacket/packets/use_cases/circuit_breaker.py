@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from threading import Lock
 
-from redpacket.packets.model.claim import ShareFate
+from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet
 from redpacket.packets.ports import ClaimCache
 from redpacket.platform.errors import CacheAway
@@ -23,7 +23,7 @@ class CircuitBreaker:
         """Close a packet. Raises Unavailable."""
         self._try(lambda: self._claim_cache.close(packet_id))
 
-    def load(self, packet: Packet, shares: Sequence[ShareFate], part: int) -> None:
+    def load(self, packet: Packet, shares: Sequence[Share], part: int) -> None:
         """Load a part of a packet. Raises Unavailable."""
         self._try(lambda: self._claim_cache.load(packet, shares, part))
 

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from redpacket.packets.ports import (
         ClaimCache,
         ClaimRecorder,
-        Packets,
+        PacketRepository,
         PayoutQueue,
         Phrases,
         Quotas,
     )
     from redpacket.packets.use_cases.cached_emptied import CachedEmptied
-    from redpacket.platform.runtime import Clock, Journal
+    from redpacket.platform.runtime import Clock, EventLogger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class ClaimPorts:
 
     claim_cache: ClaimCache
     emptied: CachedEmptied
-    packets: Packets
+    packets: PacketRepository
     claims: ClaimRecorder
     payouts: PayoutQueue
     costs: UserLimit
@@ -44,4 +44,4 @@ class ClaimPorts:
     seeds: SeedKeys
     admission_factor: int
     clock: Clock
-    journal: Journal
+    journal: EventLogger

@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from redpacket.packets.model.claim import (
     Claim,
-    Fate,
     GrabOutcome,
     GrabStatus,
     RecordStatus,
-    ShareFate,
+    Share,
+    ShareStatus,
 )
 from redpacket.packets.model.packet import Rules, is_cut, part_of_share
 from redpacket.packets.split import share_amount_fen
@@ -32,7 +32,7 @@ from redpacket.platform.errors import (
     Rejected,
     Unavailable,
 )
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 _LOOK_LIFE_MS = 30_000
 """After a failover, owners of an emptied packet are recognized again within this time (I5)."""
@@ -48,7 +48,7 @@ _REFUSALS: dict[GrabStatus, tuple[type[Rejected], str]] = {
 
 def claim_share(
     packet_id: str,
-    taker: Person,
+    taker: User,
     answer: GrabOutcome | Rejected,
     quota: CampaignQuota,
     check_rules: Callable[[str], Rules],
@@ -99,7 +99,7 @@ def _part_to_load(packet_id: str, answer: GrabOutcome, ports: ClaimPorts) -> Par
     return PartToLoad(answer.part, is_behind=False)
 
 
-def _own_or_refuse(packet_id: str, taker: Person, refusal: Rejected, ports: ClaimPorts) -> Claim:
+def _own_or_refuse(packet_id: str, taker: User, refusal: Rejected, ports: ClaimPorts) -> Claim:
     """Return the user's share if the cache lost it in a failover (I5), or raise *refusal*."""
     if ports.claim_cache.knows_takers(packet_id, taker.user_id):
         raise refusal
@@ -110,7 +110,7 @@ def _own_or_refuse(packet_id: str, taker: Person, refusal: Rejected, ports: Clai
 
 
 def _refuse(
-    packet_id: str, taker: Person, answer: GrabOutcome, ports: ClaimPorts
+    packet_id: str, taker: User, answer: GrabOutcome, ports: ClaimPorts
 ) -> Claim | PartToLoad:
     error, detail = _REFUSALS[answer.status]
     if error is PacketEmptied:
@@ -126,18 +126,18 @@ def _refuse(
     raise error(detail)
 
 
-def _owned(packet_id: str, taker: Person, ports: ClaimPorts) -> ShareFate | None:
+def _owned(packet_id: str, taker: User, ports: ClaimPorts) -> Share | None:
     ports.costs.count(taker.user_id)
     return ports.packets.find_share_of(packet_id, taker.user_id)
 
 
 def _named_share(
-    packet_id: str, taker: Person, outcome: GrabOutcome, share_no: int, ports: ClaimPorts
-) -> ShareFate:
-    return ShareFate(
+    packet_id: str, taker: User, outcome: GrabOutcome, share_no: int, ports: ClaimPorts
+) -> Share:
+    return Share(
         packet_id=packet_id,
         share_no=share_no,
-        fate=Fate.CLAIMED,
+        fate=ShareStatus.CLAIMED,
         amount_fen=share_amount_fen(ports.seeds.read_terms(packet_id, outcome.terms), share_no),
         decided_at_ms=ports.clock.now_ms(),
         taker=taker,
@@ -146,7 +146,7 @@ def _named_share(
 
 
 def _corrected(
-    recorded: RecordStatus, share: ShareFate, taker: Person, ports: ClaimPorts
+    recorded: RecordStatus, share: Share, taker: User, ports: ClaimPorts
 ) -> Claim | PartToLoad:
     """Repair the cache, which named a share that the ledger does not grant to this user."""
     if recorded is RecordStatus.SHARE_REFUNDED:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redpacket.packets.ledger_ports import Ledger
-from redpacket.packets.model.claim import ShareFate
+from redpacket.packets.model.claim import Share
 from redpacket.packets.model.closing import add_up, find_end
 from redpacket.packets.model.packet import (
     Packet,
@@ -20,7 +20,7 @@ from redpacket.packets.model.packet import (
     part_of_share,
     part_size,
 )
-from redpacket.packets.ports import Packets, Pages
+from redpacket.packets.ports import PacketRepository, Pages
 from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.runtime import Clock
 
@@ -30,7 +30,7 @@ class EndPorts:
     """Dependencies of every end of a packet."""
 
     ledger: Ledger
-    packets: Packets
+    packets: PacketRepository
     pages: Pages
     clock: Clock
 
@@ -52,7 +52,7 @@ def close_emptied(packet: Packet, last_no: int, ports: EndPorts) -> bool:
 
 
 def end_part(
-    packet: Packet, part: int, shares: Sequence[ShareFate], ports: EndPorts
+    packet: Packet, part: int, shares: Sequence[Share], ports: EndPorts
 ) -> PacketEnd | None:
     """Write a part's final pages and return its sums, or None while a share can still change."""
     end = find_end(shares, part_size(packet, part))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.ports import PayoutQueue
-from redpacket.platform.runtime import Journal
+from redpacket.platform.runtime import EventLogger
 
 _DELAY_S_MIN = 10
 _DELAY_S_MAX = 900
@@ -14,7 +14,7 @@ _DELAY_S_MAX = 900
 
 
 def delay_claims(
-    refs: Iterable[ShareRef], *, payouts: PayoutQueue, journal: Journal, now_ms: int
+    refs: Iterable[ShareRef], *, payouts: PayoutQueue, journal: EventLogger, now_ms: int
 ) -> set[ShareRef]:
     """Queue *refs* for later, before the old messages are acknowledged, and return no failures.
 

@@ -1,7 +1,7 @@
 """Expire: close due packets and refund the remaining shares to their senders.
 
 Runs may be late, repeated, or cut off: the ledger writes "closing", the cache stops granting
-shares, claims in flight get a grace period, then the rest is refunded. Packets take turns
+shares, claims in flight get a grace period, then the rest is refunded. PacketRepository take turns
 (docs/adr/0023).
 """
 
@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Any
 
 from redpacket.packets.model.packet import Packet, PacketStatus
-from redpacket.packets.ports import Packets
+from redpacket.packets.ports import PacketRepository
 from redpacket.packets.use_cases.circuit_breaker import CircuitBreaker
 from redpacket.packets.use_cases.refund_packet import (
     Closing,
@@ -30,7 +30,7 @@ from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import InParallel
 
 PACKETS_PER_SWEEP = 1_600
-"""Packets that one sweep may start, oldest first (docs/capacity.md)."""
+"""PacketRepository that one sweep may start, oldest first (docs/capacity.md)."""
 
 PACKETS_PER_READ = 100
 
@@ -113,7 +113,9 @@ def expire_packets(
     return ExpireReport(closed_count, refunded_fen, failed_count)
 
 
-def _read(due: Sequence[str], packets: Packets, in_parallel: InParallel) -> Mapping[str, Packet]:
+def _read(
+    due: Sequence[str], packets: PacketRepository, in_parallel: InParallel
+) -> Mapping[str, Packet]:
 
     def read(chunk: Sequence[str]) -> list[Packet]:
         try:

@@ -21,11 +21,11 @@ from redpacket.platform.errors import (
     RateLimited,
     Rejected,
 )
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 
 def grab_packet(
-    packet_id: str, taker: Person, said: str | None, via: str | None = None, *, ports: ClaimPorts
+    packet_id: str, taker: User, said: str | None, via: str | None = None, *, ports: ClaimPorts
 ) -> Claim | Admission:
     """Return the user's share or admission; *said* is the optional passphrase.
 

@@ -6,11 +6,11 @@ import re
 from collections import Counter
 
 from redpacket.approvals.ports import OPEN_CURSOR, OperatorLists
-from redpacket.campaigns.ports import Campaigns
-from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.campaigns.ports import CampaignRepository
+from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.model.packet_id import PACKET_ID
-from redpacket.packets.ports import SENT_CURSOR, Packets, Pages
+from redpacket.packets.ports import SENT_CURSOR, PacketRepository, Pages
 from redpacket.packets.use_cases.read_records import status_of
 from redpacket.platform.errors import InvalidRequest, PacketNotFound
 
@@ -26,8 +26,8 @@ def list_packets(
     cursor: str | None,
     limit: int,
     *,
-    campaigns: Campaigns,
-    packets: Packets,
+    campaigns: CampaignRepository,
+    packets: PacketRepository,
     lists: OperatorLists,
     pages: Pages,
 ) -> tuple[list[Packet], str | None]:
@@ -58,17 +58,17 @@ def list_packets(
 
 
 def list_claims(
-    packet_id: str, after_no: int, limit: int, *, packets: Packets, pages: Pages
-) -> tuple[list[ShareFate], int | None]:
+    packet_id: str, after_no: int, limit: int, *, packets: PacketRepository, pages: Pages
+) -> tuple[list[Share], int | None]:
     """Return a page of claims by share number, and the next *after_no*. Raises PacketNotFound."""
     if pages.find_seen(packet_id) is None:
         raise PacketNotFound("no such packet")
     shares, more = packets.list_some_shares(packet_id, after_no, limit)
-    return [share for share in shares if share.fate is Fate.CLAIMED], more
+    return [share for share in shares if share.fate is ShareStatus.CLAIMED], more
 
 
 def count_sharers(
-    packet_id: str, after_no: int, *, packets: Packets, pages: Pages
+    packet_id: str, after_no: int, *, packets: PacketRepository, pages: Pages
 ) -> tuple[Counter[str], int | None]:
     """Return the claims of each sharer on a page, and the next *after_no*. Raises PacketNotFound.
 

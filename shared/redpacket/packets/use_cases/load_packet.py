@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from redpacket.packets.model.packet import Packet, PacketStatus, part_count, part_size
-from redpacket.packets.ports import ClaimCache, Packets
+from redpacket.packets.ports import ClaimCache, PacketRepository
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
 from redpacket.platform.errors import (
     PacketExpired,
@@ -77,7 +77,7 @@ class CacheLoads:
 
 
 def load_packet(
-    packet_id: str, part: int | None = None, *, packets: Packets, claim_cache: ClaimCache
+    packet_id: str, part: int | None = None, *, packets: PacketRepository, claim_cache: ClaimCache
 ) -> None:
     """Load one part, or all parts, from the ledger. Raises PacketNotFound."""
     packet = _get(packet_id, packets)
@@ -89,7 +89,7 @@ def load_among_many(
     packet_id: str,
     part: int,
     *,
-    packets: Packets,
+    packets: PacketRepository,
     claim_cache: ClaimCache,
     before_read: Callable[[], None] = lambda: None,
 ) -> bool:
@@ -109,7 +109,7 @@ def load_among_many(
 
 
 def reload_among_many(
-    packet_id: str, part: int, *, packets: Packets, claim_cache: ClaimCache, clock: Clock
+    packet_id: str, part: int, *, packets: PacketRepository, claim_cache: ClaimCache, clock: Clock
 ) -> None:
     """Reload a part that is behind the ledger, after loads that may have begun too early."""
     for wait_ms in (*WAITS_MS, 0):
@@ -120,14 +120,14 @@ def reload_among_many(
         clock.sleep_ms(wait_ms)
 
 
-def _load(packet_id: str, part: int, packets: Packets, claim_cache: ClaimCache) -> None:
+def _load(packet_id: str, part: int, packets: PacketRepository, claim_cache: ClaimCache) -> None:
     packet = _get(packet_id, packets)
     if part_size(packet, part) > _LARGE:
         claim_cache.hold_load(packet_id, part, _LARGE_LOAD_LIFE_MS)
     claim_cache.load(packet, packets.list_part_shares(packet_id, part), part)
 
 
-def _get(packet_id: str, packets: Packets) -> Packet:
+def _get(packet_id: str, packets: PacketRepository) -> Packet:
     packet = packets.find_packet(packet_id)
     if packet is None or packet.rules.prize_id:
         raise PacketNotFound("no such packet")

@@ -12,11 +12,11 @@ from redpacket.packets.use_cases.claim_ports import ClaimPorts
 from redpacket.packets.use_cases.claim_share import EMPTIED, claim_share
 from redpacket.packets.use_cases.load_packet import CacheLoads
 from redpacket.platform.errors import GrabTokenInvalid, PacketEmptied, Rejected
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 
 def open_packet(
-    packet_id: str, taker: Person, grab_token: str, via: str | None = None, *, ports: ClaimPorts
+    packet_id: str, taker: User, grab_token: str, via: str | None = None, *, ports: ClaimPorts
 ) -> Claim:
     """Return the user's share. Raises as `claim_share`, and GrabTokenInvalid, CampaignPaused."""
     rules = find_rules(packet_id, ports.packets)

@@ -8,12 +8,12 @@ from typing import Any
 from redpacket.packets.model.packet import Packet
 from redpacket.packets.ports import PacketPayments
 from redpacket.platform.errors import Unavailable
-from redpacket.platform.runtime import Journal
-from redpacket.platform.user import Person
+from redpacket.platform.runtime import EventLogger
+from redpacket.platform.user import User
 
 
 def order_payment(
-    packet: Packet, sender: Person, *, payments: PacketPayments, journal: Journal
+    packet: Packet, sender: User, *, payments: PacketPayments, journal: EventLogger
 ) -> Mapping[str, Any] | None:
     """Return the payment order for the payer, or None while it is unknown."""
     if packet.payment_id is None or sender.host_id is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redpacket.packets.model.claim import Fate, ShareRef
+from redpacket.packets.model.claim import ShareRef, ShareStatus
 from redpacket.packets.model.packet import (
     Packet,
     PacketStatus,
@@ -13,10 +13,10 @@ from redpacket.packets.model.packet import (
     part_size,
     share_numbers,
 )
-from redpacket.packets.ports import Packets
+from redpacket.packets.ports import PacketRepository
 from redpacket.packets.split import Terms, share_amount_fen
 from redpacket.platform.errors import PacketNotFound, ProofNotReady
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Proof:
 
 
 def read_proof(
-    packet_id: str, viewer: Person, *, after_no: int, limit: int, packets: Packets
+    packet_id: str, viewer: User, *, after_no: int, limit: int, packets: PacketRepository
 ) -> Proof:
     """Return a page of a packet's proof. Raises PacketNotFound, ProofNotReady."""
     packet = packets.find_packet(packet_id)
@@ -51,7 +51,7 @@ def read_proof(
     )
 
 
-def _is_emptied(packet: Packet, packets: Packets) -> bool:
+def _is_emptied(packet: Packet, packets: PacketRepository) -> bool:
     """Return whether every share is durably claimed: then the seed decides nothing more."""
     packet_id, parts = packet.packet_id, range(part_count(packet.packet_id))
     # Shares are granted in order: while a part's last share is free, skip reading the part.
@@ -61,6 +61,6 @@ def _is_emptied(packet: Packet, packets: Packets) -> bool:
     return all(_is_taken(packet, part, packets) for part in parts)
 
 
-def _is_taken(packet: Packet, part: int, packets: Packets) -> bool:
+def _is_taken(packet: Packet, part: int, packets: PacketRepository) -> bool:
     shares = packets.list_part_shares(packet.packet_id, part)
-    return sum(share.fate is Fate.CLAIMED for share in shares) == part_size(packet, part)
+    return sum(share.fate is ShareStatus.CLAIMED for share in shares) == part_size(packet, part)

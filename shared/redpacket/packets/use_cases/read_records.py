@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redpacket.packets.ledger_ports import Ledger
-from redpacket.packets.model.claim import Fate, ShareFate, Taker, luckiest
+from redpacket.packets.model.claim import Claimer, Share, ShareStatus, luckiest
 from redpacket.packets.model.packet import SMALL_MAX, Packet, PacketEnd, PacketStatus
-from redpacket.packets.ports import Packets, Pages
+from redpacket.packets.ports import PacketRepository, Pages
 from redpacket.platform.errors import PacketNotFound
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,20 +23,20 @@ class Record:
 
     packet: Packet
     status: PacketStatus
-    claims: Sequence[ShareFate]
+    claims: Sequence[Share]
     next_no: int | None
     claimed_count: int
     claimed_fen: int
     emptied_in_ms: int | None
-    luckiest: ShareFate | None
-    mine: ShareFate | None
+    luckiest: Share | None
+    mine: Share | None
 
     @property
     def hides_amounts(self) -> bool:
         """Whether totals and the luckiest claim are still hidden from everyone."""
         return self.packet.hides_amounts(self.status)
 
-    def shows_amount(self, share: ShareFate) -> bool:
+    def shows_amount(self, share: Share) -> bool:
         """Return whether the viewer may see the amount of a claim; their own is always visible."""
         return not self.hides_amounts or (
             self.mine is not None and share.share_no == self.mine.share_no
@@ -45,11 +45,11 @@ class Record:
 
 def read_record(
     packet_id: str,
-    viewer: Person | None,
+    viewer: User | None,
     *,
     after_no: int,
     limit: int,
-    packets: Packets,
+    packets: PacketRepository,
     pages: Pages,
 ) -> Record:
     """Return a record; *after_no* is a `next_no`, or 0.
@@ -69,10 +69,10 @@ def read_record(
 def _read_closed(
     packet: Packet,
     end: PacketEnd,
-    viewer: Person | None,
+    viewer: User | None,
     after_no: int,
     limit: int,
-    packets: Packets,
+    packets: PacketRepository,
     pages: Pages,
 ) -> Record:
     claims, next_no = pages.list_final(packet.packet_id, after_no, limit)
@@ -84,10 +84,10 @@ def _read_closed(
         mine = _claim_of(taker, viewer, end.last_claimed_at_ms) if taker else None
     best = None
     if end.luckiest and packet.has_luckiest:
-        best = ShareFate(
+        best = Share(
             packet.packet_id,
             end.luckiest_no,
-            Fate.CLAIMED,
+            ShareStatus.CLAIMED,
             end.luckiest_fen,
             end.luckiest_at_ms,
             end.luckiest,
@@ -108,10 +108,10 @@ def _read_closed(
 
 
 def _read_small(
-    packet: Packet, viewer: Person | None, after_no: int, limit: int, packets: Packets
+    packet: Packet, viewer: User | None, after_no: int, limit: int, packets: PacketRepository
 ) -> Record:
     shares, _ = packets.list_some_shares(packet.packet_id, 0, SMALL_MAX)
-    claims = [share for share in shares if share.fate is Fate.CLAIMED]
+    claims = [share for share in shares if share.fate is ShareStatus.CLAIMED]
     mine = _own_of(claims, viewer)
     if viewer and mine is None and (own := packets.find_share_of(packet.packet_id, viewer.user_id)):
         mine = own
@@ -134,12 +134,17 @@ def _read_small(
 
 
 def _read_large(
-    packet: Packet, viewer: Person | None, after_no: int, limit: int, packets: Packets, pages: Pages
+    packet: Packet,
+    viewer: User | None,
+    after_no: int,
+    limit: int,
+    packets: PacketRepository,
+    pages: Pages,
 ) -> Record:
     packet_id = packet.packet_id
     settled = pages.find_settled(packet_id)
     shares, next_no = packets.list_some_shares(packet_id, after_no, limit)
-    claims = [share for share in shares if share.fate is Fate.CLAIMED]
+    claims = [share for share in shares if share.fate is ShareStatus.CLAIMED]
     mine = _own_of(claims, viewer)
     if viewer and mine is None:
         mine = packets.find_share_of(packet_id, viewer.user_id)
@@ -157,16 +162,16 @@ def _read_large(
     )
 
 
-def _own_of(claims: Sequence[ShareFate], viewer: Person | None) -> ShareFate | None:
+def _own_of(claims: Sequence[Share], viewer: User | None) -> Share | None:
     own = (s for s in claims if viewer and s.taker and s.taker.user_id == viewer.user_id)
     return next(own, None)
 
 
-def _claim_of(taker: Taker, viewer: Person, settled_at_ms: int) -> ShareFate:
-    return ShareFate(
+def _claim_of(taker: Claimer, viewer: User, settled_at_ms: int) -> Share:
+    return Share(
         taker.packet_id,
         taker.share_no,
-        Fate.CLAIMED,
+        ShareStatus.CLAIMED,
         taker.amount_fen,
         taker.claimed_at_ms,
         viewer,
@@ -207,7 +212,7 @@ def list_sent(
     year: int | None,
     cursor: str | None,
     *,
-    packets: Packets,
+    packets: PacketRepository,
     pages: Pages,
     ledger: Ledger,
 ) -> PacketList:

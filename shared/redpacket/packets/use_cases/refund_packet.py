@@ -13,14 +13,14 @@ from operator import attrgetter
 from threading import Lock
 
 from redpacket.ledger.model import Transfer, TransferKind, packet_account, refund_id, user_account
-from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.closing import RecoveryPoint, recovery_point
 from redpacket.packets.model.packet import Packet, PacketEnd, is_cut, part_count, share_numbers
 from redpacket.packets.split import share_amount_fen
 from redpacket.packets.use_cases.circuit_breaker import CircuitBreaker
 from redpacket.packets.use_cases.close_packet import EndPorts, close_if_ended, end_part
 from redpacket.platform.errors import InvariantViolated, Unavailable
-from redpacket.platform.runtime import Journal
+from redpacket.platform.runtime import EventLogger
 
 OPERATIONS_PER_TRANSACTION = 100
 """DynamoDB's limit."""
@@ -50,7 +50,7 @@ class ClosingPorts(EndPorts):
     """Dependencies of closing; *splitting* serializes the slow splits of large packets."""
 
     cache: CircuitBreaker
-    journal: Journal
+    journal: EventLogger
     is_over: Callable[[], bool]
     splitting: Lock = field(default_factory=Lock)
 
@@ -64,7 +64,7 @@ class Closing:
         self._ports = ports
         self._end = PacketEnd()
         self._turn_ends_ms = 0
-        self._known: Sequence[ShareFate] | None = None
+        self._known: Sequence[Share] | None = None
 
     def go_on(self, turn_ms: int) -> Progress:
         """Run until the packet is closed or its turn is over; every turn makes progress."""
@@ -86,12 +86,12 @@ class Closing:
         is_closed = close_if_ended(self.packet, self._end, self._ports)
         return Progress.DONE if is_closed else Progress.WAITS
 
-    def draft(self, now_ms: int) -> tuple[list[ShareFate], list[ShareFate]]:
+    def draft(self, now_ms: int) -> tuple[list[Share], list[Share]]:
         """Return a one-part packet's decided shares, and refunds for the others."""
         fates = self._ports.packets.list_part_shares(self.packet.packet_id, 0)
         return fates, self._refunded(self._missing(fates, 0), now_ms)
 
-    def adopt(self, fates: Sequence[ShareFate], refunded: Sequence[ShareFate]) -> None:
+    def adopt(self, fates: Sequence[Share], refunded: Sequence[Share]) -> None:
         """Accept a draft whose *refunded* shares are now in the ledger."""
         self.refunded_fen += sum(share.amount_fen for share in refunded)
         self._know([*fates, *refunded])
@@ -102,7 +102,7 @@ class Closing:
         fates = self._read(part, self.packet.closing_no)
         while fates is not None and (missing := self._missing(fates, part)):
             self._split()
-            refunded: list[ShareFate] = []
+            refunded: list[Share] = []
             for start in range(0, len(missing), SHARES_PER_TRANSACTION):
                 if self._ports.is_over() or (refunded and self._is_turn_over()):
                     self._keep_place(refunded)
@@ -147,9 +147,9 @@ class Closing:
         self._end = end or self._end
         return Progress.DONE if end else Progress.WAITS
 
-    def _read(self, part: int, after_no: int = 0) -> list[ShareFate] | None:
+    def _read(self, part: int, after_no: int = 0) -> list[Share] | None:
         """Return a part's decided shares after *after_no*, or None if the time runs out."""
-        fates: list[ShareFate] = []
+        fates: list[Share] = []
         for fate in self._ports.packets.scan_part_shares(self.packet.packet_id, part, after_no):
             fates.append(fate)
             if len(fates) % _FATES_PER_LOOK == 0 and self._ports.is_over():
@@ -166,25 +166,25 @@ class Closing:
                 if not self._ports.is_over():
                     share_amount_fen(self.packet.terms, 1)
 
-    def _keep_place(self, refunded: Sequence[ShareFate]) -> None:
+    def _keep_place(self, refunded: Sequence[Share]) -> None:
         if refunded:
             self.packet = replace(self.packet, closing_no=refunded[-1].share_no)
             self._ports.packets.mark_step(self.packet)
 
-    def _know(self, fates: Iterable[ShareFate]) -> None:
+    def _know(self, fates: Iterable[Share]) -> None:
         self._known = sorted(fates, key=_share_no)
 
-    def _missing(self, fates: Iterable[ShareFate], part: int) -> list[int]:
+    def _missing(self, fates: Iterable[Share], part: int) -> list[int]:
         taken = {share.share_no for share in fates}
         place = self.packet.closing_no
         return [no for no in share_numbers(self.packet, part) if no > place and no not in taken]
 
-    def _refunded(self, numbers: Sequence[int], now_ms: int) -> list[ShareFate]:
+    def _refunded(self, numbers: Sequence[int], now_ms: int) -> list[Share]:
         return [
-            ShareFate(
+            Share(
                 self.packet.packet_id,
                 no,
-                Fate.REFUNDED,
+                ShareStatus.REFUNDED,
                 share_amount_fen(self.packet.terms, no),
                 now_ms,
                 refund_no=numbers[0],
@@ -231,7 +231,7 @@ def batches(packets: Iterable[Packet]) -> Iterator[list[Packet]]:
         yield batch
 
 
-def transfer_of(packet: Packet, refunded: Sequence[ShareFate]) -> Transfer:
+def transfer_of(packet: Packet, refunded: Sequence[Share]) -> Transfer:
     """Return the transfer that refunds shares to their sender."""
     return Transfer(
         transfer_id=refund_id(packet.packet_id, refunded[0].share_no),

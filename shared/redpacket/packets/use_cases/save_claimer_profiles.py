@@ -6,22 +6,26 @@ from collections.abc import Iterable
 
 from redpacket.packets.model.claim import ShareRef
 from redpacket.platform.errors import Unavailable
-from redpacket.platform.runtime import InParallel, Journal
-from redpacket.platform.user import Person
-from redpacket.users.ports import Profiles
+from redpacket.platform.runtime import EventLogger, InParallel
+from redpacket.platform.user import User
+from redpacket.users.ports import ProfileRepository
 
 
-def note_people(
-    refs: Iterable[ShareRef], *, profiles: Profiles, journal: Journal, in_parallel: InParallel
+def save_claimer_profiles(
+    refs: Iterable[ShareRef],
+    *,
+    profiles: ProfileRepository,
+    journal: EventLogger,
+    in_parallel: InParallel,
 ) -> set[ShareRef]:
     """Store the profiles in messages; return the claims to redeliver."""
     named = [ref for ref in refs if ref.taker and ref.taker.host_id]
-    takers: dict[Person, int] = {}
+    takers: dict[User, int] = {}
     for ref in named:
         if ref.taker:
             takers[ref.taker] = max(ref.said_at_ms, takers.get(ref.taker, 0))
 
-    def note(person: Person) -> None:
+    def note(person: User) -> None:
         profiles.note(person, takers[person])
 
     try:

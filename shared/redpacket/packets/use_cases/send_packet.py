@@ -16,12 +16,12 @@ from redpacket.operations.model.operators import (
 from redpacket.packets.ledger_ports import Funding
 from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, parts_for
 from redpacket.packets.model.seed_keys import SeedKeys
-from redpacket.packets.ports import ClaimCache, Packets
+from redpacket.packets.ports import ClaimCache, PacketRepository
 from redpacket.packets.split import SEED_BYTES, Split, Terms, check_possible
 from redpacket.platform.errors import InvalidRequest, Rejected, Unavailable
 from redpacket.platform.idempotency import Request
-from redpacket.platform.runtime import Clock, Journal
-from redpacket.platform.user import Person
+from redpacket.platform.runtime import Clock, EventLogger
+from redpacket.platform.user import User
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class SendOrder:
     is unpaid until that payment. *refused_fields* reject a new request but not a repeated one.
     """
 
-    sender: Person
+    sender: User
     request: Request
     kind: Kind
     split: Split
@@ -57,10 +57,10 @@ def send_packet(
     order: SendOrder,
     *,
     funding: Funding,
-    packets: Packets,
+    packets: PacketRepository,
     claim_cache: ClaimCache,
     clock: Clock,
-    journal: Journal,
+    journal: EventLogger,
     new_id: Callable[[int], str],
     new_seed: Callable[[int], bytes],
     seeds: SeedKeys,
@@ -181,7 +181,7 @@ def _window(order: SendOrder, now_ms: int) -> tuple[int, int]:
     return starts_at_ms, min(ends_ms)
 
 
-def _sent_before(packet_id: str, packets: Packets) -> Packet:
+def _sent_before(packet_id: str, packets: PacketRepository) -> Packet:
     packet = packets.find_packet(packet_id)
     if packet is None:
         raise Unavailable(f"the ledger knows the request of {packet_id} and not the packet")

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from redpacket.ledger.model import Transfer, TransferKind, packet_account, settle_id, user_account
-from redpacket.packets.model.claim import Fate, ShareFate, ShareRef
+from redpacket.packets.model.claim import Share, ShareRef, ShareStatus
 from redpacket.packets.model.packet import Packet, PacketStatus
-from redpacket.packets.ports import Packets, PayoutQueue, Settled
+from redpacket.packets.ports import PacketRepository, PayoutQueue, Settled
 from redpacket.packets.split import share_amount_fen
 from redpacket.packets.use_cases.close_packet import EndPorts, close_emptied
 from redpacket.platform.errors import Contended, InvariantViolated, RedPacketError, Unavailable
-from redpacket.platform.runtime import InParallel, Journal
+from redpacket.platform.runtime import EventLogger, InParallel
 
-Item = TypeVar("Item", ShareRef, ShareFate)
+Item = TypeVar("Item", ShareRef, Share)
 Result = TypeVar("Result")
 
 CLAIMS_PER_TRANSACTION = 10
@@ -38,9 +38,9 @@ class SettlePorts(EndPorts):
     """Dependencies of a settlement; *announce* receives the paid claims."""
 
     payouts: PayoutQueue
-    journal: Journal
+    journal: EventLogger
     in_parallel: InParallel
-    announce: Callable[[Sequence[ShareFate]], None] | None = None
+    announce: Callable[[Sequence[Share]], None] | None = None
 
 
 def settle_claims(refs: Iterable[ShareRef], *, ports: SettlePorts) -> set[ShareRef]:
@@ -62,8 +62,8 @@ def settle_claims(refs: Iterable[ShareRef], *, ports: SettlePorts) -> set[ShareR
         shares = {share.ref: share for share in _each(packets.list_refs, chunk, journal)}
         payable, refused = _checked_all(chunk, shares, sent, journal)
 
-        def pay(batch: Sequence[ShareFate]) -> set[ShareRef]:
-            def paid(some: Sequence[ShareFate]) -> list[ShareRef]:
+        def pay(batch: Sequence[Share]) -> set[ShareRef]:
+            def paid(some: Sequence[Share]) -> list[ShareRef]:
                 unpaid = _pay(some, ports)
                 return [share.ref for share in some if share.ref not in unpaid]
 
@@ -79,7 +79,7 @@ def settle_claims(refs: Iterable[ShareRef], *, ports: SettlePorts) -> set[ShareR
             if share.is_last and ref not in failed | refused
         ]
 
-        def end(one: tuple[ShareFate, Packet]) -> None:
+        def end(one: tuple[Share, Packet]) -> None:
             _end_packet(*one, ports)
 
         # All parts may end in one batch, each with hundreds of pages to write.
@@ -91,7 +91,7 @@ def settle_claims(refs: Iterable[ShareRef], *, ports: SettlePorts) -> set[ShareR
 
 
 def _announce(
-    announce: Callable[[Sequence[ShareFate]], None], paid: Sequence[ShareFate], journal: Journal
+    announce: Callable[[Sequence[Share]], None], paid: Sequence[Share], journal: EventLogger
 ) -> set[ShareRef]:
     try:
         announce(paid)
@@ -102,7 +102,7 @@ def _announce(
 
 
 def _each(
-    do: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item], journal: Journal
+    do: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item], journal: EventLogger
 ) -> list[Result]:
     """Call *do* for all items at once, or for each alone if that fails: a claim may be forged."""
     try:
@@ -118,12 +118,12 @@ def _each(
 
 def _checked_all(
     refs: Sequence[ShareRef],
-    shares: Mapping[ShareRef, ShareFate],
+    shares: Mapping[ShareRef, Share],
     sent: Mapping[str, Packet],
-    journal: Journal,
-) -> tuple[list[ShareFate], set[ShareRef]]:
+    journal: EventLogger,
+) -> tuple[list[Share], set[ShareRef]]:
     failed: set[ShareRef] = set()
-    payable: list[ShareFate] = []
+    payable: list[Share] = []
     for ref in refs:
         try:
             share = _checked(ref, shares.get(ref), sent.get(ref.packet_id))
@@ -137,7 +137,7 @@ def _checked_all(
 
 
 def _packets_of(
-    packet_ids: Sequence[str], packets: Packets, journal: Journal
+    packet_ids: Sequence[str], packets: PacketRepository, journal: EventLogger
 ) -> tuple[list[Packet], set[str]]:
     try:
         return packets.list_packets(packet_ids), set()
@@ -151,8 +151,8 @@ def _packets_of(
     return [one for found, _ in each for one in found], {one for _, away in each for one in away}
 
 
-def _checked(ref: ShareRef, share: ShareFate | None, packet: Packet | None) -> ShareFate:
-    if share is None or packet is None or share.fate is not Fate.CLAIMED:
+def _checked(ref: ShareRef, share: Share | None, packet: Packet | None) -> Share:
+    if share is None or packet is None or share.fate is not ShareStatus.CLAIMED:
         raise InvariantViolated(f"share {ref.share_no} is not claimed")
     terms, share_no = packet.terms, ref.share_no
     exists = 1 <= share_no <= terms.count
@@ -172,12 +172,12 @@ def _checked(ref: ShareRef, share: ShareFate | None, packet: Packet | None) -> S
     return share
 
 
-def _batches(payable: Sequence[ShareFate]) -> list[Sequence[ShareFate]]:
+def _batches(payable: Sequence[Share]) -> list[Sequence[Share]]:
     starts = range(0, len(payable), CLAIMS_PER_TRANSACTION)
     return [payable[start : start + CLAIMS_PER_TRANSACTION] for start in starts]
 
 
-def _pay(batch: Sequence[ShareFate], ports: SettlePorts) -> set[ShareRef]:
+def _pay(batch: Sequence[Share], ports: SettlePorts) -> set[ShareRef]:
     """Credit a batch and return the unpaid refs; conflicting claims are retried one by one."""
     ledger, now_ms = ports.ledger, ports.clock.now_ms()
     unpaid: set[ShareRef] = set()
@@ -195,7 +195,7 @@ def _pay(batch: Sequence[ShareFate], ports: SettlePorts) -> set[ShareRef]:
     return unpaid
 
 
-def _add_settled(paid: Iterable[ShareFate], sent: Mapping[str, Packet], ports: SettlePorts) -> None:
+def _add_settled(paid: Iterable[Share], sent: Mapping[str, Packet], ports: SettlePorts) -> None:
     amounts: dict[str, list[int]] = defaultdict(list)
     for share in paid:
         if not sent[share.packet_id].is_small:
@@ -208,13 +208,13 @@ def _add_settled(paid: Iterable[ShareFate], sent: Mapping[str, Packet], ports: S
             ports.journal.failure("sums_not_kept", error, packet_id=packet_id)
 
 
-def _still_unsettled(refs: set[ShareRef], packets: Packets) -> set[ShareRef]:
+def _still_unsettled(refs: set[ShareRef], packets: PacketRepository) -> set[ShareRef]:
     """Return the refs that no duplicate delivery has paid in the meantime."""
     shares = packets.list_refs(sorted(refs, key=lambda ref: (ref.packet_id, ref.share_no)))
     return {share.ref for share in shares if share.settled_at_ms is None}
 
 
-def _transfer(share: ShareFate, now_ms: int) -> Transfer:
+def _transfer(share: Share, now_ms: int) -> Transfer:
     if share.taker is None:
         raise InvariantViolated(f"claimed share {share.share_no} of {share.packet_id} has no taker")
     return Transfer(
@@ -228,7 +228,7 @@ def _transfer(share: ShareFate, now_ms: int) -> Transfer:
     )
 
 
-def _end_packet(share: ShareFate, packet: Packet, ports: SettlePorts) -> None:
+def _end_packet(share: Share, packet: Packet, ports: SettlePorts) -> None:
     is_asked_again = ports.clock.now_ms() - share.decided_at_ms < ASKED_AGAIN_MS
     try:
         if _is_closed(share, packet, ports, may_wait=is_asked_again):
@@ -240,7 +240,7 @@ def _end_packet(share: ShareFate, packet: Packet, ports: SettlePorts) -> None:
         ports.journal.failure("packet_not_closed", error, packet_id=share.packet_id)
 
 
-def _is_closed(share: ShareFate, packet: Packet, ports: SettlePorts, *, may_wait: bool) -> bool:
+def _is_closed(share: Share, packet: Packet, ports: SettlePorts, *, may_wait: bool) -> bool:
     try:
         return close_emptied(packet, share.share_no, ports)
     except Contended:

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable
 from redpacket.operations.model.switches import Switch
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.use_cases.delay_claims import delay_claims
-from redpacket.packets.use_cases.save_claimer_profiles import note_people
+from redpacket.packets.use_cases.save_claimer_profiles import save_claimer_profiles
 from redpacket.packets.use_cases.settle_claims import SettlePorts, settle_claims
-from redpacket.users.ports import Profiles
+from redpacket.users.ports import ProfileRepository
 
 
 def settle_or_delay(
     refs: Iterable[ShareRef],
     *,
     is_on: Callable[[Switch], bool],
-    profiles: Profiles,
+    profiles: ProfileRepository,
     ports: SettlePorts,
 ) -> set[ShareRef]:
     """Return the claims to redeliver; none while payouts are off."""
@@ -27,6 +27,6 @@ def settle_or_delay(
         )
     unpaid = settle_claims(refs, ports=ports)
     # Money first: a message redelivered for a profile finds its claim already paid.
-    return unpaid | note_people(
+    return unpaid | save_claimer_profiles(
         refs, profiles=profiles, journal=ports.journal, in_parallel=ports.in_parallel
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redpacket.packets.ledger_ports import Ledger
-from redpacket.packets.ports import ClaimCache, Packets, Pages, PayoutQueue
+from redpacket.packets.ports import ClaimCache, PacketRepository, Pages, PayoutQueue
 from redpacket.packets.work_list_ports import WorkLists
-from redpacket.platform.runtime import Clock, InParallel, Journal
+from redpacket.platform.runtime import Clock, EventLogger, InParallel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,12 +15,12 @@ class SweepPorts:
     """Dependencies of a sweep; *grace_ms* is the grace period of claims in flight."""
 
     work: WorkLists
-    packets: Packets
+    packets: PacketRepository
     pages: Pages
     claim_cache: ClaimCache
     ledger: Ledger
     payouts: PayoutQueue
     clock: Clock
-    journal: Journal
+    journal: EventLogger
     grace_ms: int
     in_parallel: InParallel

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from redpacket.payments.model.provider import Channel, Notice, NoticeKind
+from redpacket.payments.model.provider import Channel, ProviderEvent, ProviderEventKind
 from redpacket.platform.aws.errors import translated
 from redpacket.platform.aws.sqs import put_messages
 from redpacket.platform.errors import InvalidRequest
@@ -22,14 +22,14 @@ class SqsNotices:
         self._queue_url = queue_url
         self._client: Any = None
 
-    def put(self, channel: Channel, *notices: Notice) -> None:
+    def put(self, channel: Channel, *notices: ProviderEvent) -> None:
         bodies = [json.dumps(_message(channel, notice)) for notice in notices]
         with translated("the queue of notices"):
             self._client = self._client or self._connect()
             put_messages(self._client, self._queue_url, bodies)
 
 
-def _message(channel: Channel, notice: Notice) -> dict[str, str]:
+def _message(channel: Channel, notice: ProviderEvent) -> dict[str, str]:
     return {
         "channel": channel,
         "kind": notice.kind,
@@ -39,7 +39,7 @@ def _message(channel: Channel, notice: Notice) -> dict[str, str]:
     }
 
 
-def read_notice(body: str) -> tuple[Channel, Notice]:
+def read_notice(body: str) -> tuple[Channel, ProviderEvent]:
     """Parse a message. Raises InvalidRequest if it is malformed."""
     try:
         message = json.loads(body)
@@ -57,8 +57,10 @@ def read_notice(body: str) -> tuple[Channel, Notice]:
             not more
             and number
             and channel in set(Channel)
-            and kind in set(NoticeKind)
+            and kind in set(ProviderEventKind)
             and max(map(len, (notice_id, number, outside_no))) <= _LENGTH_MAX
         ):
-            return Channel(channel), Notice(NoticeKind(kind), notice_id, number, outside_no)
+            return Channel(channel), ProviderEvent(
+                ProviderEventKind(kind), notice_id, number, outside_no
+            )
     raise InvalidRequest([{"field": "message", "message": "is not a notice"}])

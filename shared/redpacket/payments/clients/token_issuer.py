@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
-from redpacket.payments.model.provider import OutsideAccount
+from redpacket.payments.model.provider import ExternalAccount
 
 PUBLISHED_AHEAD_MS = 3 * 60 * 60 * 1_000
 TOKEN_LIFE_MS_MAX = 24 * 60 * 60 * 1_000
@@ -130,7 +130,7 @@ class Rs256Tokens:
         self._audience = audience
         self._life_ms = life_ms
 
-    def issue(self, account: OutsideAccount, now_ms: int) -> tuple[str, int]:
+    def issue(self, account: ExternalAccount, now_ms: int) -> tuple[str, int]:
         issued_at_s = now_ms // _MS_PER_S
         expires_at_s = issued_at_s + self._life_ms // _MS_PER_S
         key = self._keys.signing(now_ms)
@@ -144,7 +144,7 @@ class Rs256Tokens:
         token = jwt.encode(claims, key.loaded(), algorithm="RS256", headers={"kid": key.kid})
         return token, expires_at_s * _MS_PER_S
 
-    def subject_of(self, account: OutsideAccount) -> str:
+    def subject_of(self, account: ExternalAccount) -> str:
         hashed = hmac.digest(self._keys.subject_key, account.name_hash.encode(), "sha256")
         return _SUBJECT_PREFIX + hashed.hex()[:_SUBJECT_LENGTH]
 

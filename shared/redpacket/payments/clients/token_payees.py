@@ -5,13 +5,13 @@ from __future__ import annotations
 from redpacket.payments.model.provider import Channel
 from redpacket.payments.sealed_accounts import Accounts
 from redpacket.payments.withdrawal_ports import Payee, Payees
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 
 
 class TokenPayees:
     """Implementation of Payees for one user; accounts at other gateways are the bound ones."""
 
-    def __init__(self, user: Person, host_accounts: Accounts, bound: Payees) -> None:
+    def __init__(self, user: User, host_accounts: Accounts, bound: Payees) -> None:
         self._user = user
         self._host_accounts = host_accounts
         self._bound = bound

@@ -16,13 +16,13 @@ from redpacket.payments.model.payments import (
     ReturnStatus,
 )
 from redpacket.payments.model.provider import (
-    BillKind,
-    BillLine,
     Channel,
+    ExternalAccount,
     Merchant,
-    OutsideAccount,
     PayMethod,
     RefundFound,
+    StatementKind,
+    StatementLine,
     Transaction,
     bill_day,
 )
@@ -230,7 +230,7 @@ def withdrawal_of(row: dict[str, Any]) -> Withdrawal:
     )
 
 
-def line_row(channel: Channel, line: BillLine, noted_at_ms: int) -> dict[str, Value]:
+def line_row(channel: Channel, line: StatementLine, noted_at_ms: int) -> dict[str, Value]:
     """Return the row of a line that the day's statement must contain."""
     day = bill_day(line.moved_at_ms)
     row: dict[str, Value] = {
@@ -245,11 +245,11 @@ def line_row(channel: Channel, line: BillLine, noted_at_ms: int) -> dict[str, Va
     return row
 
 
-def line_of(row: dict[str, Any]) -> BillLine:
+def line_of(row: dict[str, Any]) -> StatementLine:
     """Parse the row of an expected statement line."""
     number, _, outside_no = row["sk"].partition("#")
-    return BillLine(
-        kind=BillKind(row["bill_kind"]),
+    return StatementLine(
+        kind=StatementKind(row["bill_kind"]),
         number=number,
         outside_no=outside_no,
         amount_fen=row["amount_fen"],
@@ -271,30 +271,30 @@ def merchant_of(row: dict[str, Any]) -> Merchant:
 def booked_line_of(row: dict[str, Any]) -> BookedLine:
     """Parse an expected statement line for the comparison with what it was written with."""
     line, account = line_of(row), payment_account(row.get("of_number", ""))
-    if line.kind is BillKind.TRANSFER:
+    if line.kind is StatementKind.TRANSFER:
         account = withdrawal_account(withdrawal_of_bill(line.number))
-    elif line.kind is BillKind.PAYMENT:
+    elif line.kind is StatementKind.PAYMENT:
         account = payment_account(line.number)
-    outside_no = "" if line.kind is BillKind.REFUND else line.outside_no
+    outside_no = "" if line.kind is StatementKind.REFUND else line.outside_no
     return BookedLine(
         account, line.kind, line.number, outside_no, line.amount_fen, row["noted_at_ms"]
     )
 
 
-def account_row(name: str, account: OutsideAccount) -> dict[str, Value]:
+def account_row(name: str, account: ExternalAccount) -> dict[str, Value]:
     """Return the attributes of a gateway account, with names prefixed by *name*."""
     return {f"{name}_sealed": account.sealed, f"{name}_hash": account.name_hash}
 
 
-def account_of(name: str, row: dict[str, Any]) -> OutsideAccount:
+def account_of(name: str, row: dict[str, Any]) -> ExternalAccount:
     """Parse a gateway account; after an erasure it is empty."""
-    return OutsideAccount(row.get(f"{name}_sealed", ""), row.get(f"{name}_hash", ""))
+    return ExternalAccount(row.get(f"{name}_sealed", ""), row.get(f"{name}_hash", ""))
 
 
-def line_in(transaction: Transaction) -> BillLine:
+def line_in(transaction: Transaction) -> StatementLine:
     """Return the expected statement line of a payment."""
-    return BillLine(
-        BillKind.PAYMENT,
+    return StatementLine(
+        StatementKind.PAYMENT,
         transaction.number,
         transaction.transaction_id,
         transaction.amount_fen,
@@ -302,10 +302,10 @@ def line_in(transaction: Transaction) -> BillLine:
     )
 
 
-def line_back(found: RefundFound) -> BillLine:
+def line_back(found: RefundFound) -> StatementLine:
     """Return the expected statement line of a refund."""
-    return BillLine(
-        BillKind.REFUND,
+    return StatementLine(
+        StatementKind.REFUND,
         found.refund_no,
         found.transaction_id,
         found.amount_fen,

@@ -7,7 +7,7 @@ from typing import Any
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import account_of, account_row, work_list
 from redpacket.payments.model.authorization import AuthorizationStatus
-from redpacket.payments.model.provider import Channel, OutsideAccount
+from redpacket.payments.model.provider import Channel, ExternalAccount
 from redpacket.payments.withdrawal_ports import Payee
 from redpacket.platform.dynamodb.client import Dynamo, Guarded, Operation, Row, Value, put, update
 from redpacket.platform.errors import InvariantViolated, OpenidInUse, RedPacketError, Unavailable
@@ -42,7 +42,7 @@ class DynamoPayees:
         self,
         user_id: str,
         channel: Channel,
-        account: OutsideAccount,
+        account: ExternalAccount,
         now_ms: int,
         first_wait_ms: int = 0,
     ) -> Payee:

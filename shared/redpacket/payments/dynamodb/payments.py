@@ -14,9 +14,9 @@ from redpacket.payments.dynamodb.items import line_in, line_of, line_row, paymen
 from redpacket.payments.dynamodb.reads import oldest
 from redpacket.payments.model.payments import Payment, PaymentStatus, credit_transfer
 from redpacket.payments.model.provider import (
-    BillKind,
-    BillLine,
     Channel,
+    StatementKind,
+    StatementLine,
     Transaction,
     bill_day,
     bill_day_start_ms,
@@ -210,10 +210,10 @@ class DynamoPayments:
         }
         self._dynamo.write(put(self._payments, row))
 
-    def list_lines(self, channel: Channel, day: str) -> list[BillLine]:
+    def list_lines(self, channel: Channel, day: str) -> list[StatementLine]:
         return [
             line_of(row)
-            for kind in BillKind
+            for kind in StatementKind
             for shard in range(keys.WORK_SHARDS)
             for row in self._dynamo.query(
                 self._payments,

@@ -11,7 +11,7 @@ from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import line_row, withdrawal_of, withdrawal_row, work_list
 from redpacket.payments.dynamodb.lists import page_of, read_page
 from redpacket.payments.dynamodb.reads import get_all, oldest
-from redpacket.payments.model.provider import BillKind, BillLine, Channel, TransferFound
+from redpacket.payments.model.provider import Channel, StatementKind, StatementLine, TransferFound
 from redpacket.payments.model.withdrawals import (
     CANCELS,
     Stop,
@@ -190,8 +190,8 @@ class DynamoWithdrawals:
         return changed is not None
 
     def post(self, seen: Withdrawal, found: TransferFound, now_ms: int) -> bool:
-        line = BillLine(
-            BillKind.TRANSFER,
+        line = StatementLine(
+            StatementKind.TRANSFER,
             seen.bill_no,
             found.outside_no,
             seen.amount_fen,

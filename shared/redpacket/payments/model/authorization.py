@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from redpacket.payments.model.provider import Channel, OutsideAccount
+from redpacket.payments.model.provider import Channel, ExternalAccount
 
 CONSENT_MS = 24 * 3_600_000
 """How long a user has to agree."""
@@ -59,7 +59,7 @@ class Authorization:
     number: str
     user_id: str
     channel: Channel
-    account: OutsideAccount
+    account: ExternalAccount
     display_name: str
     asked_at_ms: int
     status: AuthorizationStatus = AuthorizationStatus.AWAITING_CONFIRMATION

@@ -22,8 +22,8 @@ from redpacket.payments.model.provider import (
     CURRENCY,
     NO_MERCHANT,
     Channel,
+    ExternalAccount,
     Merchant,
-    OutsideAccount,
     PaymentOrder,
     PayMethod,
     RefundOrder,
@@ -66,7 +66,7 @@ class Payment:
     amount_fen: int
     channel: Channel
     method: PayMethod
-    payer: OutsideAccount | None
+    payer: ExternalAccount | None
     created_at_ms: int
     expires_at_ms: int
     packet_id: str | None = None

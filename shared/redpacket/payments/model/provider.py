@@ -31,7 +31,7 @@ class PayMethod(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class OutsideAccount:
+class ExternalAccount:
     """A user's account at a gateway; only the gateway's adapter can open *sealed*.
 
     *name_hash* is a keyed hash of the account's name, for comparisons.
@@ -59,7 +59,7 @@ class PaymentOrder:
     number: str
     amount_fen: int
     method: PayMethod
-    payer: OutsideAccount | None
+    payer: ExternalAccount | None
     expires_at_ms: int
 
 
@@ -137,7 +137,7 @@ class TransferOrder:
 
     bill_no: str
     amount_fen: int
-    payee: OutsideAccount
+    payee: ExternalAccount
     authorization_no: str | None
     details: str
 
@@ -185,7 +185,7 @@ class TransferFound:
     reason: str = ""
 
 
-class BillKind(StrEnum):
+class StatementKind(StrEnum):
     """What a line of a bill is about: a payment, its refund, a transfer."""
 
     PAYMENT = "payment"
@@ -194,13 +194,13 @@ class BillKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class BillLine:
+class StatementLine:
     """One movement of money at the gateway on one day; *amount_fen* is above 0.
 
     *number* is OURS, *outside_no* the gateway's. *of_number* is the refunded payment.
     """
 
-    kind: BillKind
+    kind: StatementKind
     number: str
     outside_no: str
     amount_fen: int
@@ -218,7 +218,7 @@ def bill_day_start_ms(day: str) -> int:
     return int((datetime.fromisoformat(f"{day}T00:00:00+00:00") - BILL_ZONE).timestamp() * 1000)
 
 
-class NoticeKind(StrEnum):
+class ProviderEventKind(StrEnum):
     """Kinds of callbacks. BALANCE is internal: *number* is a user id, *outside_no* the cause."""
 
     PAYMENT = "payment"
@@ -229,13 +229,13 @@ class NoticeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class ProviderEvent:
     """A verified callback. It names a row to look at, and moves no money.
 
     *number* is OURS, *outside_no* the gateway's. Repeats have the same *notice_id*.
     """
 
-    kind: NoticeKind
+    kind: ProviderEventKind
     notice_id: str
     number: str
     outside_no: str = ""

@@ -20,8 +20,8 @@ from redpacket.ledger.model import (
 from redpacket.payments.model.provider import (
     NO_MERCHANT,
     Channel,
+    ExternalAccount,
     Merchant,
-    OutsideAccount,
     Refusal,
     TransferFound,
     TransferOrder,
@@ -87,7 +87,7 @@ class Withdrawal:
     user_id: str
     amount_fen: int
     channel: Channel
-    payee: OutsideAccount
+    payee: ExternalAccount
     authorization_no: str | None
     details: str
     day: str

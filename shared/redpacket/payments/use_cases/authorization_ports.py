@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from redpacket.payments.login_ports import Authorizations
 from redpacket.payments.model.provider import Channel
-from redpacket.payments.withdrawal_ports import AuthorizationBook, Payees
+from redpacket.payments.withdrawal_ports import AuthorizationRepository, Payees
 from redpacket.platform.errors import ChannelUnavailable
-from redpacket.platform.runtime import Clock, Journal
+from redpacket.platform.runtime import Clock, EventLogger
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +17,10 @@ class AuthorizationPorts:
     """Dependencies of authorizations; *new_number* returns 32 characters."""
 
     gateways: Mapping[Channel, Authorizations]
-    book: AuthorizationBook
+    book: AuthorizationRepository
     payees: Payees
     clock: Clock
-    journal: Journal
+    journal: EventLogger
     new_number: Callable[[], str]
 
     def gateway(self, channel: Channel) -> Authorizations:

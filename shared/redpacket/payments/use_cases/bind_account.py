@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redpacket.payments.login_ports import Logins
-from redpacket.payments.model.provider import Channel, OutsideAccount
+from redpacket.payments.model.provider import Channel, ExternalAccount
 from redpacket.payments.withdrawal_ports import BoundPayees, Payee
 from redpacket.platform.errors import CodeInvalid
 from redpacket.platform.runtime import Clock
@@ -29,7 +29,7 @@ def bind_account(
     return payees.bind(user_id, channel, account, clock.now_ms(), first_wait_ms)
 
 
-def find_account(code: str, *, logins: Logins) -> OutsideAccount:
+def find_account(code: str, *, logins: Logins) -> ExternalAccount:
     """Return the account of a code. Raises CodeInvalid, Unavailable."""
     account = logins.find_account(code)
     if account is None:

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from redpacket.payments.model.provider import (
-    BillKind,
-    BillLine,
     Channel,
-    Notice,
-    NoticeKind,
+    ProviderEvent,
+    ProviderEventKind,
+    StatementKind,
+    StatementLine,
     bill_day,
     bill_day_start_ms,
 )
+from redpacket.payments.use_cases.handle_callback import follow_money
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
-from redpacket.payments.use_cases.take_callback import follow_money
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
 from redpacket.platform.errors import InvariantViolated, RedPacketError
 from redpacket.reconciliation.checks.facts import Difference
@@ -152,7 +152,7 @@ class _Comparison:
         self._withdrawals = withdrawals
         self._names: dict[str, frozenset[tuple[str, ...]]] = {}
 
-    def read_bill(self, day: str) -> list[BillLine] | None:
+    def read_bill(self, day: str) -> list[StatementLine] | None:
         """Return the payments and transfers of a day, or None if either is missing."""
         halves = [
             gateways[self._channel].read_bill(day)
@@ -162,13 +162,13 @@ class _Comparison:
         found = [half for half in halves if half is not None]
         return [line for half in found for line in half] if len(found) == len(halves) else None
 
-    def unknown(self, bill: list[BillLine]) -> list[BillLine]:
+    def unknown(self, bill: list[StatementLine]) -> list[StatementLine]:
         """Return statement lines that are missing in our rows or have another amount."""
         ours = {_said(line) for line in self._ours(-1, 0, 1)}
         return [line for line in bill if _said(line) not in ours]
 
-    def follow(self, line: BillLine) -> None:
-        notice = Notice(NoticeKind(line.kind), "", line.number, line.outside_no)
+    def follow(self, line: StatementLine) -> None:
+        notice = ProviderEvent(ProviderEventKind(line.kind), "", line.number, line.outside_no)
         try:
             follow_money(
                 self._channel, notice, payments=self._payments, withdrawals=self._withdrawals
@@ -176,7 +176,7 @@ class _Comparison:
         except RedPacketError as error:
             self._payments.journal.failure("bill_not_followed", error, number=line.number)
 
-    def missing_in_ours(self, unknown: Iterable[BillLine]) -> list[Difference]:
+    def missing_in_ours(self, unknown: Iterable[StatementLine]) -> list[Difference]:
         ours: dict[tuple[str, ...], int] = {}
         for line in self._ours(-1, 0, 1):
             ours[_name(line)] = line.amount_fen
@@ -186,7 +186,7 @@ class _Comparison:
             if ours.get(_name(line), 0) != line.amount_fen
         ]
 
-    def twice(self, bill: list[BillLine]) -> list[Difference]:
+    def twice(self, bill: list[StatementLine]) -> list[Difference]:
         times = Counter(_name(line) for line in bill)
         named = {_name(line): line for line in bill}
         return [
@@ -195,7 +195,7 @@ class _Comparison:
             if count > 1
         ]
 
-    def again(self, bill: list[BillLine]) -> list[Difference]:
+    def again(self, bill: list[StatementLine]) -> list[Difference]:
         """Return lines that an earlier statement has as well.
 
         A line may match our rows of three days, so the two days before can have the same one.
@@ -220,7 +220,7 @@ class _Comparison:
             self._names[day] = frozenset(_name(line) for line in lines)
         return self._names[day]
 
-    def missing_in_bill(self, bill: list[BillLine]) -> list[Difference]:
+    def missing_in_bill(self, bill: list[StatementLine]) -> list[Difference]:
         begin_ms = bill_day_start_ms(self._day)
         end_ms = bill_day_start_ms(_day_after(self._day, 1))
         listed = {_name(line) for line in bill}
@@ -239,26 +239,26 @@ class _Comparison:
             ]
         return [self._difference(line, 0, line.amount_fen) for line in missing]
 
-    def _ours(self, *offsets: int) -> list[BillLine]:
+    def _ours(self, *offsets: int) -> list[StatementLine]:
         return [
             line
             for offset in offsets
             for line in self._payments.book.list_lines(self._channel, _day_after(self._day, offset))
         ]
 
-    def _difference(self, line: BillLine, theirs_fen: int, ours_fen: int) -> Difference:
+    def _difference(self, line: StatementLine, theirs_fen: int, ours_fen: int) -> Difference:
         subject = f"{line.number} {line.outside_no}".rstrip()
         return Difference("bill", subject, f"{line.kind} of {self._day}", theirs_fen, ours_fen)
 
 
-def _name(line: BillLine) -> tuple[str, ...]:
+def _name(line: StatementLine) -> tuple[str, ...]:
     """Return the identity of a line; one payment number may have several transactions."""
-    if line.kind is BillKind.PAYMENT:
+    if line.kind is StatementKind.PAYMENT:
         return line.kind, line.number, line.outside_no
     return line.kind, line.number
 
 
-def _said(line: BillLine) -> tuple[tuple[str, ...], int]:
+def _said(line: StatementLine) -> tuple[tuple[str, ...], int]:
     return _name(line), line.amount_fen
 
 

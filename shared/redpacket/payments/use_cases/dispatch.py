@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from redpacket.payments.model.provider import Channel
-from redpacket.payments.use_cases.pace import FAILURES_MAX, Pace
+from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX, Pace
 from redpacket.payments.use_cases.transfer import Called, call_transfer
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
 from redpacket.platform.runtime import InParallel

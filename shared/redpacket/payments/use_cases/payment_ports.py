@@ -6,39 +6,44 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from redpacket.packets.ledger_ports import Ledger
-from redpacket.packets.ports import Packets
+from redpacket.packets.ports import PacketRepository
 from redpacket.packets.work_list_ports import WorkLists
 from redpacket.payments.model.payments import Payment, PaymentReturn
 from redpacket.payments.model.provider import NO_MERCHANT, Channel
-from redpacket.payments.ports import ComparedDays, PaymentBook, PaymentLimits, ReturnBook
-from redpacket.payments.provider_ports import PaymentsIn
+from redpacket.payments.ports import (
+    ComparedDays,
+    PaymentLimits,
+    PaymentRepository,
+    ReturnRepository,
+)
+from redpacket.payments.provider_ports import PaymentProvider
 from redpacket.platform.errors import ChannelUnavailable, GatewayChanged
-from redpacket.platform.runtime import Clock, Journal
+from redpacket.platform.runtime import Clock, EventLogger
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentPorts:
     """Dependencies of payments; *limits* bound the unpaid orders of one user."""
 
-    gateways: Mapping[Channel, PaymentsIn]
-    book: PaymentBook
-    returns: ReturnBook
+    gateways: Mapping[Channel, PaymentProvider]
+    book: PaymentRepository
+    returns: ReturnRepository
     compared: ComparedDays
     ledger: Ledger
-    packets: Packets
+    packets: PacketRepository
     work: WorkLists
     clock: Clock
-    journal: Journal
+    journal: EventLogger
     new_number: Callable[[], str]
     limits: PaymentLimits
 
-    def gateway(self, channel: Channel) -> PaymentsIn:
+    def gateway(self, channel: Channel) -> PaymentProvider:
         """Return a gateway. Raises ChannelUnavailable."""
         if channel not in self.gateways:
             raise ChannelUnavailable(f"payments by {channel} are not set up here")
         return self.gateways[channel]
 
-    def gateway_of(self, row: Payment | PaymentReturn) -> PaymentsIn:
+    def gateway_of(self, row: Payment | PaymentReturn) -> PaymentProvider:
         """Return the gateway that has a row's order. Raises GatewayChanged."""
         gateway = self.gateways.get(row.channel)
         if gateway and row.merchant in {NO_MERCHANT, gateway.merchant}:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from redpacket.payments.login_ports import Logins, TokenIssuer
-from redpacket.payments.model.provider import Channel, OutsideAccount
+from redpacket.payments.model.provider import Channel, ExternalAccount
 from redpacket.payments.use_cases.bind_account import find_account
 from redpacket.payments.withdrawal_ports import BoundPayees
 from redpacket.platform.errors import OpenidInUse, Unavailable
-from redpacket.platform.runtime import Clock, Journal
+from redpacket.platform.runtime import Clock, EventLogger
 
 
 def sign_in(
@@ -21,7 +21,7 @@ def sign_in(
     payees: BoundPayees,
     user_id_of: Callable[[str], str],
     clock: Clock,
-    journal: Journal,
+    journal: EventLogger,
 ) -> tuple[str, int]:
     """Return a token and its expiry in ms; bind a free account. Raises CodeInvalid, Unavailable."""
     account = find_account(code, logins=logins)
@@ -35,7 +35,7 @@ def sign_in(
 
 
 def _bind_first(
-    user_id: str, channel: Channel, account: OutsideAccount, *, payees: BoundPayees, clock: Clock
+    user_id: str, channel: Channel, account: ExternalAccount, *, payees: BoundPayees, clock: Clock
 ) -> None:
     if payees.find(user_id, channel):
         return

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, Payment, may_order
-from redpacket.payments.model.provider import Channel, OutsideAccount, PayMethod
+from redpacket.payments.model.provider import Channel, ExternalAccount, PayMethod
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.payments.withdrawal_ports import Payees
 from redpacket.platform.errors import GatewayChanged, PayeeNotBound, PaymentNotFound, Unavailable
@@ -25,7 +25,7 @@ class PaymentAsk:
     amount_fen: int
     channel: Channel
     method: PayMethod
-    payer: OutsideAccount | None
+    payer: ExternalAccount | None
     request: Request
 
 
@@ -58,7 +58,7 @@ def start_packet_payment(
     packet: Packet,
     channel: Channel,
     method: PayMethod,
-    payer: OutsideAccount | None,
+    payer: ExternalAccount | None,
     *,
     ports: PaymentPorts,
 ) -> Payment:
@@ -132,7 +132,7 @@ def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
     return replace(payment, prompt=text, ordered_at_ms=now_ms)
 
 
-def _payer(method: PayMethod, payer: OutsideAccount | None) -> OutsideAccount | None:
+def _payer(method: PayMethod, payer: ExternalAccount | None) -> ExternalAccount | None:
     """Return the expected payer: known in advance only for in-app payments (JSAPI)."""
     if method is PayMethod.JSAPI and payer is None:
         raise PayeeNotBound("bind your account at the gateway first")

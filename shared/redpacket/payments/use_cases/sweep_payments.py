@@ -14,10 +14,10 @@ from redpacket.payments.model.provider import Channel
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
 from redpacket.payments.use_cases.authorize import look_at_authorization
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
-from redpacket.payments.use_cases.pace import FAILURES_MAX
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
+from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX
 from redpacket.payments.use_cases.return_payment import return_payment
-from redpacket.payments.use_cases.transfer import call_transfer, look_at_transfer
+from redpacket.payments.use_cases.transfer import call_transfer, sync_transfer
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
 from redpacket.platform.attempt_each import Attempts, attempt_lanes
 from redpacket.platform.errors import GatewayChanged, PaymentNotFound, Unavailable
@@ -126,7 +126,7 @@ def _payment_steps(channel: Channel, ports: PaymentPorts, now_ms: int) -> list[_
 
 def _withdrawal_steps(channel: Channel, ports: WithdrawalPorts, now_ms: int) -> list[_Step]:
     book, due = ports.book, (channel, now_ms, ROWS_PER_SWEEP)
-    look = partial(look_at_transfer, ports=ports)
+    look = partial(sync_transfer, ports=ports)
     steps: list[_Step] = [("look_failed", lambda: book.list_to_look(*due), look)]
     if channel not in ports.gateways:
         call = partial(call_transfer, ports=ports)

@@ -21,7 +21,7 @@ from redpacket.payments.model.withdrawals import (
     judge,
     settled_after_ms,
 )
-from redpacket.payments.provider_ports import PaymentsOut
+from redpacket.payments.provider_ports import PayoutProvider
 from redpacket.payments.use_cases.withdraw import find_withdrawal
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
 from redpacket.platform.errors import GatewayChanged, InvariantViolated, NotCancellable, Unavailable
@@ -70,7 +70,7 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
     return Called.FAILED if verdict is Verdict.CALL_LATER else Called.ANSWERED
 
 
-def look_at_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal | None:
+def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal | None:
     """Query the gateway unless a call is in flight, and update the ledger. Raises Unavailable."""
     seen = ports.book.find(withdrawal_id)
     if seen is None or seen.is_final:
@@ -125,7 +125,7 @@ def _give_up(seen: Withdrawal, ports: WithdrawalPorts) -> Withdrawal | None:
     return ports.book.stop(seen, Stop.EXPIRED, "given_up", max(now_ms, seen.lease_until_ms))
 
 
-def _gateway_of(seen: Withdrawal, now_ms: int, ports: WithdrawalPorts) -> PaymentsOut:
+def _gateway_of(seen: Withdrawal, now_ms: int, ports: WithdrawalPorts) -> PayoutProvider:
     try:
         return ports.gateway_of(seen)
     except GatewayChanged:
@@ -135,7 +135,7 @@ def _gateway_of(seen: Withdrawal, now_ms: int, ports: WithdrawalPorts) -> Paymen
 
 
 def _act(
-    seen: Withdrawal, found: TransferFound, gateway: PaymentsOut, ports: WithdrawalPorts
+    seen: Withdrawal, found: TransferFound, gateway: PayoutProvider, ports: WithdrawalPorts
 ) -> Verdict:
     book, now_ms, settling_ms = ports.book, ports.clock.now_ms(), gateway.settling_ms
     try:

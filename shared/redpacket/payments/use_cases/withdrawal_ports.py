@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 from redpacket.payments.model.provider import NO_MERCHANT, Channel
 from redpacket.payments.model.withdrawals import Withdrawal
-from redpacket.payments.provider_ports import PaymentsOut
-from redpacket.payments.use_cases.pace import Pace
-from redpacket.payments.withdrawal_ports import AuthorizationBook, WithdrawalBook, WithdrawalLimits
+from redpacket.payments.provider_ports import PayoutProvider
+from redpacket.payments.use_cases.rate_limiter import Pace
+from redpacket.payments.withdrawal_ports import (
+    AuthorizationRepository,
+    WithdrawalLimits,
+    WithdrawalRepository,
+)
 from redpacket.platform.errors import ChannelUnavailable, GatewayChanged
-from redpacket.platform.runtime import Clock, Journal
+from redpacket.platform.runtime import Clock, EventLogger
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +37,22 @@ class WithdrawalSettings:
 class WithdrawalPorts:
     """Dependencies of withdrawals; *new_id* returns 30 characters."""
 
-    gateways: Mapping[Channel, PaymentsOut]
+    gateways: Mapping[Channel, PayoutProvider]
     paces: Mapping[Channel, Pace]
-    book: WithdrawalBook
-    consents: AuthorizationBook
+    book: WithdrawalRepository
+    consents: AuthorizationRepository
     clock: Clock
-    journal: Journal
+    journal: EventLogger
     new_id: Callable[[], str]
     settings: WithdrawalSettings
 
-    def gateway(self, channel: Channel) -> PaymentsOut:
+    def gateway(self, channel: Channel) -> PayoutProvider:
         """Return a gateway. Raises ChannelUnavailable."""
         if channel not in self.gateways:
             raise ChannelUnavailable(f"withdrawals by {channel} are not set up here")
         return self.gateways[channel]
 
-    def gateway_of(self, row: Withdrawal) -> PaymentsOut:
+    def gateway_of(self, row: Withdrawal) -> PayoutProvider:
         """Return the gateway that has a withdrawal's bill. Raises GatewayChanged."""
         gateway = self.gateways.get(row.channel)
         if gateway and row.merchant in {NO_MERCHANT, gateway.merchant}:

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from redpacket.platform.errors import Forbidden, InvalidRequest
 from redpacket.platform.settings import settings
 from redpacket.platform.text import composed, is_reserved, is_visible
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.platform.user_id import UserIds, check_host_id
 
 Body = TypeVar("Body")
@@ -28,12 +28,12 @@ def user_ids() -> UserIds:
 
 def person_of(
     host_id: str, nickname: str | None = None, claims: Mapping[str, Any] | None = None
-) -> Person:
+) -> User:
     """Return the host's user *host_id*; the user id depends on it alone."""
-    return Person(user_ids().id_of(host_id), nickname, host_id, claims or {})
+    return User(user_ids().id_of(host_id), nickname, host_id, claims or {})
 
 
-def sharer_of(via: str | None, user: Person) -> str | None:
+def sharer_of(via: str | None, user: User) -> str | None:
     """Return the user token *via*, or None if it is the caller's own or made up."""
     return via if via and via != user.user_id and user_ids().has_made(via) else None
 
@@ -76,7 +76,7 @@ class HttpRequest:
         return parsed
 
     @property
-    def user(self) -> Person:
+    def user(self) -> User:
         """User of the token's subject. Raises Forbidden if that is no valid user id."""
         host_id = check_host_id(str(self.claims.get("sub", "")))
         nickname = nickname_of(str(self.claims.get("nickname", "")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import Packet
 
 
@@ -25,7 +25,7 @@ class PacketFacts:
     """All facts of the ledger about one packet, read strongly."""
 
     packet: Packet
-    shares: Sequence[ShareFate]
+    shares: Sequence[Share]
 
     @property
     def held_fen(self) -> int:
@@ -76,11 +76,11 @@ class Tally:
     refunded_fen: int = 0
     unsettled_count: int = 0
 
-    def add(self, shares: Iterable[ShareFate]) -> Tally:
+    def add(self, shares: Iterable[Share]) -> Tally:
         """Take more fates."""
         for share in shares:
             self.fate_count += 1
-            if share.fate is Fate.REFUNDED:
+            if share.fate is ShareStatus.REFUNDED:
                 self.refunded_fen += share.amount_fen
             elif share.settled_at_ms is None:
                 self.unsettled_count += 1

@@ -17,7 +17,7 @@ from redpacket.payments.model.payments import (
     ReturnReason,
     ReturnStatus,
 )
-from redpacket.payments.model.provider import BillKind
+from redpacket.payments.model.provider import StatementKind
 from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS, Withdrawal, WithdrawalStatus
 from redpacket.platform.clocks import CLOCKS_DIFFER_MS
 from redpacket.reconciliation.checks.facts import Difference
@@ -33,7 +33,7 @@ class BookedLine:
     """
 
     account: str
-    kind: BillKind
+    kind: StatementKind
     number: str
     outside_no: str
     amount_fen: int
@@ -49,19 +49,19 @@ def account_of(row: OutsideRow) -> str:
 
 def asked_lines(row: OutsideRow) -> list[BookedLine]:
     """Return the statement lines that were written with this row or with its changes."""
-    asked: list[tuple[BillKind, str, str, int | None]] = []
+    asked: list[tuple[StatementKind, str, str, int | None]] = []
     if isinstance(row, Withdrawal):
         if row.status is WithdrawalStatus.PAID:
-            asked = [(BillKind.TRANSFER, row.bill_no, row.outside_no, row.ended_at_ms)]
+            asked = [(StatementKind.TRANSFER, row.bill_no, row.outside_no, row.ended_at_ms)]
     elif isinstance(row, PaymentRefund):
-        asked = [(BillKind.REFUND, row.refund_no, "", row.noted_at_ms)]
+        asked = [(StatementKind.REFUND, row.refund_no, "", row.noted_at_ms)]
     elif isinstance(row, Payment):
-        asked = [(BillKind.PAYMENT, row.number, row.transaction_id, row.credited_at_ms)]
+        asked = [(StatementKind.PAYMENT, row.number, row.transaction_id, row.credited_at_ms)]
     else:
-        asked = [(BillKind.REFUND, row.refund_no, "", row.done_at_ms)]
+        asked = [(StatementKind.REFUND, row.refund_no, "", row.done_at_ms)]
         # A mismatched one may be another merchant's, whose statement we don't read.
         if row.reason is not ReturnReason.MISMATCHED:
-            asked.append((BillKind.PAYMENT, row.number, row.transaction_id, row.noted_at_ms))
+            asked.append((StatementKind.PAYMENT, row.number, row.transaction_id, row.noted_at_ms))
     return [
         BookedLine(account_of(row), kind, number, outside_no, row.amount_fen, at_ms)
         for kind, number, outside_no, at_ms in asked

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping
 
 from redpacket.ledger.model import user_account
-from redpacket.packets.model.claim import Fate, ShareFate, Taker
+from redpacket.packets.model.claim import Claimer, Share, ShareStatus
 from redpacket.packets.model.packet import Packet, PacketEnd, PacketStatus
 from redpacket.packets.split import share_amount_fen
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS
@@ -68,12 +68,12 @@ def check_once_per_user(facts: PacketFacts) -> list[Difference]:
     ]
 
 
-def check_takers(shares: Iterable[ShareFate], takers: Iterable[Taker]) -> list[Difference]:
+def check_takers(shares: Iterable[Share], takers: Iterable[Claimer]) -> list[Difference]:
     """I4: every claim has its taker's note, of that share and amount; no note lacks its claim."""
     claimed: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     noted: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for share in shares:
-        if share.fate is Fate.CLAIMED:
+        if share.fate is ShareStatus.CLAIMED:
             user_id = share.taker.user_id if share.taker else ""
             claimed[share.packet_id, user_id].append((share.share_no, share.amount_fen))
     for taker in takers:
@@ -92,9 +92,7 @@ def check_takers(shares: Iterable[ShareFate], takers: Iterable[Taker]) -> list[D
     ]
 
 
-def check_packet_exists(
-    shares: Iterable[ShareFate], packet_ids: Container[str]
-) -> list[Difference]:
+def check_packet_exists(shares: Iterable[Share], packet_ids: Container[str]) -> list[Difference]:
     """I3: a share with a fate belongs to a packet; without one nothing says what it is worth."""
     return [
         Difference(
@@ -109,7 +107,7 @@ def check_packet_exists(
     ]
 
 
-def check_late_claims(shares: Iterable[ShareFate], now_ms: int, bound_ms: int) -> list[Difference]:
+def check_late_claims(shares: Iterable[Share], now_ms: int, bound_ms: int) -> list[Difference]:
     """I8: claims are settled within *bound_ms*."""
     return [
         Difference(
@@ -120,7 +118,7 @@ def check_late_claims(shares: Iterable[ShareFate], now_ms: int, bound_ms: int) -
             now_ms,
         )
         for share in shares
-        if share.fate is Fate.CLAIMED
+        if share.fate is ShareStatus.CLAIMED
         and share.settled_at_ms is None
         and now_ms > share.decided_at_ms + bound_ms
     ]

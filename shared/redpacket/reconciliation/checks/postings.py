@@ -20,7 +20,7 @@ from redpacket.ledger.model import (
     settle_id,
     user_account,
 )
-from redpacket.packets.model.claim import Fate, ShareFate
+from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import Packet
 from redpacket.reconciliation.checks.facts import Difference, PacketFacts
 
@@ -90,7 +90,7 @@ def sent_entry(packet: Packet) -> Entry:
     )
 
 
-def settled_entries(shares: Iterable[ShareFate]) -> list[Entry]:
+def settled_entries(shares: Iterable[Share]) -> list[Entry]:
     """Return the entries of those claims that are settled."""
     return [
         Entry(
@@ -103,7 +103,7 @@ def settled_entries(shares: Iterable[ShareFate]) -> list[Entry]:
             placed_at_ms=share.decided_at_ms,
         )
         for share in shares
-        if share.fate is Fate.CLAIMED and share.settled_at_ms is not None
+        if share.fate is ShareStatus.CLAIMED and share.settled_at_ms is not None
     ]
 
 
@@ -111,10 +111,10 @@ Refunds: TypeAlias = Counter[tuple[int, int]]
 """What was refunded, by the first share of a chunk and its time."""
 
 
-def add_refunds(refunds: Refunds, shares: Iterable[ShareFate]) -> Refunds:
+def add_refunds(refunds: Refunds, shares: Iterable[Share]) -> Refunds:
     """Add those of *shares* that were refunded."""
     for share in shares:
-        if share.fate is Fate.REFUNDED:
+        if share.fate is ShareStatus.REFUNDED:
             refunds[share.refund_no, share.decided_at_ms] += share.amount_fen
     return refunds
 
@@ -139,9 +139,9 @@ def refund_entry(packet: Packet, first_no: int, at_ms: int, fen: int) -> Entry:
     )
 
 
-def _receiver(share: ShareFate, sender: str) -> tuple[str, int]:
+def _receiver(share: Share, sender: str) -> tuple[str, int]:
     """Return who got the money, and when; 0 where it has not moved."""
-    if share.fate is Fate.REFUNDED:
+    if share.fate is ShareStatus.REFUNDED:
         return sender, share.decided_at_ms
     return user_account(share.taker.user_id if share.taker else ""), share.settled_at_ms or 0
 

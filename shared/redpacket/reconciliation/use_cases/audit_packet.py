@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 
 from redpacket.packets.ledger_ports import Ledger
-from redpacket.packets.model.claim import Fate, ShareFate, ShareRef
+from redpacket.packets.model.claim import Share, ShareRef, ShareStatus
 from redpacket.packets.model.packet import Packet, part_count
-from redpacket.packets.ports import Packets
+from redpacket.packets.ports import PacketRepository
 from redpacket.platform.errors import PacketNotFound
 from redpacket.platform.runtime import Clock
 from redpacket.reconciliation.checks.facts import Difference, PacketFacts, Tally
@@ -49,7 +49,7 @@ _BETWEEN_LOOKS_MS = 300
 def audit_packet(
     packet_id: str,
     *,
-    packets: Packets,
+    packets: PacketRepository,
     ledger: Ledger,
     clock: Clock,
     beat: Callable[[], None] = lambda: None,
@@ -69,7 +69,7 @@ def audit_packet(
 
 
 def _differences(
-    packet_id: str, packets: Packets, ledger: Ledger, now_ms: int, beat: Callable[[], None]
+    packet_id: str, packets: PacketRepository, ledger: Ledger, now_ms: int, beat: Callable[[], None]
 ) -> Iterator[Difference]:
     packet = packets.find_packet(packet_id)
     if packet is None:
@@ -88,7 +88,9 @@ def _differences(
     yield from _of_sender(packet, refunds, ledger)
 
 
-def _of_shares(facts: PacketFacts, packets: Packets, ledger: Ledger) -> Iterator[Difference]:
+def _of_shares(
+    facts: PacketFacts, packets: PacketRepository, ledger: Ledger
+) -> Iterator[Difference]:
     packet_id, shares = facts.packet.packet_id, facts.shares
     find_takers = packets.list_winners if facts.packet.rules.prize_id else packets.list_takers
     takers = find_takers(packet_id, user_ids_of(shares))
@@ -114,7 +116,7 @@ def _of_sender(packet: Packet, refunds: Refunds, ledger: Ledger) -> Iterator[Dif
     yield from check_bounds({}, posted)
 
 
-def user_ids_of(shares: Iterable[ShareFate]) -> list[str]:
+def user_ids_of(shares: Iterable[Share]) -> list[str]:
     """Return the users who claimed these shares; "" for a claim without a user."""
-    claims = (share for share in shares if share.fate is Fate.CLAIMED)
+    claims = (share for share in shares if share.fate is ShareStatus.CLAIMED)
     return [share.taker.user_id if share.taker else "" for share in claims]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from redpacket.lottery.model.lottery import LotterySnapshot
-from redpacket.lottery.ports import Draws
+from redpacket.lottery.model.lottery import CampaignSnapshot
+from redpacket.lottery.ports import DrawRepository
 from redpacket.packets.model.packet import Packet
-from redpacket.packets.ports import Packets
+from redpacket.packets.ports import PacketRepository
 from redpacket.platform.process_cache import ProcessCache, no_clock
 
 _PACKETS_MAX = 10_000
@@ -20,13 +20,13 @@ _PACKETS_AT_ONCE = 100
 class CachedRows:
     """Rows read strongly since the run began; an empty tuple means that no row was found."""
 
-    def __init__(self, packets: Packets, draws: Draws) -> None:
+    def __init__(self, packets: PacketRepository, draws: DrawRepository) -> None:
         self._packets = packets
         self._draws = draws
         self._known: ProcessCache[str, tuple[Packet, ...]] = ProcessCache(
             no_clock, size_max=_PACKETS_MAX
         )
-        self._lotteries: ProcessCache[str, tuple[LotterySnapshot, ...]] = ProcessCache(
+        self._lotteries: ProcessCache[str, tuple[CampaignSnapshot, ...]] = ProcessCache(
             no_clock, size_max=_LOTTERIES_MAX
         )
 
@@ -58,14 +58,14 @@ class CachedRows:
         known = self._known.find(packet_id)
         return known[0] if known else None
 
-    def lottery(self, campaign_id: str) -> LotterySnapshot | None:
+    def lottery(self, campaign_id: str) -> CampaignSnapshot | None:
         """Return a campaign with its prizes, possibly from the cache."""
         known = self._lotteries.find(campaign_id)
         if known is None:
             return self.fresh_lottery(campaign_id)
         return known[0] if known else None
 
-    def fresh_lottery(self, campaign_id: str) -> LotterySnapshot | None:
+    def fresh_lottery(self, campaign_id: str) -> CampaignSnapshot | None:
         """Read a campaign with its prizes again."""
         lottery = self._draws.find_table(campaign_id)
         self._lotteries.keep(campaign_id, (lottery,) if lottery else ())

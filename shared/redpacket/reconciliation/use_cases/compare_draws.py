@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
-from redpacket.lottery.model.lottery import Draw, LotterySnapshot, PrizeKind, unit_share
+from redpacket.lottery.model.lottery import CampaignSnapshot, Draw, PrizeKind, unit_share
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import PacketStatus
-from redpacket.packets.ports import Packets
+from redpacket.packets.ports import PacketRepository
 from redpacket.platform.clocks import CLOCKS_DIFFER_MS
 from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.runtime import Clock
@@ -30,7 +30,7 @@ class DrawComparison:
     def __init__(
         self,
         tables: Tables,
-        packets: Packets,
+        packets: PacketRepository,
         known: CachedRows,
         clock: Clock,
         until_ms: int,
@@ -121,7 +121,7 @@ class DrawComparison:
                 )
 
 
-def unfunded(table: LotterySnapshot, packets: Packets, now_ms: int) -> list[Difference]:
+def unfunded(table: CampaignSnapshot, packets: PacketRepository, now_ms: int) -> list[Difference]:
     """Return cash prizes with unfunded units."""
     # A sweep with a fast clock may have begun refunds.
     is_over = table.campaign.ends_at_ms <= now_ms + CLOCKS_DIFFER_MS

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from redpacket.fairness.log_ports import Commitments, LogBook
 from redpacket.fairness.model.log import Commitment, CommitmentKind, id_hash_of
 from redpacket.fairness.model.merkle import EMPTY_ROOT, Peaks
-from redpacket.lottery.model.lottery import LotterySnapshot
+from redpacket.lottery.model.lottery import CampaignSnapshot
 from redpacket.packets.model.packet import Packet
 from redpacket.platform.errors import InvariantViolated
 from redpacket.reconciliation.checks.facts import Difference
@@ -157,7 +157,7 @@ def _subject_of(row: Scanned) -> _Subject | None:
         id_hash = id_hash_of(packet_id)
         kind = CommitmentKind.PACKET
         return _Subject(packet_id, kind, id_hash, commitment, row.created_at_ms)
-    if isinstance(row, LotterySnapshot):
+    if isinstance(row, CampaignSnapshot):
         campaign_id, kind = row.campaign.campaign_id, CommitmentKind.CAMPAIGN
         name = f"campaign {campaign_id}"
         return _Subject(name, kind, id_hash_of(campaign_id), row.commitment)

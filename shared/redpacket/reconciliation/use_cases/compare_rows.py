@@ -12,12 +12,12 @@ from itertools import islice
 
 from redpacket.fairness.log_ports import Commitments, LogBook
 from redpacket.ledger.model import Entry, user_account
-from redpacket.lottery.model.lottery import LotterySnapshot
-from redpacket.lottery.ports import Draws
+from redpacket.lottery.model.lottery import CampaignSnapshot
+from redpacket.lottery.ports import DrawRepository
 from redpacket.packets.ledger_ports import Ledger
-from redpacket.packets.model.claim import Fate, ShareFate, Taker
+from redpacket.packets.model.claim import Claimer, Share, ShareStatus
 from redpacket.packets.model.packet import Packet, PacketStatus
-from redpacket.packets.ports import ClaimCache, Packets
+from redpacket.packets.ports import ClaimCache, PacketRepository
 from redpacket.packets.split import share_amount_fen
 from redpacket.payments.model.payments import Payment, PaymentReturn
 from redpacket.payments.model.provider import bill_day
@@ -29,7 +29,7 @@ from redpacket.platform.errors import (
     SplitImpossible,
     Unavailable,
 )
-from redpacket.platform.runtime import Clock, Journal
+from redpacket.platform.runtime import Clock, EventLogger
 from redpacket.reconciliation.checks.facts import Difference
 from redpacket.reconciliation.checks.ledger import check_bounds
 from redpacket.reconciliation.checks.lottery import check_player
@@ -99,14 +99,14 @@ class ReconcilePorts:
     """Ports of a comparison, with the rows read so far."""
 
     tables: Tables
-    packets: Packets
+    packets: PacketRepository
     ledger: Ledger
-    draws: Draws
+    draws: DrawRepository
     claim_cache: ClaimCache
     log_book: LogBook
     commitments: Commitments
     clock: Clock
-    journal: Journal
+    journal: EventLogger
     cache_is_away: bool = False
     beat: Callable[[], None] = lambda: None
     """Called regularly during long work."""
@@ -225,7 +225,7 @@ class Comparison:
             numbers = local.numbers.setdefault(name, [0, 0])
             numbers[0] += expected
             numbers[1] += actual
-            if isinstance(row, Taker):
+            if isinstance(row, Claimer):
                 first_ms = local.firsts.get(name, row.claimed_at_ms)
                 local.firsts[name] = min(first_ms, row.claimed_at_ms)
         return closed
@@ -297,23 +297,23 @@ class Comparison:
             found = check_bounds({row.account: row.balance_fen}, [])
         elif isinstance(row, Payment | PaymentReturn | Withdrawal):
             found = check_outside_in_time([row], self._ports.clock.now_ms(), LATE_OUTSIDE_MS)
-        elif isinstance(row, ShareFate):
+        elif isinstance(row, Share):
             found = self._check_fate(row, packet)
         elif isinstance(row, Packet):
             self._check_packet(row)
         elif isinstance(row, Played):
             found = check_player(row.campaign_id, row.player)
-        elif isinstance(row, LotterySnapshot) and unfunded(
+        elif isinstance(row, CampaignSnapshot) and unfunded(
             row, self._ports.packets, self._ports.clock.now_ms()
         ):
             self._look_at_end(f"campaign {row.campaign.campaign_id}")
         for difference in found:
             self.tell(difference)
 
-    def _check_fate(self, share: ShareFate, packet: Packet | None) -> list[Difference]:
+    def _check_fate(self, share: Share, packet: Packet | None) -> list[Difference]:
         if packet is None:
             return check_packet_exists([share], ())
-        is_settled = share.fate is Fate.REFUNDED or share.settled_at_ms is not None
+        is_settled = share.fate is ShareStatus.REFUNDED or share.settled_at_ms is not None
         is_late = not is_settled and (
             packet.status is PacketStatus.CLOSED
             or check_late_claims([share], self._ports.clock.now_ms(), LATE_AFTER_MS)
@@ -418,7 +418,7 @@ class Comparison:
         """Compare the cache's owners of open packets with the ledger's."""
         owned: dict[str, dict[str, int]] = defaultdict(dict)
         for share in rows:
-            if isinstance(share, ShareFate) and share.taker:
+            if isinstance(share, Share) and share.taker:
                 packet = self._ports.known.packet(share.packet_id)
                 is_open = packet is not None and packet.status is PacketStatus.OPEN
                 if packet and is_open and not packet.rules.prize_id:

@@ -10,7 +10,7 @@ from itertools import islice
 
 from redpacket.ledger.model import Entry, Receipt, TransferKind, outside_of, packet_of, refund_id
 from redpacket.lottery.model.lottery import Draw, PrizeKind, unit_share
-from redpacket.packets.model.claim import Fate, ShareFate, ShareRef, Taker
+from redpacket.packets.model.claim import Claimer, Share, ShareRef, ShareStatus
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.model.payments import Payment, PaymentRefund, PaymentReturn
 from redpacket.payments.model.withdrawals import Withdrawal
@@ -53,7 +53,7 @@ class Confirmation(Comparison):
         for row in rows:
             packet = self._packet_of(row)
             self._take_lines(table, row, packet)
-            if isinstance(row, Taker):
+            if isinstance(row, Claimer):
                 self._take_local(row, packet)
         if is_last:
             self._close()
@@ -110,12 +110,12 @@ class Confirmation(Comparison):
             self._look_at_row(row, fates.get(ref) if ref else None)
         self._look_at_members([row for row in rows if isinstance(row, Packet | Member)])
 
-    def _look_at_row(self, row: Scanned, share: ShareFate | None) -> None:
+    def _look_at_row(self, row: Scanned, share: Share | None) -> None:
         if isinstance(row, Entry):
             self._look_at_entry(row, share)
         elif isinstance(row, Receipt):
             self._look_at_receipt(row, share)
-        elif isinstance(row, Taker):
+        elif isinstance(row, Claimer):
             is_theirs = share and share.taker and share.taker.user_id == row.user_id
             for found in check_takers([share] if share and is_theirs else [], [row]):
                 self.tell(found)
@@ -127,10 +127,10 @@ class Confirmation(Comparison):
             self._look_at_line(row)
         elif isinstance(row, ClaimCount):
             self.look_at(Table.SHARES, (row.user_id,), row.campaign_id)
-        elif isinstance(row, ShareFate):
+        elif isinstance(row, Share):
             self._look_at_win(row)
 
-    def _look_at_entry(self, entry: Entry, share: ShareFate | None) -> None:
+    def _look_at_entry(self, entry: Entry, share: Share | None) -> None:
         packet_id = packet_of(entry.counterparty)
         if outside_of(entry.counterparty):
             self._look_at_posted(entry)
@@ -190,7 +190,7 @@ class Confirmation(Comparison):
             what = "entries of a transfer"
             self.tell(Difference("I1", entry.transfer_id, what, 0, entry.amount_fen))
 
-    def _look_at_receipt(self, receipt: Receipt, share: ShareFate | None) -> None:
+    def _look_at_receipt(self, receipt: Receipt, share: Share | None) -> None:
         packet = self._ports.known.packet(receipt.packet_id)
         wanted = expected_receipts(PacketFacts(packet, [share])) if packet and share else []
         if wanted != [receipt]:
@@ -204,7 +204,7 @@ class Confirmation(Comparison):
                 )
             )
 
-    def _look_at_win(self, share: ShareFate) -> None:
+    def _look_at_win(self, share: Share) -> None:
         """Report a claimed prize share that no draw won."""
         packet = self._ports.known.packet(share.packet_id)
         if packet is None or not share.taker or not packet.rules.prize_id:
@@ -240,9 +240,9 @@ class Confirmation(Comparison):
 def _written_at_ms(row: Scanned) -> int:
     if isinstance(row, Entry | Receipt):
         return row.at_ms
-    if isinstance(row, Taker):
+    if isinstance(row, Claimer):
         return row.claimed_at_ms
-    if isinstance(row, ShareFate):
+    if isinstance(row, Share):
         return row.decided_at_ms
     if isinstance(row, Packet | Member | Payment | Withdrawal):
         return row.created_at_ms
@@ -254,12 +254,12 @@ def _written_at_ms(row: Scanned) -> int:
 def _packet_id(row: Scanned) -> str | None:
     if isinstance(row, Entry):
         return packet_of(row.counterparty)
-    return row.packet_id if isinstance(row, Receipt | Packet | Member | ShareFate) else None
+    return row.packet_id if isinstance(row, Receipt | Packet | Member | Share) else None
 
 
 def _ref_of(row: Scanned) -> ShareRef | None:
     """Return the share of a row; for a refund's entry, the first one of its chunk."""
-    if isinstance(row, Receipt | Taker):
+    if isinstance(row, Receipt | Claimer):
         return ShareRef(row.packet_id, row.share_no)
     if not isinstance(row, Entry):
         return None
@@ -272,7 +272,7 @@ def _ref_of(row: Scanned) -> ShareRef | None:
     return ShareRef(packet_id, int(first_no))
 
 
-def _is_asked_for(entry: Entry, packet: Packet, share: ShareFate | None) -> bool:
+def _is_asked_for(entry: Entry, packet: Packet, share: Share | None) -> bool:
     """Return whether a packet or its share explains an entry; an audit checks refund sums."""
     if entry.kind is TransferKind.SEND:
         return entry == sent_entry(packet)
@@ -280,7 +280,7 @@ def _is_asked_for(entry: Entry, packet: Packet, share: ShareFate | None) -> bool
         return False
     if entry.kind is TransferKind.SETTLE:
         return settled_entries([share]) == [entry]
-    is_chunk = share.fate is Fate.REFUNDED and share.refund_no == share.share_no
+    is_chunk = share.fate is ShareStatus.REFUNDED and share.refund_no == share.share_no
     return (
         is_chunk
         and entry.kind is TransferKind.REFUND

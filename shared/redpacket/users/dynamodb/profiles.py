@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from redpacket.packets.dynamodb import items
 from redpacket.platform.dynamodb.client import Dynamo, Row, merge, update
-from redpacket.platform.user import Person
+from redpacket.platform.user import User
 from redpacket.users.ports import Profile
 
 IS_SAID_SINCE = "attribute_not_exists(erased_at_ms) OR erased_at_ms < :said_at_ms"
@@ -42,16 +42,16 @@ class DynamoProfiles:
             )
         return profiles
 
-    def list_people(self, user_ids: Sequence[str]) -> dict[str, Person]:
+    def list_people(self, user_ids: Sequence[str]) -> dict[str, User]:
         people = {}
         for user_id, row in self._rows(user_ids, KNOWN).items():
             nickname, host_id = row.get("nickname") or row.get("token_nickname"), row.get("host_id")
-            people[user_id] = Person(
+            people[user_id] = User(
                 user_id, str(nickname) if nickname else None, str(host_id) if host_id else None
             )
         return people
 
-    def list_unnoted(self, people: Sequence[Person]) -> list[Person]:
+    def list_unnoted(self, people: Sequence[User]) -> list[User]:
         by_id = {person.user_id: person for person in people}
         known = self._rows(list(by_id), SAID)
         return [
@@ -60,7 +60,7 @@ class DynamoProfiles:
             if not items.person_row(person).items() <= known.get(user_id, {}).items()
         ]
 
-    def note(self, person: Person, said_at_ms: int) -> None:
+    def note(self, person: User, said_at_ms: int) -> None:
         row = items.person_row(person)
         # A late duplicate message must not restore an erased user.
         self._dynamo.write(merge(self._table, row, condition=IS_SAID_SINCE, said_at_ms=said_at_ms))

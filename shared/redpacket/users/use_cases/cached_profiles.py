@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from redpacket.platform.process_cache import ProcessCache
 from redpacket.platform.runtime import Clock
-from redpacket.users.ports import Profile, Profiles
+from redpacket.users.ports import Profile, ProfileRepository
 
 KEPT_MS = 10_000
 
@@ -16,7 +16,7 @@ _SIZE_MAX = 20_000
 class CachedProfiles:
     """Cache that skips missing profiles: an early read may have come before the write."""
 
-    def __init__(self, profiles: Profiles, *, clock: Clock) -> None:
+    def __init__(self, profiles: ProfileRepository, *, clock: Clock) -> None:
         self._profiles = profiles
         self._cache: ProcessCache[str, Profile] = ProcessCache(
             clock.now_ms, kept_ms=KEPT_MS, size_max=_SIZE_MAX

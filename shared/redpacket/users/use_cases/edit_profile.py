@@ -7,7 +7,7 @@ from collections.abc import Callable, Container
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.image_url import is_on_hosts
 from redpacket.platform.text import is_reserved
-from redpacket.users.ports import Profile, Profiles
+from redpacket.users.ports import Profile, ProfileRepository
 
 
 def edit_profile(
@@ -15,7 +15,7 @@ def edit_profile(
     nickname: str,
     avatar_url: str | None,
     *,
-    profiles: Profiles,
+    profiles: ProfileRepository,
     skeleton_of: Callable[[str], str],
     avatar_hosts: Container[str],
 ) -> Profile:

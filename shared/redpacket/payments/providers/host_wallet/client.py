@@ -13,7 +13,7 @@ from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 
 from redpacket.platform.errors import Unavailable
-from redpacket.platform.ssrf_safe_http import Outgoing
+from redpacket.platform.ssrf_safe_http import HttpClient
 
 _OK = 200
 _MS_PER_S = 1_000
@@ -52,7 +52,7 @@ class HostResults:
 class HostClient(HostResults):
     """Client that signs calls and accepts only answers signed for the same call."""
 
-    def __init__(self, keys: HostKeys, outgoing: Outgoing) -> None:
+    def __init__(self, keys: HostKeys, outgoing: HttpClient) -> None:
         super().__init__(keys.result_secret)
         self._calls = Webhook(keys.call_secret)
         self._outgoing = outgoing

@@ -8,18 +8,18 @@ from typing import Any, TypeVar
 
 from redpacket.payments.model.provider import (
     NO_MERCHANT,
-    BillKind,
-    BillLine,
     Channel,
-    Notice,
-    NoticeKind,
     OrderFound,
     OrderState,
     PaymentOrder,
+    ProviderEvent,
+    ProviderEventKind,
     RefundFound,
     RefundOrder,
     RefundState,
     Refusal,
+    StatementKind,
+    StatementLine,
     Transaction,
     TransferFound,
     TransferOrder,
@@ -98,7 +98,7 @@ class HostIn:
     def query_refund(self, refund_no: str) -> RefundFound:
         return _refund_found(self._client.call("refund.query", {"refund_no": refund_no}), refund_no)
 
-    def read_bill(self, day: str) -> list[BillLine] | None:
+    def read_bill(self, day: str) -> list[StatementLine] | None:
         return _bill(self._client, day, "in")
 
     def _order_found(self, told: Mapping[str, Any], number: str) -> OrderFound:
@@ -169,7 +169,7 @@ class HostOut:
     def cancel(self, bill_no: str) -> None:
         self._client.call("transfer.cancel", {"bill_no": bill_no})
 
-    def read_bill(self, day: str) -> list[BillLine] | None:
+    def read_bill(self, day: str) -> list[StatementLine] | None:
         return _bill(self._client, day, "out")
 
     def _found(self, told: Mapping[str, Any], bill_no: str) -> TransferFound:
@@ -194,7 +194,7 @@ class HostOut:
         )
 
 
-_NOTICE_KINDS = {NoticeKind.PAYMENT, NoticeKind.REFUND, NoticeKind.TRANSFER}
+_NOTICE_KINDS = {ProviderEventKind.PAYMENT, ProviderEventKind.REFUND, ProviderEventKind.TRANSFER}
 
 
 class HostCallbacks:
@@ -203,7 +203,7 @@ class HostCallbacks:
     def __init__(self, results: HostResults) -> None:
         self._results = results
 
-    def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> Notice:
+    def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> ProviderEvent:
         if not is_fresh(headers, now_ms):
             raise SignatureInvalid("a callback is older or newer than five minutes")
         told = self._results.verified(headers, body)
@@ -214,8 +214,8 @@ class HostCallbacks:
         is_result = kind[0] in _NOTICE_KINDS and kind[2] and "." not in kind[2]
         if not is_result or not isinstance(data, dict) or not isinstance(data.get("number"), str):
             raise SignatureInvalid("a callback is of a kind that is not known here")
-        return Notice(
-            NoticeKind(kind[0]),
+        return ProviderEvent(
+            ProviderEventKind(kind[0]),
             headers["webhook-id"],
             data["number"],
             str(data.get("outside_no", "")),
@@ -238,15 +238,15 @@ def _refund_found(told: Mapping[str, Any], refund_no: str) -> RefundFound:
     )
 
 
-def _bill(client: HostClient, day: str, kind: str) -> list[BillLine] | None:
+def _bill(client: HostClient, day: str, kind: str) -> list[StatementLine] | None:
     lines = client.call("bill.read", {"day": day, "kind": kind}).get("lines", "")
     if lines is None:
         return None
     if not isinstance(lines, list) or not all(isinstance(line, dict) for line in lines):
         raise _unreadable("lines")
     return [
-        BillLine(
-            _word(BillKind, line, "kind"),
+        StatementLine(
+            _word(StatementKind, line, "kind"),
             _text(line, "number"),
             _text(line, "outside_no"),
             _whole(line, "amount_fen"),

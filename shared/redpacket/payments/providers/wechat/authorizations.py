@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from redpacket.payments.model.authorization import AuthorizationFound, AuthorizationState
-from redpacket.payments.model.provider import OutsideAccount
+from redpacket.payments.model.provider import ExternalAccount
 from redpacket.payments.providers.wechat.client import Answer, WeChatClient
 from redpacket.payments.sealed_accounts import Accounts
 from redpacket.platform.errors import Unavailable
@@ -30,7 +30,7 @@ class WeChatAuthorizations:
         self._scene_id = scene_id
 
     def ask(
-        self, authorization_no: str, payee: OutsideAccount, display_name: str
+        self, authorization_no: str, payee: ExternalAccount, display_name: str
     ) -> AuthorizationFound:
         answer = self._client.post(
             _PATH,

@@ -16,18 +16,18 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-from redpacket.payments.model.provider import Notice, NoticeKind
+from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
 from redpacket.platform.errors import SignatureInvalid
 
 AGE_MS_MAX = 5 * 60 * 1_000
 _SIGNATURE_TYPE = "WECHATPAY2-SHA256-RSA2048"
 _TIMESTAMP_DIGITS_MAX = 12
 _KINDS = {
-    "TRANSACTION": (NoticeKind.PAYMENT, "out_trade_no", "transaction_id"),
-    "REFUND": (NoticeKind.REFUND, "out_refund_no", "refund_id"),
-    "MCHTRANSFER.BILL": (NoticeKind.TRANSFER, "out_bill_no", "transfer_bill_no"),
+    "TRANSACTION": (ProviderEventKind.PAYMENT, "out_trade_no", "transaction_id"),
+    "REFUND": (ProviderEventKind.REFUND, "out_refund_no", "refund_id"),
+    "MCHTRANSFER.BILL": (ProviderEventKind.TRANSFER, "out_bill_no", "transfer_bill_no"),
     "MCHTRANSFER.AUTHORIZATION": (
-        *(NoticeKind.AUTHORIZATION, "out_authorization_no", "authorization_id"),
+        *(ProviderEventKind.AUTHORIZATION, "out_authorization_no", "authorization_id"),
     ),
 }
 """Kind and names of both numbers, by the prefix of the event's type."""
@@ -49,7 +49,7 @@ class WeChatCallbacks:
     def __init__(self, keys: CallbackKeys) -> None:
         self._keys = keys
 
-    def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> Notice:
+    def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> ProviderEvent:
         given, key_id = headers.get("wechatpay-serial", ""), self._keys.public_key_id
         if not hmac.compare_digest(given.encode(), key_id.encode()):
             raise SignatureInvalid("a callback names a key that is not configured")
@@ -81,7 +81,7 @@ class WeChatCallbacks:
         except (AttributeError, RecursionError) as error:
             raise SignatureInvalid("a callback is not readable") from error
 
-    def _notice(self, event: Mapping[str, object]) -> Notice:
+    def _notice(self, event: Mapping[str, object]) -> ProviderEvent:
         kind = str(event.get("event_type", "")).rpartition(".")[0]
         resource, notice_id = event.get("resource"), event.get("id")
         if kind not in _KINDS or not isinstance(resource, dict) or not isinstance(notice_id, str):
@@ -92,7 +92,9 @@ class WeChatCallbacks:
         mch_id = resource.get("mchid", resource.get("mch_id"))
         if mch_id != self._keys.mch_id or not number:
             raise SignatureInvalid("a callback is for another merchant")
-        return Notice(notice_kind, notice_id, str(number), str(resource.get(outside_name, "")))
+        return ProviderEvent(
+            notice_kind, notice_id, str(number), str(resource.get(outside_name, ""))
+        )
 
 
 def _is_fresh(timestamp: str, now_ms: int) -> bool:

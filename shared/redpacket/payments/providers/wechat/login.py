@@ -7,11 +7,11 @@ from enum import StrEnum
 from typing import Any
 from urllib.parse import urlencode
 
-from redpacket.payments.model.provider import OutsideAccount
+from redpacket.payments.model.provider import ExternalAccount
 from redpacket.payments.providers.wechat.client import WeChatMerchant
 from redpacket.payments.sealed_accounts import Accounts
 from redpacket.platform.errors import Unavailable
-from redpacket.platform.ssrf_safe_http import Outgoing
+from redpacket.platform.ssrf_safe_http import HttpClient
 
 WECHAT_API = "https://api.weixin.qq.com"
 _OK = 200
@@ -30,14 +30,14 @@ class WeChatLogin:
     """WeChat implementation of Logins; *outgoing* leads to the path of *kind*."""
 
     def __init__(
-        self, merchant: WeChatMerchant, accounts: Accounts, outgoing: Outgoing, kind: CodeKind
+        self, merchant: WeChatMerchant, accounts: Accounts, outgoing: HttpClient, kind: CodeKind
     ) -> None:
         self._merchant = merchant
         self._accounts = accounts
         self._outgoing = outgoing
         self._code_name = "code" if kind is CodeKind.OFFICIAL_ACCOUNT else "js_code"
 
-    def find_account(self, code: str) -> OutsideAccount | None:
+    def find_account(self, code: str) -> ExternalAccount | None:
         answer = self._outgoing.get(
             urlencode(
                 {

@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import quote
 
 from redpacket.payments.model.provider import (
-    BillLine,
     Channel,
     Merchant,
     OrderFound,
@@ -22,6 +21,7 @@ from redpacket.payments.model.provider import (
     RefundOrder,
     RefundState,
     Refusal,
+    StatementLine,
     Transaction,
     TransferFound,
     TransferOrder,
@@ -194,7 +194,7 @@ class WeChatIn:
             return RefundFound(refund_no, RefundState.NOT_FOUND)
         return self._refund_found(answer, refund_no)
 
-    def read_bill(self, day: str) -> list[BillLine] | None:
+    def read_bill(self, day: str) -> list[StatementLine] | None:
         return self._bills.trades(day)
 
     def _signed_for_client(self, prepay_id: str) -> Mapping[str, str]:
@@ -289,7 +289,7 @@ class WeChatOut:
         if not answer.is_ok and answer.code not in {"INVALID_REQUEST", "NOT_FOUND"}:
             raise _unknown(answer)
 
-    def read_bill(self, day: str) -> list[BillLine] | None:
+    def read_bill(self, day: str) -> list[StatementLine] | None:
         return self._bills.transfers(day)
 
     def _request(self, order: TransferOrder) -> tuple[str, dict[str, Any]]:

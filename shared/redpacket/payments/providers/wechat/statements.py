@@ -7,7 +7,12 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from hashlib import sha1
 
-from redpacket.payments.model.provider import BILL_ZONE, BillKind, BillLine, bill_day_start_ms
+from redpacket.payments.model.provider import (
+    BILL_ZONE,
+    StatementKind,
+    StatementLine,
+    bill_day_start_ms,
+)
 from redpacket.payments.providers.wechat.client import WeChatClient
 from redpacket.platform.errors import Unavailable
 
@@ -29,13 +34,13 @@ class BillReader:
         self._client = client
         self._now_ms = now_ms
 
-    def trades(self, day: str) -> list[BillLine] | None:
+    def trades(self, day: str) -> list[StatementLine] | None:
         """Return a day's payments and refunds, or None if the statement does not exist yet."""
         path = f"/v3/bill/tradebill?bill_date={_date(day)}&bill_type=ALL"
         rows = self._rows(day, path)
         return None if rows is None else [_trade(row) for row in rows]
 
-    def transfers(self, day: str) -> list[BillLine] | None:
+    def transfers(self, day: str) -> list[StatementLine] | None:
         """Return a day's transfers, or None if the statement does not exist yet."""
         path = f"/v3/bill/fundflowbill?bill_date={_date(day)}&account_type=OPERATION"
         rows = self._rows(day, path)
@@ -82,20 +87,20 @@ def _read(content: bytes) -> Iterator[dict[str, str]]:
         raise Unavailable("a bill file does not end with its summary")
 
 
-def _trade(row: dict[str, str]) -> BillLine:
+def _trade(row: dict[str, str]) -> StatementLine:
     at_ms = _at_ms(row["交易时间"])
     if row["交易状态"] == "SUCCESS":
-        kind_of = BillKind.PAYMENT, row["商户订单号"], row["微信订单号"]
-        return BillLine(*kind_of, _fen(row["订单金额"]), at_ms)
+        kind_of = StatementKind.PAYMENT, row["商户订单号"], row["微信订单号"]
+        return StatementLine(*kind_of, _fen(row["订单金额"]), at_ms)
     if row["交易状态"] == "REFUND":
-        kind_of = BillKind.REFUND, row["商户退款单号"], row["微信退款单号"]
-        return BillLine(*kind_of, _fen(row["申请退款金额"]), at_ms, row["商户订单号"])
+        kind_of = StatementKind.REFUND, row["商户退款单号"], row["微信退款单号"]
+        return StatementLine(*kind_of, _fen(row["申请退款金额"]), at_ms, row["商户订单号"])
     raise Unavailable("a bill file has a kind of line that is not known here")
 
 
-def _transfer(row: dict[str, str]) -> BillLine:
-    kind_of = BillKind.TRANSFER, row["业务凭证号"], row["微信支付业务单号"]
-    return BillLine(*kind_of, _fen(row["收支金额(元)"]), _at_ms(row["记账时间"]))
+def _transfer(row: dict[str, str]) -> StatementLine:
+    kind_of = StatementKind.TRANSFER, row["业务凭证号"], row["微信支付业务单号"]
+    return StatementLine(*kind_of, _fen(row["收支金额(元)"]), _at_ms(row["记账时间"]))
 
 
 def _fen(yuan: str) -> int:

@@ -13,22 +13,22 @@ from redpacket.lottery.model.lottery import (
     has_prizes,
     is_guaranteed,
 )
-from redpacket.lottery.use_cases.correct_cache import correct_player, load_alone, undo
-from redpacket.lottery.use_cases.refuse_draw import NOT_FOR_YOU, REFUSALS, audience_of, refuse
+from redpacket.lottery.use_cases.eligibility import NOT_FOR_YOU, REFUSALS, audience_of, refuse
+from redpacket.lottery.use_cases.repair_cache import correct_player, load_alone, undo
 from redpacket.platform.clocks import CLOCKS_DIFFER_MS
 from redpacket.platform.errors import NotInAudience
 
 if TYPE_CHECKING:
-    from redpacket.lottery.model.lottery import DrawAsk, DrawOutcome, LotterySnapshot
+    from redpacket.lottery.model.lottery import CampaignSnapshot, DrawOutcome, DrawRequest
     from redpacket.lottery.use_cases.draw_ports import DrawPorts, Try
 
 _LATE_MS = 20_000
 """Longest time from the cache's answer to its judgment: a function's timeout, and its clock."""
 
 
-def judge_answer(
-    tried: Try, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts
-) -> tuple[Draw, LotterySnapshot] | None:
+def validate_draw(
+    tried: Try, outcome: DrawOutcome, table: CampaignSnapshot, ports: DrawPorts
+) -> tuple[Draw, CampaignSnapshot] | None:
     """Return the draw to write and its table, or None after repairing the cache.
 
     Raises the cache's refusal if it is right.
@@ -58,7 +58,7 @@ def judge_answer(
 
 
 def _check_refusal(
-    tried: Try, status: DrawStatus, table: LotterySnapshot, ports: DrawPorts
+    tried: Try, status: DrawStatus, table: CampaignSnapshot, ports: DrawPorts
 ) -> None:
     """Raise the cache's refusal, unless the user has more attempts than the cache counted."""
     rules = table.campaign.rules
@@ -70,8 +70,8 @@ def _check_refusal(
 
 
 def table_of(
-    ask: DrawAsk, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts
-) -> LotterySnapshot | None:
+    ask: DrawRequest, outcome: DrawOutcome, table: CampaignSnapshot, ports: DrawPorts
+) -> CampaignSnapshot | None:
     """Return the table behind the cache's decision, or None if the ledger's differs."""
     if outcome.table_version > table.version:
         table = ports.tables.recall(ask.campaign_id, version_min=outcome.table_version)
@@ -85,7 +85,9 @@ def table_of(
     return None
 
 
-def _is_altered(tried: Try, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts) -> bool:
+def _is_altered(
+    tried: Try, outcome: DrawOutcome, table: CampaignSnapshot, ports: DrawPorts
+) -> bool:
     """Drop a lottery from the cache that decided what its table does not allow."""
     now_ms, campaign = ports.clock.now_ms(), table.campaign
     is_on = campaign.status is CampaignStatus.ON and (
@@ -98,7 +100,7 @@ def _is_altered(tried: Try, outcome: DrawOutcome, table: LotterySnapshot, ports:
     return True
 
 
-def _has_other_misses(tried: Try, outcome: DrawOutcome, table: LotterySnapshot) -> bool:
+def _has_other_misses(tried: Try, outcome: DrawOutcome, table: CampaignSnapshot) -> bool:
     """Return whether the ledger's count of misses disagrees about a guaranteed prize."""
     owed_after = table.campaign.rules.guaranteed_after_misses
     if not owed_after or not has_prizes(outcome.odds):
@@ -108,7 +110,7 @@ def _has_other_misses(tried: Try, outcome: DrawOutcome, table: LotterySnapshot) 
     return is_guaranteed(outcome.odds, table)
 
 
-def _decided(tried: Try, outcome: DrawOutcome, table: LotterySnapshot, ports: DrawPorts) -> Draw:
+def _decided(tried: Try, outcome: DrawOutcome, table: CampaignSnapshot, ports: DrawPorts) -> Draw:
     ask = tried.ask
     return Draw(
         campaign_id=ask.campaign_id,

@@ -17,9 +17,9 @@ from redpacket.platform.errors import (
 )
 
 if TYPE_CHECKING:
-    from redpacket.lottery.model.lottery import Attempt, LotterySnapshot
+    from redpacket.lottery.model.lottery import CampaignSnapshot, PlayerState
     from redpacket.lottery.use_cases.draw_ports import DrawPorts
-    from redpacket.platform.user import Person
+    from redpacket.platform.user import User
 
 NOT_FOR_YOU = "this is for other users"
 
@@ -37,7 +37,7 @@ def refuse(status: DrawStatus) -> NoReturn:
     raise error(detail)
 
 
-def started_table(campaign_id: str, ports: DrawPorts) -> LotterySnapshot:
+def started_table(campaign_id: str, ports: DrawPorts) -> CampaignSnapshot:
     """Return the table, or refuse users who come before the start without a ledger read.
 
     Near the start the cache's clock decides.
@@ -52,12 +52,12 @@ def started_table(campaign_id: str, ports: DrawPorts) -> LotterySnapshot:
     return table
 
 
-def _is_long_before(table: LotterySnapshot, ports: DrawPorts) -> bool:
+def _is_long_before(table: CampaignSnapshot, ports: DrawPorts) -> bool:
     return ports.clock.now_ms() < table.campaign.starts_at_ms - CLOCKS_DIFFER_MS
 
 
 def check_audience(
-    table: LotterySnapshot, drawer: Person, attempt: Attempt, ports: DrawPorts
+    table: CampaignSnapshot, drawer: User, attempt: PlayerState, ports: DrawPorts
 ) -> None:
     """Refuse users outside the audience, unless the campaign refuses everyone anyway."""
     campaign, mode = table.campaign, table.audience_mode
@@ -69,6 +69,6 @@ def check_audience(
         raise NotInAudience(NOT_FOR_YOU)
 
 
-def audience_of(table: LotterySnapshot) -> object:
+def audience_of(table: CampaignSnapshot) -> object:
     """Return the parts of a table that define its audience, apart from the list."""
     return table.audience_mode, table.campaign.required_claims

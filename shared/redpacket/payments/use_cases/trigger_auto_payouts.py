@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redpacket.packets.model.claim import ShareFate
-from redpacket.payments.model.provider import Channel, Notice, NoticeKind
+from redpacket.packets.model.claim import Share
+from redpacket.payments.model.provider import Channel, ProviderEvent, ProviderEventKind
 from redpacket.payments.provider_ports import NoticeQueue
 
 
-def announce_balances(claims: Sequence[ShareFate], *, channel: Channel, queue: NoticeQueue) -> None:
+def trigger_auto_payouts(claims: Sequence[Share], *, channel: Channel, queue: NoticeQueue) -> None:
     """Queue a notice per user at least once, caused by one of their claims. Raises Unavailable."""
     causes = {share.taker.user_id: share.name for share in claims if share.taker}
     queue.put(
         channel,
         *(
-            Notice(NoticeKind.BALANCE, f"balance:{cause}", user_id, cause)
+            ProviderEvent(ProviderEventKind.BALANCE, f"balance:{cause}", user_id, cause)
             for user_id, cause in causes.items()
         ),
     )

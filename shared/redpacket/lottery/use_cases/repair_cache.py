@@ -8,7 +8,7 @@ from redpacket.lottery.use_cases.load_campaign import load_campaign
 from redpacket.platform.errors import Unavailable
 
 if TYPE_CHECKING:
-    from redpacket.lottery.model.lottery import DrawAsk, Player
+    from redpacket.lottery.model.lottery import DrawRequest, Player
     from redpacket.lottery.use_cases.draw_ports import DrawPorts
 
 _LOAD_LIFE_MS = 2_000
@@ -23,13 +23,13 @@ def load_alone(campaign_id: str, ports: DrawPorts) -> None:
     load_campaign(campaign_id, draws=ports.draws, claim_cache=ports.claim_cache, clock=ports.clock)
 
 
-def undo(ask: DrawAsk, ports: DrawPorts, *, is_unit_free: bool) -> None:
+def undo(ask: DrawRequest, ports: DrawPorts, *, is_unit_free: bool) -> None:
     """Undo an attempt that did not become durable; a free unit is offered again."""
     ports.claim_cache.undo(ask, is_unit_free=is_unit_free)
     correct_player(ask, ports)
 
 
-def correct_player(ask: DrawAsk, ports: DrawPorts) -> Player:
+def correct_player(ask: DrawRequest, ports: DrawPorts) -> Player:
     """Set the cache's counts of the user to the ledger's."""
     player = ports.draws.find_player(ask.campaign_id, ask.user_id, ask.day.name)
     ports.claim_cache.set_player(ask, player)

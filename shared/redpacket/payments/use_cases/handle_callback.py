@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from redpacket.payments.model.provider import Channel, Notice, NoticeKind
+from redpacket.payments.model.provider import Channel, ProviderEvent, ProviderEventKind
 from redpacket.payments.model.withdrawals import withdrawal_of_bill
-from redpacket.payments.ports import PaymentBook
-from redpacket.payments.provider_ports import Callbacks, NoticeQueue
+from redpacket.payments.ports import PaymentRepository
+from redpacket.payments.provider_ports import CallbackVerifier, NoticeQueue
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
 from redpacket.payments.use_cases.authorize import look_at_authorization
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.payments.use_cases.return_payment import note_refund
-from redpacket.payments.use_cases.transfer import look_at_transfer
+from redpacket.payments.use_cases.transfer import sync_transfer
 from redpacket.payments.use_cases.withdraw import withdraw_above
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
 from redpacket.platform.runtime import Clock
@@ -22,14 +22,14 @@ KEPT_MS = 3_600_000
 """Milliseconds that a callback is deduplicated; one older than five minutes is rejected."""
 
 
-def take_callback(
+def handle_callback(
     channel: Channel,
     headers: Mapping[str, str],
     body: bytes,
     *,
-    callbacks: Callbacks,
+    callbacks: CallbackVerifier,
     queue: NoticeQueue,
-    book: PaymentBook,
+    book: PaymentRepository,
     clock: Clock,
 ) -> None:
     """Queue a callback's notice at least once. Raises SignatureInvalid, Unavailable.
@@ -46,7 +46,7 @@ def take_callback(
 
 def follow_notice(
     channel: Channel,
-    notice: Notice,
+    notice: ProviderEvent,
     *,
     payments: PaymentPorts,
     withdrawals: WithdrawalPorts,
@@ -54,9 +54,9 @@ def follow_notice(
     may_withdraw: Callable[[], bool] = lambda: True,
 ) -> None:
     """Query the gateway for a notice's subject. Raises Unavailable."""
-    if notice.kind is NoticeKind.AUTHORIZATION:
+    if notice.kind is ProviderEventKind.AUTHORIZATION:
         look_at_authorization(notice.number, ports=authorizations)
-    elif notice.kind is NoticeKind.BALANCE:
+    elif notice.kind is ProviderEventKind.BALANCE:
         if may_withdraw():
             withdraw_above(
                 notice.number,
@@ -71,12 +71,12 @@ def follow_notice(
 
 
 def follow_money(
-    channel: Channel, notice: Notice, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
+    channel: Channel, notice: ProviderEvent, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
 ) -> None:
     """Query the gateway for a payment, refund, or transfer. Raises Unavailable."""
-    if notice.kind is NoticeKind.PAYMENT:
+    if notice.kind is ProviderEventKind.PAYMENT:
         confirm_payment(notice.number, notice.outside_no, ports=payments)
-    elif notice.kind is NoticeKind.REFUND:
+    elif notice.kind is ProviderEventKind.REFUND:
         note_refund(channel, notice.number, ports=payments)
-    elif notice.kind is NoticeKind.TRANSFER:
-        look_at_transfer(withdrawal_of_bill(notice.number), ports=withdrawals)
+    elif notice.kind is ProviderEventKind.TRANSFER:
+        sync_transfer(withdrawal_of_bill(notice.number), ports=withdrawals)
