@@ -1,7 +1,5 @@
 """Writes the parameters of template.yaml into docs/deployment.md, by the template's own groups."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from local import places

@@ -3,8 +3,6 @@
 make lock
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

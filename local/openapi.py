@@ -5,8 +5,6 @@ context's `api/`, and the statuses of problems by platform/http/problems.py. `ma
 it, and tests/unit/test_openapi.py compares it with the code.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import inspect
 import json

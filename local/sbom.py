@@ -3,8 +3,6 @@
 It is made of the compiled requirements of the layers and of the page's lock file, without network.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

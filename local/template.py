@@ -1,7 +1,5 @@
 """Reads template.yaml, with CloudFormation's short forms left out or spelled out."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One process of the system: all containers, with any member replaced."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from redpacket.containers import Containers

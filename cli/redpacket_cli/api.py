@@ -1,7 +1,5 @@
 """Calls of the API over HTTP; a repeat of a command carries the same idempotency key."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

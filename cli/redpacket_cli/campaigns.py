@@ -1,7 +1,5 @@
 """Campaigns, their prizes and their lists of users: from YAML files, and lists of ids."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator, Sequence

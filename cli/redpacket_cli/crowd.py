@@ -1,7 +1,5 @@
 """A trial crowd: many users who grab one packet at the same time."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections import Counter

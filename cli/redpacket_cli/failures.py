@@ -1,7 +1,5 @@
 """How a command fails: one exit code for each kind of failure."""
 
-from __future__ import annotations
-
 import sys
 from enum import IntEnum
 from typing import Any

@@ -1,7 +1,5 @@
 """Lists of operators, page by page: to the terminal, or as CSV to a file or standard output."""
 
-from __future__ import annotations
-
 import csv
 import io
 import sys

@@ -7,8 +7,6 @@ codes: 0 done; 1 a check found something; 2 a wrong command line; 3 refused; 4 u
 try again; 5 no stack, token, credentials or file.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated, Any

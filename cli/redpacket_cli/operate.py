@@ -1,7 +1,5 @@
 """What keeps a deployment well: switches, verdicts, reconciliation, dead letters."""
 
-from __future__ import annotations
-
 import hmac
 import json
 import time

@@ -1,7 +1,5 @@
 """Money and packets: deposit, send, show, watch, audit, find, verify."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import time

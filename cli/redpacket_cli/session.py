@@ -1,7 +1,5 @@
 """What a command works with: a stack, and a screen."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a terminal shows: tables and words for people, or one JSON document for programs."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Which stack a command is for: one on AWS, or one that `make up` or `make run` started."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

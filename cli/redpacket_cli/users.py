@@ -1,7 +1,5 @@
 """Users: what is kept of them can be erased."""
 
-from __future__ import annotations
-
 from typing import Annotated
 from urllib.parse import quote
 

@@ -1,7 +1,5 @@
 """Webhooks: who is told of which events, what waits for them, and what they did not take."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer

@@ -1,7 +1,5 @@
 """The distribution's functions lead testers with a signed link to the staging stack."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from bench import settle
 from bench.report import BENCHES
-from bench.slow_dynamo import SlowDynamo, indexes_of
+from bench.slow_dynamo import SlowDynamo
 from bench.virtual import VirtualTime
 from bench.waiting_claims import PayoutQueue, QueueTerms
 from local.template import read_template
@@ -73,24 +73,6 @@ def test_things_done_in_parallel_take_as_long_as_the_longest(virtual: VirtualTim
 
     assert results == [[6, 2, 4]]
     assert took_s == 3
-
-
-def test_an_error_of_one_of_several_flies_once_all_have_ended(virtual: VirtualTime) -> None:
-    def fail(number: int) -> None:
-        virtual.sleep_s(number)
-        if number == 1:
-            raise ValueError
-
-    caught: list[float] = []
-
-    def flow() -> None:
-        with pytest.raises(ValueError):  # noqa: PT011 - it has no text
-            virtual.in_parallel(fail, [1, 2])
-        caught.append(virtual.now_s)
-
-    _run(virtual, flow)
-
-    assert caught == [2]
 
 
 # ---- DynamoDB
@@ -180,23 +162,6 @@ def test_a_receipt_is_two_write_units_of_a_claim() -> None:
     assert more / plain.claims == pytest.approx(2, abs=0.05)
     # Funds, closes and final pages are shared by few claims here.
     assert 11 <= plain.units.written / plain.claims <= 14
-
-
-def test_an_index_takes_a_unit_for_what_enters_leaves_or_changes(virtual: VirtualTime) -> None:
-    client = SlowDynamo(virtual, indexes_of(DEPLOYED), seed=1)
-    key = {"pk": "one", "sk": "row"}
-    steps = [
-        put("PacketsTable", {**key, "work_pk": "due#1", "work_at_ms": 1}),
-        update("PacketsTable", key, "SET work_at_ms = :at_ms", at_ms=2),
-        update("PacketsTable", key, "SET n = :n", n=1),
-        update("PacketsTable", key, "REMOVE work_pk, work_at_ms"),
-    ]
-    units = [0.0]
-    for step in steps:
-        client.transact_write_items(TransactItems=[step])
-        units.append(client.units.written)
-
-    assert [after - before for before, after in pairwise(units)] == [3, 4, 2, 3]
 
 
 # ---- the queue

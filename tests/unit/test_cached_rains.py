@@ -1,7 +1,5 @@
 """Packets that a campaign's page offers: open, newest first, and only while the campaign runs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
