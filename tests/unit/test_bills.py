@@ -156,6 +156,7 @@ def test_a_first_start_begins_with_yesterday_and_each_day_is_compared_once(
     assert schedule.run(15) == {HOST: [], WECHAT: []}
     assert schedule.run(11, 1) == {HOST: _days(day, 1), WECHAT: _days(day, 1)}
     assert schedule.run(15, 4)[HOST] == _days(day, 2, 3, 4, 5)
+    assert schedule.run(15, day=day)[HOST] == [day]
     assert schedule.late() == []
 
 

@@ -35,7 +35,7 @@ from redpacket.packets.split.terms import check_possible
 from redpacket.packets.use_cases.expire_packets import LATE_MS, _place
 from redpacket.packets.use_cases.load_packet import CacheLoads, PartToLoad
 from redpacket.packets.use_cases.read_records import read_record
-from redpacket.packets.use_cases.settle_claims import _pay
+from redpacket.packets.use_cases.settle_claims import _pay, _transfer
 from redpacket.payments.model import provider as gateway
 from redpacket.payments.model.payments import (
     PAYMENT_LIFE_MS,
@@ -59,7 +59,7 @@ from redpacket.payments.model.withdrawals import (
 from redpacket.payments.ports import PaymentLimits
 from redpacket.payments.use_cases.confirm_payment import _funding, confirm_payment
 from redpacket.payments.use_cases.rate_limiter import NightWindow
-from redpacket.payments.use_cases.return_payment import note_refund, return_payment
+from redpacket.payments.use_cases.return_payment import RETURN_PAUSE_MS, note_refund, return_payment
 from redpacket.payments.use_cases.start_payment import find_payment
 from redpacket.payments.use_cases.sweep_payments import AGAIN_MS
 from redpacket.payments.use_cases.transfer import call_transfer, sync_transfer
@@ -376,6 +376,13 @@ def test_what_was_given_back_is_not_given_back_again(town: PaymentSystem) -> Non
     (due,) = town.returns.list_returns(payment.number)
     number = payment.number
 
+    town.gateway.is_away = True
+    with pytest.raises(errors.Unavailable):
+        return_payment(number, due.transaction_id, ports=town.payments)
+    again_ms = town.clock.now_ms() + RETURN_PAUSE_MS
+    waiting = [town.returns.list_returns_due(WECHAT, at, 9) for at in (again_ms - 1, again_ms)]
+    assert waiting == [[], [(number, due.transaction_id)]]
+    town.gateway.is_away = False
     return_payment(number, due.transaction_id, ports=town.payments)
     (done,) = town.returns.list_returns(number)
     town.gateway.is_away = True  # and is asked nothing
@@ -542,6 +549,8 @@ def test_only_a_claim_with_a_taker_is_recorded(system: InMemorySystem) -> None:
     for wrong in (replace(claim, taker=None), replace(claim, fate=ShareStatus.REFUNDED)):
         with pytest.raises(ValueError, match="taker"):
             system.process().claims.record_claim(wrong)
+    with pytest.raises(errors.InvariantViolated, match="no taker"):
+        _transfer(replace(claim, taker=None), NOW_MS)
 
 
 def test_only_a_refusal_for_attempts_is_doubted() -> None:
@@ -560,6 +569,10 @@ def test_a_cash_unit_is_won_by_its_own_draw() -> None:
 
     assert [_wins(draw, ShareRef("packet", number)) for number in (1, 2)] == [False, True]
     assert not _wins(goods, ShareRef("packet", 2))
+
+
+def test_a_small_packet_has_a_hundred_shares_at_most() -> None:
+    assert [a_packet(count=count).is_small for count in (100, 101)] == [True, False]
 
 
 def test_a_packet_is_late_to_the_millisecond() -> None:

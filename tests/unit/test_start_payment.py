@@ -114,6 +114,7 @@ def test_a_payment_whose_order_has_begun_since_is_not_closed_without_its_gateway
     town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = _start_and_die(town, monkeypatch)
+    assert town.confirm(seen).status is PaymentStatus.PENDING
     assert town.book.begin_order(seen, town.clock.now_ms())
 
     assert not town.book.close(seen, town.clock.now_ms(), None)
