@@ -25,9 +25,9 @@ from redpacket.lottery.model.lottery import Prize, PrizeKind, PrizeStock, draw_d
 from redpacket.lottery.use_cases.cached_lotteries import KEPT_MS
 from redpacket.packets.dynamodb.items import packet_row
 from redpacket.packets.dynamodb.pages import DynamoPages
+from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.use_cases.read_records import PAGE_SIZE, list_received
 from redpacket.platform.dynamodb.client import Dynamo, put, to_wire
-from redpacket.platform.errors import PacketNotFound
 from testing.builders import NOW_MS, a_campaign, a_packet
 from testing.crowd import CROWD, a_crowded_town, count_reads, rush
 from testing.doors import DoorTransport, doors, doors_of

@@ -39,7 +39,6 @@ from redpacket.platform.errors import Forbidden, RedPacketError
 from redpacket.platform.http.api import BODY_BYTES_MAX, NO_STORE, UBIQUITOUS, Api, Operation
 from redpacket.platform.http.csv_pages import CSV
 from redpacket.platform.http.parameters import Parameter
-from redpacket.platform.http.problems import STATUS_BY_CODE
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -182,6 +181,18 @@ def _tag_of(path: str) -> str:
     return "Payments" if path.startswith(_PAYMENT_PATHS) else _TAG_BY_PATH[path.split("/")[1]]
 
 
+@cache
+def statuses_by_code() -> dict[str, int]:
+    """Return the HTTP status of each problem code, sorted by status."""
+    found, waiting = {}, [RedPacketError]
+    while waiting:
+        error = waiting.pop()
+        waiting += error.__subclasses__()
+        if hasattr(error, "code"):
+            found[error.code] = error.status
+    return dict(sorted(found.items(), key=lambda each: (each[1], each[0])))
+
+
 def codes_of(operation: Operation) -> set[str]:
     """Return the problems that an operation may answer."""
     return {error.code for error in _errors_of(operation)}
@@ -317,7 +328,7 @@ def document() -> Schema:
     for form in found.values():
         # The example of a whole body stands at its requests.
         form.pop("example", None)
-    problems = {problem_name(code): _problem(code, its) for code, its in STATUS_BY_CODE.items()}
+    problems = {problem_name(code): _problem(code, its) for code, its in statuses_by_code().items()}
     webhooks = {kind.value: _webhook(kind) for kind in events.DATA}
     return {
         "openapi": "3.1.0",
@@ -538,10 +549,10 @@ def _responses(operation: Operation, answer: str | None, responses: Schema) -> S
     refused: dict[int, list[type[RedPacketError]]] = {
         status: [] for status in _gateway_answers(operation)
     }
-    order = list(STATUS_BY_CODE)
+    order = list(statuses_by_code())
     errors = sorted(_errors_of(operation), key=lambda each: (order.index(each.code), each.__name__))
     for error in errors:
-        refused.setdefault(STATUS_BY_CODE[error.code], []).append(error)
+        refused.setdefault(error.status, []).append(error)
     for status, here in refused.items():
         name, response = _refusal(status, here, _gateway_answers(operation).get(status))
         responses[name] = response

@@ -23,6 +23,7 @@ from local.gateways.policy import Policy
 from local.gateways.wechat import openid_of
 from local.ports import HOST, Ports, is_open
 from local.processes import Process
+from redpacket.payments.errors import SignatureInvalid
 from redpacket.payments.model.provider import (
     Channel,
     ExternalAccount,
@@ -46,7 +47,6 @@ from redpacket.payments.providers.wechat.provider import (
     WeChatOut,
 )
 from redpacket.payments.sealed_accounts import AccountKeys, Accounts
-from redpacket.platform.errors import SignatureInvalid
 from redpacket.platform.ssrf_safe_http import HttpClient
 from testing.fakes.gateway import FakePaymentsIn, FakePaymentsOut, an_account
 from testing.fakes.services import FakeClock

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from redpacket.approvals.api import operator_lists as listed
 from redpacket.approvals.api.approval_gate import asked_deposit, do_or_wait, note_verdict
 from redpacket.campaigns.api.parameters import campaign_id_of
+from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.containers import containers
 from redpacket.operations.api.schemas import LimitBody, RiskBody, SwitchBody
 from redpacket.operations.api.scopes import ADMINS, AUDITORS, OPERATORS, TREASURERS, WATCHERS
+from redpacket.operations.errors import SwitchNotFound
 from redpacket.packets.api import views
 from redpacket.packets.api.packet_ids import packet_id_of
+from redpacket.packets.errors import PacketNotFound
 from redpacket.platform.errors import (
     Busy,
-    CampaignNotFound,
     IdempotencyKeyMissing,
     IdempotencyKeyReused,
     InvalidRequest,
-    PacketNotFound,
-    SwitchNotFound,
     Unavailable,
 )
 from redpacket.platform.http.api import Api, HttpAnswer

@@ -12,19 +12,12 @@ from redpacket.approvals.api.views import (
     approval_status_of,
     approval_view,
 )
+from redpacket.approvals.errors import ApprovalNotFound, FourEyesNeeded
+from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound
 from redpacket.containers import containers
+from redpacket.ledger.errors import InsufficientFunds
 from redpacket.operations.api.scopes import TREASURERS, TREASURY_READERS, operator_of
-from redpacket.platform.errors import (
-    ApprovalNotFound,
-    Busy,
-    CampaignEnded,
-    CampaignNotFound,
-    FourEyesNeeded,
-    InsufficientFunds,
-    InvalidRequest,
-    Unavailable,
-    VersionConflict,
-)
+from redpacket.platform.errors import Busy, InvalidRequest, Unavailable, VersionConflict
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
 

@@ -13,19 +13,14 @@ from redpacket.approvals.api.approval_gate import (
 from redpacket.campaigns.api.audience_schemas import BODY_BYTES_MAX, AudienceBody
 from redpacket.campaigns.api.parameters import campaign_id_of, preheat_cursor_of
 from redpacket.campaigns.api.schemas import CampaignBody
+from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.containers import containers
 from redpacket.lottery.api import views as lottery_views
 from redpacket.operations.api import guards
 from redpacket.operations.api.scopes import EDITORS, OPERATORS, WATCHERS, operator_of
 from redpacket.packets.api import views
-from redpacket.platform.errors import (
-    CampaignNotFound,
-    InvalidRequest,
-    PacketNotFound,
-    RateLimited,
-    Unavailable,
-    VersionConflict,
-)
+from redpacket.packets.errors import PacketNotFound
+from redpacket.platform.errors import InvalidRequest, RateLimited, Unavailable, VersionConflict
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of
 from redpacket.platform.http.request import HttpRequest, RequestOf, person_of

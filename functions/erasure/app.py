@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from redpacket.approvals.api.approval_gate import note_erasure
 from redpacket.approvals.api.operator_lists import user_of
 from redpacket.containers import containers
+from redpacket.erasure.errors import AccountNotEmpty
 from redpacket.operations.api.scopes import ADMINS
-from redpacket.platform.errors import AccountNotEmpty, InvalidRequest, Unavailable
+from redpacket.platform.errors import InvalidRequest, Unavailable
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from redpacket.containers import containers
-from redpacket.platform.errors import ChannelUnavailable, SignatureInvalid, Unavailable
+from redpacket.payments.errors import ChannelUnavailable, SignatureInvalid
+from redpacket.platform.errors import Unavailable
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from redpacket.campaigns.errors import CampaignPaused, NotInAudience
 from redpacket.containers import containers
 from redpacket.operations.api import guards
 from redpacket.packets.api import views
 from redpacket.packets.api.packet_ids import packet_id_of
-from redpacket.platform.errors import (
-    CampaignPaused,
+from redpacket.packets.errors import (
     GrabTokenInvalid,
-    InvalidRequest,
-    NotInAudience,
     NotInvited,
     PacketEmptied,
     PacketExpired,
@@ -20,10 +18,8 @@ from redpacket.platform.errors import (
     PacketNotStarted,
     PassphraseMismatch,
     QuotaExhausted,
-    RateLimited,
-    SwitchedOff,
-    Unavailable,
 )
+from redpacket.platform.errors import InvalidRequest, RateLimited, SwitchedOff, Unavailable
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import RequestOf, sharer_of
 

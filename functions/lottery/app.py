@@ -5,24 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redpacket.campaigns.api.parameters import campaign_id_of, day_of, draw_cursor_of
-from redpacket.containers import containers
-from redpacket.lottery.api import views as lottery_views
-from redpacket.operations.api import guards
-from redpacket.platform.errors import (
-    AttemptsExhausted,
+from redpacket.campaigns.errors import (
     CampaignEnded,
     CampaignNotFound,
     CampaignNotStarted,
     CampaignPaused,
-    DayNotStarted,
-    HelpQuotaExhausted,
+    NotInAudience,
+)
+from redpacket.containers import containers
+from redpacket.lottery.api import views as lottery_views
+from redpacket.lottery.errors import AttemptsExhausted, DayNotStarted, HelpQuotaExhausted, SelfHelp
+from redpacket.operations.api import guards
+from redpacket.packets.errors import PassphraseMismatch, ProofNotReady
+from redpacket.platform.errors import (
     IdempotencyKeyMissing,
     InvalidRequest,
-    NotInAudience,
-    PassphraseMismatch,
-    ProofNotReady,
     RateLimited,
-    SelfHelp,
     SwitchedOff,
     Unavailable,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redpacket.containers import containers
+from redpacket.ledger.errors import InsufficientFunds
 from redpacket.operations.api import guards
 from redpacket.operations.api.scopes import AUDITORS, TREASURERS, operator_of, refuse_operators
 from redpacket.payments.api.parameters import payment_id_of, withdrawal_id_of, withdrawals_cursor_of
@@ -23,27 +24,28 @@ from redpacket.payments.api.views import (
     payment_view,
     withdrawal_view,
 )
-from redpacket.platform.errors import (
+from redpacket.payments.errors import (
     AmountTooLarge,
     AmountTooSmall,
-    Busy,
     ChannelUnavailable,
     CodeInvalid,
-    Forbidden,
-    IdempotencyKeyMissing,
-    IdempotencyKeyReused,
-    InsufficientFunds,
-    InvalidRequest,
     NotCancellable,
     OpenidInUse,
     PayeeNotBound,
     PaymentNotFound,
+    WithdrawalLimitReached,
+    WithdrawalNotFound,
+)
+from redpacket.platform.errors import (
+    Busy,
+    Forbidden,
+    IdempotencyKeyMissing,
+    IdempotencyKeyReused,
+    InvalidRequest,
     RateLimited,
     SwitchedOff,
     Unavailable,
     VersionConflict,
-    WithdrawalLimitReached,
-    WithdrawalNotFound,
 )
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of, idempotent_request

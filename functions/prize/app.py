@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from redpacket.approvals.api.approval_gate import asked_prize, asked_stock, do_or_wait
 from redpacket.approvals.api.operator_lists import unit_of, winner_view
 from redpacket.campaigns.api.parameters import campaign_id_of, prize_id_of
+from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound
 from redpacket.containers import containers
+from redpacket.ledger.errors import InsufficientFunds
 from redpacket.lottery.api import views as lottery_views
 from redpacket.lottery.api.prize_schemas import PrizeBody, StockBody
 from redpacket.lottery.api.winner_schemas import WinnerBody
@@ -15,11 +17,8 @@ from redpacket.operations.api.scopes import EDITORS, OPERATORS, operator_of
 from redpacket.packets.api.orders import prize_plan
 from redpacket.platform.errors import (
     Busy,
-    CampaignEnded,
-    CampaignNotFound,
     IdempotencyKeyMissing,
     IdempotencyKeyReused,
-    InsufficientFunds,
     InvalidRequest,
     Unavailable,
     VersionConflict,

@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING
 from redpacket.fairness.api import log_pages
 from redpacket.packets.api import pages, views
 from redpacket.packets.api.packet_ids import packet_id_of
-from redpacket.platform.errors import (
-    InvalidRequest,
-    PacketNotFound,
-    ProofNotReady,
-    RateLimited,
-    Unavailable,
-)
+from redpacket.packets.errors import PacketNotFound, ProofNotReady
+from redpacket.platform.errors import InvalidRequest, RateLimited, Unavailable
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.entity_tags import known_tags_of
 from redpacket.platform.http.request import HttpRequest

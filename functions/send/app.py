@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound, CampaignPaused
 from redpacket.containers import containers
+from redpacket.ledger.errors import InsufficientFunds
 from redpacket.operations.api import guards
 from redpacket.operations.api.scopes import OPERATORS
 from redpacket.packets.api import views
 from redpacket.packets.api.orders import send_order
+from redpacket.packets.errors import SplitImpossible
+from redpacket.payments.errors import ChannelUnavailable
 from redpacket.platform.errors import (
     Busy,
-    CampaignEnded,
-    CampaignNotFound,
-    CampaignPaused,
-    ChannelUnavailable,
     IdempotencyKeyMissing,
     IdempotencyKeyReused,
-    InsufficientFunds,
     InvalidRequest,
     RateLimited,
-    SplitImpossible,
     SwitchedOff,
     Unavailable,
 )

@@ -8,8 +8,9 @@ from redpacket.approvals.api.approval_gate import note_replay, note_rotation, no
 from redpacket.containers import containers
 from redpacket.events.api.schemas import WebhookBody
 from redpacket.events.api.views import attempt_view, details_view, webhook_name_of, webhook_view
+from redpacket.events.errors import WebhookNotFound
 from redpacket.operations.api.scopes import ADMINS
-from redpacket.platform.errors import InvalidRequest, Unavailable, VersionConflict, WebhookNotFound
+from redpacket.platform.errors import InvalidRequest, Unavailable, VersionConflict
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of
 from redpacket.platform.http.request import HttpRequest, RequestOf

@@ -5,22 +5,17 @@ from typing import Any
 import pytest
 
 from local.seed_keys import PUBLISHED_SEEDS
+from redpacket.campaigns.errors import NotInAudience
 from redpacket.lottery.model.lottery import draw_day
 from redpacket.lottery.redis.draws import RedisDraws
+from redpacket.packets.errors import GrabTokenInvalid, NotInvited, PassphraseMismatch
 from redpacket.packets.model.claim import Admission, Claim
 from redpacket.packets.model.packet import Opening, Packet, Rules, part_id
 from redpacket.packets.ports import ClaimCache
 from redpacket.packets.redis import keys
 from redpacket.packets.redis.claims import STATE, RedisClaims
 from redpacket.packets.redis.parted_claims import PartedClaims
-from redpacket.platform.errors import (
-    GrabTokenInvalid,
-    NotInAudience,
-    NotInvited,
-    PassphraseMismatch,
-    Rejected,
-    Unavailable,
-)
+from redpacket.platform.errors import Rejected, Unavailable
 from testing.builders import a_prize
 from testing.in_memory_system import InMemorySystem
 from testing.servers import OperatorCache

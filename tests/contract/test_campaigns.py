@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
+from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound, CampaignPaused
 from redpacket.campaigns.model import Campaign, CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.ledger.dynamodb.deposits import DynamoDeposits
+from redpacket.ledger.errors import InsufficientFunds
 from redpacket.ledger.model import DEPOSITS, Transfer, TransferKind, user_account
 from redpacket.packets.dynamodb.claims import DynamoClaims
 from redpacket.packets.dynamodb.funding import DynamoFunding
@@ -218,7 +220,7 @@ def test_the_last_fen_of_a_budget_can_be_spent_and_no_more(office: Office) -> No
     office.fund(office.packet_of(campaign, 4_000))
     late = office.packet_of(campaign, 4)
 
-    with pytest.raises(errors.InsufficientFunds, match="budget has 0 fen left"):
+    with pytest.raises(InsufficientFunds, match="budget has 0 fen left"):
         office.fund(late)
 
     assert office.left_fen(campaign) == 0
@@ -230,7 +232,7 @@ def test_the_last_fen_of_a_budget_can_be_spent_and_no_more(office: Office) -> No
 def test_a_budget_does_not_replace_the_operators_money(office: Office) -> None:
     campaign = office.made(budget_fen=FUNDS_FEN * 2, budget_left_fen=FUNDS_FEN * 2)
 
-    with pytest.raises(errors.InsufficientFunds, match="account"):
+    with pytest.raises(InsufficientFunds, match="account"):
         office.fund(office.packet_of(campaign, FUNDS_FEN + 1))
 
     assert office.left_fen(campaign) == FUNDS_FEN * 2
@@ -239,10 +241,10 @@ def test_a_budget_does_not_replace_the_operators_money(office: Office) -> None:
 @pytest.mark.parametrize(
     ("changes", "refusal"),
     [
-        ({"status": CampaignStatus.OFF}, errors.CampaignPaused),
-        ({"ends_at_ms": NOW_MS}, errors.CampaignEnded),
-        ({"ends_at_ms": NOW_MS, "status": CampaignStatus.OFF}, errors.CampaignEnded),
-        ({"status": CampaignStatus.OFF, "budget_left_fen": 0}, errors.CampaignPaused),
+        ({"status": CampaignStatus.OFF}, CampaignPaused),
+        ({"ends_at_ms": NOW_MS}, CampaignEnded),
+        ({"ends_at_ms": NOW_MS, "status": CampaignStatus.OFF}, CampaignEnded),
+        ({"status": CampaignStatus.OFF, "budget_left_fen": 0}, CampaignPaused),
     ],
     ids=str,
 )
@@ -271,7 +273,7 @@ def test_a_campaign_gives_until_its_last_millisecond(office: Office) -> None:
 def test_a_campaign_that_does_not_exist_gives_nothing(office: Office) -> None:
     never = a_campaign(campaign_id=f"{office.operator.user_id}-never")
 
-    with pytest.raises(errors.CampaignNotFound):
+    with pytest.raises(CampaignNotFound):
         office.fund(office.packet_of(never))
 
     assert office.balance_fen() == FUNDS_FEN

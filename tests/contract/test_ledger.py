@@ -10,17 +10,13 @@ import pytest
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.books import receipt_row
 from redpacket.ledger.dynamodb.deposits import DynamoDeposits
+from redpacket.ledger.errors import InsufficientFunds
 from redpacket.ledger.model import Receipt, YearSums, user_account, year_of
 from redpacket.packets.dynamodb import items
 from redpacket.packets.model.claim import ShareStatus
 from redpacket.packets.model.packet import Kind, Packet, PacketStatus
 from redpacket.platform.dynamodb.client import Dynamo, from_wire, to_wire
-from redpacket.platform.errors import (
-    Busy,
-    IdempotencyKeyReused,
-    InsufficientFunds,
-    InvariantViolated,
-)
+from redpacket.platform.errors import Busy, IdempotencyKeyReused, InvariantViolated
 from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id, a_user_id
 from testing.fakes import FakeDynamo

@@ -11,11 +11,12 @@ import pytest
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.authorizations import DynamoAuthorizations
 from redpacket.payments.dynamodb.payees import REBOUND_WAIT_MS, DynamoPayees
+from redpacket.payments.errors import OpenidInUse
 from redpacket.payments.model.authorization import Authorization, AuthorizationStatus
 from redpacket.payments.model.provider import Channel, ExternalAccount
 from redpacket.payments.withdrawal_ports import Payee
 from redpacket.platform.dynamodb.client import Dynamo, to_wire
-from redpacket.platform.errors import OpenidInUse, RedPacketError
+from redpacket.platform.errors import RedPacketError
 from testing.builders import NOW_MS, a_user_id
 from tests.contract.tables import KINDS, a_client
 

@@ -11,6 +11,7 @@ import pytest
 from redpacket.ledger.model import user_account
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.use_cases.send_packet import funding_of
+from redpacket.payments.errors import WithdrawalLimitReached
 from redpacket.payments.model import provider as gateway
 from redpacket.payments.model.payments import (
     PaymentRefund,
@@ -381,7 +382,7 @@ def test_a_withdrawal_is_held_with_what_a_request_needs(
 def test_the_limits_of_a_day_are_conditions(town: PaymentSystem, held: Withdrawal) -> None:
     request = Request(held.user_id, "other", "body")
     for limits in (WithdrawalLimits(1, 500), WithdrawalLimits(5, 199)):
-        with pytest.raises(errors.WithdrawalLimitReached):
+        with pytest.raises(WithdrawalLimitReached):
             town.withdrawals.hold(_again(town, held), request, limits)
 
     assert town.withdrawals.hold(_again(town, held), request, WithdrawalLimits(2, 200))

@@ -8,8 +8,8 @@ import pytest
 
 from local.gateways.deliveries import Message
 from local.gateways.wechat_wire import GatewayKeys
+from redpacket.payments.errors import SignatureInvalid
 from redpacket.payments.model.provider import OrderState, ProviderEventKind
-from redpacket.platform.errors import SignatureInvalid
 from testing.gateways import Received, Side, WeChatSide, a_number, wait_until
 
 MINUTE_MS = 60_000

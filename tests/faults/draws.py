@@ -8,9 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from redpacket.campaigns.errors import CampaignEnded, CampaignPaused
 from redpacket.campaigns.model import Campaign, CampaignPlan, CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.fairness.model.beacon import MARGIN_MS, BeaconChain, BeaconRound, CampaignBeacon
 from redpacket.fairness.use_cases.fetch_rounds import fetch_rounds
+from redpacket.lottery.errors import AttemptsExhausted, DayNotStarted
 from redpacket.lottery.model import lottery
 from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
 from redpacket.lottery.use_cases.load_campaign import load_campaign
@@ -164,7 +166,7 @@ class DrawSchedule(Schedule):
             for attempt in [attempt for attempt in self.attempts if attempt[0] == user_id]:
                 try:
                     draw(process, attempt)
-                except errors.DayNotStarted:
+                except DayNotStarted:
                     raise
                 except errors.Rejected as refusal:
                     self.story.append(f"{user_id} is told {refusal.code}")
@@ -353,11 +355,11 @@ class DrawSchedule(Schedule):
         match refusal:
             case errors.RateLimited():
                 return False
-            case errors.CampaignPaused():
+            case CampaignPaused():
                 return campaign.status is CampaignStatus.ON
-            case errors.CampaignEnded():
+            case CampaignEnded():
                 return now_ms < campaign.ends_at_ms - 2 * SKEW_MAX_MS
-            case errors.AttemptsExhausted():
+            case AttemptsExhausted():
                 day = lottery.draw_day(campaign, now_ms)
                 if min(now_ms - day.starts_at_ms, day.ends_at_ms - now_ms) < 2 * SKEW_MAX_MS:
                     return False  # whose day it is depends on whose clock
@@ -371,7 +373,7 @@ class DrawSchedule(Schedule):
         for _ in range(4):
             try:
                 self._draw(self.a_lambda(), attempt)
-            except errors.DayNotStarted:
+            except DayNotStarted:
                 self.seen["draws that waited for a round"] += 1
                 self.system.pass_time(MARGIN_MS + 2 * CHAIN.period_s * 1000)
                 self._fetch(self.a_lambda(), 0)

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from redpacket.campaigns.model import CampaignStatus
+from redpacket.ledger.errors import InsufficientFunds
 from redpacket.operations.model.switches import Switch
+from redpacket.packets.errors import PacketEmptied
 from redpacket.packets.model.claim import Admission, Claim, Share, ShareRef, ShareStatus
 from redpacket.packets.model.packet import (
     Opening,
@@ -147,7 +149,7 @@ class PacketSchedule(Schedule):
         except errors.Rejected as refusal:
             self.seen["refused sends"] += 1
             # Only the sender spends their money, and they have enough; only a budget may be short.
-            is_short = isinstance(refusal, errors.InsufficientFunds) and not order.campaign
+            is_short = isinstance(refusal, InsufficientFunds) and not order.campaign
             if was_sent or is_short:
                 self._complain("I10", order.sender.user_id, "a packet", refusal.code)
             return
@@ -367,7 +369,7 @@ class PacketSchedule(Schedule):
         """Where all is taken, each share has a fate or somebody who may still complete a claim."""
         try:
             self._grab(self.process(), packet, "somebody else")
-        except errors.PacketEmptied:
+        except PacketEmptied:
             pass
         except errors.RedPacketError:
             return  # not judged here, or by another rule

@@ -18,6 +18,7 @@ from typing import Any
 
 from local.gateways.core import FINAL, Line, Made, day_of
 from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.payments.errors import GatewayChanged, PaymentNotFound
 from redpacket.payments.model.payments import (
     PAYMENT_LIFE_MS,
     Payment,
@@ -44,14 +45,7 @@ from redpacket.payments.use_cases.withdraw import withdraw_above
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalSettings
 from redpacket.payments.withdrawal_ports import WithdrawalLimits
 from redpacket.platform.dynamodb.client import Dynamo
-from redpacket.platform.errors import (
-    GatewayChanged,
-    InvariantViolated,
-    PaymentNotFound,
-    RedPacketError,
-    Rejected,
-    Unavailable,
-)
+from redpacket.platform.errors import InvariantViolated, RedPacketError, Rejected, Unavailable
 from redpacket.reconciliation.checks.facts import Difference
 from redpacket.reconciliation.checks.outside import check_outside_in_time
 from testing.checks import OutsideFacts, check_outside

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.campaigns.errors import CampaignPaused
 from redpacket.campaigns.model import CampaignStatus
 from redpacket.ledger.dynamodb import keys
-from redpacket.packets.model.packet import Packet, PacketStatus
-from redpacket.platform.dynamodb.client import from_wire
-from redpacket.platform.errors import (
-    CampaignPaused,
+from redpacket.packets.errors import (
     GrabTokenInvalid,
     NotInvited,
     PacketEmptied,
@@ -22,9 +20,10 @@ from redpacket.platform.errors import (
     PacketNotStarted,
     PassphraseMismatch,
     QuotaExhausted,
-    RateLimited,
-    Rejected,
 )
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.platform.dynamodb.client import from_wire
+from redpacket.platform.errors import RateLimited, Rejected
 from testing.fakes import FakeDynamo, Item
 from tests.faults.process import SKEW_MAX_MS
 

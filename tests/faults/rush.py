@@ -16,6 +16,7 @@ from typing import Any
 import redis
 from redis.exceptions import RedisClusterException
 
+from redpacket.packets.errors import PacketEmptied, PacketExpired
 from redpacket.packets.model.claim import Share, ShareRef, ShareStatus
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.ports import ClaimCache
@@ -135,7 +136,7 @@ class NaiveClaimCache:
         """Tell after the cache alone; the durable write follows, if it does."""
         share_no = self.take(packet, user_id)
         if share_no is None:
-            raise errors.PacketEmptied("every share is taken")
+            raise PacketEmptied("every share is taken")
         amount_fen = share_amount_fen(packet.terms, share_no)
         system.told.append(Told(packet.packet_id, user_id, share_no, amount_fen))
         share = Share(
@@ -281,7 +282,7 @@ class Crowd:
             cause = unavailable.__cause__
             self.causes[type(cause).__name__ if cause else str(unavailable)] += 1
             return False
-        except (errors.PacketEmptied, errors.PacketExpired) as refusal:
+        except (PacketEmptied, PacketExpired) as refusal:
             if is_owner:
                 # They had been told an amount: this is a lie, and I5 finds it.
                 self.wrong.append(f"{user_id} has a share and is told {refusal.code}")

@@ -6,6 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from redpacket.packets.errors import PacketEmptied
 from redpacket.packets.model.claim import EMPTIED_KEPT_MS, Admission
 from redpacket.packets.model.packet import (
     Opening,
@@ -17,7 +18,7 @@ from redpacket.packets.model.packet import (
 )
 from redpacket.packets.redis.parted_claims import PartedClaims
 from redpacket.packets.use_cases.load_packet import load_packet
-from redpacket.platform.errors import PacketEmptied, Rejected, Unavailable
+from redpacket.platform.errors import Rejected, Unavailable
 from testing.builders import a_campaign
 from testing.in_memory_system import LIFE_MS, InMemorySystem
 

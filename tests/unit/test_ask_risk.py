@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook
 
+from redpacket.campaigns.errors import NotInAudience
 from redpacket.operations.clients.risk_hook import RiskHook
 from redpacket.operations.use_cases.ask_risk import RiskCheck
+from redpacket.packets.errors import PacketEmptied
 from redpacket.packets.model.claim import EMPTIED_KEPT_MS
 from redpacket.packets.model.packet import Packet
-from redpacket.platform.errors import NotInAudience, PacketEmptied, Unavailable
+from redpacket.platform.errors import Unavailable
 from redpacket.platform.ssrf_safe_http import HttpAnswer
 from redpacket.platform.user import User
 from testing.builders import a_prize

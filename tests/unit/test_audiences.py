@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from redpacket.campaigns.errors import CampaignNotFound, CampaignPaused, NotInAudience
 from redpacket.campaigns.model import AudienceMode, Campaign, CampaignStatus, audience_bucket, meets
 from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 from redpacket.campaigns.use_cases.edit_audience import Audience
+from redpacket.packets.errors import PacketEmptied
 from redpacket.packets.model.claim import Admission
 from redpacket.packets.model.packet import Opening
 from redpacket.platform import errors
@@ -99,7 +101,7 @@ def test_a_user_can_not_be_added_and_removed_at_once_nor_without_a_campaign(
         _edit(system, campaign, add=["ann", "bob"], remove=["ann"])
     assert _edit(system, campaign).size == 0
 
-    with pytest.raises(errors.CampaignNotFound):
+    with pytest.raises(CampaignNotFound):
         _edit(system, a_campaign(), add=["ann"])
 
 
@@ -127,7 +129,7 @@ def test_a_list_does_not_count_before_it_is_said_what_it_is_for(
     assert system.grab(packet, "bob").is_new
 
     assert _edit(system, campaign, mode=ALLOW) == Audience(1, ALLOW)
-    with pytest.raises(errors.NotInAudience):
+    with pytest.raises(NotInAudience):
         system.grab(packet, "cat")
 
 
@@ -142,10 +144,10 @@ def test_only_who_may_take_part_gets_a_share(
     packet = system.send_of(campaign)
     _edit(system, campaign, add=["ann"], mode=mode)
 
-    with pytest.raises(errors.NotInAudience):
+    with pytest.raises(NotInAudience):
         system.grab(packet, refused)
     assert system.grab(packet, taker).share.share_no == 1
-    with pytest.raises(errors.NotInAudience):
+    with pytest.raises(NotInAudience):
         system.grab(packet, refused)
 
     assert set(system.memory.holders(packet.packet_id)) == {taker}
@@ -157,12 +159,12 @@ def test_an_emptied_packet_and_a_paused_campaign_are_so_to_everybody(
     packet = system.send_of(campaign, count=1)
     _edit(system, campaign, add=["ann"], mode=ALLOW)
     system.grab(packet, "ann")
-    with pytest.raises(errors.PacketEmptied):
+    with pytest.raises(PacketEmptied):
         system.grab(packet, "bob")
     other = system.send_of(campaign)
     system.edit_campaign(replace(campaign.plan, status=CampaignStatus.OFF))
 
-    with pytest.raises(errors.CampaignPaused):
+    with pytest.raises(CampaignPaused):
         system.grab(other, "bob")
 
 
@@ -172,12 +174,12 @@ def test_who_is_not_on_the_list_is_not_admitted_and_opens_nothing(
     packet = system.send_of(campaign, opening=Opening.TWO_STEP)
     _edit(system, campaign, add=["ann"], mode=ALLOW)
 
-    with pytest.raises(errors.NotInAudience):
+    with pytest.raises(NotInAudience):
         system.grab_or_enter(packet, "bob")
     entered = system.grab_or_enter(packet, "ann")
     assert isinstance(entered, Admission)
     _edit(system, campaign, remove=["ann"])
-    with pytest.raises(errors.NotInAudience):
+    with pytest.raises(NotInAudience):
         system.open(packet, "ann", entered.grab_token)
 
 
@@ -211,7 +213,7 @@ def test_a_list_that_the_cache_has_wrong_gives_no_share(
     change = ([], ["ann"]) if edit == "remove" else (["ann"], [])
     system.audience_rows.edit(campaign.campaign_id, *change)
 
-    with pytest.raises(errors.NotInAudience):
+    with pytest.raises(NotInAudience):
         system.grab(packet, "ann")
 
     # The number is for somebody else, and the quota has room for another packet.
@@ -270,7 +272,7 @@ def test_a_process_learns_of_a_list_as_of_a_switch(
 
     system.pass_time(4_000)
 
-    with pytest.raises(errors.NotInAudience):
+    with pytest.raises(NotInAudience):
         system.grab(packet, "bob")
 
 
@@ -319,9 +321,9 @@ def test_only_tokens_with_the_claim_get_a_share_and_draw(system: InMemorySystem)
     system.load_campaign(campaign_id)
     silver, gold = (User("ann", claims={"grade": grade}) for grade in ("silver", "gold"))
 
-    with pytest.raises(errors.NotInAudience):
+    with pytest.raises(NotInAudience):
         process.grab_packet(packet.packet_id, silver, None)
-    with pytest.raises(errors.NotInAudience):
+    with pytest.raises(NotInAudience):
         process.draw_prize(campaign_id, silver, "one")
 
     claim: Any = process.grab_packet(packet.packet_id, gold, None)
@@ -344,14 +346,14 @@ def test_only_who_is_on_the_list_draws(system: InMemorySystem, lottery: Campaign
     campaign_id = lottery.campaign_id
     _edit(system, lottery, add=["ann"], mode=ALLOW)
 
-    with pytest.raises(errors.NotInAudience):
+    with pytest.raises(NotInAudience):
         system.draw(campaign_id, "bob", "one")
     drawn = system.draw(campaign_id, "ann", "one")
     _edit(system, lottery, remove=["ann"])
 
     # What was drawn stays drawn.
     assert system.draw(campaign_id, "ann", "one").draw == drawn.draw
-    with pytest.raises(errors.NotInAudience):
+    with pytest.raises(NotInAudience):
         system.draw(campaign_id, "ann", "two")
 
 
@@ -363,7 +365,7 @@ def test_a_process_that_has_missed_the_edit_lets_no_other_user_draw(
     assert process.draw_prize(campaign_id, bob, "one").draw.draw_no == 1
     _edit(system, lottery, add=["ann"], mode=ALLOW)
 
-    with pytest.raises(errors.NotInAudience):
+    with pytest.raises(NotInAudience):
         process.draw_prize(campaign_id, bob, "two")
     assert process.draw_prize(campaign_id, ann, "one").draw.draw_no == 1
 
@@ -373,10 +375,10 @@ def test_who_is_denied_does_not_draw_and_a_paused_lottery_is_paused_to_everybody
 ) -> None:
     _edit(system, lottery, add=["ann"], mode=DENY)
 
-    with pytest.raises(errors.NotInAudience):
+    with pytest.raises(NotInAudience):
         system.draw(lottery.campaign_id, "ann", "one")
     assert system.draw(lottery.campaign_id, "bob", "one").draw.draw_no == 1
     system.edit_campaign(replace(lottery.plan, status=CampaignStatus.OFF))
     system.load_campaign(lottery.campaign_id)
-    with pytest.raises(errors.CampaignPaused):
+    with pytest.raises(CampaignPaused):
         system.draw(lottery.campaign_id, "ann", "one")

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from redpacket.payments.errors import ChannelUnavailable, PayeeNotBound
 from redpacket.payments.model.authorization import (
     ASKED_MS,
     CONSENT_MS,
@@ -12,7 +13,7 @@ from redpacket.payments.model.provider import Channel, ProviderEvent, ProviderEv
 from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus
 from redpacket.payments.use_cases.authorize import authorize, end_authorization
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw
-from redpacket.platform.errors import ChannelUnavailable, PayeeNotBound, Unavailable
+from redpacket.platform.errors import Unavailable
 from redpacket.platform.idempotency import Request
 from testing.fakes.gateway import an_account
 from testing.payment_system import PaymentSystem

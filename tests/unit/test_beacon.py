@@ -8,6 +8,7 @@ import pytest
 
 from local.beacon.chain import LocalChain
 from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.campaigns.errors import CampaignEnded, CampaignPaused
 from redpacket.campaigns.model import Campaign, CampaignStatus, DrawBeacon, DrawRules
 from redpacket.fairness.bls import PublicKey
 from redpacket.fairness.model.beacon import (
@@ -19,7 +20,9 @@ from redpacket.fairness.model.beacon import (
 )
 from redpacket.fairness.use_cases.fetch_rounds import LOOK_EVERY_MS, FetchReport, fetch_rounds
 from redpacket.fairness.use_cases.new_beacon import new_beacon
+from redpacket.lottery.errors import DayNotStarted
 from redpacket.lottery.model.lottery import PrizeKind, day_at, draw_point
+from redpacket.packets.errors import ProofNotReady
 from redpacket.platform import errors
 from redpacket.platform.settings import Settings
 from testing.builders import NOW_MS, a_campaign, a_prize
@@ -133,16 +136,16 @@ def test_a_draw_waits_for_its_round_and_costs_the_ledger_nothing(system: InMemor
     a_lottery(system)
     process = system.process()
     system.load_campaign("gala")
-    with pytest.raises(errors.DayNotStarted):
+    with pytest.raises(DayNotStarted):
         system.draw("gala", "ann", "key", process.snapshots)
 
     reads = count_reads(system)
-    with pytest.raises(errors.DayNotStarted) as refusal:
+    with pytest.raises(DayNotStarted) as refusal:
         process.draw_prize("gala", a_person("ann"), "key")
     first = len(reads)
     for number in range(20):
         system.pass_time(300)
-        with pytest.raises(errors.DayNotStarted):
+        with pytest.raises(DayNotStarted):
             process.draw_prize("gala", a_person(f"user-{number}"), "key")
 
     assert refusal.value.retry_after_s in range(10, 16)
@@ -203,7 +206,7 @@ def test_a_late_round_is_asked_for_once_a_second_whatever_crowd_waits(
     reads = count_reads(system)
 
     for number in range(30):
-        with pytest.raises(errors.DayNotStarted) as refusal:
+        with pytest.raises(DayNotStarted) as refusal:
             process.draw_prize("gala", a_person(f"user-{number}"), "key")
         system.pass_time(100)
 
@@ -217,7 +220,7 @@ def test_a_round_that_is_late_or_can_not_be_read_is_a_failure(system: InMemorySy
     assert campaign.beacon
     due_ms = CHAIN.time_ms(campaign.beacon.round_of(0))
     system.clock.at_ms = due_ms + LATE_MS - 1
-    with pytest.raises(errors.DayNotStarted):
+    with pytest.raises(DayNotStarted):
         process.draw_prize("gala", a_person("ann"), "key")
 
     system.pass_time(1_001)
@@ -266,7 +269,7 @@ def test_an_insider_with_all_rows_and_keys_knows_no_point_before_the_round(
     ground = next(user for user in users if draw_point(seed, "gala", user, 1, guess) < bound)
     assert campaign.beacon
 
-    with pytest.raises(errors.DayNotStarted):
+    with pytest.raises(DayNotStarted):
         system.draw("gala", ground, "key")
     fetch(system, Endpoint(system))
     drawn = system.draw("gala", ground, "key").draw
@@ -296,7 +299,7 @@ def test_a_new_day_waits_for_a_new_round(system: InMemorySystem) -> None:
     first = system.draw("gala", "ann", "key").draw
     system.clock.at_ms = day_at("Asia/Shanghai", NOW_MS).ends_at_ms
 
-    with pytest.raises(errors.DayNotStarted):
+    with pytest.raises(DayNotStarted):
         system.draw("gala", "ann", "next")
     fetch(system, endpoint)
     second = system.draw("gala", "ann", "next").draw
@@ -314,10 +317,10 @@ def test_a_campaign_that_does_not_give_says_so_also_without_a_round(system: InMe
     off = replace(campaign, status=CampaignStatus.OFF, version=2)
     assert system.campaigns.edit(off, campaign)
 
-    with pytest.raises(errors.CampaignPaused):
+    with pytest.raises(CampaignPaused):
         system.draw("gala", "ann", "key")
     system.clock.at_ms = campaign.ends_at_ms
-    with pytest.raises(errors.CampaignEnded):
+    with pytest.raises(CampaignEnded):
         system.draw("gala", "ann", "key")
 
 
@@ -331,7 +334,7 @@ def test_who_has_drawn_is_told_it_again_also_where_no_round_comes_any_more(
     system.clock.at_ms = campaign.ends_at_ms + 1
 
     assert system.draw("gala", "ann", "key").draw == drawn
-    with pytest.raises(errors.CampaignEnded):
+    with pytest.raises(CampaignEnded):
         system.draw("gala", "ann", "another")
 
 
@@ -554,7 +557,7 @@ def test_a_proof_has_the_round_of_its_day(system: InMemorySystem) -> None:
     campaign = a_lottery(system, rules=DrawRules())
     fetch(system, Endpoint(system))
     drawn = system.draw("gala", "ann", "key").draw
-    with pytest.raises(errors.ProofNotReady):
+    with pytest.raises(ProofNotReady):
         system.process().read_draw_proof("gala", drawn.day)
     system.pass_time(DAY_MS)
 

@@ -11,6 +11,13 @@ import pytest
 
 from redpacket.approvals import model as approvals
 from redpacket.approvals.use_cases.decide_approval import DecidePorts, approve
+from redpacket.campaigns.errors import (
+    CampaignEnded,
+    CampaignNotFound,
+    CampaignNotStarted,
+    CampaignPaused,
+    NotInAudience,
+)
 from redpacket.campaigns.model import AudienceMode, CampaignStatus, DrawRules, meets
 from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 from redpacket.events.model.webhooks import FAILURES_MAX
@@ -28,6 +35,7 @@ from redpacket.lottery.model.lottery import (
 from redpacket.lottery.use_cases.eligibility import check_audience
 from redpacket.lottery.use_cases.validate_draw import _check_refusal
 from redpacket.operations.model import allowances
+from redpacket.packets.errors import SplitImpossible
 from redpacket.packets.model.claim import ShareRef, ShareStatus
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.model.passphrase import is_alike
@@ -558,7 +566,7 @@ def test_only_a_refusal_for_attempts_is_doubted() -> None:
     tried: Any = SimpleNamespace(ask=None, attempt=SimpleNamespace(player=Player()))
     nothing: Any = SimpleNamespace()
 
-    with pytest.raises(errors.CampaignPaused):
+    with pytest.raises(CampaignPaused):
         _check_refusal(tried, DrawStatus.CAMPAIGN_PAUSED, table, nothing)
 
 
@@ -643,9 +651,9 @@ def test_a_campaign_gives_from_its_first_millisecond_to_its_last() -> None:
     assert [is_giving(campaign, at_ms) for at_ms in times] == [False, True, True, False]
     check_is_giving(campaign, NOW_MS)
     check_is_giving(campaign, NOW_MS + 9)
-    with pytest.raises(errors.CampaignNotStarted):
+    with pytest.raises(CampaignNotStarted):
         check_is_giving(campaign, NOW_MS - 1)
-    with pytest.raises(errors.CampaignEnded):
+    with pytest.raises(CampaignEnded):
         check_is_giving(campaign, NOW_MS + 10)
 
 
@@ -664,7 +672,7 @@ def test_a_campaign_that_has_ended_tells_nobody_that_they_were_not_invited(
     attempt: Any = SimpleNamespace(is_member=False, denied_until_ms=0)
     ports: Any = SimpleNamespace(clock=system.clock)
 
-    with pytest.raises(errors.NotInAudience):
+    with pytest.raises(NotInAudience):
         check_audience(table, User("ann"), attempt, ports)
     system.pass_time(1)
     check_audience(table, User("ann"), attempt, ports)
@@ -801,7 +809,7 @@ def test_a_draft_is_published_by_its_start() -> None:
     draft = a_campaign(status=CampaignStatus.OFF, starts_at_ms=NOW_MS)
 
     check_is_published(draft, NOW_MS)
-    with pytest.raises(errors.CampaignNotFound):
+    with pytest.raises(CampaignNotFound):
         check_is_published(draft, NOW_MS - 1)
 
 
@@ -875,7 +883,7 @@ def test_a_split_is_possible_at_its_bounds() -> None:
     check_possible(replace(terms, share_fen_min=250))
     check_possible(replace(terms, share_fen_max=250))
     for impossible in (replace(terms, share_fen_min=251), replace(terms, share_fen_max=249)):
-        with pytest.raises(errors.SplitImpossible):
+        with pytest.raises(SplitImpossible):
             check_possible(impossible)
 
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.lottery.model.lottery import PageNote, PrizeKind, chain_commitment
 from redpacket.lottery.use_cases import cached_lotteries
 from redpacket.lottery.use_cases.cached_lotteries import KEPT_MS, CachedLotteries
-from redpacket.platform.errors import CampaignNotFound, Unavailable
+from redpacket.platform.errors import Unavailable
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.fakes import Away
 from testing.in_memory_system import DAY_MS, InMemorySystem

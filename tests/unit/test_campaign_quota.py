@@ -4,11 +4,13 @@ from typing import Any
 
 import pytest
 
+from redpacket.campaigns.errors import CampaignPaused
 from redpacket.campaigns.model import Campaign, CampaignStatus
 from redpacket.campaigns.use_cases.cached_campaigns import KEPT_MS, CachedCampaigns
+from redpacket.packets.errors import PacketEmptied, QuotaExhausted
 from redpacket.packets.model.claim import EMPTIED_KEPT_MS, Admission, Quota
 from redpacket.packets.model.packet import Opening, Packet
-from redpacket.platform.errors import CampaignPaused, PacketEmptied, QuotaExhausted, Unavailable
+from redpacket.platform.errors import Unavailable
 from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem
 

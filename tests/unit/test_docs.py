@@ -13,6 +13,7 @@ import pytest
 
 import redpacket
 from local import deployment_page
+from local.openapi import statuses_by_code
 from local.template import read_template
 from redpacket.campaigns.model import CampaignStatus, WhenSoldOut
 from redpacket.ledger.dynamodb import keys
@@ -22,7 +23,6 @@ from redpacket.operations.model.switches import Switch
 from redpacket.packets.model.claim import GrabStatus, RecordStatus, ShareStatus
 from redpacket.packets.model.packet import Kind, Opening, PacketStatus
 from redpacket.packets.split import Split
-from redpacket.platform.http.problems import STATUS_BY_CODE
 from testing.checks import CHECKS
 
 ROOT = Path(__file__).parents[2]
@@ -126,7 +126,7 @@ def test_every_status_word_is_documented(words: set[str]) -> None:
 def test_every_problem_is_named_with_its_status() -> None:
     def wrong(document: Path) -> list[str]:
         named = re.findall(r"\b([45]\d\d) `([a-z_]+)`", _text(document))
-        return [code for status, code in named if STATUS_BY_CODE.get(code) != int(status)]
+        return [code for status, code in named if statuses_by_code().get(code) != int(status)]
 
     assert _wrong(wrong) == []
 

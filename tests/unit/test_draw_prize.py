@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
+from redpacket.campaigns.errors import (
+    CampaignEnded,
+    CampaignNotFound,
+    CampaignNotStarted,
+    CampaignPaused,
+)
 from redpacket.campaigns.model import Campaign, CampaignStatus, DrawRules, WhenSoldOut
+from redpacket.lottery.errors import AttemptsExhausted
 from redpacket.lottery.model import lottery
 from redpacket.lottery.ports import DrawRepository
 from redpacket.platform import errors
@@ -135,7 +142,7 @@ def test_the_same_key_always_gets_the_same_answer_and_uses_no_attempt(
     again = system.draw("gala", "ann", "key")
     system.lots.forget()
     cold = system.draw("gala", "ann", "key")
-    with pytest.raises(errors.AttemptsExhausted):
+    with pytest.raises(AttemptsExhausted):
         system.draw("gala", "ann", "other")
 
     assert system.draw("gala", "ann", "key") == again == cold == first
@@ -153,7 +160,7 @@ def test_attempts_are_refused_beyond_the_rules_until_the_next_day(system: InMemo
     assert system.draw("gala", "ann", "one").attempts_left == 1
     assert system.draw("gala", "ann", "two").attempts_left == 0
 
-    with pytest.raises(errors.AttemptsExhausted):
+    with pytest.raises(AttemptsExhausted):
         system.draw("gala", "ann", "three")
 
     assert player(system, "ann").attempt_count == 2
@@ -164,9 +171,9 @@ def test_attempts_are_refused_beyond_the_rules_until_the_next_day(system: InMemo
 @pytest.mark.parametrize(
     ("changes", "refusal"),
     [
-        ({"starts_at_ms": NOW_MS + 1}, errors.CampaignNotStarted),
-        ({"ends_at_ms": NOW_MS}, errors.CampaignEnded),
-        ({"status": CampaignStatus.OFF}, errors.CampaignPaused),
+        ({"starts_at_ms": NOW_MS + 1}, CampaignNotStarted),
+        ({"ends_at_ms": NOW_MS}, CampaignEnded),
+        ({"status": CampaignStatus.OFF}, CampaignPaused),
     ],
 )
 def test_a_campaign_that_does_not_give_refuses_and_uses_up_nothing(
@@ -181,7 +188,7 @@ def test_a_campaign_that_does_not_give_refuses_and_uses_up_nothing(
 
 
 def test_there_is_no_draw_of_no_campaign(system: InMemorySystem) -> None:
-    with pytest.raises(errors.CampaignNotFound):
+    with pytest.raises(CampaignNotFound):
         system.draw("gala", "ann", "key")
 
 
@@ -263,7 +270,7 @@ def test_leftover_cash_goes_back_at_the_end_and_can_not_be_won(system: InMemoryS
     # As if the cache had said so before the end, and the Lambda had slept since.
     system.clock.at_ms = NOW_MS
     system.before_first_transaction(lambda _: system.pass_time(20_000))
-    with pytest.raises(errors.CampaignEnded):
+    with pytest.raises(CampaignEnded):
         system.draw("gala", "bob", "key")
     assert system.differences() == []
 
@@ -348,7 +355,7 @@ def test_a_cache_that_lost_its_tail_gives_no_second_attempt(system: InMemorySyst
     system.lots.fail_over(replica)
     assert system.draw("gala", "bob", "key").draw.unit_no == 2
 
-    with pytest.raises(errors.AttemptsExhausted):
+    with pytest.raises(AttemptsExhausted):
         system.draw("gala", "ann", "two")
 
     # The unit that she did not get is for others.
@@ -466,7 +473,7 @@ def test_the_crowd_before_the_start_reads_nothing_of_the_ledger(system: InMemory
     calls: list[str] = []
     system.draws = Counting(system.draws, calls)
 
-    with pytest.raises(errors.CampaignNotStarted):
+    with pytest.raises(CampaignNotStarted):
         system.draw("gala", "ann", "key", tables)
 
     assert calls == []
@@ -476,7 +483,7 @@ def test_a_start_that_is_moved_to_now_opens_in_every_process(system: InMemorySys
     campaign = system.lottery(starts_at_ms=NOW_MS + DAY_MS)
     system.load_campaign("gala")
     tables = system.tables()
-    with pytest.raises(errors.CampaignNotStarted):
+    with pytest.raises(CampaignNotStarted):
         system.draw("gala", "ann", "key", tables)
 
     edit(system, campaign, starts_at_ms=NOW_MS)
@@ -680,7 +687,7 @@ def test_a_refusal_by_a_newer_table_reads_it_whatever_is_remembered(system: InMe
     edit(system, campaign, rules=DrawRules(1))
     system.load_campaign("gala")
 
-    with pytest.raises(errors.AttemptsExhausted):
+    with pytest.raises(AttemptsExhausted):
         system.draw("gala", "ann", "two", tables)
 
     assert player(system, "ann").attempt_count == 1
@@ -758,7 +765,7 @@ def test_a_campaign_gives_only_in_its_window(
     if ends_at_ms > now_ms:
         assert system.draw("gala", "ann", "key").draw.prize
     else:
-        with pytest.raises(errors.CampaignEnded):
+        with pytest.raises(CampaignEnded):
             system.draw("gala", "ann", "key")
         assert "campaign_altered" in system.journal.events
 

@@ -3,8 +3,11 @@ from typing import Any
 
 import pytest
 
+from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound, CampaignPaused
 from redpacket.campaigns.model import Campaign, CampaignStatus, check_campaign_id, is_timezone
+from redpacket.ledger.errors import InsufficientFunds
 from redpacket.lottery.use_cases.preheat_campaign import Preheated
+from redpacket.packets.errors import PacketNotStarted
 from redpacket.packets.split import Split
 from redpacket.platform import errors
 from testing.builders import NOW_MS, a_campaign
@@ -48,7 +51,7 @@ def test_a_campaigns_id_is_a_slug() -> None:
     for campaign_id in ("rain", "spring-2027", "1", "a_b", "a" * 63):
         assert check_campaign_id(campaign_id) == campaign_id
     for other in ("", "Rain", "-rain", "a" * 64, "{rain}", "ra#in", "rain\n", "雨"):
-        with pytest.raises(errors.CampaignNotFound):
+        with pytest.raises(CampaignNotFound):
             check_campaign_id(other)
 
 
@@ -184,7 +187,7 @@ def test_claims_before_the_start_are_refused(office: Desk) -> None:
     campaign = office.made(starts_at_ms=NOW_MS + 1_000)
     packet = office.system.send("operator", campaign=campaign, life_ms=None)
 
-    with pytest.raises(errors.PacketNotStarted):
+    with pytest.raises(PacketNotStarted):
         office.system.grab(packet, "ann")
 
     office.system.pass_time(1_000)
@@ -194,9 +197,9 @@ def test_claims_before_the_start_are_refused(office: Desk) -> None:
 @pytest.mark.parametrize(
     ("changes", "refusal"),
     [
-        ({"status": CampaignStatus.OFF}, errors.CampaignPaused),
-        ({"ends_at_ms": NOW_MS}, errors.CampaignEnded),
-        ({"budget_left_fen": 999}, errors.InsufficientFunds),
+        ({"status": CampaignStatus.OFF}, CampaignPaused),
+        ({"ends_at_ms": NOW_MS}, CampaignEnded),
+        ({"budget_left_fen": 999}, InsufficientFunds),
     ],
     ids=str,
 )
@@ -340,7 +343,7 @@ def test_a_closed_packet_is_not_loaded_again(office: Desk) -> None:
 def test_a_preheat_of_no_campaign_is_refused_and_a_packet_that_vanished_stops_one(
     office: Desk,
 ) -> None:
-    with pytest.raises(errors.CampaignNotFound):
+    with pytest.raises(CampaignNotFound):
         office.preheat(a_campaign())
     campaign = office.made()
     packet = office.system.send("operator", campaign=campaign)

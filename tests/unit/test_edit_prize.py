@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound
 from redpacket.campaigns.model import CampaignStatus
+from redpacket.ledger.errors import InsufficientFunds
 from redpacket.lottery.api.answers import PrizeAdmin
 from redpacket.lottery.api.views import prize_admin_view
 from redpacket.lottery.model.lottery import (
@@ -17,6 +19,7 @@ from redpacket.lottery.model.lottery import (
     RecordDrawStatus,
 )
 from redpacket.lottery.use_cases import edit_prize
+from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.claim import GrabStatus
 from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules
 from redpacket.packets.use_cases.read_records import list_received
@@ -104,12 +107,12 @@ def test_an_edit_of_another_version_than_it_names_is_refused(office: Shop) -> No
 
 
 def test_there_is_no_prize_of_no_campaign_nor_by_another_id_than_a_slug(office: Shop) -> None:
-    with pytest.raises(errors.CampaignNotFound):
+    with pytest.raises(CampaignNotFound):
         office.put(a_prize("never"))
     for prize_id in ("", "Cup", "cup#1", "a" * 64, "cup,1"):
-        with pytest.raises(errors.CampaignNotFound):
+        with pytest.raises(CampaignNotFound):
             office.put(office.plan(prize_id))
-    with pytest.raises(errors.CampaignNotFound, match="prize"):
+    with pytest.raises(CampaignNotFound, match="prize"):
         office.stock(office.plan(), 1)
 
 
@@ -232,7 +235,7 @@ def test_less_cash_keeps_its_packet_which_pays_for_units_added_later(office: Sho
 
 def test_cash_that_is_not_to_be_funded_is_refused(office: Shop) -> None:
     """It costs more than there is, has no amount, or is worth too much."""
-    with pytest.raises(errors.InsufficientFunds):
+    with pytest.raises(InsufficientFunds):
         office.put(office.cash(101))
     for cash in (office.cash(5, amount_fen=None), office.cash(UNITS_MAX, amount_fen=10**9)):
         with pytest.raises(errors.InvalidRequest):
@@ -256,7 +259,7 @@ def test_a_campaign_that_is_over_funds_nothing(office: Shop) -> None:
     prize, _ = office.put(office.cash(5))
     office.system.clock.at_ms = office.campaign.ends_at_ms
 
-    with pytest.raises(errors.CampaignEnded):
+    with pytest.raises(CampaignEnded):
         office.stock(prize, 1)
 
     assert office.balance_fen() == 9_500
@@ -343,7 +346,7 @@ def test_a_repeated_stock_change_gets_the_first_answer_despite_later_changes(off
 
 def test_a_change_of_stock_that_was_refused_may_be_asked_for_again(office: Shop) -> None:
     prize, _ = office.put(office.cash(5))
-    with pytest.raises(errors.InsufficientFunds):
+    with pytest.raises(InsufficientFunds):
         office.stock(prize, 1_000, key="key")
     office.system.deposit("operator", 100_000)
 
@@ -357,14 +360,14 @@ def test_a_prizes_packet_can_not_be_grabbed(office: Shop) -> None:
     prize, _ = office.put(office.cash(5))
     (packet,) = office.packets_of(prize)
 
-    with pytest.raises(errors.PacketNotFound):
+    with pytest.raises(PacketNotFound):
         office.system.grab(packet, "ann")
-    with pytest.raises(errors.PacketNotFound):
+    with pytest.raises(PacketNotFound):
         office.system.open(packet, "ann", "token")
     assert office.cached(packet) is GrabStatus.PACKET_NOT_LOADED
     # Not even where the cache should know it.
     office.system.claim_cache.load(packet, [])
-    with pytest.raises(errors.PacketNotFound):
+    with pytest.raises(PacketNotFound):
         office.system.grab(packet, "ann")
 
     assert office.system.packets.list_shares(packet.packet_id) == []

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from redpacket.campaigns.errors import NotInAudience
 from redpacket.campaigns.model import AudienceMode, audience_bucket
 from redpacket.erasure.dynamodb.erasure import DynamoErasure
+from redpacket.erasure.errors import AccountNotEmpty
 from redpacket.erasure.ports import OutsideRows
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.operations.model.risk import RiskDecision, VerdictKind
@@ -26,7 +28,7 @@ from redpacket.payments.model.withdrawals import (
 from redpacket.payments.use_cases.authorize import authorize
 from redpacket.payments.use_cases.return_payment import collect_owed, note_refund, resolve_return
 from redpacket.platform.dynamodb.client import Dynamo
-from redpacket.platform.errors import AccountNotEmpty, NotInAudience, Unavailable
+from redpacket.platform.errors import Unavailable
 from redpacket.platform.user import User
 from redpacket.users.ports import Profile
 from testing.builders import a_campaign, a_prize

@@ -4,11 +4,12 @@ import dataclasses
 
 import pytest
 
+from redpacket.events.errors import WebhookNotFound
 from redpacket.events.model import webhooks
 from redpacket.events.model.events import EventType
 from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.model.lottery import PrizeKind
-from redpacket.platform.errors import InvalidRequest, VersionConflict, WebhookNotFound
+from redpacket.platform.errors import InvalidRequest, VersionConflict
 from testing.builders import a_campaign, a_prize
 from testing.event_system import FAILED, OK, EventSystem, FakeReceiver
 from testing.fakes import Away

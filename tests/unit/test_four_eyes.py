@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from redpacket.approvals.api.views import approval_view
 from redpacket.approvals.dynamodb.approvals import DynamoApprovals
+from redpacket.approvals.errors import ApprovalNotFound, FourEyesNeeded
 from redpacket.approvals.model import (
     LIFE_MS,
     Approval,
@@ -22,6 +23,7 @@ from redpacket.approvals.model import (
     StockAsked,
 )
 from redpacket.campaigns.model import CampaignPlan
+from redpacket.ledger.errors import InsufficientFunds
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.operations.model.allowances import WINDOW_MS, Allowance, ApprovalNeededError
 from redpacket.operations.model.operators import Action, ActionKind
@@ -318,7 +320,7 @@ def test_who_asked_and_who_is_paid_decides_nothing(system: InMemorySystem) -> No
 
     for decide in (process.approve, process.reject):
         for who in ("ann", "user"):
-            with pytest.raises(errors.FourEyesNeeded):
+            with pytest.raises(FourEyesNeeded):
                 decide(approval.approval_id, an_operator(who))
 
     assert _asked(process.approvals.find_approval(approval.approval_id)).status is AWAITING
@@ -336,7 +338,7 @@ def test_what_is_rejected_or_too_old_is_not_applied(system: InMemorySystem) -> N
     for approval in (rejected, old):
         with pytest.raises(errors.VersionConflict):
             process.approve(approval.approval_id, BOB)
-    with pytest.raises(errors.ApprovalNotFound):
+    with pytest.raises(ApprovalNotFound):
         process.approve("0" * 32, BOB)
 
     assert system.balance_fen("user") == 0
@@ -748,7 +750,7 @@ def test_a_repeat_at_once_of_a_prize_needs_one_allowance(lottery: InMemorySystem
 def test_what_can_not_be_paid_for_is_rejected_with_its_reason(lottery: InMemorySystem) -> None:
     approval = _asked(_cash(lottery, 100_000))
 
-    with pytest.raises(errors.InsufficientFunds):
+    with pytest.raises(InsufficientFunds):
         lottery.process().approve(approval.approval_id, BOB)
 
     found = _asked(lottery.process().approvals.find_approval(approval.approval_id))

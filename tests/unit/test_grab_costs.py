@@ -6,8 +6,10 @@ from unittest.mock import Mock
 
 import pytest
 
+from redpacket.campaigns.errors import CampaignPaused
 from redpacket.campaigns.model import CampaignStatus
 from redpacket.operations.model.limits import Limit
+from redpacket.packets.errors import PacketEmptied, PacketExpired, PacketNotFound, QuotaExhausted
 from redpacket.packets.model.claim import Quota
 from redpacket.packets.model.packet import Packet
 from redpacket.platform import errors
@@ -64,7 +66,7 @@ def test_losers_of_an_emptied_packet_are_not_counted(system: InMemorySystem) -> 
     packet = system.send(count=1)
     system.grab(packet, "ann")
 
-    assert _refusals(system, packet, "bob", BURST + 5) == [errors.PacketEmptied] * (BURST + 5)
+    assert _refusals(system, packet, "bob", BURST + 5) == [PacketEmptied] * (BURST + 5)
 
 
 def test_loads_are_limited_and_a_refused_one_does_not_delay_others(
@@ -74,10 +76,10 @@ def test_loads_are_limited_and_a_refused_one_does_not_delay_others(
 
     refusals = _refusals(system, unknown, "ann", BURST + 5)
 
-    assert refusals == [errors.PacketNotFound] * BURST + [errors.RateLimited] * 5
+    assert refusals == [PacketNotFound] * BURST + [errors.RateLimited] * 5
     assert reads.call_count == BURST
     began_at_ms = system.clock.now_ms()
-    assert _refusals(system, unknown, "bob", 1) == [errors.PacketNotFound]
+    assert _refusals(system, unknown, "bob", 1) == [PacketNotFound]
     assert system.clock.now_ms() == began_at_ms
 
 
@@ -88,7 +90,7 @@ def test_refusals_that_must_be_looked_up_are_limited(system: InMemorySystem) -> 
 
     refusals = _refusals(system, packet, "ann", BURST + 2)
 
-    assert refusals == [errors.PacketExpired] * BURST + [errors.RateLimited] * 2
+    assert refusals == [PacketExpired] * BURST + [errors.RateLimited] * 2
 
 
 def test_counts_of_a_full_quota_are_limited(system: InMemorySystem) -> None:
@@ -117,7 +119,7 @@ def test_who_is_late_at_an_expired_packet_costs_no_read(
     before = reads.call_count
     system.pass_time(61_000)
 
-    assert _refusals(system, packet, "bob", BURST + 5) == [errors.PacketExpired] * (BURST + 5)
+    assert _refusals(system, packet, "bob", BURST + 5) == [PacketExpired] * (BURST + 5)
     assert reads.call_count == before
 
 
@@ -132,7 +134,7 @@ def test_who_is_late_at_a_packet_that_was_closed_costs_no_read_after_a_failover(
     before = reads.call_count
     system.memory.fail_over(system.memory.snapshot())
 
-    assert _refusals(system, packet, "bob", BURST + 5) == [errors.PacketExpired] * (BURST + 5)
+    assert _refusals(system, packet, "bob", BURST + 5) == [PacketExpired] * (BURST + 5)
     assert reads.call_count == before
 
 
@@ -148,7 +150,7 @@ def test_refusals_of_a_paused_campaign_are_looked_up_in_another_life_only(
     if is_over:
         system.memory.fail_over(system.memory.snapshot())
 
-    assert _refusals(system, packet, "bob", BURST) == [errors.CampaignPaused] * BURST
+    assert _refusals(system, packet, "bob", BURST) == [CampaignPaused] * BURST
     assert looks.call_count == (BURST if is_over else 0)
 
 
@@ -160,5 +162,5 @@ def test_refusals_of_an_exhausted_quota_are_not_looked_up(
     system.grab(first, "ann")
     looks = _looks(system, monkeypatch)
 
-    assert set(_refusals(system, second, "ann", BURST)) == {errors.QuotaExhausted}
+    assert set(_refusals(system, second, "ann", BURST)) == {QuotaExhausted}
     assert looks.call_count == 0

@@ -4,6 +4,7 @@ from unittest.mock import Mock
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
+from redpacket.packets.errors import PacketEmptied, PacketExpired, PacketNotFound
 from redpacket.packets.model.claim import Admission, GrabOutcome, Share
 from redpacket.packets.model.packet import Opening, Packet, Rules
 from redpacket.packets.split import amounts_fen
@@ -45,7 +46,7 @@ def test_losers_never_touch_the_ledger_or_the_queue(system: InMemorySystem) -> N
     system.grab(packet, "ann")
     system.stand_on(None)  # anything asked of it would fail
 
-    with pytest.raises(errors.PacketEmptied):
+    with pytest.raises(PacketEmptied):
         system.grab(packet, "bob")
 
     system.stand_on(system.dynamo)
@@ -55,7 +56,7 @@ def test_an_expired_packet_refuses(system: InMemorySystem) -> None:
     packet = system.send()
     system.pass_time(61_000)
 
-    with pytest.raises(errors.PacketExpired):
+    with pytest.raises(PacketExpired):
         system.grab(packet, "ann")
 
 
@@ -66,7 +67,7 @@ def test_a_packet_that_was_not_sent_is_not_found_and_delays_no_next_grab(
     began_at_ms = system.clock.now_ms()
 
     for _ in range(3):
-        with pytest.raises(errors.PacketNotFound):
+        with pytest.raises(PacketNotFound):
             system.grab(unknown, "ann")
 
     assert system.clock.now_ms() == began_at_ms
@@ -279,7 +280,7 @@ def test_after_a_failover_a_share_that_is_somebodys_is_not_given_twice(
     assert (claim.share.share_no, claim.is_new) == (share_no, user == "cat")
     assert system.journal.events == [event]
     assert [share.share_no for share in system.grab_all(packet, "ann", "cat")] == [1, 3]
-    with pytest.raises(errors.PacketEmptied):
+    with pytest.raises(PacketEmptied):
         system.grab(packet, "dan")
 
 
@@ -293,7 +294,7 @@ def test_an_owner_whom_a_failover_forgot_is_not_told_expired(system: InMemorySys
     again = system.grab(packet, "ann")
 
     assert (again.share, again.is_new) == (claim.share, False)
-    with pytest.raises(errors.PacketExpired):
+    with pytest.raises(PacketExpired):
         system.grab(packet, "bob")
 
 
@@ -302,7 +303,7 @@ def test_a_claim_in_flight_when_the_refund_came_is_told_expired(system: InMemory
     system.memory.grab(packet.packet_id, "ann")  # and her Lambda sleeps
     system.end()
 
-    with pytest.raises(errors.PacketExpired):
+    with pytest.raises(PacketExpired):
         system.grab(packet, "ann")
 
     assert system.balance_fen("sender") == 1000
@@ -392,7 +393,7 @@ def test_the_crowd_of_an_emptied_packet_reads_the_ledger_once_after_a_failover(
     system.packets.find_share_of = Away(error=AssertionError).find_share_of  # type: ignore[method-assign]
 
     for number in range(20):
-        with pytest.raises(errors.PacketEmptied):
+        with pytest.raises(PacketEmptied):
             system.grab(packet, f"late-{number}")
 
     assert reads == [packet.packet_id]
@@ -416,10 +417,10 @@ def test_a_process_that_knows_that_a_packet_is_emptied_does_not_ask_the_cache_fo
     assert isinstance(admission, Admission)
     system.open(two_step, "ann", admission.grab_token)
     for packet in (one_step, two_step):
-        with pytest.raises(errors.PacketEmptied):
+        with pytest.raises(PacketEmptied):
             grab(packet, "bob")
     monkeypatch.setattr(system.claim_cache, "grab", Mock(side_effect=AssertionError))
 
     for packet, ask in ((one_step, grab), (two_step, enter)):
-        with pytest.raises(errors.PacketEmptied):
+        with pytest.raises(PacketEmptied):
             ask(packet, "cat")

@@ -1,7 +1,7 @@
 import pytest
 
+from redpacket.packets.errors import GrabTokenInvalid
 from redpacket.packets.model.grab_token import check_grab_token, grab_token
-from redpacket.platform.errors import GrabTokenInvalid
 from testing.builders import NOW_MS
 
 SEED = b"a seed of 16 b.."

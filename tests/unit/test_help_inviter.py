@@ -3,10 +3,18 @@ from typing import Any
 
 import pytest
 
+from redpacket.campaigns.errors import (
+    CampaignEnded,
+    CampaignNotFound,
+    CampaignNotStarted,
+    CampaignPaused,
+)
 from redpacket.campaigns.model import CampaignStatus, DrawRules
 from redpacket.lottery.api.views import campaign_view
+from redpacket.lottery.errors import AttemptsExhausted, HelpQuotaExhausted, SelfHelp
 from redpacket.lottery.model.lottery import HelpStatus
 from redpacket.operations.model.limits import PASSPHRASE_TRIES
+from redpacket.packets.errors import PassphraseMismatch
 from redpacket.platform import errors
 from testing.builders import NOW_MS, a_prize
 from testing.in_memory_system import DAY_MS, InMemorySystem
@@ -26,14 +34,14 @@ def gala(system: InMemorySystem) -> InMemorySystem:
 
 def test_a_help_gives_one_more_attempt(gala: InMemorySystem) -> None:
     gala.draw("gala", "ann", "one")
-    with pytest.raises(errors.AttemptsExhausted):
+    with pytest.raises(AttemptsExhausted):
         gala.draw("gala", "ann", "two")
 
     helped = gala.help("gala", "bob", "ann")
 
     assert (helped.status, helped.attempts_left) == (HelpStatus.HELPED, 1)
     assert gala.draw("gala", "ann", "two").attempts_left == 0
-    with pytest.raises(errors.AttemptsExhausted):
+    with pytest.raises(AttemptsExhausted):
         gala.draw("gala", "ann", "three")
 
 
@@ -53,7 +61,7 @@ def test_helps_are_capped_by_the_day(gala: InMemorySystem) -> None:
     for helper in ("bob", "cat"):
         gala.help("gala", helper, "ann")
 
-    with pytest.raises(errors.HelpQuotaExhausted):
+    with pytest.raises(HelpQuotaExhausted):
         gala.help("gala", "dan", "ann")
 
     gala.pass_time(DAY_MS)
@@ -66,7 +74,7 @@ def test_a_user_helps_only_so_many_friends_a_day(system: InMemorySystem) -> None
     for inviter in ("ann", "bob"):
         system.help("gala", "cat", inviter)
 
-    with pytest.raises(errors.HelpQuotaExhausted):
+    with pytest.raises(HelpQuotaExhausted):
         system.help("gala", "cat", "dan")
 
     assert system.help("gala", "cat", "ann").status is HelpStatus.HELPED_BEFORE
@@ -86,18 +94,18 @@ def test_users_do_not_see_a_draft(system: InMemorySystem) -> None:
         lambda: system.draw("gala", "ann", "one"),
         lambda: system.process().list_draws("gala", "ann", None),
     ):
-        with pytest.raises(errors.CampaignNotFound):
+        with pytest.raises(CampaignNotFound):
             ask()
 
     system.edit_campaign(replace(campaign.plan, status=CampaignStatus.ON))
-    with pytest.raises(errors.CampaignNotStarted):
+    with pytest.raises(CampaignNotStarted):
         system.help("gala", "bob", "ann")
     assert system.lotteries().recall("gala").table.campaign.title == campaign.title
 
     system.edit_campaign(replace(campaign.plan, status=CampaignStatus.OFF))
     system.pass_time(5_000)
     assert system.lotteries().recall("gala").table.campaign.status is CampaignStatus.OFF
-    with pytest.raises(errors.CampaignPaused):
+    with pytest.raises(CampaignPaused):
         system.help("gala", "bob", "ann")
 
 
@@ -105,7 +113,7 @@ def test_users_do_not_see_a_draft(system: InMemorySystem) -> None:
 def test_a_campaign_may_take_no_helps(system: InMemorySystem, name: str) -> None:
     system.lottery(**{**PLAN, "rules": DrawRules(attempts_per_user_per_day=1, **{name: 0})})
 
-    with pytest.raises(errors.HelpQuotaExhausted):
+    with pytest.raises(HelpQuotaExhausted):
         system.help("gala", "bob", "ann")
 
     assert system.draw("gala", "ann", "one").attempts_left == 0
@@ -129,7 +137,7 @@ def test_without_a_limit_nothing_is_left_to_count(system: InMemorySystem) -> Non
 
 
 def test_users_can_not_help_themselves(gala: InMemorySystem) -> None:
-    with pytest.raises(errors.SelfHelp):
+    with pytest.raises(SelfHelp):
         gala.help("gala", "ann", "ann")
 
 
@@ -145,7 +153,7 @@ def test_another_phrase_is_refused_and_gives_nothing(
 ) -> None:
     system.lottery(**{**PLAN, "passphrase": phrase})
 
-    with pytest.raises(errors.PassphraseMismatch):
+    with pytest.raises(PassphraseMismatch):
         system.help("gala", "bob", "ann", said)
 
     assert system.draw("gala", "ann", "one").attempts_left == 0
@@ -153,7 +161,7 @@ def test_another_phrase_is_refused_and_gives_nothing(
 
 def test_tries_at_the_phrase_are_limited(gala: InMemorySystem) -> None:
     for _ in range(PASSPHRASE_TRIES.burst):
-        with pytest.raises(errors.PassphraseMismatch):
+        with pytest.raises(PassphraseMismatch):
             gala.help("gala", "bob", "ann", "新年快乐")
 
     with pytest.raises(errors.RateLimited):
@@ -165,9 +173,9 @@ def test_tries_at_the_phrase_are_limited(gala: InMemorySystem) -> None:
 @pytest.mark.parametrize(
     ("changes", "refusal"),
     [
-        ({"starts_at_ms": NOW_MS + 1}, errors.CampaignNotStarted),
-        ({"ends_at_ms": NOW_MS}, errors.CampaignEnded),
-        ({"status": CampaignStatus.OFF}, errors.CampaignPaused),
+        ({"starts_at_ms": NOW_MS + 1}, CampaignNotStarted),
+        ({"ends_at_ms": NOW_MS}, CampaignEnded),
+        ({"status": CampaignStatus.OFF}, CampaignPaused),
     ],
 )
 def test_a_campaign_that_does_not_give_takes_no_helps(
@@ -180,7 +188,7 @@ def test_a_campaign_that_does_not_give_takes_no_helps(
 
 
 def test_there_is_no_help_in_no_campaign(system: InMemorySystem) -> None:
-    with pytest.raises(errors.CampaignNotFound):
+    with pytest.raises(CampaignNotFound):
         system.help("gala", "bob", "ann")
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from redpacket.campaigns.model import AudienceMode
+from redpacket.ledger.errors import InsufficientFunds
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.operations.dynamodb.audit_log import DynamoActions
 from redpacket.operations.model.operators import Action, ActionKind, Change
@@ -96,7 +97,7 @@ def test_an_edit_of_the_plan_does_not_say_that_the_audience_changed(system: InMe
 def test_money_in_prizes_is_noted_with_its_packet(system: InMemorySystem) -> None:
     assert system.campaigns.create(a_campaign(campaign_id="gala"))
     cash = a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=10, total=5)
-    with pytest.raises(errors.InsufficientFunds):
+    with pytest.raises(InsufficientFunds):
         system.process().put_prize(cash, None, ANN)
     assert _noted(system) == []
     system.deposit("ann", 1_000)
@@ -125,7 +126,7 @@ def test_an_operators_packet_is_noted_and_a_users_is_not(system: InMemorySystem)
     system.send()
     packet = system.send_of(campaign)
     order = an_order(rules=Rules(campaign_id=campaign.campaign_id), campaign=campaign)
-    with pytest.raises(errors.InsufficientFunds):
+    with pytest.raises(InsufficientFunds):
         system.send_order(order)
 
     (sent,) = _noted(system, f"campaign:{campaign.campaign_id}")

@@ -18,6 +18,7 @@ from redpacket.fairness.model.merkle import Peaks
 from redpacket.fairness.use_cases.extend_log import BATCH_MAX, FRESH_MS, LATE_MS, LogReport
 from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.packets.errors import PacketNotFound
 from redpacket.platform import errors
 from redpacket.platform.dynamodb.client import Dynamo, to_wire
 from redpacket.platform.http.request import HttpRequest
@@ -626,7 +627,7 @@ def test_what_is_not_in_the_log_is_not_found(system: LogSystem) -> None:
         {"id_hash": id_hash_of(waiting)},
         {"id_hash": id_hash_of(ids[2]), "size": "2"},
     ):
-        with pytest.raises(errors.PacketNotFound):
+        with pytest.raises(PacketNotFound):
             system.page(log_pages.inclusion_page, **query)
     for page, query in (
         (log_pages.inclusion_page, {"id_hash": id_hash_of(ids[0]), "size": "4"}),

@@ -4,6 +4,13 @@ from contextlib import suppress
 import pytest
 
 from redpacket.operations.model.limits import PASSPHRASE_TRIES
+from redpacket.packets.errors import (
+    GrabTokenInvalid,
+    NotInvited,
+    PacketEmptied,
+    PacketExpired,
+    PassphraseMismatch,
+)
 from redpacket.packets.model.claim import Admission, Claim
 from redpacket.packets.model.grab_token import LIFE_MS
 from redpacket.packets.model.packet import Opening, Packet, Rules
@@ -42,9 +49,9 @@ def test_a_packet_that_is_emptied_in_between_says_so(system: InMemorySystem) -> 
     tokens = {user: _admitted(system, packet, user).grab_token for user in ("ann", "bob")}
     system.open(packet, "ann", tokens["ann"])
 
-    with pytest.raises(errors.PacketEmptied):
+    with pytest.raises(PacketEmptied):
         system.open(packet, "bob", tokens["bob"])
-    with pytest.raises(errors.PacketEmptied):
+    with pytest.raises(PacketEmptied):
         system.grab_or_enter(packet, "cat")
 
 
@@ -62,7 +69,7 @@ def test_no_more_are_admitted_than_places_and_an_unused_one_goes_to_another_user
     system.pass_time(LIFE_MS)
     _admitted(system, packet, "late")
     system.pass_time(LIFE_MS)
-    with pytest.raises(errors.PacketExpired):
+    with pytest.raises(PacketExpired):
         system.grab_or_enter(packet, "later")
 
 
@@ -81,10 +88,10 @@ def test_a_token_opens_for_its_user_its_packet_and_its_time_only(system: InMemor
     one_step, token = system.send(), _admitted(system, packet, "ann").grab_token
 
     for of, user in ((packet, "bob"), (one_step, "ann")):
-        with pytest.raises(errors.GrabTokenInvalid):
+        with pytest.raises(GrabTokenInvalid):
             system.open(of, user, token)
     system.pass_time(LIFE_MS)
-    with pytest.raises(errors.GrabTokenInvalid):
+    with pytest.raises(GrabTokenInvalid):
         system.open(packet, "ann", token)
 
 
@@ -120,7 +127,7 @@ def test_a_cache_that_is_flushed_between_look_and_admission_gives_no_share_away(
 def test_an_exclusive_packet_is_for_its_recipients_only(system: InMemorySystem) -> None:
     packet = system.send(rules=Rules(recipients=frozenset({"ann", "bob"})), count=2)
 
-    with pytest.raises(errors.NotInvited):
+    with pytest.raises(NotInvited):
         system.grab(packet, "eve")
 
     assert system.grab(packet, "ann").share.share_no == 1
@@ -129,14 +136,14 @@ def test_an_exclusive_packet_is_for_its_recipients_only(system: InMemorySystem) 
 
 def test_the_uninvited_do_not_read_the_ledger_again_and_again(system: InMemorySystem) -> None:
     packet = system.send(rules=Rules(recipients=frozenset({"ann"})))
-    with pytest.raises(errors.NotInvited):
+    with pytest.raises(NotInvited):
         system.grab(packet, "eve")
     known = system.packets._known
     system.stand_on(None)  # anything asked of it would fail
     system.packets._known = known
 
     for user in ("eve", "mallory"):
-        with pytest.raises(errors.NotInvited):
+        with pytest.raises(NotInvited):
             system.grab(packet, user)
 
     system.stand_on(system.dynamo)
@@ -161,7 +168,7 @@ def test_a_user_who_says_something_else_gets_nothing(system: InMemorySystem) -> 
         *((packet, said) for said in (None, "", "新年快乐", "！")),
         (strict, "恭喜发菜了"),
     ):
-        with pytest.raises(errors.PassphraseMismatch):
+        with pytest.raises(PassphraseMismatch):
             system.grab(of, "ann", said)
         assert system.memory.holders(of.packet_id) == {}
 
@@ -169,7 +176,7 @@ def test_a_user_who_says_something_else_gets_nothing(system: InMemorySystem) -> 
 def test_tries_are_limited_per_user_and_packet(system: InMemorySystem) -> None:
     packet, other = (system.send(rules=Rules(passphrase="芝麻开门")) for _ in range(2))
     for _ in range(PASSPHRASE_TRIES.burst):
-        with pytest.raises(errors.PassphraseMismatch):
+        with pytest.raises(PassphraseMismatch):
             system.grab(packet, "eve", "猜")
 
     with pytest.raises(errors.RateLimited) as refused:
@@ -257,7 +264,7 @@ def test_a_phrase_is_not_compared_before_it_is_counted(
 def test_an_empty_phrase_does_not_use_up_a_try(system: InMemorySystem) -> None:
     packet = system.send(rules=Rules(passphrase="芝麻开门"))
     for _ in range(2 * PASSPHRASE_TRIES.burst):
-        with pytest.raises(errors.PassphraseMismatch):
+        with pytest.raises(PassphraseMismatch):
             system.grab(packet, "ann")
 
     assert system.grab(packet, "ann", "芝麻开门").is_new

@@ -10,7 +10,8 @@ from redpacket.lottery.api.draw_schemas import HelpBody
 from redpacket.operations.model.switches import Switch
 from redpacket.packets.api.orders import send_order
 from redpacket.packets.use_cases.send_packet import SendOrder
-from redpacket.platform.errors import ChannelUnavailable, Forbidden, InvalidRequest
+from redpacket.payments.errors import ChannelUnavailable
+from redpacket.platform.errors import Forbidden, InvalidRequest
 from redpacket.platform.http.bodies import parse
 from redpacket.platform.http.request import RequestOf
 from redpacket.platform.image_url import is_on_hosts

@@ -10,6 +10,7 @@ import pytest
 from local.packet_ids import PUBLISHED_IDS, PUBLISHED_KEYS
 from redpacket.campaigns.api.parameters import preheat_cursor_of
 from redpacket.packets.api import packet_ids as edge_ids
+from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.packet import (
     PARTS_MAX,
     part_count,
@@ -18,7 +19,7 @@ from redpacket.packets.model.packet import (
     parts_for,
 )
 from redpacket.packets.model.packet_id import PacketIds
-from redpacket.platform.errors import InvalidRequest, PacketNotFound
+from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest, user_ids
 from redpacket.platform.settings import SettingMissing

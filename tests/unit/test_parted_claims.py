@@ -2,9 +2,9 @@
 
 import pytest
 
+from redpacket.packets.errors import PacketEmptied
 from redpacket.packets.model.claim import EMPTIED_KEPT_MS, Quota, QuotaStatus, Share
 from redpacket.packets.model.packet import Packet, part_id, part_of_user
-from redpacket.platform.errors import PacketEmptied
 from testing.builders import a_campaign
 from testing.fakes import FakeQuotas
 from testing.in_memory_system import InMemorySystem

@@ -6,8 +6,10 @@ from unittest.mock import patch
 import pytest
 
 from redpacket.packets.dynamodb.funding import DynamoFunding
+from redpacket.packets.errors import PacketExpired, PacketNotStarted
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.use_cases.send_packet import SendOrder
+from redpacket.payments.errors import PayeeNotBound, SignatureInvalid
 from redpacket.payments.model import payments
 from redpacket.payments.model.provider import (
     Channel,
@@ -66,7 +68,7 @@ def test_an_order_that_was_cut_off_is_made_by_the_next_who_asks(town: PaymentSys
 def test_a_client_inside_of_the_app_needs_an_account_there(town: PaymentSystem) -> None:
     ask = PaymentAsk("user", 100, WECHAT, PayMethod.JSAPI, None, Request("user", "k", "b"))
 
-    with pytest.raises(errors.PayeeNotBound):
+    with pytest.raises(PayeeNotBound):
         start_payment(ask, ports=town.payments)
 
     assert town.system.dynamo.tables.get("payments", {}) == {}
@@ -421,7 +423,7 @@ def _order_of(user_id: str, fen: int) -> SendOrder:
 def test_an_unpaid_packet_takes_no_money_and_hands_out_nothing(town: PaymentSystem) -> None:
     packet = town.send_unpaid()
 
-    with pytest.raises(errors.PacketNotStarted):
+    with pytest.raises(PacketNotStarted):
         town.system.grab(packet, "user-1")
 
     assert packet.status is PacketStatus.UNPAID
@@ -470,7 +472,7 @@ def test_an_unpaid_packet_is_cancelled_after_15_minutes_and_later_money_goes_to_
     payment = town.start_packet(packet)
 
     town.sweep_after(payments.PAYMENT_LIFE_MS)
-    with pytest.raises(errors.PacketExpired):
+    with pytest.raises(PacketExpired):
         town.system.grab(packet, "user-1")
     assert town.system.ledger_state().open_counts == {"user:sender": 0}
     assert town.differences() == []
@@ -538,7 +540,7 @@ class _Callbacks:
 
     def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> ProviderEvent:
         if "signature" not in headers:
-            raise errors.SignatureInvalid("not signed")
+            raise SignatureInvalid("not signed")
         return ProviderEvent(ProviderEventKind.PAYMENT, f"notice-{body.decode()}", body.decode())
 
 
@@ -586,7 +588,7 @@ def test_a_callback_that_was_not_queued_is_taken_again_and_moves_no_money_by_its
 def test_a_callback_of_somebody_else_leaves_nothing_behind(town: PaymentSystem) -> None:
     queue, payment = FakeNoticeQueue(), town.start()
 
-    with pytest.raises(errors.SignatureInvalid):
+    with pytest.raises(SignatureInvalid):
         _call_back(town, queue, payment.number)
 
     assert queue.notices == []

@@ -3,11 +3,13 @@ from typing import Any
 
 import pytest
 
+from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import Campaign
 from redpacket.lottery.model.lottery import Draw, chain_commitment, draw_day, find_day
 from redpacket.lottery.use_cases import read_draws
 from redpacket.lottery.use_cases.cached_snapshots import KEPT_MS
-from redpacket.platform.errors import CampaignNotFound, ProofNotReady, Unavailable
+from redpacket.packets.errors import ProofNotReady
+from redpacket.platform.errors import Unavailable
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.fakes import Away
 from testing.in_memory_system import DAY_MS, InMemorySystem

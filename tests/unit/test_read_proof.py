@@ -1,9 +1,9 @@
 import pytest
 
+from redpacket.packets.errors import PacketNotFound, ProofNotReady
 from redpacket.packets.model.packet import Packet, Rules
 from redpacket.packets.split import Split, amounts_fen
 from redpacket.packets.use_cases.read_proof import Proof, read_proof
-from redpacket.platform.errors import PacketNotFound, ProofNotReady
 from redpacket.platform.user import User
 from testing.in_memory_system import InMemorySystem
 

@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 
 from redpacket.packets.dynamodb.pages import DynamoPages
+from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.claim import Quota, Share
 from redpacket.packets.model.packet import Opening, Packet, Rules, fate_partitions
 from redpacket.packets.use_cases.read_records import Record, read_record
 from redpacket.platform.dynamodb.client import Dynamo
-from redpacket.platform.errors import PacketNotFound
 from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_claim, a_packet
 from testing.in_memory_system import LIFE_MS, InMemorySystem

@@ -6,15 +6,11 @@ import pytest
 
 from redpacket.operations.dynamodb.audit_log import DynamoActions
 from redpacket.operations.model.operators import ActionKind
+from redpacket.payments.errors import PaymentNotFound
 from redpacket.payments.model.payments import PaymentReturn, Resolution, ResolvedBy, ReturnStatus
 from redpacket.payments.use_cases.return_payment import note_refund, resolve_return
 from redpacket.platform.dynamodb.client import Dynamo
-from redpacket.platform.errors import (
-    InvalidRequest,
-    InvariantViolated,
-    PaymentNotFound,
-    VersionConflict,
-)
+from redpacket.platform.errors import InvalidRequest, InvariantViolated, VersionConflict
 from redpacket.platform.idempotency import Request, hash_of_key
 from redpacket.platform.user import User
 from redpacket.reconciliation.use_cases.reconcile import MOVING_MS

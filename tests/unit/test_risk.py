@@ -2,9 +2,11 @@
 
 import pytest
 
+from redpacket.campaigns.errors import NotInAudience
 from redpacket.operations.model.risk import RiskDecision, VerdictKind
+from redpacket.packets.errors import PacketEmptied
 from redpacket.packets.model.claim import EMPTIED_KEPT_MS
-from redpacket.platform.errors import InvalidRequest, NotInAudience, PacketEmptied
+from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.settings import Settings
 from testing.builders import a_prize
 from testing.in_memory_system import VARIABLES, InMemorySystem

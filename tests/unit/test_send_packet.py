@@ -3,7 +3,9 @@ from typing import Any
 
 import pytest
 
+from redpacket.ledger.errors import InsufficientFunds
 from redpacket.packets.dynamodb.funding import DynamoFunding
+from redpacket.packets.errors import SplitImpossible
 from redpacket.packets.model.packet import PARTS_MAX, PacketStatus, part_count
 from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.platform import errors
@@ -106,8 +108,8 @@ def test_an_order_above_the_limits_is_refused_by_name_and_moves_nothing(
 @pytest.mark.parametrize(
     ("order", "refusal"),
     [
-        (an_order(total_fen=1000), errors.InsufficientFunds),
-        (an_order(total_fen=3, count=4), errors.SplitImpossible),
+        (an_order(total_fen=1000), InsufficientFunds),
+        (an_order(total_fen=3, count=4), SplitImpossible),
     ],
     ids=["without money", "an impossible split"],
 )

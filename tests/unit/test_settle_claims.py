@@ -7,12 +7,13 @@ from unittest.mock import Mock
 import pytest
 
 from redpacket.ledger.dynamodb import keys
+from redpacket.packets.errors import PacketEmptied
 from redpacket.packets.model.claim import RecordStatus, ShareRef
 from redpacket.packets.model.packet import Kind, PacketStatus, Rules
 from redpacket.packets.split import Split, share_amount_fen
 from redpacket.packets.use_cases.settle_claims import ASKED_AGAIN_MS
 from redpacket.platform.dynamodb.client import ConflictPersists
-from redpacket.platform.errors import PacketEmptied, Unavailable
+from redpacket.platform.errors import Unavailable
 from redpacket.platform.threads import in_threads
 from redpacket.reconciliation.use_cases.audit_packet import audit_packet
 from testing.in_memory_system import LIFE_MS, InMemorySystem, a_person

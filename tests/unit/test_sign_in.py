@@ -1,8 +1,9 @@
 import pytest
 
+from redpacket.payments.errors import CodeInvalid
 from redpacket.payments.model.provider import Channel
 from redpacket.payments.use_cases.sign_in import sign_in
-from redpacket.platform.errors import CodeInvalid, Unavailable
+from redpacket.platform.errors import Unavailable
 from testing.fakes import Away
 from testing.fakes.gateway import FakeIssuer, FakeLogins, an_account
 from testing.payment_system import PaymentSystem

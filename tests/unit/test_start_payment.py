@@ -6,6 +6,7 @@ import pytest
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.use_cases.order_payment import order_payment
 from redpacket.payments.dynamodb.payments import DynamoPayments
+from redpacket.payments.errors import PayeeNotBound, PaymentNotFound
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, Payment, PaymentStatus
 from redpacket.payments.model.provider import (
     Channel,
@@ -16,7 +17,7 @@ from redpacket.payments.model.provider import (
 )
 from redpacket.payments.ports import PaymentLimits
 from redpacket.payments.use_cases.start_payment import find_payment
-from redpacket.platform.errors import PayeeNotBound, PaymentNotFound, RateLimited, Unavailable
+from redpacket.platform.errors import RateLimited, Unavailable
 from redpacket.platform.user import User
 from testing.builders import a_packet
 from testing.fakes.gateway import FakePaymentsIn

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from redpacket.operations.dynamodb.audit_log import DynamoActions
+from redpacket.operations.errors import SwitchNotFound
 from redpacket.operations.model.limits import BOUNDS, DRAWS, GRABS, SENDS, LimitName
 from redpacket.operations.model.switches import Switch, SwitchState, switch_named
 from redpacket.operations.ports import SwitchRow
@@ -14,7 +15,7 @@ from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.use_cases.delay_claims import delay_claims
 from redpacket.packets.use_cases.repair import requeue_claims
 from redpacket.platform.dynamodb.client import Dynamo
-from redpacket.platform.errors import InvalidRequest, SwitchedOff, SwitchNotFound, Unavailable
+from redpacket.platform.errors import InvalidRequest, SwitchedOff, Unavailable
 from testing import fakes
 from testing.builders import NOW_MS
 from testing.in_memory_system import LIFE_MS, InMemorySystem

@@ -5,11 +5,12 @@ from unittest.mock import patch
 
 import pytest
 
+from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.lottery.model.lottery import UNITS_MAX, PrizeKind
 from redpacket.lottery.model.winners import Winner, WinnerStatus
 from redpacket.lottery.use_cases.list_winners import _from
 from redpacket.operations.model.operators import ActionKind, Change
-from redpacket.platform.errors import CampaignNotFound, InvalidRequest, Unavailable, VersionConflict
+from redpacket.platform.errors import InvalidRequest, Unavailable, VersionConflict
 from testing.builders import a_campaign, a_prize
 from testing.in_memory_system import InMemorySystem, an_operator
 

@@ -4,6 +4,16 @@ from unittest.mock import patch
 
 import pytest
 
+from redpacket.ledger.errors import InsufficientFunds
+from redpacket.payments.errors import (
+    AmountTooLarge,
+    AmountTooSmall,
+    ChannelUnavailable,
+    NotCancellable,
+    PayeeNotBound,
+    WithdrawalLimitReached,
+    WithdrawalNotFound,
+)
 from redpacket.payments.model import provider as gateway
 from redpacket.payments.model.withdrawals import (
     FUNCTION_MS,
@@ -56,7 +66,7 @@ def test_a_withdrawal_is_called_looked_at_and_posted(town: PaymentSystem) -> Non
     assert (report.answered_count, report.failed_count) == (1, 0)
     assert called.status is WithdrawalStatus.PROCESSING
     assert town.find(withdrawal).status is WithdrawalStatus.PAID
-    with pytest.raises(errors.NotCancellable):
+    with pytest.raises(NotCancellable):
         town.cancel(withdrawal)
     assert [line.amount_fen for line in town.gateway.book] == [300]
     assert town.balance_fen() == 700
@@ -79,9 +89,9 @@ def test_a_repeat_is_the_same_withdrawal_though_limits_were_lowered(town: Paymen
 @pytest.mark.parametrize(
     ("amount_fen", "refusal"),
     [
-        (9, errors.AmountTooSmall),
-        (FEN_MAX + 1, errors.AmountTooLarge),
-        (1001, errors.InsufficientFunds),
+        (9, AmountTooSmall),
+        (FEN_MAX + 1, AmountTooLarge),
+        (1001, InsufficientFunds),
     ],
 )
 def test_a_refusal_holds_nothing(
@@ -105,13 +115,13 @@ def test_the_largest_amount_and_all_of_the_day_are_taken(town: PaymentSystem) ->
 def test_a_user_withdraws_no_more_than_the_day_allows(town: PaymentSystem) -> None:
     town.settings = _limited(count_max=2, fen_max=500)
     town.withdraw("user", 300)
-    with pytest.raises(errors.WithdrawalLimitReached):
+    with pytest.raises(WithdrawalLimitReached):
         town.withdraw("user", 201)
     town.withdraw("user", 100)
 
-    with pytest.raises(errors.WithdrawalLimitReached):
+    with pytest.raises(WithdrawalLimitReached):
         town.withdraw("user", 50)
-    with pytest.raises(errors.WithdrawalLimitReached):
+    with pytest.raises(WithdrawalLimitReached):
         town.withdraw("user", 501)
 
     assert town.balance_fen() == 600
@@ -135,7 +145,7 @@ def test_an_account_that_took_anothers_place_waits_a_day(town: PaymentSystem) ->
     now_ms = town.clock.now_ms()
     town.payees.bound["user"] = Payee(an_account("user"), now_ms - 1000 + 24 * 3_600_000)
 
-    with pytest.raises(errors.PayeeNotBound):
+    with pytest.raises(PayeeNotBound):
         town.withdraw("user", 100)
     town.system.pass_time(24 * 3_600_000)
 
@@ -145,7 +155,7 @@ def test_an_account_that_took_anothers_place_waits_a_day(town: PaymentSystem) ->
 def test_a_channel_that_is_not_set_up_is_refused(town: PaymentSystem) -> None:
     ask = WithdrawalAsk("user", 100, gateway.Channel.HOST, Request("user", "k", "b"))
 
-    with pytest.raises(errors.ChannelUnavailable):
+    with pytest.raises(ChannelUnavailable):
         withdraw(ask, payees=town.payees, ports=town.transfers, payments=town.payments)
 
 
@@ -155,7 +165,7 @@ def test_who_owes_money_pays_it_before_withdrawing(town: PaymentSystem) -> None:
     town.refund(payment, 100)
     town.system.deposit("debtor", 150)
 
-    with pytest.raises(errors.InsufficientFunds):
+    with pytest.raises(InsufficientFunds):
         town.withdraw("debtor", 60)
     withdrawal = town.withdraw("debtor", 50)
 
@@ -403,7 +413,7 @@ def test_what_was_refused_is_given_up_as_well(waiting: PaymentSystem) -> None:
     early = waiting.find(withdrawal)
     waiting.sweep_after(GIVEN_UP_AFTER_MS // 2)
     late = waiting.find(withdrawal)
-    with pytest.raises(errors.NotCancellable):
+    with pytest.raises(NotCancellable):
         waiting.cancel(withdrawal)
     waiting.gateway.next_state = lambda _: gateway.TransferState.FAILED
     waiting.sweep_after(60_000)
@@ -621,7 +631,7 @@ def test_a_look_that_is_late_moves_nothing(town: PaymentSystem) -> None:
 def test_a_user_can_not_cancel_anothers_withdrawal(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 100)
 
-    with pytest.raises(errors.WithdrawalNotFound):
+    with pytest.raises(WithdrawalNotFound):
         cancel_withdrawal(withdrawal.withdrawal_id, "thief", ports=town.transfers)
 
 

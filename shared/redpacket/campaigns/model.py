@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 from zlib import crc32
 
-from redpacket.platform.errors import CampaignNotFound
+from redpacket.campaigns.errors import CampaignNotFound
 
 if TYPE_CHECKING:
     from redpacket.fairness.model.beacon import CampaignBeacon

@@ -13,12 +13,12 @@ from redpacket.containers.providers import ProvidersContainer
 from redpacket.containers.withdrawals import WithdrawalsContainer
 from redpacket.operations.model.switches import Switch
 from redpacket.payments.clients.sqs_notices import read_notice
+from redpacket.payments.errors import ChannelUnavailable
 from redpacket.payments.model.provider import Channel
 from redpacket.payments.use_cases.compare_bills import BillReport, compare_bills
 from redpacket.payments.use_cases.dispatch import BATCH, DispatchReport, dispatch
 from redpacket.payments.use_cases.handle_callback import follow_notice, handle_callback
 from redpacket.payments.use_cases.sweep_payments import PaymentSweepReport, sweep_payments
-from redpacket.platform.errors import ChannelUnavailable
 from redpacket.platform.runtime import InParallel
 from redpacket.platform.threads import in_threads
 

@@ -200,7 +200,7 @@ class ProvidersContainer:
         return {Channel.WECHAT: wechat}
 
     def _require_wechat(self) -> None:
-        from redpacket.platform.errors import ChannelUnavailable
+        from redpacket.payments.errors import ChannelUnavailable
 
         if not self.platform.settings.wechat_secret_arn:
             raise ChannelUnavailable("WeChat Pay is not set up here")
@@ -209,7 +209,7 @@ class ProvidersContainer:
     def token_issuer(self) -> TokenIssuer:
         """Issuer for users who sign in by WeChat. Raises ChannelUnavailable."""
         from redpacket.payments.clients.token_issuer import IssuerKeys, Rs256Tokens
-        from redpacket.platform.errors import ChannelUnavailable
+        from redpacket.payments.errors import ChannelUnavailable
 
         if not self.platform.settings.wechat_issuer_url:
             raise ChannelUnavailable("users sign in at another issuer here")

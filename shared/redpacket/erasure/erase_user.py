@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from redpacket.erasure.errors import AccountNotEmpty
 from redpacket.erasure.ports import Erasure, Holdings, OutsideRows
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.payments.model.payments import PaymentStatus
 from redpacket.payments.model.provider import bill_day
 from redpacket.payments.model.withdrawals import WithdrawalStatus
-from redpacket.platform.errors import AccountNotEmpty, Unavailable
+from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import Clock
 from redpacket.users.ports import ProfileRepository
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from redpacket.packets.errors import SplitImpossible
 from redpacket.packets.split import Split, Terms, amounts_fen, seed_of
-from redpacket.platform.errors import SplitImpossible
 from redpacket.verify.files import COUNT_MAX, Document, Unreadable, get
 from redpacket.verify.findings import Findings
 

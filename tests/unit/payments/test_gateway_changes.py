@@ -4,14 +4,16 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from redpacket.erasure.errors import AccountNotEmpty
 from redpacket.packets.model.packet import PacketStatus
+from redpacket.payments.errors import GatewayChanged
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnStatus
 from redpacket.payments.model.provider import Merchant, StatementKind, TransferFound, TransferOrder
 from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS, WithdrawalStatus
 from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.start_payment import find_payment
 from redpacket.payments.use_cases.sweep_payments import UNASKED_MS_MAX
-from redpacket.platform.errors import AccountNotEmpty, GatewayChanged, Unavailable
+from redpacket.platform.errors import Unavailable
 from testing.fakes.gateway import MERCHANT, FakeGateway, FakePaymentsIn, FakePaymentsOut
 from testing.payment_system import WECHAT, PaymentSystem
 

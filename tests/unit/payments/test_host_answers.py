@@ -8,11 +8,12 @@ from typing import Any, cast
 import pytest
 
 from local.gateways.host import signed_headers
+from redpacket.payments.errors import SignatureInvalid
 from redpacket.payments.model.provider import TransferState
 from redpacket.payments.providers.host_wallet.client import HostClient, HostKeys
 from redpacket.payments.providers.host_wallet.provider import HostCallbacks, HostIn, HostOut
 from redpacket.payments.sealed_accounts import AccountKeys, Accounts
-from redpacket.platform.errors import SignatureInvalid, Unavailable
+from redpacket.platform.errors import Unavailable
 from redpacket.platform.ssrf_safe_http import HttpAnswer, HttpClient
 
 CALLS, RESULTS = "whsec_Y2FsbHM=", "whsec_cmVzdWx0cw=="

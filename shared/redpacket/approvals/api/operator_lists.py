@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from redpacket.approvals.ports import CAMPAIGN_CURSOR, OPEN_CURSOR
+from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import CAMPAIGN_ID, Campaign
 from redpacket.lottery.model.lottery import PRIZE_ID
 from redpacket.lottery.model.winners import Winner, WinnerStatus
@@ -18,7 +19,7 @@ from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.model.packet_id import PACKET_ID
 from redpacket.packets.ports import SENT_CURSOR
 from redpacket.packets.use_cases.read_records import status_of
-from redpacket.platform.errors import CampaignNotFound, InvalidRequest
+from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.page_sizes import LIMIT_DEFAULT, LIMIT_MAX
 from redpacket.platform.http.parameters import cursor, integer, optional, required
 from redpacket.platform.http.request import person_of

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from redpacket.approvals.api.operator_lists import of_form
+from redpacket.approvals.errors import ApprovalNotFound
 from redpacket.approvals.model import Approval, ApprovalStatus
 from redpacket.approvals.ports import APPROVAL_CURSOR
-from redpacket.platform.errors import ApprovalNotFound
 from redpacket.platform.http.parameters import cursor, optional, required
 
 if TYPE_CHECKING:

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from redpacket.approvals.errors import ApprovalNotFound, FourEyesNeeded
 from redpacket.approvals.model import Approval, ApprovalStatus
 from redpacket.approvals.ports import Approvals
 from redpacket.operations.model.operators import Action, ActionKind, Change, Operator
-from redpacket.platform.errors import (
-    ApprovalNotFound,
-    FourEyesNeeded,
-    Rejected,
-    Unavailable,
-    VersionConflict,
-)
+from redpacket.platform.errors import Rejected, Unavailable, VersionConflict
 from redpacket.platform.runtime import Clock
 
 _TRIES = 4

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.campaigns.dynamodb.items import campaign_of, plan_row
+from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound, CampaignPaused
 from redpacket.campaigns.model import Campaign, CampaignStatus
 from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.errors import InsufficientFunds
 from redpacket.packets.model.packet import Packet
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.platform.dynamodb.client import (
@@ -24,14 +26,7 @@ from redpacket.platform.dynamodb.client import (
     update,
     values,
 )
-from redpacket.platform.errors import (
-    CampaignEnded,
-    CampaignNotFound,
-    CampaignPaused,
-    InsufficientFunds,
-    InvariantViolated,
-    RedPacketError,
-)
+from redpacket.platform.errors import InvariantViolated, RedPacketError
 
 if TYPE_CHECKING:
     from redpacket.operations.model.allowances import Allowance

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, TypeAlias
 
+from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import Campaign, CampaignPlan, DrawBeacon
 from redpacket.campaigns.ports import CampaignRepository
 from redpacket.fairness.model.beacon import CampaignBeacon
@@ -23,7 +24,7 @@ from redpacket.operations.model.operators import (
 from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.ports import PacketRepository
-from redpacket.platform.errors import CampaignNotFound, InvalidRequest, Unavailable, VersionConflict
+from redpacket.platform.errors import InvalidRequest, Unavailable, VersionConflict
 from redpacket.platform.runtime import Clock
 
 _AT_ONCE = 100

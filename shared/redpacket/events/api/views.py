@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from redpacket.events.errors import WebhookNotFound
 from redpacket.events.model.webhooks import NAME, Attempt, Delivery, Webhook
-from redpacket.platform.errors import WebhookNotFound
 from redpacket.platform.http.parameters import required
 
 if TYPE_CHECKING:

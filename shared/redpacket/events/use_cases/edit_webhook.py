@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from redpacket.events.errors import WebhookNotFound
 from redpacket.events.model.events import Event, EventType
 from redpacket.events.model.webhooks import WEBHOOKS_MAX, Attempt, Delivery, Webhook
 from redpacket.events.ports import Sender, WaitingList, WebhookRepository
-from redpacket.platform.errors import InvalidRequest, VersionConflict, WebhookNotFound
+from redpacket.platform.errors import InvalidRequest, VersionConflict
 from redpacket.platform.runtime import Clock, InParallel
 
 DEAD_SHOWN = 50

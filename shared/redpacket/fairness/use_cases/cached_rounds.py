@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redpacket.fairness.model.beacon import LATE_MS, PENDING_MS
-from redpacket.platform.errors import DayNotStarted, InvariantViolated, Unavailable
+from redpacket.lottery.errors import DayNotStarted
+from redpacket.platform.errors import InvariantViolated, Unavailable
 from redpacket.platform.process_cache import ProcessCache
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from redpacket.fairness.model.merkle import (
     inclusion_ranges,
     nodes_of,
 )
-from redpacket.platform.errors import InvalidRequest, InvariantViolated, PacketNotFound, Unavailable
+from redpacket.packets.errors import PacketNotFound
+from redpacket.platform.errors import InvalidRequest, InvariantViolated, Unavailable
 
 
 @dataclass(frozen=True, slots=True)

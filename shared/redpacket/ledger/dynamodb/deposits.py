@@ -8,11 +8,12 @@ from redpacket.ledger.dynamodb.requests import find_result, transact_request
 from redpacket.ledger.model import Transfer
 from redpacket.operations.dynamodb.allowances import spend_allowance
 from redpacket.operations.dynamodb.audit_log import note_action
+from redpacket.operations.errors import AllowanceMoved
 from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import Action
 from redpacket.packets.dynamodb import items
 from redpacket.platform.dynamodb.client import Dynamo, Guarded, never_refused
-from redpacket.platform.errors import AllowanceMoved, RedPacketError
+from redpacket.platform.errors import RedPacketError
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 

@@ -7,15 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.books import entry_row
+from redpacket.ledger.errors import InsufficientFunds
 from redpacket.ledger.model import Transfer, TransferKind, entries, may_go_below_zero, year_of
 from redpacket.platform.dynamodb.client import Guarded, Operation, Row, put, update
-from redpacket.platform.errors import (
-    Forbidden,
-    InsufficientFunds,
-    InvalidRequest,
-    InvariantViolated,
-    RedPacketError,
-)
+from redpacket.platform.errors import Forbidden, InvalidRequest, InvariantViolated, RedPacketError
 
 HOLDS_ENOUGH = "balance_fen >= :needed"
 IS_FREE = "attribute_not_exists(is_for_campaigns)"

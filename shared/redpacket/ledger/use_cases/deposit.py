@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redpacket.ledger.model import DEPOSITS, Transfer, TransferKind, deposit_id, user_account
 from redpacket.ledger.ports import Deposits
+from redpacket.operations.errors import AllowanceMoved
 from redpacket.operations.model.operators import (
     Action,
     ActionKind,
@@ -13,7 +14,7 @@ from redpacket.operations.model.operators import (
 )
 from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 from redpacket.packets.ledger_ports import Ledger
-from redpacket.platform.errors import AllowanceMoved, Forbidden, InvalidRequest, Unavailable
+from redpacket.platform.errors import Forbidden, InvalidRequest, Unavailable
 from redpacket.platform.idempotency import Request
 from redpacket.platform.runtime import Clock
 from redpacket.platform.user import User

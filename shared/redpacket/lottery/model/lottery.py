@@ -14,6 +14,12 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from redpacket.campaigns.errors import (
+    CampaignEnded,
+    CampaignNotFound,
+    CampaignNotStarted,
+    CampaignPaused,
+)
 from redpacket.campaigns.model import (
     AudienceMode,
     CampaignPlan,
@@ -22,13 +28,7 @@ from redpacket.campaigns.model import (
     WhenSoldOut,
 )
 from redpacket.packets.model.claim import ShareRef
-from redpacket.platform.errors import (
-    CampaignEnded,
-    CampaignNotFound,
-    CampaignNotStarted,
-    CampaignPaused,
-    InvariantViolated,
-)
+from redpacket.platform.errors import InvariantViolated
 
 if TYPE_CHECKING:
     from redpacket.fairness.model.beacon import CampaignBeacon

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.lottery.model.lottery import CampaignSnapshot, check_is_published
 from redpacket.lottery.ports import DrawRepository
-from redpacket.platform.errors import CampaignNotFound, Unavailable
+from redpacket.platform.errors import Unavailable
 from redpacket.platform.process_cache import ProcessCache
 from redpacket.platform.runtime import Clock, EventLogger
 

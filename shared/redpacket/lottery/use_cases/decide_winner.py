@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 
+from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.lottery.model.lottery import UNITS_MAX, Prize, PrizeKind
 from redpacket.lottery.model.winners import Decision, Winner, WinnerStatus
 from redpacket.lottery.ports import DrawRepository
@@ -16,7 +17,7 @@ from redpacket.operations.model.operators import (
     campaign_subject,
     changes_between,
 )
-from redpacket.platform.errors import CampaignNotFound, InvalidRequest, Unavailable, VersionConflict
+from redpacket.platform.errors import InvalidRequest, Unavailable, VersionConflict
 from redpacket.platform.runtime import Clock
 
 _TRIES = 4

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from redpacket.lottery.errors import DayNotStarted
 from redpacket.lottery.model.lottery import (
     NO_BEACON,
     DrawRequest,
@@ -28,7 +29,7 @@ from redpacket.lottery.use_cases.eligibility import (
 )
 from redpacket.lottery.use_cases.record_draw import record_draw
 from redpacket.lottery.use_cases.validate_draw import validate_draw
-from redpacket.platform.errors import DayNotStarted, Unavailable
+from redpacket.platform.errors import Unavailable
 
 if TYPE_CHECKING:
     from redpacket.campaigns.model import CampaignPlan

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 
+from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound
 from redpacket.campaigns.model import CampaignPlan
 from redpacket.ledger.model import FEN_MAX
 from redpacket.lottery.model.lottery import (
@@ -22,6 +23,7 @@ from redpacket.lottery.model.lottery import (
     check_prize_id,
 )
 from redpacket.lottery.ports import DrawRepository
+from redpacket.operations.errors import AllowanceMoved
 from redpacket.operations.model.allowances import Allowance, ApprovalNeededError
 from redpacket.operations.model.operators import (
     Action,
@@ -38,15 +40,7 @@ from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, pa
 from redpacket.packets.ports import PacketRepository
 from redpacket.packets.split import SEED_BYTES, Split, Terms
 from redpacket.packets.use_cases.send_packet import funding_action, funding_of
-from redpacket.platform.errors import (
-    AllowanceMoved,
-    CampaignEnded,
-    CampaignNotFound,
-    InvalidRequest,
-    Rejected,
-    Unavailable,
-    VersionConflict,
-)
+from redpacket.platform.errors import InvalidRequest, Rejected, Unavailable, VersionConflict
 from redpacket.platform.idempotency import Request
 from redpacket.platform.runtime import Clock
 

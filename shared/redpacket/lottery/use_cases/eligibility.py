@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from redpacket.campaigns.model import AudienceMode, CampaignStatus, meets
-from redpacket.lottery.model.lottery import DrawStatus
-from redpacket.platform.clocks import CLOCKS_DIFFER_MS
-from redpacket.platform.errors import (
-    AttemptsExhausted,
+from redpacket.campaigns.errors import (
     CampaignEnded,
     CampaignNotStarted,
     CampaignPaused,
     NotInAudience,
-    Rejected,
 )
+from redpacket.campaigns.model import AudienceMode, CampaignStatus, meets
+from redpacket.lottery.errors import AttemptsExhausted
+from redpacket.lottery.model.lottery import DrawStatus
+from redpacket.platform.clocks import CLOCKS_DIFFER_MS
+from redpacket.platform.errors import Rejected
 
 if TYPE_CHECKING:
     from redpacket.lottery.model.lottery import CampaignSnapshot, PlayerState

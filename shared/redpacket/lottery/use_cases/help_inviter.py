@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redpacket.campaigns.model import CampaignPlan
+from redpacket.lottery.errors import HelpQuotaExhausted, SelfHelp
 from redpacket.lottery.model.lottery import (
     DrawRequest,
     HelpStatus,
@@ -18,9 +19,10 @@ from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
 from redpacket.operations.model.limits import PASSPHRASE_TRIES
 from redpacket.operations.ports import Limits
 from redpacket.operations.use_cases.limit_rate import require_rate
+from redpacket.packets.errors import PassphraseMismatch
 from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT, is_alike, is_exact
 from redpacket.packets.ports import Phrases
-from redpacket.platform.errors import HelpQuotaExhausted, PassphraseMismatch, SelfHelp, Unavailable
+from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import Clock, EventLogger
 
 

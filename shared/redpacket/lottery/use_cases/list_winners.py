@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.lottery.model.winners import Winner, WinnerStatus
 from redpacket.lottery.ports import DrawRepository
 from redpacket.lottery.winner_ports import Winners
-from redpacket.platform.errors import CampaignNotFound
 
 ROWS_MAX = 400
 

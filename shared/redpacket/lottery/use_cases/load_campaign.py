@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.lottery.model.lottery import CampaignSnapshot, draw_day
 from redpacket.lottery.ports import DrawCache, DrawRepository
-from redpacket.platform.errors import CampaignNotFound
 from redpacket.platform.runtime import Clock
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import Campaign
 from redpacket.campaigns.ports import CampaignRepository
 from redpacket.campaigns.use_cases.edit_campaign import get_campaign
@@ -21,7 +22,7 @@ from redpacket.lottery.model.lottery import (
 from redpacket.lottery.ports import DrawRepository
 from redpacket.lottery.use_cases.cached_lotteries import Lottery
 from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
-from redpacket.platform.errors import CampaignNotFound, ProofNotReady
+from redpacket.packets.errors import ProofNotReady
 from redpacket.platform.runtime import Clock
 
 PAGE_SIZE = 50

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from redpacket.campaigns.errors import CampaignEnded
 from redpacket.lottery.model.lottery import (
     DrawStatus,
     PlayerState,
@@ -17,7 +18,7 @@ from redpacket.lottery.model.lottery import (
 from redpacket.lottery.use_cases.eligibility import refuse
 from redpacket.lottery.use_cases.load_campaign import load_campaign
 from redpacket.lottery.use_cases.repair_cache import undo
-from redpacket.platform.errors import CampaignEnded, Unavailable
+from redpacket.platform.errors import Unavailable
 
 if TYPE_CHECKING:
     from redpacket.lottery.model.lottery import CampaignSnapshot, Draw, DrawRequest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from redpacket.campaigns.errors import NotInAudience
 from redpacket.campaigns.model import CampaignStatus
 from redpacket.lottery.model.lottery import (
     Draw,
@@ -16,7 +17,6 @@ from redpacket.lottery.model.lottery import (
 from redpacket.lottery.use_cases.eligibility import NOT_FOR_YOU, REFUSALS, audience_of, refuse
 from redpacket.lottery.use_cases.repair_cache import correct_player, load_alone, undo
 from redpacket.platform.clocks import CLOCKS_DIFFER_MS
-from redpacket.platform.errors import NotInAudience
 
 if TYPE_CHECKING:
     from redpacket.lottery.model.lottery import CampaignSnapshot, DrawOutcome, DrawRequest

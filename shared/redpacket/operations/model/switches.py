@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from redpacket.platform.errors import SwitchNotFound
+from redpacket.operations.errors import SwitchNotFound
 
 
 class Switch(StrEnum):

@@ -14,7 +14,7 @@ from redpacket.packets.model.packet import Kind, Opening, Rules
 from redpacket.packets.split import Split, default_share_fen_max
 from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.payments.api.parameters import new_payment_id
-from redpacket.platform.errors import ChannelUnavailable
+from redpacket.payments.errors import ChannelUnavailable
 from redpacket.platform.http.bodies import body_of, idempotent_request
 from redpacket.platform.http.request import RequestOf
 from redpacket.platform.image_url import is_on_hosts

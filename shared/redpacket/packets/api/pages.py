@@ -11,11 +11,11 @@ from redpacket.ledger.ports import ENTRY_CURSOR
 from redpacket.operations.api import guards
 from redpacket.packets.api import views
 from redpacket.packets.api.packet_ids import packet_id_of
+from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.packet import Packet
 from redpacket.packets.ports import SENT_CURSOR
 from redpacket.packets.use_cases.read_proof import read_proof
 from redpacket.packets.use_cases.read_records import Record, list_received, list_sent, read_record
-from redpacket.platform.errors import PacketNotFound
 from redpacket.platform.http.api import HttpAnswer
 from redpacket.platform.http.entity_tags import tagged
 from redpacket.platform.http.page_sizes import (

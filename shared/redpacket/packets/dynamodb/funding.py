@@ -19,6 +19,7 @@ from redpacket.ledger.dynamodb.posting import (
 )
 from redpacket.ledger.dynamodb.requests import find_result, transact_request
 from redpacket.ledger.model import Transfer, entries, user_account
+from redpacket.operations.errors import AllowanceMoved
 from redpacket.operations.model.operators import Action
 from redpacket.packets.dynamodb import items
 from redpacket.packets.model.packet import Packet, PacketStatus
@@ -31,7 +32,7 @@ from redpacket.platform.dynamodb.client import (
     put,
     update,
 )
-from redpacket.platform.errors import AllowanceMoved, RateLimited, RedPacketError
+from redpacket.platform.errors import RateLimited, RedPacketError
 from redpacket.platform.idempotency import Request
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
 
-from redpacket.platform.errors import GrabTokenInvalid
+from redpacket.packets.errors import GrabTokenInvalid
 
 LIFE_MS = 60_000
 """Time to press a button; afterwards the place goes to somebody else, and grab admits again."""

@@ -13,7 +13,7 @@ import re
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 
-from redpacket.platform.errors import PacketNotFound
+from redpacket.packets.errors import PacketNotFound
 
 RANDOM_BYTES = 16
 """128 random bits, so that the id of a packet can't be guessed, with the key or without it."""

@@ -7,7 +7,8 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 from enum import StrEnum
 
-from redpacket.platform.errors import InvariantViolated, SplitImpossible
+from redpacket.packets.errors import SplitImpossible
+from redpacket.platform.errors import InvariantViolated
 
 SEED_BYTES = 16
 """128 random bits: the commitment to a seed can't be opened by trying seeds."""

@@ -7,19 +7,14 @@ from __future__ import annotations
 
 from typing import Self
 
+from redpacket.campaigns.errors import CampaignPaused, NotInAudience
 from redpacket.campaigns.model import AudienceMode, Campaign, CampaignStatus, audience_bucket, meets
+from redpacket.packets.errors import PacketNotFound, QuotaExhausted
 from redpacket.packets.model.claim import NO_LIMIT, Quota, QuotaStatus
 from redpacket.packets.model.packet import Rules
 from redpacket.packets.ports import PacketRepository
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
-from redpacket.platform.errors import (
-    CampaignPaused,
-    NotInAudience,
-    PacketNotFound,
-    QuotaExhausted,
-    Rejected,
-    Unavailable,
-)
+from redpacket.platform.errors import Rejected, Unavailable
 from redpacket.platform.user import User
 
 EXHAUSTED = "you have taken as many shares of this campaign as one may"

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from redpacket.campaigns.errors import NotInAudience
+from redpacket.packets.errors import PacketEmptied, PacketExpired, PacketNotStarted, QuotaExhausted
 from redpacket.packets.model.claim import (
     Claim,
     GrabOutcome,
@@ -22,16 +24,7 @@ from redpacket.packets.split import share_amount_fen
 from redpacket.packets.use_cases.campaign_quota import EXHAUSTED, NOT_FOR_YOU, CampaignQuota
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
 from redpacket.packets.use_cases.load_packet import PartToLoad
-from redpacket.platform.errors import (
-    InvariantViolated,
-    NotInAudience,
-    PacketEmptied,
-    PacketExpired,
-    PacketNotStarted,
-    QuotaExhausted,
-    Rejected,
-    Unavailable,
-)
+from redpacket.platform.errors import InvariantViolated, Rejected, Unavailable
 from redpacket.platform.user import User
 
 _LOOK_LIFE_MS = 30_000

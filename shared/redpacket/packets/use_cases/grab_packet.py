@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from redpacket.operations.model.limits import PASSPHRASE_TRIES, wrong_tries
 from redpacket.operations.use_cases.limit_rate import limit_guesses
+from redpacket.packets.errors import NotInvited, PacketEmptied, PassphraseMismatch
 from redpacket.packets.model.claim import Admission, AdmitStatus, Claim, GrabOutcome, GrabStatus
 from redpacket.packets.model.grab_token import LIFE_MS, grab_token
 from redpacket.packets.model.packet import Opening, Rules
@@ -14,13 +15,7 @@ from redpacket.packets.use_cases.campaign_quota import CampaignQuota, find_rules
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
 from redpacket.packets.use_cases.claim_share import EMPTIED, claim_share
 from redpacket.packets.use_cases.load_packet import CacheLoads
-from redpacket.platform.errors import (
-    NotInvited,
-    PacketEmptied,
-    PassphraseMismatch,
-    RateLimited,
-    Rejected,
-)
+from redpacket.platform.errors import RateLimited, Rejected
 from redpacket.platform.user import User
 
 

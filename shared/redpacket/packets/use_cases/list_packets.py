@@ -7,12 +7,13 @@ from collections import Counter
 
 from redpacket.approvals.ports import OPEN_CURSOR, OperatorLists
 from redpacket.campaigns.ports import CampaignRepository
+from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.model.packet_id import PACKET_ID
 from redpacket.packets.ports import SENT_CURSOR, PacketRepository, Pages
 from redpacket.packets.use_cases.read_records import status_of
-from redpacket.platform.errors import InvalidRequest, PacketNotFound
+from redpacket.platform.errors import InvalidRequest
 
 _CLAIMS_PER_READ = 500
 _READS = 20

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from redpacket.packets.errors import PacketExpired, PacketNotFound, PacketNotStarted
 from redpacket.packets.model.packet import Packet, PacketStatus, part_count, part_size
 from redpacket.packets.ports import ClaimCache, PacketRepository
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
-from redpacket.platform.errors import (
-    PacketExpired,
-    PacketNotFound,
-    PacketNotStarted,
-    Rejected,
-    Unavailable,
-)
+from redpacket.platform.errors import Rejected, Unavailable
 from redpacket.platform.runtime import Clock
 
 _LARGE = 1_000

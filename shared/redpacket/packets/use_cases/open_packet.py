@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from redpacket.packets.errors import GrabTokenInvalid, PacketEmptied
 from redpacket.packets.model.claim import Claim, GrabOutcome, GrabStatus
 from redpacket.packets.model.grab_token import check_grab_token
 from redpacket.packets.model.packet import Opening, Rules
@@ -11,7 +12,7 @@ from redpacket.packets.use_cases.campaign_quota import CampaignQuota, find_rules
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
 from redpacket.packets.use_cases.claim_share import EMPTIED, claim_share
 from redpacket.packets.use_cases.load_packet import CacheLoads
-from redpacket.platform.errors import GrabTokenInvalid, PacketEmptied, Rejected
+from redpacket.platform.errors import Rejected
 from redpacket.platform.user import User
 
 

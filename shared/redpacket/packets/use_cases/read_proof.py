@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from redpacket.packets.errors import PacketNotFound, ProofNotReady
 from redpacket.packets.model.claim import ShareRef, ShareStatus
 from redpacket.packets.model.packet import (
     Packet,
@@ -15,7 +16,6 @@ from redpacket.packets.model.packet import (
 )
 from redpacket.packets.ports import PacketRepository
 from redpacket.packets.split import Terms, share_amount_fen
-from redpacket.platform.errors import PacketNotFound, ProofNotReady
 from redpacket.platform.user import User
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.model.claim import Claimer, Share, ShareStatus, luckiest
 from redpacket.packets.model.packet import SMALL_MAX, Packet, PacketEnd, PacketStatus
 from redpacket.packets.ports import PacketRepository, Pages
-from redpacket.platform.errors import PacketNotFound
 from redpacket.platform.user import User
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import secrets
 
+from redpacket.payments.errors import PaymentNotFound, WithdrawalNotFound
 from redpacket.payments.ports import PAYMENTS_CURSOR
-from redpacket.platform.errors import InvalidRequest, PaymentNotFound, WithdrawalNotFound
+from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.parameters import optional, required
 
 PAYMENT_ID = re.compile(r"[0-9a-f]{32}")

@@ -6,11 +6,12 @@ from typing import Any
 
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import account_of, account_row, work_list
+from redpacket.payments.errors import OpenidInUse
 from redpacket.payments.model.authorization import AuthorizationStatus
 from redpacket.payments.model.provider import Channel, ExternalAccount
 from redpacket.payments.withdrawal_ports import Payee
 from redpacket.platform.dynamodb.client import Dynamo, Guarded, Operation, Row, Value, put, update
-from redpacket.platform.errors import InvariantViolated, OpenidInUse, RedPacketError, Unavailable
+from redpacket.platform.errors import InvariantViolated, RedPacketError, Unavailable
 
 IS_FREE_OR_THEIRS = "attribute_not_exists(user_id) OR user_id = :user_id"
 IS_THEIRS = "user_id = :user_id"

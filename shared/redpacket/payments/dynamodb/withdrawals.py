@@ -11,6 +11,7 @@ from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import line_row, withdrawal_of, withdrawal_row, work_list
 from redpacket.payments.dynamodb.lists import page_of, read_page
 from redpacket.payments.dynamodb.reads import get_all, oldest
+from redpacket.payments.errors import WithdrawalLimitReached
 from redpacket.payments.model.provider import Channel, StatementKind, StatementLine, TransferFound
 from redpacket.payments.model.withdrawals import (
     CANCELS,
@@ -22,7 +23,7 @@ from redpacket.payments.model.withdrawals import (
 )
 from redpacket.payments.withdrawal_ports import WithdrawalLimits
 from redpacket.platform.dynamodb.client import Dynamo, Guarded, Row, Value, put, update
-from redpacket.platform.errors import InvariantViolated, RedPacketError, WithdrawalLimitReached
+from redpacket.platform.errors import InvariantViolated, RedPacketError
 from redpacket.platform.idempotency import Request
 
 IS_WITHIN_LIMITS = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from redpacket.payments.errors import ChannelUnavailable
 from redpacket.payments.login_ports import Authorizations
 from redpacket.payments.model.provider import Channel
 from redpacket.payments.withdrawal_ports import AuthorizationRepository, Payees
-from redpacket.platform.errors import ChannelUnavailable
 from redpacket.platform.runtime import Clock, EventLogger
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from redpacket.payments.errors import PayeeNotBound
 from redpacket.payments.model.authorization import (
     ASKED_MS,
     CONSENT_MS,
@@ -15,7 +16,7 @@ from redpacket.payments.model.authorization import (
 )
 from redpacket.payments.model.provider import Channel
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
-from redpacket.platform.errors import InvariantViolated, PayeeNotBound, Unavailable
+from redpacket.platform.errors import InvariantViolated, Unavailable
 
 _TRIES = 4
 

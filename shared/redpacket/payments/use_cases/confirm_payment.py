@@ -11,6 +11,7 @@ from dataclasses import replace
 from redpacket.ledger.model import Transfer
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.use_cases.send_packet import funding_of
+from redpacket.payments.errors import PaymentNotFound
 from redpacket.payments.model.payments import (
     Payment,
     PaymentReturn,
@@ -22,7 +23,7 @@ from redpacket.payments.model.payments import (
 )
 from redpacket.payments.model.provider import OrderFound, OrderState, Transaction
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
-from redpacket.platform.errors import InvariantViolated, PaymentNotFound, Unavailable
+from redpacket.platform.errors import InvariantViolated, Unavailable
 
 _TRIES = 4
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.ports import PacketRepository
 from redpacket.packets.work_list_ports import WorkLists
+from redpacket.payments.errors import ChannelUnavailable, GatewayChanged
 from redpacket.payments.model.payments import Payment, PaymentReturn
 from redpacket.payments.model.provider import NO_MERCHANT, Channel
 from redpacket.payments.ports import (
@@ -17,7 +18,6 @@ from redpacket.payments.ports import (
     ReturnRepository,
 )
 from redpacket.payments.provider_ports import PaymentProvider
-from redpacket.platform.errors import ChannelUnavailable, GatewayChanged
 from redpacket.platform.runtime import Clock, EventLogger
 
 

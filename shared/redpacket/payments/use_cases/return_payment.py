@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from redpacket.ledger.model import TransferKind, deposit_id, receivable_account, user_account
 from redpacket.operations.model.operators import Action, ActionKind, changes_between, user_subject
+from redpacket.payments.errors import PaymentNotFound
 from redpacket.payments.model.payments import (
     Payment,
     PaymentRefund,
@@ -25,7 +26,6 @@ from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.platform.errors import (
     InvalidRequest,
     InvariantViolated,
-    PaymentNotFound,
     Unavailable,
     VersionConflict,
 )

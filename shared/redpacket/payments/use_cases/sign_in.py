@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from redpacket.payments.errors import OpenidInUse
 from redpacket.payments.login_ports import Logins, TokenIssuer
 from redpacket.payments.model.provider import Channel, ExternalAccount
 from redpacket.payments.use_cases.bind_account import find_account
 from redpacket.payments.withdrawal_ports import BoundPayees
-from redpacket.platform.errors import OpenidInUse, Unavailable
+from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import Clock, EventLogger
 
 

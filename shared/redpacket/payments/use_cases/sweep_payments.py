@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.payments.errors import GatewayChanged, PaymentNotFound
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, WATCHED_MS
 from redpacket.payments.model.provider import Channel
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
@@ -20,7 +21,7 @@ from redpacket.payments.use_cases.return_payment import return_payment
 from redpacket.payments.use_cases.transfer import call_transfer, sync_transfer
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
 from redpacket.platform.attempt_each import Attempts, attempt_lanes
-from redpacket.platform.errors import GatewayChanged, PaymentNotFound, Unavailable
+from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import InParallel
 
 ROWS_PER_SWEEP = 400

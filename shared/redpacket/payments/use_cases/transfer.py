@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import StrEnum
 
+from redpacket.payments.errors import GatewayChanged, NotCancellable
 from redpacket.payments.model.provider import TransferFound, TransferState
 from redpacket.payments.model.withdrawals import (
     CANCELS,
@@ -24,7 +25,7 @@ from redpacket.payments.model.withdrawals import (
 from redpacket.payments.provider_ports import PayoutProvider
 from redpacket.payments.use_cases.withdraw import find_withdrawal
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
-from redpacket.platform.errors import GatewayChanged, InvariantViolated, NotCancellable, Unavailable
+from redpacket.platform.errors import InvariantViolated, Unavailable
 
 _FIRST_LOOK_MS = 5_000
 _LOOK_PAUSE_MS_MAX = 30 * 60_000

@@ -5,23 +5,22 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 
+from redpacket.ledger.errors import InsufficientFunds
 from redpacket.ledger.model import user_account
+from redpacket.payments.errors import (
+    AmountTooLarge,
+    AmountTooSmall,
+    PayeeNotBound,
+    WithdrawalLimitReached,
+    WithdrawalNotFound,
+)
 from redpacket.payments.model.provider import Channel, bill_day
 from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.payments.use_cases.return_payment import collect_owed
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
 from redpacket.payments.withdrawal_ports import Payee, Payees
-from redpacket.platform.errors import (
-    AmountTooLarge,
-    AmountTooSmall,
-    InsufficientFunds,
-    PayeeNotBound,
-    Rejected,
-    Unavailable,
-    WithdrawalLimitReached,
-    WithdrawalNotFound,
-)
+from redpacket.platform.errors import Rejected, Unavailable
 from redpacket.platform.idempotency import Request
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from redpacket.payments.errors import ChannelUnavailable, GatewayChanged
 from redpacket.payments.model.provider import NO_MERCHANT, Channel
 from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.provider_ports import PayoutProvider
@@ -14,7 +15,6 @@ from redpacket.payments.withdrawal_ports import (
     WithdrawalLimits,
     WithdrawalRepository,
 )
-from redpacket.platform.errors import ChannelUnavailable, GatewayChanged
 from redpacket.platform.runtime import Clock, EventLogger
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 
+from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.model.claim import Share, ShareRef, ShareStatus
 from redpacket.packets.model.packet import Packet, part_count
 from redpacket.packets.ports import PacketRepository
-from redpacket.platform.errors import PacketNotFound
 from redpacket.platform.runtime import Clock
 from redpacket.reconciliation.checks.facts import Difference, PacketFacts, Tally
 from redpacket.reconciliation.checks.ledger import check_bounds

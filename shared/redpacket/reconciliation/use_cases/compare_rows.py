@@ -14,6 +14,7 @@ from redpacket.fairness.log_ports import Commitments, LogBook
 from redpacket.ledger.model import Entry, user_account
 from redpacket.lottery.model.lottery import CampaignSnapshot
 from redpacket.lottery.ports import DrawRepository
+from redpacket.packets.errors import PacketNotFound, SplitImpossible
 from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.model.claim import Claimer, Share, ShareStatus
 from redpacket.packets.model.packet import Packet, PacketStatus
@@ -22,13 +23,7 @@ from redpacket.packets.split import share_amount_fen
 from redpacket.payments.model.payments import Payment, PaymentReturn
 from redpacket.payments.model.provider import bill_day
 from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS, Withdrawal
-from redpacket.platform.errors import (
-    CacheAway,
-    InvariantViolated,
-    PacketNotFound,
-    SplitImpossible,
-    Unavailable,
-)
+from redpacket.platform.errors import CacheAway, InvariantViolated, Unavailable
 from redpacket.platform.runtime import Clock, EventLogger
 from redpacket.reconciliation.checks.facts import Difference
 from redpacket.reconciliation.checks.ledger import check_bounds

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from redpacket.payments.errors import SignatureInvalid
 from redpacket.payments.model.provider import (
     NO_MERCHANT,
     Channel,
@@ -27,7 +28,7 @@ from redpacket.payments.model.provider import (
 )
 from redpacket.payments.providers.host_wallet.client import HostClient, HostResults, is_fresh
 from redpacket.payments.sealed_accounts import Accounts
-from redpacket.platform.errors import SignatureInvalid, Unavailable
+from redpacket.platform.errors import Unavailable
 
 _Word = TypeVar("_Word", bound=StrEnum)
 _ANSWER_OF_A_CALL = frozenset({TransferState.REFUSED})

@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
+from redpacket.payments.errors import SignatureInvalid
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
-from redpacket.platform.errors import SignatureInvalid
 
 AGE_MS_MAX = 5 * 60 * 1_000
 _SIGNATURE_TYPE = "WECHATPAY2-SHA256-RSA2048"
