@@ -19,6 +19,7 @@ TABLES = {
     "draws": "DrawsTable",
     "quotas": "QuotasTable",
     "audience": "AudienceTable",
+    "codes": "CodesTable",
     "profiles": "ProfilesTable",
     "payments": "PaymentsTable",
     "journal": "JournalTable",

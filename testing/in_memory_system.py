@@ -99,7 +99,7 @@ TABLES = " ".join(
     f"{name}={name}"
     for name in (
         *(table.value for table in Table),
-        *("profiles", "audience", "webhooks", "reconciliation", "transparency"),
+        *("profiles", "audience", "codes", "webhooks", "reconciliation", "transparency"),
         *("commitments", "log", "journal", "approvals", "switches"),
     )
 )
@@ -197,6 +197,7 @@ class InMemorySystem:
             journal_table="journal",
             seeds=PUBLISHED_SEEDS,
             audience_table="audience",
+            codes_table="codes",
             asks_verdicts=True,
         )
 

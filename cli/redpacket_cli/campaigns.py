@@ -20,14 +20,14 @@ from redpacket_cli.failures import Failure, no_target
 from redpacket_cli.session import an_id, new_key, read_document, read_text, session_of
 
 campaign = typer.Typer(help="Campaigns: edit, show, preheat.", no_args_is_help=True)
-prize = typer.Typer(help="Prizes of a campaign: edit, stock.", no_args_is_help=True)
+prize = typer.Typer(help="Prizes of a campaign: edit, stock, codes.", no_args_is_help=True)
 audience = typer.Typer(help="Who may take part in a campaign.", no_args_is_help=True)
 
 CampaignId = Annotated[str, typer.Argument(help="The campaign's id.", callback=an_id)]
 PrizeId = Annotated[str, typer.Argument(help="The prize's id.", callback=an_id)]
 File = Annotated[Path, typer.Argument(help="A YAML or JSON file; - is standard input.")]
 
-USERS_PER_CALL = 500
+USERS_PER_CALL = CODES_PER_CALL = 500
 _TIMES = {"starts_at": "starts_at_ms", "ends_at": "ends_at_ms"}
 
 
@@ -107,6 +107,27 @@ def change_stock(
     path = f"/admin/campaigns/{campaign_id}/prizes/{prize_id}/stock"
     answer = session.target.operator.post(path, {"delta": delta}, key=new_key(key))
     session.screen.tell(answer)
+
+
+@prize.command("codes")
+def add_codes(
+    context: typer.Context,
+    campaign_id: CampaignId,
+    prize_id: PrizeId,
+    file: Annotated[Path, typer.Argument(help="Codes, one a line; - is standard input.")],
+) -> None:
+    """Add codes to a prize of kind `code`; an upload that was cut off can be repeated."""
+    session = session_of(context)
+    lines = (line.strip() for line in read_text(file).lstrip("\ufeff").splitlines())
+    codes = [line for line in lines if line]
+    if not codes or len(set(codes)) < len(codes):
+        raise no_target(f"{file} has no code, or one more than once")
+    path = f"/admin/campaigns/{campaign_id}/prizes/{prize_id}/codes"
+    # One call after the other: a code's unit is its place in the file.
+    for at in range(0, len(codes), CODES_PER_CALL):
+        body = {"add": codes[at : at + CODES_PER_CALL]}
+        found = again(partial(session.target.operator.post, path, body))
+    session.screen.tell(found)
 
 
 @audience.command("import")

@@ -62,7 +62,8 @@ def draw(request: RequestOf[DrawBody]) -> HttpAnswer[Drawn]:
 
         body_of(DrawBody, request)
     drawn = containers.lottery.draw_prize(campaign_id, request.user, key_hash)
-    return HttpAnswer(lottery_views.drawn_view(drawn))
+    codes = containers.lottery.show_codes(request.user.user_id, [drawn.draw])
+    return HttpAnswer(lottery_views.drawn_view(drawn, codes))
 
 
 @handler.route(
@@ -75,7 +76,8 @@ def read_draws(request: HttpRequest) -> HttpAnswer[Draws]:
     guards.guard_read(request)
     campaign_id, cursor = campaign_id_of(request), draw_cursor_of(request)
     page = containers.lottery.list_draws(campaign_id, request.user.user_id, cursor)
-    return HttpAnswer(lottery_views.draws_view(page))
+    codes = containers.lottery.show_codes(page.user_id, page.items)
+    return HttpAnswer(lottery_views.draws_view(page, codes))
 
 
 @handler.route(

@@ -1,4 +1,4 @@
-"""The operators' door of prizes: put them, change their stock, hand them over."""
+"""The operators' door of prizes: put them, change their stock, add codes, hand them over."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound
 from redpacket.containers import containers
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.lottery.api import views as lottery_views
-from redpacket.lottery.api.prize_schemas import PrizeBody, StockBody
+from redpacket.lottery.api.prize_schemas import CODES_BYTES_MAX, CodesBody, PrizeBody, StockBody
 from redpacket.lottery.api.winner_schemas import WinnerBody
 from redpacket.operations.api.scopes import EDITORS, OPERATORS, operator_of
 from redpacket.packets.api.orders import prize_plan
@@ -92,6 +92,23 @@ def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin | Await
 
     asked = asked_stock(campaign_id, prize_id, body.delta, idempotent)
     return do_or_wait(request, done, asked)
+
+
+@handler.route(
+    "POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/codes",
+    parameters=(campaign_id_of, prize_id_of),
+    scopes=OPERATORS,
+    refusals=(CampaignNotFound, InvalidRequest, Unavailable),
+    body_bytes_max=CODES_BYTES_MAX,
+)
+def add_codes(request: RequestOf[CodesBody]) -> HttpAnswer[PrizeAdmin]:
+    """Add codes to a prize, each of them one unit; no answer shows them but to their winners."""
+    campaign_id, prize_id = campaign_id_of(request), prize_id_of(request)
+    body = body_of(CodesBody, request)
+    prize, stock = containers.editing.add_codes(
+        campaign_id, prize_id, body.add, operator_of(request)
+    )
+    return HttpAnswer(lottery_views.prize_admin_view(prize, stock))
 
 
 @handler.route(

@@ -659,11 +659,26 @@ def _tell_of_a_campaign(
     sharers = doors.operate("GET /admin/packets/{packet_id}/sharers", packet_id=rains[0])
     assert [sharer["user_token"] for sharer in sharers["items"]] == [tokens["cat"]]
     _tell_of_winners(doors, path)
+    _tell_of_codes(doors, plan)
     _tell_of_approvals(doors, plan)
     # The budget as it was approved: it gets lower in an edit of its own.
     edited = {**plan, "title": "Newer", "budget_fen": APPROVED_FEN}
     edited["ends_at_ms"] = now_ms + 7_200_000
     doors.operate("PUT /admin/campaigns/{campaign_id}", edited, **path)
+
+
+def _tell_of_codes(doors: Doors, plan: dict[str, Any]) -> None:
+    """Let a code be added, be won, and be read by its winner."""
+    path = {"campaign_id": "vouchers"}
+    plan = {**plan, "budget_fen": 0, "miss_weight": 0, "draw_beacon": "none"}
+    doors.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)
+    prize = {"title": "Voucher", "kind": "code", "weight": 1, "total": 0}
+    doors.operate(f"PUT {PRIZE}", prize, **path, prize_id="voucher")
+    for codes in (["TEA-1"], ["TEA-1", "TEA-2"]):
+        added = doors.operate(f"POST {PRIZE}/codes", {"add": codes}, **path, prize_id="voucher")
+        assert added["total"] == len(codes)
+    drawn = doors.ask("POST /campaigns/{campaign_id}/draws", "fay", **path)
+    assert drawn["code"] == "TEA-1"
 
 
 def _tell_of_approvals(doors: Doors, plan: dict[str, Any]) -> None:

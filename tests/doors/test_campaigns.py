@@ -209,6 +209,86 @@ def test_a_draw_wins_by_its_odds_and_a_repeat_gets_the_same_answer(
     assert _refusal(body) == (422, "invalid_request")
 
 
+def test_a_code_is_shown_to_its_winner_alone(
+    system: InMemorySystem, put: Put, sponsor: HttpUser, a_user: MakeUser
+) -> None:
+    put()
+    path = "/admin/campaigns/gala/prizes/voucher/codes"
+    _put_prize(sponsor, "voucher", kind="code", total=0)
+    codes = ["TEA-7KQ2", "TEA-9PLM"]
+    added = [sponsor.post(path, {"add": codes[:count]}) for count in (1, 2, 2)]
+    ann, bob = a_user(), a_user()
+
+    anns, again, bobs = _draw(ann, "key"), _draw(ann, "key"), _draw(bob)
+
+    assert [answer.json()["total"] for answer in added] == [1, 2, 2]
+    assert anns == again
+    assert [anns["code"], bobs["code"]] == codes
+    assert [[item["code"] for item in _draws(user)] for user in (ann, bob)] == [
+        codes[:1],
+        codes[1:],
+    ]
+    empty = _draw(a_user())
+    assert (empty["outcome"], empty["code"]) == ("missed", None)
+    # Operators see who won which unit, and what was done; logs and other tables have no code.
+    gala = "/admin/campaigns/gala"
+    shown = [sponsor.http.get(path).text for path in (f"{gala}/winners", gala)]
+    shown += [answer.text for answer in added]
+    shown += [sponsor.http.get("/admin/journal").text, a_user().http.get("/campaigns/gala").text]
+    shown += [str(system.journal.lines), str(system.queue.refs)]
+    tables = system.dynamo.tables.items()
+    shown += [str(dict(table)) for name, table in tables if name != "codes"]
+    assert not [text for text in shown if "TEA-" in text]
+    assert "voucher.1" in shown[0]
+
+
+def test_an_erased_user_sees_no_code_of_before(
+    system: InMemorySystem, put: Put, sponsor: HttpUser, a_user: MakeUser
+) -> None:
+    put(rules={"attempts_per_user_per_day": 9})
+    _put_prize(sponsor, "voucher", kind="code", total=0)
+    path = "/admin/campaigns/gala/prizes/voucher/codes"
+    sponsor.post(path, {"add": ["TEA-1", "TEA-2"]})
+    user = a_user()
+    _draw(user, "key")
+
+    assert sponsor.http.delete(f"/admin/users/{user.host_id}").is_success
+    system.pass_time(1_000)
+    repeated, after = _draw(user, "key"), _draw(user)
+
+    assert (repeated["outcome"], repeated["code"], after["code"]) == ("won", None, "TEA-2")
+    assert [item["code"] for item in _draws(user)] == ["TEA-2", None]
+
+
+def test_what_is_wrong_with_codes_is_said(put: Put, sponsor: HttpUser) -> None:
+    put()
+    path = "/admin/campaigns/gala/prizes/{}/codes"
+    early = _put_prize(sponsor, "voucher", kind="code", total=1)
+    assert _refusal(early) == (422, "invalid_request")
+    assert _refusal(sponsor.post(path.format("voucher"), {"add": ["A"]})) == (
+        404,
+        "campaign_not_found",
+    )
+    _put_prize(sponsor, "voucher", kind="code", total=0)
+    _put_prize(sponsor, "cup")
+
+    for prize_id, add in (
+        ("cup", ["A"]),
+        ("voucher", []),
+        ("voucher", ["A", "A"]),
+        ("voucher", ["A", " B"]),
+        ("voucher", ["A\nB"]),
+        ("voucher", ["A" * 101]),
+        ("voucher", [f"{number}" for number in range(501)]),
+    ):
+        answer = sponsor.post(path.format(prize_id), {"add": add})
+        assert _refusal(answer) == (422, "invalid_request"), add
+    assert _refusal(_add_stock(sponsor, "voucher", 1)) == (422, "invalid_request")
+    # The longest that are allowed fit into one call.
+    longest = [f"{number:0100d}" for number in range(500)]
+    assert sponsor.post(path.format("voucher"), {"add": longest}).json()["total"] == 500
+
+
 @pytest.mark.parametrize(
     ("plan", "code"),
     [

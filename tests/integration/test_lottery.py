@@ -103,6 +103,33 @@ def made(sponsor: HttpUser) -> Make:
     return make
 
 
+# ---------------------------------------------------------------- draws
+
+
+def test_a_code_is_handed_out_once_and_shown_to_its_winner_alone(
+    sponsor: HttpUser, made: Make, a_user: MakeUser
+) -> None:
+    campaign_id = made(voucher={"kind": "code", "total": 0})
+    path = f"/admin/campaigns/{campaign_id}"
+    codes = [f"TEA-{number}" for number in range(60)]
+    for _ in range(2):
+        added = sponsor.http.post(f"{path}/prizes/voucher/codes", json={"add": codes})
+        assert added.json()["total"] == len(codes), added.text
+    users = [a_user() for _ in range(8)]
+
+    with ThreadPoolExecutor(len(users)) as pool:
+        drawn = list(pool.map(lambda user: _draw(user, campaign_id, "key"), users))
+
+    assert sorted(one["code"] for one in drawn) == sorted(codes[: len(users)])
+    for user, one in zip(users, drawn, strict=True):
+        assert _draw(user, campaign_id, "key") == one
+        (mine,) = user.http.get(f"/campaigns/{campaign_id}/draws").json()["items"]
+        assert mine["code"] == one["code"]
+    winners = sponsor.http.get(f"{path}/winners", headers={"Accept": "text/csv"}).text
+    assert "voucher.1" in winners
+    assert not any(code in winners + added.text for code in codes)
+
+
 # ---------------------------------------------------------------- prizes
 
 

@@ -133,6 +133,11 @@ def walk_campaign(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> s
     call(boss, "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}", tea, **{**named, **OF_TEA})
     stock = "POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/stock"
     call(boss, stock, {"delta": 1}, **named)
+    voucher = {"title": "voucher", "kind": "code", "weight": 0, "total": 0}
+    named = {**named, "prize_id": "voucher"}
+    call(boss, "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}", voucher, **named)
+    added = "POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/codes"
+    call(boss, added, {"add": ["TEA-1"]}, **named)
     call(boss, "POST /admin/campaigns/{campaign_id}/preheat", campaign_id="walk")
     for _ in range(2):
         call(ann, "POST /campaigns/{campaign_id}/draws", campaign_id="walk")

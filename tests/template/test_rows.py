@@ -35,6 +35,8 @@ ROWS = {
     "unit": ("Draws", draw_keys.unit("c", "z", 1), "user_id"),
     "decision": ("Draws", draw_keys.unit("c", "z", 1), "winner_status"),
     "place": ("Draws", draw_keys.stock("c", "z", ""), "until_no"),
+    "code": ("Codes", draw_keys.code("c", "z", 1), "code"),
+    "code_count": ("Codes", draw_keys.code_count("c", "z"), "code_count"),
     "payment": ("Payments", payment_keys.payment("1"), "amount_fen"),
     "withdrawal": ("Payments", payment_keys.withdrawal("1"), "withdrawal_status"),
     "expiring_withdrawal": ("Payments", payment_keys.withdrawal("1"), "expires_at_s"),
@@ -80,6 +82,8 @@ seed                 Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:ru
 unit                 Admin:r Approval:r Campaign:r Lottery:pru Prize:r Reconcile:r
 decision             Admin:r Approval:r Campaign:r Lottery:pru Prize:ru Reconcile:r
 place                Admin:r Approval:ru Campaign:ru Lottery:pru Prize:ru Reconcile:r
+code                 Lottery:r Prize:p
+code_count           Lottery:r Prize:pru
 payment              Erasure:r Order:pru Payment:pru Reconcile:r Transfer:pru
 withdrawal           Erasure:r Payment:pru Reconcile:r Transfer:pru
 expiring_withdrawal  Erasure:r Payment:pru Reconcile:r Transfer:pru

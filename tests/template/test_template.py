@@ -164,8 +164,8 @@ Payout   Accounts:pu Packets:pu Shares:u Profiles:u
 Expire   Accounts:pu Packets:pu Shares:u
 Campaign Packets:u Campaigns:pu Draws:u Audience:u Commitments:p Transparency:u Profiles:u \
          Approvals:pu Journal:p
-Prize    Accounts:pu Packets:pu Campaigns:u Draws:u Profiles:u Approvals:pu Journal:p
-Lottery  Draws:pu Shares:u Profiles:u
+Prize    Accounts:pu Packets:pu Campaigns:u Draws:u Codes:pu Profiles:u Approvals:pu Journal:p
+Lottery  Draws:pu Shares:u Codes:c Profiles:u
 Payment  Accounts:pu Packets:u Payments:puc Profiles:u Journal:p
 Transfer Accounts:pu Packets:u Payments:puc
 Gateway  Payments:p
@@ -273,6 +273,7 @@ def test_a_users_own_row_is_used_only_in_the_attributes_that_each_needs(function
     reads = "dynamodb:BatchGetItem"
     expected = {
         **{key: {changes: said} for key in NOTES},
+        "LotteryFunction": {changes: said, reads: {"pk", "erased_at_ms"}},
         # Whom the host means, for who hands over what was won.
         "AdminFunction": {changes: said, reads: set(KNOWN.split(", "))},
         "PaymentFunction": {changes: since},
@@ -376,14 +377,15 @@ def test_nothing_of_money_expires() -> None:
     counts = {name: text.count("expires_at_s") for name, text in writers.items()}
 
     # Notes of callbacks and counts of a day's payments; consents that have ended; accounts at
-    # gateways whose user was erased; what an operator moved alone within a day; deliveries.
-    tables = ("PaymentsTable", "ApprovalsTable", "WebhooksTable")
+    # gateways whose user was erased; what an operator moved alone within a day; deliveries; codes.
+    tables = ("PaymentsTable", "ApprovalsTable", "WebhooksTable", "CodesTable")
     expected = {
         "operations.allowances": 2,
         "payments.authorizations": 1,
         "erasure.erasure": 2,
         "payments.payments": 2,
         "events.webhooks": 3,
+        "lottery.codes": 1,
     }
     assert expiring == dict.fromkeys(tables, "expires_at_s")
     assert {name: count for name, count in counts.items() if count} == expected

@@ -28,6 +28,9 @@ class _Profiles:
     def erase(self, user_id: str, now_ms: int) -> None:
         raise AssertionError(user_id, now_ms)
 
+    def find_erased_at_ms(self, user_id: str) -> int:
+        raise AssertionError(user_id)
+
 
 def test_profiles_are_read_once_in_their_time() -> None:
     clock, store = FakeClock(), _Profiles()

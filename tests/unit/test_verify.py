@@ -105,7 +105,7 @@ def _day(*, with_round: bool = False) -> Answers:
     proof = system.process().read_draw_proof("gala", shown.day)
     return {
         "proof": _as_json(lottery_views.draw_proof_view(proof)),
-        "draws": _as_json(lottery_views.draws_view(DrawPage("ann", draws, None))),
+        "draws": _as_json(lottery_views.draws_view(DrawPage("ann", draws, None), {})),
         "campaign": _as_json(lottery_views.campaign_view(shown, [])),
     }
 

@@ -78,7 +78,12 @@ class Containers:
         from redpacket.containers.lottery import LotteryContainer
 
         return LotteryContainer(
-            self.platform, self.operations, self.campaigns, self.packets, self.fairness
+            self.platform,
+            self.operations,
+            self.campaigns,
+            self.packets,
+            self.fairness,
+            self.users,
         )
 
     @cached_property

@@ -22,6 +22,7 @@ from redpacket.lottery.ports import DrawRepository
 from redpacket.lottery.use_cases.apply_edit import (
     EditPorts,
     apply_campaign,
+    apply_codes,
     apply_decision,
     apply_prize,
     apply_stock,
@@ -51,6 +52,7 @@ class EditingContainer:
             draws=self.lottery.prize_draws,
             funding=self.packets.prize_funding,
             packets=self.packets.packet_rows,
+            codes=self.lottery.codes,
             clock=self.platform.clock,
             new_id=self.packets.new_packet_id,
             new_seed=self.platform.new_seed,
@@ -109,6 +111,10 @@ class EditingContainer:
     @cached_property
     def change_stock(self) -> partial[tuple[Prize, PrizeStock]]:
         return partial(apply_stock, prize_ports=self.prize_ports, ports=self.prize_edit_ports)
+
+    @cached_property
+    def add_codes(self) -> partial[tuple[Prize, PrizeStock]]:
+        return partial(apply_codes, prize_ports=self.prize_ports, ports=self.prize_edit_ports)
 
     @cached_property
     def edit_audience(self) -> partial[Audience]:

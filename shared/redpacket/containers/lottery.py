@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from redpacket.containers.operations import OperationsContainer
     from redpacket.containers.packets import PacketsContainer
     from redpacket.containers.platform import Platform
+    from redpacket.containers.users import UsersContainer
     from redpacket.lottery.dynamodb.draws import DynamoDraws
     from redpacket.lottery.model.winners import Winner
-    from redpacket.lottery.ports import DrawCache, DrawRepository
+    from redpacket.lottery.ports import Codes, DrawCache, DrawRepository
     from redpacket.lottery.use_cases.cached_lotteries import CachedLotteries
     from redpacket.lottery.use_cases.cached_rains import CachedRains
     from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
@@ -33,6 +34,7 @@ class LotteryContainer:
     campaigns: CampaignsContainer
     packets: PacketsContainer
     fairness: FairnessContainer
+    users: UsersContainer
 
     @cached_property
     def draws(self) -> DrawRepository:
@@ -45,6 +47,7 @@ class LotteryContainer:
             profiles_table=self.platform.settings.profiles_table,
             opened_by=self.platform.seeds,
             audience_table=self.platform.settings.audience_table,
+            codes_table=self.platform.settings.codes_table,
             asks_verdicts=self.platform.settings.has_verdicts,
         )
 
@@ -63,6 +66,7 @@ class LotteryContainer:
         audience_table: str | None = None,
         journal_table: str | None = None,
         *,
+        codes_table: str | None = None,
         asks_verdicts: bool = False,
     ) -> DynamoDraws:
         from redpacket.lottery.dynamodb.draws import DynamoDraws
@@ -77,8 +81,21 @@ class LotteryContainer:
             journal_table=journal_table,
             seeds=opened_by,
             audience_table=audience_table,
+            codes_table=codes_table,
             asks_verdicts=asks_verdicts,
         )
+
+    @cached_property
+    def codes(self) -> Codes:
+        from redpacket.lottery.dynamodb.codes import DynamoCodes
+
+        return DynamoCodes(self.platform.dynamo, self.platform.settings.codes_table)
+
+    @cached_property
+    def show_codes(self) -> partial[dict[str, str]]:
+        from redpacket.lottery.use_cases.show_codes import show_codes
+
+        return partial(show_codes, codes=self.codes, profiles=self.users.profiles)
 
     @cached_property
     def draw_cache(self) -> DrawCache:

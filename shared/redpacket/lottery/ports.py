@@ -141,3 +141,16 @@ class DrawRepository(Protocol):
         at_ms: int,
     ) -> HelpStatus:
         """Give the inviter one more attempt on *day*, once for each pair."""
+
+
+class Codes(Protocol):
+    """Codes of prizes, numbered as the units that win them."""
+
+    def add(self, campaign_id: str, prize_id: str, codes: Sequence[str], until_ms: int) -> int:
+        """Add the codes that the prize does not have; return how many it has.
+
+        They expire at *until_ms*. Raises InvalidRequest for too many.
+        """
+
+    def find(self, draws: Sequence[Draw]) -> dict[str, str]:
+        """Return the codes of won units by the ids of their draws, without expired ones."""

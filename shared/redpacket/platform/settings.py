@@ -170,6 +170,7 @@ class Settings:
     operator_issuer = _Variable("OPERATOR_ISSUER", str, default="")
     """Issuer of operators' tokens; empty for the users' issuer."""
     draws_table = _table("draws")
+    codes_table = _table("codes")
     quotas_table = _table("quotas")
     audience_table = _table("audience")
     has_verdicts = _Variable("RISK_VERDICTS", _is_true, default="false")

@@ -50,3 +50,6 @@ class ProfileRepository(Protocol):
 
     def erase(self, user_id: str, now_ms: int) -> None:
         """Delete a user's profile and token data; a later token restores the user."""
+
+    def find_erased_at_ms(self, user_id: str) -> int:
+        """Return when the user was last erased, strongly consistent, or 0."""

@@ -566,6 +566,25 @@ def test_an_audience_is_imported_by_five_hundred_and_says_last_what_it_is_for(st
     assert campaigns.USERS_PER_CALL == 500
 
 
+def test_codes_are_added_in_order_by_five_hundred_and_none_twice(stack: Stack) -> None:
+    refusals = iter([_problem(503, "unavailable")])
+    stack.answers["POST /admin/campaigns/gala/prizes/tea/codes"] = lambda _: next(
+        refusals, _ok(prize_id="tea", total=501)
+    )
+    codes = [f"TEA,{number}" for number in range(501)]
+    words = ("prize", "codes", "gala", "tea", "-")
+
+    found = stack.ask_json(*words, stdin="\ufeff" + "\r\n".join([*codes, "", " "]))
+
+    assert found["total"] == 501
+    sent = stack.sent("POST /admin/campaigns/gala/prizes/tea/codes")
+    # The first call was repeated.
+    assert [_body(each)["add"] for each in sent] == [codes[:500], codes[:500], codes[500:]]
+    for wrong in ("", "TEA-1\nTEA-2\nTEA-1 "):
+        assert stack.run(*words, stdin=wrong).exit_code == 5
+    assert len(stack.sent("POST /admin/campaigns/gala/prizes/tea/codes")) == len(sent)
+
+
 # ---- operating
 
 

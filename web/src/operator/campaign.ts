@@ -15,6 +15,8 @@ import { o, wordOf } from "./words.ts";
 
 type Campaign = Schemas["CampaignAdmin"];
 type Prize = Schemas["PrizeAdmin"];
+const DUTY_OF = { goods: "stock_goods", packet: "stock_cash", code: "add_codes" } as const;
+const CODES_PER_CALL = 500;
 const EVERY_MS = 2_000;
 /** Packets and switches change less often than counts. */
 const LOOKS_PER_LIST = 5;
@@ -137,7 +139,7 @@ export class OperatorCampaign extends ConsoleView {
               <b>${prize.title}</b>
               <small>${o("issued", { n: prize.issued, all: prize.total })} · ${o("version")} ${prize.version}</small>
             </span>
-            ${duties().may(prize.kind === "goods" ? "stock_goods" : "stock_cash") ? this.#stock(prize) : nothing}
+            ${duties().may(DUTY_OF[prize.kind]) ? this.#stock(prize) : nothing}
           </li>`,
         )}
       </ul>
@@ -145,6 +147,7 @@ export class OperatorCampaign extends ConsoleView {
   }
 
   #stock(prize: Prize) {
+    if (prize.kind === "code") return this.#codes(prize);
     const change = (event: SubmitEvent) => {
       event.preventDefault();
       const delta = Number(typed(event.target, "delta"));
@@ -157,8 +160,34 @@ export class OperatorCampaign extends ConsoleView {
     </form>`;
   }
 
+  #codes(prize: Prize) {
+    const add = (event: SubmitEvent) => {
+      event.preventDefault();
+      const file = new FormData(event.target as HTMLFormElement).get("codes");
+      if (file instanceof File) void this.#addCodes(prize, file);
+    };
+    return html`<form class="row" @submit=${add}>
+      <input name="codes" type="file" accept=".txt,.csv" required aria-label="${prize.title}: ${o("codes_file")}" />
+      <button class="secondary" ?disabled=${this.isBusy}>${o("add_codes")}</button>
+    </form>`;
+  }
+
+  #addCodes(prize: Prize, file: File): Promise<void> {
+    return this.act("add_codes", async () => {
+      const path = `/admin/campaigns/${this.campaignId}/prizes/${prize.prize_id}/codes`;
+      const lines = (await file.text()).split("\n").map((line) => line.trim());
+      const codes = lines.filter(Boolean);
+      // A repeat after a failure skips what was added.
+      for (let at = 0; at < codes.length; at += CODES_PER_CALL) {
+        await write<Prize>("POST", path, { add: codes.slice(at, at + CODES_PER_CALL) });
+      }
+      await this.#look();
+      return o("done");
+    });
+  }
+
   #changeStock(prize: Prize, delta: number): Promise<void> {
-    return this.act(prize.kind === "goods" ? "stock_goods" : "stock_cash", async () => {
+    return this.act(DUTY_OF[prize.kind], async () => {
       const path = `/admin/campaigns/${this.campaignId}/prizes/${prize.prize_id}/stock`;
       // Under the version that is shown: what another operator changed meanwhile is not changed blindly.
       const body = { delta, version: prize.version };

@@ -15,6 +15,7 @@ const DUTIES = {
   // One route, which lets each role add one kind of prizes.
   stock_goods: ["admin", "operate"],
   stock_cash: ["admin", "treasury"],
+  add_codes: BY_ROUTE["POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/codes"],
   deposit: BY_ROUTE["POST /admin/deposits"],
   see_approvals: BY_ROUTE["GET /admin/approvals"],
   approve: BY_ROUTE["POST /admin/approvals/{approval_id}/approve"],

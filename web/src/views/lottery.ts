@@ -187,6 +187,7 @@ export class Lottery extends View {
       <div class="outcome ${drawn.prize ? "is-win" : ""}" role="status">
         <p class="title">${t(drawn.prize ? "won" : "missed")}</p>
         <p>${drawn.prize ? titleOf(drawn.prize) : t("missed_hint")}</p>
+        ${codeView(drawn.code)}
         ${left === null ? nothing : html`<p class="hint">${t("attempts_left", { n: left })}</p>`}
       </div>
     `;
@@ -297,6 +298,7 @@ export class Lottery extends View {
             return html`<li>
               <span class="what">
                 <b>${titleOf(draw.prize)}</b><time>${clock(draw.drawn_at_ms)}</time>
+                ${codeView(draw.code)}
               </span>
               ${checked
                 ? html`<span class="hint" role="status">${t(checked)}</span>`
@@ -320,6 +322,13 @@ export class Lottery extends View {
 function titleOf(prize: { title: string; amount_fen: number | null } | null): string {
   if (!prize) return t("missed");
   return prize.amount_fen ? `${prize.title} ${yuan(prize.amount_fen)}` : prize.title;
+}
+
+function codeView(code: string | null) {
+  if (!code) return nothing;
+  return html`<span class="row link">
+    <input class="code" readonly aria-label=${t("code")} .value=${code} /><rp-copy .text=${code}></rp-copy>
+  </span>`;
 }
 
 /** The chances that a draw's odds mean, by prize; "" is the miss. */

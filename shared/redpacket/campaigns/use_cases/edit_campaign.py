@@ -10,7 +10,7 @@ from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import Campaign, CampaignPlan, DrawBeacon
 from redpacket.campaigns.ports import CampaignRepository
 from redpacket.fairness.model.beacon import CampaignBeacon
-from redpacket.lottery.model.lottery import CampaignSnapshot
+from redpacket.lottery.model.lottery import CODES_KEPT_MS, CampaignSnapshot
 from redpacket.lottery.ports import DrawRepository
 from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import (
@@ -63,7 +63,7 @@ def edit_campaign(
     *version* None skips the version check; other None values change nothing. After a cutoff, cash
     prizes end later than the campaign, never earlier. Raises Forbidden, ApprovalNeededError,
     VersionConflict, and InvalidRequest for a budget below the money in packets, a changed beacon or
-    time zone, or an end too late for closed cash prizes.
+    time zone, or an end too late for codes or closed cash prizes.
     """
     campaigns, draws, packets, clock = ports.campaigns, ports.draws, ports.packets, ports.clock
     for _ in range(_TRIES):
@@ -92,6 +92,7 @@ def edit_campaign(
             if before.beacon or (table and table.prizes):
                 _check_timezone(after, before)
             if table and table.prizes:
+                _check_codes_last(table, after)
                 _keep_cash(table, after, before, draws, packets)
             is_done = campaigns.edit(after, before, action, spent)
         _end_with_campaign(plan.campaign_id, draws, packets)
@@ -137,6 +138,13 @@ def _keep_cash(
             packets.reschedule(packet_id, before.ends_at_ms, table.version + 1)
         _end_with_campaign(table.campaign.campaign_id, draws, packets)
         raise
+
+
+def _check_codes_last(table: CampaignSnapshot, after: Campaign) -> None:
+    last_ms = min((one.codes_until_ms for one in table.prizes if one.codes_until_ms), default=None)
+    if last_ms is not None and after.ends_at_ms + CODES_KEPT_MS > last_ms:
+        gone = f"can't be later than {last_ms - CODES_KEPT_MS}: the codes of prizes expire"
+        raise InvalidRequest([{"field": "ends_at_ms", "message": gone}])
 
 
 def _check_cash_is_there(packet_ids: Sequence[str], packets: PacketRepository) -> None:

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from redpacket.campaigns.model import AUDIENCE_MAX, AudienceMode, DrawBeacon, WhenSoldOut
 from redpacket.ledger.model import FEN_MAX
-from redpacket.lottery.api.prize_schemas import ATTRIBUTE_NAME
+from redpacket.lottery.api.prize_schemas import ATTRIBUTE_NAME, PRIZE_KINDS, Code
 from redpacket.lottery.model.lottery import POINT_BITS, PRIZES_MAX, SEED_BYTES, UNITS_MAX, PrizeKind
 from redpacket.lottery.use_cases.cached_rains import PACKETS_MAX
 from redpacket.lottery.use_cases.read_draws import PAGE_SIZE as DRAWS_PAGE_SIZE
@@ -44,10 +44,10 @@ class WonPrize(TypedDict):
 
     prize_id: values.PrizeId
     title: Annotated[values.Word, Field(examples=["New Year"])]
-    kind: Annotated[PrizeKind, about("`goods`, or `packet` for cash.")]
+    kind: Annotated[PrizeKind, about(PRIZE_KINDS)]
     amount_fen: Annotated[
         Annotated[int, Field(ge=1, le=FEN_MAX)] | None,
-        about("Of one unit of a cash prize; null for goods.", 888),
+        about("Of one unit of a cash prize; null for others.", 888),
     ]
     image_url: Annotated[values.HttpsUrl | None, Field(examples=[None])]
 
@@ -250,6 +250,14 @@ class OneDraw(TypedDict):
     n: Annotated[int, about("The draw's number among the caller's draws of the day.", 1, ge=1)]
     outcome: Annotated[Literal["won", "missed"], about("What became of the request.")]
     prize: Annotated[WonPrize | None, about("Null for a miss.")]
+    code: Annotated[
+        Code | None,
+        about(
+            "The code that was won, for its winner alone. Null for other prizes, after the code "
+            "expired, and for draws before the user was erased.",
+            None,
+        ),
+    ]
     drawn_at_ms: values.AtMs
 
 

@@ -25,6 +25,17 @@ ATTRIBUTE_NAME = "^[A-Za-z0-9_-]{1,40}$"
 AttributeName = Annotated[str, StringConstraints(pattern=ATTRIBUTE_NAME)]
 
 
+PRIZE_KINDS = "`goods`, `packet` for cash, or `code` for one code of an uploaded list."
+
+CODES_MAX = 500
+"""Of one call."""
+
+CODES_BYTES_MAX = 72 * 1024
+"""Of so many of the longest codes."""
+
+Code = Annotated[str, StringConstraints(pattern="^[!-~]+( [!-~]+)*$", max_length=100)]
+
+
 class PrizeBody(StrictBody):
     """PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}.
 
@@ -36,7 +47,7 @@ class PrizeBody(StrictBody):
     )
 
     title: Title
-    kind: Annotated[Literal["goods", "packet"], about("`goods`, or `packet` for cash.")]
+    kind: Annotated[Literal["goods", "packet", "code"], about(PRIZE_KINDS)]
     weight: Annotated[
         int,
         about(
@@ -45,7 +56,7 @@ class PrizeBody(StrictBody):
             le=WEIGHT_MAX,
         ),
     ]
-    total: Annotated[Units, about("Units in all; `delta` changes it.")]
+    total: Annotated[Units, about("Units in all; `delta` changes it. 0 for a new `code`.")]
     per_day: Annotated[Units, about("Most units a day; 0: no limit.")] = 0
     per_hour: Annotated[
         Units, about("Units set free with each hour since the start; 0: all at once.")
@@ -102,3 +113,25 @@ class StockBody(StrictBody):
         int, about("Units to add; negative ones are taken away.", ge=-UNITS_MAX, le=UNITS_MAX)
     ]
     version: SeenVersion = None
+
+
+class CodesBody(StrictBody):
+    """POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/codes."""
+
+    model_config = example({"add": ["TEA-7KQ2-M9XD", "TEA-4HWP-T3RB"]})
+
+    add: Annotated[
+        list[Code],
+        about(
+            "Codes to add, in the order of units, each of which wins one. Codes that the prize "
+            "has are skipped.",
+            min_length=1,
+            max_length=CODES_MAX,
+        ),
+    ]
+
+    @model_validator(mode="after")
+    def _has_each_once(self) -> CodesBody:
+        if twice := len(self.add) - len(set(self.add)):
+            raise ValueError(f"add has {twice} codes more than once")
+        return self

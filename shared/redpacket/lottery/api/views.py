@@ -23,7 +23,7 @@ from redpacket.lottery.use_cases.help_inviter import Helped
 from redpacket.lottery.use_cases.read_draws import DrawPage, DrawProof, WatchedLottery
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from redpacket.fairness.model.beacon import CampaignBeacon
     from redpacket.lottery.api import answers as campaigns
@@ -170,34 +170,35 @@ def _won_prize(prize: Prize) -> campaigns.WonPrize:
     }
 
 
-def drawn_view(drawn: DrawResult) -> campaigns.Drawn:
-    """Return a user's draw."""
+def drawn_view(drawn: DrawResult, codes: Mapping[str, str]) -> campaigns.Drawn:
+    """Return a user's draw; *codes* are by the ids of draws."""
     draw = drawn.draw
-    return {**_one_draw(draw), "attempts_left": drawn.attempts_left}
+    return {**_one_draw(draw, codes), "attempts_left": drawn.attempts_left}
 
 
-def draws_view(page: DrawPage) -> campaigns.Draws:
+def draws_view(page: DrawPage, codes: Mapping[str, str]) -> campaigns.Draws:
     """Return a user's draws; `python -m redpacket.verify` reads this."""
     return {
         "user_token": page.user_id,
-        "items": [_draw_view(draw) for draw in page.items],
+        "items": [_draw_view(draw, codes) for draw in page.items],
         "next": page.next,
     }
 
 
-def _one_draw(draw: Draw) -> campaigns.OneDraw:
+def _one_draw(draw: Draw, codes: Mapping[str, str]) -> campaigns.OneDraw:
     return {
         "draw_id": draw.draw_id,
         "n": draw.draw_no,
         "outcome": "won" if draw.prize else "missed",
         "prize": _won_prize(draw.prize) if draw.prize else None,
+        "code": codes.get(draw.draw_id),
         "drawn_at_ms": draw.drawn_at_ms,
     }
 
 
-def _draw_view(draw: Draw) -> campaigns.Draw:
+def _draw_view(draw: Draw, codes: Mapping[str, str]) -> campaigns.Draw:
     return {
-        **_one_draw(draw),
+        **_one_draw(draw, codes),
         "day": draw.day,
         "formula": point_text(
             "{seed}",

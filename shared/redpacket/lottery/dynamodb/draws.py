@@ -51,6 +51,7 @@ from redpacket.platform.dynamodb.client import (
     Operation,
     Row,
     Value,
+    check,
     create,
     never_refused,
     put,
@@ -95,12 +96,14 @@ class DynamoDraws:
         journal_table: str | None = None,
         seeds: SeedKeys | None = None,
         audience_table: str | None = None,
+        codes_table: str | None = None,
         asks_verdicts: bool = False,
     ) -> None:
         self._dynamo = dynamo
         self._campaigns = campaigns_table
-        # Only functions that draw set this one and the profiles table.
+        # Only functions that draw set these two and the profiles table.
         self._audience = audience_table
+        self._codes = codes_table
         self._asks_verdicts = asks_verdicts
         self._shares = shares_table
         self._draws = draws_table
@@ -324,6 +327,11 @@ class DynamoDraws:
             raise InvariantViolated("these draws know no lists of users")
         return self._audience
 
+    def _codes_table(self) -> str:
+        if self._codes is None:
+            raise InvariantViolated("these draws know no codes")
+        return self._codes
+
     def _count_draw(self, draw: Draw, rules: DrawRules) -> Operation:
         key = draw_keys.player(draw.campaign_id, draw.user_id, draw.day)
         attempts_max = rules.attempts_per_user_per_day or NO_LIMIT
@@ -374,6 +382,10 @@ class DynamoDraws:
         else:
             unit = draw_keys.unit(*where, draw.unit_no)
             writes.append(Guarded(put(self._draws, {**unit, **won_by(draw)}), _unit_refusal))
+        if prize.kind is PrizeKind.CODE:
+            # I9: nobody wins a unit without its code
+            code = check(self._codes_table(), draw_keys.code(*where, draw.unit_no), IS_THERE)
+            writes.append(Guarded(code, _unit_refusal))
         return writes
 
     def _rows(self, pk: str, prefix: str) -> Iterator[dict[str, Any]]:

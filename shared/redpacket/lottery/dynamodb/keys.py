@@ -1,4 +1,4 @@
-"""Keys of DrawsTable: units of prizes, and users' draws in a campaign."""
+"""Keys of DrawsTable: units of prizes, and users' draws in a campaign; and of CodesTable."""
 
 from __future__ import annotations
 
@@ -61,6 +61,25 @@ def help_given(campaign_id: str, inviter_id: str, helper_id: str) -> dict[str, s
 def drawer(campaign_id: str, user_id: str) -> dict[str, str]:
     """Return the partition of a user in a campaign."""
     return {"pk": f"{DRAWER_PREFIX}{campaign_id}#{user_id}"}
+
+
+def code(campaign_id: str, prize_id: str, unit_no: int) -> dict[str, str]:
+    """Return the key of the code that the winner of a unit gets."""
+    return {**_codes(campaign_id, prize_id), "sk": f"code#{unit_no:07d}"}
+
+
+def code_digest(campaign_id: str, prize_id: str, digest: str) -> dict[str, str]:
+    """Return the key that a code can take only once within a prize."""
+    return {**_codes(campaign_id, prize_id), "sk": f"digest#{digest}"}
+
+
+def code_count(campaign_id: str, prize_id: str) -> dict[str, str]:
+    """Return the key of a prize's number of codes, in a partition that holds no code."""
+    return {"pk": f"count#{campaign_id}#{prize_id}", "sk": "codes"}
+
+
+def _codes(campaign_id: str, prize_id: str) -> dict[str, str]:
+    return {"pk": f"codes#{campaign_id}#{prize_id}"}
 
 
 DRAWER_PREFIX = "user#"

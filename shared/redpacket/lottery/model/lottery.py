@@ -60,11 +60,19 @@ UNITS_PER_PART = 20_000
 """Of a cash prize's packet: a sweep reads a part of it within a second (docs/adr/0023)."""
 
 
+CODES_KEPT_MS = 90 * 24 * 3_600_000
+"""Milliseconds for which winners can read their codes after the campaign's end, at least."""
+
+
 class PrizeKind(StrEnum):
-    """`goods` are handed over outside; a `packet` is cash, which the payout queue settles."""
+    """`goods` are handed over outside; a `packet` is cash, which the payout queue settles.
+
+    Each unit of a `code` is one code of an uploaded list, which only its winner is shown.
+    """
 
     GOODS = "goods"
     PACKET = "packet"
+    CODE = "code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,7 @@ class Prize:
 
     *per_day* caps a day; *per_hour* units are released each hour since the start (0: no limit).
     *attributes* is canonical JSON. *packets* hold the cash: ids and share counts, in the order of
-    unit numbers.
+    unit numbers. Codes expire at *codes_until_ms*, which the first upload sets.
     """
 
     campaign_id: str
@@ -92,6 +100,7 @@ class Prize:
     status: CampaignStatus = CampaignStatus.ON
     version: int = 1
     packets: tuple[tuple[str, int], ...] = ()
+    codes_until_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

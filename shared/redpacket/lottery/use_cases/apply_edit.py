@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from redpacket.campaigns.model import CampaignPlan, DrawBeacon
@@ -10,7 +11,7 @@ from redpacket.lottery.model.lottery import Prize, PrizeStock
 from redpacket.lottery.model.winners import Winner, WinnerStatus
 from redpacket.lottery.ports import DrawCache
 from redpacket.lottery.use_cases.decide_winner import WinnerPorts, decide_winner
-from redpacket.lottery.use_cases.edit_prize import PrizePorts, change_stock, put_prize
+from redpacket.lottery.use_cases.edit_prize import PrizePorts, add_codes, change_stock, put_prize
 from redpacket.lottery.use_cases.load_campaign import load_campaign
 from redpacket.lottery.use_cases.read_draws import WatchedLottery, watch_lottery
 from redpacket.operations.model.operators import Operator
@@ -72,6 +73,20 @@ def apply_stock(
     prize = change_stock(
         campaign_id, prize_id, delta, version, operator, request, ports=prize_ports
     )
+    return prize, _load_prize(prize, ports)
+
+
+def apply_codes(
+    campaign_id: str,
+    prize_id: str,
+    codes: Sequence[str],
+    operator: Operator,
+    *,
+    prize_ports: PrizePorts,
+    ports: EditPorts,
+) -> tuple[Prize, PrizeStock]:
+    """Add codes to a prize; return the prize and its remaining stock."""
+    prize = add_codes(campaign_id, prize_id, codes, operator, ports=prize_ports)
     return prize, _load_prize(prize, ports)
 
 

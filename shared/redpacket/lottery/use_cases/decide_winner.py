@@ -72,6 +72,8 @@ def _write(decided: Winner, prize: Prize, operator: Operator, ports: WinnerPorts
     if decision.status is not WinnerStatus.FORFEITED:
         action = _action(decided, operator, changes)
         return ports.winners.hand_over(decided, decision, action)
+    if prize.kind is PrizeKind.CODE:
+        raise InvalidRequest([{"field": "status", "message": "its winner has the code"}])
     if prize.total >= UNITS_MAX:
         message = f"a prize has at most {UNITS_MAX} units, and one more would be drawn"
         raise InvalidRequest([{"field": "status", "message": message}])

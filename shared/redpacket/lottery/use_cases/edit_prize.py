@@ -8,13 +8,14 @@ campaign's end.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound
 from redpacket.campaigns.model import CampaignPlan
 from redpacket.ledger.model import FEN_MAX
 from redpacket.lottery.model.lottery import (
+    CODES_KEPT_MS,
     PRIZES_MAX,
     UNITS_MAX,
     UNITS_PER_PART,
@@ -22,7 +23,7 @@ from redpacket.lottery.model.lottery import (
     PrizeKind,
     check_prize_id,
 )
-from redpacket.lottery.ports import DrawRepository
+from redpacket.lottery.ports import Codes, DrawRepository
 from redpacket.operations.errors import AllowanceMoved
 from redpacket.operations.model.allowances import Allowance, ApprovalNeededError
 from redpacket.operations.model.operators import (
@@ -54,6 +55,7 @@ class PrizePorts:
     draws: DrawRepository
     funding: Funding
     packets: PacketRepository
+    codes: Codes
     clock: Clock
     new_id: Callable[[int], str]
     new_seed: Callable[[int], bytes]
@@ -79,10 +81,11 @@ def put_prize(
         if before:
             operator.require(Duty.OPERATE)
             _check_unchanged(plan, before)
-            edited = replace(plan, version=before.version + 1, packets=before.packets)
-            return _Edit(edited, before)
+            return _Edit(_edited(plan, before, before.version + 1), before)
         if len(prizes) >= PRIZES_MAX:
             raise _invalid("prize_id", f"a campaign has at most {PRIZES_MAX} prizes")
+        if plan.kind is PrizeKind.CODE and plan.total:
+            raise _invalid("total", "is 0 for new codes: each code that is added is one unit")
         operator.require(_duty_of_stock(plan))
         _check_amount(plan, ports)
         # One request id for all repeats, also of other operators; no user has this id.
@@ -122,6 +125,8 @@ def change_stock(
         if before is None:
             raise CampaignNotFound("no such prize")
         operator.require(_duty_of_stock(before))
+        if before.kind is PrizeKind.CODE:
+            raise _invalid("delta", "codes are the stock: add codes, or turn the prize off")
         _check_version(version, before)
         total = before.total + delta
         if total > UNITS_MAX:
@@ -143,6 +148,39 @@ def change_stock(
         if changed := ports.draws.find_put(request):
             return changed
         raise
+
+
+def add_codes(
+    campaign_id: str,
+    prize_id: str,
+    codes: Sequence[str],
+    operator: Operator,
+    *,
+    ports: PrizePorts,
+) -> Prize:
+    """Add *codes* to a prize, whose stock is the number of its codes.
+
+    Codes that the prize has are skipped, so a repeat completes an upload that was cut off. Raises
+    CampaignNotFound, InvalidRequest, Forbidden.
+    """
+    operator.require(Duty.OPERATE)
+    check_prize_id(prize_id)
+
+    def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> _Edit:
+        before = prizes.get(prize_id)
+        if before is None:
+            raise CampaignNotFound("no such prize")
+        if before.kind is not PrizeKind.CODE:
+            raise _invalid("add", f"the prize's kind is {before.kind}: it has no codes")
+        until_ms = before.codes_until_ms or campaign.ends_at_ms + 2 * CODES_KEPT_MS
+        # Codes are written before the stock that promises them.
+        total = ports.codes.add(campaign_id, prize_id, codes, until_ms)
+        if total == before.total:
+            return _Edit(before, before)
+        after = replace(before, total=total, version=before.version + 1, codes_until_ms=until_ms)
+        return _Edit(after, before)
+
+    return _write(campaign_id, edited, (operator, ActionKind.STOCK_CHANGED), None, ports)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,8 +332,13 @@ def _duty_of_stock(prize: Prize) -> Duty:
 
 def _is_made(plan: Prize, version: int | None, found: Prize) -> bool:
     """Return whether this edit of *version* was already applied: its first answer was lost."""
-    made = replace(plan, version=found.version, packets=found.packets)
+    made = _edited(plan, found, found.version)
     return version is not None and found.version == version + 1 and found == made
+
+
+def _edited(plan: Prize, found: Prize, version: int) -> Prize:
+    until_ms = found.codes_until_ms
+    return replace(plan, version=version, packets=found.packets, codes_until_ms=until_ms)
 
 
 def _check_amount(prize: Prize, ports: PrizePorts) -> None:

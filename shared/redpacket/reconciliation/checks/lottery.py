@@ -28,9 +28,9 @@ def units_of(draw: Draw) -> list[Unit]:
     """Return what a win used up, but the share of a cash prize."""
     if draw.prize is None:
         return []
-    goods = [Unit(draw.prize.prize_id, draw.unit_no, draw.draw_id)]
+    unit = [Unit(draw.prize.prize_id, draw.unit_no, draw.draw_id)]
     of_day = [Unit(draw.prize.prize_id, draw.day_no, draw.draw_id, draw.day)]
-    return goods * (draw.prize.kind is PrizeKind.GOODS) + of_day * bool(draw.day_no)
+    return unit * (draw.prize.kind is not PrizeKind.PACKET) + of_day * bool(draw.day_no)
 
 
 def check_player(campaign_id: str, player: PlayerDay) -> list[Difference]:

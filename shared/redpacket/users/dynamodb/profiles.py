@@ -75,6 +75,11 @@ class DynamoProfiles:
         del forgotten["Update"]["ReturnValuesOnConditionCheckFailure"]
         self._dynamo.write(forgotten)
 
+    def find_erased_at_ms(self, user_id: str) -> int:
+        wanted = [{"pk": user_id}]
+        rows = self._dynamo.get_many(self._table, wanted, is_strong=True, only="pk, erased_at_ms")
+        return max((int(row.get("erased_at_ms", 0)) for row in rows), default=0)
+
     def put(self, profile: Profile) -> None:
         chosen = {"nickname": profile.nickname, "avatar_url": profile.avatar_url}
         kept = {name: value for name, value in chosen.items() if value}

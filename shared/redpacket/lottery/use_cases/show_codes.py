@@ -1,0 +1,24 @@
+"""Codes that a user has won, for that user's eyes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from redpacket.lottery.model.lottery import PrizeKind
+
+if TYPE_CHECKING:
+    from redpacket.lottery.model.lottery import Draw
+    from redpacket.lottery.ports import Codes
+    from redpacket.users.ports import ProfileRepository
+
+
+def show_codes(
+    user_id: str, draws: Sequence[Draw], *, codes: Codes, profiles: ProfileRepository
+) -> dict[str, str]:
+    """Return the codes of the user's *draws* by their ids; an erasure hides earlier ones."""
+    won = [draw for draw in draws if draw.prize and draw.prize.kind is PrizeKind.CODE]
+    if not won:
+        return {}
+    erased_at_ms = profiles.find_erased_at_ms(user_id)
+    return codes.find([draw for draw in won if draw.drawn_at_ms > erased_at_ms])
