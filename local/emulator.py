@@ -1,19 +1,27 @@
-"""Runs the AWS emulator, and lets all processes of functions share the unpacked layers.
+"""Runs the AWS emulator, without two of its waits.
 
-The emulator unpacks every layer again for each process: 3,000 files that a cold start waits for,
-and that a stopped stack has to delete.
+It unpacks every layer again for each process: 3,000 files that a cold start waits for, and that a
+stopped stack has to delete. After a call that logs nothing, it waits 50 ms for lines of the log.
 """
 
+import fcntl
+import struct
 import sys
 import tempfile
+import termios
 import threading
+import time
 import zipfile
 from collections.abc import Iterable
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
+from typing import IO
 
 from ministack.app import main
+from ministack.core import lambda_runtime
+
+LOG_TIMEOUT_S = 0.25
 
 _unpacking = threading.Lock()
 
@@ -44,8 +52,27 @@ class _Archive(zipfile.ZipFile):
         target.symlink_to(shared)
 
 
+class _Worker(lambda_runtime.Worker):  # type: ignore[misc]
+    """A process whose log is whole once its pipe is empty: it logs before it answers."""
+
+    def _drain_stderr_bounded(self, *_: float) -> str:
+        process = self._proc
+        if process is None:  # after an error
+            return str(super()._drain_stderr_bounded())
+        deadline = time.monotonic() + LOG_TIMEOUT_S
+        while _unread_bytes(process.stderr) and time.monotonic() < deadline:
+            time.sleep(0.001)
+        return str(super()._drain_stderr_bounded(first_line_wait=0.003))
+
+
+def _unread_bytes(pipe: IO[str]) -> int:
+    (count,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))
+    return int(count)
+
+
 if __name__ == "__main__":
     # Its threads wait for each other at each file of a function: by default 5 ms.
     sys.setswitchinterval(0.0005)
     zipfile.ZipFile = _Archive  # type: ignore[misc]
+    lambda_runtime.Worker = _Worker
     main()
