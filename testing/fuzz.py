@@ -118,7 +118,7 @@ BEYOND_SCHEMA = (
     (re.compile("count|share_fen_max"), re.compile(r"is above \d+")),
     # What no JSON schema says: graphemes, and fields that go together.
     (
-        re.compile("greeting|nickname|title|description|passphrase|reason"),
+        re.compile("greeting|nickname|display_name|title|description|passphrase|reason|note"),
         re.compile(r"is longer than \d+ characters"),
     ),
     (re.compile("nickname"), re.compile("is a reserved name, or looks like one")),
@@ -294,7 +294,23 @@ def _mode(case: AnyCase) -> GenerationMode | None:
 
 def _visible_text() -> st.SearchStrategy[str]:
     hidden: Any = ("C", "Zl", "Zp")
-    return st.text(st.characters(exclude_categories=hidden), max_size=32).filter(is_visible)
+    short = st.text(st.characters(exclude_categories=hidden), max_size=32).filter(is_visible)
+    return short | st.sampled_from(_text_lengths()).map("x".__mul__)
+
+
+@cache
+def _text_lengths() -> list[int]:
+    """Return the lengths around every bound of a visible text: random texts hardly meet one."""
+    lengths: set[int] = set()
+
+    def add_bounds(schema: dict[str, Any]) -> dict[str, Any]:
+        if schema.get("format") == "visible-text":
+            longest = schema["maxLength"]
+            lengths.update((longest // 8, longest // 8 + 1, longest - 1, longest, longest + 1))
+        return schema
+
+    json.loads(OPENAPI.read_text(encoding="utf-8"), object_hook=add_bounds)
+    return sorted(lengths)
 
 
 def the_contract() -> dict[str, Any]:
@@ -303,7 +319,8 @@ def the_contract() -> dict[str, Any]:
     return contract
 
 
-def _loaded(contract: dict[str, Any], api: str) -> Any:
+def loaded(contract: dict[str, Any], api: str) -> Any:
+    """Return *contract* as the library's schema, for the API at the address *api*."""
     schemathesis.openapi.format("visible-text", _visible_text())
     checks = ChecksConfig()
     # Our one refusal that the library does not expect of bad data.
@@ -316,7 +333,8 @@ def _loaded(contract: dict[str, Any], api: str) -> Any:
     return schemathesis.openapi.from_dict(contract, config=config)
 
 
-def _coverage(operation: AnyOperation) -> Iterator[AnyCase]:
+def coverage(operation: AnyOperation) -> Iterator[AnyCase]:
+    """Yield the library's cases for the bounds of every field, well-formed and not."""
     schema = operation.schema
     generation = schema.config.generation_for(operation=operation, phase="coverage")
     modes = list(GenerationMode)
@@ -405,7 +423,7 @@ class Fuzz:
     def run(self, case_count: int) -> Report:
         """Send so many cases: at most half of them by the coverage rules, the rest random."""
         operations = [
-            found.ok() for found in _loaded(self._contract, self._api).get_all_operations()
+            found.ok() for found in loaded(self._contract, self._api).get_all_operations()
         ]
         for operation in operations:
             self._send_without_token(operation)
@@ -431,9 +449,9 @@ class Fuzz:
 
     def _send_coverage(self, operations: list[AnyOperation], limit: int) -> None:
         left = max(0, limit - self.report.case_count)
-        # To make the cases of a route takes up to ten seconds: a few come from as many routes.
+        # To make the cases of all routes takes seconds: a few come from as many routes.
         chosen = self._random.sample(operations, min(left, len(operations)))
-        cases = [case for operation in chosen for case in _coverage(operation)]
+        cases = [case for operation in chosen for case in coverage(operation)]
         self._random.shuffle(cases)
         for case in cases[:left]:
             self._send(case, self._token_for(case))

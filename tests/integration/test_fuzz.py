@@ -31,3 +31,12 @@ def test_the_fuzz_notices_an_answer_that_is_not_of_the_contract(stack: Stack) ->
     assert "GET /me: Undocumented status code" in report.examples
     assert "GET /me/sent: Response violates schema" in report.examples
     assert report.failure_count == sum(not route.is_public for route in operations().values())
+
+
+def test_the_fuzz_makes_texts_one_longer_than_the_longest() -> None:
+    from testing.fuzz import coverage, loaded, the_contract
+
+    operation = loaded(the_contract(), "http://127.0.0.1")["/me/profile"]["PUT"]
+
+    bodies = [case.body for case in coverage(operation) if isinstance(case.body, dict)]
+    assert 257 in {len(str(body.get("nickname"))) for body in bodies}
