@@ -129,10 +129,16 @@ class FaultyGate:
                 lambda: found(*arguments),
                 lost=_no_answer,
                 in_doubt=_no_answer,
-                begin=lambda: lambda: found(*arguments),
+                begin=lambda: lambda: _unheard(found, *arguments),
             )
 
         return call
+
+
+def _unheard(call: Callable[..., Any], *arguments: Any) -> None:
+    """Carry out a call whose caller has given up: nobody hears a refusal."""
+    with suppress(Unavailable):
+        call(*arguments)
 
 
 @dataclass
