@@ -10,8 +10,8 @@ from itertools import count
 
 from bench.rounds import DAY_MS, Call, Contender, script_call, server_costs_us, speeds, the_limit
 from redpacket.lottery.model.lottery import POINT_BITS, CampaignSnapshot, DrawDay, Prize, PrizeKind
+from redpacket.lottery.redis import keys
 from redpacket.lottery.redis.draws import RedisDraws
-from redpacket.packets.redis import keys
 from redpacket.platform.redis.scripts import read_script
 from testing.builders import a_campaign
 from testing.servers import OperatorCache, some_servers

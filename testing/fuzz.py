@@ -50,7 +50,7 @@ from local.stack import Stack
 from redpacket.operations.api.scopes import ADMIN_SCOPE
 from redpacket.operations.model.limits import LimitName
 from redpacket.operations.model.switches import Switch
-from redpacket.packets.redis import keys
+from redpacket.operations.redis import keys
 from redpacket.platform.text import is_visible
 from testing.ledger_state import lasting, read_ledger_state
 

@@ -7,6 +7,7 @@ import pytest
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.campaigns.errors import NotInAudience
 from redpacket.lottery.model.lottery import draw_day
+from redpacket.lottery.redis import keys as lottery_keys
 from redpacket.lottery.redis.draws import RedisDraws
 from redpacket.packets.errors import GrabTokenInvalid, NotInvited, PassphraseMismatch
 from redpacket.packets.model.claim import Admission, Claim
@@ -202,8 +203,8 @@ def test_a_lottery_that_was_altered_gives_nobody_a_prize(insider: Insider, chang
     rate = {"odds": 10**9, "units": 0, "end": 0}[change]
     campaign = system.lottery(phone, **window, miss_weight=rate)
     system.load_campaign("gala")
-    key = keys.draw_cache("gala")
-    day_key = keys.draw_day("gala", draw_day(campaign, now_ms).name)
+    key = lottery_keys.draw_cache("gala")
+    day_key = lottery_keys.draw_day("gala", draw_day(campaign, now_ms).name)
     if change == "odds":
         assert system.draw("gala", "honest", "key").draw.prize is None
         name, standing = f"o:{'f' * 16}", str(cache.hget(day_key, "="))

@@ -9,13 +9,13 @@ from redpacket.campaigns.audience_ports import AudienceCache
 from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
 from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
 from redpacket.campaigns.model import AudienceMode, Campaign, audience_bucket
+from redpacket.campaigns.redis import keys
 from redpacket.campaigns.redis.audiences import RedisAudiences
 from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.packets.dynamodb.claims import DynamoClaims
 from redpacket.packets.model.claim import Quota
 from redpacket.packets.model.packet import Rules
 from redpacket.packets.ports import Quotas
-from redpacket.packets.redis import keys
 from redpacket.packets.redis.quotas import RedisQuotas
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import a_campaign, a_claim, a_user_id

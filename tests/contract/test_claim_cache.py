@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from local.seed_keys import PUBLISHED_SEEDS
+from redpacket.campaigns.redis import keys as campaign_keys
 from redpacket.packets.model.claim import EMPTIED_KEPT_MS, GrabOutcome, Quota
 from redpacket.packets.model.packet import (
     Opening,
@@ -152,7 +153,7 @@ def test_what_a_quota_counts_is_forgotten_after_a_day(cache: OperatorCache) -> N
     quotas.reserve(Quota("newyear", 2), "bob", "one", claimed_count=2)
 
     for user in ("ann", "bob"):
-        assert 0 < cache.pttl(keys.quota("newyear", user)) <= 24 * 3600 * 1000
+        assert 0 < cache.pttl(campaign_keys.quota("newyear", user)) <= 24 * 3600 * 1000
 
 
 # ---------------------------------------------------------------- the scripts and the fake

@@ -19,8 +19,8 @@ from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from local.user_ids import PUBLISHED_KEY
 from redpacket.operations.model.switches import Switch
 from redpacket.operations.ports import SwitchesSeen
+from redpacket.operations.redis import keys
 from redpacket.operations.redis.switches import RedisSwitches
-from redpacket.packets.redis import keys
 from redpacket.packets.redis.claims import RedisClaims
 from testing.builders import a_packet
 from testing.in_memory_system import TABLES

@@ -12,8 +12,8 @@ from redis.crc import key_slot
 
 from redpacket.campaigns.model import DrawRules, WhenSoldOut
 from redpacket.lottery.model import lottery
+from redpacket.lottery.redis import keys
 from redpacket.lottery.redis.draws import RedisDraws
-from redpacket.packets.redis import keys
 from redpacket.platform.errors import CacheAway, Unavailable
 from redpacket.platform.redis.scripts import read_script
 from testing.builders import a_campaign

@@ -9,8 +9,8 @@ import pytest
 
 from redpacket.operations.model.limits import Limit
 from redpacket.operations.ports import Limits
+from redpacket.operations.redis import keys
 from redpacket.operations.redis.limits import RedisLimits
-from redpacket.packets.redis import keys
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import Clock
 from testing.fakes import FakeClock, FakeLimits

@@ -11,8 +11,8 @@ from redpacket.operations.dynamodb.switches import DynamoSwitches
 from redpacket.operations.model.limits import LimitName
 from redpacket.operations.model.switches import Switch, SwitchState
 from redpacket.operations.ports import SwitchCopy, SwitchesSeen, SwitchStore
+from redpacket.operations.redis import keys
 from redpacket.operations.redis.switches import RedisSwitches
-from redpacket.packets.redis import keys
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.redis.connect import connect

@@ -22,10 +22,10 @@ from local.user_ids import PUBLISHED_KEY
 from redpacket.containers import containers
 from redpacket.ledger.dynamodb.deposits import DynamoDeposits
 from redpacket.ledger.model import Transfer, TransferKind, user_account
+from redpacket.operations.redis import keys
 from redpacket.packets.dynamodb.funding import DynamoFunding
 from redpacket.packets.model.packet import Packet
 from redpacket.packets.redis import claims as redis_claims
-from redpacket.packets.redis import keys
 from redpacket.packets.redis.claims import RedisClaims
 from redpacket.packets.use_cases.settle_claims import CLAIMS_PER_TRANSACTION
 from redpacket.platform.aws.client import AwsClient

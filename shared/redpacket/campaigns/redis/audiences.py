@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from redpacket.campaigns.model import audience_bucket
-from redpacket.packets.redis import keys
+from redpacket.campaigns.redis import keys
 from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.connect import Cache, Script
 

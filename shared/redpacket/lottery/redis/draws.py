@@ -15,7 +15,7 @@ from redpacket.lottery.model.lottery import (
     Prize,
     PrizeStock,
 )
-from redpacket.packets.redis import keys
+from redpacket.lottery.redis import keys
 from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.connect import Cache, Script
 

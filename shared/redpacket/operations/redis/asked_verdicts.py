@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.packets.redis import keys
+from redpacket.operations.redis import keys
 from redpacket.platform.redis.connect import Cache
 
 _ALLOWED, _DENIED = "allow", "deny"

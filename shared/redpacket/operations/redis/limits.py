@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redpacket.operations.model.limits import Limit
-from redpacket.packets.redis import keys
+from redpacket.operations.redis import keys
 from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.connect import Cache, Script
 

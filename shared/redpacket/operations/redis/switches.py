@@ -5,7 +5,7 @@ from __future__ import annotations
 from redpacket.operations.model.limits import LimitName
 from redpacket.operations.model.switches import Switch
 from redpacket.operations.ports import SwitchesSeen
-from redpacket.packets.redis import keys
+from redpacket.operations.redis import keys
 from redpacket.platform.redis.connect import Cache
 
 _UNKNOWN = "?"

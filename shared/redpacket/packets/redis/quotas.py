@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from redpacket.campaigns.model import audience_bucket
+from redpacket.campaigns.redis import keys
 from redpacket.packets.model.claim import Quota, QuotaStatus
-from redpacket.packets.redis import keys
 from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.connect import Cache, Script
 
