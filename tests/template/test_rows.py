@@ -29,7 +29,7 @@ ROWS = {
     "claim": ("Shares", keys.share("p", 1), "user_id"),
     "quota": ("Quotas", keys.claim_count("c", "u"), "count"),
     "member": ("Audience", campaign_keys.member("c", "u"), "is_member"),
-    "verdict": ("Audience", campaign_keys.verdict("u"), "denied_until_ms"),
+    "verdict": ("Audience", operator_keys.verdict("u"), "denied_until_ms"),
     "campaign": ("Campaigns", campaign_keys.campaign("c"), "budget_fen"),
     "seed": ("Campaigns", campaign_keys.lottery_seed("c"), "seed"),
     "unit": ("Draws", draw_keys.unit("c", "z", 1), "user_id"),
@@ -57,7 +57,7 @@ ROWS = {
     "host_id": ("Profiles", {"pk": "u"}, "host_id"),
     "nickname": ("Profiles", {"pk": "u"}, "nickname"),
     "webhook": ("Webhooks", operator_keys.webhook("w"), "url"),
-    "switches": ("Switches", keys.switches(), "send_is_on"),
+    "switches": ("Switches", operator_keys.switches(), "send_is_on"),
     "run": ("Reconciliation", operator_keys.reconciliation(), "run"),
 }
 """Kinds of rows: table, key, and the attribute that decides."""

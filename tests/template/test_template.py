@@ -18,10 +18,11 @@ import pytest
 from local.template import read_long_form
 from redpacket.containers.fairness import LOG_RESERVE_MS, ROUNDS_RESERVE_MS
 from redpacket.ledger.dynamodb.keys import WORK_SHARDS
-from redpacket.packets.dynamodb.items import person_row, prize_taker_row, share_row, taker_row
+from redpacket.packets.dynamodb.items import prize_taker_row, share_row, taker_row
 from redpacket.payments.model.withdrawals import FUNCTION_MS
 from redpacket.platform.settings import Settings
 from redpacket.platform.user import User
+from redpacket.users.dynamodb.items import user_row
 from redpacket.users.dynamodb.profiles import KNOWN, SHOWN
 from testing.builders import a_claim, a_packet, a_refund
 
@@ -258,7 +259,7 @@ NOTES = [*("SendFunction", "LotteryFunction", "CampaignFunction", "PrizeFunction
 
 @each_function
 def test_a_users_own_row_is_used_only_in_the_attributes_that_each_needs(function: str) -> None:
-    said = person_row(User("ann", "Ann", "ann@host")).keys()
+    said = user_row(User("ann", "Ann", "ann@host")).keys()
     # What was said before an erasure is not noted after it.
     since = said | {"erased_at_ms"}
     shown = set(SHOWN.split(", "))
@@ -789,7 +790,7 @@ def test_a_handler_imports_only_apis_and_containers(door: str) -> None:
         is_api = "api" in name.split(".") or name.startswith("redpacket.platform.http")
         is_api |= name in {"redpacket.containers", "redpacket.platform.settings"}
         # The refusals that a route declares, and the logger.
-        is_api |= name in {"redpacket.platform.errors", "redpacket.platform.telemetry"}
+        is_api |= name.endswith(".errors") or name == "redpacket.platform.telemetry"
         assert is_api or name.split(".")[0] in sys.stdlib_module_names, name
 
 

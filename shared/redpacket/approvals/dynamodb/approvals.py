@@ -27,10 +27,10 @@ from redpacket.operations.dynamodb import keys as operator_keys
 from redpacket.operations.dynamodb.audit_log import note_action
 from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import Action, Change
-from redpacket.packets.dynamodb import items
 from redpacket.platform.dynamodb.client import Dynamo, Row, put, update, values
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.user import User
+from redpacket.users.dynamodb.items import note_user
 
 IS_AWAITING = "attribute_exists(pk) AND attribute_not_exists(decided_by)"
 """A new row has no status, so a function that asks for approvals needs no right to write one."""
@@ -60,7 +60,7 @@ class DynamoApprovals:
         self._profiles = profiles_table
 
     def ask(self, approval: Approval, people: Sequence[User], action: Action) -> bool:
-        noted = [row for person in people for row in items.note_person(self._profiles, person)]
+        noted = [row for person in people for row in note_user(self._profiles, person)]
         return self._dynamo.try_transact(
             [put(self._approvals, _row(approval)), *noted, *note_action(self._journal, action)]
         )

@@ -54,11 +54,6 @@ def audience_size(campaign_id: str) -> dict[str, str]:
     return {"pk": f"audience#{campaign_id}", "sk": "size"}
 
 
-def verdict(user_id: str) -> dict[str, str]:
-    """Return the key of the host's temporary verdict on a user, in AudienceTable."""
-    return {"pk": f"verdict#{user_id}", "sk": "verdict"}
-
-
 def drawing(ends_at_ms: int, campaign_id: str) -> dict[str, str]:
     """Return the key of a beacon campaign in TransparencyTable, sorted by its end."""
     return {"pk": DRAWING, "sk": f"{ends_at_ms:013d}#{campaign_id}"}

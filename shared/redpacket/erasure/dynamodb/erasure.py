@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
 from redpacket.erasure.ports import OutsideRows
+from redpacket.operations.dynamodb import keys as operator_keys
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.payees import IS_THEIRS, DynamoPayees, as_seen, closing, seen_in
 from redpacket.payments.model.authorization import AuthorizationStatus
@@ -98,7 +99,7 @@ class DynamoErasure:
         self._dynamo.write(
             update(
                 self._audience,
-                campaign_keys.verdict(user_id),
+                operator_keys.verdict(user_id),
                 "REMOVE denied_until_ms, allowed_until_ms",
                 condition=IS_THERE,
             )

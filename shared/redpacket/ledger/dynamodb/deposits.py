@@ -11,11 +11,11 @@ from redpacket.operations.dynamodb.audit_log import note_action
 from redpacket.operations.errors import AllowanceMoved
 from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import Action
-from redpacket.packets.dynamodb import items
 from redpacket.platform.dynamodb.client import Dynamo, Guarded, never_refused
 from redpacket.platform.errors import RedPacketError
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
+from redpacket.users.dynamodb.items import note_user
 
 
 class DynamoDeposits:
@@ -49,7 +49,7 @@ class DynamoDeposits:
         is_for_campaigns: bool = False,
     ) -> None:
         marker = _deposited_by(request)
-        people = items.note_person(self._profiles, payee) if payee else []
+        people = note_user(self._profiles, payee) if payee else []
         beside = people + note_action(self._journal, action)
         rows: list[Guarded[RedPacketError]] = [Guarded(row, never_refused) for row in beside]
         allowed = spend_allowance(self._approvals, spent)

@@ -14,11 +14,6 @@ A due packet is in its sender's partition, so that one sweep at a time writes a 
 """
 
 
-def switches() -> dict[str, str]:
-    """Return the key of the only row of SwitchesTable."""
-    return {"pk": "switches"}
-
-
 def packet(packet_id: str) -> dict[str, str]:
     """Return the key of a packet in PacketsTable."""
     return {"pk": f"packet#{packet_id}", "sk": PACKET}

@@ -38,6 +38,7 @@ from redpacket.lottery.model.lottery import (
     day_seed,
 )
 from redpacket.lottery.model.winners import Winner
+from redpacket.operations.dynamodb import keys as operator_keys
 from redpacket.operations.dynamodb.audit_log import note_action
 from redpacket.operations.dynamodb.verdicts import denied_until_ms
 from redpacket.operations.model.operators import Action
@@ -61,6 +62,7 @@ from redpacket.platform.dynamodb.client import (
 from redpacket.platform.errors import InvariantViolated, Unavailable
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
+from redpacket.users.dynamodb.items import note_user
 
 IS_AS_READ = "version = :read_version"
 IS_THERE = "attribute_exists(pk)"
@@ -186,7 +188,7 @@ class DynamoDraws:
         request = draw_keys.draw_request(campaign_id, user_id, key_hash)
         player = draw_keys.player(campaign_id, user_id, day)
         member = campaign_keys.member(campaign_id, user_id)
-        verdict = campaign_keys.verdict(user_id)
+        verdict = operator_keys.verdict(user_id)
         wanted: dict[str, Sequence[Row]] = {self._draws: [request, player]}
         asked = [*([member] * asks_audience), *([verdict] * self._asks_verdicts)]
         if asked:
@@ -225,7 +227,7 @@ class DynamoDraws:
             Guarded(self._count_draw(draw, rules), lambda player: _player_refusal(player, rules)),
         ]
         if draw.prize:
-            people = items.note_person(self._profiles, drawer) if drawer else []
+            people = note_user(self._profiles, drawer) if drawer else []
             writes += [Guarded(row, never_refused) for row in people]
             writes += self._use_up(draw, draw.prize)  # I9: at most the stock
         return self._dynamo.attempt(writes) or RecordDrawStatus.RECORDED

@@ -53,3 +53,13 @@ def delivery(webhook_name: str, event_id: str) -> dict[str, str]:
 
 DELIVERY_SHARDS = 4
 """Partitions of a webhook's deliveries; a receiver that is down during a rush fills them."""
+
+
+def switches() -> dict[str, str]:
+    """Return the key of the only row of SwitchesTable."""
+    return {"pk": "switches"}
+
+
+def verdict(user_id: str) -> dict[str, str]:
+    """Return the key of the host's temporary verdict on a user, in AudienceTable."""
+    return {"pk": f"verdict#{user_id}", "sk": "verdict"}

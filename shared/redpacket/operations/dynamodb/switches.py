@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.ledger.dynamodb import keys
+from redpacket.operations.dynamodb import keys
 from redpacket.operations.model.limits import LimitName
 from redpacket.operations.model.switches import Switch, SwitchState
 from redpacket.operations.ports import SwitchRow

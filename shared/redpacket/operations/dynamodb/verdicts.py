@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.operations.dynamodb import keys
 from redpacket.operations.model.risk import RiskDecision, VerdictKind
 from redpacket.platform.dynamodb.client import Dynamo, Operation, Row, Value, check, merge
 
@@ -19,7 +19,7 @@ class DynamoVerdicts:
     def put(self, user_id: str, verdict: RiskDecision) -> None:
         is_denied = verdict.kind is VerdictKind.DENY
         row: dict[str, Value] = {
-            **campaign_keys.verdict(user_id),
+            **keys.verdict(user_id),
             "denied_until_ms": verdict.until_ms if is_denied else 0,
             "allowed_until_ms": 0 if is_denied else verdict.until_ms,
         }
@@ -28,7 +28,7 @@ class DynamoVerdicts:
 
 def demand_verdict(table: str, user_id: str, now_ms: int) -> Operation:
     """Return the check that fails a transaction for a denied user."""
-    return check(table, campaign_keys.verdict(user_id), IS_NOT_DENIED, now_ms=now_ms)
+    return check(table, keys.verdict(user_id), IS_NOT_DENIED, now_ms=now_ms)
 
 
 def denied_until_ms(row: Row | None) -> int:

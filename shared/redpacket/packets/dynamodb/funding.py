@@ -34,6 +34,7 @@ from redpacket.platform.dynamodb.client import (
 )
 from redpacket.platform.errors import RateLimited, RedPacketError
 from redpacket.platform.idempotency import Request
+from redpacket.users.dynamodb.items import note_user
 
 if TYPE_CHECKING:
     from redpacket.operations.model.allowances import Allowance
@@ -99,7 +100,7 @@ class DynamoFunding:
         if self._commitments:
             made += note_commitment(self._commitments, _commitment_of(packet))
         rows += [Guarded(row, exists) for row in made]
-        beside = items.note_person(self._profiles, packet.sender)
+        beside = note_user(self._profiles, packet.sender)
         if action:
             # Import lazily: users' packets, which are most, have no operator.
             from redpacket.operations.dynamodb.audit_log import note_action

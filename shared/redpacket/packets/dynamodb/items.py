@@ -12,11 +12,8 @@ from redpacket.packets.model.packet import Kind, Opening, Packet, PacketEnd, Pac
 from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.packets.split import Terms, seed_of
-from redpacket.platform.dynamodb.client import Operation, Value, merge
-from redpacket.platform.errors import InvariantViolated
-from redpacket.platform.text import is_reserved
+from redpacket.platform.dynamodb.client import Value
 from redpacket.platform.user import User
-from redpacket.users.confusables import skeleton_of
 
 
 def packet_row(packet: Packet) -> dict[str, Value]:
@@ -198,28 +195,6 @@ def prize_taker_row(share: Share, user_id: str) -> dict[str, Value]:
     """Return the row of a won share; *user_id* may win several shares of one prize packet."""
     key = keys.prize_taker(share.packet_id, user_id, share.share_no)
     return {**taker_row(share, user_id), **key}
-
-
-def person_row(person: User) -> dict[str, Value]:
-    """Return the user's row with the host id and nickname from their token.
-
-    A nickname that looks like a reserved one is left out, as PUT /me/profile refuses it.
-    """
-    row: dict[str, Value] = {"pk": person.user_id}
-    if person.host_id:
-        row["host_id"] = person.host_id
-    if person.nickname and not is_reserved(person.nickname, skeleton_of):
-        row["token_nickname"] = person.nickname
-    return row
-
-
-def note_person(profiles_table: str | None, person: User) -> list[Operation]:
-    """Return the write that stores a user's host id, in the transaction that gives them a right."""
-    if person.host_id is None:
-        return []
-    if profiles_table is None:
-        raise InvariantViolated("there is no table for what a token says")
-    return [merge(profiles_table, person_row(person))]
 
 
 def taker_of(row: dict[str, Any]) -> Claimer:

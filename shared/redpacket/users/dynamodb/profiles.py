@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redpacket.packets.dynamodb import items
 from redpacket.platform.dynamodb.client import Dynamo, Row, merge, update
 from redpacket.platform.user import User
+from redpacket.users.dynamodb.items import user_row
 from redpacket.users.ports import Profile
 
 IS_SAID_SINCE = "attribute_not_exists(erased_at_ms) OR erased_at_ms < :said_at_ms"
@@ -57,11 +57,11 @@ class DynamoProfiles:
         return [
             person
             for user_id, person in by_id.items()
-            if not items.person_row(person).items() <= known.get(user_id, {}).items()
+            if not user_row(person).items() <= known.get(user_id, {}).items()
         ]
 
     def note(self, person: User, said_at_ms: int) -> None:
-        row = items.person_row(person)
+        row = user_row(person)
         # A late duplicate message must not restore an erased user.
         self._dynamo.write(merge(self._table, row, condition=IS_SAID_SINCE, said_at_ms=said_at_ms))
 
