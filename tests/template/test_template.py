@@ -241,7 +241,9 @@ def test_the_crowds_functions_only_update_shares_and_only_what_a_claim_writes(
 def _written_by_a_claim() -> set[str]:
     """Return the attributes of all rows that a claim may write, with all that it may have."""
     packet = a_packet()
-    claim = a_claim(packet, 1, "ann", taker=User("ann", "Ann", "ann@host"), is_last=True)
+    claim = replace(
+        a_claim(packet, 1, "ann", taker=User("ann", "Ann", "ann@host"), is_last=True), via="bob"
+    )
     rows = [share_row(claim), taker_row(claim, "ann"), prize_taker_row(claim, "ann")]
     return {name for row in rows for name in row}
 
