@@ -1,7 +1,8 @@
 """Corruption of PaymentsTable that entries do not show, planted for the nightly run."""
 
+import itertools
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -224,3 +225,54 @@ def test_rows_that_an_index_does_not_list_yet_are_not_missed(town: PaymentSystem
     town.send_unpaid("bob")
 
     assert _told(town, after_ms=0) == set()
+
+
+@pytest.mark.parametrize("is_repeated", [False, True])
+def test_a_withdrawal_that_ends_in_a_look_is_no_difference(
+    town: PaymentSystem, monkeypatch: pytest.MonkeyPatch, *, is_repeated: bool
+) -> None:
+    # The index lists it too late for the first two looks, and it ends in the last one.
+    town.system.dynamo.indexes = LateCopy(town.clock.now_ms, 15_000)
+    first = town.withdraw("bob", 5_000)
+
+    def end() -> None:
+        town.cancel(first)
+        if is_repeated:
+            town.withdraw("bob", 5_000)
+
+    _before_look(town, monkeypatch, 3, end)
+
+    assert _told(town, after_ms=0) == set()
+
+
+def test_a_withdrawal_that_ends_in_a_look_and_is_repeated_is_no_difference(
+    town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town.system.dynamo.indexes = LateCopy(town.clock.now_ms, 1_500)
+    first, sleep_ms = town.withdraw("bob", 5_000), town.clock.sleep_ms
+
+    def sleep_and_withdraw(duration_ms: int) -> None:
+        sleep_ms(duration_ms)
+        town.withdraw("bob", 5_000)
+
+    def end() -> None:
+        town.cancel(first)
+        monkeypatch.setattr(town.clock, "sleep_ms", sleep_and_withdraw)
+
+    _before_look(town, monkeypatch, 2, end)
+
+    assert _told(town, after_ms=0) == set()
+
+
+def _before_look(
+    town: PaymentSystem, monkeypatch: pytest.MonkeyPatch, number: int, act: Callable[[], None]
+) -> None:
+    """Act just before the *number*-th look asks the index."""
+    query, looks = town.system.dynamo.query, itertools.count(1)
+
+    def act_and_query(**asked: Any) -> Any:
+        if asked.get("IndexName") == "by_list" and next(looks) == number:
+            act()
+        return query(**asked)
+
+    monkeypatch.setattr(town.system.dynamo, "query", act_and_query)

@@ -57,10 +57,10 @@ class Tables(Protocol):
         """Return the statement lines of a number that moved between *since_ms* and its note."""
 
     def list_withdrawn(self, user_id: str, day: str) -> list[Scanned]:
-        """Return a user's count and withdrawals of a day, from an index that may lag."""
+        """Return a user's withdrawals of a day, from an index that may lag, and then the count."""
 
     def list_unpaid(self, account: str) -> list[Scanned]:
-        """Return a user's balance and unpaid packets, from an index that may lag."""
+        """Return an account's unpaid packets, from an index that may lag, and then the balance."""
 
     def list_units(self, campaign_id: str, units: Sequence[Unit]) -> list[UnitWon]:
         """Return the units that were won."""

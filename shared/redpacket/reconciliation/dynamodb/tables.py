@@ -125,14 +125,16 @@ class DynamoTables:
 
     def list_withdrawn(self, user_id: str, day: str) -> list[Scanned]:
         counted, name = payment_keys.withdrawn(user_id, day), payment_keys.withdrawal_list(user_id)
-        found: list[Scanned] = list(self._get_all(Table.PAYMENTS, [counted], _outside_row))
-        return [*found, *self._listed(Table.PAYMENTS, name, bill_day_start_ms(day))]
+        found = list(self._listed(Table.PAYMENTS, name, bill_day_start_ms(day)))
+        found += self._get_all(Table.PAYMENTS, [counted], _outside_row)
+        return found
 
     def list_unpaid(self, account: str) -> list[Scanned]:
         name = keys.unpaid_list(account.partition(":")[2])
         counted = [keys.account(account)]
-        found: list[Scanned] = list(self._get_all(Table.ACCOUNTS, counted, _account_row))
-        return [*found, *self._listed(Table.PACKETS, name)]
+        found: list[Scanned] = list(self._listed(Table.PACKETS, name))
+        found += self._get_all(Table.ACCOUNTS, counted, _account_row)
+        return found
 
     def list_units(self, campaign_id: str, units: Sequence[Unit]) -> list[UnitWon]:
         # Two draws name the same unit if one of them is forged.

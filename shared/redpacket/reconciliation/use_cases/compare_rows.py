@@ -360,26 +360,32 @@ class Comparison:
                 names[f"unpaid {user_account(row.sender.user_id)}"] = None
         for name in names:
             self._ports.beat()
-            if self.counts_differ(name):
+            differences, _ = self._counted(name)
+            if differences:
                 self._look_at_end(name)
 
     def look_at_counts(self, names: Iterable[str]) -> None:
-        """Report the counts that differ in two looks."""
-        first = {name: differ for name in names if (differ := self.counts_differ(name))}
+        """Report the counts that differ in two looks at the same rows.
+
+        If the rows have changed, each look may have seen a different half of a change.
+        """
+        first = {name: seen for name in names if (seen := self._counted(name))[0]}
         if first:
-            self._ports.clock.sleep_ms(_INDEX_LAG_MS)
-        for name, differences in first.items():
-            for found in self.counts_differ(name):
-                if found in differences:
+            # Let the second look see all that the first count had.
+            self._ports.clock.sleep_ms(BETWEEN_LOOKS_MS + _INDEX_LAG_MS)
+        for name, seen in first.items():
+            if self._counted(name) == seen:
+                for found in seen[0]:
                     self.tell(found)
 
-    def counts_differ(self, name: str) -> list[Difference]:
+    def _counted(self, name: str) -> tuple[list[Difference], set[Packet] | set[Withdrawal]]:
         """Compare the unpaid packets of an account, or a user's withdrawals of a day."""
         kind, *subject = name.split(" ")
         if kind == "unpaid":
             rows = self._ports.tables.list_unpaid(subject[0])
             counts = {row.account: row.unpaid_count for row in rows if isinstance(row, Balance)}
-            return check_unpaid_counts([row for row in rows if isinstance(row, Packet)], counts)
+            unpaid = {row for row in rows if isinstance(row, Packet)}
+            return check_unpaid_counts(unpaid, counts), unpaid
         user_id, day = subject
         rows = self._ports.tables.list_withdrawn(user_id, day)
         withdrawn = {
@@ -387,7 +393,8 @@ class Comparison:
             for row in rows
             if isinstance(row, Withdrawn)
         }
-        return check_withdrawn([row for row in rows if isinstance(row, Withdrawal)], withdrawn)
+        withdrawals = {row for row in rows if isinstance(row, Withdrawal)}
+        return check_withdrawn(withdrawals, withdrawn), withdrawals
 
     def audit(self, packet_id: str) -> None:
         """Audit a packet, once per run."""
