@@ -151,7 +151,7 @@ BEYOND_SCHEMA = (
     (re.compile("unit"), re.compile("is cash, which is paid by itself")),
     (re.compile("url"), re.compile("the address must be a https URL .*|http is for .*|Port .*")),
     (re.compile("name"), re.compile(r"there are \d+ webhooks, which is the most")),
-    (re.compile("passphrase"), re.compile("has no letter or digit that could be said")),
+    (re.compile("passphrase"), re.compile("needs at least one letter or digit")),
     (re.compile("budget_fen"), re.compile(r"is below the \d+ fen that are in packets already")),
 )
 """The rules of a field, and their messages, that a request of the schema's form may break."""

@@ -136,7 +136,7 @@ class NaiveClaimCache:
         """Tell after the cache alone; the durable write follows, if it does."""
         share_no = self.take(packet, user_id)
         if share_no is None:
-            raise PacketEmptied("every share is taken")
+            raise PacketEmptied("All shares of this packet are taken.")
         amount_fen = share_amount_fen(packet.terms, share_no)
         system.told.append(Told(packet.packet_id, user_id, share_no, amount_fen))
         share = Share(

@@ -179,7 +179,7 @@ def test_small_packets_have_no_empty_shares_and_none_outside_the_count(split: Sp
         ({"total_fen": 9}, "exceed the total"),
         ({"total_fen": 10 * 20_000 + 1}, "can't reach the total"),
         ({"share_fen_min": 101}, "exceed the total"),
-        ({"share_fen_min": 50, "share_fen_max": 49}, "above share_fen_max"),
+        ({"share_fen_min": 50, "share_fen_max": 49}, "exceeds share_fen_max"),
         ({"split": Split.EQUAL, "total_fen": 1001}, "not divisible by 10$"),
         ({"split": Split.EQUAL, "total_fen": 1100, "unit_fen": 100}, "units of 100 fen$|by 10 in"),
         ({"unit_fen": 3}, "not divisible by unit_fen, 3"),

@@ -13,14 +13,14 @@ class SplitImpossible(Rejected):
 
 
 class PacketNotFound(Rejected):
-    """No such packet, or an id that can't be one."""
+    """The packet does not exist, or the id is malformed."""
 
     code = "packet_not_found"
     status = 404
 
 
 class PacketNotStarted(Rejected):
-    """The packet opens later."""
+    """The packet is not open yet."""
 
     code = "packet_not_started"
     status = 409
@@ -34,14 +34,14 @@ class PacketEmptied(Rejected):
 
 
 class PacketExpired(Rejected):
-    """The packet's life is over; what was left went back to the sender."""
+    """The packet has expired, and the remaining shares were refunded to the sender."""
 
     code = "packet_expired"
     status = 410
 
 
 class ProofNotReady(Rejected):
-    """Shares can still be taken: the seed stays secret until the packet has ended."""
+    """Shares can still be claimed, so the seed stays secret until the packet has ended."""
 
     code = "proof_not_ready"
     status = 409
@@ -55,21 +55,21 @@ class NotInvited(Rejected):
 
 
 class PassphraseMismatch(Rejected):
-    """What was said is not the packet's passphrase (口令), by far."""
+    """The text does not match the packet's passphrase (口令)."""
 
     code = "passphrase_mismatch"
     status = 403
 
 
 class QuotaExhausted(Rejected):
-    """The user has taken as many shares of the campaign as one may."""
+    """The user has reached the campaign's limit of shares."""
 
     code = "quota_exhausted"
     status = 403
 
 
 class GrabTokenInvalid(Rejected):
-    """The token is not this user's for this packet, or too old: grab again."""
+    """The grab token belongs to another user or packet, or has expired."""
 
     code = "grab_token_invalid"
     status = 403

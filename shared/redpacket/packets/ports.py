@@ -258,10 +258,10 @@ class PayoutQueue(Protocol):
 
 
 class DeadLetters(Protocol):
-    """Messages that exceeded their receives."""
+    """Messages that exceeded their receive limit."""
 
     def count(self) -> int:
-        """Return their approximate number."""
+        """Return the approximate number of messages."""
 
 
 class Phrases(Protocol):

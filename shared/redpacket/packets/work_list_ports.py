@@ -18,7 +18,7 @@ class Unreadable:
 
     @property
     def key(self) -> str:
-        """The key in one line, for a message."""
+        """The key as one line for log messages."""
         return f"{self.pk} {self.sk}"
 
 

@@ -1,4 +1,4 @@
-"""What users see of packets, of claims, of each other and of their own books."""
+"""Response schemas for packets, claims, users and transfers."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ AvatarUrl = Annotated[
 
 
 class PublicPerson(TypedDict):
-    """A user as everybody may see them."""
+    """A user as shown to anyone."""
 
     nickname: Annotated[values.Word, about("At most 32 characters.", "Alice")]
     avatar_url: AvatarUrl
 
 
 class ShownPerson(PublicPerson):
-    """A user as other users see them."""
+    """A user as shown to other users."""
 
     user_token: values.UserToken
 
 
 class Me(ShownPerson):
-    """The caller, with their balance."""
+    """The caller and their balance."""
 
     balance_fen: values.BalanceFen
 
 
 class Claim(TypedDict):
-    """A taker's claim; the amount is durable."""
+    """The caller's claim; the amount is durable."""
 
     outcome: Annotated[Literal["claimed", "already_claimed"], about("What became of the request.")]
     packet_id: values.PacketId
@@ -53,7 +53,7 @@ class Claim(TypedDict):
 
 
 class Admission(TypedDict):
-    """Step one of two: the token opens a share, if one is left by then."""
+    """Result of a two-step packet's grab; the token opens a share if one is left."""
 
     outcome: Annotated[Literal["admitted"], about("What became of the request.")]
     grab_token: Annotated[
@@ -71,11 +71,12 @@ Grabbed = TypeAliasType("Grabbed", Annotated[Claim | Admission, Discriminator("o
 
 
 class SentPacket(TypedDict):
-    """A packet as it was sent: a repeat reads the same."""
+    """A packet as it was sent; a repeat returns the same."""
 
     packet_id: values.PacketId
     status: Annotated[
-        Literal["open", "unpaid"], about("`unpaid` until its payment comes, with a `pay_with`.")
+        Literal["open", "unpaid"],
+        about("`unpaid` until the payment succeeds, if the packet has a `pay_with`."),
     ]
     kind: values.PacketKind
     split: values.PacketSplit
@@ -93,7 +94,7 @@ class SentPacket(TypedDict):
     share_url: Annotated[
         str,
         about(
-            "The page of the packet, for those who may take a share.",
+            "Link to the packet's page, for users who may claim a share.",
             f"https://example.com/packets/{values.SOME_PACKET_ID}",
             pattern="^https?://",
         ),
@@ -113,7 +114,7 @@ class Taken(ShownPerson):
 
 
 class ShownClaim(Taken):
-    """A claim as everybody may see it."""
+    """A claim as shown to anyone."""
 
     amount_fen: values.ShownFen
 
@@ -125,9 +126,9 @@ class OwnClaim(Taken):
 
 
 class Record(TypedDict):
-    """A packet with a page of its claims, by share number; of a packet in parts by part.
+    """A packet with a page of its claims by share number, and by part if it has several.
 
-    A page may have fewer claims than `limit`, and not be the last.
+    A page may have fewer claims than `limit` without being the last.
     """
 
     packet_id: values.PacketId
@@ -135,9 +136,11 @@ class Record(TypedDict):
     kind: values.PacketKind
     split: values.PacketSplit
     opening: values.PacketOpening
-    is_exclusive: Annotated[bool, about("Whether it is for its recipients only (专属红包).")]
+    is_exclusive: Annotated[
+        bool, about("Whether only listed recipients may claim a share (专属红包).")
+    ]
     needs_passphrase: Annotated[
-        bool, about("Whether a taker has to type or say a passphrase (口令红包).")
+        bool, about("Whether a claim needs a passphrase, typed or spoken (口令红包).")
     ]
     greeting: values.Greeting
     status: values.PacketState
@@ -155,8 +158,8 @@ class Record(TypedDict):
     ]
     claimed_fen: values.ClaimedFen
     remaining_count: values.RemainingCount
-    refunded_fen: Annotated[values.AnyFen, about("What went back to the sender.", 0)]
-    refunded_at_ms: Annotated[values.AtMs | None, about("Null while nothing went back.", None)]
+    refunded_fen: Annotated[values.AnyFen, about("Amount refunded to the sender.", 0)]
+    refunded_at_ms: Annotated[values.AtMs | None, about("Null before a refund.", None)]
     created_at_ms: values.AtMs
     starts_at_ms: values.AtMs
     expires_at_ms: values.EndsAtMs
@@ -164,7 +167,7 @@ class Record(TypedDict):
     emptied_in_ms: values.EmptiedInMs
     closed_at_ms: Annotated[
         values.AtMs | None,
-        about("When an expired packet was closed; null for an emptied one.", None),
+        about("Time when an expired packet was closed; null for an emptied one.", None),
     ]
     luckiest: Annotated[
         ShownClaim | None,
@@ -179,7 +182,7 @@ class Record(TypedDict):
 
 
 class FeedClaim(PublicPerson):
-    """A claim as everybody who has the packet's id may see it."""
+    """A claim as shown to anyone with the packet's id."""
 
     amount_fen: values.ShownFen
     claimed_at_ms: values.AtMs
@@ -187,7 +190,7 @@ class FeedClaim(PublicPerson):
 
 
 class Feed(TypedDict):
-    """A packet as everybody who has its id may see it."""
+    """A packet as shown to anyone with its id."""
 
     packet_id: values.PacketId
     status: values.PacketState
@@ -195,7 +198,7 @@ class Feed(TypedDict):
     greeting: values.Greeting
     sender: PublicPerson
     count: values.ShareCount
-    claimed_count: Annotated[int, about("Shares that were taken.", 1, ge=0, le=COUNT_MAX)]
+    claimed_count: Annotated[int, about("Number of claimed shares.", 1, ge=0, le=COUNT_MAX)]
     remaining_count: values.RemainingCount
     total_fen: values.TotalFen
     claimed_fen: values.ClaimedFen
@@ -207,7 +210,7 @@ class Feed(TypedDict):
 
 
 class Proof(TypedDict):
-    """What the commitment was made of, and a page of the amounts that follow."""
+    """The input of the commitment, and a page of the resulting amounts."""
 
     commitment: values.Commitment
     secret_version: values.SecretVersion
@@ -222,13 +225,13 @@ class Proof(TypedDict):
     algorithm: Split
     total_fen: values.TotalFen
     count: values.ShareCount
-    share_fen_min: Annotated[int, about("The least that a share may hold.", ge=1, le=FEN_MAX)]
-    share_fen_max: Annotated[int, about("The most that a share may hold.", ge=1, le=FEN_MAX)]
+    share_fen_min: Annotated[int, about("Minimum amount of a share.", ge=1, le=FEN_MAX)]
+    share_fen_max: Annotated[int, about("Maximum amount of a share.", ge=1, le=FEN_MAX)]
     unit_fen: Annotated[
         int, about("Every amount is a multiple of it: 100 gives whole yuan.", ge=1, le=UNIT_FEN_MAX)
     ]
     first_share_no: Annotated[
-        int, about("Whose amount is the first of the page.", ge=1, le=CURSOR_MAX + 1)
+        int, about("Share number of the page's first amount.", ge=1, le=CURSOR_MAX + 1)
     ]
     amounts_fen: Annotated[
         Sequence[Annotated[int, Field(ge=1, le=FEN_MAX)]], Field(max_length=PROOF_LIMIT_MAX)
@@ -246,7 +249,7 @@ class SentItem(TypedDict):
 
 
 class ReceivedItem(TypedDict):
-    """A share that the caller was paid."""
+    """A share that the caller received."""
 
     packet_id: values.PacketId
     amount_fen: values.ShareFen
@@ -257,46 +260,46 @@ class ReceivedItem(TypedDict):
 class Totals(TypedDict):
     """The totals of a list of packets."""
 
-    total_fen: Annotated[values.SumFen, about("Of all packets of the list, not of the page.", 8888)]
-    count: Annotated[values.Count, about("How many packets the list has.", 10)]
-    luckiest_count: Annotated[values.Count, about("How often the user had the largest amount.")]
+    total_fen: Annotated[values.SumFen, about("Sum over the whole list, not only this page.", 8888)]
+    count: Annotated[values.Count, about("Number of packets in the whole list.", 10)]
+    luckiest_count: Annotated[
+        values.Count, about("Number of packets in which the user had the largest amount.")
+    ]
     next: values.Next
 
 
 class Sent(Totals):
-    """What the caller sent, newest first."""
+    """Packets that the caller sent, newest first."""
 
     items: Annotated[list[SentItem], about("The page.")]
 
 
 class Received(Totals):
-    """What the caller was paid, newest first."""
+    """Shares that the caller received, newest first."""
 
     items: Annotated[list[ReceivedItem], about("The page.")]
 
 
 class Transfer(TypedDict):
-    """One entry of the caller's book."""
+    """One entry of the caller's account."""
 
     transfer_id: Annotated[
         values.Word,
-        about("The transfer's name in the ledger.", f"settle#{values.SOME_PACKET_ID}#3"),
+        about("The transfer's id in the ledger.", f"settle#{values.SOME_PACKET_ID}#3"),
     ]
     kind: TransferKind
     amount_fen: Annotated[
         int,
-        about(
-            "Positive where it came in, negative where it went out.", 888, ge=-FEN_MAX, le=FEN_MAX
-        ),
+        about("Positive for a credit, negative for a debit.", 888, ge=-FEN_MAX, le=FEN_MAX),
     ]
     counterparty: Annotated[
-        values.Word, about("Where the money came from or went to.", values.SOME_PACKET_ID)
+        values.Word, about("The other side of the transfer.", values.SOME_PACKET_ID)
     ]
     at_ms: values.AtMs
 
 
 class Transfers(TypedDict):
-    """The caller's book, newest first."""
+    """Entries of the caller's account, newest first."""
 
     items: Annotated[list[Transfer], about("The page.", max_length=LIMIT_MAX)]
     next: values.Next

@@ -1,4 +1,4 @@
-"""The bodies of a grab and of an open: a cold grab imports no other."""
+"""Request bodies of grab and open, in their own module for a short cold start."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Via = Annotated[
 
 
 class GrabBody(StrictBody):
-    """POST /packets/{packet_id}/grab; a passphrase is ignored where the packet has none."""
+    """POST /packets/{packet_id}/grab; a packet without a passphrase ignores it."""
 
     model_config = example({"passphrase": "恭喜发财"})
 
     passphrase: Annotated[
         Annotated[str, StringConstraints(max_length=200)] | None,
-        about("What the user typed, or what speech recognition returned."),
+        about("Text that the user typed, or the speech transcript."),
     ] = None
     via: Via = None
 

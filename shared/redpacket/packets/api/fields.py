@@ -1,4 +1,4 @@
-"""Types of fields that several bodies have."""
+"""Field types that several request bodies share."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ PER_USER_MAX = 1_000_000
 WEIGHT_MAX = 1_000_000_000
 _CODE_POINTS_PER_GRAPHEME_MAX = 8
 _VISIBLE_TEXT = {"format": "visible-text"}
-"""A format of our own in openapi.json, where no pattern says what `_visible_text` checks."""
+"""Custom format in openapi.json, because no pattern expresses `_visible_text`."""
 
 
 def _length(graphemes_max: int) -> StringConstraints:
-    """Bound a text before its graphemes are counted."""
+    """Limit a text's length before its graphemes are counted."""
     return StringConstraints(max_length=graphemes_max * _CODE_POINTS_PER_GRAPHEME_MAX)
 
 
 def _visible_text(graphemes_max: int) -> AfterValidator:
-    """Check that a text can be seen, and count its graphemes."""
+    """Check that a text is visible and has at most *graphemes_max* graphemes."""
 
     def check(text: str) -> str:
         text = composed(text)
@@ -48,7 +48,6 @@ def _visible_text(graphemes_max: int) -> AfterValidator:
 
 
 def _not_empty(text: str) -> str:
-    """Check that a text has a character."""
     if not text:
         raise ValueError("is empty")
     return text
@@ -56,7 +55,7 @@ def _not_empty(text: str) -> str:
 
 def _sayable(text: str) -> str:
     if not can_be_said(text):
-        raise ValueError("has no letter or digit that could be said")
+        raise ValueError("needs at least one letter or digit")
     return text
 
 
@@ -74,7 +73,7 @@ AmountsWord = Literal["live", "end"]
 UserToken = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{24}$"), AfterValidator(_user_token)
 ]
-"""A user's id, as GET /me shows it; one that was accepted once is accepted for ever."""
+"""User id as in GET /me. Once accepted, it stays valid permanently."""
 Nickname = Annotated[
     str,
     _length(NICKNAME_GRAPHEMES_MAX),

@@ -35,7 +35,7 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
     if is_of_campaign:
         request.require_scope(OPERATORS)
         if body.recipients:
-            # Money for chosen users is the treasury's to give.
+            # Only the treasury may send money to chosen users.
             request.require_scope(TREASURERS)
     elif body.pay_with == "balance":
         refuse_operators(request)
@@ -44,8 +44,7 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         ("count", body.count, count_max),
         ("share_fen_max", body.share_fen_max or cap_fen, cap_fen),
     )
-    # Collect refusals instead of raising: a repeat gets its first answer even after limits are
-    # lowered.
+    # Collect refusals instead of raising, so that a repeat gets its first answer after limits drop.
     refused = [(name, f"is above {limit}") for name, value, limit in limits if value > limit]
     if body.cover_url and not is_on_hosts(body.cover_url, settings.cover_hosts):
         refused.append(("cover_url", "is not on a host of this deployment"))
@@ -61,11 +60,11 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
     if is_paid_for:
         containers.operations.require_on(Switch.PAY)
     if is_paid_for and body.pay_with not in settings.payment_channels:
-        raise ChannelUnavailable(f"payments by {body.pay_with} are not set up here")
-    if is_paid_for and is_of_campaign:
-        refused.append(
-            ("pay_with", "is for packets of users: a campaign's budget pays for its own")
+        raise ChannelUnavailable(
+            f"Payments by {body.pay_with} are not available in this deployment."
         )
+    if is_paid_for and is_of_campaign:
+        refused.append(("pay_with", "is not allowed with campaign_id: the campaign's budget pays"))
     return SendOrder(
         sender=sender,
         request=idempotent,

@@ -1,4 +1,4 @@
-"""Packet ids of this deployment, verified before anything is read."""
+"""Packet ids of this deployment, verified before any read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def packet_ids() -> PacketIds:
 
 
 def new_packet_id(parts: int) -> str:
-    """Return a new packet id, never starting with "-", which is an option on command lines."""
+    """Return a new packet id that does not start with "-", the prefix of command-line options."""
     while (random_text := secrets.token_urlsafe(RANDOM_BYTES)).startswith("-"):
         pass
     return packet_ids().sign(random_text, parts)
@@ -25,5 +25,5 @@ def new_packet_id(parts: int) -> str:
 
 @required("path", "packet_id", type="string", pattern=f"^{PACKET_ID.pattern}$")
 def packet_id_of(text: str) -> str:
-    """The packet, as the answer to its send names it."""
+    """Packet id from the response of its send."""
     return packet_ids().check(text)

@@ -41,7 +41,7 @@ RECORD_CACHING = ("private, no-cache",)
 FEED_CACHING = ("public, max-age=1", "public, max-age=3600")
 
 year_of = integer(
-    "year", YEAR_FIRST, YEAR_LAST, missing=None, meaning="All years where it is missing."
+    "year", YEAR_FIRST, YEAR_LAST, missing=None, meaning="A UTC year; all years if omitted."
 )
 limit_of = integer("limit", 1, LIMIT_MAX, missing=LIMIT_DEFAULT, meaning="The most of a page.")
 proof_limit_of = integer(
@@ -49,11 +49,13 @@ proof_limit_of = integer(
 )
 sent_cursor_of = cursor(SENT_CURSOR)
 entry_cursor_of = cursor(ENTRY_CURSOR)
-proof_cursor_of = integer("cursor", 0, CURSOR_MAX, missing=0, meaning="`next` of the page before.")
+proof_cursor_of = integer(
+    "cursor", 0, CURSOR_MAX, missing=0, meaning="`next` of the previous page."
+)
 
 
 def record_page(request: HttpRequest) -> HttpAnswer[packets.Record]:
-    """Show a packet with a page of its claims, *limit* of them after *cursor*."""
+    """Return a packet and a page of its claims."""
     packet_id, viewer = packet_id_of(request), request.user
     guards.guard_read(request)
     record = _read(request, packet_id, viewer)
@@ -62,9 +64,9 @@ def record_page(request: HttpRequest) -> HttpAnswer[packets.Record]:
 
 
 def feed_page(request: HttpRequest) -> HttpAnswer[packets.Feed]:
-    """Show the same to everybody, without a token: caches at the edge may keep it for a second.
+    """Return a public packet without a token; edge caches may store it for one second.
 
-    Raises PacketNotFound, also of packets for some recipients, and of prizes.
+    Raises PacketNotFound, also for packets with recipients and for prizes.
     """
     record = _read(request, packet_id_of(request), None)
     if record.packet.rules.prize_id:
@@ -74,7 +76,7 @@ def feed_page(request: HttpRequest) -> HttpAnswer[packets.Feed]:
 
 
 def _feed_caching(packet: Packet) -> str:
-    # Final pages are read eventually consistently: one may be missing for a moment.
+    # An eventually consistent read may miss a new final page.
     is_settled = (
         containers.platform.clock.now_ms() - (packet.closed_at_ms or 0) > _PAGES_SEEN_AFTER_MS
     )
@@ -107,7 +109,7 @@ def _people(record: Record, viewer: User | None = None) -> views.UserPresenter:
 
 
 def proof_page(request: HttpRequest) -> HttpAnswer[packets.Proof]:
-    """Show a packet's seed and its amounts by share number, *limit* of them after *cursor*."""
+    """Return a packet's seed and a page of its amounts by share number."""
     packet_id, viewer = packet_id_of(request), request.user
     guards.guard_read(request)
     limit, after_no = proof_limit_of(request), proof_cursor_of(request)
@@ -118,7 +120,7 @@ def proof_page(request: HttpRequest) -> HttpAnswer[packets.Proof]:
 
 
 def sent_page(request: HttpRequest) -> HttpAnswer[packets.Sent]:
-    """Show what the caller sent, newest first, with the year's totals."""
+    """Return packets that the caller sent, newest first, with the year's totals."""
     guards.guard_read(request)
     page = list_sent(
         request.user.user_id,
@@ -132,7 +134,7 @@ def sent_page(request: HttpRequest) -> HttpAnswer[packets.Sent]:
 
 
 def received_page(request: HttpRequest) -> HttpAnswer[packets.Received]:
-    """Show what the caller was paid, newest first, with the year's totals."""
+    """Return shares that the caller received, newest first, with the year's totals."""
     guards.guard_read(request)
     page = list_received(
         request.user.user_id,
@@ -145,7 +147,7 @@ def received_page(request: HttpRequest) -> HttpAnswer[packets.Received]:
 
 
 def transfers_page(request: HttpRequest) -> HttpAnswer[packets.Transfers]:
-    """Show the caller's book, newest first."""
+    """Return the entries of the caller's account, newest first."""
     guards.guard_read(request)
     account = user_account(request.user.user_id)
     entries, next_cursor = containers.ledger.repository.list_entries(
@@ -155,5 +157,5 @@ def transfers_page(request: HttpRequest) -> HttpAnswer[packets.Transfers]:
 
 
 def health(request: HttpRequest) -> HttpAnswer[operators.Health]:  # noqa: ARG001 - a route takes a request
-    """Tell that the API answers, and which version."""
+    """Return the API's health and version."""
     return HttpAnswer({"status": "ok", "version": redpacket.__version__})

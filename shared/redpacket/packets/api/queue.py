@@ -38,7 +38,7 @@ def settle_batch(
     for record in records:
         try:
             message = _message_of(record["body"])
-            # A message that claims to be of the future must not restore an erased user.
+            # A message with a future time must not restore an erased user.
             sent_at_ms = int(record.get("attributes", {}).get("SentTimestamp", _AT_MS_MAX))
             ref = named[record["messageId"]] = _ref_of(message, sent_at_ms)
         except InvalidRequest as error:

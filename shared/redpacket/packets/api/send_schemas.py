@@ -1,4 +1,4 @@
-"""The body of a send."""
+"""Request body of a send."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from redpacket.platform.http.bodies import StrictBody, about, example
 DEFAULT_GREETING = "恭喜发财，大吉大利"
 RECIPIENTS_MAX = 100
 LIFE_S_MAX = 7 * 24 * 3600
-"""Money is not locked away for longer than a week."""
+"""Maximum life in seconds: money is locked for at most one week."""
 LIFE_S_DEFAULT = 24 * 3600
 COUNT_MAX = 1_000_000
 PACKET_COUNT_MAX = 100
-"""Shares of a packet outside of a campaign."""
+"""Maximum shares of a packet without a campaign."""
 
 
 class SendBody(StrictBody):
@@ -39,11 +39,11 @@ class SendBody(StrictBody):
     )
 
     kind: Annotated[Literal["equal", "lucky"], about("`equal` or `lucky`.")]
-    total_fen: Annotated[Fen, about("What all shares hold together.")]
+    total_fen: Annotated[Fen, about("Sum of all shares.")]
     count: Annotated[
         int,
         about(
-            f"How many shares; {PACKET_COUNT_MAX} at most unless the packet is a campaign's.",
+            f"Number of shares; {PACKET_COUNT_MAX} at most unless the packet is a campaign's.",
             ge=1,
             le=COUNT_MAX,
             json_schema_extra={"x-maximum-without-campaign": PACKET_COUNT_MAX},
@@ -55,13 +55,13 @@ class SendBody(StrictBody):
         ]
         | None,
         about(
-            "How the total is cut; guide.md explains each. `double_mean` by default for `lucky`."
+            "How the total is split; guide.md explains each. `double_mean` by default for `lucky`."
         ),
     ] = None
-    share_fen_min: Annotated[Fen, about("The least that a share may hold.")] = 1
+    share_fen_min: Annotated[Fen, about("Minimum amount of a share.")] = 1
     share_fen_max: Annotated[
         Fen | None,
-        about("The most that a share may hold; the deployment's limit where it is missing."),
+        about("Maximum amount of a share; the deployment's limit if omitted."),
     ] = None
     unit_fen: Annotated[
         int, about("Every amount is a multiple of it: 100 gives whole yuan.", ge=1, le=UNIT_FEN_MAX)
@@ -91,15 +91,15 @@ class SendBody(StrictBody):
     ] = LIFE_S_DEFAULT
     recipients: Annotated[
         Annotated[list[UserToken], Field(min_length=1, max_length=RECIPIENTS_MAX)] | None,
-        about("User tokens of those who may take a share (专属红包)."),
+        about("User tokens of the users who may claim a share (专属红包)."),
     ] = None
     passphrase: OwnPassphrase = None
     passphrase_threshold: Annotated[
-        int, about("How alike a long passphrase must sound, in percent.", ge=1, le=100)
+        int, about("Required similarity of a long passphrase, in percent.", ge=1, le=100)
     ] = THRESHOLD_DEFAULT
     campaign_id: Annotated[
         Annotated[str, StringConstraints(pattern=f"^{CAMPAIGN_ID.pattern}$")] | None,
-        about("The campaign whose budget pays for the packet."),
+        about("Campaign whose budget pays for the packet."),
     ] = None
     amounts_shown: Annotated[
         AmountsWord | None,
@@ -109,7 +109,7 @@ class SendBody(StrictBody):
         ),
     ] = None
     cover_url: Annotated[
-        ImageUrl | None, about("A picture for the cover, on one of the deployment's `CoverHosts`.")
+        ImageUrl | None, about("URL of a cover image on one of the deployment's `CoverHosts`.")
     ] = None
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""Values that several answers show, with their bounds, meanings and examples."""
+"""Field types that several responses share, with bounds, descriptions and examples."""
 
 from __future__ import annotations
 
@@ -30,13 +30,16 @@ HttpsUrl = Annotated[str, StringConstraints(pattern="^https://")]
 
 AnyFen = Annotated[int, Field(ge=0, le=FEN_MAX)]
 ShareFen = Annotated[
-    int, about("Of a share, of one unit of a cash prize, or of a deposit.", 888, ge=1, le=FEN_MAX)
+    int,
+    about(
+        "Amount of a share, of one unit of a cash prize, or of a deposit.", 888, ge=1, le=FEN_MAX
+    ),
 ]
-TotalFen = Annotated[int, about("What all shares hold together.", 8888, ge=1, le=FEN_MAX)]
+TotalFen = Annotated[int, about("Sum of all shares.", 8888, ge=1, le=FEN_MAX)]
 SumFen = Annotated[int, Field(ge=0)]
-"""Sums over packets and deposits have no cap of their own."""
+"""Sum over packets or deposits, which has no cap."""
 
-BalanceFen = Annotated[SumFen, about("What the account holds now.", 100_000)]
+BalanceFen = Annotated[SumFen, about("Current balance of the account.", 100_000)]
 AtMs = Annotated[int, about("Milliseconds since 1970.", SOME_AT_MS, ge=0)]
 EndsAtMs = Annotated[AtMs, Field(examples=[SOME_AT_MS + 86_400_000])]
 EmptiedInMs = Annotated[
@@ -47,29 +50,29 @@ EmptiedInMs = Annotated[
         None,
     ),
 ]
-ShareCount = Annotated[int, about("How many shares.", 10, ge=1, le=COUNT_MAX)]
-ShareNo = Annotated[int, about("The number of the share, from 1.", 3, ge=1, le=COUNT_MAX)]
-RemainingCount = Annotated[int, about("Shares that are left.", 9, ge=0, le=COUNT_MAX)]
+ShareCount = Annotated[int, about("Number of shares.", 10, ge=1, le=COUNT_MAX)]
+ShareNo = Annotated[int, about("Share number, from 1.", 3, ge=1, le=COUNT_MAX)]
+RemainingCount = Annotated[int, about("Number of remaining shares.", 9, ge=0, le=COUNT_MAX)]
 
 PacketId = Annotated[str, Field(pattern=f"^{PACKET_ID.pattern}$", examples=[SOME_PACKET_ID])]
 CampaignId = Annotated[
-    str, about("A slug of the operator's choice.", "new-year", pattern=f"^{CAMPAIGN_ID.pattern}$")
+    str, about("Slug that the operator chooses.", "new-year", pattern=f"^{CAMPAIGN_ID.pattern}$")
 ]
-OfCampaign = Annotated[CampaignId | None, about("The campaign that the packet belongs to.")]
+OfCampaign = Annotated[CampaignId | None, about("Campaign of the packet.")]
 PrizeId = Annotated[str, Field(pattern=f"^{PRIZE_ID.pattern}$", examples=["cash-888"])]
 Day = Annotated[str, Field(pattern=f"^{DAY.pattern}$", examples=["20270129"])]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$", examples=[SOME_DIGEST])]
 Commitment = Annotated[
-    Digest, about("A hash, published before the first claim, that the proof must match.")
+    Digest, about("Hash that is published before the first claim and that the proof must match.")
 ]
 PacketKind = Annotated[Kind, about("`equal` or `lucky`.")]
-PacketSplit = Annotated[Split, about("How the total is cut; guide.md explains each.")]
+PacketSplit = Annotated[Split, about("How the total is split; guide.md explains each.")]
 PacketOpening = Annotated[Opening, about("`two_step`: a grab admits, and opening takes the share.")]
 PacketState = Annotated[PacketStatus, about("Where it stands.")]
 Greeting = Annotated[str, about("At most 50 characters.", "恭喜发财，大吉大利")]
 Payout = Annotated[
     Literal["queued", "settled"],
-    about("`queued` until the money is in the taker's account, then `settled`."),
+    about("`queued` until the claimer's account is credited, then `settled`."),
 ]
 IsLuckiest = Annotated[
     bool | None,
@@ -77,25 +80,27 @@ IsLuckiest = Annotated[
 ]
 ShownFen = Annotated[
     Annotated[int, Field(ge=1, le=FEN_MAX)] | None,
-    about("Of the share; null while amounts are hidden, except the viewer's own.", 888),
+    about("Amount of the share; null while amounts are hidden, except the viewer's own.", 888),
 ]
 ClaimedFen = Annotated[
-    AnyFen | None, about("What the claimed shares hold; null while amounts are hidden.", 888)
+    AnyFen | None, about("Sum of the claimed shares; null while amounts are hidden.", 888)
 ]
 ShownAmounts = Annotated[
     AmountsShown, about("`end` hides others' amounts until the packet has ended.")
 ]
 CoverUrl = Annotated[
     HttpsUrl | None,
-    about("A picture for the cover, on one of the deployment's `CoverHosts`.", None),
+    about("URL of a cover image on one of the deployment's `CoverHosts`.", None),
 ]
-Next = Annotated[Word | None, about("The next page's `cursor`; null on the last.", None)]
+Next = Annotated[Word | None, about("`cursor` of the next page; null on the last page.", None)]
 ToldStatus = Annotated[CampaignStatus, about("Where it stands.")]
 
 UserToken = Annotated[
     str,
     about(
-        "How other users name this user.", "FxwabzlgU_xAyodWCCPNtYDw", pattern="^[A-Za-z0-9_-]{24}$"
+        "Id by which other users refer to this user.",
+        "FxwabzlgU_xAyodWCCPNtYDw",
+        pattern="^[A-Za-z0-9_-]{24}$",
     ),
 ]
 

@@ -16,7 +16,6 @@ from redpacket.platform.user import User
 from redpacket.users.ports import Profile
 
 if TYPE_CHECKING:
-    # Types only: each handler imports just its own use case.
     from redpacket.lottery.api import answers as campaigns
     from redpacket.lottery.use_cases.preheat_campaign import Preheated
     from redpacket.operations.api import answers as operators
@@ -33,7 +32,7 @@ CLAIM_CURSOR = "^(p[0-9]{1,2}|[0-9]{1,8})$"
 
 @optional("query", "cursor", missing=0, type="string", pattern=CLAIM_CURSOR)
 def claim_cursor_of(text: str) -> int:
-    """`next` of the page before."""
+    """`next` of the previous page."""
     if not re.fullmatch(CLAIM_CURSOR, text, re.ASCII) or text.endswith("\n"):
         raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
     return -int(text[1:]) if text.startswith("p") else int(text)

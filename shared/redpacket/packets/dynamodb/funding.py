@@ -108,15 +108,17 @@ class DynamoFunding:
             beside += note_action(self._journal, action)
         rows += [Guarded(row, never_refused) for row in beside]
         if spent:
-            # Like the action, for prizes alone.
+            # Only prizes count it, as with the action.
             from redpacket.operations.dynamodb.allowances import spend_allowance
 
             rows += [
-                Guarded(row, lambda _: AllowanceMoved("other money moved meanwhile"))
+                Guarded(
+                    row, lambda _: AllowanceMoved("another move of money was counted concurrently")
+                )
                 for row in spend_allowance(self._approvals, spent)
             ]
         if packet.status is PacketStatus.UNPAID:
-            # The payment brings the money; until then the packet only counts as open.
+            # The packet has no money until its payment; it only counts as open.
             rows.append(Guarded(self._open_unpaid(packet), self._open_refusal))
         elif packet.counts_as_open:
             rows += [
@@ -150,9 +152,7 @@ class DynamoFunding:
     def _open_refusal(self, found: Row) -> RedPacketError:
         open_max = self._open_packets_max
         if open_max is not None and int(found.get("open_count", 0)) >= open_max:
-            return RateLimited(
-                "too many of your packets are open: one must end first", OPEN_RETRY_S
-            )
+            return RateLimited("You have too many open packets. Wait until one ends.", OPEN_RETRY_S)
         return is_not_covered(found)
 
     def _open_unpaid(self, packet: Packet) -> Operation:

@@ -27,7 +27,7 @@ _SHARES_PER_BLOCK = 18
 
 
 class DynamoShares:
-    """Share methods of `Packets`."""
+    """Share methods of `PacketRepository`."""
 
     def __init__(self, dynamo: Dynamo, shares_table: str) -> None:
         self._dynamo = dynamo
@@ -57,7 +57,7 @@ class DynamoShares:
                     yield items.share_of(row)
                 except (KeyError, ValueError) as error:
                     raise InvariantViolated(
-                        f"packet {packet_id} has a share that is not readable"
+                        f"packet {packet_id} has an unreadable share"
                     ) from error
 
     def list_some_shares(

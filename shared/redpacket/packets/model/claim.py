@@ -1,4 +1,4 @@
-"""Shares and their fates: claimed by one user, or refunded; never both, never changed."""
+"""Shares and claims. A share is claimed by one user or refunded, and never changes again."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class GrabOutcome:
 
 
 class AdmitStatus(StrEnum):
-    """What `lua/packet_admit.lua` answers, in order of precedence."""
+    """Results of `lua/packet_admit.lua`, in order of precedence."""
 
     ALREADY_CLAIMED = "already_claimed"
     PACKET_NOT_LOADED = "packet_not_loaded"
@@ -88,12 +88,12 @@ class Admission:
 
 
 NO_LIMIT = 10**9
-"""More shares than all packets of a campaign hold."""
+"""Number above the share count of any campaign."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """How many shares one user may take over all packets of a campaign, and who may at all."""
+    """Limit of one user's shares over all packets of a campaign, and the audience mode."""
 
     campaign_id: str
     count_max: int
@@ -101,7 +101,7 @@ class Quota:
 
 
 class QuotaStatus(StrEnum):
-    """What `lua/quota_reserve.lua` answers, in order of precedence."""
+    """Results of `lua/quota_reserve.lua`, in order of precedence."""
 
     AUDIENCE_NOT_LOADED = "audience_not_loaded"
     NOT_IN_AUDIENCE = "not_in_audience"
@@ -114,8 +114,7 @@ class QuotaStatus(StrEnum):
 class ShareRef:
     """Reference to one share of one packet.
 
-    *taker* carries what the claimer's token says, if known; *said_at_ms* is when a message first
-    said it.
+    *taker* has the claimer's token data, if known; *said_at_ms* is when a message first had it.
     """
 
     packet_id: str
@@ -125,12 +124,12 @@ class ShareRef:
 
     @property
     def name(self) -> str:
-        """What logs call it."""
+        """The name of the share in logs."""
         return f"share {self.share_no} of {self.packet_id}"
 
 
 class ShareStatus(StrEnum):
-    """How a share ended; written once (I3)."""
+    """Final status of a share; written once (I3)."""
 
     CLAIMED = "claimed"
     REFUNDED = "refunded"
@@ -159,18 +158,18 @@ class Share:
 
     @property
     def ref(self) -> ShareRef:
-        """The share that this is the fate of."""
+        """The reference to this share."""
         return ShareRef(self.packet_id, self.share_no, self.taker)
 
     @property
     def name(self) -> str:
-        """What logs call it: never by its taker."""
+        """The name of the share in logs, without its taker."""
         return self.ref.name
 
 
 @dataclass(frozen=True, slots=True)
 class Claimer:
-    """What keeps a user from a second share of a packet: a note of the first one (I4)."""
+    """Row for a user's share of a packet, which prevents a second one (I4)."""
 
     packet_id: str
     user_id: str
@@ -180,7 +179,7 @@ class Claimer:
 
 
 class RecordStatus(StrEnum):
-    """What became of an attempt to make a claim durable, in order of precedence."""
+    """Results of recording a claim, in order of precedence."""
 
     USER_HAS_SHARE = "user_has_share"
     SHARE_REFUNDED = "share_refunded"
@@ -192,14 +191,14 @@ class RecordStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a taker is told; *is_new* is False where they had the share before."""
+    """Claimed share; *is_new* is False if the user already owned it."""
 
     share: Share
     is_new: bool
 
 
 def claimer_of(share: Share) -> Claimer:
-    """Return the note that a claim's taker has; of a user "" where the claim names none."""
+    """Return the claimer row for *share*, with user "" if it has no taker."""
     user_id = share.taker.user_id if share.taker else ""
     return Claimer(share.packet_id, user_id, share.share_no, share.amount_fen, share.decided_at_ms)
 

@@ -1,4 +1,4 @@
-"""The end of a packet: its final sums, once every share has a fate and every claim is paid."""
+"""Final sums of a packet, computed once every share is decided and every claim is paid."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from redpacket.packets.model.packet import Packet, PacketEnd, part_count
 
 
 class RecoveryPoint(Enum):
-    """Where a closing goes on: all parts are refunded, then all are told, then the packet ends."""
+    """Steps of a closing: refund all parts, then update the cache for all parts, then close."""
 
     PART_TO_REFUND = 0
     PART_TO_TELL = 1
@@ -18,13 +18,13 @@ class RecoveryPoint(Enum):
 
 
 def recovery_point(packet: Packet) -> tuple[RecoveryPoint, int]:
-    """Return where the closing of a packet goes on, and at which part."""
+    """Return the next step of a packet's closing, and its part."""
     passed, part = divmod(packet.closing_step, part_count(packet.packet_id))
     return RecoveryPoint(min(passed, RecoveryPoint.PACKET_TO_CLOSE.value)), part
 
 
 def find_end(shares: Sequence[Share], share_count: int) -> PacketEnd | None:
-    """Return the final sums of the part with these fates; None while a share can still change."""
+    """Return the final sums of the part with these shares; None while a share can still change."""
     claimed = [share for share in shares if share.fate is ShareStatus.CLAIMED]
     refunded = [share for share in shares if share.fate is ShareStatus.REFUNDED]
     is_whole = len(shares) == share_count
@@ -46,9 +46,9 @@ def find_end(shares: Sequence[Share], share_count: int) -> PacketEnd | None:
 
 
 def add_up(ends: Iterable[PacketEnd]) -> PacketEnd:
-    """Return the end of a packet from the ends of all its parts."""
+    """Return a packet's final sums from those of all its parts."""
     parts = list(ends)
-    # As in `luckiest`: the largest amount, the earliest of them, the lowest number.
+    # As in `luckiest`: the largest amount, then the earliest time, then the lowest number.
     best = min(
         (part for part in parts if part.luckiest_no),
         key=lambda part: (-part.luckiest_fen, part.luckiest_at_ms, part.luckiest_no),

@@ -1,7 +1,7 @@
 """The grab token, which admits a user from grab (抢) to open (拆).
 
-It is signed with the packet's seed: it needs no storage, survives a cache flush, and is worthless
-once the packet has ended.
+The packet's seed signs it, so it needs no storage, survives a cache flush, and is useless once the
+packet has ended.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ from binascii import Error as NotBase64
 from redpacket.packets.errors import GrabTokenInvalid
 
 LIFE_MS = 60_000
-"""Time to press a button; afterwards the place goes to somebody else, and grab admits again."""
+"""Milliseconds of one admission. Afterwards its place is free and the user must grab again."""
 
 _TIME_BYTES = 6
 _TAG_BYTES = 15
 
 
 def grab_token(seed: bytes, packet_id: str, user_id: str, expires_at_ms: int) -> str:
-    """Return the token of one user for one packet."""
+    """Return a user's grab token for a packet."""
     expiry = expires_at_ms.to_bytes(_TIME_BYTES)
     return urlsafe_b64encode(expiry + _tag(seed, packet_id, user_id, expiry)).decode()
 
 
 def check_grab_token(token: str, seed: bytes, packet_id: str, user_id: str, now_ms: int) -> None:
-    """Raise GrabTokenInvalid unless *token* is this user's for this packet, and in time."""
+    """Raise GrabTokenInvalid unless *token* is this user's unexpired token for this packet."""
     try:
         data = urlsafe_b64decode(token)
     except (NotBase64, ValueError):
         data = b""
     expiry, tag = data[:_TIME_BYTES], data[_TIME_BYTES:]
     if not hmac.compare_digest(tag, _tag(seed, packet_id, user_id, expiry)):
-        raise GrabTokenInvalid("the token is not yours for this packet: grab again")
+        raise GrabTokenInvalid("The grab token does not belong to you and this packet. Grab again.")
     if now_ms >= int.from_bytes(expiry):
-        raise GrabTokenInvalid("the token is too old: grab again")
+        raise GrabTokenInvalid("The grab token has expired. Grab again.")
 
 
 def _tag(seed: bytes, packet_id: str, user_id: str, expiry: bytes) -> bytes:
-    # Ids hold no line breaks, so no two messages read the same.
+    # Ids contain no line breaks, so every message is unambiguous.
     message = f"grab\n{packet_id}\n{user_id}\n".encode() + expiry
     return hmac.digest(seed, message, "sha256")[:_TAG_BYTES]

@@ -1,4 +1,4 @@
-"""A packet (红包): what its sender funded, and where it stands in its life."""
+"""Packet (红包): its terms, rules, status and shards."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from redpacket.packets.split import Terms
 from redpacket.platform.user import User
 
 PARTS_MAX = 64
-"""The most parts that a late grab queries."""
+"""Maximum number of parts: a late grab may query each one."""
 
 SMALL_MAX = 100
-"""Shares of a packet whose fates are all read for a record page: at most about 25 KB."""
+"""Largest share count for which a record page reads all shares: about 25 KB."""
 
 
 class Kind(StrEnum):
-    """`equal`: every share the same; `lucky`: random shares (拼手气)."""
+    """`equal`: all amounts are the same; `lucky`: random amounts (拼手气)."""
 
     EQUAL = "equal"
     LUCKY = "lucky"
@@ -65,12 +65,12 @@ class Rules:
     prize_id: str | None = None
 
     def invites(self, user_id: str) -> bool:
-        """Return whether the packet is for this user."""
+        """Return whether the user may claim a share."""
         return not self.recipients or user_id in self.recipients
 
     @property
     def is_plain(self) -> bool:
-        """Tell whether anybody may take a share at once: then a grab needs no rules."""
+        """Return whether anyone may take a share in one step, so a grab needs no rules."""
         is_gated = self.recipients or self.passphrase or self.campaign_id
         return self.opening is Opening.ONE_STEP and not is_gated
 
@@ -128,41 +128,41 @@ class Packet:
 
     @property
     def funded_at_ms(self) -> int | None:
-        """When its money came; None while it has none."""
+        """The time when the packet received its money; None before."""
         return self.paid_at_ms if self.payment_id else self.created_at_ms
 
     @property
     def funded_fen(self) -> int:
-        """What its sender has put into it: its total, or nothing yet."""
+        """The total once the packet is funded, otherwise 0."""
         return 0 if self.funded_at_ms is None else self.terms.total_fen
 
     @property
     def is_small(self) -> bool:
-        """Tell whether a record page reads all fates of the packet."""
+        """Return whether a record page reads all shares of the packet."""
         return self.terms.count <= SMALL_MAX and not is_cut(self.packet_id)
 
     @property
     def has_luckiest(self) -> bool:
-        """Tell whether one of its takers is the luckiest (手气最佳): equal shares have none."""
+        """Return whether the packet has a luckiest claim (手气最佳): equal shares have none."""
         return self.kind is Kind.LUCKY
 
     @property
     def counts_as_open(self) -> bool:
-        """Tell whether it is one of those of which a user has so many; operators' have a budget."""
+        """Return whether the sender's limit of open packets counts it; operators have a budget."""
         return self.rules.campaign_id is None
 
     @property
     def is_emptied(self) -> bool:
-        """Tell whether the packet is closed and every share was taken."""
+        """Return whether the packet is closed and every share was taken."""
         return self.end is not None and self.end.claimed_count == self.terms.count
 
     def hides_amounts(self, status: PacketStatus) -> bool:
-        """Tell whether others' amounts stay secret in *status*, which is what users see."""
+        """Return whether others' amounts are hidden in *status*, the one that users see."""
         is_over = status in {PacketStatus.EMPTIED, PacketStatus.CLOSED}
         return self.amounts_shown is AmountsShown.END and not is_over
 
     def may_be_read_by(self, viewer: User | None) -> bool:
-        """Return whether *viewer*, None without a token, may see the packet."""
+        """Return whether *viewer* (None without a token) may see the packet."""
         invited = self.rules.recipients
         if not invited:
             return True
@@ -170,18 +170,18 @@ class Packet:
 
 
 def part_count(packet_id: str) -> int:
-    """Return how many parts a packet is cut into: 1 for nearly every packet (docs/adr/0010)."""
+    """Return the number of a packet's parts: 1 for nearly every packet (docs/adr/0010)."""
     _, _, count = packet_id.partition(CUT)
     return int(count or 1)
 
 
 def part_of_share(packet_id: str, share_no: int) -> int:
-    """Return which part a share is in; in turn, so that parts are emptied side by side."""
+    """Return the part of a share; consecutive shares rotate so that parts empty evenly."""
     return (share_no - 1) % part_count(packet_id)
 
 
 def part_of_user(packet_id: str, user_id: str) -> int:
-    """Return the part where a user's claim begins; any stable hash will do."""
+    """Return the part where a user's claim starts; any stable hash works."""
     return crc32(user_id.encode()) % part_count(packet_id)
 
 
@@ -197,12 +197,12 @@ def other_parts(packet_id: str, user_id: str) -> list[int]:
 
 
 def part_id(packet_id: str, part: int) -> str:
-    """Return the id under which a part is a packet of its own in the cache."""
+    """Return the id under which the cache stores a part as its own packet."""
     return f"{packet_id}.{part}"
 
 
 def share_numbers(packet: Packet, part: int) -> range:
-    """Return the shares of a part."""
+    """Return the share numbers of a part."""
     return range(part + 1, packet.terms.count + 1, part_count(packet.packet_id))
 
 
@@ -216,25 +216,25 @@ def fate_partitions(packet_id: str) -> int:
 
 
 def part_size(packet: Packet, part: int) -> int:
-    """Return how many shares a part has."""
+    """Return the number of shares in a part."""
     return len(share_numbers(packet, part))
 
 
 def local_no(packet_id: str, share_no: int) -> int:
-    """Return a share's number within its part, where they are counted from 1."""
+    """Return a share's number within its part, from 1."""
     return (share_no - 1) // part_count(packet_id) + 1
 
 
 def share_no_of(packet_id: str, part: int, number: int) -> int:
-    """Return the share that has a number within a part."""
+    """Return the share number for a number within a part."""
     return (number - 1) * part_count(packet_id) + part + 1
 
 
 def parts_for(count: int, part_share_count: int) -> int:
-    """Return how many parts of about *part_share_count* shares a packet is cut into."""
+    """Return the number of parts for *count* shares, each of about *part_share_count*."""
     return min(-(-count // part_share_count), PARTS_MAX)
 
 
 def is_cut(packet_id: str) -> bool:
-    """Tell whether a packet has parts."""
+    """Return whether a packet has more than one part."""
     return CUT in packet_id

@@ -1,7 +1,7 @@
-"""Sealed seeds: rows, caches, backups and logs reveal nothing without a secret.
+"""Keys that seal seeds, so that rows, caches, backups and logs don't reveal amounts.
 
 The effective seed is an HMAC-SHA256 of its purpose and the sealed seed. A sealed seed starts with
-its key's version, so a key is needed while anything is sealed by it.
+its key's version. Retain a key while any seed is sealed with it.
 """
 
 from __future__ import annotations
@@ -17,51 +17,51 @@ from redpacket.packets.split import SEED_BYTES, Terms
 from redpacket.platform.errors import InvariantViolated
 
 VERSION_MAX = 255
-"""A version is one byte."""
+"""Largest key version, which is stored in one byte."""
 
 _MAC_BYTES = 8
 
 _TERMS_KEPT = 256
-"""About 1 KB each."""
+"""Number of cached terms, about 1 KB each."""
 
 
 class SeedKeys:
-    """The deployment's keys by version; the newest one seals."""
+    """The deployment's seed keys by version; the newest one seals."""
 
     def __init__(self, keys: Mapping[int, str]) -> None:
         if not keys or not all(1 <= version <= VERSION_MAX for version in keys):
-            raise ValueError(f"keys of seeds have versions from 1 to {VERSION_MAX}")
+            raise ValueError(f"seed keys need versions from 1 to {VERSION_MAX}")
         self._keys = {version: key.encode() for version, key in keys.items()}
-        # A crowd grabs few packets, and a claim reads its packet's terms twice.
+        # Cache because a crowd grabs few packets, and each claim reads the terms twice.
         self._read_terms = lru_cache(maxsize=_TERMS_KEPT)(self._open_text)
 
     @classmethod
     def parse(cls, text: str) -> SeedKeys:
-        """Read `{"1":"key",...}`; ValueError for another form."""
+        """Parse `{"1":"key",...}`. Raises ValueError."""
         return cls({int(version): str(key) for version, key in json.loads(text).items()})
 
     def seal(self, salt: bytes) -> bytes:
-        """Return *salt* as a sealed seed of the newest key."""
+        """Return *salt* as a seed sealed with the newest key."""
         return bytes([max(self._keys)]) + salt[1:]
 
     def open(self, purpose: str, sealed: bytes) -> bytes:
-        """Return the 32 bytes that *sealed* means for *purpose*. Raises InvariantViolated."""
+        """Return the 32-byte effective seed of *sealed* for *purpose*. Raises InvariantViolated."""
         key = self._keys.get(sealed[0])
         if key is None:
-            raise InvariantViolated(f"no key of seeds has version {sealed[0]}")
+            raise InvariantViolated(f"no seed key has version {sealed[0]}")
         return hmac.digest(key, purpose.encode() + b"\n" + sealed, "sha256")
 
     def sign(self, text: str) -> str:
-        """Return a MAC of what the cache keeps: only holders of a key can change it."""
+        """Return a MAC of a cached text."""
         return _mac(self._keys[max(self._keys)], text)
 
     def has_signed(self, text: str, mac: str) -> bool:
-        """Return whether any key, also one that is being replaced, made *mac* of *text*."""
+        """Return whether any key, including a retired one, made *mac* of *text*."""
         macs = [_mac(key, text) for key in self._keys.values()]
         return any(hmac.compare_digest(made.encode(), mac.encode()) for made in macs)
 
     def seal_terms(self, packet_id: str, terms: Terms) -> Terms:
-        """Return *terms* of a new packet with a sealed seed, made of theirs."""
+        """Return a new packet's *terms* with their seed sealed."""
         sealed = self.seal(terms.seed)
         return self.open_terms(packet_id, replace(terms, seed=b"", sealed=sealed))
 
@@ -75,7 +75,7 @@ class SeedKeys:
         return replace(terms, seed=self.open(f"packet {packet_id}", terms.sealed)[:SEED_BYTES])
 
     def read_terms(self, packet_id: str, text: str) -> Terms:
-        """Read terms as a row or a cache keeps them."""
+        """Parse the stored form of terms."""
         return self._read_terms(packet_id, text)
 
     def _open_text(self, packet_id: str, text: str) -> Terms:
@@ -83,6 +83,6 @@ class SeedKeys:
 
 
 def _mac(key: bytes, text: str) -> str:
-    # The purposes of seeds are others, so that no MAC is a seed.
+    # No seed has this purpose, so no MAC equals a seed.
     tag = hmac.digest(key, b"cached\n" + text.encode(), "sha256")[:_MAC_BYTES]
     return urlsafe_b64encode(tag).decode().rstrip("=")

@@ -41,7 +41,7 @@ The scripts derive the packet's end from the key's remaining life (lua/lib/open.
 """
 
 _SENT, _TOLD = "sent", "told"
-"""Proofs in a load that the hash has every claimer (lua/packet_load.lua)."""
+"""Values in a load that prove that the hash has every claimer (lua/packet_load.lua)."""
 
 _CERTAIN_S = 1.0
 """Seconds for which a process trusts that a packet's hash has every claimer."""

@@ -1,6 +1,6 @@
 """Encoding of a packet's constants, between the scripts' letter and tail (lua/lib/state.lua).
 
-A MAC over the key and the constants keeps whoever writes the cache from changing rules or amounts.
+A MAC over the key and the constants prevents a writer of the cache from changing rules or amounts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class PacketHeads:
         self._read = lru_cache(maxsize=_HEADS_KEPT)(self._read_head)
 
     def write(self, key: str, terms: Terms, count: int, opens_ms: int, marks: str) -> str:
-        """Encode what `write_head` does, with its MAC."""
+        """Encode the constants as `write_head` does, and add the MAC."""
         head = write_head(terms, count, opens_ms, marks)
         mac = self._seeds.sign(f"{key}\n{head}")
         return f"{head[:_TERMS_AT]}{mac}{head[_TERMS_AT:]}"

@@ -1,4 +1,4 @@
-"""The split that decides each share when it is claimed, in constant memory.
+"""Split that computes each share when it is claimed, in constant memory.
 
 Share k follows from word k of the seed and the remainder before it. Cached checkpoints shorten the
 replay.
@@ -15,13 +15,13 @@ from redpacket.packets.split.terms import Terms, Units, units_of
 from redpacket.packets.split.words import WORD_BITS, WORD_MAX, WORDS_PER_BLOCK, word_block
 
 _PACKETS_KEPT = 64
-"""About 20 KB each; a packet that is forgotten is replayed."""
+"""Number of cached packets, about 20 KB each; an evicted packet is replayed."""
 
 _CHECKPOINTS_MAX = 64
-"""A packet of 1,000,000 shares has one every 16 blocks: 16,000 draws are at most replayed."""
+"""Checkpoints per packet: 1,000,000 shares have one every 16 blocks, or 16,000 draws."""
 
 _BLOCKS_KEPT = 2
-"""Claims at a border between two blocks come from both of them for a while."""
+"""Cached blocks: concurrent claims around a border need both neighbors."""
 
 
 def live_amount_fen(terms: Terms, share_no: int) -> int:
@@ -30,7 +30,7 @@ def live_amount_fen(terms: Terms, share_no: int) -> int:
 
 
 def live_amounts_fen(terms: Terms) -> array[int]:
-    """Return all amounts, by a walk from the first to the last. Raises SplitImpossible."""
+    """Return all amounts. Raises SplitImpossible."""
     walk = _Walk(terms)
     block_count = -(-terms.count // WORDS_PER_BLOCK)
     blocks = (walk.block(block_no) for block_no in range(block_count))
@@ -38,16 +38,16 @@ def live_amounts_fen(terms: Terms) -> array[int]:
 
 
 class _Walk:
-    """A packet's shares, a block at a time."""
+    """Reader of a packet's shares by block."""
 
     def __init__(self, terms: Terms) -> None:
         self._units = units_of(terms)
         self._unit_fen = terms.unit_fen
         self._seed = terms.seed
-        # What is left at the start of block 0, of block *stride*, of block 2 x *stride*, ...
+        # The remainder at the start of blocks 0, *stride*, 2 x *stride*, ...
         self._checkpoints = [self._units.total]
         self._stride = 1
-        # The block after the last one that was drawn: claims come nearly in order.
+        # The block after the last computed one, because claims arrive nearly in order.
         self._next = (0, self._units.total)
         self._blocks: dict[int, array[int]] = {}
         self._lock = Lock()
@@ -74,7 +74,7 @@ class _Walk:
         return amounts
 
     def _start_before(self, block_no: int) -> tuple[int, int]:
-        """Return the nearest block at or before this one whose start is known, and what is left."""
+        """Return the nearest known block at or before this one, and the remainder at its start."""
         place = min(block_no // self._stride, len(self._checkpoints) - 1)
         known = (place * self._stride, self._checkpoints[place])
         return max(known, self._next) if self._next[0] <= block_no else known
@@ -97,10 +97,10 @@ def _walk_of(terms: Terms) -> _Walk:
 def _draw_block(units: Units, seed: bytes, block_no: int, left: int) -> array[int]:
     left_count = units.count - block_no * WORDS_PER_BLOCK
     words = word_block(seed, block_no, min(left_count, WORDS_PER_BLOCK))
-    # The rule of the double mean (presplit.py), but nothing is shuffled here, so nothing may favour
-    # a position. Twice the mean is rounded up as often as its fraction says. Where the cap is
-    # nearer to the mean than the least share is, the room below the cap is drawn. So the expected
-    # share is exactly the mean of what is left, and what remains is always possible.
+    # This is the double mean (presplit.py) without a shuffle, so no position may be favored. Twice
+    # the mean rounds up with the probability of its fraction. If the cap is closer to the mean than
+    # the minimum is, draw the distance below the cap. The expected share is then exactly the mean
+    # of the remainder, and the remainder is always splittable.
     low, high = units.low, units.high - units.low
     left -= low * left_count
     amounts = array("Q")

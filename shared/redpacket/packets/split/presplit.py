@@ -1,6 +1,6 @@
 """Splits that compute all shares at once and shuffle them, so no position is luckier.
 
-The loops are flat and on arrays, because the first claim of 1,000,000 shares waits for them.
+The loops are flat and use arrays because the first claim of 1,000,000 shares waits for them.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def _double_mean(units: Units, words: Iterator[int]) -> array[int]:
 
     Rounding favors the last shares slightly; the shuffle corrects that.
     """
-    # Everybody gets the least share. What is drawn is the rest: up to twice its mean, but so that
-    # what remains is possible with the later shares.
+    # Every share gets the minimum. Draw the extra: up to twice its mean, and within the range that
+    # the later shares can absorb.
     low, high = units.low, units.high - units.low
     left = units.total - low * units.count
     amounts = array("Q")
     append = amounts.append
-    # The range comes first: it ends without taking a word of the shuffle's.
+    # Iterate the range first, so that zip ends without consuming a word of the shuffle.
     for left_count, word in zip(range(units.count, 0, -1), words, strict=False):
         most = 2 * left // left_count
         least = left - high * (left_count - 1)
@@ -60,7 +60,7 @@ def _double_mean(units: Units, words: Iterator[int]) -> array[int]:
 
 
 def _base_double_mean(units: Units, words: Iterator[int]) -> array[int]:
-    """Give everybody one of count + 1 equal parts, and split what remains: small differences."""
+    """Give each share one of count + 1 equal parts, and split the remainder."""
     base = units.total // (units.count + 1)
     return _double_mean(replace(units, low=max(base, units.low)), words)
 
@@ -75,13 +75,13 @@ def _bell(units: Units, words: Iterator[int]) -> array[int]:
     low, high, count = units.low, units.high, units.count
     lower = units.total - count * low
     upper = count * high - units.total
-    # The first word that is mapped to *upper* or more of 0..lower + upper - 1.
+    # The first word that maps to *upper* or more of 0..lower + upper - 1.
     first_upper = -(-(upper << WORD_BITS) // (lower + upper)) if upper else 0
     twice_lower, twice_upper = 2 * lower, 2 * upper
     amounts = array("Q")
     append = amounts.append
     for _, side, word in zip(range(count), words, words, strict=False):
-        # A root is below 2^32; its part of a slope is rounded to the nearest, halves up.
+        # A root is below 2^32; round its fraction of a slope to the nearest, halves up.
         if side < first_upper:
             append(low + ((isqrt(word) * twice_lower // count >> 32) + 1 >> 1))
         else:
@@ -90,13 +90,13 @@ def _bell(units: Units, words: Iterator[int]) -> array[int]:
 
 
 def _cut_points(units: Units, words: Iterator[int]) -> array[int]:
-    """Cut the line of all units at count - 1 distinct places; what is too long is cut off."""
-    # Every piece is at least one unit long: the rest of the least share is added at the end.
+    """Cut the line of all units at count - 1 distinct places, and cap each piece."""
+    # Each piece has at least one unit; the rest of the minimum is added at the end.
     rest, high = units.low - 1, units.high
     length = units.total - units.count * rest
     places: set[int] = set()
     add = places.add
-    # Floyd's sampling: each set of places is equally likely, and no draw is repeated.
+    # Floyd's sampling: each set of places is equally likely, without rejections.
     for last, word in zip(range(length - units.count + 1, length), words, strict=False):
         place = 1 + (word * last >> WORD_BITS)
         add(last if place in places else place)
@@ -108,7 +108,7 @@ def _cut_points(units: Units, words: Iterator[int]) -> array[int]:
         piece = end - start + rest
         append(min(high, piece))
         start = end
-    # What was cut off goes to the others.
+    # Distribute the excess of capped pieces.
     return _repaired(amounts, units)
 
 
@@ -121,8 +121,8 @@ def _repaired(amounts: array[int], units: Units) -> array[int]:
     if not missing:
         return amounts
     bound, step = (units.high, 1) if missing > 0 else (units.low, -1)
-    # Never zero: the bounds admit the total, so there is room for all that is missing. Rooms below
-    # their bound are positive, those above it negative: what follows only needs their share of all.
+    # Never zero, because the total is within the bounds. Only the ratio of the rooms matters, so
+    # their sign cancels out.
     all_room = units.count * bound - sum(amounts)
     missing = abs(missing)
     moved = room = 0
@@ -136,7 +136,7 @@ def _repaired(amounts: array[int], units: Units) -> array[int]:
     return repaired
 
 
-# With the words that a share takes, one of them for the shuffle.
+# With the number of words per share, including one for the shuffle.
 _DRAWS: dict[Split, tuple[int, Callable[[Units, Iterator[int]], array[int]]]] = {
     Split.DOUBLE_MEAN: (2, _double_mean),
     Split.BASE_DOUBLE_MEAN: (2, _base_double_mean),

@@ -1,4 +1,4 @@
-"""The amounts of a packet's shares, all or one; what is costly to compute is kept for a while."""
+"""Amounts of a packet's shares, cached if they are costly to compute."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def amounts_fen(terms: Terms) -> Sequence[int]:
 
 
 def share_amount_fen(terms: Terms, share_no: int) -> int:
-    """Return the amount of one share; IndexError outside 1..count. Raises SplitImpossible."""
+    """Return the amount of one share. Raises IndexError outside 1..count, and SplitImpossible."""
     if not 1 <= share_no <= terms.count:
         raise IndexError(f"share {share_no} of {terms.count}")
     if terms.split is Split.EQUAL:

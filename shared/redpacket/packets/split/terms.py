@@ -1,4 +1,4 @@
-"""The terms of a packet: all that decides its amounts, and which of them can be met."""
+"""Terms that determine a packet's amounts, and their validation."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from redpacket.packets.errors import SplitImpossible
 from redpacket.platform.errors import InvariantViolated
 
 SEED_BYTES = 16
-"""128 random bits: the commitment to a seed can't be opened by trying seeds."""
+"""128 random bits, so that a commitment's seed can't be found by brute force."""
 
 UNIT_FEN_MAX = 10_000
-"""100 yuan, the largest note: coarser shares are an equal packet."""
+"""100 yuan in fen, the largest banknote; use an equal packet for coarser amounts."""
 
 _CANONICAL_VERSION, _SEALED_VERSION = "rp1", "rs1"
 
 
 class Split(StrEnum):
-    """The algorithms, by the names of the HTTP contract."""
+    """Algorithms, by their names in the HTTP contract."""
 
     EQUAL = "equal"
     DOUBLE_MEAN = "double_mean"
@@ -58,11 +58,11 @@ class Terms:
 
     @property
     def secret_version(self) -> int | None:
-        """The version of the key that sealed the seed; None if it was never sealed."""
+        """The version of the key that sealed the seed; None if it is not sealed."""
         return self.sealed[0] if self.sealed else None
 
     def check_open(self) -> None:
-        """Raise InvariantViolated where the seed is sealed."""
+        """Raise InvariantViolated if the seed is sealed."""
         if not self.seed:
             raise InvariantViolated(
                 f"the seed is sealed by key {self.secret_version}, which is not known here"
@@ -84,7 +84,7 @@ class Terms:
 
     @classmethod
     def parse(cls, text: str) -> Terms:
-        """Read the canonical or the stored form back; ValueError if it is another one."""
+        """Parse the canonical or the stored form. Raises ValueError."""
         version, *fields = text.split(",")
         if version not in {_CANONICAL_VERSION, _SEALED_VERSION}:
             raise ValueError(f"unknown form of terms: {version}")
@@ -104,12 +104,12 @@ class Terms:
 
     @property
     def seed_text(self) -> str:
-        """The seed as the canonical form and the proof have it: base64url without padding."""
+        """The seed in base64url without padding, as in the canonical form and the proof."""
         return _seed_text(self.seed)
 
     @property
     def commitment(self) -> str:
-        """SHA-256 of the canonical form, hex: published at send, opened after the end."""
+        """The SHA-256 of the canonical form, hex; published at send, and checked by the proof."""
         return hashlib.sha256(str(self).encode()).hexdigest()
 
 
@@ -118,13 +118,13 @@ def _seed_text(seed: bytes) -> str:
 
 
 def seed_of(text: str) -> bytes:
-    """Read `Terms.seed_text` back; ValueError if it isn't one."""
+    """Parse `Terms.seed_text`. Raises ValueError."""
     return urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """Terms in units of *unit_fen*: all that the algorithms get, besides the seed."""
+    """Terms in units of *unit_fen*: the algorithms' input, except the seed."""
 
     total: int
     count: int
@@ -133,15 +133,15 @@ class Units:
 
 
 def units_of(terms: Terms) -> Units:
-    """Return *terms* in units. Raises SplitImpossible, saying why, if no outcome is legal."""
+    """Return *terms* in units. Raises SplitImpossible with the reason if no outcome is legal."""
     check_possible(terms)
     return _in_units(terms)
 
 
 def check_possible(terms: Terms) -> None:
-    """Raise SplitImpossible, saying why, unless *terms* have at least one legal outcome."""
+    """Raise SplitImpossible with the reason unless *terms* have a legal outcome."""
     if min(terms.total_fen, terms.count, terms.share_fen_min, terms.unit_fen) < 1:
-        raise SplitImpossible("total_fen, count, share_fen_min and unit_fen are at least 1")
+        raise SplitImpossible("total_fen, count, share_fen_min and unit_fen must be at least 1")
     unit_fen, units = terms.unit_fen, _in_units(terms)
     if terms.total_fen % unit_fen:
         reason = f"total_fen is not divisible by unit_fen, {unit_fen}"
@@ -149,7 +149,7 @@ def check_possible(terms: Terms) -> None:
         low_fen = units.low * unit_fen
         reason = f"{terms.count} shares of at least {low_fen} fen exceed the total"
     elif terms.share_fen_min > terms.share_fen_max:
-        reason = "share_fen_min is above share_fen_max"
+        reason = "share_fen_min exceeds share_fen_max"
     elif units.low > units.high:
         reason = f"no multiple of unit_fen, {unit_fen}, lies within the bounds of a share"
     elif units.total > units.count * units.high:

@@ -1,4 +1,4 @@
-"""Random numbers from a seed, the same in every language: words of SHAKE-256.
+"""Random numbers from a seed, reproducible in every language: words of SHAKE-256.
 
 A word maps to low..high, inclusive, by `low + (word * (high - low + 1) >> WORD_BITS)`. The bias is
 below 2^-24 for any amount. Callers inline it: a function call would double the time of a million
@@ -15,7 +15,7 @@ WORD_BITS = 64
 WORD_MAX = 2**WORD_BITS - 1
 
 WORDS_PER_BLOCK = 1_000
-"""Words that are reached at once, without those before them: 8,000 bytes, 20 microseconds."""
+"""Words in a block, which is computed without earlier blocks: 8,000 bytes in 20 microseconds."""
 
 
 def seed_words(seed: bytes, count: int) -> array[int]:
@@ -27,5 +27,5 @@ def seed_words(seed: bytes, count: int) -> array[int]:
 
 
 def word_block(seed: bytes, block_no: int, count: int) -> array[int]:
-    """Return the first *count* words of a block: those of seed and number (8 bytes)."""
+    """Return the first *count* words of the block for a seed and a number (8 bytes)."""
     return seed_words(seed + block_no.to_bytes(8, "big"), count)

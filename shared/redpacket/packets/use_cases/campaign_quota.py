@@ -17,15 +17,15 @@ from redpacket.packets.use_cases.claim_ports import ClaimPorts
 from redpacket.platform.errors import Rejected, Unavailable
 from redpacket.platform.user import User
 
-EXHAUSTED = "you have taken as many shares of this campaign as one may"
-NOT_FOR_YOU = "this is for other users"
+EXHAUSTED = "You have reached this campaign's limit of shares for one user."
+NOT_FOR_YOU = "You are not in the audience of this campaign."
 
 
 def find_rules(packet_id: str, packets: PacketRepository) -> Rules:
     """Return a packet's rules. Raises PacketNotFound, also for a prize's packet."""
     rules = packets.find_rules(packet_id)
     if rules is None or rules.prize_id:
-        raise PacketNotFound("no such packet")
+        raise PacketNotFound("The packet does not exist.")
     return rules
 
 
@@ -54,7 +54,7 @@ class CampaignQuota:
         return self._quota(campaign) if campaign else None
 
     def check(self, rules: Rules) -> None:
-        """Raise what `find_refusal` finds."""
+        """Raise the result of `find_refusal`, if any."""
         if refusal := self.find_refusal(rules):
             raise refusal
 
@@ -100,7 +100,7 @@ class CampaignQuota:
 
     def _find_known_refusal(self, campaign: Campaign) -> Rejected | None:
         if campaign.status is CampaignStatus.OFF:
-            return CampaignPaused("an operator has turned the campaign off")
+            return CampaignPaused("An operator has paused the campaign.")
         if not meets(campaign.required_claims, self._taker.claims):
             return NotInAudience(NOT_FOR_YOU)
         return None

@@ -30,7 +30,7 @@ class CircuitBreaker:
     def _try(self, do: Callable[[], None]) -> None:
         with self._turn:
             if self._is_away:
-                raise CacheAway("the cache did not answer before in this sweep")
+                raise CacheAway("an earlier cache call of this sweep failed")
             try:
                 do()
             except CacheAway:

@@ -30,12 +30,12 @@ from redpacket.platform.user import User
 _LOOK_LIFE_MS = 30_000
 """After a failover, owners of an emptied packet are recognized again within this time (I5)."""
 
-EMPTIED = "every share is taken"
+EMPTIED = "All shares of this packet are taken."
 
 _REFUSALS: dict[GrabStatus, tuple[type[Rejected], str]] = {
     GrabStatus.PACKET_EMPTIED: (PacketEmptied, EMPTIED),
-    GrabStatus.PACKET_EXPIRED: (PacketExpired, "the packet's life is over"),
-    GrabStatus.PACKET_NOT_STARTED: (PacketNotStarted, "the packet opens later"),
+    GrabStatus.PACKET_EXPIRED: (PacketExpired, "The packet has expired."),
+    GrabStatus.PACKET_NOT_STARTED: (PacketNotStarted, "The packet is not open yet."),
 }
 
 
@@ -52,7 +52,7 @@ def claim_share(
 
     *check_rules* gets the stored terms and returns the rules, or raises if they refuse the user.
     A new claim stores *via*, the user who shared the link; a repeat does not change it.
-    Return a part that the cache lacks: the caller loads it and asks again. Raises PacketNotFound,
+    Return a part that the cache lacks: the caller loads it and retries. Raises PacketNotFound,
     PacketNotStarted, PacketEmptied, PacketExpired, QuotaExhausted, NotInAudience. After Unavailable
     the outcome is unknown; a retry returns it.
     """
@@ -67,7 +67,7 @@ def claim_share(
         if owned and owned.share_no == answer.share_no:
             return Claim(owned, is_new=False)
         if owned is None and answer.is_gated:
-            # An interrupted claim, or a number that somebody wrote into the cache.
+            # The claim was interrupted, or the cache entry is forged.
             quota.check(check_rules(answer.terms))
     share = replace(_named_share(packet_id, taker, answer, answer.share_no, ports), via=via)
     if ports.risk and not ports.risk.allows(taker):
@@ -143,7 +143,7 @@ def _corrected(
 ) -> Claim | PartToLoad:
     """Repair the cache, which named a share that the ledger does not grant to this user."""
     if recorded is RecordStatus.SHARE_REFUNDED:
-        raise PacketExpired("too late: the share went back to the sender")
+        raise PacketExpired("The packet has expired. This share was refunded to the sender.")
     if recorded in {RecordStatus.QUOTA_EXHAUSTED, RecordStatus.NOT_IN_AUDIENCE}:
         # The cache lost a count or missed an edit, or the host denied the user: release the share.
         ports.claim_cache.release(share.packet_id, taker.user_id, share.share_no)
@@ -158,7 +158,7 @@ def _corrected(
     owned = ports.packets.find_share_of(share.packet_id, taker.user_id)
     if owned is None:
         raise InvariantViolated(
-            f"the taker of share {share.share_no} of {share.packet_id} has one without a fate"
+            f"the taker of share {share.share_no} of {share.packet_id} has a row but no share"
         )
     if owned.share_no != share.share_no:
         ports.journal.event("share_given_back", packet_id=share.packet_id, share_no=share.share_no)

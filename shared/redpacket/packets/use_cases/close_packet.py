@@ -1,6 +1,6 @@
 """Close (结束): write a packet's final sums once every share is decided and every claim is paid.
 
-A decided share never changes. The caller that finds the sums of all parts closes the packet.
+A decided share never changes. The caller that completes the last part closes the packet.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def delay_claims(
 ) -> set[ShareRef]:
     """Queue *refs* for later, before the old messages are acknowledged, and return no failures.
 
-    They wait as long again as the youngest of them has waited, so a long pause costs few calls.
+    The delay equals the wait of the youngest claim so far, so a long pause costs few calls.
     """
     waiting = list(dict.fromkeys(refs))
     age_s = min((now_ms - (ref.said_at_ms or now_ms)) // 1000 for ref in waiting)

@@ -1,7 +1,7 @@
 """Expire: close due packets and refund the remaining shares to their senders.
 
 Runs may be late, repeated, or cut off: the ledger writes "closing", the cache stops granting
-shares, claims in flight get a grace period, then the rest is refunded. PacketRepository take turns
+shares, claims in flight get a grace period, then the rest is refunded. Packets take turns
 (docs/adr/0023).
 """
 
@@ -30,7 +30,7 @@ from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import InParallel
 
 PACKETS_PER_SWEEP = 1_600
-"""PacketRepository that one sweep may start, oldest first (docs/capacity.md)."""
+"""Maximum number of packets that one sweep starts, oldest first (docs/capacity.md)."""
 
 PACKETS_PER_READ = 100
 
@@ -43,7 +43,7 @@ LATE_MS = 600_000
 
 @dataclass(frozen=True, slots=True)
 class ExpireReport:
-    """Result of one run; packets that failed, or wait for a settlement, stay due."""
+    """Result of one run; packets that failed or wait for a settlement stay due."""
 
     closed_count: int
     refunded_fen: int
@@ -57,7 +57,7 @@ def expire_packets(
     work, clock, turn = ports.work, ports.clock, Lock()
 
     def is_allowed() -> bool:
-        # The first caller may have to fetch the switch; the others wait for its answer.
+        # The first caller may have to fetch the switch; the others wait for its result.
         with turn:
             return may_go_on()
 

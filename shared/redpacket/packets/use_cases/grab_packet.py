@@ -64,7 +64,7 @@ def grab_packet(
 
 def _check_invited(rules: Rules, user_id: str) -> None:
     if not rules.invites(user_id):
-        raise NotInvited("this packet is for others")
+        raise NotInvited("This packet is for other users.")
 
 
 def _check_passphrase(
@@ -73,9 +73,9 @@ def _check_passphrase(
     if rules.passphrase is None:
         return
     if not said:
-        raise PassphraseMismatch("say the passphrase")
+        raise PassphraseMismatch("This packet needs a passphrase. Enter or say it.")
     has_said_it = is_exact(said, rules.passphrase)
-    # Up to here, a right guess takes as long as a wrong one.
+    # Until this point, right and wrong guesses take the same time.
     limit_guesses(
         PASSPHRASE_TRIES,
         user_id,
@@ -86,7 +86,7 @@ def _check_passphrase(
     )
     threshold, similarity = rules.passphrase_threshold, ports.phrases.similarity
     if not has_said_it and not is_alike(said, rules.passphrase, threshold, similarity):
-        raise PassphraseMismatch("that is not the passphrase")
+        raise PassphraseMismatch("The passphrase does not match. Try again.")
 
 
 def _admit(packet_id: str, user_id: str, stored: str, ports: ClaimPorts) -> Admission | GrabOutcome:
@@ -99,7 +99,7 @@ def _admit(packet_id: str, user_id: str, stored: str, ports: ClaimPorts) -> Admi
         return Admission(token, outcome.number)
     if outcome.status is AdmitStatus.CROWDED:
         wait_ms = max(1, outcome.number - ports.clock.now_ms())
-        raise RateLimited("all places to open are taken: try again", -(-wait_ms // 1000))
+        raise RateLimited("Too many users are opening this packet. Try again.", -(-wait_ms // 1000))
     share_no = outcome.number or None
     status = GrabStatus(outcome.status)
     is_certain = status is not GrabStatus.PACKET_EMPTIED or ports.claim_cache.knows_takers(

@@ -17,7 +17,7 @@ from redpacket.platform.errors import InvalidRequest
 
 _CLAIMS_PER_READ = 500
 _READS = 20
-"""Reads for one count of sharers: at most 10,000 claims."""
+"""Maximum reads for one page of sharers: 10,000 claims."""
 
 
 def list_packets(
@@ -63,7 +63,7 @@ def list_claims(
 ) -> tuple[list[Share], int | None]:
     """Return a page of claims by share number, and the next *after_no*. Raises PacketNotFound."""
     if pages.find_seen(packet_id) is None:
-        raise PacketNotFound("no such packet")
+        raise PacketNotFound("The packet does not exist.")
     shares, more = packets.list_some_shares(packet_id, after_no, limit)
     return [share for share in shares if share.fate is ShareStatus.CLAIMED], more
 

@@ -21,7 +21,7 @@ _LARGE_LOAD_LIFE_MS = 3_000
 """Milliseconds until another caller may load: 20,000 shares take one second."""
 
 WAITS_MS = (5, 10, 20, 40, 80, 160)
-"""Pauses of a waiting caller, together longer than a load's life: a dead load causes no 503."""
+"""Pauses of a waiting caller in ms; they exceed a load's life, so a dead load causes no 503."""
 
 
 _TRIES = 4
@@ -125,10 +125,10 @@ def _load(packet_id: str, part: int, packets: PacketRepository, claim_cache: Cla
 def _get(packet_id: str, packets: PacketRepository) -> Packet:
     packet = packets.find_packet(packet_id)
     if packet is None or packet.rules.prize_id:
-        raise PacketNotFound("no such packet")
+        raise PacketNotFound("The packet does not exist.")
     # The cache must not grant shares of an unpaid packet.
     if packet.status is PacketStatus.UNPAID:
-        raise PacketNotStarted("the packet is not paid for yet")
+        raise PacketNotStarted("The packet is not paid for yet.")
     if packet.status is PacketStatus.CANCELLED:
-        raise PacketExpired("the packet was not paid for in time")
+        raise PacketExpired("The packet was canceled because it was not paid for in time.")
     return packet

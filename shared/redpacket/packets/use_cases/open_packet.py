@@ -22,7 +22,7 @@ def open_packet(
     """Return the user's share. Raises as `claim_share`, and GrabTokenInvalid, CampaignPaused."""
     rules = find_rules(packet_id, ports.packets)
     if rules.opening is not Opening.TWO_STEP:
-        raise GrabTokenInvalid("this packet is opened by grabbing it")
+        raise GrabTokenInvalid("This packet has one step. Grab it instead.")
     user_id, loads = taker.user_id, CacheLoads(taker.user_id, ports)
 
     def check_token(stored: str) -> Rules:

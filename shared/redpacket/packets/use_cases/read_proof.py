@@ -35,10 +35,10 @@ def read_proof(
     """Return a page of a packet's proof. Raises PacketNotFound, ProofNotReady."""
     packet = packets.find_packet(packet_id)
     if packet is None or not packet.may_be_read_by(viewer):
-        raise PacketNotFound("no such packet")
+        raise PacketNotFound("The packet does not exist.")
     if packet.status is not PacketStatus.CLOSED and not _is_emptied(packet, packets):
         raise ProofNotReady(
-            "shares can still be taken: the seed is revealed once the packet has ended"
+            "Shares can still be claimed. The seed is revealed once the packet has ended."
         )
     terms = packet.terms
     last_no = min(after_no + limit, terms.count)

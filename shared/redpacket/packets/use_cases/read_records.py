@@ -58,7 +58,7 @@ def read_record(
     """
     packet = pages.find_seen(packet_id)
     if packet is None or not packet.may_be_read_by(viewer):
-        raise PacketNotFound("no such packet")
+        raise PacketNotFound("The packet does not exist.")
     if packet.end:
         return _read_closed(packet, packet.end, viewer, after_no, limit, packets, pages)
     if packet.is_small:
@@ -194,7 +194,7 @@ def status_of(packet: Packet, *, has_all_claims: bool = False) -> PacketStatus:
 
 @dataclass(frozen=True, slots=True)
 class PacketList:
-    """Page of (packet id, fen, time in ms, status), with the totals of all pages."""
+    """Page of (packet id, fen, time in ms, status) items, with the totals of all pages."""
 
     items: Sequence[tuple[str, int, int, PacketStatus]]
     total_fen: int

@@ -1,4 +1,4 @@
-"""Storage of users' profiles from claim messages: the ledger has only a pseudonymous id."""
+"""Storage of profiles from claim messages, because the ledger has only pseudonymous ids."""
 
 from __future__ import annotations
 

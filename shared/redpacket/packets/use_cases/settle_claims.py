@@ -28,7 +28,7 @@ CLAIMS_PER_TRANSACTION = 10
 CLAIMS_PER_READ = 100
 
 ASK_AGAIN_S = 2
-"""If the last claim settles before earlier ones, closing is retried after this delay."""
+"""Seconds until closing is retried if the last claim settles before earlier ones."""
 ASKED_AGAIN_MS = 30_000
 """Milliseconds after which only the sweep retries: claims in flight settle within seconds."""
 
@@ -158,7 +158,7 @@ def _checked(ref: ShareRef, share: Share | None, packet: Packet | None) -> Share
     exists = 1 <= share_no <= terms.count
     if not exists or share.amount_fen != share_amount_fen(terms, share_no):
         raise InvariantViolated(
-            f"share {ref.share_no} is not worth {share.amount_fen} fen by the packet's terms"
+            f"share {ref.share_no} has {share.amount_fen} fen, which the packet's terms do not"
         )
     if not (share.taker and packet.rules.invites(share.taker.user_id)):
         raise InvariantViolated(f"share {ref.share_no} was claimed by a user who is not invited")
@@ -244,7 +244,7 @@ def _is_closed(share: Share, packet: Packet, ports: SettlePorts, *, may_wait: bo
     try:
         return close_emptied(packet, share.share_no, ports)
     except Contended:
-        # Packets of one sender that are emptied together meet on the sender's count.
+        # Packets of one sender that empty at the same time conflict on the sender's counter.
         if may_wait:
             return False
         raise

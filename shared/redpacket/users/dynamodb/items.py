@@ -12,7 +12,7 @@ from redpacket.users.confusables import skeleton_of
 def user_row(user: User) -> dict[str, Value]:
     """Return the user's row with the host id and nickname from their token.
 
-    A nickname that looks like a reserved one is left out, as PUT /me/profile refuses it.
+    A nickname that looks like a reserved one is omitted, as PUT /me/profile rejects it.
     """
     row: dict[str, Value] = {"pk": user.user_id}
     if user.host_id:
@@ -27,5 +27,5 @@ def note_user(profiles_table: str | None, user: User) -> list[Operation]:
     if user.host_id is None:
         return []
     if profiles_table is None:
-        raise InvariantViolated("there is no table for what a token says")
+        raise InvariantViolated("ProfilesTable is not configured")
     return [merge(profiles_table, user_row(user))]
