@@ -14,6 +14,7 @@ import pytest
 
 from local.beacon.chain import LocalChain
 from local.places import ROOT
+from redpacket.fairness.bls import PublicKey
 from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
 from redpacket.lottery.api import views as lottery_views
 from redpacket.lottery.model.lottery import draw_point
@@ -89,6 +90,9 @@ def _packet() -> Answers:
 def _day(*, with_round: bool = False) -> Answers:
     """Return what the API says of a day that is over: its proof, ann's draws, the campaign."""
     system = InMemorySystem()
+    system.is_round_signed = lambda _, found: PublicKey(SIGNER.public_key).has_signed(
+        found.round_no, found.signature
+    )
     beacon = CampaignBeacon(SIGNER.chain, NOW_MS, "Asia/Shanghai") if with_round else None
     assert system.campaigns.create(
         a_campaign(campaign_id="gala", miss_weight=10, **({"beacon": beacon} if beacon else {}))
