@@ -191,7 +191,7 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
         sweep_gb=gigabytes("ExpireFunction"),
         minutely_gb=gigabytes("LogFunction") + gigabytes("DeliverFunction"),
         beacon_gb=gigabytes("BeaconFunction"),
-        # It ends by itself then: the door's own time.
+        # It ends by itself then: the handler's own time.
         beacon_s=resources["BeaconFunction"]["Properties"]["Timeout"] - 10,
         # Lambda reads streams for nothing: those mappings name a place to start from.
         queue_pollers=POLLERS

@@ -30,7 +30,7 @@ from redpacket.packets.use_cases.read_records import PAGE_SIZE, list_received
 from redpacket.platform.dynamodb.client import Dynamo, put, to_wire
 from testing.builders import NOW_MS, a_campaign, a_packet
 from testing.crowd import CROWD, a_crowded_town, count_reads, rush
-from testing.doors import DoorTransport, doors, doors_of
+from testing.handlers import HandlerTransport, handlers, handlers_of
 from testing.in_memory_system import InMemorySystem, process_on
 from testing.prizes import real_prizes
 from testing.servers import some_servers
@@ -92,7 +92,7 @@ def crowd_strong_reads() -> dict[str, float]:
 
 
 def unknown_id_strong_reads() -> float:
-    """Ask each door of a packet for ids that were never signed; return the strong reads."""
+    """Ask each handler of a packet for ids that were never signed; return the strong reads."""
     system = InMemorySystem()
     meter = MeteredDynamo(system.dynamo)
     system.stand_on(meter)
@@ -100,8 +100,11 @@ def unknown_id_strong_reads() -> float:
         system.grab(a_packet(), "ann")
     assert meter.strong_count, "an id with a right tag is looked up"
     meter.forget()
-    routes = {key: name for name in ("grab", "records") for key in doors()[name].operations}
-    with doors_of(system), httpx.Client(transport=DoorTransport({"sub": "stranger"})) as client:
+    routes = {key: name for name in ("grab", "records") for key in handlers()[name].operations}
+    with (
+        handlers_of(system),
+        httpx.Client(transport=HandlerTransport({"sub": "stranger"})) as client,
+    ):
         for method, path in (key.split() for key in routes if "{packet_id}" in key):
             for _ in range(UNKNOWN_IDS):
                 url = "http://api" + path.replace("{packet_id}", secrets.token_urlsafe(23))

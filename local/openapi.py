@@ -1,4 +1,4 @@
-"""Writes openapi.json: the HTTP contract, as the doors declare it.
+"""Writes openapi.json: the HTTP contract, as the handlers declare it.
 
 An operation is declared by `@handler.route(...)` in its handler, its response and its body by the
 context's `api/`, and the statuses of problems by platform/http/problems.py. `make openapi` writes
@@ -82,7 +82,7 @@ _TAG_BY_PATH = {
     "transparency": "Log",
     "health": "Service",
 }
-_DOORS = [
+_HANDLERS = [
     "send",
     "grab",
     "profile",
@@ -95,7 +95,7 @@ _DOORS = [
     "admin",
     "approval",
 ]
-"""The order of the operations; other doors follow."""
+"""The order of the operations; other handlers follow."""
 
 _GATEWAY_ANSWERS = {
     HTTPStatus.UNAUTHORIZED: "No token, or none that is valid here and now.",
@@ -140,16 +140,16 @@ character; a greeting has at most {GREETING_GRAPHEMES_MAX} graphemes, a nickname
 A deployment may set lower bounds for `count` and `share_fen_max` than are written here.
 """
 
-# ---------------------------------------------------------------- what the doors declare
+# ---------------------------------------------------------------- what the handlers declare
 
 
 @cache
 def operations() -> dict[str, Operation]:
-    """Return what every door declares, by route; doors are loaded by path, as Lambda does."""
+    """Return what every handler declares, by route; handlers are loaded by path, as Lambda does."""
     found: dict[str, Operation] = {}
     files = {file.parent.name: file for file in (places.ROOT / "functions").glob("*/app.py")}
-    for door in sorted(files, key=lambda name: (*_DOORS, name).index(name)):
-        spec = importlib.util.spec_from_file_location(f"door_{door}", files[door])
+    for handler in sorted(files, key=lambda name: (*_HANDLERS, name).index(name)):
+        spec = importlib.util.spec_from_file_location(f"handler_{handler}", files[handler])
         assert spec
         assert spec.loader
         module = importlib.util.module_from_spec(spec)

@@ -189,7 +189,7 @@ class InMemorySystem:
 
     @staticmethod
     def draw_adapter(client: Any) -> DynamoDraws:
-        # Of all doors that read lotteries, in one.
+        # Of all handlers that read lotteries, in one.
         tables = "campaigns", "shares", "draws", "packets", "profiles"
         return DynamoDraws(
             _at_once(lambda: client),

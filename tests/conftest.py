@@ -13,7 +13,7 @@ from local.stack import Stack
 from testing.servers import OperatorCache
 
 os.environ.setdefault("POWERTOOLS_METRICS_NAMESPACE", "redpacket")
-"""As the template sets it for every function: a door that fails counts that."""
+"""As the template sets it for every function: a handler that fails counts that."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

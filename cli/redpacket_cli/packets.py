@@ -230,12 +230,12 @@ def audit(context: typer.Context, packet_id: PacketId) -> None:
 
 
 _NAMED = "packet_id"
-_DOORS = (
+_HANDLERS = (
     *("Grab", "Send", "Lottery", "Records", "Profile", "Campaign", "Prize", "Admin", "Approval"),
     *("Payment", "Gateway", "Webhooks", "Erasure", "Reconcile"),
 )
 # The payout says which share a request took.
-_LOGS = ("ApiLogs", *(f"{name}Logs" for name in _DOORS), "PayoutLogs")
+_LOGS = ("ApiLogs", *(f"{name}Logs" for name in _HANDLERS), "PayoutLogs")
 
 
 def find(

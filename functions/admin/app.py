@@ -1,4 +1,4 @@
-"""The operators' door: deposits, audits, switches, and lists of what there is."""
+"""HTTP handler for operators: deposits, audits, switches, risk decisions and lists."""
 
 from __future__ import annotations
 

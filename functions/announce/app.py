@@ -1,4 +1,4 @@
-"""The door of the tables' streams: what changed becomes events, and events deliveries."""
+"""Handler for the tables' streams: turn changed rows into events and events into deliveries."""
 
 from typing import Any
 

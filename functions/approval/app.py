@@ -1,4 +1,4 @@
-"""The operators' door of approvals: what one asked for, another one approves or rejects."""
+"""HTTP handler for approvals: one operator's request waits for another operator's decision."""
 
 from __future__ import annotations
 

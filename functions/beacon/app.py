@@ -1,4 +1,4 @@
-"""The door of the schedule that fetches the rounds of the public beacon."""
+"""Handler for the schedule that fetches the rounds of the public beacon."""
 
 from dataclasses import asdict
 from typing import Any

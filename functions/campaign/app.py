@@ -1,4 +1,4 @@
-"""The door of campaigns: users read them; operators edit, watch and preheat them."""
+"""HTTP handler for campaigns: users read them; operators edit, watch and preheat them."""
 
 from __future__ import annotations
 

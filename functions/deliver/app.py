@@ -1,4 +1,4 @@
-"""The door of the queue of deliveries, and of the schedule that makes them again."""
+"""Handler for the delivery queue and for the schedule that retries deliveries."""
 
 from dataclasses import asdict
 from typing import Any

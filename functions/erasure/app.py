@@ -1,4 +1,4 @@
-"""The operators' door of erasure: who a user is, is forgotten; what money did, is not."""
+"""HTTP handler for erasure: remove a user's personal data and retain the ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door of the schedule: every minute, close and refund what is due, repair what was cut off."""
+"""Handler for the minute schedule: close and refund expired packets, repair interrupted work."""
 
 from dataclasses import asdict
 from typing import Any

@@ -1,4 +1,4 @@
-"""The door of gateways: callbacks, which are checked and queued, and move no money."""
+"""HTTP handler for provider callbacks: verify and queue them. It moves no money."""
 
 from __future__ import annotations
 

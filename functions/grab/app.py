@@ -1,4 +1,4 @@
-"""The door of the crowd: grab (抢) a packet, and open (拆) one that takes two steps."""
+"""HTTP handler for grabbing (抢) a packet and opening (拆) a two-step packet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door of the log's stream and schedule: commitments get their places, and heads are signed."""
+"""Handler for the public log's stream and schedule: append commitments and sign heads."""
 
 from dataclasses import asdict
 from typing import Any

@@ -1,4 +1,4 @@
-"""The door of the lottery (抽奖): draw, help a friend, and see what came of it."""
+"""HTTP handler for the lottery (抽奖): draw, help a friend and read the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door of payments and withdrawals: money that users bring in and take out by gateways."""
+"""HTTP handler for payments and withdrawals through payment providers."""
 
 from __future__ import annotations
 

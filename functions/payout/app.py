@@ -1,4 +1,4 @@
-"""The door of the payout queue: settles a batch of claims, and reports those it could not."""
+"""Handler for the payout queue: settle a batch of claims and report the failed ones."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The operators' door of prizes: put them, change their stock, add codes, hand them over."""
+"""HTTP handler for prizes: edit them, change their stock, add codes and hand them over."""
 
 from __future__ import annotations
 

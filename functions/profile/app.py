@@ -1,4 +1,4 @@
-"""The door of a user's own page: GET /me, PUT /me/profile."""
+"""HTTP handler for a user's own account: GET /me and PUT /me/profile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door of reconciliation: every night by the schedule, and on demand by an operator."""
+"""Handler for reconciliation: every night by schedule, and on demand for an operator."""
 
 from __future__ import annotations
 

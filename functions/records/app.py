@@ -1,4 +1,4 @@
-"""The door of all that is only read: record pages, what I sent, received and was paid."""
+"""HTTP handler for read-only pages: packet records, the public log and a user's own lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door of a send."""
+"""HTTP handlers for sending a packet: as a user, or for a campaign as an operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door of the notice queue and of the payments' schedules: what asks and calls gateways."""
+"""Handler for the notice queue and the payment schedules: query and call payment providers."""
 
 from dataclasses import asdict
 from typing import Any

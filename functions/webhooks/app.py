@@ -1,4 +1,4 @@
-"""The operators' door to webhooks: who is told of which events."""
+"""HTTP handler for webhooks: operators add receivers and choose their events."""
 
 from __future__ import annotations
 

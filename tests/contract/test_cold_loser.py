@@ -57,7 +57,7 @@ USE_CASES = {
         )
     ),
 }
-"""What a grab may come to; the other doors' flows are theirs."""
+"""What a grab may come to; the other handlers' flows are theirs."""
 
 
 def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[str]]:

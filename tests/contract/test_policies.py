@@ -1,6 +1,6 @@
-"""Every call that the doors make is allowed by the translated policies, item by item.
+"""Every call that the handlers make is allowed by the translated policies, item by item.
 
-The doors run here as they are, on a real cache and a ledger in memory; what they ask of AWS is
+The handlers run here as they are, on a real cache and a ledger in memory; what they ask of AWS is
 noted and judged by a small evaluator of IAM's rules, which knows what DynamoDB sends for each item
 of a transaction.
 """
@@ -50,7 +50,7 @@ from testing.fakes.tables import FakeStream
 from testing.process import MEMBERS
 from testing.servers import OperatorCache
 from tests.template.iam import ALL, NAMED, Asked, allows, may, statements
-from tests.template.test_template import DOORS, _function_of, _handler
+from tests.template.test_template import HANDLERS, _function_of, _handler
 from tests.template.translated import STACK_OF
 
 STACK = STACK_OF["sign-in by WeChat, and a cache that is reached from anywhere"]
@@ -135,7 +135,7 @@ SECRETS = {
 
 @dataclass
 class Recorder:
-    """Stands where the wiring makes its clients, and notes what each door asks."""
+    """Stands where the wiring makes its clients, and notes what each handler asks."""
 
     asked: set[Asked] = field(default_factory=set)
     dynamo: FakeDynamo = field(default_factory=FakeDynamo)
@@ -200,7 +200,7 @@ class _Client:
         return lambda **arguments: self._recorder.note(self._service, operation, arguments)
 
 
-# ---- the doors
+# ---- the handlers
 
 
 class _Context:
@@ -216,8 +216,8 @@ class _Beacon:
 
 
 @dataclass
-class Doors:
-    """Calls the doors as API Gateway, the queue and the schedules do."""
+class Handlers:
+    """Calls the handlers as API Gateway, the queue and the schedules do."""
 
     recorder: Recorder
     gateway: FakeGateway
@@ -246,8 +246,10 @@ class Doors:
             "body": json.dumps(body) if body is not None else "",
             "requestContext": {"requestId": "1", "authorizer": {"jwt": {"claims": claims}}},
         }
-        (door,) = [each for each in DOORS if route in getattr(_handler(each), "operations", [])]
-        answer = self.call(door, event)
+        (handler,) = [
+            each for each in HANDLERS if route in getattr(_handler(each), "operations", [])
+        ]
+        answer = self.call(handler, event)
         found: dict[str, Any] = json.loads(answer["body"]) if answer["body"] else {}
         return {**found, "answered": answer["statusCode"]}
 
@@ -256,11 +258,11 @@ class Doors:
         assert answer["answered"] < 300, answer
         return answer
 
-    def call(self, door: str, event: dict[str, Any]) -> Any:
-        if self.recorder.function != _function_of(door):
+    def call(self, handler: str, event: dict[str, Any]) -> Any:
+        if self.recorder.function != _function_of(handler):
             _forget()  # no function has what another one keeps in memory
-        self.recorder.function = _function_of(door)
-        return _handler(door)(event, _Context())
+        self.recorder.function = _function_of(handler)
+        return _handler(handler)(event, _Context())
 
     def settle(self) -> None:
         records = [
@@ -323,7 +325,7 @@ def _forget() -> None:
 
 
 @pytest.fixture
-def doors(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doors]:
+def handlers(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handlers]:
     recorder = Recorder()
     port = cache.connection_pool.connection_kwargs["port"]
     for function in STACK.of_type("AWS::Lambda::Function").values():
@@ -359,7 +361,7 @@ def doors(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doo
     # Of campaigns that start at once a round is there at once.
     monkeypatch.setattr("redpacket.fairness.model.beacon.MARGIN_MS", -20_000)
     _forget()
-    yield Doors(recorder, gateway, consents)
+    yield Handlers(recorder, gateway, consents)
     _forget()
 
 
@@ -369,73 +371,73 @@ def _restart(cache: OperatorCache) -> None:
     _forget()
 
 
-def _tell_everything(doors: Doors, cache: OperatorCache) -> None:
-    """Let everything happen that a door may come to."""
+def _tell_everything(handlers: Handlers, cache: OperatorCache) -> None:
+    """Let everything happen that a handler may come to."""
     now_ms = time.time_ns() // 1_000_000
-    doors.operate("POST /admin/deposits", {"user": "ann", "amount_fen": 100_000})
-    doors.ask("PUT /me/profile", body={"nickname": "Ann", "avatar_url": None})
-    tokens = {user: doors.ask("GET /me", user)["user_token"] for user in ("ann", "bob", "cat")}
+    handlers.operate("POST /admin/deposits", {"user": "ann", "amount_fen": 100_000})
+    handlers.ask("PUT /me/profile", body={"nickname": "Ann", "avatar_url": None})
+    tokens = {user: handlers.ask("GET /me", user)["user_token"] for user in ("ann", "bob", "cat")}
 
     # A plain packet, whose cache is flushed between two claims.
     order = {"kind": "lucky", "total_fen": 300, "count": 3}
-    plain, again = (doors.ask("POST /packets", body=order, key="plain") for _ in range(2))
+    plain, again = (handlers.ask("POST /packets", body=order, key="plain") for _ in range(2))
     assert again == plain
     packet_id = plain["packet_id"]
-    doors.ask("POST /packets/{packet_id}/grab", "bob", packet_id=packet_id)
-    doors.ask("POST /packets/{packet_id}/grab", "bob", packet_id=packet_id)
+    handlers.ask("POST /packets/{packet_id}/grab", "bob", packet_id=packet_id)
+    handlers.ask("POST /packets/{packet_id}/grab", "bob", packet_id=packet_id)
     _restart(cache)
-    doors.ask("POST /packets/{packet_id}/grab", "cat", packet_id=packet_id)
+    handlers.ask("POST /packets/{packet_id}/grab", "cat", packet_id=packet_id)
     for route in ("", "/feed", "/proof"):
-        doors.ask(f"GET /packets/{{packet_id}}{route}", packet_id=packet_id)
-    doors.ask("POST /packets/{packet_id}/grab", "ann", packet_id=packet_id)
-    doors.ask("POST /packets/{packet_id}/grab", "dan", packet_id=packet_id)
-    doors.settle()
+        handlers.ask(f"GET /packets/{{packet_id}}{route}", packet_id=packet_id)
+    handlers.ask("POST /packets/{packet_id}/grab", "ann", packet_id=packet_id)
+    handlers.ask("POST /packets/{packet_id}/grab", "dan", packet_id=packet_id)
+    handlers.settle()
     for route in ("", "/proof"):
-        doors.ask(f"GET /packets/{{packet_id}}{route}", packet_id=packet_id)
+        handlers.ask(f"GET /packets/{{packet_id}}{route}", packet_id=packet_id)
 
-    ends_at_ms = _tell_of_a_rain(doors, cache)
+    ends_at_ms = _tell_of_a_rain(handlers, cache)
 
     # One in two steps, for some recipients, that ends before it is empty.
     order = {"kind": "equal", "total_fen": 200, "count": 2, "opening": "two_step"}
     some = {"recipients": [tokens["bob"]], "expires_in_s": 1}
-    path = {"packet_id": doors.ask("POST /packets", body={**order, **some})["packet_id"]}
-    token = doors.ask("POST /packets/{packet_id}/grab", "bob", **path)["grab_token"]
-    doors.ask("POST /packets/{packet_id}/open", "bob", {"grab_token": token}, **path)
+    path = {"packet_id": handlers.ask("POST /packets", body={**order, **some})["packet_id"]}
+    token = handlers.ask("POST /packets/{packet_id}/grab", "bob", **path)["grab_token"]
+    handlers.ask("POST /packets/{packet_id}/open", "bob", {"grab_token": token}, **path)
     # One whose send was cut off before it told that the cache has it, and claims without messages.
-    cut_off = doors.ask("POST /packets", body={**order, "opening": "one_step"})["packet_id"]
-    _lose_messages(doors, cut_off)
+    cut_off = handlers.ask("POST /packets", body={**order, "opening": "one_step"})["packet_id"]
+    _lose_messages(handlers, cut_off)
     time.sleep(max(1.1, (ends_at_ms + 100 - time.time_ns() // 1_000_000) / 1000))
     _restart(cache)
-    doors.sweep()
+    handlers.sweep()
     # Payouts are off for a while: what arrives is queued again.
-    doors.operate("PUT /admin/switches/{name}", {"on": False, "reason": "a try"}, name="payout")
+    handlers.operate("PUT /admin/switches/{name}", {"on": False, "reason": "a try"}, name="payout")
     _restart(cache)
-    doors.settle()
-    assert doors.recorder.messages
-    doors.operate("PUT /admin/switches/{name}", {"on": True}, name="payout")
+    handlers.settle()
+    assert handlers.recorder.messages
+    handlers.operate("PUT /admin/switches/{name}", {"on": True}, name="payout")
     _restart(cache)
-    doors.settle()
-    doors.sweep()
+    handlers.settle()
+    handlers.sweep()
 
     for page in ("sent", "received", "transfers"):
-        doors.ask(f"GET /me/{page}", "bob")
-        doors.ask(f"GET /me/{page}", "ann")
-    doors.operate("GET /admin/packets/{packet_id}/audit", packet_id=packet_id)
-    _tell_of_limits(doors)
-    doors.operate("POST /admin/reconcile")
-    doors.call("reconcile", {})
-    _tell_of_a_campaign(doors, cache, tokens, now_ms)
-    doors.operate("GET /admin/journal", query=json.dumps({"subject": "campaign:newyear"}))
-    _tell_of_payments(doors)
-    _tell_of_an_erasure(doors)
-    _tell_hosts(doors)
-    _tell_of_the_log(doors, packet_id)
+        handlers.ask(f"GET /me/{page}", "bob")
+        handlers.ask(f"GET /me/{page}", "ann")
+    handlers.operate("GET /admin/packets/{packet_id}/audit", packet_id=packet_id)
+    _tell_of_limits(handlers)
+    handlers.operate("POST /admin/reconcile")
+    handlers.call("reconcile", {})
+    _tell_of_a_campaign(handlers, cache, tokens, now_ms)
+    handlers.operate("GET /admin/journal", query=json.dumps({"subject": "campaign:newyear"}))
+    _tell_of_payments(handlers)
+    _tell_of_an_erasure(handlers)
+    _tell_hosts(handlers)
+    _tell_of_the_log(handlers, packet_id)
 
 
-def _lose_messages(doors: Doors, packet_id: str) -> None:
+def _lose_messages(handlers: Handlers, packet_id: str) -> None:
     """Let the sweep load a packet, and queue claims again."""
     packets, shares = (
-        doors.recorder.dynamo.tables[STACK.physical(name)]
+        handlers.recorder.dynamo.tables[STACK.physical(name)]
         for name in ("PacketsTable", "SharesTable")
     )
     waits = {"work_pk": {"S": keys.work("load", 0)}, "work_at_ms": {"N": "0"}}
@@ -445,167 +447,169 @@ def _lose_messages(doors: Doors, packet_id: str) -> None:
         shares[key] = {**row, **({"work_at_ms": {"N": "0"}} if "work_at_ms" in row else {})}
 
 
-def _tell_of_a_rain(doors: Doors, cache: OperatorCache) -> int:
+def _tell_of_a_rain(handlers: Handlers, cache: OperatorCache) -> int:
     """Let a campaign give a packet that it outlives by nothing; return when both end."""
-    doors.ask("POST /admin/deposits", "other", {"user": "operator", "amount_fen": 100_000}, SCOPE)
+    handlers.ask(
+        "POST /admin/deposits", "other", {"user": "operator", "amount_fen": 100_000}, SCOPE
+    )
     starts_at_ms = time.time_ns() // 1_000_000
     ends_at_ms = starts_at_ms + 2_000
     window = {"starts_at_ms": starts_at_ms, "ends_at_ms": ends_at_ms}
     path = {"campaign_id": "shower"}
     plan = {"title": "shower", **window, "draw_beacon": "day", "budget_fen": 300, "status": "on"}
-    assert doors.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)["beacon_round"]
+    assert handlers.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)["beacon_round"]
     packet = {"kind": "lucky", "total_fen": 300, "count": 2}
-    rain = doors.operate("POST /admin/packets", {**packet, "campaign_id": "shower"})
-    doors.fetch_rounds()
-    doors.operate("POST /admin/campaigns/{campaign_id}/preheat", **path)
+    rain = handlers.operate("POST /admin/packets", {**packet, "campaign_id": "shower"})
+    handlers.fetch_rounds()
+    handlers.operate("POST /admin/campaigns/{campaign_id}/preheat", **path)
     _restart(cache)
-    doors.ask("POST /packets/{packet_id}/grab", "cat", packet_id=rain["packet_id"])
+    handlers.ask("POST /packets/{packet_id}/grab", "cat", packet_id=rain["packet_id"])
     return ends_at_ms
 
 
-def _tell_of_the_log(doors: Doors, packet_id: str) -> None:
-    doors.extend_log()
-    page = doors.ask("GET /transparency")
+def _tell_of_the_log(handlers: Handlers, packet_id: str) -> None:
+    handlers.extend_log()
+    page = handlers.ask("GET /transparency")
     assert page["size"] == len(page["items"]) > 3
     for subject in (packet_id, "newyear"):
         query = json.dumps({"id_hash": id_hash_of(subject)})
-        assert doors.ask("GET /transparency/proof", query=query)["answered"] == 200
-    assert doors.ask("GET /transparency/consistency", query=json.dumps({"from": "1"}))["path"]
-    assert doors.operate("POST /admin/reconcile")["ok"]
+        assert handlers.ask("GET /transparency/proof", query=query)["answered"] == 200
+    assert handlers.ask("GET /transparency/consistency", query=json.dumps({"from": "1"}))["path"]
+    assert handlers.operate("POST /admin/reconcile")["ok"]
 
 
-def _tell_hosts(doors: Doors) -> None:
+def _tell_hosts(handlers: Handlers) -> None:
     """Let a receiver that nothing listens behind be told of all that happened."""
     path = {"name": "shop"}
     target = {"url": f"http://{HOST}:9/events", "events": list(SUBSCRIBED)}
-    doors.operate("PUT /admin/webhooks/{name}", target, **path)
-    doors.operate("PUT /admin/webhooks/{name}", target, **path)
-    doors.call("announce", {"Records": [{"dynamodb": {"NewImage": {"sk": {"S": "packet"}}}}]})
-    doors.announce()
-    doors.call("deliver", {"task": "retry"})
+    handlers.operate("PUT /admin/webhooks/{name}", target, **path)
+    handlers.operate("PUT /admin/webhooks/{name}", target, **path)
+    handlers.call("announce", {"Records": [{"dynamodb": {"NewImage": {"sk": {"S": "packet"}}}}]})
+    handlers.announce()
+    handlers.call("deliver", {"task": "retry"})
     for part in ("test", "secret", "replay"):
-        doors.operate(f"POST /admin/webhooks/{{name}}/{part}", **path)
-    doors.operate("GET /admin/webhooks")
-    doors.operate("GET /admin/webhooks/{name}", **path)
+        handlers.operate(f"POST /admin/webhooks/{{name}}/{part}", **path)
+    handlers.operate("GET /admin/webhooks")
+    handlers.operate("GET /admin/webhooks/{name}", **path)
 
 
-def _tell_of_a_listed_return(doors: Doors) -> None:
+def _tell_of_a_listed_return(handlers: Handlers) -> None:
     """Take off the list what was not ordered so, by a deposit of it."""
     by_code = {"amount_fen": 1_000, "channel": "wechat", "method": "native"}
-    number = doors.ask("POST /me/payments", "eve", by_code)["payment_id"]
-    doors.gateway.pay(number, amount_fen=999)
-    doors.ask("POST /gateway/wechat/callback", body={"kind": "payment", "number": number})
-    doors.follow_notices()
-    (listed,) = doors.operate("GET /admin/payments/returns")["items"]
+    number = handlers.ask("POST /me/payments", "eve", by_code)["payment_id"]
+    handlers.gateway.pay(number, amount_fen=999)
+    handlers.ask("POST /gateway/wechat/callback", body={"kind": "payment", "number": number})
+    handlers.follow_notices()
+    (listed,) = handlers.operate("GET /admin/payments/returns")["items"]
     amount = {"user": "eve", "amount_fen": 999}
-    deposited = doors.operate("POST /admin/deposits", amount, key=listed["transaction_id"])
+    deposited = handlers.operate("POST /admin/deposits", amount, key=listed["transaction_id"])
     named = {name: listed[name] for name in ("payment_id", "transaction_id")}
     reference = {"by": "deposit", "reference": deposited["transfer_id"], "reason": "hers"}
-    doors.operate("POST /admin/payments/returns", {**named, **reference})
+    handlers.operate("POST /admin/payments/returns", {**named, **reference})
 
 
-def _tell_of_payments(doors: Doors) -> None:
-    gateway = doors.gateway
+def _tell_of_payments(handlers: Handlers) -> None:
+    gateway = handlers.gateway
     by_code = {"amount_fen": 1_000, "channel": "wechat", "method": "native"}
-    payment = doors.ask("POST /me/payments", "eve", by_code)
+    payment = handlers.ask("POST /me/payments", "eve", by_code)
     number = payment["payment_id"]
     gateway.pay(number)
     callback = {"kind": "payment", "number": number}
-    doors.ask("POST /gateway/wechat/callback", body=callback)
-    doors.follow_notices()
+    handlers.ask("POST /gateway/wechat/callback", body=callback)
+    handlers.follow_notices()
     path = {"payment_id": number}
-    assert doors.ask("GET /me/payments/{payment_id}", "eve", **path)["status"] == "paid"
+    assert handlers.ask("GET /me/payments/{payment_id}", "eve", **path)["status"] == "paid"
     # Paid once more, which goes back, and given back in the gateway's own console.
     gateway.pay(number, is_forced=True)
     gateway.refund_outside(number, 100)
-    doors.ask("POST /gateway/wechat/callback", body=callback)
+    handlers.ask("POST /gateway/wechat/callback", body=callback)
     told = {"kind": "refund", "number": gateway.lines(StatementKind.REFUND)[0].number}
-    doors.ask("POST /gateway/wechat/callback", body=told)
-    doors.follow_notices()
+    handlers.ask("POST /gateway/wechat/callback", body=told)
+    handlers.follow_notices()
 
-    assert doors.ask("POST /me/wechat", "eve", {"code": "code-eve"})["is_bound"]
-    doors.ask("POST /me/wechat", "eve", {"code": "code-eva"})
-    assert doors.ask("GET /me/wechat", "eve")["is_bound"]
-    doors.ask("POST /me/wechat/authorization", "eve", {"display_name": "Eve"})
-    doors.ask("DELETE /me/wechat/authorization", "eve")
-    doors.ask("POST /auth/wechat", body={"code": "code-fay"})
+    assert handlers.ask("POST /me/wechat", "eve", {"code": "code-eve"})["is_bound"]
+    handlers.ask("POST /me/wechat", "eve", {"code": "code-eva"})
+    assert handlers.ask("GET /me/wechat", "eve")["is_bound"]
+    handlers.ask("POST /me/wechat/authorization", "eve", {"display_name": "Eve"})
+    handlers.ask("DELETE /me/wechat/authorization", "eve")
+    handlers.ask("POST /auth/wechat", body={"code": "code-fay"})
 
-    doors.ask("POST /me/wechat", "gil", {"code": "code-gil"})
+    handlers.ask("POST /me/wechat", "gil", {"code": "code-gil"})
     own = {"amount_fen": 900, "channel": "wechat", "method": "jsapi"}
-    gateway.pay(doors.ask("POST /me/payments", "gil", own)["payment_id"])
-    doors.transfer("sweep")
+    gateway.pay(handlers.ask("POST /me/payments", "gil", own)["payment_id"])
+    handlers.transfer("sweep")
     withdrawn = [
-        doors.ask("POST /me/withdrawals", "gil", {"amount_fen": 100, "channel": "wechat"})
+        handlers.ask("POST /me/withdrawals", "gil", {"amount_fen": 100, "channel": "wechat"})
         for _ in range(2)
     ]
     path = {"withdrawal_id": withdrawn[0]["withdrawal_id"]}
-    doors.ask("POST /me/withdrawals/{withdrawal_id}/cancel", "gil", **path)
-    doors.transfer("dispatch")
-    doors.transfer("sweep")
-    doors.ask("GET /me/withdrawals/{withdrawal_id}", "gil", **path)
-    assert len(doors.ask("GET /me/withdrawals", "gil")["items"]) == 2
+    handlers.ask("POST /me/withdrawals/{withdrawal_id}/cancel", "gil", **path)
+    handlers.transfer("dispatch")
+    handlers.transfer("sweep")
+    handlers.ask("GET /me/withdrawals/{withdrawal_id}", "gil", **path)
+    assert len(handlers.ask("GET /me/withdrawals", "gil")["items"]) == 2
 
     order = {"kind": "equal", "total_fen": 200, "count": 2, "pay_with": "wechat"}
-    packet = doors.ask("POST /packets", "gil", order)
+    packet = handlers.ask("POST /packets", "gil", order)
     assert packet["status"] == "unpaid"
     assert packet["wechat"]
     gateway.pay(packet["payment_id"])
-    doors.transfer("sweep")
-    doors.ask("POST /packets/{packet_id}/grab", "eve", packet_id=packet["packet_id"])
-    _tell_of_a_payout(doors, packet["packet_id"])
-    doors.transfer("compare_bills")
-    _tell_of_a_listed_return(doors)
-    doors.operate("GET /admin/payments/debts")
-    doors.operate("POST /admin/reconcile")
+    handlers.transfer("sweep")
+    handlers.ask("POST /packets/{packet_id}/grab", "eve", packet_id=packet["packet_id"])
+    _tell_of_a_payout(handlers, packet["packet_id"])
+    handlers.transfer("compare_bills")
+    _tell_of_a_listed_return(handlers)
+    handlers.operate("GET /admin/payments/debts")
+    handlers.operate("POST /admin/reconcile")
 
 
-def _tell_of_an_erasure(doors: Doors) -> None:
+def _tell_of_an_erasure(handlers: Handlers) -> None:
     """Erase somebody of whom everything is known, once all their money is gone."""
-    doors.ask("POST /me/wechat", "hal", {"code": "code-hal"})
-    doors.ask("POST /me/wechat/authorization", "hal", {"display_name": "Hal"})
+    handlers.ask("POST /me/wechat", "hal", {"code": "code-hal"})
+    handlers.ask("POST /me/wechat/authorization", "hal", {"display_name": "Hal"})
     own = {"amount_fen": 900, "channel": "wechat", "method": "jsapi"}
-    doors.gateway.pay(doors.ask("POST /me/payments", "hal", own)["payment_id"])
-    doors.transfer("sweep")
+    handlers.gateway.pay(handlers.ask("POST /me/payments", "hal", own)["payment_id"])
+    handlers.transfer("sweep")
     out = {"amount_fen": 100, "channel": "wechat"}
-    held = doors.ask("POST /me/withdrawals", "hal", out)["withdrawal_id"]
-    doors.ask("POST /me/withdrawals/{withdrawal_id}/cancel", "hal", withdrawal_id=held)
+    held = handlers.ask("POST /me/withdrawals", "hal", out)["withdrawal_id"]
+    handlers.ask("POST /me/withdrawals/{withdrawal_id}/cancel", "hal", withdrawal_id=held)
     order = {"kind": "equal", "total_fen": 900, "count": 1}
-    packet_id = doors.ask("POST /packets", "hal", order)["packet_id"]
+    packet_id = handlers.ask("POST /packets", "hal", order)["packet_id"]
     erase = "DELETE /admin/users/{user}"
-    assert doors.ask(erase, "operator", None, SCOPE, user="hal")["code"] == "account_not_empty"
-    doors.ask("POST /packets/{packet_id}/grab", "bob", packet_id=packet_id)
-    doors.settle()
+    assert handlers.ask(erase, "operator", None, SCOPE, user="hal")["code"] == "account_not_empty"
+    handlers.ask("POST /packets/{packet_id}/grab", "bob", packet_id=packet_id)
+    handlers.settle()
     listed = {"add": ["hal"]}
-    doors.operate("POST /admin/campaigns/{campaign_id}/audience", listed, campaign_id="newyear")
+    handlers.operate("POST /admin/campaigns/{campaign_id}/audience", listed, campaign_id="newyear")
     verdict = {"user": "hal", "verdict": "deny", "until_ms": time.time_ns() // 1_000_000 + 60_000}
-    doors.operate("POST /admin/risk", verdict)
-    doors.operate(erase, user="hal")
-    assert "'hal'" not in str([dict(table) for table in doors.recorder.dynamo.tables.values()])
+    handlers.operate("POST /admin/risk", verdict)
+    handlers.operate(erase, user="hal")
+    assert "'hal'" not in str([dict(table) for table in handlers.recorder.dynamo.tables.values()])
 
 
-def _tell_of_a_payout(doors: Doors, packet_id: str) -> None:
+def _tell_of_a_payout(handlers: Handlers, packet_id: str) -> None:
     """Let a claim pay its taker's balance out by itself."""
-    doors.ask("POST /me/wechat/authorization", "gil", {"display_name": "Gil"})
-    number = doors.consents.asked[-1]
-    doors.gateway.agree(number)
+    handlers.ask("POST /me/wechat/authorization", "gil", {"display_name": "Gil"})
+    number = handlers.consents.asked[-1]
+    handlers.gateway.agree(number)
     told = {"kind": "authorization", "number": number}
-    doors.ask("POST /gateway/wechat/callback", body=told)
-    doors.follow_notices()
-    doors.ask("POST /packets/{packet_id}/grab", "gil", packet_id=packet_id)
-    doors.settle()
-    doors.follow_notices()
-    assert len(doors.ask("GET /me/withdrawals", "gil")["items"]) == 3
+    handlers.ask("POST /gateway/wechat/callback", body=told)
+    handlers.follow_notices()
+    handlers.ask("POST /packets/{packet_id}/grab", "gil", packet_id=packet_id)
+    handlers.settle()
+    handlers.follow_notices()
+    assert len(handlers.ask("GET /me/withdrawals", "gil")["items"]) == 3
 
 
-def _tell_of_limits(doors: Doors) -> None:
+def _tell_of_limits(handlers: Handlers) -> None:
     for value in (9, None):
-        doors.operate("PUT /admin/limits/{name}", {"value": value}, name="payouts_at_once")
+        handlers.operate("PUT /admin/limits/{name}", {"value": value}, name="payouts_at_once")
     for name in ("limits", "switches"):
-        doors.operate(f"GET /admin/{name}")
+        handlers.operate(f"GET /admin/{name}")
 
 
 def _tell_of_a_campaign(
-    doors: Doors, cache: OperatorCache, tokens: dict[str, str], now_ms: int
+    handlers: Handlers, cache: OperatorCache, tokens: dict[str, str], now_ms: int
 ) -> None:
     path = {"campaign_id": "newyear"}
     plan = {
@@ -618,110 +622,112 @@ def _tell_of_a_campaign(
         "passphrase": "happy",
         "rules": {"attempts_per_user_per_day": 3, "helps_per_user_per_day": 1},
     }
-    doors.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)
+    handlers.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)
     listed = {"add": ["bob", "cat", "dan"], "remove": ["eve"], "mode": "allow"}
     for _ in range(2):
-        doors.operate("POST /admin/campaigns/{campaign_id}/audience", listed, **path)
+        handlers.operate("POST /admin/campaigns/{campaign_id}/audience", listed, **path)
     verdict = {"user": "eve", "verdict": "deny", "until_ms": now_ms + 60_000}
-    doors.operate("POST /admin/risk", verdict)
-    doors.fetch_rounds()
+    handlers.operate("POST /admin/risk", verdict)
+    handlers.fetch_rounds()
     order = {"kind": "equal", "total_fen": 200, "count": 2, "campaign_id": "newyear"}
-    rains = [doors.ask("POST /packets", "operator", order, SCOPE)["packet_id"] for _ in range(3)]
+    rains = [handlers.ask("POST /packets", "operator", order, SCOPE)["packet_id"] for _ in range(3)]
     via = {"via": tokens["cat"]}
     for packet_id in rains:  # one more than a user may take of
-        doors.ask("POST /packets/{packet_id}/grab", "bob", via, packet_id=packet_id)
-    doors.operate("POST /admin/campaigns/{campaign_id}/preheat", **path)
+        handlers.ask("POST /packets/{packet_id}/grab", "bob", via, packet_id=packet_id)
+    handlers.operate("POST /admin/campaigns/{campaign_id}/preheat", **path)
     cash = {"title": "Cash", "kind": "packet", "weight": 100, "total": 5, "amount_fen": 10}
     goods = {"title": "Tea", "kind": "goods", "weight": 50, "total": 5}
     prizes = {"cash": cash, "tea": goods}
     for prize_id, prize in prizes.items():
-        doors.operate(f"PUT {PRIZE}", prize, **path, prize_id=prize_id)
+        handlers.operate(f"PUT {PRIZE}", prize, **path, prize_id=prize_id)
     for prize_id in prizes:
-        doors.operate(f"POST {PRIZE}/stock", {"delta": 1}, **path, prize_id=prize_id)
+        handlers.operate(f"POST {PRIZE}/stock", {"delta": 1}, **path, prize_id=prize_id)
     _restart(cache)
     for user in ("bob", "cat", "dan"):
         for _ in range(3):
-            doors.ask("POST /campaigns/{campaign_id}/draws", user, **path)
+            handlers.ask("POST /campaigns/{campaign_id}/draws", user, **path)
     help_them = {"inviter_token": tokens["bob"], "transcript": "happy"}
-    doors.ask("POST /campaigns/{campaign_id}/helps", "cat", help_them, **path)
-    doors.settle()
+    handlers.ask("POST /campaigns/{campaign_id}/helps", "cat", help_them, **path)
+    handlers.settle()
     for route in ("", "/draws"):
-        doors.ask(f"GET /campaigns/{{campaign_id}}{route}", "bob", **path)
+        handlers.ask(f"GET /campaigns/{{campaign_id}}{route}", "bob", **path)
     day = time.strftime("%Y%m%d", time.gmtime())
-    doors.ask("GET /campaigns/{campaign_id}/proof", "bob", query=json.dumps({"day": day}), **path)
-    doors.operate("GET /admin/campaigns/{campaign_id}", **path)
+    handlers.ask(
+        "GET /campaigns/{campaign_id}/proof", "bob", query=json.dumps({"day": day}), **path
+    )
+    handlers.operate("GET /admin/campaigns/{campaign_id}", **path)
     for name in ("campaigns", "packets", "journal"):
-        assert doors.operate(f"GET /admin/{name}")["items"]
+        assert handlers.operate(f"GET /admin/{name}")["items"]
     for asked in ({"campaign_id": "newyear"}, {"sender": "operator"}):
-        assert doors.operate("GET /admin/packets", query=json.dumps(asked))["items"]
-    claims = doors.operate("GET /admin/packets/{packet_id}/claims", packet_id=rains[0])
+        assert handlers.operate("GET /admin/packets", query=json.dumps(asked))["items"]
+    claims = handlers.operate("GET /admin/packets/{packet_id}/claims", packet_id=rains[0])
     assert [claim["user"] for claim in claims["items"]] == ["bob"]
-    sharers = doors.operate("GET /admin/packets/{packet_id}/sharers", packet_id=rains[0])
+    sharers = handlers.operate("GET /admin/packets/{packet_id}/sharers", packet_id=rains[0])
     assert [sharer["user_token"] for sharer in sharers["items"]] == [tokens["cat"]]
-    _tell_of_winners(doors, path)
-    _tell_of_codes(doors, plan)
-    _tell_of_approvals(doors, plan)
+    _tell_of_winners(handlers, path)
+    _tell_of_codes(handlers, plan)
+    _tell_of_approvals(handlers, plan)
     # The budget as it was approved: it gets lower in an edit of its own.
     edited = {**plan, "title": "Newer", "budget_fen": APPROVED_FEN}
     edited["ends_at_ms"] = now_ms + 7_200_000
-    doors.operate("PUT /admin/campaigns/{campaign_id}", edited, **path)
+    handlers.operate("PUT /admin/campaigns/{campaign_id}", edited, **path)
 
 
-def _tell_of_codes(doors: Doors, plan: dict[str, Any]) -> None:
+def _tell_of_codes(handlers: Handlers, plan: dict[str, Any]) -> None:
     """Let a code be added, be won, and be read by its winner."""
     path = {"campaign_id": "vouchers"}
     plan = {**plan, "budget_fen": 0, "miss_weight": 0, "draw_beacon": "none"}
-    doors.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)
+    handlers.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)
     prize = {"title": "Voucher", "kind": "code", "weight": 1, "total": 0}
-    doors.operate(f"PUT {PRIZE}", prize, **path, prize_id="voucher")
+    handlers.operate(f"PUT {PRIZE}", prize, **path, prize_id="voucher")
     for codes in (["TEA-1"], ["TEA-1", "TEA-2"]):
-        added = doors.operate(f"POST {PRIZE}/codes", {"add": codes}, **path, prize_id="voucher")
+        added = handlers.operate(f"POST {PRIZE}/codes", {"add": codes}, **path, prize_id="voucher")
         assert added["total"] == len(codes)
-    drawn = doors.ask("POST /campaigns/{campaign_id}/draws", "fay", **path)
+    drawn = handlers.ask("POST /campaigns/{campaign_id}/draws", "fay", **path)
     assert drawn["code"] == "TEA-1"
 
 
-def _tell_of_approvals(doors: Doors, plan: dict[str, Any]) -> None:
+def _tell_of_approvals(handlers: Handlers, plan: dict[str, Any]) -> None:
     """Let deposits, budgets and cash wait for another operator, who approves and rejects."""
     large = APPROVED_FEN
     path = {"campaign_id": "newyear"}
     prize = {"title": "More", "kind": "packet", "weight": 1, "total": 20_000, "amount_fen": 20_000}
     budget = {**plan, "budget_fen": large}
     edit, put = "PUT /admin/campaigns/{campaign_id}", "/prizes/{prize_id}"
-    doors.operate(edit + put, {**prize, "total": 1}, **path, prize_id="dear")
+    handlers.operate(edit + put, {**prize, "total": 1}, **path, prize_id="dear")
     asked = [
-        doors.operate("POST /admin/deposits", {"user": "ann", "amount_fen": large}),
-        doors.operate("POST /admin/deposits", {"user": "bob", "amount_fen": large}),
-        doors.operate(edit, budget, **path),
-        doors.operate(edit, budget, campaign_id="newer"),
-        doors.operate(edit + put, {**prize, "total": 51}, **path, prize_id="more"),
-        doors.operate(f"POST{edit[3:]}{put}/stock", {"delta": 10_000}, **path, prize_id="dear"),
+        handlers.operate("POST /admin/deposits", {"user": "ann", "amount_fen": large}),
+        handlers.operate("POST /admin/deposits", {"user": "bob", "amount_fen": large}),
+        handlers.operate(edit, budget, **path),
+        handlers.operate(edit, budget, campaign_id="newer"),
+        handlers.operate(edit + put, {**prize, "total": 51}, **path, prize_id="more"),
+        handlers.operate(f"POST{edit[3:]}{put}/stock", {"delta": 10_000}, **path, prize_id="dear"),
     ]
     assert {one["answered"] for one in asked} == {202}
-    assert len(doors.operate("GET /admin/approvals")["items"]) == len(asked)
+    assert len(handlers.operate("GET /admin/approvals")["items"]) == len(asked)
     deposit = {"user": "operator", "amount_fen": 990_000}
     for operator in ("other", "third"):
-        doors.ask("POST /admin/deposits", operator, deposit, SCOPE)
+        handlers.ask("POST /admin/deposits", operator, deposit, SCOPE)
     first, *others = (one["approval_id"] for one in asked)
     reject = "POST /admin/approvals/{approval_id}/reject"
-    assert doors.ask(reject, "other", None, SCOPE, approval_id=first)["status"] == "rejected"
+    assert handlers.ask(reject, "other", None, SCOPE, approval_id=first)["status"] == "rejected"
     approve = "POST /admin/approvals/{approval_id}/approve"
     for number, approval_id in enumerate(others):
-        found = doors.ask(approve, "other", None, SCOPE, approval_id=approval_id)
+        found = handlers.ask(approve, "other", None, SCOPE, approval_id=approval_id)
         # The stock of cash is above what its operator has.
         assert found["answered"] in ({200} if number < 4 else {402, 409, 422}), found
 
 
-def _tell_of_winners(doors: Doors, path: dict[str, str]) -> None:
+def _tell_of_winners(handlers: Handlers, path: dict[str, str]) -> None:
     """Let goods be won, handed over and drawn again."""
     only = {"title": "Tea", "kind": "goods", "weight": 10**6, "total": 6, "status": "on"}
-    doors.operate(f"PUT {PRIZE}", only, **path, prize_id="tea")
-    doors.ask("POST /campaigns/{campaign_id}/draws", "eve", **path)
-    won = doors.operate("GET /admin/campaigns/{campaign_id}/winners", **path)["items"]
+    handlers.operate(f"PUT {PRIZE}", only, **path, prize_id="tea")
+    handlers.ask("POST /campaigns/{campaign_id}/draws", "eve", **path)
+    won = handlers.operate("GET /admin/campaigns/{campaign_id}/winners", **path)["items"]
     assert {one["user"] for one in won} <= {"bob", "cat", "dan", "eve"}
     for one, status in zip(won[:2], ("handed_over", "forfeited"), strict=True):
         route = "PUT /admin/campaigns/{campaign_id}/winners/{unit}"
-        decided = doors.operate(route, {"status": status}, **path, unit=one["unit"])
+        decided = handlers.operate(route, {"status": status}, **path, unit=one["unit"])
         assert decided["status"] == status
 
 
@@ -764,16 +770,16 @@ def _unused(asked: set[Asked]) -> set[str]:
     return found
 
 
-def test_whatever_a_door_asks_its_role_allows(doors: Doors, cache: OperatorCache) -> None:
-    _tell_everything(doors, cache)
-    asked = doors.recorder.asked
+def test_whatever_a_handler_asks_its_role_allows(handlers: Handlers, cache: OperatorCache) -> None:
+    _tell_everything(handlers, cache)
+    asked = handlers.recorder.asked
 
     refused = [str(each) for each in asked if not may(STACK, each)]
 
     assert len(asked) > 60
     assert refused == []
     assert sorted(_unused(asked)) == UNUSED.split("\n")
-    assert {each.function for each in asked} == {_function_of(door) for door in DOORS}
+    assert {each.function for each in asked} == {_function_of(handler) for handler in HANDLERS}
 
 
 def test_what_is_not_granted_is_noticed() -> None:

@@ -1,6 +1,6 @@
 """What a request costs once its function is warm, counted where it arrives: cache, ledger, queue.
 
-The doors themselves run here, on a real Valkey and the emulator.
+The handlers themselves run here, on a real Valkey and the emulator.
 """
 
 import json
@@ -48,7 +48,7 @@ class Spent:
     aws: Counter[str] = field(default_factory=Counter)
 
 
-class Doors:
+class Handlers:
     """The grab and the payout function, warm, and what they spend."""
 
     def __init__(
@@ -132,7 +132,7 @@ class Doors:
 
 
 @pytest.fixture
-def doors(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doors]:
+def handlers(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handlers]:
     queue_url, _ = cloud.make_queues("payouts", visibility_timeout_s=30)
     environment = {
         **cloud.environment(),
@@ -147,7 +147,7 @@ def doors(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doors]:
         monkeypatch.setenv(name, value)
     _forget_clients()
     cache = OperatorCache(cloud.ports.cache, timeout_s=10)
-    yield Doors(cloud, cache, queue_url, monkeypatch)
+    yield Handlers(cloud, cache, queue_url, monkeypatch)
     cache.close()
     _forget_clients()
 
@@ -158,15 +158,15 @@ def _forget_clients() -> None:
 
 
 def test_a_winner_costs_one_call_of_the_cache_one_transaction_and_one_message(
-    doors: Doors, monkeypatch: pytest.MonkeyPatch
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redis_claims, "_SEEN_OPEN_S", 60.0)
-    packet = doors.send(count=3)
+    packet = handlers.send(count=3)
     spent_by_winner = []
 
     for user_id in ("ann", "bob", "cat"):
-        with doors.counted() as spent:
-            assert doors.grab(packet, user_id) == "claimed"
+        with handlers.counted() as spent:
+            assert handlers.grab(packet, user_id) == "claimed"
         spent_by_winner.append(spent)
 
     # The process sees for itself that a packet is open; from then on the script alone decides.
@@ -177,37 +177,37 @@ def test_a_winner_costs_one_call_of_the_cache_one_transaction_and_one_message(
     ]
     for spent in spent_by_winner:
         assert spent.aws == {"dynamodb.TransactWriteItems": 1, "sqs.SendMessage": 1}
-    doors.settle(3)
+    handlers.settle(3)
 
 
-def test_a_loser_costs_one_call_of_the_cache_at_the_most(doors: Doors) -> None:
+def test_a_loser_costs_one_call_of_the_cache_at_the_most(handlers: Handlers) -> None:
     # A process looks once in ten seconds whether the cache is still the one that saw every claim.
-    other, packet = doors.send(count=1), doors.send(count=1)
+    other, packet = handlers.send(count=1), handlers.send(count=1)
     for user_id in ("ann", "bob"):
-        doors.grab(other, user_id)
-    doors.grab(packet, "ann")
+        handlers.grab(other, user_id)
+    handlers.grab(packet, "ann")
     spent_by_loser = []
 
     for user_id in ("bob", "cat", "dan", "eve"):
-        with doors.counted() as spent:
-            assert doors.grab(packet, user_id) == "packet_emptied"
+        with handlers.counted() as spent:
+            assert handlers.grab(packet, user_id) == "packet_emptied"
         spent_by_loser.append(spent)
 
     assert spent_by_loser[0].cache == {"HMGET": 1}
     assert all(spent.cache.total() <= 1 for spent in spent_by_loser)
     assert not any(spent.aws for spent in spent_by_loser)
-    doors.settle(2)
+    handlers.settle(2)
 
 
-def test_a_repeat_reads_and_writes_nothing(doors: Doors) -> None:
-    packet = doors.send(count=2)
-    doors.grab(packet, "ann")
-    doors.settle(1)
-    assert doors.grab(packet, "ann") == "already_claimed"
+def test_a_repeat_reads_and_writes_nothing(handlers: Handlers) -> None:
+    packet = handlers.send(count=2)
+    handlers.grab(packet, "ann")
+    handlers.settle(1)
+    assert handlers.grab(packet, "ann") == "already_claimed"
     time.sleep(redis_claims._SEEN_OPEN_S)
 
-    with doors.counted() as spent:
-        assert doors.grab(packet, "ann") == "already_claimed"
+    with handlers.counted() as spent:
+        assert handlers.grab(packet, "ann") == "already_claimed"
 
     # The script counts it: a repeat asks the ledger.
     assert spent.cache == {"HMGET": 1, "EVALSHA": 1}
@@ -215,17 +215,19 @@ def test_a_repeat_reads_and_writes_nothing(doors: Doors) -> None:
 
 
 @pytest.mark.parametrize("packet_count", [1, 4])
-def test_a_full_batch_is_settled_by_ten_in_a_transaction(doors: Doors, packet_count: int) -> None:
-    known = doors.send(count=BATCH_MAX + 1)
-    packets = [doors.send(count=BATCH_MAX + 1) for _ in range(packet_count)]
+def test_a_full_batch_is_settled_by_ten_in_a_transaction(
+    handlers: Handlers, packet_count: int
+) -> None:
+    known = handlers.send(count=BATCH_MAX + 1)
+    packets = [handlers.send(count=BATCH_MAX + 1) for _ in range(packet_count)]
     for number in range(BATCH_MAX):
-        doors.grab(known, f"user-{number}")
-    doors.settle(BATCH_MAX)
+        handlers.grab(known, f"user-{number}")
+    handlers.settle(BATCH_MAX)
     for number in range(BATCH_MAX):
-        doors.grab(packets[number % packet_count], f"user-{number}")
+        handlers.grab(packets[number % packet_count], f"user-{number}")
 
-    with doors.counted() as spent:
-        doors.settle(BATCH_MAX)
+    with handlers.counted() as spent:
+        handlers.settle(BATCH_MAX)
 
     assert not spent.cache
     assert spent.aws == {
@@ -234,30 +236,32 @@ def test_a_full_batch_is_settled_by_ten_in_a_transaction(doors: Doors, packet_co
     }
 
 
-def test_a_taker_who_is_not_known_yet_costs_one_write_once(doors: Doors) -> None:
-    packets, stranger = [doors.send(count=2) for _ in range(2)], a_user_id("stranger")
+def test_a_taker_who_is_not_known_yet_costs_one_write_once(handlers: Handlers) -> None:
+    packets, stranger = [handlers.send(count=2) for _ in range(2)], a_user_id("stranger")
     writes = []
 
     for packet in packets:
-        doors.grab(packet, stranger)
-        with doors.counted() as spent:
-            doors.settle(1)
+        handlers.grab(packet, stranger)
+        with handlers.counted() as spent:
+            handlers.settle(1)
         writes.append(spent.aws["dynamodb.UpdateItem"])
 
     assert writes == [1, 0]
 
 
-def test_the_last_claim_of_a_packet_costs_a_look_at_all_of_them_and_closes_it(doors: Doors) -> None:
-    packet = doors.send(count=2)
-    known = doors.send(count=3)
+def test_the_last_claim_of_a_packet_costs_a_look_at_all_of_them_and_closes_it(
+    handlers: Handlers,
+) -> None:
+    packet = handlers.send(count=2)
+    known = handlers.send(count=3)
     for user_id in ("ann", "bob"):
-        doors.grab(known, user_id)
-    doors.settle(2)
+        handlers.grab(known, user_id)
+    handlers.settle(2)
     for user_id in ("ann", "bob"):
-        doors.grab(packet, user_id)
+        handlers.grab(packet, user_id)
 
-    with doors.counted() as spent:
-        doors.settle(2)
+    with handlers.counted() as spent:
+        handlers.settle(2)
 
     assert not spent.cache
     assert spent.aws == {

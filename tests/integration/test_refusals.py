@@ -1,4 +1,4 @@
-"""What the gateway refuses or reads in its own way; tests/doors has what the doors refuse."""
+"""What the gateway refuses or reads in its own way; tests/handlers has what the handlers refuse."""
 
 import time
 import uuid

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from local.places import ROOT
-from redpacket.platform.telemetry import ALL_DOORS
+from redpacket.platform.telemetry import ALL_HANDLERS
 from tests.template.translated import STACK_NAME, STACK_OF, STACKS, Stack
 
 each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.name)
@@ -97,8 +97,8 @@ def test_what_we_count_is_what_our_alarms_look_at() -> None:
     assert len(ours) > 3
     for metric in ours:
         name, dimensions = metric["MetricName"], _dimensions(metric)
-        # All doors count together what they fail at.
-        writer = dimensions["service"] if dimensions["service"] != ALL_DOORS else "grab"
+        # All handlers count together what they fail at.
+        writer = dimensions["service"] if dimensions["service"] != ALL_HANDLERS else "grab"
         sent[name] = _counted_by(stack, f"{writer.capitalize()}Function", name)
         (directive,) = sent[name]["_aws"]["CloudWatchMetrics"]
         assert directive["Namespace"] == metric["Namespace"] == STACK_NAME

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from local.places import ROOT
-from redpacket.platform.telemetry import ALL_DOORS, Refusals
+from redpacket.platform.telemetry import ALL_HANDLERS, Refusals
 from tests.template.translated import STACK_NAME, STACKS, Stack
 
 each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.name)
@@ -51,7 +51,7 @@ def test_every_metric_of_ours_is_sent_by_the_function_that_is_named(stack: Stack
     services = {
         each["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
         for each in stack.of_type("AWS::Lambda::Function").values()
-    } | {ALL_DOORS}
+    } | {ALL_HANDLERS}
     filtered = [
         [each["MetricNamespace"], each["MetricName"]]
         for one in stack.of_type("AWS::Logs::MetricFilter").values()

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from tests.template.test_template import DOORS, PACKAGE, _function_of, _Readers
+from tests.template.test_template import HANDLERS, PACKAGE, _function_of, _Readers
 from tests.template.translated import ACCOUNT, STACK_OF, STACKS, Stack
 
 each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.name)
@@ -28,10 +28,10 @@ def _asked(node: ast.AST) -> set[str]:
 
 
 class _Callers(_Readers):
-    """Follows the calls of a door to the services that they may come to."""
+    """Follows the calls of a handler to the services that they may come to."""
 
-    def services_of(self, door: str, *, without: frozenset[str]) -> set[str]:
-        waiting = [spot for spot in self._bodies if spot[0] == door]
+    def services_of(self, handler: str, *, without: frozenset[str]) -> set[str]:
+        waiting = [spot for spot in self._bodies if spot[0] == handler]
         seen = set()
         services: set[str] = set()
         while waiting:
@@ -59,7 +59,10 @@ def _services(stack: Stack) -> dict[str, set[str]]:
 
 @cache
 def _reached(without: frozenset[str]) -> dict[str, set[str]]:
-    return {_function_of(door): _callers().services_of(door, without=without) for door in DOORS}
+    return {
+        _function_of(handler): _callers().services_of(handler, without=without)
+        for handler in HANDLERS
+    }
 
 
 def test_the_code_is_followed_to_its_calls() -> None:

@@ -1,4 +1,4 @@
-"""What template.yaml promises about rights, retries and retention, and that the doors keep it."""
+"""Permissions, retries and retention in template.yaml, and that the handlers match them."""
 
 import ast
 import importlib.util
@@ -28,7 +28,7 @@ from testing.builders import a_claim, a_packet, a_refund
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "shared" / "redpacket"
-DOORS = sorted(path.parent.name for path in (ROOT / "functions").glob("*/app.py"))
+HANDLERS = sorted(path.parent.name for path in (ROOT / "functions").glob("*/app.py"))
 
 READS = {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:Scan"}
 READS |= {"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}
@@ -114,8 +114,8 @@ def _actions_on(function: str, resource: str) -> set[str]:
     }
 
 
-def _function_of(door: str) -> str:
-    return f"{door.capitalize()}Function"
+def _function_of(handler: str) -> str:
+    return f"{handler.capitalize()}Function"
 
 
 def _variables(function: str) -> set[str]:
@@ -614,14 +614,14 @@ def test_the_sweeps_of_a_minute_share_all_work() -> None:
     assert all(_function_at(target["Arn"]) == "ExpireFunction" for target in targets)
 
 
-# ---------------------------------------------------------------- routes and doors
+# ---------------------------------------------------------------- routes and handlers
 
 
 @cache
-def _handler(door: str) -> Any:
-    """Load a door as Lambda does: by its path, as all of them are called app."""
+def _handler(handler: str) -> Any:
+    """Load a handler as Lambda does: by its path, as all of them are called app."""
     spec = importlib.util.spec_from_file_location(
-        f"door_{door}", ROOT / "functions" / door / "app.py"
+        f"handler_{handler}", ROOT / "functions" / handler / "app.py"
     )
     assert spec
     assert spec.loader
@@ -641,27 +641,27 @@ def _routes() -> dict[str, str]:
     }
 
 
-def test_every_door_has_a_function_and_every_function_a_door() -> None:
-    assert {_function_of(door) for door in DOORS} == FUNCTIONS.keys()
-    for door in DOORS:
-        assert FUNCTIONS[_function_of(door)]["CodeUri"] == f"functions/{door}/"
+def test_every_handler_has_a_function_and_every_function_a_handler() -> None:
+    assert {_function_of(handler) for handler in HANDLERS} == FUNCTIONS.keys()
+    for handler in HANDLERS:
+        assert FUNCTIONS[_function_of(handler)]["CodeUri"] == f"functions/{handler}/"
 
 
-def test_every_route_leads_to_the_door_that_answers_it() -> None:
+def test_every_route_leads_to_the_handler_that_answers_it() -> None:
     answered = {
-        key: _function_of(door)
-        for door in DOORS
-        for key in getattr(_handler(door), "operations", [])
+        key: _function_of(handler)
+        for handler in HANDLERS
+        for key in getattr(_handler(handler), "operations", [])
     }
 
     assert _routes() == answered
 
 
-def test_the_gateway_asks_for_the_token_that_the_door_declares() -> None:
+def test_the_gateway_asks_for_the_token_that_the_handler_declares() -> None:
     declared = {
         key: ("NONE" if operation.is_public else "JWT", operation.scopes)
-        for door in DOORS
-        for key, operation in getattr(_handler(door), "operations", {}).items()
+        for handler in HANDLERS
+        for key, operation in getattr(_handler(handler), "operations", {}).items()
     }
 
     asked = {
@@ -737,7 +737,7 @@ def test_every_route_is_throttled_and_those_that_cost_or_are_open_by_themselves(
 @pytest.mark.parametrize("function", sorted(set(_routes().values())))
 def test_a_function_gives_up_before_the_gateway_does(function: str) -> None:
     if function == "ReconcileFunction":
-        return  # it runs at night, too; for the gateway it has a shorter time in its door
+        return  # it runs at night, too; for the gateway it has a shorter time in its handler
     assert FUNCTIONS[function].get("Timeout", GLOBALS["Timeout"]) < 30
 
 
@@ -757,7 +757,7 @@ def test_only_functions_that_hand_out_or_load_write_the_cache(function: str) -> 
     assert (SIGN_IN in policies) == ("FunctionsUser" in url)
 
 
-# ---------------------------------------------------------------- what the doors import and read
+# ---------------------------------------------------------------- what the handlers import and read
 
 
 @each_function
@@ -773,9 +773,9 @@ def test_layers_beside_the_shared_one_are_only_where_they_are_needed(function: s
     assert FUNCTIONS[function].get("Layers", []) == needed.get(function, [])
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_a_handler_imports_only_apis_and_containers(door: str) -> None:
-    tree = ast.parse((ROOT / "functions" / door / "app.py").read_text())
+@pytest.mark.parametrize("handler", HANDLERS)
+def test_a_handler_imports_only_apis_and_containers(handler: str) -> None:
+    tree = ast.parse((ROOT / "functions" / handler / "app.py").read_text())
     imported = {
         name
         for node in ast.walk(tree)
@@ -808,9 +808,9 @@ def _short(module: str) -> str:
 
 
 Spot = tuple[str, str]
-"""A function, class or method: its module's name in the package, or a door, and its own.
+"""A function, class or method: its module's name in the package, or a handler, and its own.
 
-The wiring's rooms are one thing, as the doors see it, and so are the settings and a request.
+The wiring's rooms are one thing, as the handlers see it, and so are the settings and a request.
 """
 OBJECTS = (
     "settings",
@@ -825,7 +825,7 @@ class _Readers:
     def __init__(self) -> None:
         places = ("*/api/*.py", "platform/http/*.py", "containers/*.py", "platform/*.py")
         paths = [(_module_of(path), path) for place in places for path in PACKAGE.glob(place)]
-        paths += [(door, ROOT / "functions" / door / "app.py") for door in DOORS]
+        paths += [(handler, ROOT / "functions" / handler / "app.py") for handler in HANDLERS]
         trees = [(name, ast.parse(path.read_text())) for name, path in paths]
         self._bodies: dict[Spot, ast.AST] = {
             (module, node.name): node
@@ -856,9 +856,9 @@ class _Readers:
             if isinstance(node, ast.ClassDef):
                 yield from node.body
 
-    def variables_of(self, door: str) -> set[str]:
-        """Return what a door needs, whichever of its routes is asked for."""
-        waiting = [spot for spot in self._bodies if spot[0] == door]
+    def variables_of(self, handler: str) -> set[str]:
+        """Return what a handler needs, whichever of its routes is asked for."""
+        waiting = [spot for spot in self._bodies if spot[0] == handler]
         seen: set[Spot] = set()
         needed: set[str] = set()
         while waiting:
@@ -898,12 +898,14 @@ class _Readers:
 _readers = cache(_Readers)
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_a_function_gets_the_variables_that_its_door_reads_and_no_others(door: str) -> None:
-    function = _function_of(door)
+@pytest.mark.parametrize("handler", HANDLERS)
+def test_a_function_gets_the_variables_that_its_handler_reads_and_no_others(handler: str) -> None:
+    function = _function_of(handler)
     # Lambda gives what begins with AWS_; the others are for one's own machine.
     given = {"SSL_CERT_FILE", "SIMULATOR_URL", "DRAW_BEACON"}
-    needed = {name for name in _readers().variables_of(door) if not name.startswith("AWS_")} - given
+    needed = {
+        name for name in _readers().variables_of(handler) if not name.startswith("AWS_")
+    } - given
     read_by_the_logger = {"POWERTOOLS_SERVICE_NAME", "LOG_LEVEL"}
     own = set(FUNCTIONS[function]["Environment"]["Variables"]) - read_by_the_logger
 
@@ -927,7 +929,7 @@ def test_a_parameter_that_may_be_empty_stops_no_function(function: str) -> None:
 def test_a_grab_imports_no_library_of_passphrases_before_one_is_compared() -> None:
     script = """
 import importlib.util, sys
-spec = importlib.util.spec_from_file_location("door", "functions/grab/app.py")
+spec = importlib.util.spec_from_file_location("handler", "functions/grab/app.py")
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 from redpacket.containers import containers

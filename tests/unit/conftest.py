@@ -15,7 +15,7 @@ from testing.payment_system import PaymentSystem
 
 @pytest.fixture(autouse=True)
 def _keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the doors accept the packet ids of testing/builders.py, and make user ids."""
+    """Let the handlers accept the packet ids of testing/builders.py, and make user ids."""
     monkeypatch.setenv("PACKET_ID_KEYS", PUBLISHED_KEYS)
     monkeypatch.setenv("USER_ID_KEY", PUBLISHED_KEY)
     monkeypatch.setenv("SEED_KEYS", PUBLISHED_SEED_KEYS)

@@ -47,7 +47,7 @@ def system() -> InMemorySystem:
 def _waits(
     system: InMemorySystem, do: Callable[[], object], asked: Callable[[Any], Any], **by: Any
 ) -> Approval | None:
-    """Do something as the door does it: return the approval that it waits for."""
+    """Do something as the handler does it: return the approval that it waits for."""
     try:
         do()
     except ApprovalNeededError as needed:

@@ -70,7 +70,7 @@ def test_the_file_is_what_the_code_generates() -> None:
     assert written == openapi.text(), "run `make openapi`"
 
 
-def test_the_file_has_exactly_the_routes_of_the_doors() -> None:
+def test_the_file_has_exactly_the_routes_of_the_handlers() -> None:
     assert {key for key, _ in ROUTES} == set(openapi.operations())
 
 
@@ -228,7 +228,7 @@ def test_every_object_is_strict() -> None:
 
 
 def test_a_route_says_who_may_ask() -> None:
-    """Users by default; whom of the operators tests/unit/test_roles.py holds the doors to."""
+    """Users by default; whom of the operators tests/unit/test_roles.py holds the handlers to."""
     admin = [{"user": ["hongbao/admin"]}]
     for key, operation in ROUTES:
         security = operation.get("security")
@@ -259,7 +259,7 @@ def test_a_route_names_the_parameters_of_its_path() -> None:
 
 
 def _shown() -> Iterator[tuple[str, Any]]:
-    """Yield the names of forms with what views show as them; tests/doors compares all others."""
+    """Yield the names of forms with what views show as them; tests/handlers compares all others."""
     for status in PacketStatus:
         rows = [(a_packet().packet_id, 100, NOW_MS, status)]
         page = PacketList(rows, 100, 1, 1, "a cursor")
@@ -330,7 +330,7 @@ def test_events_are_of_the_form_that_receivers_are_promised() -> None:
 
 def _errors() -> list[RedPacketError]:
     kinds = [*Rejected.__subclasses__(), *RedPacketError.__subclasses__()]
-    # The simulation has a refusal of its own, which no door answers.
+    # The simulation has a refusal of its own, which no handler answers.
     ours = [kind for kind in kinds if kind.__module__.startswith("redpacket.")]
     refused = [kind for kind in ours if kind not in {Rejected, InvalidRequest}]
     invalid = InvalidRequest([{"field": "count", "message": "is above 100"}])
@@ -443,14 +443,14 @@ NO_BODIES: dict[type[Any], list[dict[str, Any]]] = {
 }
 
 
-def test_the_contract_admits_what_the_door_takes() -> None:
+def test_the_contract_admits_what_the_handler_takes() -> None:
     for model, bodies in BODIES.items():
         for body in bodies:
             assert errors_in(model.__name__, body) == [], body
             parse(model, body)
 
 
-def test_the_contract_refuses_what_the_door_refuses() -> None:
+def test_the_contract_refuses_what_the_handler_refuses() -> None:
     for model, bodies in NO_BODIES.items():
         for body in bodies:
             assert errors_in(model.__name__, body), body

@@ -135,10 +135,10 @@ def test_no_new_id_looks_like_an_option_of_a_command(monkeypatch: pytest.MonkeyP
     assert edge_ids.new_packet_id(1) == ID
 
 
-def test_a_made_up_id_is_answered_before_the_door_does_anything() -> None:
-    door, asked = Api(), []
+def test_a_made_up_id_is_answered_before_the_handler_does_anything() -> None:
+    handler, asked = Api(), []
 
-    @door.route("GET /packets/{packet_id}")
+    @handler.route("GET /packets/{packet_id}")
     def read(request: HttpRequest) -> HttpAnswer[dict[str, str]]:
         asked.append(edge_ids.packet_id_of(request))
         return HttpAnswer({})
@@ -149,7 +149,7 @@ def test_a_made_up_id_is_answered_before_the_door_does_anything() -> None:
             "pathParameters": {"packet_id": packet_id},
             "requestContext": {"requestId": "r"},
         }
-        answer = door(event, None)
+        answer = handler(event, None)
         return answer["statusCode"], json.loads(answer["body"]).get("code")
 
     assert status(RANDOM) == (404, "packet_not_found")

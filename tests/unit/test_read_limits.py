@@ -9,20 +9,20 @@ from local.packet_ids import PUBLISHED_IDS
 from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.containers import containers
 from redpacket.platform.errors import RateLimited
-from tests.unit.test_doors import DOORS, ROUTES
+from tests.unit.test_handlers import HANDLERS, ROUTES
 
 _OPEN = {"GET /health", "GET /packets/{packet_id}/feed"}
 _OPEN |= {"GET /transparency", "GET /transparency/proof", "GET /transparency/consistency"}
 """Anybody may ask without a token: the stage's throttles and caches at the edge bound these."""
 
 _WITHOUT_A_CACHE = {"payment"}
-"""Doors outside of the VPC have no counts of users: the stage bounds their routes by themselves
+"""Handlers outside of the VPC have no counts of users: the stage bounds their routes by themselves
 (tests/template/test_template.py), and each page is a few rows of the caller's own."""
 
 READS = {
     key: handler
     for key, handler in ROUTES.items()
-    if handler not in (DOORS[door] for door in _WITHOUT_A_CACHE)
+    if handler not in (HANDLERS[name] for name in _WITHOUT_A_CACHE)
     and key.startswith(("GET ", "PUT /me"))
     and "/admin/" not in key
     and key not in _OPEN

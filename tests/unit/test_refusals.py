@@ -35,14 +35,14 @@ def _written(capsys: pytest.CaptureFixture[str]) -> tuple[list[dict[str, Any]], 
 
 
 def _ask(error: Exception) -> str:
-    """Ask a door that fails with *error*; return the code that it answers."""
-    door = Api()
+    """Ask a handler that fails with *error*; return the code that it answers."""
+    handler = Api()
 
-    @door.route("GET /thing")
+    @handler.route("GET /thing")
     def read(_request: HttpRequest) -> HttpAnswer[None]:
         raise error
 
-    answer = door({"routeKey": "GET /thing", "requestContext": {"requestId": "r"}}, None)
+    answer = handler({"routeKey": "GET /thing", "requestContext": {"requestId": "r"}}, None)
     return str(json.loads(answer["body"])["code"])
 
 
@@ -99,7 +99,7 @@ def test_a_single_refusal_is_written_at_once(capsys: pytest.CaptureFixture[str])
         (ZeroDivisionError(), "internal_error"),
     ],
 )
-def test_each_refusal_of_a_door_is_counted_by_its_code(
+def test_each_refusal_of_a_handler_is_counted_by_its_code(
     capsys: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
     error: Exception,
@@ -140,13 +140,13 @@ def test_an_outage_among_refusals_is_counted_failure_by_failure(
 
 
 def test_what_is_answered_is_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    door = Api()
+    handler = Api()
 
-    @door.route("GET /thing")
+    @handler.route("GET /thing")
     def read(_request: HttpRequest) -> HttpAnswer[None]:
         return HttpAnswer(None)
 
-    door({"routeKey": "GET /thing", "requestContext": {"requestId": "r"}}, None)
+    handler({"routeKey": "GET /thing", "requestContext": {"requestId": "r"}}, None)
 
     assert _counted(capsys) == []
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 REFUSALS_EVERY_S = 60.0
 
-ALL_DOORS = "api"
+ALL_HANDLERS = "api"
 """Service name of metrics that all handlers share, because an alarm allows at most ten metrics."""
 
 
@@ -72,7 +72,7 @@ class Refusals:
         for each, count in counts.items():
             write_line("refused", code=each, refused_count=count)
         if failed_count:
-            _count("request_failed", failed_count, service=ALL_DOORS)
+            _count("request_failed", failed_count, service=ALL_HANDLERS)
 
 
 refusals = Refusals()

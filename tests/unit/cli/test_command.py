@@ -410,14 +410,14 @@ def test_the_id_of_a_request_is_enough_to_find_the_fate_of_its_share(stack: Stac
     assert found["lines"][1]["claims"] == [f"r-1 {PACKET}#7"]
 
 
-def test_a_request_is_looked_for_in_the_logs_of_all_doors() -> None:
-    doors = {
-        door.parent.name.title()
-        for door in (ROOT / "functions").glob("*/app.py")
-        if "@handler.route(" in door.read_text(encoding="utf-8")
+def test_a_request_is_looked_for_in_the_logs_of_all_handlers() -> None:
+    handlers = {
+        handler.parent.name.title()
+        for handler in (ROOT / "functions").glob("*/app.py")
+        if "@handler.route(" in handler.read_text(encoding="utf-8")
     }
 
-    assert set(packets._LOGS) == {"ApiLogs", "PayoutLogs", *(f"{name}Logs" for name in doors)}
+    assert set(packets._LOGS) == {"ApiLogs", "PayoutLogs", *(f"{name}Logs" for name in handlers)}
 
 
 def test_a_request_that_was_refused_leads_to_its_lines(stack: Stack) -> None:

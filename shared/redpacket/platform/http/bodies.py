@@ -1,7 +1,7 @@
 """What all bodies share: strict validation, and the hash that makes a request idempotent.
 
 Strict: a boolean, a float or a string is not an integer, and a field outside the contract is
-an error. Only doors that read bodies import this; pydantic costs a cold start 77 ms (LOCAL.md).
+an error. Only handlers that read bodies import this; pydantic costs a cold start 77 ms (LOCAL.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every door does by itself, whatever the gateway before it lets through."""
+"""What every handler does by itself, whatever the gateway before it lets through."""
 
 import json
 import runpy
@@ -11,13 +11,13 @@ from local.packet_ids import PUBLISHED_IDS
 from local.places import ROOT
 from redpacket.platform.http.api import Api
 
-DOORS = {
+HANDLERS = {
     path.parent.name: runpy.run_path(str(path))["handler"]
     for path in sorted((ROOT / "functions").glob("*/app.py"))
 }
 ROUTES = {
     key: handler
-    for handler in DOORS.values()
+    for handler in HANDLERS.values()
     if isinstance(handler, Api)
     for key in handler.operations
 }
@@ -62,9 +62,9 @@ for path in sys.argv[1:]:
 """
 
 
-def test_a_cold_door_imports_no_answer_no_look_alikes_and_a_crowds_door_no_pydantic() -> None:
+def test_a_cold_handler_imports_no_answer_no_look_alikes_and_a_crowds_handler_no_pydantic() -> None:
     unwanted = "answers", "confusable", "pydantic"
-    paths = [str(ROOT / "functions" / door / "app.py") for door in DOORS]
+    paths = [str(ROOT / "functions" / handler / "app.py") for handler in HANDLERS]
 
     done = subprocess.run(
         [sys.executable, "-c", _COLD.replace("UNWANTED", repr(unwanted)), *paths],
@@ -76,8 +76,8 @@ def test_a_cold_door_imports_no_answer_no_look_alikes_and_a_crowds_door_no_pydan
 
     imported = {path: set(names) for path, *names in map(str.split, done.stdout.splitlines())}
     assert list(imported) == paths
-    for door, path in zip(DOORS, paths, strict=True):
+    for handler, path in zip(HANDLERS, paths, strict=True):
         roots = {name for name in imported[path] if not name.startswith("pydantic")}
-        assert roots == set(), door
-        assert door not in CROWDED or imported[path] == set(), door
+        assert roots == set(), handler
+        assert handler not in CROWDED or imported[path] == set(), handler
     assert any(imported.values()), "it sees what is imported"

@@ -10,7 +10,7 @@ import pytest
 from redpacket.lottery.model.lottery import choose
 from testing.in_memory_system import InMemorySystem
 from testing.users import HttpUser
-from tests.doors.conftest import Eventually, Invoke, MakeUser
+from tests.handlers.conftest import Eventually, Invoke, MakeUser
 
 HOUR_MS = 3_600_000
 FUNDS_FEN = 1_000_000

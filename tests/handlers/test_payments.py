@@ -1,4 +1,4 @@
-"""Money in and out over the doors, by the simulator of both gateways in memory."""
+"""Money in and out over the handlers, by the simulator of both gateways in memory."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from testing.fakes.gateway import FakeGateway, FakePaymentsIn, FakePaymentsOut
 from testing.gateways import account_keys
 from testing.in_memory_system import InMemorySystem
 from testing.users import HttpUser
-from tests.doors.conftest import Invoke, MakeUser
+from tests.handlers.conftest import Invoke, MakeUser
 
 VARIABLES = {
     "WITHDRAWAL_FEN_MAX": "199999",

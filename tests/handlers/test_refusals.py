@@ -9,10 +9,10 @@ import pytest
 
 from local.packet_ids import PUBLISHED_IDS
 from redpacket.ledger.model import FEN_MAX
-from testing.doors import DoorTransport
+from testing.handlers import HandlerTransport
 from testing.in_memory_system import InMemorySystem
 from testing.users import HttpUser
-from tests.doors.conftest import MakeUser
+from tests.handlers.conftest import MakeUser
 from tests.integration.refusals import assert_refused
 
 # With a right tag, so that it is looked for.
@@ -288,7 +288,7 @@ def test_without_a_usable_idempotency_key_no_money_moves(
 def test_a_subject_that_cannot_be_a_user_id_is_refused(a_user: MakeUser, subject: str) -> None:
     user = a_user()
     user.http = httpx.Client(
-        base_url="https://api.example", transport=DoorTransport({"sub": subject})
+        base_url="https://api.example", transport=HandlerTransport({"sub": subject})
     )
 
     answers = [

@@ -1,4 +1,4 @@
-"""The API without a server: an HTTP client whose requests go to the doors, in memory."""
+"""In-memory HTTP client that calls the Lambda handlers without a server."""
 
 import base64
 import json
@@ -37,7 +37,7 @@ _VARIABLES = {
 
 
 @cache
-def doors() -> dict[str, Any]:
+def handlers() -> dict[str, Any]:
     """Return the handlers of all functions by the names of their folders."""
     return {
         path.parent.name: runpy.run_path(str(path))["handler"]
@@ -48,10 +48,10 @@ def doors() -> dict[str, Any]:
 @cache
 def _routes() -> list[tuple[str, re.Pattern[str], Api]]:
     return [
-        (key, re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", key)), door)
-        for door in doors().values()
-        if isinstance(door, Api)
-        for key in door.operations
+        (key, re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", key)), handler)
+        for handler in handlers().values()
+        if isinstance(handler, Api)
+        for key in handler.operations
     ]
 
 
@@ -64,8 +64,8 @@ class Context:
 
 
 @contextmanager
-def doors_of(system: InMemorySystem) -> Iterator[None]:
-    """Let all doors of this process stand on *system*."""
+def handlers_of(system: InMemorySystem) -> Iterator[None]:
+    """Let all handlers of this process stand on *system*."""
     store = FakeSwitchStore()
     switches = CachedSwitches(store=store, copy=None, clock=system.clock, journal=system.journal)
     process = system.process(
@@ -84,8 +84,8 @@ def doors_of(system: InMemorySystem) -> Iterator[None]:
             user_ids.cache_clear()
 
 
-class DoorTransport(httpx.BaseTransport):
-    """Calls the door of each request as API Gateway does for a token with *claims*."""
+class HandlerTransport(httpx.BaseTransport):
+    """Calls the handler of each request as API Gateway does for a token with *claims*."""
 
     def __init__(self, claims: Mapping[str, str]) -> None:
         self._claims = claims
@@ -94,11 +94,11 @@ class DoorTransport(httpx.BaseTransport):
         raw_path, _, query = request.url.raw_path.decode().partition("?")
         called = f"{request.method} {raw_path}"
         fitting = (
-            (key, door, found)
-            for key, pattern, door in _routes()
+            (key, handler, found)
+            for key, pattern, handler in _routes()
             if (found := pattern.fullmatch(called))
         )
-        key, door, found = next(fitting)
+        key, handler, found = next(fitting)
         event: dict[str, Any] = {
             "routeKey": key,
             "pathParameters": {name: unquote(text) for name, text in found.groupdict().items()},
@@ -107,7 +107,7 @@ class DoorTransport(httpx.BaseTransport):
             "requestContext": {"requestId": "r", "authorizer": {"jwt": {"claims": self._claims}}},
             **_body(request.read()),
         }
-        answer = door(json.loads(json.dumps(event)), Context())
+        answer = handler(json.loads(json.dumps(event)), Context())
         return httpx.Response(
             answer["statusCode"], headers=answer["headers"], content=answer["body"].encode()
         )

@@ -9,7 +9,7 @@ from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.model import send_id, user_account
 from testing.in_memory_system import InMemorySystem
 from testing.users import HttpUser
-from tests.doors.conftest import Eventually, Invoke, MakeUser
+from tests.handlers.conftest import Eventually, Invoke, MakeUser
 
 
 def _grab_all(packet_id: str, takers: list[HttpUser]) -> list[dict[str, Any]]:

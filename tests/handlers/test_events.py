@@ -1,4 +1,4 @@
-"""Every event of events/ for packets and draws does to its door what its name says."""
+"""Every event of events/ for packets and draws does to its handler what its name says."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from redpacket.platform.user import User
 from testing.builders import a_claim, a_funding, a_packet, some_terms
 from testing.in_memory_system import InMemorySystem
 from testing.users import HttpUser
-from tests.doors.conftest import Invoke, MakeUser
+from tests.handlers.conftest import Invoke, MakeUser
 
 EVENTS = ROOT / "events"
 SENDER = "event-sender"

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from local.user_ids import PUBLISHED_USER_IDS
-from testing.doors import Context, DoorTransport, doors, doors_of
+from testing.handlers import Context, HandlerTransport, handlers, handlers_of
 from testing.in_memory_system import InMemorySystem
 from testing.users import HttpUser
 from tests.integration.declared import assert_declared
@@ -23,7 +23,7 @@ Invoke = Callable[[str, dict[str, Any]], dict[str, Any]]
 @pytest.fixture
 def system() -> Iterator[InMemorySystem]:
     system = InMemorySystem()
-    with doors_of(system):
+    with handlers_of(system):
         yield system
         assert system.differences() == []
 
@@ -36,7 +36,7 @@ def a_user(system: InMemorySystem) -> MakeUser:
         host_id = host_id or f"guest-{next(_numbers)}"
         http = httpx.Client(
             base_url="https://api.example",
-            transport=DoorTransport({"sub": host_id, **claims}),
+            transport=HandlerTransport({"sub": host_id, **claims}),
             event_hooks={"response": [assert_declared]},
         )
         user = HttpUser(http, host_id, PUBLISHED_USER_IDS.id_of(host_id), system.told)
@@ -61,11 +61,11 @@ def sender(a_user: MakeUser) -> HttpUser:
 
 
 @pytest.fixture
-def invoke(system: InMemorySystem) -> Invoke:  # noqa: ARG001 - the doors stand on it
+def invoke(system: InMemorySystem) -> Invoke:  # noqa: ARG001 - the handlers stand on it
     """Invoke a function by its output's name."""
 
     def call(function: str, event: dict[str, Any]) -> dict[str, Any]:
-        answer: dict[str, Any] = doors()[function.removesuffix("Function").lower()](
+        answer: dict[str, Any] = handlers()[function.removesuffix("Function").lower()](
             event, Context()
         )
         return answer

@@ -7,7 +7,7 @@ import httpx
 
 from testing.in_memory_system import InMemorySystem
 from testing.users import HttpUser
-from tests.doors.conftest import MakeUser
+from tests.handlers.conftest import MakeUser
 
 COVER = "https://images.example/spring.webp"
 

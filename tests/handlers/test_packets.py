@@ -7,7 +7,7 @@ import pytest
 
 from testing.in_memory_system import InMemorySystem
 from testing.users import HttpUser
-from tests.doors.conftest import MakeUser
+from tests.handlers.conftest import MakeUser
 
 ORDER: dict[str, Any] = {"kind": "lucky", "total_fen": 1000, "count": 5}
 
