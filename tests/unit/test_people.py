@@ -127,7 +127,7 @@ def test_a_token_without_a_name_leaves_the_one_that_is_there_until_the_row_is_er
 
 def test_a_person_is_the_same_whatever_is_known_of_them_and_prints_no_name() -> None:
     assert User("ann") == ANN
-    assert str(ANN) == "Person(user_id='ann')"
+    assert str(ANN) == "User(user_id='ann')"
 
 
 def test_a_row_that_could_not_be_written_comes_again_and_the_claim_is_paid_once(

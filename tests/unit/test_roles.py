@@ -80,7 +80,8 @@ def test_money_and_what_is_personal_are_not_for_all_roles() -> None:
     }
     alone = {key for key, roles in ROLES.items() if roles == {"admin"}}
     webhooks = {key for key in ROLES if "/webhooks" in key}
-    assert alone == {"POST /admin/risk", "DELETE /admin/users/{user}", *webhooks}
+    limits = "PUT /admin/limits/{name}"
+    assert alone == {"POST /admin/risk", "DELETE /admin/users/{user}", limits, *webhooks}
 
 
 @pytest.fixture
