@@ -240,7 +240,7 @@ def test_right_and_wrong_guesses_get_the_same_answer_once_no_tries_are_left(
         system.grab(packet, "ann", said)
 
     assert refused.value.retry_after_s == 3600
-    assert str(refused.value) == "too many tries at this passphrase"
+    assert str(refused.value) == "Too many tries at this passphrase. Try again later."
 
 
 @pytest.mark.parametrize("said", ["8848", "848"])

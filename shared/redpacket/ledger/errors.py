@@ -6,7 +6,7 @@ from redpacket.platform.errors import Rejected
 
 
 class InsufficientFunds(Rejected):
-    """The account holds less than the transfer takes."""
+    """The account's balance is lower than the transfer."""
 
     code = "insufficient_funds"
     status = 402

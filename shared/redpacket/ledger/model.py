@@ -1,8 +1,8 @@
 """Double entry: every transfer debits one side and credits another by the same fen.
 
-A packet is its own escrow: its shares are its book (docs/adr/0017). The rows of payments and
-withdrawals, which stand for the outside, are theirs (docs/adr/0030). Other accounts have a balance
-and entries.
+A packet is its own escrow, and its share rows replace entries (docs/adr/0017). Payments and
+withdrawals stand for outside money, and their rows do the same (docs/adr/0030). Other accounts
+have a balance and entries.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 FEN_MAX = 10**12
-"""Cap of any one amount (10 billion CNY): far below 2^53, where Lua and JSON lose integers."""
+"""Cap of an amount in fen (10 billion CNY), far below 2^53, where Lua and JSON lose precision."""
 
 DEPOSITS = "deposits"
-"""The operator's side of deposits: its balance is minus all that was ever put in (I1)."""
+"""Account that deposits debit: its balance is minus the sum of all deposits (I1)."""
 
 
 class TransferKind(StrEnum):
-    """Why money moved; also the word that a user sees."""
+    """Reason for a transfer, also shown to users."""
 
     DEPOSIT = "deposit"
     SEND = "send"
@@ -36,8 +36,8 @@ class TransferKind(StrEnum):
 class Transfer:
     """One movement of money; *transfer_id* is deterministic, so a repeat has no effect.
 
-    *placed_at_ms* is the position of its entries, *at_ms* if 0: a settled claim stands where it was
-    claimed. A send keeps its *commitment*.
+    *placed_at_ms* positions its entries, or *at_ms* if 0: a settled claim is sorted by the time of
+    the claim. A send has a *commitment*.
     """
 
     transfer_id: str
@@ -52,7 +52,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One side of a transfer in one account's book: negative where it was debited."""
+    """One side of a transfer in an account; a debit is negative."""
 
     account: str
     transfer_id: str
@@ -65,13 +65,13 @@ class Entry:
 
     @property
     def position_ms(self) -> int:
-        """Where the entry stands in its book."""
+        """The time by which the account sorts the entry."""
         return self.placed_at_ms or self.at_ms
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Proof that a share's money left its packet once, whatever happens to the share's row.
+    """Proof that a share's money left its packet once, independent of the share's row.
 
     The settlement or refund writes it to a table that the crowd's functions can't write. *account*
     received the money.
@@ -86,7 +86,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class YearSums:
-    """What a user sent and received in a UTC year, kept with their balance."""
+    """Sums that a user sent and received in a UTC year, stored with the balance."""
 
     sent_fen: int = 0
     sent_count: int = 0
@@ -96,17 +96,17 @@ class YearSums:
 
 
 def user_account(user_id: str) -> str:
-    """Name the account that holds a user's balance."""
+    """Return the account of a user's balance."""
     return f"user:{user_id}"
 
 
 def packet_account(packet_id: str) -> str:
-    """Name a packet as one side of a transfer."""
+    """Return the side of a transfer that is a packet."""
     return f"{_PACKET}{packet_id}"
 
 
 def packet_of(account: str) -> str | None:
-    """Return the packet that is this side of a transfer; None for an account with a book."""
+    """Return the packet id of a transfer's side; None for any other side."""
     return account.removeprefix(_PACKET) if account.startswith(_PACKET) else None
 
 
@@ -114,27 +114,27 @@ _PACKET = "packet:"
 
 
 def payment_account(number: str) -> str:
-    """Name a payment as one side of a transfer."""
+    """Return the side of a transfer that is a payment."""
     return f"{_PAYMENT}{number}"
 
 
 def withdrawal_account(withdrawal_id: str) -> str:
-    """Name a withdrawal as one side of a transfer."""
+    """Return the side of a transfer that is a withdrawal."""
     return f"{_WITHDRAWAL}{withdrawal_id}"
 
 
 def outside_of(account: str) -> str | None:
-    """Return *account* where it is a payment or a withdrawal; None for any other."""
+    """Return *account* if it is a payment or a withdrawal, otherwise None."""
     return account if account.startswith((_PAYMENT, _WITHDRAWAL)) else None
 
 
 def has_book(account: str) -> bool:
-    """Tell whether an account has a balance and entries: packets and the outside have none."""
+    """Return whether an account has a balance and entries; packets and outside sides have none."""
     return packet_of(account) is None and outside_of(account) is None
 
 
 def receivable_account(user_id: str) -> str:
-    """Name the account of what a user owes: it is below zero by as much."""
+    """Return the account of a user's debt, which is its negative balance."""
     return f"{_RECEIVABLE}{user_id}"
 
 
@@ -144,28 +144,28 @@ _RECEIVABLE = "receivable:"
 
 
 def send_id(packet_id: str) -> str:
-    """Name the transfer that funds a packet."""
+    """Return the id of the transfer that funds a packet."""
     return f"send:{packet_id}"
 
 
 def settle_id(packet_id: str, share_no: int) -> str:
-    """Name the transfer that pays a claim."""
+    """Return the id of the transfer that pays a claim."""
     return f"settle:{packet_id}:{share_no}"
 
 
 def refund_id(packet_id: str, first_no: int) -> str:
-    """Name the transfer that gives a chunk of shares back; *first_no* is the chunk's first."""
+    """Return the id of the transfer that refunds the chunk of shares from *first_no*."""
     return f"refund:{packet_id}:{first_no}"
 
 
 def deposit_id(operator_id: str, key_hash: str) -> str:
-    """Return the id of the deposit that an operator makes under an idempotency key."""
+    """Return the id of an operator's deposit with an idempotency key."""
     named = f"{operator_id}\n{key_hash}".encode()
     return f"deposit:{hashlib.sha256(named).hexdigest()[:32]}"
 
 
 def entries(transfer: Transfer) -> list[Entry]:
-    """Return an entry for each side of *transfer* that has a book."""
+    """Return an entry for each side of *transfer* that has entries."""
     sides = (
         (transfer.debit, -transfer.amount_fen, transfer.credit),
         (transfer.credit, transfer.amount_fen, transfer.debit),
@@ -192,5 +192,5 @@ def year_of(at_ms: int) -> int:
 
 
 def may_go_below_zero(account: str) -> bool:
-    """Tell whether *account* may be below zero (I7): deposits, and what users owe."""
+    """Return whether *account* may be negative (I7), as deposits and users' debts are."""
     return account == DEPOSITS or account.startswith(_RECEIVABLE)

@@ -27,7 +27,7 @@ class ReceivedItem:
 
 
 ENTRY_CURSOR = r"(entry|claim)#([0-9]{13})#[!-~]{1,200}"
-"""Form of a cursor in an account's book: the sort key of an entry."""
+"""Form of an entries cursor: the sort key of an entry."""
 
 
 class Deposits(Protocol):
@@ -48,5 +48,5 @@ class Deposits(Protocol):
     ) -> None:
         """Post a deposit, once for each request, with *payee*'s host id, *action* and *spent*.
 
-        After one that *is_for_campaigns* the account sends packets of campaigns, and nothing else.
+        After one that *is_for_campaigns*, the account only sends campaigns' packets.
         """

@@ -54,7 +54,8 @@ class DynamoDeposits:
         rows: list[Guarded[RedPacketError]] = [Guarded(row, never_refused) for row in beside]
         allowed = spend_allowance(self._approvals, spent)
         rows += [
-            Guarded(row, lambda _: AllowanceMoved("others moved more meanwhile")) for row in allowed
+            Guarded(row, lambda _: AllowanceMoved("another move of money was counted concurrently"))
+            for row in allowed
         ]
         marked = transfer.credit if is_for_campaigns else None
         rows += post(self._accounts, [transfer], for_campaigns=marked)

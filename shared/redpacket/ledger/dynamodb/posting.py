@@ -26,8 +26,8 @@ def post(
 ) -> list[Guarded[RedPacketError]]:
     """Return the writes that post *transfers*; *counts* are increments by account and name.
 
-    The account *for_campaigns* pays for campaigns alone from then on; it must be unused or so
-    already, because the mark would lock money that is the user's own.
+    From then on, the account *for_campaigns* pays only for campaigns. It must be unused or already
+    marked, because the mark would lock the user's own money.
     """
     moved: dict[str, list[Transfer]] = defaultdict(list)
     book: list[Guarded[RedPacketError]] = []
@@ -114,16 +114,18 @@ def kept_sums(transfers: Sequence[Transfer]) -> dict[str, int]:
 
 def exists(_found: Row) -> RedPacketError:
     """Return the error for an id that already exists, which is a bug."""
-    return InvariantViolated("a packet or transfer of this id exists already")
+    return InvariantViolated("a packet or transfer with this id already exists")
 
 
 def _is_used(_found: Row) -> RedPacketError:
-    message = "is only for a new account, or one that pays for campaigns already"
+    message = "is only allowed for a new account or one that already pays only for campaigns"
     return InvalidRequest([{"field": "is_for_campaigns", "message": message}])
 
 
 def is_not_covered(found: Row) -> RedPacketError:
-    """Return the error for an uncovered debit, or one from money of campaigns."""
+    """Return the error for an uncovered debit, or for a debit of campaign money."""
     if found.get("is_for_campaigns"):
-        return Forbidden("This account holds money of campaigns. It pays for campaigns alone.")
-    return InsufficientFunds("the account does not hold that much")
+        return Forbidden("This account holds campaign money. It can only pay for campaigns.")
+    return InsufficientFunds(
+        "The account's balance is too low. Deposit money or choose a lower amount."
+    )

@@ -17,7 +17,7 @@ def transact_once(
     result: str,
     writes: Sequence[Guarded[Refusal]],
 ) -> str | Refusal:
-    """Carry out *writes* with the request's row, and return the first execution's *result*.
+    """Execute *writes* with the request's row, and return the first execution's *result*.
 
     *marker* is the key of that row. If a write is refused, return the first refusal. Raises
     IdempotencyKeyReused, Busy.
@@ -33,7 +33,9 @@ def transact_once(
         refused = dynamo.attempt([made_before, *others])
     except ConflictPersists as conflict:
         if 0 in conflict.positions:
-            raise Busy("a request with this key is under way") from conflict
+            raise Busy(
+                "A request with this Idempotency-Key is in progress. Retry later."
+            ) from conflict
         raise
     return result if refused is None else refused
 
@@ -46,7 +48,7 @@ def transact_request(
     result: str,
     writes: Sequence[Guarded[RedPacketError]],
 ) -> str:
-    """Carry out *writes* as `transact_once` does, and raise a refusal."""
+    """Execute *writes* as `transact_once` does, and raise a refusal."""
     made = transact_once(dynamo, table, marker, request, result, writes)
     if isinstance(made, RedPacketError):
         raise made
@@ -62,5 +64,7 @@ def find_result(dynamo: Dynamo, table: str, marker: Row, request: Request) -> st
 def result_of(before: Row, request: Request) -> str:
     """Return the result from the request's row. Raises IdempotencyKeyReused."""
     if before["body_hash"] != request.body_hash:
-        raise IdempotencyKeyReused("this key came with another body before")
+        raise IdempotencyKeyReused(
+            "This Idempotency-Key was used with a different request. Use a new key."
+        )
     return str(before["result_id"])

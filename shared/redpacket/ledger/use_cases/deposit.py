@@ -37,13 +37,13 @@ def deposit(
 ) -> tuple[str, int]:
     """Return the transfer's id and the user's current balance in fen.
 
-    After a deposit that *is_for_campaigns* the account pays for campaigns alone; an account that
-    was used otherwise raises InvalidRequest.
+    After a deposit that *is_for_campaigns*, the account pays only for campaigns. Raises
+    InvalidRequest if it was used otherwise.
     Raises Forbidden if operators credit themselves, IdempotencyKeyReused, Busy. A repeat skips the
     limits (I10): InvalidRequest, ApprovalNeededError.
     """
     if payee.user_id == request.user_id:
-        raise Forbidden("you can't credit yourself: another operator must")
+        raise Forbidden("You can't credit your own account. Ask another operator.")
     account, operator = (
         user_account(payee.user_id),
         Operator(User(request.user_id), is_approved=is_approved),
@@ -68,7 +68,7 @@ def deposit(
         except AllowanceMoved:
             continue
         return transfer.transfer_id, ledger.balance_fen(account)
-    raise Unavailable("too many deposits to this user at the same time")
+    raise Unavailable("Too many concurrent deposits to this user. Try again.")
 
 
 def _transfer(account: str, amount_fen: int, request: Request, clock: Clock) -> Transfer:

@@ -1,4 +1,4 @@
-"""What operators see of the system, and what anybody sees of its health."""
+"""Response schemas for operators, and for the health check."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ from redpacket.reconciliation.ports import Table
 
 
 class Deposit(TypedDict):
-    """A deposit, and what the account holds after it."""
+    """A deposit, and the account's balance after it."""
 
     transfer_id: Annotated[
-        Word, about("The transfer's name in the ledger.", f"settle#{SOME_PACKET_ID}#3")
+        Word, about("The transfer's id in the ledger.", f"settle#{SOME_PACKET_ID}#3")
     ]
     balance_fen: BalanceFen
 
 
 class Difference(TypedDict):
-    """One rule that something breaks."""
+    """One violated rule."""
 
-    rule: Annotated[Word, about("The invariant's number, or where it was found.", "I4")]
+    rule: Annotated[Word, about("The invariant's number, or the place of the difference.", "I4")]
     subject: Annotated[Word, Field(examples=[f"packet {SOME_PACKET_ID}"])]
     what: Annotated[Word, Field(examples=["settled_fen"])]
     expected: int | str
     actual: int | str
 
 
-Differences = Annotated[list[Difference], about("What does not add up; empty where all is well.")]
+Differences = Annotated[list[Difference], about("Violated rules; empty if there are none.")]
 
 
 class Audit(TypedDict):
-    """What an audit found."""
+    """Result of an audit."""
 
     ok: Annotated[bool, about("Whether nothing was found.")]
     differences: Differences
 
 
 class ReconcileProgress(TypedDict):
-    """How far a comparison is that is not over; null where it is."""
+    """Progress of an unfinished comparison; null once it is complete."""
 
     table: Table | None
     row_count: Count
 
 
 class Reconciliation(TypedDict):
-    """`ok` is null while nothing is wrong and not all has been compared."""
+    """Result of a reconciliation; `ok` is null while the comparison is incomplete and clean."""
 
     ok: Annotated[bool | None, about("Whether nothing was found.")]
     differences: Differences
@@ -68,14 +68,14 @@ class Reconciliation(TypedDict):
 
 
 class Switch(TypedDict):
-    """How a switch stands; `changed_at_ms` is null for one that was never changed."""
+    """State of a switch; `changed_at_ms` is null if it was never changed."""
 
-    # Not the enumeration itself: it has this form's name.
+    # The enumeration itself would have the same schema name.
     name: Annotated[str, Field(json_schema_extra={"enum": list(SwitchName)})]
-    on: Annotated[
-        bool, about("False refuses what the switch names, everywhere within ten seconds.")
+    on: Annotated[bool, about("False turns the function off everywhere within ten seconds.")]
+    reason: Annotated[
+        str, about("Reason of the change, for other operators.", "payouts are being checked")
     ]
-    reason: Annotated[str, about("For operators who find it off.", "payouts are being checked")]
     changed_at_ms: AtMs | None
 
 
@@ -102,20 +102,20 @@ class Limits(TypedDict):
 
 
 class Risk(TypedDict):
-    """The verdict that holds for a user now."""
+    """Current risk decision on a user."""
 
-    verdict: Annotated[Literal["allow", "deny"], about("Whether they may take part in anything.")]
+    verdict: Annotated[Literal["allow", "deny"], about("Whether the user may take part.")]
     until_ms: AtMs
 
 
 class Erased(TypedDict):
-    """Who is erased: all that names them from now on."""
+    """Erased user, now only identified by the token."""
 
     user_token: UserToken
 
 
 class Health(TypedDict):
-    """Whether the API answers."""
+    """Health of the API."""
 
     status: Annotated[Literal["ok"], about("Where it stands.")]
     version: Annotated[Word, Field(examples=["0.1.0"])]

@@ -22,7 +22,7 @@ def guard_draw(request: HttpRequest) -> None:
 
 
 def guard_help() -> None:
-    """Check that a help is allowed, which gives a draw. Raises SwitchedOff."""
+    """Check that a help is allowed. Raises SwitchedOff."""
     containers.operations.require_on(Switch.DRAW)
 
 

@@ -1,4 +1,4 @@
-"""The bodies of a switch, of a limit and of a verdict."""
+"""Request bodies for switches, limits and risk decisions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from redpacket.users.api.schemas import HostId
 
 
 class SwitchBody(StrictBody):
-    """PUT /admin/switches/{name}; *reason* is for operators who find it off."""
+    """PUT /admin/switches/{name}; *reason* tells other operators why it is off."""
 
     model_config = example({"on": False, "reason": "payouts are being checked"})
 
-    on: Annotated[
-        bool, about("False refuses what the switch names, everywhere within ten seconds.")
-    ]
-    reason: Annotated[Note, about("For operators who find it off.")] = ""
+    on: Annotated[bool, about("False turns the function off everywhere within ten seconds.")]
+    reason: Annotated[Note, about("Reason of the change, for other operators.")] = ""
 
 
 class LimitBody(StrictBody):
@@ -33,18 +31,18 @@ class LimitBody(StrictBody):
 
 
 class RiskBody(StrictBody):
-    """POST /admin/risk; *user* is whom the host calls so."""
+    """POST /admin/risk; *user* is the host's user id."""
 
     model_config = example({"user": "alice", "verdict": "deny", "until_ms": 1800000000000})
 
-    user: Annotated[HostId, about("The user's id: the subject of their token.")]
+    user: Annotated[HostId, about("The host's user id: the subject of their token.")]
     verdict: Annotated[
         Literal["allow", "deny"],
-        about("`deny` refuses their grabs and draws; `allow` takes that back."),
+        about("`deny` refuses the user's grabs and draws; `allow` ends that."),
     ]
-    until_ms: Annotated[int, about("When the verdict ends, by itself.", ge=0, le=AT_MS_MAX)]
+    until_ms: Annotated[int, about("Time when the decision expires.", ge=0, le=AT_MS_MAX)]
 
     @property
     def parsed(self) -> RiskDecision:
-        """The verdict in the domain's words."""
+        """The domain's risk decision."""
         return RiskDecision(VerdictKind(self.verdict), self.until_ms)

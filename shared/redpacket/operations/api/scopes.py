@@ -9,19 +9,19 @@ from redpacket.platform.http.request import HttpRequest
 ADMIN_SCOPE = "hongbao/admin"
 
 OPERATE_SCOPE = "hongbao/operate"
-"""Campaigns, prizes, campaigns' packets, switches."""
+"""Scope for campaigns, prizes, campaigns' packets and switches."""
 
 TREASURY_SCOPE = "hongbao/treasury"
-"""Deposits, budgets, stock of cash, approvals."""
+"""Scope for deposits, budgets, cash stock and approvals."""
 
 AUDIT_SCOPE = "hongbao/audit"
-"""Reads, audits and reconciliation, without changes."""
+"""Scope for reads, audits and reconciliation, without changes."""
 
 ADMINS = (ADMIN_SCOPE,)
 OPERATORS = (ADMIN_SCOPE, OPERATE_SCOPE)
 TREASURERS = (ADMIN_SCOPE, TREASURY_SCOPE)
 EDITORS = (ADMIN_SCOPE, OPERATE_SCOPE, TREASURY_SCOPE)
-"""For plans with money; the use case checks which part each duty may change."""
+"""Scopes that may edit plans; the use case checks the fields that each duty may change."""
 TREASURY_READERS = (ADMIN_SCOPE, TREASURY_SCOPE, AUDIT_SCOPE)
 AUDITORS = (ADMIN_SCOPE, AUDIT_SCOPE)
 WATCHERS = (ADMIN_SCOPE, OPERATE_SCOPE, TREASURY_SCOPE, AUDIT_SCOPE)
@@ -35,9 +35,9 @@ _DUTIES = {
 
 
 def refuse_operators(request: HttpRequest) -> None:
-    """Raise Forbidden for an operator who does not move money: theirs is that of campaigns."""
+    """Raise Forbidden for an operator who may only spend campaigns' money."""
     if OPERATE_SCOPE in request.scopes and request.scopes.isdisjoint(TREASURERS):
-        raise Forbidden(f"the scope {OPERATE_SCOPE} spends money on campaigns alone")
+        raise Forbidden(f"the scope {OPERATE_SCOPE} only spends money on campaigns")
 
 
 def operator_of(request: HttpRequest) -> Operator:

@@ -21,7 +21,7 @@ def spend_allowance(approvals_table: str | None, spent: Allowance | None) -> lis
     if spent is None:
         return []
     if approvals_table is None:
-        raise InvariantViolated("there is no table for what operators move")
+        raise InvariantViolated("ApprovalsTable is not configured")
     row: dict[str, Any] = {
         **operator_keys.allowance(spent.operator_id, spent.subject),
         "sums": json.dumps(spent.sums, separators=(",", ":")),

@@ -19,7 +19,7 @@ _LAST = f"{10**13 - 1}#~"
 
 
 class DynamoActions:
-    """DynamoDB implementation of ActionJournal."""
+    """DynamoDB implementation of AuditLog."""
 
     def __init__(self, dynamo: Dynamo, journal_table: str) -> None:
         self._dynamo = dynamo
@@ -28,7 +28,7 @@ class DynamoActions:
     def note(self, action: Action) -> None:
         (operation,) = note_action(self._journal, action)
         if not self._dynamo.write(operation):
-            raise InvariantViolated("an action of this name was noted before")
+            raise InvariantViolated("an action with this key is already logged")
 
     def list_actions(
         self, subject: str | None, cursor: str | None, limit: int
@@ -63,7 +63,7 @@ def note_action(journal_table: str | None, action: Action | None) -> list[Operat
     if action is None:
         return []
     if journal_table is None:
-        raise InvariantViolated("there is no journal for what operators do")
+        raise InvariantViolated("JournalTable is not configured")
     position = f"{action.at_ms:013d}#{token_hex(8)}"
     return [
         put(

@@ -33,7 +33,7 @@ def allowance(operator_id: str, subject: str) -> dict[str, str]:
 
 
 def moved(owner: str, period: int) -> dict[str, str]:
-    """Return the key of what an operator, or all, moved alone in a period; the row has a TTL."""
+    """Return the key of a period's sum, of one operator or EVERYONE; the row has a TTL."""
     return {"pk": f"moved#{owner}#all#{period}"}
 
 

@@ -10,7 +10,7 @@ IS_NOT_DENIED = "attribute_not_exists(denied_until_ms) OR denied_until_ms <= :no
 
 
 class DynamoVerdicts:
-    """DynamoDB implementation of Verdicts."""
+    """DynamoDB implementation of RiskDecisions."""
 
     def __init__(self, dynamo: Dynamo, audience_table: str) -> None:
         self._dynamo = dynamo

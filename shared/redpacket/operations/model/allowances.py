@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from redpacket.operations.model.operators import Change
 
 WINDOW_MS = 24 * 3_600_000
-"""What an operator moved longer ago does not count."""
+"""Milliseconds for which a move of money counts."""
 
 
 PERIOD_MS = WINDOW_MS // 4
@@ -15,20 +15,20 @@ PERIOD_MS = WINDOW_MS // 4
 
 
 PERIODS = 5
-"""Periods that count, with the current one: they cover the window at any time."""
+"""Number of counted periods, including the current one, which cover the window at any time."""
 
 
 EVERYONE = ""
-"""Owner of the sums that all operators moved; no operator has this id."""
+"""Owner of all operators' sums; no operator has this id."""
 
 
 _ROUND_MS = 300_000
-"""Sums of five minutes are kept as one: a day has 288 of them, whatever the count of calls."""
+"""Milliseconds whose moves are merged, so a day has at most 288 sums."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalLimits:
-    """Fen that move without approval in 24 hours."""
+    """Limits in fen for moves without approval in 24 hours."""
 
     subject_fen: int
     """By one operator to one subject."""
@@ -49,7 +49,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What an operator moved alone to a subject: sums by their newest time, and a version.
+    """Sums that an operator moved alone to a subject, by their newest time, and a version.
 
     Its transaction also writes *counts*. They add up, so concurrent moves do not fail one another.
     """
@@ -61,26 +61,28 @@ class Allowance:
     counts: tuple[Count, ...] = ()
 
     def sum_fen(self, now_ms: int) -> int:
-        """Return what was moved within the window."""
+        """Return the sum within the window."""
         return sum(fen for at_ms, fen in self.sums if at_ms > now_ms - WINDOW_MS)
 
     def spent(self, amount_fen: int, now_ms: int) -> Allowance:
-        """Return it with *amount_fen* more; what is out of the window is forgotten."""
+        """Return the allowance with *amount_fen* added and sums outside the window removed."""
         sums = [(at_ms, fen) for at_ms, fen in self.sums if at_ms > now_ms - WINDOW_MS]
         if sums and now_ms // _ROUND_MS == sums[-1][0] // _ROUND_MS:
-            # Of the newest time, so that none of it is forgotten early.
+            # Use the newest time, so that no part expires early.
             amount_fen += sums.pop()[1]
         sums.append((now_ms, amount_fen))
         return Allowance(self.operator_id, self.subject, tuple(sums), self.version + 1)
 
 
 class ApprovalNeededError(Exception):
-    """It is above what the operator may move alone: another one must approve it."""
+    """The amount exceeds the operator's own limit, so another operator must approve it."""
 
     def __init__(
         self, subject: str, amount_fen: int, version: int, changes: tuple[Change, ...]
     ) -> None:
-        super().__init__("another operator must approve this")
+        super().__init__(
+            "The amount exceeds your limit. Another operator must approve this change."
+        )
         self.subject = subject
         self.amount_fen = amount_fen
         self.version = version

@@ -1,4 +1,4 @@
-"""How fast one subject may do one thing: so many at once, then so many a minute."""
+"""Rate limits: a burst, then a rate per minute for each subject."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redpacket.platform.errors import InvalidRequest
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """*burst* at once, and one more every 60 s / *per_minute*: the generic cell rate algorithm."""
+    """Limit by the generic cell rate algorithm: *burst* at once, then *per_minute*."""
 
     name: str
     per_minute: float
@@ -19,11 +19,11 @@ class Limit:
 
     @property
     def interval_ms(self) -> int:
-        """The time that one takes; rounded up, so that no minute holds more than it should."""
+        """The milliseconds between two actions, rounded up so that no minute exceeds the limit."""
         return ceil(60_000 / self.per_minute)
 
     def scaled(self, per_minute: float) -> Limit:
-        """Return this limit at another rate; the burst takes as long to return as before."""
+        """Return this limit at another rate; the burst takes as long to refill as before."""
         burst = ceil(self.burst * per_minute / self.per_minute)
         return replace(self, per_minute=per_minute, burst=burst)
 
@@ -47,7 +47,7 @@ class Bounds:
     highest: int
 
     def nearest(self, value: int | None) -> int:
-        """Return the allowed number that is nearest to *value*; the default for None."""
+        """Return the allowed value nearest to *value*, or the default for None."""
         if value is None:
             return self.default
         return min(max(value, self.lowest), self.highest)
@@ -72,14 +72,14 @@ def check_bounds(name: LimitName, value: int | None) -> None:
 
 
 PASSPHRASE_TRIES = Limit("passphrase", per_minute=1, burst=5)
-"""Tries of one user at one passphrase (口令), of a packet or a campaign."""
+"""Limit of one user's tries at the passphrase (口令) of a packet or campaign."""
 
-# The subject of each is the user's id.
+# The subject of each limit is the user id.
 SENDS = Limit("send", per_minute=120, burst=300)
 DRAWS = Limit("draw", per_minute=60, burst=20)
 READS = Limit("read", per_minute=600, burst=200)
 GRABS = Limit("grab", per_minute=600, burst=200)
-"""Grabs of one user that make the ledger read, as repeats do."""
+"""Limit of one user's grabs that read the ledger, such as repeats."""
 
 _MINUTES_A_DAY = 1440
 _SPARE_TRIES = 20
@@ -90,13 +90,13 @@ _TRIES_PER_MINUTE = 1 / 60
 def wrong_tries(count: int) -> Limit:
     """Return the limit of all users' wrong passphrases for a packet of *count* shares.
 
-    24 tries return each day. An exact match is free. An alike one counts, at most once per claimer;
-    the rest is for typing errors.
+    24 tries refill each day. An exact match is free. A similar one counts at most once per claimer;
+    the rest allows typing errors.
     """
     burst = _SPARE_TRIES + _TRIES_PER_SHARE * count
     return Limit(PASSPHRASE_TRIES.name, _TRIES_PER_MINUTE, burst)
 
 
 def daily_send_limit(per_day: int) -> Limit:
-    """Return the limit of one user's sends of a day: the cache keeps each for days."""
+    """Return the daily limit of one user's sends; the cache stores each for days."""
     return Limit("send_day", per_day / _MINUTES_A_DAY, per_day)

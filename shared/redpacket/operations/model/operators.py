@@ -1,4 +1,4 @@
-"""Operators: what each may do, and what they did."""
+"""Operators, their duties, and their logged actions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from redpacket.platform.user import User
 
 
 class Duty(StrEnum):
-    """What a role may do."""
+    """Permission of an operator's role."""
 
     OPERATE = "operate"
     TREASURY = "treasury"
@@ -21,7 +21,7 @@ class Duty(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """Who asks on an operators' route; *is_approved* where another one has approved it."""
+    """Operator of a request; *is_approved* if another operator approved it."""
 
     person: User
     duties: frozenset[Duty] = frozenset(Duty)
@@ -29,17 +29,17 @@ class Operator:
 
     @property
     def user_id(self) -> str:
-        """The id by which the journal names them."""
+        """The operator's id in the audit log."""
         return self.person.user_id
 
     def require(self, duty: Duty) -> None:
-        """Raise Forbidden unless it is a duty of theirs."""
+        """Raise Forbidden unless the operator has *duty*."""
         if duty not in self.duties:
-            raise Forbidden(f"this needs the scope hongbao/{duty}")
+            raise Forbidden(f"This operation needs the scope hongbao/{duty}")
 
 
 class ActionKind(StrEnum):
-    """What an operator did."""
+    """Kind of an operator's action."""
 
     DEPOSIT = "deposit"
     CAMPAIGN_EDITED = "campaign_edited"
@@ -65,7 +65,7 @@ class ActionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One field of what an action is about, before and after it; None where there was nothing."""
+    """Field that an action changed, before and after; None if it did not exist."""
 
     field: str
     before: str | None
@@ -74,7 +74,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What an operator did to *subject*, for the journal."""
+    """Operator's action on *subject*, for the audit log."""
 
     operator_id: str
     kind: ActionKind
@@ -87,7 +87,7 @@ Facts: TypeAlias = Mapping[str, object]
 
 
 def changes_between(before: Facts | None, after: Facts) -> tuple[Change, ...]:
-    """Return the fields of *after* that *before* has otherwise, or all where there was nothing."""
+    """Return the fields of *after* that differ from *before*, or all if it is None."""
     return tuple(
         Change(field, _text(before[field]) if before else None, _text(value))
         for field, value in after.items()
@@ -98,29 +98,29 @@ def changes_between(before: Facts | None, after: Facts) -> tuple[Change, ...]:
 def _text(value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    # Only an edit needs it, and sends import this module.
+    # Import lazily: only edits need it, and sends import this module.
     import json
 
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 def user_subject(user_id: str) -> str:
-    """Name a user in the journal."""
+    """Return a user's name in the audit log."""
     return f"user:{user_id}"
 
 
 def campaign_subject(campaign_id: str) -> str:
-    """Name a campaign with its prizes, packets and winners in the journal."""
+    """Return the audit log's name for a campaign with its prizes, packets and winners."""
     return f"campaign:{campaign_id}"
 
 
 def webhook_subject(name: str) -> str:
-    """Name a webhook in the journal."""
+    """Return a webhook's name in the audit log."""
     return f"webhook:{name}"
 
 
 def switch_subject(name: str) -> str:
-    """Name a switch in the journal."""
+    """Return a switch's name in the audit log."""
     return f"switch:{name}"
 
 

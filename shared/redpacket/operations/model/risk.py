@@ -1,4 +1,4 @@
-"""What the host says of a user for a while: a verdict of its own risk control."""
+"""Temporary decision of the host's risk control on a user."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class VerdictKind(StrEnum):
-    """Whether a user may take part in anything."""
+    """Decision on whether a user may take part."""
 
     ALLOW = "allow"
     DENY = "deny"
@@ -15,7 +15,7 @@ class VerdictKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RiskDecision:
-    """A verdict, until *until_ms*; a later one takes its place."""
+    """Risk decision valid until *until_ms*; a later one replaces it."""
 
     kind: VerdictKind
     until_ms: int

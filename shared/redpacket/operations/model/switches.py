@@ -1,4 +1,4 @@
-"""What an operator can turn off while the system runs, and on again."""
+"""Switches that operators turn off and on while the system runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from redpacket.operations.errors import SwitchNotFound
 
 
 class Switch(StrEnum):
-    """What can be off."""
+    """Function of the system that operators can turn off."""
 
     SEND = "send"
     GRAB = "grab"
@@ -22,7 +22,7 @@ class Switch(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SwitchState:
-    """Whether a switch is on, since when, by whom and why. A switch is on until it is turned."""
+    """State of a switch with its last change; a switch without changes is on."""
 
     switch: Switch
     is_on: bool = True
@@ -32,8 +32,8 @@ class SwitchState:
 
 
 def switch_named(name: str) -> Switch:
-    """Return the switch of that name. Raises SwitchNotFound."""
+    """Return the switch with this name. Raises SwitchNotFound."""
     try:
         return Switch(name)
     except ValueError:
-        raise SwitchNotFound(f"there is no such switch; there are {', '.join(Switch)}") from None
+        raise SwitchNotFound(f"The switch does not exist. Use one of {', '.join(Switch)}") from None

@@ -38,7 +38,7 @@ class CachedSwitches:
         """Raise SwitchedOff unless the switch is on."""
         if not self.is_on(switch):
             raise SwitchedOff(
-                f"{switch} is switched off for a while; nothing is lost, ask again later"
+                f"{switch} is switched off temporarily. Nothing is lost. Try again later."
             )
 
     def is_on(self, switch: Switch) -> bool:

@@ -12,6 +12,6 @@ def judge_user(
 ) -> None:
     """Store *verdict*. Raises InvalidRequest if claims would not check it."""
     if not is_asked:
-        message = "is not asked by claims and draws: the parameter RiskVerdicts is false"
+        message = "is not available: the parameter RiskVerdicts is false"
         raise InvalidRequest([{"field": "verdict", "message": message}])
     verdicts.put(user_id, verdict)
