@@ -10,7 +10,7 @@ Returns; the first status that applies wins:
   not_loaded  nothing is changed: the next caller loads what is durable
   edited
 
-Why a script: it ends the turn of a load that may have read what was there before.
+Why a script: it ends the turn of a load that may have read older data.
 ]]
 local members_key = KEYS[1]
 local loading_key = KEYS[2]

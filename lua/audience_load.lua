@@ -6,8 +6,8 @@ KEYS[1]  members  HASH    user_id -> "", "#" -> "" once it is whole  rp:{audienc
 KEYS[2]  loading  STRING  turn of the caller who loads it            rp:{audience:<campaign_id>:<bucket>}:loading
 ARGV[1]  turn
 ARGV[2]  life_ms   how long the part lives
-ARGV[3]  is_first  "1": nothing that is there stays
-ARGV[4]  is_last   "1": all users are in it then
+ARGV[3]  is_first  "1": first removes all users
+ARGV[4]  is_last   "1": the part is complete after this call
 ARGV[5]  user_id, and so on
 
 Returns; the first status that applies wins:

@@ -16,7 +16,7 @@ ARGV[6]  prize_id, terms (lib/prize), durable_no, free, day_durable_no, day_free
 Returns:
   loaded
 
-Why a script: draws go on meanwhile, and each must see one version. An older version than the cache's
+Why a script: draws run concurrently, and each must see one version. An older version than the cache's
 changes no rules and no terms. Issued units stay issued.
 ]]
 local cache_key = KEYS[1]
@@ -61,7 +61,7 @@ for i = 6, #ARGV, 6 do
     redis.call('PEXPIREAT', day_key, day_keep_until_ms)
   end
 end
--- A lottery that ended long ago must outlive this load, or users would never be told that it ended.
+-- A lottery that ended long ago must outlive this load, so that users get "ended".
 keep_until_ms = math.max(keep_until_ms, now + 600000)
 redis.call('PEXPIREAT', cache_key, keep_until_ms)
 redis.call('PEXPIREAT', winners_key, keep_until_ms)

@@ -12,7 +12,7 @@ Returns; the first status that applies wins:
   unchanged
   noted
 
-Why a script: draws add to the same list meanwhile.
+Why a script: draws add to the same list concurrently.
 ]]
 local cache_key = KEYS[1]
 local winners_key = KEYS[2]

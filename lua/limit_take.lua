@@ -23,6 +23,6 @@ local wait_ms = due_ms - now - burst * interval_ms
 if wait_ms > 0 then
   return 'refused ' .. wait_ms
 end
--- Not "..": that writes numbers of 14 digits and more in scientific notation.
+-- Avoid "..", which writes numbers of 14 digits and more in scientific notation.
 redis.call('SET', limit_key, string.format('%.0f', due_ms), 'PX', due_ms - now)
 return 'accepted'

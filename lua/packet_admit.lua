@@ -34,7 +34,7 @@ if answer then
 end
 
 local now = now_ms()
--- Milliseconds stay below 2^53: a score is exact and comes back as an integer.
+-- Milliseconds stay below 2^53, so a score is exact and is returned as an integer.
 redis.call('ZREMRANGEBYSCORE', admitted_key, '-inf', now)
 local until_ms = redis.call('ZSCORE', admitted_key, user_id)
 if until_ms then

@@ -12,7 +12,7 @@ Returns; the first status that applies wins:
   unchanged  the user does not have that number: a repeat, or the key is gone
   amended
 
-Why a script: the next number is counted from the hash's fields, and claims go on meanwhile.
+Why a script: the next number is counted from the hash's fields, and claims run concurrently.
 Also runs when memory is full: it adds a few bytes at most.
 ]]
 local packet_key = KEYS[1]
@@ -34,13 +34,13 @@ else
 end
 if packet then
   if owned_no ~= '0' then
-    -- The ledger has a claim that this hash missed, so the hash may lack other takers, too.
+    -- The ledger has a claim that this hash lacks, so the hash may also lack other takers.
     packet.head = string.gsub(packet.head, '@.*$', '')
   end
   if owned_no ~= '' then
     if packet.letter == 'E' then
       -- Processes cache the owners of an emptied packet for a second (packets/use_cases/cached_emptied.py). The next
-      -- owner of this number must not meet such a cache.
+      -- owner of this number must not be refused by such a cache.
       packet.offered_ms = redis.call('PTTL', packet_key) - 1000
     end
     reassign(packet, share_no)

@@ -1,6 +1,6 @@
 #!lua
 --[[
-packet_certain.lua - tell whether a packet's hash has every user who was told a share.
+packet_certain.lua - check whether a packet's hash has every user who got a share.
 
 KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:3{<packet_id>}
 
@@ -8,7 +8,7 @@ Returns; the first status that applies wins:
   certain    a user who is not in the hash has no share: a refusal needs no read of the ledger
   uncertain  the hash may have lost its newest claims in a failover, or was loaded during claims
 
-Why a script: the mark and the server that it is compared with must be read at the same moment.
+Why a script: the mark and the server's ids must be read atomically.
 ]]
 local packet_key = KEYS[1]
 

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 --[[
-packet_close.lua - end a packet: from now on only owners of a share get one.
+packet_close.lua - close a packet: from now on only owners get their shares.
 
 KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:3{<packet_id>}
 
@@ -9,7 +9,7 @@ Returns; the first status that applies wins:
   already_closed     emptied counts as closed: no number is left
   closed
 
-Why a script: a packet that is emptied meanwhile must stay emptied.
+Why a script: a packet that is emptied concurrently must stay emptied.
 Also runs when memory is full: it changes one letter.
 ]]
 local packet_key = KEYS[1]

@@ -6,8 +6,8 @@ KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:3{<pack
 ARGV[1]  keep_until_ms  when the key expires; at least ten minutes from now
 ARGV[2]  letter         of the state (lib/state); "" adds users only, and another call follows
 ARGV[3]  head           of the state: when the packet opens, its count, its terms
-ARGV[4]  durable_no     highest share number that has a fate
-ARGV[5]  free           lower numbers without a fate, separated by commas
+ARGV[4]  durable_no     highest share number that is claimed or refunded
+ARGV[5]  free           lower numbers that are neither, separated by commas
 ARGV[6]  proof          "sent": the packet was just sent and has no claims. "told <life> <users>":
                         all of its takers were added since <life> began; "-" if in this one call
 ARGV[7]  user_id, share_no, and so on in pairs: durable claims
@@ -15,8 +15,8 @@ ARGV[7]  user_id, share_no, and so on in pairs: durable claims
 Returns one string:
   loaded <life>  of the server (lib/life)
 
-Why a script: claims go on meanwhile. It adds what is missing and removes nothing: a number that
-was handed out stays handed out, and a closed packet stays closed.
+Why a script: claims run concurrently. It only adds data: a number that was handed out stays handed
+out, and a closed packet stays closed.
 ]]
 local packet_key = KEYS[1]
 local keep_until_ms = tonumber(ARGV[1])
@@ -38,7 +38,7 @@ elseif letter ~= '' then
   redis.call('HSET', packet_key, '#', '')
   packet = read_state(letter .. head, 1)
   if packet.count > 128 then
-    -- A packed hash is searched linearly. One long value converts it to a table for good.
+    -- A packed hash is searched linearly. One long value converts it to a table permanently.
     redis.call('HSET', packet_key, '-', string.rep('-', 65))
     redis.call('HDEL', packet_key, '-')
   end
@@ -49,7 +49,7 @@ end
 
 if packet then
   for share_no in string.gmatch(free, '%d+') do
-    -- A lower one has been handed out and is on its way to the ledger.
+    -- A lower one is handed out, and its claim is in flight.
     if tonumber(share_no) > packet.given_no then
       reassign(packet, share_no)
     end
@@ -67,7 +67,7 @@ if packet then
   end
   redis.call('HSET', packet_key, '#', write_state(packet, field_count))
 end
--- A packet that ended long ago must outlive this load, or its owners would never get an answer. A call that
+-- A packet that ended long ago must outlive this load, or its owners would get no answer. A call that
 -- only adds a user to a part may have an earlier end than the key already has: GT keeps the later one.
 local until_ms = math.max(keep_until_ms, now_ms() + 600000)
 redis.call('PEXPIREAT', packet_key, until_ms, 'NX')

@@ -1,6 +1,6 @@
 #!lua
 --[[
-quota_reserve.lua - reserve one of the shares that a user may take of a campaign, if they may take part.
+quota_reserve.lua - reserve one share of a user's quota in a campaign, if the user is in its audience.
 
 KEYS[1]  quota    HASH  packet_id -> "", "*" -> claims that the ledger counted  rp:{audience:<campaign_id>:<bucket>}:<user_id>
 KEYS[2]  members  HASH  user_id -> "", "#" -> "" once it is whole                rp:{audience:<campaign_id>:<bucket>}

@@ -121,11 +121,11 @@ BEYOND_SCHEMA = (
         re.compile("greeting|nickname|display_name|title|description|passphrase|reason|note"),
         re.compile(r"is longer than \d+ characters"),
     ),
-    (re.compile("nickname"), re.compile("is a reserved name, or looks like one")),
+    (re.compile("nickname"), re.compile("is a reserved name or looks like one")),
     (re.compile("avatar_url|cover_url"), re.compile("is not on a host of this deployment")),
     (re.compile("ends_at_ms"), re.compile("can't be later: .*")),
     (re.compile("campaign_id"), re.compile("is missing")),
-    (re.compile("pay_with"), re.compile("is for packets of users: .*")),
+    (re.compile("pay_with"), re.compile("is not allowed with campaign_id: .*")),
     (re.compile("body"), re.compile(r"split \w+ does not go with kind \w+")),
     (re.compile("body"), re.compile("ends_at_ms is not after starts_at_ms")),
     (re.compile(r"recipients\.\d+"), re.compile("is not a user's token")),
@@ -140,19 +140,19 @@ BEYOND_SCHEMA = (
     (re.compile("prize_id"), re.compile("a campaign has at most .*")),
     (re.compile("timezone"), re.compile("is not a time zone, like Asia/Shanghai")),
     (re.compile("timezone"), re.compile("never changes once there are prizes or a beacon: .*")),
-    (re.compile("draw_beacon"), re.compile("never changes: .*|this deployment has no beacon: .*")),
+    (re.compile("draw_beacon"), re.compile("never changes: .*|is not available: .*")),
     # The log, of which a proof is asked.
     (re.compile("size|from|to"), re.compile(r"is above the log's size of \d+")),
     # A list of packets takes only cursors of its own filter.
     (re.compile("cursor"), re.compile("is not a cursor of this list: .*")),
     # Lists of users, goods that were won, and where events go.
-    (re.compile("remove"), re.compile(r"\d+ of them are to be added, too")),
+    (re.compile("remove"), re.compile(r"\d+ of them are also in add")),
     (re.compile("body"), re.compile(r"add and remove are at most \d+ users together")),
     (re.compile("unit"), re.compile("is cash, which is paid by itself")),
     (re.compile("url"), re.compile("the address must be a https URL .*|http is for .*|Port .*")),
     (re.compile("name"), re.compile(r"there are \d+ webhooks, which is the most")),
     (re.compile("passphrase"), re.compile("needs at least one letter or digit")),
-    (re.compile("budget_fen"), re.compile(r"is below the \d+ fen that are in packets already")),
+    (re.compile("budget_fen"), re.compile(r"is below the \d+ fen that are already in packets")),
 )
 """The rules of a field, and their messages, that a request of the schema's form may break."""
 

@@ -1,5 +1,5 @@
 -- Returns the share that *user_id* has already, or *refusal* if they have none. *note* follows the number.
--- It costs a call, so a script asks where the answer matters: most users who come this far have no share.
+-- It costs a call, so scripts only use it if the answer matters: most users here have no share.
 local function or_owned(packet_key, user_id, refusal, note)
   local owned_no = redis.call('HGET', packet_key, user_id)
   if owned_no then

@@ -28,7 +28,7 @@ local function take_no(stock, total)
 end
 
 local function offer_no(stock, number)
-  -- A higher one is still new here: the cache forgot that it was issued.
+  -- A higher one is still new here, because the cache lost that it was issued.
   if number <= stock.issued_no then
     stock.returned = stock.returned .. ',' .. number
   end
@@ -36,7 +36,7 @@ end
 
 local function raise_stock(stock, durable_no, free)
   for number in string.gmatch(free, '%d+') do
-    -- A lower one has been issued and is on its way to the ledger.
+    -- A lower one is issued, and its draw is in flight.
     if tonumber(number) > stock.issued_no then
       stock.returned = stock.returned .. ',' .. number
     end

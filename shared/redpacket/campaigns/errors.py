@@ -13,28 +13,28 @@ class NotInAudience(Rejected):
 
 
 class CampaignNotFound(Rejected):
-    """No such campaign, or an id that can't be one."""
+    """The campaign does not exist, or the id is malformed."""
 
     code = "campaign_not_found"
     status = 404
 
 
 class CampaignNotStarted(Rejected):
-    """The campaign opens later."""
+    """The campaign has not started."""
 
     code = "campaign_not_started"
     status = 409
 
 
 class CampaignEnded(Rejected):
-    """The campaign is over."""
+    """The campaign has ended."""
 
     code = "campaign_ended"
     status = 409
 
 
 class CampaignPaused(Rejected):
-    """An operator has turned the campaign off."""
+    """An operator has paused the campaign."""
 
     code = "campaign_paused"
     status = 409

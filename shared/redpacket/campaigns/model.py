@@ -1,4 +1,4 @@
-"""A campaign: the window, budget and rules under which an operator gives to many users."""
+"""Campaign: the time window, budget and rules of an operator's packets and prizes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AmountsShown(StrEnum):
     END = "end"
 
 
-# An operator's slug. Checked before an id enters a key.
+# Check the operator's slug before building a key.
 CAMPAIGN_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 TIMEZONE = re.compile(r"UTC|[A-Z][A-Za-z_]+(/[A-Za-z0-9_+-]+){1,2}")
@@ -34,42 +34,42 @@ TIMEZONE = re.compile(r"UTC|[A-Z][A-Za-z_]+(/[A-Za-z0-9_+-]+){1,2}")
 TIMEZONE_DEFAULT = "Asia/Shanghai"
 
 AT_MS_MAX = 4_102_444_800_000
-"""The year 2100: 13 digits, which is what the cache keeps of a packet's window."""
+"""Milliseconds of the year 2100: the cache stores 13 digits of a window."""
 
 
 class CampaignStatus(StrEnum):
-    """Whether operators let the campaign give."""
+    """State of a campaign, which operators set."""
 
     ON = "on"
     OFF = "off"
 
 
 class AudienceMode(StrEnum):
-    """What a campaign's list of users is: all who may take part, or those who may not."""
+    """Mode of a campaign's list: only its users may take part, or all others."""
 
     ALLOW = "allow"
     DENY = "deny"
 
 
 AUDIENCE_MAX = 1_000_000
-"""Most users of a campaign's list."""
+"""Maximum number of users on a campaign's list."""
 
 AUDIENCE_BUCKETS = 256
-"""Into so many parts a list is cut: a cache loads one that it lacks in a single read."""
+"""Number of buckets of a list, small enough for the cache to load one in a single read."""
 
 RequiredClaims: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
-"""Names of a token's claims, each with the values that let its user take part."""
+"""Names of token claims, each with the values that allow participation."""
 
 
 class WhenSoldOut(StrEnum):
-    """Where the weight of a prize goes that is sold out: to the other prizes, or to a miss."""
+    """Recipient of a sold-out prize's weight: the other prizes, or a miss."""
 
     REDISTRIBUTE = "redistribute"
     MISS = "miss"
 
 
 class DrawBeacon(StrEnum):
-    """Whether draws take a round of a public beacon: one a day, or none."""
+    """Use of the public beacon in draws: one round a day, or none."""
 
     DAY = "day"
     NONE = "none"
@@ -80,7 +80,7 @@ class DrawRules:
     """Limits of one user for one day in the campaign's time zone; 0 means no limit.
 
     After *guaranteed_after_misses* misses in a row the next draw wins while a prize is left.
-    *helps_per_user_per_day* caps the attempts that friends give to a user, and
+    *helps_per_user_per_day* limits the attempts that friends give to a user, and
     *helps_given_per_user_per_day* those that a user gives to friends; 0 means no helps.
     """
 
@@ -93,7 +93,7 @@ class DrawRules:
 
 @dataclass(frozen=True, slots=True)
 class CampaignPlan:
-    """The part of a campaign that operators edit, except money; *beacon* is fixed at creation."""
+    """Part of a campaign that operators edit, except money; *beacon* is fixed at creation."""
 
     campaign_id: str
     title: str
@@ -113,13 +113,13 @@ class CampaignPlan:
 
     @property
     def draw_beacon(self) -> DrawBeacon:
-        """Whether draws take a round of a public beacon."""
+        """Whether draws use a round of a public beacon."""
         return DrawBeacon.DAY if self.beacon else DrawBeacon.NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Campaign(CampaignPlan):
-    """A campaign row: each packet lowers *budget_left_fen*, each edit raises *version*.
+    """Campaign row: each packet lowers *budget_left_fen*, each edit raises *version*.
 
     *audience_mode* belongs to the list of users, not to the plan; None disables the list.
     """
@@ -131,21 +131,21 @@ class Campaign(CampaignPlan):
 
     @property
     def plan(self) -> CampaignPlan:
-        """What of it an operator decides; a `Campaign` never equals its plan."""
+        """The editable part; a `Campaign` never equals its plan."""
         return CampaignPlan(
             **{field.name: getattr(self, field.name) for field in fields(CampaignPlan)}
         )
 
 
 def check_campaign_id(campaign_id: str) -> str:
-    """Return *campaign_id*, or raise CampaignNotFound where it can't be one."""
+    """Return *campaign_id*, or raise CampaignNotFound if it is malformed."""
     if not CAMPAIGN_ID.fullmatch(campaign_id):
-        raise CampaignNotFound("no such campaign")
+        raise CampaignNotFound("The campaign does not exist.")
     return campaign_id
 
 
 def audience_bucket(user_id: str) -> int:
-    """Return the part of a campaign's list that a user is in; any stable hash will do."""
+    """Return a user's bucket of a campaign's list; any stable hash works."""
     return crc32(user_id.encode()) % AUDIENCE_BUCKETS
 
 
@@ -168,8 +168,8 @@ def _values(claim: object) -> set[str]:
 
 
 def is_timezone(name: str) -> bool:
-    """Tell whether *name* is a zone of the tz database."""
-    # Only writes of campaigns need this import, and grabs read campaigns.
+    """Return whether *name* is a zone of the tz database."""
+    # Import lazily: grabs import this module, and only edits of campaigns need it.
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     if not TIMEZONE.fullmatch(name):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class CampaignRepository(Protocol):
-    """CampaignRepository and their budgets; `Funding.fund` adds packets."""
+    """Campaigns and their budgets; `Funding.fund` adds packets."""
 
     def find_campaign(self, campaign_id: str) -> Campaign | None:
         """Return a campaign."""

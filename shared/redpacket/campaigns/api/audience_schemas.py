@@ -1,4 +1,4 @@
-"""The body of an edit of a campaign's list of users."""
+"""Request body of an edit of a campaign's list of users."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from redpacket.platform.http.bodies import StrictBody, about, example
 from redpacket.users.api.schemas import HostId
 
 USERS_MAX = 500
-"""Of one call."""
+"""Maximum users in one call."""
 
 BODY_BYTES_MAX = 72 * 1024
-"""Of so many users with the longest ids."""
+"""Size of a body with the maximum of users and the longest ids."""
 
 
 class AudienceBody(StrictBody):
@@ -22,11 +22,11 @@ class AudienceBody(StrictBody):
 
     model_config = example({"add": ["alice", "bob"], "mode": "allow"})
 
-    add: Annotated[
-        list[HostId], about("Users who are on the list from now on.", max_length=USERS_MAX)
-    ] = Field(default_factory=list)
+    add: Annotated[list[HostId], about("Users to add to the list.", max_length=USERS_MAX)] = Field(
+        default_factory=list
+    )
     remove: Annotated[
-        list[HostId], about("Users who are not on the list from now on.", max_length=USERS_MAX)
+        list[HostId], about("Users to remove from the list.", max_length=USERS_MAX)
     ] = Field(default_factory=list)
     mode: Annotated[
         Literal["allow", "deny"] | None,
@@ -44,5 +44,5 @@ class AudienceBody(StrictBody):
 
     @property
     def audience_mode(self) -> AudienceMode | None:
-        """What the list is for, in the domain's words."""
+        """The domain's audience mode."""
         return AudienceMode(self.mode) if self.mode else None

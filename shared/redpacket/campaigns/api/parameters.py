@@ -16,7 +16,9 @@ DAY = re.compile("[0-9]{8}")
 # Id of the last loaded packet, and "." with a part if the packet has more parts to load.
 PREHEAT_CURSOR = re.compile(rf"{PACKET_ID.pattern}(\.[0-9]{{1,2}})?")
 
-draw_cursor_of = cursor(meaning="`next` of the page before; any other shows the first page.")
+draw_cursor_of = cursor(
+    meaning="`next` of the previous page; any other value returns the first page."
+)
 
 
 @required("path", "campaign_id", type="string", pattern=f"^{CAMPAIGN_ID.pattern}$")
@@ -33,15 +35,15 @@ def prize_id_of(text: str) -> str:
 
 @required("query", "day", type="string", pattern=f"^{DAY.pattern}$")
 def day_of(text: str) -> str:
-    """A day of the campaign, as its draws name it."""
+    """Day of the campaign, as in its draws."""
     if not DAY.fullmatch(text):
-        raise InvalidRequest([{"field": "day", "message": "is not a day, like 20270129"}])
+        raise InvalidRequest([{"field": "day", "message": "is not a day such as 20270129"}])
     return text
 
 
 @optional("query", "cursor", missing=None, type="string", pattern=f"^{PREHEAT_CURSOR.pattern}$")
 def preheat_cursor_of(text: str) -> str:
-    """`next` of the preheat before, which ran out of time."""
+    """`next` of the previous preheat, which ran out of time."""
     if not PREHEAT_CURSOR.fullmatch(text):
         raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
     packet_ids().check(text.partition(".")[0])

@@ -1,4 +1,4 @@
-"""The body of a campaign."""
+"""Request body of a campaign."""
 
 from __future__ import annotations
 
@@ -41,32 +41,32 @@ def _timezone(name: str) -> str:
 
 ClaimName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/-]{1,128}$")]
 ClaimValue = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,128}$")]
-"""Without spaces: API Gateway writes a list as "[a b]"."""
+"""Value without spaces, because API Gateway writes a list as "[a b]"."""
 AtMs = Annotated[int, Field(ge=0, le=AT_MS_MAX)]
 
 
 class RulesBody(StrictBody):
-    """What one user may do on one day; 0 means no limit."""
+    """Limits of one user for one day; 0 means no limit."""
 
     attempts_per_user_per_day: Annotated[PerUser, about("0: no limit.")] = 0
     wins_per_user_per_day: Annotated[
-        PerUser, about("0: no limit. After that many wins the rest of the day is misses.")
+        PerUser, about("Maximum wins; later draws of the day miss. 0: no limit.")
     ] = 0
     guaranteed_after_misses: Annotated[
-        PerUser, about("After so many misses in a row the next draw wins; 0: never.")
+        PerUser, about("Misses in a row after which the next draw wins; 0: never.")
     ] = 0
     helps_per_user_per_day: Annotated[
-        PerUser, about("Most attempts a day that friends can give to one user; 0: none.")
+        PerUser, about("Maximum attempts per day that friends give to one user; 0: none.")
     ] = _DEFAULT.helps_per_user_per_day
     helps_given_per_user_per_day: Annotated[
-        PerUser, about("Most helps that one user can give to friends a day; 0: none.")
+        PerUser, about("Maximum helps per day that one user gives to friends; 0: none.")
     ] = _DEFAULT.helps_given_per_user_per_day
 
 
 class CampaignBody(StrictBody):
     """PUT /admin/campaigns/{campaign_id}.
 
-    Without *budget_fen* the budget stays as it is, and is 0 at first.
+    Without *budget_fen* the budget stays unchanged; a new campaign's is 0.
     """
 
     model_config = example(
@@ -85,35 +85,33 @@ class CampaignBody(StrictBody):
 
     title: Title
     description: Description = ""
-    starts_at_ms: Annotated[AtMs, about("Before this time a grab or draw is refused.")]
+    starts_at_ms: Annotated[AtMs, about("Time before which grabs and draws are refused.")]
     ends_at_ms: Annotated[AtMs, about("The end of the campaign and of its packets.")]
     timezone: Annotated[
         str,
         StringConstraints(max_length=64),
         AfterValidator(_timezone),
         about(
-            "Where the campaign's days begin; it can't be changed later.",
+            "Time zone of the campaign's days; it can't be changed later.",
             json_schema_extra={"pattern": f"^({TIMEZONE.pattern})$"},
         ),
     ] = TIMEZONE_DEFAULT
     miss_weight: Annotated[
         int,
-        about(
-            "The weight of winning nothing, relative to those of the prizes.", ge=0, le=WEIGHT_MAX
-        ),
+        about("Weight of a miss, relative to the weights of the prizes.", ge=0, le=WEIGHT_MAX),
     ] = 0
-    rules: Annotated[RulesBody, about("What one user may do.")] = RulesBody()
+    rules: Annotated[RulesBody, about("Limits of one user.")] = RulesBody()
     when_sold_out: Annotated[
         Literal["redistribute", "miss"],
-        about("Who gets the weight of a sold-out prize: the others, or the miss."),
+        about("Recipient of a sold-out prize's weight: the other prizes, or the miss."),
     ] = "redistribute"
     passphrase: OwnPassphrase = None
     budget_fen: Annotated[
         Annotated[int, Field(ge=0, le=FEN_MAX)] | None,
-        about("What the campaign's packets may hold together; an edit without it keeps it."),
+        about("Maximum sum of the campaign's packets; an edit without it keeps it."),
     ] = None
     quota_per_user: Annotated[
-        PerUser, about("Most shares of the campaign's packets for one user; 0: no limit.")
+        PerUser, about("Maximum shares of the campaign's packets for one user; 0: no limit.")
     ] = 0
     amounts_shown: Annotated[
         AmountsWord,
@@ -148,11 +146,11 @@ class CampaignBody(StrictBody):
         return self
 
     def draws_by(self) -> DrawBeacon | None:
-        """Return which beacon the operator asks for; None for the deployment's own default."""
+        """Return the requested beacon; None for the deployment's default."""
         return DrawBeacon(self.draw_beacon) if self.draw_beacon else None
 
     def plan(self, campaign_id: str) -> CampaignPlan:
-        """Return what the operator decides, in the domain's words."""
+        """Return the plan."""
         return CampaignPlan(
             campaign_id=campaign_id,
             title=self.title,

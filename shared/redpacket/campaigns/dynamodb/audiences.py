@@ -86,7 +86,7 @@ class DynamoAudiences:
                 left = [user for user, row in zip(left, found, strict=True) if row is None]
             else:
                 return
-        raise Unavailable("others edit the same users at the same time")
+        raise Unavailable("Other operators are editing the same users. Try again.")
 
     def _membership(self, campaign_id: str, user_id: str, is_member: bool) -> Operation:  # noqa: FBT001
         return update(

@@ -41,7 +41,7 @@ CAN_SPEND = "#status = :on AND ends_at_ms >= :later_ms AND budget_left_fen >= :s
 
 
 class DynamoCampaigns:
-    """DynamoDB implementation of Campaigns."""
+    """DynamoDB implementation of CampaignRepository."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class DynamoCampaigns:
         if campaign.beacon is None:
             return []
         if self._transparency is None:
-            raise InvariantViolated("these campaigns know no beacon")
+            raise InvariantViolated("campaigns have no beacon table")
         row: dict[str, Value] = {
             **campaign_keys.drawing(campaign.ends_at_ms, campaign.campaign_id),
             "starts_at_ms": campaign.starts_at_ms,
@@ -237,11 +237,11 @@ def spend(
 
 def _spending_refusal(found: Row, now_ms: int) -> RedPacketError:
     if not found:
-        return CampaignNotFound("no such campaign")
+        return CampaignNotFound("The campaign does not exist.")
     if int(found["ends_at_ms"]) <= now_ms:
-        return CampaignEnded("the campaign is over")
+        return CampaignEnded("The campaign has ended.")
     if found["status"] != CampaignStatus.ON:
-        return CampaignPaused("an operator has turned the campaign off")
+        return CampaignPaused("An operator has paused the campaign.")
     left_fen = int(found["budget_left_fen"])
     return InsufficientFunds(
         f"the campaign's budget has {left_fen} fen left, and the packet takes more"

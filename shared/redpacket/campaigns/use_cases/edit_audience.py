@@ -37,7 +37,7 @@ def edit_audience(
     """
     campaign = get_campaign(campaign_id, campaigns=campaigns)
     if both := set(add) & set(remove):
-        message = f"{len(both)} of them are to be added, too"
+        message = f"{len(both)} of them are also in add"
         raise InvalidRequest([{"field": "remove", "message": message}])
     users = tuple(dict.fromkeys(add)), tuple(dict.fromkeys(remove))
     size = rows.edit(campaign_id, *users)

@@ -105,7 +105,7 @@ def get_campaign(campaign_id: str, *, campaigns: CampaignRepository) -> Campaign
     """Return the campaign. Raises CampaignNotFound."""
     campaign = campaigns.find_campaign(campaign_id)
     if campaign is None:
-        raise CampaignNotFound("no such campaign")
+        raise CampaignNotFound("The campaign does not exist.")
     return campaign
 
 
@@ -151,7 +151,7 @@ def _check_cash_is_there(packet_ids: Sequence[str], packets: PacketRepository) -
     for start in range(0, len(packet_ids), _AT_ONCE):
         for packet in packets.list_packets(packet_ids[start : start + _AT_ONCE]):
             if packet.status is not PacketStatus.OPEN and not packet.is_emptied:
-                gone = "can't be later: the campaign ended, and its cash prizes have been closed"
+                gone = "can't be later, because the campaign's cash prizes are closed"
                 raise InvalidRequest([{"field": "ends_at_ms", "message": gone}])
 
 
@@ -159,7 +159,7 @@ def _new_beacon(
     plan: CampaignPlan, draw_beacon: DrawBeacon | None, ports: CampaignPorts
 ) -> CampaignBeacon | None:
     if ports.new_beacon is None and draw_beacon not in {None, DrawBeacon.NONE}:
-        message = "this deployment has no beacon: `none` draws without one"
+        message = "is not available: this deployment has no beacon. Use `none`"
         raise InvalidRequest([{"field": "draw_beacon", "message": message}])
     if ports.new_beacon is None or (draw_beacon or ports.default_beacon) is DrawBeacon.NONE:
         return None
@@ -249,7 +249,7 @@ def _edited(plan: CampaignPlan, budget_fen: int | None, before: Campaign | None)
     budget_fen = had_fen if budget_fen is None else budget_fen
     left_fen += budget_fen - had_fen
     if left_fen < 0:
-        spent = f"is below the {budget_fen - left_fen} fen that are in packets already"
+        spent = f"is below the {budget_fen - left_fen} fen that are already in packets"
         raise InvalidRequest([{"field": "budget_fen", "message": spent}])
     return Campaign(
         **_planned(plan),

@@ -17,4 +17,4 @@ def load_audience(
     if turn is None or not cache.load(
         campaign_id, bucket, turn, rows.list_members(campaign_id, bucket)
     ):
-        raise Unavailable("the campaign's list of users is being loaded")
+        raise Unavailable("The campaign's list of users is being loaded. Try again.")

@@ -1,4 +1,4 @@
-"""The bodies of deposits and profiles."""
+"""Request bodies of deposits and profiles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _host_id(text: str) -> str:
     try:
         return check_host_id(text)
     except Forbidden:
-        raise ValueError("can't be a user id") from None
+        raise ValueError("is not a valid user id") from None
 
 
 HostId = Annotated[
@@ -24,19 +24,19 @@ HostId = Annotated[
     AfterValidator(_host_id),
     Field(json_schema_extra={"pattern": f"^{HOST_ID.pattern}$"}, examples=["alice"]),
 ]
-"""Whom the host calls so: the subject of their token."""
+"""The host's user id: the subject of the user's token."""
 
 
 class DepositBody(StrictBody):
-    """POST /admin/deposits; *user* is whom the host calls so: the subject of their token."""
+    """POST /admin/deposits; *user* is the host's user id: the subject of the user's token."""
 
     model_config = example({"user": "alice", "amount_fen": 100000})
 
-    user: Annotated[HostId, about("The account owner's id: the subject of their token.")]
-    amount_fen: Annotated[Fen, about("What the account gets.")]
+    user: Annotated[HostId, about("The host's user id of the account's owner.")]
+    amount_fen: Annotated[Fen, about("Amount to credit.")]
     is_for_campaigns: Annotated[
         bool,
-        about("The account pays for campaigns alone from now on. It must be new, or so already."),
+        about("From now on, the account pays only for campaigns. It must be new or already so."),
     ] = False
 
 

@@ -23,7 +23,7 @@ SAID = "pk, host_id, token_nickname"
 
 
 class DynamoProfiles:
-    """DynamoDB implementation of Profiles and KnownPeople."""
+    """DynamoDB implementation of ProfileRepository and KnownPeople."""
 
     def __init__(self, dynamo: Dynamo, table: str) -> None:
         self._dynamo = dynamo
