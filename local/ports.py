@@ -18,12 +18,13 @@ class Ports:
     wallet: int
     beacon: int
     receiver: int
+    orchestration: int
 
     @classmethod
     def default(cls) -> Self:
         """Return the ports that the documentation names, or free ones where those are taken."""
         return cls(
-            *(_free_port(wanted) for wanted in (8080, 14566, 16379, 18443, 18444, 18445, 18446))
+            *map(_free_port, (8080, 14566, 16379, 18443, 18444, 18445, 18446, 18447)),
         )
 
     @classmethod

@@ -39,6 +39,9 @@ FRONT_ENVIRONMENT = ("PATH", "PYTHONPYCACHEPREFIX")
 # The emulator's root user, who may do everything; functions get their own roles' permissions.
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
+ORCHESTRATED = ("AWS_ENDPOINT_URL_SFN", "AWS_ENDPOINT_URL_ATHENA")
+"""Variables of botocore: services that the emulator does not have in full."""
+
 EMULATOR = Path(__file__).with_name("emulator.py")
 STOPPED = "emulator.stopped"
 """What an emulator left behind, in the state folder."""
@@ -179,7 +182,11 @@ class Stack:
             built,
             self._parameters() | secrets,
             # Who tries a lottery here draws at once; `"draw_beacon": "day"` waits for its round.
-            {"SIMULATOR_URL": self.gateway, "DRAW_BEACON": "none"},
+            {
+                "SIMULATOR_URL": self.gateway,
+                "DRAW_BEACON": "none",
+                **dict.fromkeys(ORCHESTRATED, f"http://{HOST}:{self.ports.orchestration}"),
+            },
             cloud=self.aws("cloudformation"),
             store=self.aws("s3"),
         )
@@ -190,6 +197,7 @@ class Stack:
         # The log shows its first head, and reads its stream from now on.
         log = self.outputs["LogFunction"]
         self.aws("lambda").invoke(FunctionName=log, InvocationType="Event", Payload=b"{}")
+        self._start_orchestration()
         self._start_front().wait_until(self._is_api_ready, timeout_s=START_TIMEOUT_S)
         self._say(f"API: {self.api}")
         (self.state_dir / "stack.json").write_text(json.dumps(self.description(), indent=2))
@@ -358,6 +366,19 @@ class Stack:
         env["PYTHONPATH"] = str(places.ROOT / "shared")
         beacon = self._run("beacon", command, env, places.ROOT)
         beacon.wait_until(lambda: is_open(self.ports.beacon), timeout_s=START_TIMEOUT_S)
+
+    def _start_orchestration(self) -> None:
+        """Start what takes the place of Step Functions and Athena."""
+        command = [
+            *(sys.executable, "-m", "local.orchestration"),
+            *("--port", str(self.ports.orchestration)),
+            *("--emulator-port", str(self.ports.emulator)),
+            *("--outputs", json.dumps(self.outputs)),
+        ]
+        env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
+        env["PYTHONPATH"] = str(places.ROOT / "shared")
+        started = self._run("orchestration", command, env, places.ROOT)
+        started.wait_until(lambda: is_open(self.ports.orchestration), timeout_s=START_TIMEOUT_S)
 
     def _start_front(self) -> Process:
         command = [

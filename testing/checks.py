@@ -1,11 +1,10 @@
 """Checks of a whole ledger at rest, which only tests can read at once, and the list of all checks.
 
-A nightly run compares the same facts row by row (`reconciliation/checks/`) or as sums
-(`reconciliation/lines.py`).
+A nightly run compares the same facts by SQL (`reconciliation/use_cases/sql/`).
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -34,9 +33,8 @@ from redpacket.payments.model.payments import (
 )
 from redpacket.payments.model.provider import StatementKind, StatementLine
 from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus, withdrawal_entries
-from redpacket.reconciliation.checks.facts import Difference, PacketFacts, PlayerDay, Tally, Unit
-from redpacket.reconciliation.checks.lottery import check_player, check_unit, units_of
-from redpacket.reconciliation.checks.outside import BookedLine, OutsideRow
+from redpacket.reconciliation.checks.facts import Difference, PacketFacts, Tally, Unit
+from redpacket.reconciliation.checks.lottery import check_unit, units_of
 from redpacket.reconciliation.checks.packets import check_late_claims, check_late_close, check_tally
 from redpacket.reconciliation.checks.postings import (
     add_refunds,
@@ -45,6 +43,7 @@ from redpacket.reconciliation.checks.postings import (
     settled_entries,
 )
 from redpacket.reconciliation.checks.postings import refund_entries as packet_refunds
+from testing.outside_checks import BookedLine, OutsideRow
 
 CHECKS = {
     "check_conservation": "I1",
@@ -82,6 +81,29 @@ CHECKS = {
     "check_withdrawn": "I9",
 }
 """All checks with their invariants, as docs/invariants.md lists them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerDay:
+    """A user's counts of one day, and the limits that the last draw was held to."""
+
+    user_id: str
+    day: str
+    attempt_count: int
+    win_count: int
+    help_count: int
+    attempts_max: int
+    wins_max: int
+
+    @property
+    def draw_count(self) -> int:
+        """How many draws the user has: each help lowers what is counted as attempts."""
+        return self.attempt_count + self.help_count
+
+    @property
+    def numbers_sum(self) -> int:
+        """What the numbers of the user's draws add up to: 1, 2, ... without a gap."""
+        return self.draw_count * (self.draw_count + 1) // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +307,45 @@ def check_told(facts: PacketFacts, told: Iterable[Told]) -> list[Difference]:
         if answer.packet_id == facts.packet.packet_id
         and owned.get(answer.user_id) != (answer.share_no, answer.amount_fen)
     ]
+
+
+def check_packet_exists(shares: Iterable[Share], packet_ids: Container[str]) -> list[Difference]:
+    """I3: a share with a fate belongs to a packet; without one nothing says what it is worth."""
+    return [
+        Difference(
+            "I3",
+            share.packet_id,
+            f"share {share.share_no} of a packet that does not exist",
+            0,
+            share.amount_fen,
+        )
+        for share in shares
+        if share.packet_id not in packet_ids
+    ]
+
+
+def check_unpaid_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> list[Difference]:
+    """I9: of each account it is counted how many open packets are not paid for."""
+    unpaid = Counter(
+        user_account(packet.sender.user_id)
+        for packet in packets
+        if packet.counts_as_open and packet.status is PacketStatus.UNPAID
+    )
+    return [
+        Difference("I9", account, "unpaid packets counted", unpaid[account], counted)
+        for account in sorted({*unpaid, *counts})
+        if (counted := counts.get(account, 0)) != unpaid[account]
+    ]
+
+
+def check_player(campaign_id: str, player: PlayerDay) -> list[Difference]:
+    """I9: what is counted of a user and a day is within the limits of their last draw."""
+    subject = f"{campaign_id} {player.user_id} {player.day}"
+    limits = (
+        ("attempts within", player.attempts_max, player.attempt_count),
+        ("wins within", player.wins_max, player.win_count),
+    )
+    return [Difference("I9", subject, *pair) for pair in limits if pair[1] < pair[2]]
 
 
 def check_settled_in_time(facts: PacketFacts, now_ms: int, bound_ms: int) -> list[Difference]:

@@ -25,7 +25,6 @@ TABLES = {
     "journal": "JournalTable",
     "approvals": "ApprovalsTable",
     "switches": "SwitchesTable",
-    "reconciliation": "ReconciliationTable",
     "transparency": "TransparencyTable",
     "commitments": "CommitmentsTable",
     "log": "LogTable",

@@ -104,6 +104,7 @@ OF_STATE = {
     "payee_not_bound",
     "not_cancellable",
     "approval_not_found",
+    "run_not_found",
     "four_eyes",
     "webhook_not_found",
     "openid_in_use",

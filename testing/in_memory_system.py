@@ -6,10 +6,13 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from local.packet_ids import PUBLISHED_IDS
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
+from local.warehouse import Duck, export
 from redpacket.campaigns.audience_ports import AudienceRows
 from redpacket.campaigns.model import Campaign, CampaignPlan
 from redpacket.campaigns.ports import CampaignRepository
@@ -65,8 +68,9 @@ from redpacket.platform.runtime import InParallel
 from redpacket.platform.settings import Settings
 from redpacket.platform.user import User
 from redpacket.reconciliation.checks.facts import Difference
-from redpacket.reconciliation.ports import Runs, Table, Tables
-from redpacket.reconciliation.use_cases.reconcile import MOVING_MS, Reconciliation, reconcile
+from redpacket.reconciliation.ports import Table
+from redpacket.reconciliation.use_cases.reconcile import Reconciliation, counts, reconcile
+from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run
 from redpacket.users.ports import ProfileRepository
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.checks import Told, check_settled_in_time
@@ -99,8 +103,8 @@ TABLES = " ".join(
     f"{name}={name}"
     for name in (
         *(table.value for table in Table),
-        *("profiles", "audience", "codes", "webhooks", "reconciliation", "transparency"),
-        *("commitments", "log", "journal", "approvals", "switches"),
+        *("profiles", "audience", "codes", "webhooks", "transparency"),
+        *("journal", "approvals", "switches"),
     )
 )
 """What a function is told of the tables."""
@@ -145,8 +149,7 @@ class InMemorySystem:
         self.draw_cache: DrawCache = self.lots
         self.profiles: ProfileRepository = stored.profiles
         self.moving_ms = MOVING_MS
-        self.scans: Tables = stored.tables
-        self.runs: Runs = stored.runs
+        self.last_run: dict[str, Any] = {}
         # A process of its own for every grab, unless a test has some that live on.
         self.recall: Callable[[], CachedEmptied] = lambda: CachedEmptied(
             self.claim_cache, clock=self.clock
@@ -264,8 +267,6 @@ class InMemorySystem:
             "recorded_draws": self.draws,
             "prize_draws": self.draws,
             "draw_cache": self.draw_cache,
-            "tables": self.scans,
-            "runs": self.runs,
         }
         return Process(**{**stands_on, **given})
 
@@ -483,26 +484,30 @@ class InMemorySystem:
         """Run what the schedule runs every minute."""
         return self.process().sweep(stop_in_ms + RESERVE_MS, 0, 1)
 
-    def reconcile(
-        self, dead_count: int = 0, *, stop_in_ms: int = 900_000, may_begin: bool = True
-    ) -> Reconciliation:
-        return self.reconcile_with(
-            FakeDeadLetters(dead_count), stop_in_ms=stop_in_ms, may_begin=may_begin
-        )
+    def reconcile(self, dead_count: int = 0) -> Reconciliation:
+        """Compare all tables, and report what differs."""
+        found = self.compare(FakeDeadLetters(dead_count))
+        found.report(self.journal)
+        self.last_run = found.stored
+        return found
 
-    def reconcile_with(
-        self, dead_letters: DeadLetters, *, stop_in_ms: int = 900_000, may_begin: bool = True
-    ) -> Reconciliation:
-        return reconcile(
-            ports=self.process().reconcile_ports,
-            runs=self.runs,
-            dead_letters=dead_letters,
-            holder=f"invocation-{next(self._ids)}",
-            new_key=lambda: self._new_seed(16).hex(),
-            may_begin=may_begin,
-            stop_at_ms=self.clock.now_ms() + stop_in_ms,
-            moving_ms=self.moving_ms,
-        )
+    def compare(self, dead_letters: DeadLetters) -> Reconciliation:
+        """Export all tables, and compare them in DuckDB as Athena does."""
+        audits = self.process(dead_letters=dead_letters).audits
+        now_ms = self.clock.now_ms()
+        run = Run(f"{next(self._ids) % 256:02x}", now_ms, self.moving_ms, audits.has_receipts)
+        with TemporaryDirectory() as folder:
+            for table in Table:
+                export(Path(folder, table), self.dynamo.tables.get(table, {}).values())
+            engine = Duck(Path(folder), run).fill(run)
+            return reconcile(
+                run,
+                counts(run, engine),
+                engine=engine,
+                audits=audits,
+                before=self.last_run,
+                stop_at_ms=now_ms + 600_000,
+            )
 
     def turn_off(self, switch: Switch) -> None:
         """Turn a switch off, as every process knows at once."""

@@ -10,7 +10,16 @@ from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.books import entry_of, receipt_of, sums_of
-from redpacket.ledger.model import Entry, Receipt, YearSums, outside_of, packet_account, packet_of
+from redpacket.ledger.model import (
+    Entry,
+    Receipt,
+    YearSums,
+    outside_of,
+    packet_account,
+    packet_of,
+    payment_account,
+    withdrawal_account,
+)
 from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.dynamodb.campaign_snapshot import table_of
 from redpacket.lottery.dynamodb.items import draw_of
@@ -21,28 +30,24 @@ from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import (
-    booked_line_of,
+    line_of,
     payment_of,
     refund_of,
     return_of,
     withdrawal_of,
 )
+from redpacket.payments.model.provider import StatementKind
+from redpacket.payments.model.withdrawals import withdrawal_of_bill
 from redpacket.platform.dynamodb.client import from_wire
-from redpacket.reconciliation.checks.facts import Difference, PacketFacts, PlayerDay, Unit
+from redpacket.reconciliation.checks.facts import Difference, PacketFacts, Unit
 from redpacket.reconciliation.checks.ledger import check_bounds
 from redpacket.reconciliation.checks.lottery import check_outcomes
-from redpacket.reconciliation.checks.outside import asked_lines, check_lines, check_withdrawn
-from redpacket.reconciliation.checks.packets import (
-    check_fates,
-    check_once_per_user,
-    check_packet_exists,
-    check_takers,
-    check_unpaid_counts,
-)
+from redpacket.reconciliation.checks.packets import check_fates, check_once_per_user, check_takers
 from redpacket.reconciliation.checks.postings import check_receipts
 from testing.checks import (
     LotteryFacts,
     OutsideFacts,
+    PlayerDay,
     Told,
     check_claim_counts,
     check_conservation,
@@ -51,13 +56,16 @@ from testing.checks import (
     check_lottery,
     check_open_counts,
     check_outside_postings,
+    check_packet_exists,
     check_packet_total,
     check_payments,
     check_postings,
     check_told,
     check_told_draws,
+    check_unpaid_counts,
     check_year_sums,
 )
+from testing.outside_checks import BookedLine, asked_lines, check_lines, check_withdrawn
 
 NOTHING_OUTSIDE = OutsideFacts([], [], [], [], {})
 
@@ -331,3 +339,16 @@ def scan_rows(dynamodb: Any, table: str) -> Iterator[dict[str, Any]]:
         if "LastEvaluatedKey" not in page:
             return
         request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+
+def booked_line_of(row: dict[str, Any]) -> BookedLine:
+    """Parse an expected statement line for the comparison with what it was written with."""
+    line, account = line_of(row), payment_account(row.get("of_number", ""))
+    if line.kind is StatementKind.TRANSFER:
+        account = withdrawal_account(withdrawal_of_bill(line.number))
+    elif line.kind is StatementKind.PAYMENT:
+        account = payment_account(line.number)
+    outside_no = "" if line.kind is StatementKind.REFUND else line.outside_no
+    return BookedLine(
+        account, line.kind, line.number, outside_no, line.amount_fen, row["noted_at_ms"]
+    )

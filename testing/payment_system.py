@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.dynamodb.authorizations import DynamoAuthorizations
 from redpacket.payments.dynamodb.lists import DynamoPaymentLists
@@ -40,9 +39,6 @@ from redpacket.payments.withdrawal_ports import WithdrawalLimits
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from redpacket.reconciliation.checks.facts import Difference
-from redpacket.reconciliation.checks.outside import check_outside_in_time
-from redpacket.reconciliation.dynamodb.tables import DynamoTables
-from redpacket.reconciliation.ports import Table
 from testing.checks import check_outside
 from testing.fakes.gateway import (
     FakeAuthorizations,
@@ -53,6 +49,7 @@ from testing.fakes.gateway import (
     an_account,
 )
 from testing.in_memory_system import InMemorySystem, an_order
+from testing.outside_checks import check_outside_in_time
 
 WECHAT = Channel.WECHAT
 FEN_MIN, FEN_MAX = 10, 100_000
@@ -82,9 +79,6 @@ class PaymentSystem:
         self.withdrawals = DynamoWithdrawals(client, "payments", "accounts")
         self.store = DynamoGatewayPace(client, "payments")
         self.lists = DynamoPaymentLists(client, "payments")
-        self.system.scans = DynamoTables(
-            client, {table: table.value for table in Table}, PUBLISHED_SEEDS
-        )
         self.payees = FakePayees()
         # The rows themselves, for stories about accounts that are bound.
         self.accounts = DynamoPayees(client, "payments")

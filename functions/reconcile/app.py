@@ -1,48 +1,50 @@
-"""Handler for reconciliation: every night by schedule, and on demand for an operator."""
+"""Handler of reconciliation: operators' requests, and two steps of the state machine."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from redpacket.approvals.api.approval_gate import note_reconcile
+from redpacket.approvals.api.operator_lists import run_id_of
 from redpacket.containers import containers
 from redpacket.operations.api.scopes import AUDITORS
 from redpacket.packets.api import views
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
-from redpacket.platform.telemetry import logger
+from redpacket.reconciliation.errors import RunNotFound
 
 if TYPE_CHECKING:
-    from redpacket.operations.api.answers import Reconciliation
+    from collections.abc import Mapping
 
-_ANSWER_WITHIN_MS = 25_000
-"""API Gateway waits 30 seconds; a larger ledger is compared on by the schedule."""
+    from redpacket.operations.api.answers import Reconciliation, StartedRun
 
-_RESERVE_MS = 30_000
-"""The page that is being read must end before the Lambda does."""
+_RESERVE_MS = 60_000
+"""The audit that has begun must end before the Lambda does."""
 
 handler = Api()
 
 
-@handler.route("POST /admin/reconcile", scopes=AUDITORS, refusals=(Unavailable,))
-def reconcile(request: HttpRequest) -> HttpAnswer[Reconciliation]:
-    """Compare ledger, packets, cache and queue now, or go on with the comparison there is."""
+@handler.route("POST /admin/reconcile", scopes=AUDITORS, statuses=(202,), refusals=(Unavailable,))
+def start(request: HttpRequest) -> HttpAnswer[StartedRun]:
+    """Start a comparison of all tables; while one runs, answer its id."""
     note_reconcile(request)
-    return HttpAnswer(
-        views.reconciliation_view(containers.reconciliation.reconcile(_ANSWER_WITHIN_MS))
-    )
+    return HttpAnswer({"run_id": containers.reconciliation.start_run()})
+
+
+@handler.route(
+    "GET /admin/reconcile/{run_id}",
+    parameters=(run_id_of,),
+    scopes=AUDITORS,
+    refusals=(RunNotFound, Unavailable),
+)
+def read(request: HttpRequest) -> HttpAnswer[Reconciliation]:
+    """Read how a comparison stands, and what each check looked at and found."""
+    found = containers.reconciliation.find_run(run_id_of(request))
+    return HttpAnswer(views.reconciliation_view(found))
 
 
 @handler.schedule
-def reconcile_nightly(time_left_ms: int, event: dict[str, Any]) -> Reconciliation:
-    """Compare everything, and tell in the log what was compared.
-
-    What began and is not over is taken up by the schedule that says so; it begins nothing.
-    """
-    may_begin = event.get("begin") is not False
-    found = containers.reconciliation.reconcile(time_left_ms - _RESERVE_MS, may_begin=may_begin)
-    report = views.reconciliation_view(found)
-    if not found.is_idle:
-        logger().info("reconciled", extra=report)
-    return report
+def step(time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:
+    """Return the queries of an export, or the result of a run whose checks have run."""
+    return containers.reconciliation.take_step(event, time_left_ms - _RESERVE_MS)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from redpacket.ledger.model import user_account
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.use_cases.send_packet import funding_of
 from redpacket.payments.errors import WithdrawalLimitReached
@@ -26,8 +25,6 @@ from redpacket.payments.withdrawal_ports import WithdrawalLimits
 from redpacket.platform import errors
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
-from redpacket.reconciliation.checks.outside import asked_lines
-from redpacket.reconciliation.scanned import Balance, Withdrawn
 from testing.builders import a_user_id
 from testing.in_memory_system import InMemorySystem
 from testing.payment_system import PaymentSystem
@@ -529,40 +526,3 @@ def test_all_the_flows_run_on_real_tables(town: PaymentSystem, user: str) -> Non
     page, cursor = town.withdrawals.list_of_user(user, None, 1)
     assert len(page) == 1
     assert cursor
-
-
-# What reconciliation reads
-
-
-def test_reconciliation_finds_the_lines_and_withdrawals_of_a_row(
-    town: PaymentSystem, user: str
-) -> None:
-    payment = town.pay_in(user, 500)
-    withdrawals = [town.withdraw(user, fen) for fen in (100, 50)]
-    town.cancel(withdrawals[1])
-    day = withdrawals[0].day
-    scans = town.system.scans
-
-    (line,) = asked_lines(town.paid(payment))
-    booked = scans.list_booked(WECHAT, line, payment.created_at_ms)
-    rows = scans.list_withdrawn(user, day)
-
-    assert booked == [line]
-    assert scans.list_booked(WECHAT, replace(line, number="0" * 32), payment.created_at_ms) == []
-    assert rows[-1] == Withdrawn(user, day, 1, 100)
-    assert sorted(map(str, rows[:-1])) == sorted(str(town.find(one)) for one in withdrawals)
-    assert scans.list_withdrawn(user, "2027-02-06") == []
-
-
-def test_reconciliation_finds_the_unpaid_packets_of_an_account(
-    town: PaymentSystem, user: str
-) -> None:
-    account = user_account(user)
-    unpaid, cancelled, paid = [town.send_unpaid(user) for _ in range(3)]
-    assert town.system.ledger.cancel_unpaid(cancelled, town.clock.now_ms())
-    town.pay_packet(paid)
-
-    *packets, balance = town.system.scans.list_unpaid(account)
-
-    assert isinstance(balance, Balance)
-    assert (balance.unpaid_count, packets) == (1, [town.system.found(unpaid)])

@@ -47,10 +47,10 @@ from redpacket.payments.withdrawal_ports import WithdrawalLimits
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvariantViolated, RedPacketError, Rejected, Unavailable
 from redpacket.reconciliation.checks.facts import Difference
-from redpacket.reconciliation.checks.outside import check_outside_in_time
 from testing.checks import OutsideFacts, check_outside
 from testing.fakes import gateway
 from testing.faulty import Killed, Wire
+from testing.outside_checks import check_outside_in_time
 from testing.payment_system import FEN_MAX, FEN_MIN, WECHAT, PaymentSystem
 from tests.faults.process import Process
 from tests.faults.schedule import BOUND_MS, Schedule, names

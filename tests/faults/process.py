@@ -26,9 +26,6 @@ from redpacket.packets.ports import PartCache, Quotas
 from redpacket.packets.redis.parted_claims import PartedClaims
 from redpacket.packets.use_cases.cached_emptied import CachedEmptied
 from redpacket.platform.dynamodb.client import Dynamo
-from redpacket.reconciliation.dynamodb.runs import DynamoRuns
-from redpacket.reconciliation.dynamodb.tables import DynamoTables
-from redpacket.reconciliation.ports import Table
 from redpacket.users.dynamodb.profiles import DynamoProfiles
 from testing.fakes import FakeClock
 from testing.in_memory_system import InMemorySystem
@@ -111,8 +108,6 @@ class Process(InMemorySystem):
         )
         self.pages = DynamoPages(dynamo, "packets", seeds)
         self.profiles = DynamoProfiles(dynamo, "profiles")
-        self.scans = DynamoTables(dynamo, {table: table.value for table in Table}, seeds)
-        self.runs = DynamoRuns(dynamo, "reconciliation")
         self.campaigns = DynamoCampaigns(
             dynamo,
             "campaigns",

@@ -180,7 +180,8 @@ def walk_reads(walk: Walk, reader: HttpUser, packet_ids: list[str], days: list[s
     resolution |= {"reference": "walk", "reason": "walk"}
     call(reader, "POST /admin/payments/returns", resolution)
     call(reader, "GET /admin/payments/debts")
-    call(reader, "POST /admin/reconcile")
+    run_id = call(reader, "POST /admin/reconcile").json().get("run_id", "0" * 32)
+    call(reader, "GET /admin/reconcile/{run_id}", run_id=run_id)
     call(reader, "GET /admin/journal")
     call(reader, "GET /admin/approvals")
     call(reader, "GET /admin/campaigns")

@@ -178,7 +178,6 @@ def test_whatever_a_thief_writes_the_packet_pays_its_own_amounts_and_the_audit_n
     for _ in range(2):
         answer = invoke("PayoutFunction", event)
     audit = operator.http.get(f"/admin/packets/{packet_id}/audit").json()
-    reconciled = operator.http.post("/admin/reconcile").json()
 
     refused = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
     assert refused == {str(paid_no), "2", "99"}
@@ -189,7 +188,6 @@ def test_whatever_a_thief_writes_the_packet_pays_its_own_amounts_and_the_audit_n
     for share_no in (paid_no, 2, 99):
         assert f"share {share_no}" in told or f":{share_no} " in told
     assert f"the taker's row of {thief.user_id}" in told
-    assert any(found["subject"] == packet_id for found in reconciled["differences"])
     assert operator.http.get(f"/admin/packets/{packet_id}/audit").status_code == httpx.codes.OK
     # The free share is the thief's now; all else is put right by `shares`.
     settled = shares.read(own.ref)

@@ -62,7 +62,7 @@ def allows(statement: dict[str, Any], asked: Asked) -> bool:
     names = [resources] if isinstance(resources, str) else resources
     return (
         asked.action in statement["Action"]
-        and asked.resource in names
+        and any(fnmatchcase(asked.resource, name) for name in names)
         and all(
             _holds(operator, values, asked.context[key])
             for operator, tests in statement.get("Condition", {}).items()

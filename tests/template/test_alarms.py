@@ -22,6 +22,7 @@ SENT_BY_AWS = {
     "AWS/Lambda": {"Errors", "IteratorAge", "Throttles"},
     "AWS/SQS": {"ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage"},
     "AWS/DynamoDB": {"WriteThrottleEvents", "ReadThrottleEvents"},
+    "AWS/States": {"ExecutionsFailed"},
     "AWS/ElastiCache": {"CPUUtilization", "DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
 }
 """As the services' own lists of metrics have them."""
@@ -30,6 +31,7 @@ DIMENSIONS: dict[str, list[tuple[str, ...]]] = {
     "AWS/Lambda": [("FunctionName",), ()],  # none: of the whole account
     "AWS/SQS": [("QueueName",)],
     "AWS/DynamoDB": [("TableName",), ("GlobalSecondaryIndexName", "TableName")],
+    "AWS/States": [("StateMachineArn",)],
     "AWS/ElastiCache": [("CacheClusterId",)],
 }
 
@@ -210,6 +212,7 @@ def test_aws_sends_what_else_is_looked_at_for_what_is_made(stack: Stack) -> None
         "ApiId": {stack.ref(name) for name in stack.of_type("AWS::ApiGatewayV2::Api")},
         "TableName": {stack.ref(name) for name in stack.of_type("AWS::DynamoDB::Table")},
         "GlobalSecondaryIndexName": {"by_work", "by_list"},
+        "StateMachineArn": {stack.ref("ReconcileMachine")},
         # A group of one shard calls its nodes so.
         "CacheClusterId": {
             f"{stack.ref(name)}-00{number}"

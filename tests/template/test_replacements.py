@@ -104,6 +104,7 @@ def test_no_update_of_a_deployed_stack_replaces_or_deletes_state() -> None:
 SERVICES = {
     "apigatewayv2": "apigateway",
     "cognito": "cognito-idp",
+    "stepfunctions": "states",
 }
 """What IAM calls services, where CloudFormation calls them otherwise."""
 

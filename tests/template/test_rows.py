@@ -58,7 +58,6 @@ ROWS = {
     "nickname": ("Profiles", {"pk": "u"}, "nickname"),
     "webhook": ("Webhooks", operator_keys.webhook("w"), "url"),
     "switches": ("Switches", operator_keys.switches(), "send_is_on"),
-    "run": ("Reconciliation", operator_keys.reconciliation(), "run"),
 }
 """Kinds of rows: table, key, and the attribute that decides."""
 
@@ -72,7 +71,7 @@ share                Admin:r Approval:r Campaign:r Erasure:r Expire:ru Grab:r Lo
                      Payout:ru Prize:r Reconcile:r Records:r
 claim                Admin:r Approval:r Campaign:r Erasure:r Expire:ru Grab:ru Lottery:ru \
                      Payout:ru Prize:r Reconcile:r Records:r
-quota                Grab:ru Reconcile:r
+quota                Grab:ru
 member               Campaign:ru Erasure:ru Grab:r Lottery:r
 verdict              Admin:u Campaign:ru Erasure:ru Grab:r Lottery:r
 campaign             Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:ru Reconcile:r \
@@ -84,19 +83,19 @@ decision             Admin:r Approval:r Campaign:r Lottery:pru Prize:ru Reconcil
 place                Admin:r Approval:ru Campaign:ru Lottery:pru Prize:ru Reconcile:r
 code                 Lottery:r Prize:p
 code_count           Lottery:r Prize:pru
-payment              Erasure:r Order:pru Payment:pru Reconcile:r Transfer:pru
-withdrawal           Erasure:r Payment:pru Reconcile:r Transfer:pru
-expiring_withdrawal  Erasure:r Payment:pru Reconcile:r Transfer:pru
-withdrawn            Erasure:r Order:u Payment:pru Reconcile:r Transfer:pru
-pace                 Erasure:r Payment:pru Reconcile:r Transfer:pru
-payee                Erasure:ru Order:r Payment:pru Reconcile:r Transfer:pru
-outside_account      Erasure:ru Payment:pru Reconcile:r Transfer:pru
-consent              Erasure:r Payment:pru Reconcile:r Transfer:pru
-notice               Erasure:r Gateway:pr Payment:pru Reconcile:r Transfer:pru
+payment              Erasure:r Order:pru Payment:pru Transfer:pru
+withdrawal           Erasure:r Payment:pru Transfer:pru
+expiring_withdrawal  Erasure:r Payment:pru Transfer:pru
+withdrawn            Erasure:r Order:u Payment:pru Transfer:pru
+pace                 Erasure:r Payment:pru Transfer:pru
+payee                Erasure:ru Order:r Payment:pru Transfer:pru
+outside_account      Erasure:ru Payment:pru Transfer:pru
+consent              Erasure:r Payment:pru Transfer:pru
+notice               Erasure:r Gateway:pr Payment:pru Transfer:pru
 round                Approval:r Beacon:pr Campaign:r Lottery:r
 drawing              Approval:ru Beacon:r Campaign:ru Lottery:r
-commitment           Approval:p Campaign:p Log:r Reconcile:r Send:p
-log_place            Approval:p Campaign:p Log:ru Reconcile:r Send:p
+commitment           Approval:p Campaign:p Log:r Send:p
+log_place            Approval:p Campaign:p Log:ru Send:p
 log                  Log:pr Reconcile:r Records:r
 action               Admin:pr Approval:p Campaign:p Erasure:p Payment:p Prize:p Reconcile:p \
                      Send:p Webhooks:p
@@ -106,7 +105,6 @@ host_id              Admin:u Campaign:u Erasure:u Lottery:u Payment:u Payout:u P
 nickname             Erasure:u Profile:u
 webhook              Announce:r Deliver:ru Webhooks:pru
 switches             Admin:ru Expire:r Grab:r Lottery:r Payment:r Payout:r Send:r Transfer:r
-run                  Reconcile:ru
 """
 """Who may put (p), update (u) and read (r) a row; no other function does any of it."""
 

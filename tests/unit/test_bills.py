@@ -479,7 +479,6 @@ def _reconciled(town: PaymentSystem) -> set[tuple[str, str]]:
     town.system.moving_ms = 0
     town.system.pass_time(1)
     found = town.system.reconcile()
-    assert found.is_over
     return {(one.rule, one.subject.partition(":")[0]) for one in found.differences}
 
 
@@ -499,7 +498,7 @@ def _check_found(town: PaymentSystem, subject: str, *rules: str) -> None:
     ("forged", "subject"),
     [
         ({"amount_fen": 99}, "payment"),
-        ({"reversed_fen": 10}, "payment {number}"),
+        ({"reversed_fen": 10}, "payment"),
         (None, "payment"),
     ],
     ids=["another amount", "a refund that was not", "no row"],

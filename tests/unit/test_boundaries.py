@@ -23,11 +23,9 @@ from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 from redpacket.events.model.webhooks import FAILURES_MAX
 from redpacket.fairness.model.merkle import EMPTY_ROOT, is_consistent, leaf_hash
 from redpacket.ledger.dynamodb import keys
-from redpacket.ledger.model import TransferKind, refund_id, user_account
 from redpacket.lottery.model.lottery import (
     DrawStatus,
     Player,
-    PrizeKind,
     check_is_giving,
     check_is_published,
     is_giving,
@@ -36,7 +34,7 @@ from redpacket.lottery.use_cases.eligibility import check_audience
 from redpacket.lottery.use_cases.validate_draw import _check_refusal
 from redpacket.operations.model import allowances
 from redpacket.packets.errors import SplitImpossible
-from redpacket.packets.model.claim import ShareRef, ShareStatus
+from redpacket.packets.model.claim import ShareStatus
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.model.passphrase import is_alike
 from redpacket.packets.split.terms import check_possible
@@ -76,21 +74,12 @@ from redpacket.platform import errors
 from redpacket.platform.clocks import CLOCKS_DIFFER_MS
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
-from redpacket.reconciliation.checks.outside import check_late_end, check_outside_in_time
-from redpacket.reconciliation.ports import Table
-from redpacket.reconciliation.use_cases.confirm_rows import (
-    Confirmation,
-    _is_asked_for,
-    _ref_of,
-    _wins,
-)
-from redpacket.reconciliation.use_cases.line_sums import bucket_of
-from redpacket.reconciliation.use_cases.run_state import next_state
-from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, a_prize, some_terms
+from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, some_terms
 from testing.checks import check_outside
 from testing.event_system import FAILED, OK, EventSystem
 from testing.fakes.gateway import CALL_MS_MAX, SETTLING_MS, FakePaymentsIn, an_account
 from testing.in_memory_system import InMemorySystem, a_person, an_operator
+from testing.outside_checks import check_late_end, check_outside_in_time
 from testing.payment_system import FEN_MAX, PaymentSystem
 
 WECHAT = gateway.Channel.WECHAT
@@ -570,15 +559,6 @@ def test_only_a_refusal_for_attempts_is_doubted() -> None:
         _check_refusal(tried, DrawStatus.CAMPAIGN_PAUSED, table, nothing)
 
 
-def test_a_cash_unit_is_won_by_its_own_draw() -> None:
-    prize = a_prize("gala", kind=PrizeKind.PACKET, packets=(("packet", 3),))
-    draw: Any = SimpleNamespace(prize=prize, unit_no=2)
-    goods: Any = SimpleNamespace(prize=replace(prize, kind=PrizeKind.GOODS), unit_no=2)
-
-    assert [_wins(draw, ShareRef("packet", number)) for number in (1, 2)] == [False, True]
-    assert not _wins(goods, ShareRef("packet", 2))
-
-
 def test_a_small_packet_has_a_hundred_shares_at_most() -> None:
     assert [a_packet(count=count).is_small for count in (100, 101)] == [True, False]
 
@@ -695,57 +675,6 @@ def test_each_transfer_that_no_bill_has_is_told(town: PaymentSystem) -> None:
     town.sweep()
 
     assert len(check_outside(town.system.ledger_state().outside, [])) == 2
-
-
-def test_a_run_whose_clock_went_back_compares_no_less_than_the_one_before() -> None:
-    before = next_state(None, NOW_MS, 1_000, "key")
-
-    assert before.progress.until_ms == NOW_MS - 1_000
-    assert next_state(before, NOW_MS - 500, 1_000, "key").progress.until_ms == NOW_MS - 1_000
-    assert next_state(before, NOW_MS + 500, 1_000, "key").progress.until_ms == NOW_MS - 500
-
-
-def test_a_second_pass_adds_up_what_is_suspected_and_older_than_its_run() -> None:
-    state = next_state(None, NOW_MS, 1_000, "00" * 8)
-    until_ms, bucket = state.progress.until_ms, bucket_of("packet:one")
-    state.progress.suspects = [bucket]
-    nothing: Any = SimpleNamespace(
-        tables=None, packets=None, known=None, clock=None, log_book=None, commitments=None
-    )
-    again = Confirmation(state, nothing)
-
-    again.add(Table.ACCOUNTS, (until_ms, "packet:one", "too new", 1))
-    again.add(Table.ACCOUNTS, (until_ms - 1, "packet:other", "not suspected", 1))
-    assert (state.balance.unequal_to_zero(), state.progress.named) == (set(), {})
-    for name in ("old", "as old"):
-        again.add(Table.ACCOUNTS, (until_ms - 1, "packet:one", name, 1))
-
-    assert state.balance.unequal_to_zero() == {bucket}
-    assert state.history.unequal_to_zero() == set()
-    assert state.progress.named == {str(bucket): ["packet:one"]}
-
-
-def test_the_first_share_of_a_chunk_explains_its_refund(system: InMemorySystem) -> None:
-    packet = system.send(count=3)
-    system.end()
-    facts = system.ledger_state()
-    by_kind = {entry.kind: entry for entry in facts.entries}
-    sent, refund = by_kind[TransferKind.SEND], by_kind[TransferKind.REFUND]
-    first, second, _ = facts.shares
-
-    assert (_ref_of(refund), _ref_of(sent)) == (first.ref, None)
-    assert _is_asked_for(sent, packet, None)
-    assert _is_asked_for(refund, packet, first)
-    shares = (None, second, replace(first, fate=ShareStatus.CLAIMED))
-    assert not any(_is_asked_for(refund, packet, share) for share in shares)
-    forgeries: list[dict[str, Any]] = [
-        {"kind": TransferKind.DEPOSIT},
-        {"transfer_id": refund_id(packet.packet_id, 2)},
-        {"account": user_account("thief")},
-        {"at_ms": refund.at_ms + 1},
-    ]
-    for forged in forgeries:
-        assert not _is_asked_for(replace(refund, **forged), packet, first)
 
 
 # ---- events

@@ -14,7 +14,13 @@ from redpacket.reconciliation.checks.facts import PacketFacts
 from redpacket.reconciliation.checks.ledger import check_bounds
 from testing import checks
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_refund
-from testing.checks import Told, check_conservation, check_entries
+from testing.checks import (
+    Told,
+    check_conservation,
+    check_entries,
+    check_packet_exists,
+    check_unpaid_counts,
+)
 
 PACKET = a_packet(1000, 4)
 SHARES = [a_claim(PACKET, 1, "ann", settled_at_ms=NOW_MS + 900), a_claim(PACKET, 2, "bob")]
@@ -143,9 +149,9 @@ def test_takers_rows_that_are_not_those_of_the_claims_are_found() -> None:
 
 
 def test_a_share_of_no_packet_is_found() -> None:
-    assert packets.check_packet_exists(SHARES, {PACKET.packet_id}) == []
+    assert check_packet_exists(SHARES, {PACKET.packet_id}) == []
 
-    found = packets.check_packet_exists(SHARES, set())
+    found = check_packet_exists(SHARES, set())
 
     assert [one.rule for one in found] == ["I3", "I3"]
 
@@ -190,7 +196,7 @@ def test_a_packet_that_paid_out_and_refunded_too_much_is_told_with_their_sum() -
 def test_an_unpaid_packet_without_a_count_is_found() -> None:
     unpaid = replace(PACKET, status=PacketStatus.UNPAID)
 
-    (found,) = packets.check_unpaid_counts([unpaid], {})
+    (found,) = check_unpaid_counts([unpaid], {})
 
     assert (found.expected, found.actual) == (1, 0)
 

@@ -12,7 +12,7 @@ from redpacket.campaigns.model import Campaign
 from redpacket.lottery.model.lottery import Prize
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.platform.errors import InvalidRequest, RedPacketError, Unavailable
-from redpacket.reconciliation.use_cases.reconcile import ENDS_DIFFER
+from redpacket.reconciliation.use_cases.audits import ENDS_DIFFER
 from testing.builders import NOW_MS, a_campaign
 from testing.in_memory_system import InMemorySystem, an_order
 from testing.office import IO_MAX, Office, each_cut, each_meeting

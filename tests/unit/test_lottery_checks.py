@@ -7,11 +7,17 @@ from redpacket.lottery.model.lottery import Draw, PrizeKind
 from redpacket.packets.model.claim import Share, ShareStatus, claimer_of
 from redpacket.packets.model.packet import Rules
 from redpacket.platform.user import User
-from redpacket.reconciliation.checks.facts import Difference, PacketFacts, PlayerDay, Unit
+from redpacket.reconciliation.checks.facts import Difference, PacketFacts, Unit
 from redpacket.reconciliation.checks.lottery import check_outcomes
 from redpacket.reconciliation.checks.packets import check_once_per_user, check_takers
 from testing.builders import NOW_MS, a_claim, a_packet, a_prize
-from testing.checks import LotteryFacts, check_claim_counts, check_lottery, check_told_draws
+from testing.checks import (
+    LotteryFacts,
+    PlayerDay,
+    check_claim_counts,
+    check_lottery,
+    check_told_draws,
+)
 
 DAY = "20270129"
 CUP = a_prize("fair", "cup", total=3, per_day=2, once_per_user=True)

@@ -33,7 +33,8 @@ from redpacket.platform.http.problems import problem_of
 from redpacket.platform.http.request import HttpRequest
 from redpacket.platform.user import User
 from redpacket.reconciliation.checks.facts import Difference
-from redpacket.reconciliation.use_cases.reconcile import Reconciliation
+from redpacket.reconciliation.ports import StoredRun
+from redpacket.reconciliation.use_cases.reconcile import Checked, Reconciliation
 from redpacket.users.api.schemas import DepositBody, ProfileBody
 from testing.builders import NOW_MS, a_packet
 from testing.event_system import FAILED, EventSystem
@@ -267,7 +268,10 @@ def _shown() -> Iterator[tuple[str, Any]]:
         yield "Received", views.received_list_view(page)
     for differences in ([], DIFFERENCES):
         yield "Audit", views.audit_view(differences)
-        yield "Reconciliation", views.reconciliation_view(Reconciliation(differences))
+        found = Reconciliation("3f", NOW_MS, [Checked("check_fates", 7, 1)], differences).stored
+        yield "Reconciliation", views.reconciliation_view(StoredRun("3f", "SUCCEEDED", found))
+    for state in ("RUNNING", "ABORTED"):
+        yield "Reconciliation", views.reconciliation_view(StoredRun("3f", state, {}))
     number = "0" * 32
     returned = PaymentReturn(number, "tx", 99, ReturnReason.MISMATCHED, Channel.HOST, NOW_MS)
     refund = PaymentRefund(number, "console-1", "u" * 24, 40, 60, NOW_MS)

@@ -4,22 +4,18 @@ from typing import Any
 
 import pytest
 
-from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.ledger.dynamodb import keys
 from redpacket.packets.dynamodb.items import share_row
 from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet, part_count
 from redpacket.packets.split import Terms
-from redpacket.platform.dynamodb.client import Dynamo, to_wire
-from redpacket.platform.errors import Unavailable
+from redpacket.platform.dynamodb.client import to_wire
 from redpacket.reconciliation.checks.facts import Difference
-from redpacket.reconciliation.dynamodb.tables import DynamoTables
-from redpacket.reconciliation.ports import Table
-from redpacket.reconciliation.scanned import Scanned
 from redpacket.reconciliation.use_cases.audit_packet import audit_packet
-from redpacket.reconciliation.use_cases.reconcile import MOVING_MS
+from redpacket.reconciliation.use_cases.reconcile import Reconciliation
+from redpacket.reconciliation.use_cases.statements import MOVING_MS
 from testing.builders import NOW_MS, a_campaign, a_refund
-from testing.fakes import Away, FakeDeadLetters
+from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem
 
 LIFE_MS = 3_600_000
@@ -65,6 +61,10 @@ def _told(system: InMemorySystem) -> Rules:
     return _rules(system.reconcile().differences)
 
 
+def _examined(found: Reconciliation) -> dict[str, int]:
+    return {one.name: one.examined for one in found.checks}
+
+
 def _plant(system: InMemorySystem) -> None:
     """Plant a fen in ann's balance."""
     system.row("accounts", keys.account("user:ann"))["balance_fen"] = {"N": "1"}
@@ -95,7 +95,8 @@ def test_a_packet_in_parts_in_order_has_no_differences(
 ) -> None:
     result = in_parts[0].reconcile()
 
-    assert (result.differences, result.is_complete, result.packet_count) == ([], True, 1)
+    assert result.differences == []
+    assert _examined(result)["check_tally"] == 1
 
 
 def test_a_lost_share_of_a_packet_in_parts_is_found(
@@ -105,8 +106,8 @@ def test_a_lost_share_of_a_packet_in_parts_is_found(
     share = system.packets.list_shares(packet.packet_id)[4]
     system.dynamo.tables["shares"].pop(_key(keys.share(packet.packet_id, share.share_no)))
 
-    # Its claim's entry, receipt and taker's row have no fate.
-    assert {rule for rule, _ in _told(system)} == {"I1", "I2", "I4"}
+    # Its claim's entry, receipt, taker's row and count have no fate.
+    assert {rule for rule, _ in _told(system)} == {"I1", "I2", "I4", "I9"}
 
 
 def test_parts_of_a_packet_that_does_not_exist_are_found(
@@ -118,24 +119,11 @@ def test_parts_of_a_packet_that_does_not_exist_are_found(
     found = [difference.rule for difference in system.reconcile().differences]
 
     assert found.count("I3") == 7
-    # Each claim's entry and the sender's, what the budget paid, and the sum of all accounts.
-    assert found.count("I1") == 8 + 1 + 1
-    # Each receipt is reported; and the claims no longer show that they were of a campaign.
-    assert (found.count("I2"), found.count("I9")) == (7, 7)
-    assert set(found) == {"I1", "I2", "I3", "I9"}
-
-
-def test_a_cache_that_lost_a_tail_of_one_part_is_told_of(
-    in_parts: tuple[InMemorySystem, Packet],
-) -> None:
-    system, packet = in_parts
-    share = next(s for s in system.packets.list_shares(packet.packet_id) if s.taker)
-    assert share.taker
-    system.claim_cache.revoke(packet.packet_id, share.taker.user_id, share.share_no)
-
-    (difference,) = system.reconcile().differences
-
-    assert (difference.rule, difference.expected, difference.actual) == ("cache", share.share_no, 0)
+    # Each claim's entry and the sender's, which nothing asks for, the budget, and all accounts.
+    assert found.count("I1") == 8 + 1 + 1 + 1
+    # The claims no longer show that they were of a campaign.
+    assert found.count("I9") == 7
+    assert set(found) == {"I1", "I3", "I9"}
 
 
 # ---- rows that were changed
@@ -145,14 +133,12 @@ def test_a_town_in_order_has_no_differences(town: InMemorySystem) -> None:
     found = town.reconcile()
 
     assert found.differences == []
-    assert found.is_complete
-    assert (found.packet_count, found.account_count) == (2, 4)
-    # Two sides of each deposit, the sender's of each send, the takers' of each claim.
-    assert found.entry_count == 2 * (2 + 1 + 2)
-    assert town.journal.events == ["reconcile_advanced", "reconcile_complete"]
-    # An empty cache is no difference.
-    town.memory.caches.clear()
-    assert _told(town) == set()
+    examined = _examined(found)
+    # A send and two claims of each packet.
+    assert (examined["check_tally"], examined["check_postings"]) == (2, 2 * (1 + 2))
+    # Nobody draws here, and nobody pays.
+    assert (examined["check_lottery"], examined["check_payments"]) == (0, 0)
+    assert town.journal.events == ["reconcile_complete"]
 
 
 P = "the packet"
@@ -199,10 +185,8 @@ def test_a_row_that_was_changed_or_lost_is_found(
 
     wanted = {(rule, subject.replace(P, packet_id)) for rule, subject in expected}
     assert _rules(found.differences) == wanted
-    assert found.is_complete
     assert town.journal.events == ["difference_found"] * len(found.differences) + [
-        "reconcile_advanced",
-        "reconcile_complete",
+        "reconcile_complete"
     ]
     # An audit of the packet says so too, except of balances.
     of_packet = {told for told in wanted if told[1] == packet_id}
@@ -252,10 +236,8 @@ def test_a_packet_whose_key_of_seeds_is_gone_is_told_and_hides_no_other(
 
     result = town.reconcile()
 
-    whats = ["terms that can be read", "fates that can be read"]
-    assert result.is_complete
     assert [(one.subject, one.what) for one in result.differences] == [
-        (packet_id, what) for what in whats
+        (packet_id, "fates that can be read")
     ]
 
 
@@ -277,7 +259,6 @@ def test_a_row_that_can_not_be_read_is_told_and_hides_no_other(
     assert unread == [" ".join(key.values())]
     assert _rules(result.differences) >= {("I3", *unread), *PLANTED}
     assert second not in {one.subject for one in result.differences}
-    assert result.is_complete
 
 
 def test_a_forged_refund_that_moved_no_money_is_found(town: InMemorySystem, packet_id: str) -> None:
@@ -324,7 +305,9 @@ def test_a_claim_of_another_amount_is_found_before_it_is_paid() -> None:
     for key in (keys.share(share.packet_id, share.share_no), keys.taker(share.packet_id, "ann")):
         system.row("shares", key)["amount_fen"] = {"N": "999"}
 
-    assert _told(system) == {("I3", packet.packet_id)}
+    system.pass_time(MOVING_MS + 1)
+
+    assert _told(system) == {("I3", packet.packet_id), ("I8", packet.packet_id)}
 
 
 def test_sums_on_a_closed_packet_that_are_not_those_of_its_fates_are_found(
@@ -348,16 +331,6 @@ def test_a_claim_that_is_not_settled_for_long_is_found(town: InMemorySystem) -> 
 
     late = [found for found in town.reconcile().differences if found.subject == packet.packet_id]
     assert [found.rule for found in late] == ["I8"]
-
-
-def test_a_cache_that_lost_its_tail_is_found(town: InMemorySystem) -> None:
-    packet = town.send()
-    replica = town.memory.snapshot()
-    town.grab(packet, "ann")
-    town.memory.fail_over(replica)
-    town.memory.grab(packet.packet_id, "bob")
-
-    assert _told(town) == {("cache", packet.packet_id)}
 
 
 def test_dead_letters_are_found(town: InMemorySystem) -> None:
@@ -384,7 +357,6 @@ def test_a_share_without_its_packet_is_found_and_hides_nothing_else(town: InMemo
     strays = [one for one in found.differences if one.subject == first]
     assert [one.rule for one in strays].count("I3") == 2
     assert ("I3", second) in _rules(found.differences)
-    assert found.is_complete
     assert ("I3", first) in _rules(town.differences())
 
 
@@ -427,73 +399,13 @@ def test_an_entry_in_anothers_book_is_found(town: InMemorySystem) -> None:
 # ---- what is away, or moves
 
 
-def _scan(system: InMemorySystem, table: Table, before: Any) -> None:
-    """Let *before* happen before each read of a *table*'s rows."""
-
-    class Scanning(DynamoTables):
-        def read(self, of: Table, place: str | None) -> tuple[list[Scanned], str | None]:
-            if of is table:
-                before()
-            return super().read(of, place)
-
-    names = {table: table.value for table in Table}
-    system.scans = Scanning(Dynamo(lambda: system.dynamo), names, PUBLISHED_SEEDS)
-
-
-def test_a_claim_between_two_pages_of_the_scan_is_not_a_difference(town: InMemorySystem) -> None:
-    packet = town.send(count=4)
-    # Once the packets were scanned, and before the takers are.
-    _scan(town, Table.SHARES, lambda: town.grab(packet, "eve"))
-
-    found = town.reconcile()
-
-    assert found.differences == []
-    assert found.is_complete
-
-
-def test_what_was_found_is_told_although_the_scan_fails_later(town: InMemorySystem) -> None:
-    def fail() -> None:
-        raise Unavailable("throttled")
-
+def test_a_queue_that_is_away_hides_nothing_of_the_ledger(town: InMemorySystem) -> None:
     _plant(town)
-    _scan(town, Table.PACKETS, fail)
+    dead_letters: Any = Away(error=PermissionError)
 
-    with pytest.raises(Unavailable):
-        town.reconcile()
-
-    assert town.journal.events == ["difference_found"]
-
-
-@pytest.mark.parametrize("away", ["cache", "queue"])
-def test_what_is_away_hides_nothing_of_the_ledger(town: InMemorySystem, away: str) -> None:
-    _plant(town)
-    dead_letters: Any = FakeDeadLetters(0)
-    if away == "cache":
-        town.claim_cache = Away(town.claim_cache, "held_numbers")
-    else:
-        dead_letters = Away(error=PermissionError)
-
-    found = town.reconcile_with(dead_letters)
+    found = town.compare(dead_letters)
+    found.report(town.journal)
 
     assert _rules(found.differences) == PLANTED
-    assert not found.is_complete
+    assert _examined(found)["audit_dead_letters"] == 0
     assert town.journal.events == ["difference_found", "reconcile_incomplete"]
-
-
-def test_a_reconciliation_that_runs_out_of_time_says_so(town: InMemorySystem) -> None:
-    found = town.reconcile(stop_in_ms=0)
-
-    assert not found.is_complete
-    assert found.differences == []
-    assert town.journal.events == ["reconcile_advanced"]
-
-
-def test_one_unserved_slot_does_not_hide_the_other_packets(town: InMemorySystem) -> None:
-    town.grab(town.send(life_ms=LIFE_MS), "ann")
-    town.claim_cache = gap = Away(town.claim_cache, "held_numbers", error=Unavailable)
-
-    found = town.reconcile()
-
-    # Of the three packets one is closed.
-    assert len(gap.asked) == 2
-    assert not found.is_complete

@@ -13,7 +13,7 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvalidRequest, InvariantViolated, VersionConflict
 from redpacket.platform.idempotency import Request, hash_of_key
 from redpacket.platform.user import User
-from redpacket.reconciliation.use_cases.reconcile import MOVING_MS
+from redpacket.reconciliation.use_cases.statements import MOVING_MS
 from testing.payment_system import WECHAT, PaymentSystem
 
 DEPOSIT, OUTSIDE = ResolvedBy.DEPOSIT, ResolvedBy.OUTSIDE

@@ -182,7 +182,9 @@ class Settings:
     risk_is_open = _Variable("RISK_ON_FAILURE", _is_open, default="open")
     """Whether users may take part if the risk control does not answer."""
     accounts_table = _table("accounts")
-    reconciliation_table = _table("reconciliation")
+    reconciliation_machine = _Variable("RECONCILIATION_MACHINE", str)
+    """ARN of the state machine that exports and compares the tables."""
+    reconciliation_workgroup = _Variable("RECONCILIATION_WORKGROUP", str)
     journal_table = _table("journal")
     approvals_table = _table("approvals")
     approval_fen = _Variable("APPROVAL_FEN", _three_integers)

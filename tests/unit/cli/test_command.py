@@ -641,19 +641,20 @@ def test_a_user_is_denied_for_some_hours(stack: Stack, monkeypatch: Any) -> None
     assert _body(asked) == {"user": "alice", "verdict": "deny", "until_ms": 8_200_000}
 
 
-def test_a_reconciliation_goes_on_until_all_is_compared(stack: Stack) -> None:
-    counts = {"packet_count": 1, "account_count": 2, "differences": []}
-    answers = [
-        _ok(ok=None, is_complete=False, progress={"table": "shares", "row_count": 9}, **counts),
-        _ok(ok=True, is_complete=True, progress=None, **counts),
-    ]
-    left = iter(answers)
-    stack.answers["POST /admin/reconcile"] = lambda _: next(left)
+def test_a_reconciliation_is_followed_to_its_end(stack: Stack, monkeypatch: Any) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    checks = [{"name": "check_entries", "examined": 7, "differences": 0}]
+    found: dict[str, Any] = {"run_id": "3f", "checks": [], "differences": [], "until_ms": None}
+    done = {**found, "status": "done", "checks": checks, "until_ms": 9}
+    answers = iter([_ok(status="running", **found), _ok(**done)])
+    stack.answers["POST /admin/reconcile"] = _ok(run_id="3f")
+    stack.answers["GET /admin/reconcile/3f"] = lambda _: next(answers)
 
-    assert stack.ask_json("reconcile")["ok"] is True
+    assert stack.ask_json("reconcile")["checks"] == checks
 
-    found = {**counts, "differences": [_difference()]}
-    stack.answers["POST /admin/reconcile"] = _ok(ok=False, is_complete=True, progress=None, **found)
+    stack.answers["GET /admin/reconcile/3f"] = _ok(**{**done, "differences": [_difference()]})
+    assert stack.run("reconcile").exit_code == 1
+    stack.answers["GET /admin/reconcile/3f"] = _ok(status="failed", **found)
     assert stack.run("reconcile").exit_code == 1
 
 

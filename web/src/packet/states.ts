@@ -106,6 +106,7 @@ type Stays =
   | "payment_not_found"
   | "proof_not_ready"
   | "rate_limited"
+  | "run_not_found"
   | "self_help"
   | "signature_invalid"
   | "split_impossible"

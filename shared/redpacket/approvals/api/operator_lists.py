@@ -25,11 +25,15 @@ from redpacket.platform.http.parameters import cursor, integer, optional, requir
 from redpacket.platform.http.request import person_of
 from redpacket.platform.user import User
 from redpacket.platform.user_id import HOST_ID
+from redpacket.reconciliation.errors import RunNotFound
 
 if TYPE_CHECKING:
     from redpacket.approvals.api import list_answers as lists
 
 SUBJECT = "(user|campaign|switch|limit|webhook):[A-Za-z0-9_-]{1,128}|ledger"
+RUN_ID = "[0-9a-f_-]{1,80}"
+"""Name of an execution: ours, or one that the schedule made of its own ids."""
+
 UNIT = rf"{PRIZE_ID.pattern}\.[1-9][0-9]{{0,6}}"
 
 JOURNAL_COLUMNS = ("at_ms", "operator", "action", "subject", "changes")
@@ -127,6 +131,14 @@ def switch_of(text: str) -> Switch:
 def limit_of(text: str) -> LimitName:
     """The limit."""
     return LimitName(of_form("name", "|".join(LimitName), text))
+
+
+@required("path", "run_id", type="string", pattern=f"^{RUN_ID}$")
+def run_id_of(text: str) -> str:
+    """The run, as its start named it."""
+    if not re.fullmatch(RUN_ID, text, re.ASCII):
+        raise RunNotFound("no such run")
+    return text
 
 
 @required("path", "unit", type="string", pattern=f"^{UNIT}$")

@@ -13,7 +13,6 @@ from redpacket.ledger.ports import ENTRY_CURSOR, ReceivedItem
 from redpacket.packets.model.claim import ShareRef
 from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Row, Value, values
 from redpacket.platform.errors import InvalidRequest
-from redpacket.reconciliation.scanned import Balance
 
 _YEAR_SUMS = ("sent_fen", "sent_count", "received_fen", "received_count", "luckiest_count")
 """Prefixes of a balance's yearly sums (`sent_fen_2025`), which `YearSums` adds up."""
@@ -154,15 +153,6 @@ def receipt_of(row: dict[str, Any]) -> Receipt:
     """Parse a receipt's row."""
     packet_id, _, share_no = row["pk"].removeprefix(keys.RECEIPT_PREFIX).rpartition("#")
     return Receipt(packet_id, int(share_no), row["account"], row["amount_fen"], row["at_ms"])
-
-
-def balance_of(row: dict[str, Any]) -> Balance:
-    """Parse a balance's row; a row with only yearly counters has balance 0."""
-    kept = {name: number for name, number in row.items() if name.rpartition("_")[0] in _YEAR_SUMS}
-    # Unpaid packets count as open but have no entries yet.
-    unpaid_count = row.get("unpaid_count", 0)
-    open_count = row.get("open_count", 0) - unpaid_count
-    return Balance(row["pk"], row.get("balance_fen", 0), kept, open_count, unpaid_count)
 
 
 def sums_of(row: Mapping[str, Value], year: int | None) -> YearSums:

@@ -12,8 +12,6 @@ from redpacket.lottery.model.lottery import Draw, Player, Prize, PrizeKind, unit
 from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.platform.dynamodb.client import Value
 from redpacket.platform.user import User
-from redpacket.reconciliation.checks.facts import Unit
-from redpacket.reconciliation.scanned import UnitWon
 
 
 def draw_row(draw: Draw) -> dict[str, Value]:
@@ -61,15 +59,6 @@ def draw_of(row: dict[str, Any]) -> Draw:
 def won_by(draw: Draw) -> dict[str, Value]:
     """Return the winner and draw for the row of a won unit."""
     return {"user_id": draw.user_id, "draw_id": draw.draw_id}
-
-
-def unit_of(row: dict[str, Any]) -> UnitWon:
-    """Parse the row of a unit, of the whole stock or of one day's."""
-    # Neither campaign ids nor prize ids contain "#".
-    campaign_id, prize_id = row["pk"].removeprefix(draw_keys.UNITS_PREFIX).split("#")
-    _, *day, number = row["sk"].split("#")
-    unit = Unit(prize_id, int(number), row["draw_id"], day[0] if day else "")
-    return UnitWon(campaign_id, unit, row["user_id"])
 
 
 def player_of(row: dict[str, Any] | None) -> Player:

@@ -11,7 +11,6 @@ from redpacket.operations.model.limits import LimitName
 from redpacket.operations.model.switches import Switch as SwitchName
 from redpacket.packets.api.values import SOME_PACKET_ID, AtMs, BalanceFen, Count, UserToken, Word
 from redpacket.platform.http.bodies import about
-from redpacket.reconciliation.ports import Table
 
 
 class Deposit(TypedDict):
@@ -43,28 +42,30 @@ class Audit(TypedDict):
     differences: Differences
 
 
-class ReconcileProgress(TypedDict):
-    """Progress of an unfinished comparison; null once it is complete."""
+class StartedRun(TypedDict):
+    """A comparison that goes on."""
 
-    table: Table | None
-    row_count: Count
+    run_id: Annotated[Word, about("Its id, for `GET /admin/reconcile/{run_id}`.", "3f" * 16)]
+
+
+class Check(TypedDict):
+    """What one check looked at and found."""
+
+    name: Annotated[Word, Field(examples=["check_postings"])]
+    examined: Annotated[Count, about("Rows that it looked at; 0 proves nothing.")]
+    differences: Count
 
 
 class Reconciliation(TypedDict):
-    """Result of a reconciliation; `ok` is null while the comparison is incomplete and clean."""
+    """How a comparison stands; `checks` and `differences` are empty until it is done."""
 
-    ok: Annotated[bool | None, about("Whether nothing was found.")]
+    run_id: Word
+    status: Literal["running", "done", "failed"]
+    checks: list[Check]
     differences: Differences
-    is_complete: bool
-    account_count: Count
-    entry_count: Count
-    packet_count: Count
-    difference_count: Count
-    moving_count: Count
-    held_fen: int
-    started_at_ms: AtMs
-    until_ms: AtMs
-    progress: ReconcileProgress | None
+    until_ms: Annotated[
+        AtMs | None, about("Facts from this time on are left to the next run; null until then.")
+    ]
 
 
 class Switch(TypedDict):

@@ -5,11 +5,6 @@ from __future__ import annotations
 from zlib import crc32
 
 
-def reconciliation() -> dict[str, str]:
-    """Return the key of the only row of ReconciliationTable."""
-    return {"pk": "run"}
-
-
 def action(position: str) -> dict[str, str]:
     """Return the key of an operator's action in JournalTable; index by_list sorts by subject."""
     return {"pk": JOURNAL, "sk": position}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from redpacket.packets.use_cases.read_proof import Proof
     from redpacket.packets.use_cases.read_records import PacketList, Record
     from redpacket.reconciliation.checks.facts import Difference
-    from redpacket.reconciliation.use_cases.reconcile import Reconciliation
+    from redpacket.reconciliation.ports import StoredRun
 
 CLAIM_CURSOR = "^(p[0-9]{1,2}|[0-9]{1,8})$"
 """Share number, or "p" with the next partition of a sharded packet."""
@@ -303,30 +303,15 @@ def _difference_view(found: Difference) -> operators.Difference:
     }
 
 
-def reconciliation_view(found: Reconciliation) -> operators.Reconciliation:
-    """Return the result of a reconciliation with every difference."""
-    from redpacket.reconciliation.ports import Table
-
-    is_known = found.is_complete or bool(found.differences)
+def reconciliation_view(found: StoredRun) -> operators.Reconciliation:
+    """Return how a run stands, with what its checks found once it is done."""
+    statuses: dict[str, Literal["running", "done"]] = {"RUNNING": "running", "SUCCEEDED": "done"}
     return {
-        # Null while there is no difference but not everything was compared.
-        "ok": not found.differences if is_known else None,
-        "differences": [_difference_view(each) for each in found.differences],
-        "is_complete": found.is_complete,
-        "account_count": found.account_count,
-        "entry_count": found.entry_count,
-        "packet_count": found.packet_count,
-        "difference_count": found.difference_count,
-        "moving_count": found.moving_count,
-        "held_fen": found.held_fen,
-        "started_at_ms": found.started_at_ms,
-        "until_ms": found.until_ms,
-        "progress": None
-        if found.is_over
-        else {
-            "table": Table(found.reading) if found.reading else None,
-            "row_count": found.row_count,
-        },
+        "run_id": found.run_id,
+        "status": statuses.get(found.status, "failed"),
+        "checks": found.output.get("checks", []),
+        "differences": found.output.get("differences", []),
+        "until_ms": found.output.get("until_ms"),
     }
 
 

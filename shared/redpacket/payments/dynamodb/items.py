@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from redpacket.ledger.dynamodb import keys
-from redpacket.ledger.model import payment_account, withdrawal_account
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.model.payments import (
     Payment,
@@ -26,14 +25,8 @@ from redpacket.payments.model.provider import (
     Transaction,
     bill_day,
 )
-from redpacket.payments.model.withdrawals import (
-    Stop,
-    Withdrawal,
-    WithdrawalStatus,
-    withdrawal_of_bill,
-)
+from redpacket.payments.model.withdrawals import Stop, Withdrawal, WithdrawalStatus
 from redpacket.platform.dynamodb.client import Value
-from redpacket.reconciliation.checks.outside import BookedLine
 
 SHARDS = range(8)
 """Partitions of each work list of payments, which see far less traffic than claims."""
@@ -266,19 +259,6 @@ def merchant_row(merchant: Merchant) -> dict[str, Value]:
 def merchant_of(row: dict[str, Any]) -> Merchant:
     """Parse the merchant."""
     return Merchant(row.get("app_id", ""), row.get("mch_id", ""))
-
-
-def booked_line_of(row: dict[str, Any]) -> BookedLine:
-    """Parse an expected statement line for the comparison with what it was written with."""
-    line, account = line_of(row), payment_account(row.get("of_number", ""))
-    if line.kind is StatementKind.TRANSFER:
-        account = withdrawal_account(withdrawal_of_bill(line.number))
-    elif line.kind is StatementKind.PAYMENT:
-        account = payment_account(line.number)
-    outside_no = "" if line.kind is StatementKind.REFUND else line.outside_no
-    return BookedLine(
-        account, line.kind, line.number, outside_no, line.amount_fen, row["noted_at_ms"]
-    )
 
 
 def account_row(name: str, account: ExternalAccount) -> dict[str, Value]:

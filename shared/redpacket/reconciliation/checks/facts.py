@@ -35,29 +35,6 @@ class PacketFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class PlayerDay:
-    """A user's counts of one day, and the limits that the last draw was held to."""
-
-    user_id: str
-    day: str
-    attempt_count: int
-    win_count: int
-    help_count: int
-    attempts_max: int
-    wins_max: int
-
-    @property
-    def draw_count(self) -> int:
-        """How many draws the user has: each help lowers what is counted as attempts."""
-        return self.attempt_count + self.help_count
-
-    @property
-    def numbers_sum(self) -> int:
-        """What the numbers of the user's draws add up to: 1, 2, ... without a gap."""
-        return self.draw_count * (self.draw_count + 1) // 2
-
-
-@dataclass(frozen=True, slots=True)
 class Unit:
     """That a unit of a prize is won, of goods all in all, or, with *day*, of a day's stock."""
 

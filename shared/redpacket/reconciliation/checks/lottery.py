@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from redpacket.lottery.model.lottery import Draw, PrizeKind, choose
-from redpacket.reconciliation.checks.facts import Difference, PlayerDay, Unit
+from redpacket.reconciliation.checks.facts import Difference, Unit
 
 
 def check_unit(draw: Draw, now_total: int) -> list[Difference]:
@@ -31,16 +31,6 @@ def units_of(draw: Draw) -> list[Unit]:
     unit = [Unit(draw.prize.prize_id, draw.unit_no, draw.draw_id)]
     of_day = [Unit(draw.prize.prize_id, draw.day_no, draw.draw_id, draw.day)]
     return unit * (draw.prize.kind is not PrizeKind.PACKET) + of_day * bool(draw.day_no)
-
-
-def check_player(campaign_id: str, player: PlayerDay) -> list[Difference]:
-    """I9: what is counted of a user and a day is within the limits of their last draw."""
-    subject = f"{campaign_id} {player.user_id} {player.day}"
-    limits = (
-        ("attempts within", player.attempts_max, player.attempt_count),
-        ("wins within", player.wins_max, player.win_count),
-    )
-    return [Difference("I9", subject, *pair) for pair in limits if pair[1] < pair[2]]
 
 
 def check_outcomes(draws: Iterable[Draw]) -> list[Difference]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable
 
-from redpacket.ledger.model import user_account
 from redpacket.packets.model.claim import Claimer, Share, ShareStatus
 from redpacket.packets.model.packet import Packet, PacketEnd, PacketStatus
 from redpacket.packets.split import share_amount_fen
@@ -92,21 +91,6 @@ def check_takers(shares: Iterable[Share], takers: Iterable[Claimer]) -> list[Dif
     ]
 
 
-def check_packet_exists(shares: Iterable[Share], packet_ids: Container[str]) -> list[Difference]:
-    """I3: a share with a fate belongs to a packet; without one nothing says what it is worth."""
-    return [
-        Difference(
-            "I3",
-            share.packet_id,
-            f"share {share.share_no} of a packet that does not exist",
-            0,
-            share.amount_fen,
-        )
-        for share in shares
-        if share.packet_id not in packet_ids
-    ]
-
-
 def check_late_claims(shares: Iterable[Share], now_ms: int, bound_ms: int) -> list[Difference]:
     """I8: claims are settled within *bound_ms*."""
     return [
@@ -132,20 +116,6 @@ def check_late_close(packet: Packet, now_ms: int, bound_ms: int) -> list[Differe
     if packet.status in _ENDED or now_ms <= by_ms:
         return []
     return [Difference("I8", packet.packet_id, "closed by", by_ms, now_ms)]
-
-
-def check_unpaid_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> list[Difference]:
-    """I9: of each account it is counted how many open packets are not paid for."""
-    unpaid = Counter(
-        user_account(packet.sender.user_id)
-        for packet in packets
-        if packet.counts_as_open and packet.status is PacketStatus.UNPAID
-    )
-    return [
-        Difference("I9", account, "unpaid packets counted", unpaid[account], counted)
-        for account in sorted({*unpaid, *counts})
-        if (counted := counts.get(account, 0)) != unpaid[account]
-    ]
 
 
 def _numbers(shares: Iterable[tuple[int, int]]) -> str:

@@ -1,0 +1,167 @@
+"""Step Functions and Athena of the local stack: exports of its tables, compared in DuckDB.
+
+The emulator's own exports write no files. `AWS_ENDPOINT_URL_SFN` and `AWS_ENDPOINT_URL_ATHENA` lead
+the reconcile function here, which does not know the difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import boto3
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from local.ports import HOST
+from local.serving import serve
+from local.warehouse import Duck, export
+from redpacket.reconciliation.ports import Found, Table
+from redpacket.reconciliation.use_cases.statements import Run
+
+BETWEEN_LOOKS_S = 2.0
+"""Until a transaction is whole; on AWS, minutes."""
+
+Answer = dict[str, Any]
+
+
+class Orchestration:
+    """Executions and queries of one stack."""
+
+    def __init__(self, aws: Callable[[str], Any], outputs: dict[str, str]) -> None:
+        self._aws, self._outputs = aws, outputs
+        self._executions: dict[str, Answer] = {}
+        self._queries: dict[str, Found] = {}
+        self._duck: Duck | None = None
+
+    def start_execution(self, asked: Answer) -> Answer:
+        """Start a run beside all others."""
+        name = asked["name"]
+        self._executions[name] = {"name": name, "status": "RUNNING"}
+        threading.Thread(target=self._run, args=(name,), daemon=True).start()
+        return {"executionArn": name, "startDate": time.time()}
+
+    def describe_execution(self, asked: Answer) -> Answer | None:
+        """Return an execution, or None."""
+        return self._executions.get(asked["executionArn"].rpartition(":")[2])
+
+    def list_executions(self, asked: Answer) -> Answer:
+        """Return the executions of a status, newest first."""
+        found = [one for one in self._executions.values() if one["status"] == asked["statusFilter"]]
+        return {"executions": found[::-1]}
+
+    def start_query_execution(self, asked: Answer) -> Answer:
+        """Run a query at once."""
+        return {"QueryExecutionId": self._ask(asked["QueryString"])}
+
+    def get_query_execution(self, _: Answer) -> Answer:
+        """Return that a query has succeeded: one that fails is an error of its start."""
+        return {"QueryExecution": {"Status": {"State": "SUCCEEDED"}}}
+
+    def get_query_results(self, asked: Answer) -> Answer:
+        """Return all rows, after a row for the names of the columns."""
+        rows = [("names",), *self._queries[asked["QueryExecutionId"]]]
+        data = [
+            {"Data": [{} if one is None else {"VarCharValue": one} for one in row]} for row in rows
+        ]
+        return {"ResultSet": {"Rows": data}}
+
+    def _ask(self, sql: str) -> str:
+        assert self._duck
+        query_id = f"query-{len(self._queries)}"
+        self._queries[query_id] = self._duck.rows(sql.replace(" WITH (format = 'PARQUET')", ""))
+        return query_id
+
+    def _run(self, name: str) -> None:
+        execution = self._executions[name]
+        try:
+            found = self._look(name, None)
+            if found["differences"]:
+                time.sleep(BETWEEN_LOOKS_S)
+                found = self._look(name, found)
+        except Exception:  # noqa: BLE001 - the state machine catches everything, too
+            traceback.print_exc()
+            execution["status"] = "FAILED"
+            return
+        execution.update(status="SUCCEEDED", output=json.dumps(found))
+
+    def _look(self, name: str, first: Answer | None) -> Answer:
+        exported_at_ms = time.time_ns() // 1_000_000
+        about = {"run_id": name, "exported_at_ms": exported_at_ms}
+        with TemporaryDirectory() as folder:
+            for table in Table:
+                export(Path(folder, table), self._scan(table))
+            places = [{"table": table, "place": table} for table in Table]
+            planned = self._invoke({**about, "places": places})
+            self._duck = Duck(Path(folder), Run(name, exported_at_ms))
+            _, *batches = planned["batches"]
+            asked = [
+                {"name": one["name"], "query_id": self._ask(one["sql"])}
+                for batch in batches
+                for one in batch
+            ]
+            checks = {one["name"] for one in batches[-1]}
+            queries = [one for one in asked if one["name"] in checks]
+            event = {**about, "database": "local", "queries": queries}
+            return self._invoke(event if first is None else {**event, "first": first})
+
+    def _scan(self, table: Table) -> Iterator[Answer]:
+        pages = self._aws("dynamodb").get_paginator("scan")
+        name = self._outputs[f"{table.capitalize()}Table"]
+        for page in pages.paginate(TableName=name, ConsistentRead=True):
+            yield from page["Items"]
+
+    def _invoke(self, event: Answer) -> Answer:
+        answer = self._aws("lambda").invoke(
+            FunctionName=self._outputs["ReconcileFunction"], Payload=json.dumps(event).encode()
+        )
+        told: Answer = json.loads(answer["Payload"].read())
+        if "FunctionError" in answer:
+            raise RuntimeError(str(told))
+        return told
+
+
+def application(orchestration: Orchestration) -> Starlette:
+    """Return both services as a web application."""
+
+    def call(target: str, asked: Answer) -> Response:
+        name = "".join(f"_{one.lower()}" if one.isupper() else one for one in target).lstrip("_")
+        found = getattr(orchestration, name)(asked)
+        if found is None:
+            return JSONResponse({"__type": "ExecutionDoesNotExist"}, status_code=400)
+        return JSONResponse(found)
+
+    async def answer(request: Request) -> Response:
+        target = request.headers["x-amz-target"].rpartition(".")[2]
+        return call(target, json.loads(await request.body()))
+
+    return Starlette(routes=[Route("/", answer, methods=["POST"])])
+
+
+def main() -> None:
+    """Serve until told to stop."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    for name in ("--port", "--emulator-port"):
+        arguments.add_argument(name, type=int, required=True)
+    arguments.add_argument("--outputs", type=json.loads, required=True)
+    given = arguments.parse_args()
+    session = boto3.session.Session("test", "test", region_name="us-east-1")
+    url = f"http://{HOST}:{given.emulator_port}"
+
+    def aws(service: Any) -> Any:  # noqa: ANN401 - boto3 makes its clients at run time
+        return session.client(service, endpoint_url=url)
+
+    serve(application(Orchestration(aws, given.outputs)), given.port)
+
+
+if __name__ == "__main__":
+    main()

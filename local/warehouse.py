@@ -1,0 +1,63 @@
+"""Exports of tables as DynamoDB writes them, and DuckDB over them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from redpacket.reconciliation.ports import Found
+from redpacket.reconciliation.use_cases.statements import Run, attributes, rows
+
+ROWS_PER_FILE = 100_000
+
+
+def export(folder: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Write rows in the form of a full export, with its manifests; return how many there are."""
+    data = folder / "data"
+    data.mkdir(parents=True)
+    left, files = iter(rows), list[dict[str, Any]]()
+    while (some := list(islice(left, ROWS_PER_FILE))) or not files:
+        name = f"{len(files):06d}.json.gz"
+        with gzip.open(data / name, "wt", compresslevel=1, encoding="utf-8") as file:
+            for row in some:
+                # Bytes are of packed rows, which no statement reads.
+                file.write(json.dumps({"Item": row}, ensure_ascii=False, default=str) + "\n")
+        files.append({"itemCount": len(some), "dataFileS3Key": f"data/{name}"})
+    (folder / "manifest-files.json").write_text("".join(json.dumps(one) + "\n" for one in files))
+    count: int = sum(one["itemCount"] for one in files)
+    summary = {"itemCount": count, "exportType": "FULL_EXPORT", "outputFormat": "DYNAMODB_JSON"}
+    (folder / "manifest-summary.json").write_text(json.dumps(summary))
+    return count
+
+
+class Duck:
+    """DuckDB over the exports in a folder, which has a folder for each table."""
+
+    def __init__(self, folder: Path, run: Run) -> None:
+        self._connection = duckdb.connect(config={"threads": 2})
+        for table, kinds in attributes(run).items():
+            fields = ", ".join(
+                f'{one} STRUCT("{kind.upper()}" text)' for one, kind in kinds.items()
+            )
+            self._connection.execute(
+                f"CREATE VIEW {table}_raw AS SELECT Item AS item FROM read_json("  # noqa: S608
+                f"'{folder / table}/data/*.json.gz', format='newline_delimited',"
+                f" columns={{'Item': 'STRUCT({fields})'}})"
+            )
+
+    def fill(self, run: Run) -> Duck:
+        """Type all rows, as the first queries of a run do."""
+        for name, query in rows(run).items():
+            self.rows(f"CREATE TABLE {name} AS {query}")
+        return self
+
+    def rows(self, sql: str) -> Found:
+        """Return the rows of a query, every value as text."""
+        found = self._connection.cursor().execute(sql).fetchall()
+        return [tuple(None if one is None else str(one) for one in row) for row in found]

@@ -1,0 +1,1 @@
+"""Clients of AWS for reconciliation."""

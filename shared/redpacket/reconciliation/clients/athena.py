@@ -1,0 +1,72 @@
+"""Athena over an export: its external tables, and its queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.runtime import Clock
+from redpacket.reconciliation.ports import Found
+
+_PAUSE_MS = 500
+_ENDED_BADLY = frozenset({"FAILED", "CANCELLED"})
+
+
+class Athena:
+    """Implements Engine in one database; the workgroup limits what a query may scan."""
+
+    def __init__(
+        self, client: Callable[[], Any], workgroup: str, database: str, clock: Clock
+    ) -> None:
+        self._client = client
+        self._workgroup, self._database, self._clock = workgroup, database, clock
+
+    def rows(self, sql: str) -> Found:
+        started = self._client().start_query_execution(
+            QueryString=sql,
+            WorkGroup=self._workgroup,
+            QueryExecutionContext={"Database": self._database},
+        )
+        query_id: str = started["QueryExecutionId"]
+        while (status := self._status(query_id))["State"] != "SUCCEEDED":
+            if status["State"] in _ENDED_BADLY:
+                raise Unavailable(f"query {query_id}: {status.get('StateChangeReason', '')}")
+            self._clock.sleep_ms(_PAUSE_MS)
+        return self.result(query_id)
+
+    def result(self, query_id: str) -> Found:
+        rows: Found = []
+        asked = {"QueryExecutionId": query_id}
+        while True:
+            page = self._client().get_query_results(**asked)
+            rows += [
+                tuple(value.get("VarCharValue") for value in row["Data"])
+                for row in page["ResultSet"]["Rows"]
+            ]
+            if "NextToken" not in page:
+                break
+            asked["NextToken"] = page["NextToken"]
+        # The first row has the names of the columns.
+        return rows[1:]
+
+    def _status(self, query_id: str) -> dict[str, Any]:
+        found = self._client().get_query_execution(QueryExecutionId=query_id)
+        status: dict[str, Any] = found["QueryExecution"]["Status"]
+        return status
+
+
+def external_table(name: str, attributes: Mapping[str, str], location: str) -> str:
+    """Return the statement that makes the files of an export readable."""
+    fields = ",".join(f"`{one}`:struct<`{kind}`:string>" for one, kind in attributes.items())
+    return (
+        f"CREATE EXTERNAL TABLE {name} (item struct<{fields}>)"
+        " ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'"
+        " WITH SERDEPROPERTIES ('case.insensitive'='TRUE', 'mapping.item'='Item')"
+        f" LOCATION '{location}'"
+    )
+
+
+def filled_table(name: str, query: str) -> str:
+    """Return the statement that fills a table by a query."""
+    return f"CREATE TABLE {name} WITH (format = 'PARQUET') AS {query}"

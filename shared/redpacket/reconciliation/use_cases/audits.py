@@ -1,0 +1,184 @@
+"""Audits of what SQL can't decide: HMACs, Merkle trees, and packed rows, by strong reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from redpacket.fairness.log_ports import LogBook
+from redpacket.fairness.model.merkle import EMPTY_ROOT, Peaks
+from redpacket.lottery.model.lottery import CampaignSnapshot, PrizeKind, unit_share
+from redpacket.lottery.ports import DrawRepository
+from redpacket.packets.errors import PacketNotFound, SplitImpossible
+from redpacket.packets.ledger_ports import Ledger
+from redpacket.packets.model.packet import PacketStatus
+from redpacket.packets.ports import DeadLetters, PacketRepository
+from redpacket.platform.clocks import CLOCKS_DIFFER_MS
+from redpacket.platform.errors import InvariantViolated
+from redpacket.platform.runtime import Clock, EventLogger
+from redpacket.reconciliation.checks.facts import Difference
+from redpacket.reconciliation.checks.lottery import check_outcomes, check_unit
+from redpacket.reconciliation.use_cases.audit_packet import audit_packet
+
+ENDS_DIFFER = "end vs that of its campaign"
+"""State after an interrupted edit, until it is repeated (docs/adr/0022)."""
+
+_UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)
+"""Errors of a forged row, which must not keep other rows from being audited."""
+
+_AT_ONCE = 100
+_LOG_AT_ONCE = 1_000
+
+_SETTLED_MS = 2_000
+"""Milliseconds between two looks at rows that an edit may be moving."""
+
+
+@dataclass(kw_only=True)
+class Audits:
+    """Audits of single packets, draws, and campaigns, and of the public log."""
+
+    packets: PacketRepository
+    ledger: Ledger
+    draws: DrawRepository
+    log_book: LogBook
+    dead_letters: DeadLetters
+    clock: Clock
+    journal: EventLogger
+
+    def __post_init__(self) -> None:
+        self._lotteries: dict[str, CampaignSnapshot | None] = {}
+
+    @property
+    def has_receipts(self) -> bool:
+        """Tell whether the deployment keeps receipts."""
+        return self.ledger.list_receipts([]) is not None
+
+    def packet(self, packet_id: str) -> list[Difference]:
+        """Audit a packet."""
+        try:
+            return audit_packet(
+                packet_id, packets=self.packets, ledger=self.ledger, clock=self.clock
+            )
+        except PacketNotFound:
+            return []  # its shares and entries are reported
+        except (InvariantViolated, SplitImpossible, *_UNREADABLE) as error:
+            return [Difference("I3", packet_id, "fates that can be read", "all", str(error))]
+
+    def draw(self, campaign_id: str, user_id: str, draw_id: str) -> list[Difference]:
+        """Audit a draw: its prize follows from its point, its unit from the stock."""
+        try:
+            return self._of_draw(campaign_id, user_id, draw_id)
+        except _UNREADABLE as error:
+            return [Difference("I3", draw_id, "draw that can be read", "all", str(error))]
+
+    def _of_draw(self, campaign_id: str, user_id: str, draw_id: str) -> list[Difference]:
+        draw = self.draws.find_draw(campaign_id, user_id, draw_id)
+        if draw is None:
+            return [Difference("I5", draw_id, "draw that is exported", "one", "none")]
+        found = check_outcomes([draw])
+        if draw.prize is None:
+            return found
+        prizes = lottery.prizes if (lottery := self._lottery(campaign_id)) else ()
+        now_total = sum(one.total for one in prizes if one.prize_id == draw.prize.prize_id)
+        found += check_unit(draw, now_total)
+        if draw.prize.kind is not PrizeKind.PACKET:
+            return found
+        subject = f"{campaign_id} {draw.prize.prize_id}"
+        try:
+            ref = unit_share(draw.prize, draw.unit_no)
+        except InvariantViolated as error:
+            return [*found, Difference("I9", subject, str(error), "a packet", "none")]
+        claimed = [(one.taker, one.amount_fen) for one in self.packets.list_refs([ref])]
+        owners = [(taker.user_id, fen) for taker, fen in claimed if taker]
+        if owners != [(user_id, draw.prize.amount_fen)]:
+            what = f"who won share {ref.share_no} vs whose it is"
+            found.append(Difference("I9", ref.packet_id, what, user_id, str(owners)))
+        return found
+
+    def campaign(self, campaign_id: str) -> list[Difference]:
+        """Audit a campaign's prizes, twice if an edit may be moving them."""
+        first = list(self._unfunded(campaign_id))
+        if first:
+            self.clock.sleep_ms(_SETTLED_MS)
+        return [one for one in self._unfunded(campaign_id) if one in first] if first else []
+
+    def _lottery(self, campaign_id: str) -> CampaignSnapshot | None:
+        if campaign_id not in self._lotteries:
+            self._lotteries[campaign_id] = self.draws.find_table(campaign_id)
+        return self._lotteries[campaign_id]
+
+    def _unfunded(self, campaign_id: str) -> Iterator[Difference]:
+        """Yield cash prizes with unfunded units, and their packets with another end."""
+        lottery = self.draws.find_table(campaign_id)
+        if lottery is None:
+            return
+        # A sweep with a fast clock may have begun refunds.
+        ends_at_ms = lottery.campaign.ends_at_ms
+        is_over = ends_at_ms <= self.clock.now_ms() + CLOCKS_DIFFER_MS
+        for prize in lottery.prizes:
+            if prize.kind is not PrizeKind.PACKET:
+                continue
+            counts, funded_count = dict(prize.packets), 0
+            for start in range(0, len(counts), _AT_ONCE):
+                for packet in self.packets.list_packets(list(counts)[start : start + _AT_ONCE]):
+                    is_open = packet.status is PacketStatus.OPEN
+                    if is_open and packet.expires_at_ms != ends_at_ms:
+                        pair = ends_at_ms, packet.expires_at_ms
+                        yield Difference("I9", packet.packet_id, ENDS_DIFFER, *pair)
+                    is_its = packet.rules.prize_id == prize.prize_id
+                    per_unit_fen = packet.terms.total_fen // packet.terms.count
+                    if (is_over or is_open) and is_its and per_unit_fen == prize.amount_fen:
+                        funded_count += min(packet.terms.count, counts[packet.packet_id])
+            if funded_count < prize.total:
+                subject, what = f"{campaign_id} {prize.prize_id}", "units that have their money"
+                yield Difference("I9", subject, what, prize.total, funded_count)
+
+    def log(self, before: Mapping[str, Any]) -> tuple[dict[str, Any], int, list[Difference]]:
+        """Compare the log with its signed head and with *before*, what the last run returned.
+
+        Return what the next run compares, and the number of entries. An attacker who can write the
+        tables can't sign a head or change the last run.
+        """
+        found: list[Difference] = []
+
+        def differs(what: str, expected: str, actual: str) -> None:
+            found.append(Difference("log", "the public log", what, expected, actual))
+
+        signed, peaks = self.log_book.find_signed(), Peaks()
+        size, root = (signed.head.size, signed.head.root) if signed else (0, EMPTY_ROOT.hex())
+        key_id = before.get("key_id") or (signed.key_id if signed else "")
+        if signed and not signed.is_signed_by(signed.public_key):
+            differs("signature of the head", "its key's", "another")
+        if signed and signed.key_id != key_id:
+            differs("key of the head", key_id, signed.key_id)
+        for leaf in self._leaves(size):
+            peaks.append(leaf)
+            if peaks.size == before.get("size") and peaks.root.hex() != before["root"]:
+                differs("root that was compared before", before["root"], peaks.root.hex())
+        if peaks.size < max(size, before.get("size", 0)):
+            differs(f"entry {peaks.size}", f"one of {max(size, before.get('size', 0))}", "none")
+        elif peaks.root.hex() != root:
+            differs(f"root of the signed head, of {size} entries", root, peaks.root.hex())
+        else:
+            before = {"size": size, "root": root, "key_id": key_id}
+        return dict(before), peaks.size, found
+
+    def _leaves(self, size: int) -> Iterator[bytes]:
+        """Yield the hashes of the first entries, up to the first that is missing."""
+        index = 0
+        while index < size:
+            page = self.log_book.list_entries(index, min(_LOG_AT_ONCE, size - index))
+            for place, entry in page:
+                if place != index:
+                    return
+                yield entry.leaf
+                index += 1
+            if not page:
+                return
+
+    def letters(self) -> list[Difference]:
+        """Report claims that could not be settled."""
+        count = self.dead_letters.count()
+        what = "claims that could not be settled"
+        return [Difference("queue", "payout DLQ", what, 0, count)] if count else []

@@ -1,0 +1,73 @@
+-- check_conservation I1
+SELECT 'all accounts' AS subject, 'wallets + packets vs deposits' AS what, 0 AS expected, SUM(fen) AS actual FROM (
+  SELECT amount_fen AS fen FROM entry WHERE at_ms < :until_ms
+  UNION ALL SELECT total_fen FROM packet WHERE funded_at_ms < :until_ms
+  UNION ALL SELECT -amount_fen FROM fate WHERE moved_at_ms < :until_ms
+  UNION ALL SELECT -amount_fen FROM asked_entry WHERE at_ms < :until_ms) x
+HAVING COUNT(*) > 0
+
+-- check_entries I1
+SELECT account AS subject, 'balance vs entries' AS what, SUM(wanted) AS expected, SUM(found) AS actual FROM (
+  SELECT account, amount_fen AS wanted, 0 AS found, at_ms FROM entry
+  UNION ALL SELECT account, 0, balance_fen, 0 FROM balance) x
+GROUP BY account HAVING MAX(at_ms) < :until_ms
+UNION ALL
+SELECT transfer_id, 'entries of a transfer', 0, SUM(amount_fen) FROM entry
+WHERE at_ms < :until_ms AND counterparty NOT LIKE 'packet:%' AND counterparty NOT LIKE 'payment:%' AND counterparty NOT LIKE 'withdrawal:%'
+GROUP BY transfer_id
+
+-- check_year_sums I1
+SELECT account AS subject, what || '_' || CAST(year AS varchar) || ' vs entries' AS what, SUM(wanted) AS expected, SUM(found) AS actual FROM (
+  SELECT account, 'sent_fen' AS what, year_of(position_ms) AS year, -amount_fen AS wanted, 0 AS found, at_ms FROM entry WHERE kind = 'send'
+  UNION ALL SELECT account, 'sent_count', year_of(position_ms), 1, 0, at_ms FROM entry WHERE kind = 'send'
+  UNION ALL SELECT account, 'received_fen', year_of(position_ms), amount_fen, 0, at_ms FROM entry WHERE kind = 'settle'
+  UNION ALL SELECT account, 'received_count', year_of(position_ms), 1, 0, at_ms FROM entry WHERE kind = 'settle'
+  UNION ALL SELECT 'user:' || luckiest_user_id, 'luckiest_count', year_of(luckiest_at_ms), 1, 0, closed_at_ms FROM packet WHERE kind = 'lucky' AND luckiest_user_id IS NOT NULL
+  UNION ALL SELECT account, 'sent_fen', year, 0, sent_fen, 0 FROM year_sum WHERE sent_fen <> 0
+  UNION ALL SELECT account, 'sent_count', year, 0, sent_count, 0 FROM year_sum WHERE sent_count <> 0
+  UNION ALL SELECT account, 'received_fen', year, 0, received_fen, 0 FROM year_sum WHERE received_fen <> 0
+  UNION ALL SELECT account, 'received_count', year, 0, received_count, 0 FROM year_sum WHERE received_count <> 0
+  UNION ALL SELECT account, 'luckiest_count', year, 0, luckiest_count, 0 FROM year_sum WHERE luckiest_count <> 0) x
+WHERE year IS NOT NULL GROUP BY account, what, year HAVING MAX(at_ms) < :until_ms
+
+-- check_bounds I7
+SELECT account AS subject, 'balance at least' AS what,
+  CASE WHEN balance_fen >= 0 OR account = 'deposits' OR account LIKE 'receivable:%' THEN balance_fen ELSE 0 END AS expected, balance_fen AS actual FROM balance
+UNION ALL
+SELECT transfer_id, 'amount within 1..' || CAST(:fen_max AS varchar), CASE WHEN ABS(amount_fen) BETWEEN 1 AND :fen_max THEN amount_fen ELSE 1 END, amount_fen FROM entry
+
+-- check_dates I3
+SELECT name AS subject, 'written by now' AS what, CASE WHEN at_ms <= :now_ms + :late_ms THEN at_ms ELSE :now_ms END AS expected, at_ms AS actual FROM (
+  SELECT name, at_ms FROM entry
+  UNION ALL SELECT name, at_ms FROM receipt
+  UNION ALL SELECT name, decided_at_ms FROM fate
+  UNION ALL SELECT name, settled_at_ms FROM fate WHERE settled_at_ms IS NOT NULL
+  UNION ALL SELECT name, claimed_at_ms FROM taker
+  UNION ALL SELECT name, created_at_ms FROM packet
+  UNION ALL SELECT name, COALESCE(closed_at_ms, funded_at_ms) FROM packet WHERE COALESCE(closed_at_ms, funded_at_ms) IS NOT NULL
+  UNION ALL SELECT name, created_at_ms FROM member
+  UNION ALL SELECT name, drawn_at_ms FROM draw
+  UNION ALL SELECT name, COALESCE(credited_at_ms, created_at_ms) FROM payment
+  UNION ALL SELECT name, COALESCE(done_at_ms, noted_at_ms) FROM payment_return
+  UNION ALL SELECT name, noted_at_ms FROM payment_refund
+  UNION ALL SELECT name, COALESCE(ended_at_ms, created_at_ms) FROM withdrawal
+  UNION ALL SELECT name, noted_at_ms FROM booked) x
+
+-- check_readable I3
+SELECT name AS subject, 'row that can be read' AS what, 'yes' AS expected, CASE WHEN text IS NULL OR number IS NULL THEN 'no' ELSE 'yes' END AS actual FROM (
+  SELECT name, transfer_id || kind || counterparty AS text, amount_fen + at_ms AS number FROM entry
+  UNION ALL SELECT name, account, CAST(share_no AS decimal(19, 0)) + amount_fen + at_ms FROM receipt
+  UNION ALL SELECT name, packet_id || sender_id || kind || status, CAST(total_fen AS decimal(19, 0)) + share_count + stored_fen + created_at_ms + expires_at_ms FROM packet
+  UNION ALL SELECT name, packet_id || CASE WHEN fate IN ('claimed', 'refunded') THEN fate END, CAST(share_no AS decimal(19, 0)) + amount_fen + decided_at_ms FROM fate
+  UNION ALL SELECT name, packet_id, CAST(share_no AS decimal(19, 0)) + amount_fen + claimed_at_ms FROM taker
+  UNION ALL SELECT name, user_id, claim_count FROM claim_count
+  UNION ALL SELECT name, packet_id, total_fen + created_at_ms FROM member
+  UNION ALL SELECT name, draw_id || day, draw_no + drawn_at_ms + point FROM draw
+  UNION ALL SELECT name, user_id || draw_id, unit_no FROM unit
+  UNION ALL SELECT name, day, attempt_count + win_count FROM player
+  UNION ALL SELECT name, number || user_id || status, amount_fen + created_at_ms + expires_at_ms FROM payment
+  UNION ALL SELECT name, number || reason || status, amount_fen + noted_at_ms FROM payment_return
+  UNION ALL SELECT name, number || user_id, wallet_fen + owed_fen + noted_at_ms FROM payment_refund
+  UNION ALL SELECT name, withdrawal_id || user_id || day || status, amount_fen + created_at_ms + attempt_no FROM withdrawal
+  UNION ALL SELECT name, day, withdrawn_count + withdrawn_fen FROM withdrawn
+  UNION ALL SELECT name, kind, amount_fen + noted_at_ms FROM booked) x

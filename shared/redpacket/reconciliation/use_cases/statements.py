@@ -1,0 +1,175 @@
+"""Checks in SQL, one text for Athena and DuckDB (docs/adr/0049).
+
+A statement may use `num(name)` and `text(name)` for an exported attribute, `year_of(time)` for a
+UTC year, and `:name` for a number of the run. A statement with `:year` is repeated for each year.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+from redpacket.ledger.model import FEN_MAX
+from redpacket.payments.model.payments import PAYMENT_LIFE_MS, WATCHED_MS
+from redpacket.payments.model.provider import bill_day
+from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS
+from redpacket.platform.clocks import CLOCKS_DIFFER_MS
+from redpacket.reconciliation.use_cases.audit_packet import FOUND_MAX, LATE_AFTER_MS
+
+MOVING_MS = LATE_AFTER_MS
+"""Milliseconds before the export that are left to the next run: the longest time to a write."""
+
+DAY_MS = 24 * 3_600_000
+
+AUDITED_MS = 26 * 3_600_000
+"""Milliseconds of which Python audits everything: a day and the time between two runs."""
+
+AUDITS_MAX = 5_000
+"""Packets or draws that Python audits in a run; each takes about ten milliseconds."""
+
+FAMILIES = ("ledger", "packets", "payments", "lottery", "log")
+"""Files of checks."""
+
+_FIRST_YEAR = 2024
+_SQL = Path(__file__).with_name("sql")
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+_FIELD = re.compile(r"\b(num|text)\((\w+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One export and the moment that it is compared as of.
+
+    Facts since *until_ms* are not judged: a transaction may be partly visible in an export.
+    """
+
+    run_id: str
+    exported_at_ms: int
+    moving_ms: int = MOVING_MS
+    has_receipts: bool = True
+
+    @property
+    def until_ms(self) -> int:
+        """Return the moment from which facts are left to the next run."""
+        return self.exported_at_ms - self.moving_ms
+
+    @property
+    def values(self) -> dict[str, int | str]:
+        """Return the numbers that statements name."""
+        return {
+            "until_ms": self.until_ms,
+            "now_ms": self.exported_at_ms,
+            "late_ms": LATE_AFTER_MS,
+            "late_outside_ms": GIVEN_UP_AFTER_MS,
+            "clocks_ms": CLOCKS_DIFFER_MS,
+            "payment_life_ms": PAYMENT_LIFE_MS,
+            "watched_ms": WATCHED_MS,
+            "fen_max": FEN_MAX,
+            "has_receipts": int(self.has_receipts),
+            # A limit no longer reads the sums of older days.
+            "first_day": bill_day(self.exported_at_ms - 3 * DAY_MS),
+            # Deployment is gradual: the first senders may not know the log.
+            "demanded_after_ms": 3_600_000,
+            "audited_ms": AUDITED_MS,
+            "audits_max": AUDITS_MAX,
+            # Nobody knows before the run which of the older packets it audits.
+            "letter": _LETTERS[int(self.run_id[:2], 16) % len(_LETTERS)],
+        }
+
+
+@cache
+def texts(file: str) -> dict[str, str]:
+    """Return a file's statements by their headers, like "check_entries I1"."""
+    parts = re.split(
+        r"^-- (.+)\n", (_SQL / f"{file}.sql").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    return {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+@cache
+def rules() -> dict[str, str]:
+    """Return the rule of each check."""
+    return dict(header.split(" ") for file in FAMILIES for header in texts(file))
+
+
+def rows(run: Run) -> dict[str, str]:
+    """Return the queries that type the exported rows, by the table that each one fills."""
+    return {name: expanded(text, run) for name, text in texts("rows").items()}
+
+
+def checks(run: Run) -> dict[str, str]:
+    """Return the query of each check: subject, what, expected, actual of all that it looked at."""
+    return {
+        header.split(" ")[0]: expanded(text, run)
+        for file in FAMILIES
+        for header, text in texts(file).items()
+    }
+
+
+def counted(check: str) -> str:
+    """Return the query of how many rows a check looked at, and how many of them differ."""
+    return (
+        "SELECT COUNT(*) AS examined, COALESCE(SUM(CASE WHEN expected IS DISTINCT FROM actual"  # noqa: S608
+        f" THEN 1 ELSE 0 END), 0) AS differences FROM ({check}) c"
+    )
+
+
+def differing(check: str) -> str:
+    """Return the query of a check's differences."""
+    return (
+        "SELECT subject, what, CAST(expected AS varchar) AS expected, CAST(actual AS varchar) AS"  # noqa: S608
+        f" actual FROM ({check}) c WHERE expected IS DISTINCT FROM actual"
+        f" ORDER BY subject, what LIMIT {FOUND_MAX}"
+    )
+
+
+def expanded(text: str, run: Run) -> str:
+    """Return a statement without abbreviations."""
+    text = re.sub(r"\byear_of\((\w+)\)", lambda found: _year_of(found[1], run), text)
+    text = _each_year(text, run)
+    text = _FIELD.sub(lambda found: _field(*found.groups()), text)
+    return re.sub(r"(?<=[ ('+*-]):([a-z_]+)", lambda found: str(run.values[found[1]]), text)
+
+
+def attributes(run: Run) -> dict[str, dict[str, str]]:
+    """Return the exported attributes that statements read, with their types, by table."""
+    found: dict[str, dict[str, str]] = {}
+    for text in texts("rows").values():
+        if table := re.search(r"FROM (\w+)_raw", text):
+            fields = _FIELD.findall(_each_year(text, run))
+            kinds = found.setdefault(table[1], {})
+            kinds |= {name: "n" if kind == "num" else "s" for kind, name in fields}
+    return found
+
+
+def _field(kind: str, name: str) -> str:
+    if kind == "text":
+        return f"item.{name}.s"
+    # A fraction is no amount and must not be rounded to one; a sum of long numbers would overflow.
+    number = f"item.{name}.n"
+    is_number = f"{number} NOT LIKE '%.%' AND length({number}) <= 16"
+    return f"CASE WHEN {is_number} THEN TRY_CAST({number} AS decimal(18, 0)) END"
+
+
+def _years(run: Run) -> range:
+    return range(_FIRST_YEAR, datetime.fromtimestamp(run.exported_at_ms / 1000, UTC).year + 2)
+
+
+def _each_year(text: str, run: Run) -> str:
+    if ":year" not in text:
+        return text
+    return " UNION ALL ".join(text.replace(":year", str(year)) for year in _years(run))
+
+
+def _year_of(column: str, run: Run) -> str:
+    def start_ms(year: int) -> int:
+        return int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000)
+
+    cases = (
+        f"WHEN {column} >= {start_ms(year)} AND {column} < {start_ms(year + 1)} THEN {year}"
+        for year in _years(run)
+    )
+    return f"CASE {' '.join(cases)} END"

@@ -1,0 +1,151 @@
+"""Proof of the statements: one meaning for two engines, and the findings of the checks in Python.
+
+`make sql` runs it over random ledgers, each clean and with a row that was changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from random import Random
+from typing import Any
+
+import sqlglot
+from sqlglot.errors import ParseError
+
+from redpacket.packets.errors import PacketEmptied
+from redpacket.reconciliation.checks.facts import Difference
+from redpacket.reconciliation.use_cases.statements import (
+    MOVING_MS,
+    Run,
+    checks,
+    counted,
+    differing,
+    expanded,
+    rows,
+    texts,
+)
+from testing.in_memory_system import InMemorySystem
+
+FORBIDDEN = {
+    "an integer division, which truncates in Trino alone": r"[\w)]\s*/\s*[\w(]",
+    "concat(), which skips NULL in DuckDB": r"\bconcat\(",
+    "a plain cast of exported text, which a forged row stops": r"(?<!TRY_)CAST\(item\.",
+    "a sum of bigint, which overflows in Trino": r"SUM\(CAST\([^)]*AS bigint\)",
+    "a word of one engine": r"\b(epoch_ms|list|string_agg|EXCLUDE|QUALIFY|hash|md5|ILIKE)\b|::",
+}
+"""Constructs that mean two things, or stop a query."""
+
+CHANGED = {
+    "accounts": ("balance_fen", "amount_fen", "at_ms", "open_count", "received_fen_2026"),
+    "shares": ("amount_fen", "share_no", "settled_at_ms"),
+    "packets": ("claimed_fen", "refunded_fen", "claimed_count"),
+    "quotas": ("claim_count",),
+}
+"""Numbers that a forger changes, by table."""
+
+
+def statements() -> Iterator[tuple[str, str]]:
+    """Yield the name and text of everything that an engine is asked."""
+    run = Run("00", 1_795_000_000_000)
+    yield from rows(run).items()
+    for name, text in checks(run).items():
+        yield f"{name}, counted", counted(text)
+        yield f"{name}, differing", differing(text)
+    for name, text in texts("audits").items():
+        yield name, expanded(text, run)
+
+
+def refusals(text: str) -> list[str]:
+    """Return why a statement may not be used."""
+    code = re.sub("'[^']*'", "''", text)
+    found = [why for why, pattern in FORBIDDEN.items() if re.search(pattern, code, re.IGNORECASE)]
+    # Only DuckDB makes text of what `||` joins, so that sqlglot's two texts differ there.
+    plain = text.replace("||", "+")
+    try:
+        read = [sqlglot.transpile(plain, read=one, write="trino") for one in ("duckdb", "trino")]
+    except ParseError as error:
+        return [*found, str(error)]
+    return found if read[0] == read[1] else [*found, "another meaning in each engine"]
+
+
+def a_ledger(seed: int) -> InMemorySystem:
+    """Return a ledger of a random story, at rest and old enough to be judged."""
+    random, system = Random(seed), InMemorySystem()
+    users = [f"user-{number}" for number in range(random.randint(2, 6))]
+    for _ in range(random.randint(1, 5)):
+        packet = system.send(
+            random.choice(users), count=random.randint(1, 5), life_ms=random.choice((60_000, 10**7))
+        )
+        for user in random.sample(users, random.randint(0, len(users))):
+            with suppress(PacketEmptied):
+                system.grab(packet, user)
+    system.settle()
+    if random.random() < 0.5:
+        system.end()
+    system.pass_time(MOVING_MS + 1)
+    return system
+
+
+def forge(system: InMemorySystem, random: Random) -> str:
+    """Change a random number of a random row; return what was changed."""
+    found = [
+        (table, key, name)
+        for table, names in CHANGED.items()
+        for key, row in sorted(system.dynamo.tables.get(table, {}).items())
+        for name in names
+        if name in row
+    ]
+    table, key, name = random.choice(found)
+    row = system.dynamo.tables[table][key]
+    row[name] = {"N": str(int(row[name]["N"]) + random.choice((-1, 1)))}
+    return f"{name} of {table} {' '.join(key)}"
+
+
+def disagreement(seed: int) -> dict[str, Any] | None:
+    """Compare both kinds of checks over a ledger, clean and forged; return how they disagree."""
+    system = a_ledger(seed)
+    clean = [*system.differences(), *system.reconcile().differences]
+    system.last_run = {}
+    what = forge(system, Random(seed))
+    by_python, by_sql = _rules(system.differences()), _rules(system.reconcile().differences)
+    if not clean and by_sql and by_python <= by_sql:
+        return None
+    return {"seed": seed, "clean": [str(one) for one in clean], "forged": what} | {
+        "by_python": sorted(by_python),
+        "by_sql": sorted(by_sql),
+    }
+
+
+def _rules(found: list[Difference]) -> set[str]:
+    return {one.rule for one in found}
+
+
+def main() -> None:
+    """Print one JSON object; fail if anything is wrong."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--ledgers", type=int, default=500)
+    arguments.add_argument("--seed", type=int, default=1)
+    given = arguments.parse_args()
+    refused = {name: why for name, text in statements() if (why := refusals(text))}
+    seeds = range(given.seed, given.seed + given.ledgers)
+    disagreements = [found for seed in seeds if (found := disagreement(seed))]
+    print(  # noqa: T201 - its last line is JSON
+        json.dumps(
+            {
+                "statements": len(list(statements())),
+                "refused": refused,
+                "ledgers": given.ledgers,
+                "disagreements": disagreements,
+            }
+        )
+    )
+    if refused or disagreements:
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

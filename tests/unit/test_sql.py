@@ -1,0 +1,135 @@
+"""Statements of reconciliation: two engines read them alike; each check finds its own breach."""
+
+from __future__ import annotations
+
+import pytest
+
+from redpacket.ledger.dynamodb import keys
+from redpacket.reconciliation.use_cases.reconcile import sums_of
+from redpacket.reconciliation.use_cases.statements import MOVING_MS, rules
+from testing import sql
+from testing.checks import CHECKS
+from tests.unit.test_night import ONLY_TESTS, PLANTED, World
+
+NOT_IN_SQL = {
+    # Audits recompute points, and the gateway's book is compared with its statements.
+    *("check_outcomes", "check_outside"),
+    # The whole sums of `check_packet_total` and both late checks, under other names in tests.
+    "check_settled_in_time",
+    *ONLY_TESTS,
+}
+
+FOUND_BY = {
+    # Balances are compared with entries, and the entries with all that holds money.
+    "check_conservation": "check_entries",
+    "check_posted": "check_postings",
+    "check_tally": "check_packet_total",
+    # An amount within the terms' bounds, and a unit beyond the stock: the prize may have more now.
+    "check_fates": "audit_packets",
+    "check_unit": "audit_draws",
+}
+"""SQL checks that find what is planted, where the name is another one."""
+
+ONLY_SQL = {
+    *("check_budgets", "check_cash", "check_commitments", "check_dates", "check_log"),
+    *("check_players", "check_readable", "check_terms"),
+}
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.mark.parametrize(("name", "text"), list(sql.statements()))
+def test_two_engines_read_a_statement_alike(name: str, text: str) -> None:
+    assert sql.refusals(text) == [], name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT a / b FROM t",
+        "SELECT concat(a, b) FROM t",
+        "SELECT CAST(item.at_ms.n AS bigint) FROM t",
+        "SELECT string_agg(a) FROM t",
+        "SELECT a // b FROM t",
+    ],
+)
+def test_a_statement_of_two_meanings_is_refused(text: str) -> None:
+    assert sql.refusals(text)
+
+
+def test_sql_has_every_check_with_the_same_rule() -> None:
+    known = {name: rule for name, rule in CHECKS.items() if name not in NOT_IN_SQL}
+
+    assert rules().keys() - known.keys() == ONLY_SQL
+    assert known.keys() - rules().keys() == {"check_posted"}
+    assert {name: rules()[name] for name in known.keys() & rules().keys()} == {
+        name: rule for name, rule in known.items() if name in rules()
+    }
+
+
+def test_every_check_looks_at_something(world: World) -> None:
+    world.system.pass_time(MOVING_MS + 1)
+
+    found = world.system.reconcile()
+
+    blind = {one.name for one in found.checks if not one.examined}
+    # Nothing has extended the log here, and no run was before this one.
+    assert blind == {"check_log", "check_commitments", "audit_log", "audit_history"}
+    assert found.differences == []
+
+
+@pytest.mark.parametrize("check", sorted(set(PLANTED) - NOT_IN_SQL))
+def test_each_check_finds_what_is_planted_for_it(world: World, check: str) -> None:
+    PLANTED[check](world)
+    world.system.pass_time(MOVING_MS + 1)
+
+    found = {one.name for one in world.system.reconcile().checks if one.differences}
+
+    assert FOUND_BY.get(check, check) in found
+
+
+def test_money_that_both_sides_of_the_ledger_forgot_is_found(world: World) -> None:
+    """An entry and its balance agree on a fen that no transfer moved."""
+    entry = world.first("accounts", "user:bob", "entry#")
+    world.add("accounts", entry, "amount_fen", 1)
+    world.add("accounts", {**entry, "sk": "balance"}, "balance_fen", 1)
+    world.system.pass_time(MOVING_MS + 1)
+
+    found = {one.name for one in world.system.reconcile().checks if one.differences}
+
+    assert "check_conservation" in found
+    assert "check_entries" in found  # the transfer's two sides differ
+
+
+def test_a_forged_number_of_any_size_stops_no_query(world: World) -> None:
+    share = keys.share(world.open.packet_id, 1)
+    for number in ("9" * 18, "9" * 30, "-1", "1.5", "1E9"):
+        world.row("shares", share)["amount_fen"] = {"N": number}
+        world.row("draws", world.first("draws", "user#", "day#"))["attempt_count"] = {"N": number}
+        world.system.pass_time(MOVING_MS + 1)
+
+        assert world.system.reconcile().differences
+
+
+def test_history_that_changes_on_all_sides_is_found(world: World) -> None:
+    world.system.pass_time(MOVING_MS + 1)
+    assert world.system.reconcile().differences == []
+    for pk in ("user:bob", "deposits"):
+        key = world.first("accounts", pk, "entry#")
+        world.row("accounts", key)["at_ms"] = {"N": "1700000000000"}
+
+    found = world.system.reconcile().differences
+
+    assert "history" in {one.rule for one in found}
+
+
+def test_a_count_that_an_engine_leaves_out_is_zero() -> None:
+    assert sums_of((None, None)) == (0, 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sql_agrees_with_the_checks_over_random_ledgers(seed: int) -> None:
+    assert sql.disagreement(seed) is None
