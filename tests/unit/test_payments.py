@@ -204,7 +204,7 @@ def test_a_refund_is_tied_to_the_transaction_that_it_was_noted_with(town: Paymen
     made = town.gateway.refunds[noted.refund_no]
     town.gateway.refunds[noted.refund_no] = replace(made, transaction_id=second.outside_no)
 
-    with pytest.raises(errors.InvariantViolated, match="of another transaction"):
+    with pytest.raises(errors.InvariantViolated, match="another transaction"):
         note_refund(WECHAT, noted.refund_no, ports=town.payments)
 
     assert noted.transaction_id == first.outside_no

@@ -6,56 +6,56 @@ from redpacket.platform.errors import InvariantViolated, Rejected
 
 
 class ChannelUnavailable(Rejected):
-    """The deployment has no gateway of this name."""
+    """The deployment has no gateway for this channel."""
 
     code = "channel_unavailable"
     status = 422
 
 
 class PaymentNotFound(Rejected):
-    """No such payment of this user."""
+    """The user has no such payment."""
 
     code = "payment_not_found"
     status = 404
 
 
 class WithdrawalNotFound(Rejected):
-    """No such withdrawal of this user."""
+    """The user has no such withdrawal."""
 
     code = "withdrawal_not_found"
     status = 404
 
 
 class PayeeNotBound(Rejected):
-    """The user has no account at the gateway, or has it only since a moment ago."""
+    """The user has no gateway account, or linked it too recently."""
 
     code = "payee_not_bound"
     status = 409
 
 
 class AmountTooSmall(Rejected):
-    """Less than the gateway transfers."""
+    """The amount is below the gateway's minimum."""
 
     code = "amount_too_small"
     status = 422
 
 
 class AmountTooLarge(Rejected):
-    """More than the gateway transfers at once."""
+    """The amount exceeds the limit for one transfer."""
 
     code = "amount_too_large"
     status = 422
 
 
 class WithdrawalLimitReached(Rejected):
-    """The user has withdrawn as often, or as much, as one may on this day."""
+    """The user reached the daily limit for withdrawals."""
 
     code = "withdrawal_limit_reached"
     status = 403
 
 
 class NotCancellable(Rejected):
-    """The withdrawal has ended, or is paid already."""
+    """The withdrawal has ended or is already paid."""
 
     code = "not_cancellable"
     status = 409
@@ -76,11 +76,11 @@ class OpenidInUse(Rejected):
 
 
 class CodeInvalid(Rejected):
-    """The gateway's code is wrong, used before, or too old: the client fetches another one."""
+    """The gateway's code is wrong, used or expired; the client must fetch a new one."""
 
     code = "code_invalid"
     status = 422
 
 
 class GatewayChanged(InvariantViolated):
-    """The gateway that has a row's order is off, or acts for another merchant now."""
+    """The gateway of a row's order is disabled, or now acts for another merchant."""

@@ -28,7 +28,7 @@ class Authorizations(Protocol):
         """Return a consent's state; NOT_FOUND is a state."""
 
     def close(self, authorization_no: str) -> None:
-        """Close a consent; return as well if it is closed or unknown."""
+        """Close a consent; a closed or unknown one is not an error."""
 
 
 class TokenIssuer(Protocol):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 PAYMENTS_CURSOR = r"[0-9]{13}#[!-~]{1,200}"
-"""Form of a cursor in lists of withdrawals, returns and debts: a sort key."""
+"""Pattern of a cursor in lists of withdrawals, returns and debts: a sort key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class PaymentRepository(Protocol):
         """Return a payment."""
 
     def begin_order(self, payment: Payment, now_ms: int) -> bool:
-        """Note an order before its call; return False after another one, or the payment's end."""
+        """Record an order before its call; False if another was recorded or the payment ended."""
 
     def keep_prompt(self, number: str, prompt: str) -> None:
         """Store the payer's client parameters, unless the payment has ended."""
@@ -52,7 +52,7 @@ class PaymentRepository(Protocol):
     def close(self, payment: Payment, now_ms: int, again_at_ms: int | None) -> bool:
         """Set a PENDING payment to CLOSED; return False if it is no longer PENDING.
 
-        One that was never ordered is not closed if an order has begun since.
+        A payment that was never ordered stays open if an order has begun since the read.
         """
 
     def credit(
@@ -63,11 +63,11 @@ class PaymentRepository(Protocol):
         *,
         funding: tuple[Packet, Transfer] | None = None,
     ) -> bool:
-        """Credit a payment to its user's account, once for our number.
+        """Credit a payment to its user's account, once for each number.
 
-        With *funding* (the paid packet and its transfer) the money moves on to that packet, which
-        turns from UNPAID to OPEN in the same transaction. Return False if the payment has a
-        transaction or the packet is not UNPAID; the caller must then read again.
+        With *funding* (the paid packet and its transfer) the same transaction moves the money to
+        the packet and changes it from UNPAID to OPEN. Return False if the payment has a transaction
+        or the packet is not UNPAID; the caller must then read again.
         """
 
     def has_notice(self, channel: Channel, notice_id: str) -> bool:
@@ -104,7 +104,7 @@ class ReturnRepository(Protocol):
         """Record a completed return, once, at the gateway's time."""
 
     def list_return(self, returned: PaymentReturn) -> None:
-        """Leave a return that the gateway will never make to an operator."""
+        """Move a return that the gateway will never make to the operators' list."""
 
     def resolve(self, returned: PaymentReturn, action: Action) -> bool:
         """Set a LISTED return to RESOLVED by its reference, and log the action.
@@ -125,10 +125,10 @@ class ReturnRepository(Protocol):
     def note_outside(
         self, returned: PaymentReturn, refund: PaymentRefund, found: RefundFound
     ) -> bool:
-        """Note a refund that was made outside of a transaction that is in no account.
+        """Record an outside refund of an uncredited transaction, once for each number.
 
-        Once for its number. The rest waits for a person. False, without effect, where it was noted
-        or the return has changed: then look again.
+        The remainder waits for an operator. Return False if it was recorded or the return has
+        changed; the caller must then read again.
         """
 
     def collect(self, user_id: str, fen: int, at_ms: int, name: str) -> bool:
@@ -136,7 +136,7 @@ class ReturnRepository(Protocol):
 
 
 class ComparedDays(Protocol):
-    """Last day of each gateway's statements up to which all were compared."""
+    """Last compared statement day of each gateway."""
 
     def find_compared(self, channel: Channel) -> str | None:
         """Return the day, or None before the first comparison."""

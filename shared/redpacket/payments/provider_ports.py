@@ -1,21 +1,21 @@
 """Ports for payment gateways and their callbacks.
 
-The contract between flows and gateways (docs/architecture.md has the steps):
+The contract between use cases and gateways (docs/architecture.md has the steps):
 
 * **Numbers are ours.** Each order, refund and transfer has a number that we choose, of at most 32
   letters and digits. A gateway carries out each number at most once. Repeating a call with the same
   number and content changes nothing and returns the current state.
 * **Unknown is not refused.** `Unavailable` means that the outcome is unknown: a timeout, a lost
   connection, HTTP 5xx, `SYSTEM_ERROR`, throttling with an uncertain effect, or an answer that is
-  malformed or has a wrong signature. The flow repeats the SAME number and queries.
+  malformed or has a wrong signature. The caller retries the SAME number and queries.
 * **A refusal is a hint.** Answers other than 2xx are not signed. A query confirms even a clear
   refusal before any money is returned.
 * **NOT_FOUND needs time.** A query may miss a recent call. NOT_FOUND counts only after
-  `settling_ms` have passed since the last moment at which a call can have started; the flow adds
+  `settling_ms` have passed since the last moment at which a call can have started; the caller adds
   its lease and its function's timeout.
 * **Final states are permanent.** SUCCEEDED, FAILED and CANCELLED of a number never change.
 * **No retries inside.** An adapter makes one HTTP call for each method, within `call_ms_max`, and
-  has no state: pacing, retries and breakers belong to the flows.
+  has no state: pacing, retries and breakers belong to the use cases.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class PaymentProvider(Protocol):
 
     channel: Channel
     merchant: Merchant
-    """Payee of our orders; a transaction with another merchant is not ours."""
+    """Payee of our orders; a transaction for another merchant is not ours."""
     settling_ms: int
     """Milliseconds after a call for which a query may still return NOT_FOUND."""
     call_ms_max: int
@@ -90,7 +90,7 @@ class PayoutProvider(Protocol):
     call_ms_max: int
 
     def details(self) -> str:
-        """Return transfers' settings as text, which withdrawals store for identical retries."""
+        """Return the transfer settings as text, which withdrawals store for identical retries."""
 
     def transfer(self, order: TransferOrder) -> TransferFound:
         """Pay out, once for each *bill_no*, and return the transfer's state, or REFUSED.
@@ -104,10 +104,10 @@ class PayoutProvider(Protocol):
         """Return a transfer's state; NOT_FOUND is a state."""
 
     def cancel(self, bill_no: str) -> None:
-        """Request that a transfer is canceled that the payee has not confirmed.
+        """Request the cancellation of a transfer that the payee has not confirmed.
 
-        Only a query returns the result, which may be SUCCEEDED. Return as well if the transfer is
-        unknown or cannot be canceled.
+        Only a query returns the result, which may be SUCCEEDED. An unknown transfer, or one that
+        cannot be canceled, is not an error.
         """
 
     def read_bill(self, day: str) -> list[StatementLine] | None:
@@ -121,8 +121,7 @@ class CallbackVerifier(Protocol):
         """Return a callback's notice; header names are lowercase.
 
         Verify the signature over the raw bytes with a configured key, and the timestamp within five
-        minutes of *now_ms*; then decrypt and parse. Raises SignatureInvalid. The flow checks nonces
-        (`PaymentBook.note_notice`).
+        minutes of *now_ms*; then decrypt and parse. Raises SignatureInvalid.
         """
 
 

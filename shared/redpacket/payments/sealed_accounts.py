@@ -1,4 +1,4 @@
-"""Encryption of users' names at a gateway, such as openids, with a keyed hash for comparison."""
+"""Encryption of users' gateway account names, such as openids, with a keyed hash."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from redpacket.payments.model.provider import ExternalAccount
 from redpacket.platform.errors import InvariantViolated
 
 _TEXT_LENGTH_MIN = 43
-"""Minimum characters of a key text: 256 bits if each character is one of 64."""
+"""Minimum characters of a key text: 256 bits in an alphabet of 64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class AccountKeys:
         texts = json.loads(secret)
         # Error messages must not include the value, which may be a secret.
         if not isinstance(texts, dict) or not texts or not all(map(_is_key, texts.values())):
-            raise ValueError(f"account keys: texts of at least {_TEXT_LENGTH_MIN} characters")
+            raise ValueError(f"account keys need {_TEXT_LENGTH_MIN} or more characters")
         first = next(iter(texts.values()))
         return cls(
             {name: _derived(text, "seal", "sha512") for name, text in texts.items()},
@@ -45,10 +45,10 @@ class AccountKeys:
 
 
 class Accounts:
-    """Encryption of the names of one gateway, bound to *context*.
+    """Encryption of the account names of one gateway, bound to *context*.
 
-    AES-SIV is deterministic, so a repeated write changes nothing; equality leaks no more than the
-    hash.
+    AES-SIV is deterministic, so a repeated write changes nothing. It reveals only equality, as the
+    hash does.
     """
 
     def __init__(self, keys: AccountKeys, context: str) -> None:
@@ -70,7 +70,7 @@ class Accounts:
         key = self._keys.seal_keys.get(key_name)
         name = None if key is None else _opened(key, sealed, self._context)
         if name is None or not hmac.compare_digest(self.hash_of(name), account.name_hash):
-            raise InvariantViolated("an account at a gateway can't be opened with the keys given")
+            raise InvariantViolated("a gateway account cannot be decrypted with our keys")
         return name
 
     def hash_of(self, name: str) -> str:

@@ -26,7 +26,7 @@ class WithdrawalRepository(Protocol):
     """Repository of withdrawals; each change is conditional on what the caller read."""
 
     def hold(self, withdrawal: Withdrawal, request: Request, limits: WithdrawalLimits) -> str:
-        """Hold the money, once by request. Raises InsufficientFunds, WithdrawalLimitReached."""
+        """Hold the money once per request. Raises InsufficientFunds, WithdrawalLimitReached."""
 
     def find_held(self, request: Request) -> str | None:
         """Return the request's withdrawal id, if it was executed. Raises IdempotencyKeyReused."""
@@ -54,41 +54,41 @@ class WithdrawalRepository(Protocol):
     def lease(self, seen: Withdrawal, until_ms: int, now_ms: int) -> Withdrawal | None:
         """Lease the right to call until *until_ms*; return None if the withdrawal has changed.
 
-        `list_to_look` then finds it after the lease, and `list_to_call` does not. Refused if it has
-        ended or stopped, or another lease runs at *now_ms*.
+        It moves from `list_to_call` to `list_to_look`, due at the end of the lease. Return None
+        also if it has ended or stopped, or another lease runs at *now_ms*.
         """
 
     def stop(self, seen: Withdrawal, stop: Stop, reason: str, look_at_ms: int) -> Withdrawal | None:
-        """Make no further call for this bill; return None, without effect, as in `lease`.
+        """Stop calls for this bill; return None, without effect, if the withdrawal has changed.
 
         The first stop counts, but one of CANCELS replaces a refusal.
         """
 
     def await_confirmation(self, seen: Withdrawal, found: TransferFound, look_at_ms: int) -> None:
-        """Store what the payee's client needs to confirm."""
+        """Store the confirmation data for the payee's client."""
 
     def look_again(self, seen: Withdrawal, at_ms: int) -> None:
-        """Reschedule it in `list_to_look`."""
+        """Reschedule a withdrawal in `list_to_look`."""
 
     def call_again(self, seen: Withdrawal, at_ms: int) -> bool:
-        """Schedule it in `list_to_call` with the same number."""
+        """Schedule a withdrawal in `list_to_call` with the same number."""
 
     def renumber(self, seen: Withdrawal, at_ms: int) -> bool:
-        """Start a new bill without consent, after the previous one can never be paid."""
+        """Start a new bill without consent; the previous one must be unpayable."""
 
     def post(self, seen: Withdrawal, found: TransferFound, now_ms: int) -> bool:
-        """Set to PAID, once; return False if it was. Raises InvariantViolated if returned."""
+        """Set to PAID; return False if it already was. Raises InvariantViolated if returned."""
 
     def give_back(self, seen: Withdrawal, *, is_cancelled: bool, reason: str, now_ms: int) -> bool:
-        """Set to CANCELLED or FAILED, and return the money; return False if it has changed."""
+        """Set to CANCELLED or FAILED and return the money; return False if the row has changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Payee:
-    """A user's payout account; it takes no withdrawal before *opens_at_ms*.
+    """User's payout account; it takes no withdrawal before *opens_at_ms*.
 
     *authorization_no* is the user's ACTIVE consent to transfers without confirmation, *asked_no*
-    the one requested last.
+    the latest requested one.
     """
 
     account: ExternalAccount
@@ -118,8 +118,8 @@ class BoundPayees(Payees, Protocol):
     ) -> Payee:
         """Bind an account to a user, and free the previous one.
 
-        An account that is already bound stays unchanged. A consent for the previous account turns
-        to CLOSING and stays only in `list_waiting`. Raises OpenidInUse.
+        An account that is already bound stays unchanged. The previous account's consent changes to
+        CLOSING and stays only in `list_waiting`. Raises OpenidInUse.
         """
 
 
@@ -139,7 +139,7 @@ class AuthorizationRepository(Protocol):
         """Reschedule a consent in `list_waiting`."""
 
     def keep_confirmation(self, authorization: Authorization, confirmation: str) -> None:
-        """Store what the user's client needs, while the consent is AWAITING_CONFIRMATION."""
+        """Store the confirmation data for the user's client while AWAITING_CONFIRMATION."""
 
     def activate(self, authorization: Authorization) -> bool:
         """Set to ACTIVE for transfers; False if the payee row refers to another consent."""
@@ -148,7 +148,7 @@ class AuthorizationRepository(Protocol):
         """Disable an ACTIVE consent until the gateway is queried again."""
 
     def begin_close(self, authorization: Authorization, now_ms: int) -> bool:
-        """Set to CLOSING, so that transfers stop using it; False if the payee row changed."""
+        """Set to CLOSING to stop its use in transfers; False if the payee row changed."""
 
     def close(self, authorization: Authorization, now_ms: int) -> None:
         """Set to CLOSED, and remove it from the payee row."""

@@ -1,4 +1,4 @@
-"""Answers about payments, withdrawals and accounts at gateways."""
+"""Response types of payments, withdrawals and gateway accounts."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ PaymentId = Annotated[str, Field(pattern=f"^{PAYMENT_ID.pattern}$", examples=[SO
 WithdrawalId = Annotated[
     str, Field(pattern=f"^{WITHDRAWAL_ID.pattern}$", examples=[SOME_WITHDRAWAL_ID])
 ]
-ByChannel = Annotated[Channel, about("By which gateway.")]
+ByChannel = Annotated[Channel, about("The gateway.")]
 PaidFen = Annotated[int, Field(ge=1, examples=[8888])]
 
 
 class WeChatPrompt(TypedDict, total=False):
-    """What a payer's client needs: `code_url` for `native`, the others, signed, for `jsapi`."""
+    """Parameters for the payer's client: `code_url` for `native`, signed ones for `jsapi`."""
 
     code_url: Word
     appId: Word
@@ -41,36 +41,36 @@ class WeChatPrompt(TypedDict, total=False):
 Prompt = Annotated[
     WeChatPrompt | None,
     about(
-        "Null by another channel, once it is over, and while the gateway does not answer: ask "
-        "again.",
+        "Null for other channels, after the payment has ended, and while the gateway is "
+        "unavailable. Then retry.",
         {"code_url": "weixin://wxpay/bizpayurl?pr=p4lpSuK"},
     ),
 ]
 HostPrompt = Annotated[
     dict[str, str] | None,
-    about("What the host's wallet answered, in fields of its own; null by another channel.", None),
+    about("The host wallet's own answer fields; null for other channels.", None),
 ]
 
 
 class Payment(TypedDict):
-    """Money that is to come in."""
+    """Incoming payment."""
 
     payment_id: PaymentId
     status: Annotated[
         PaymentStatus,
-        about("`closed`: not paid in time. Money that comes later is credited, or goes back."),
+        about("`closed`: not paid in time. Later money is credited or refunded."),
     ]
     amount_fen: PaidFen
     channel: ByChannel
     expires_at_ms: EndsAtMs
-    refunded_fen: Annotated[SumFen, about("What the payer got back.", 0)]
-    packet_id: Annotated[PacketId | None, about("The packet that it pays for.")]
+    refunded_fen: Annotated[SumFen, about("The amount refunded to the payer.", 0)]
+    packet_id: Annotated[PacketId | None, about("The packet that this payment funds.")]
     wechat: Prompt
     host: HostPrompt
 
 
 class Confirmation(TypedDict):
-    """What a client passes to `requestMerchantTransfer`, where the user confirms the transfer."""
+    """Parameters for `requestMerchantTransfer`, with which the user confirms a transfer."""
 
     app_id: Word
     mch_id: Word
@@ -78,19 +78,19 @@ class Confirmation(TypedDict):
 
 
 class Withdrawal(TypedDict):
-    """Money on its way out."""
+    """Outgoing withdrawal."""
 
     withdrawal_id: WithdrawalId
-    status: Annotated[WithdrawalStatus, about("Where it stands.")]
+    status: Annotated[WithdrawalStatus, about("Its current status.")]
     amount_fen: PaidFen
     channel: ByChannel
     created_at_ms: AtMs
-    expected_at_ms: Annotated[AtMs, about("When the gateway is likely to be called.")]
+    expected_at_ms: Annotated[AtMs, about("Estimated time of the call to the gateway.")]
     reason: Annotated[
-        str, about("The gateway's own code where it failed; else empty.", "ACCOUNT_ERROR")
+        str, about("The gateway's code if it failed; otherwise empty.", "ACCOUNT_ERROR")
     ]
     wechat: Annotated[
-        Confirmation | None, about("While it is `awaiting_confirmation` at WeChat.", None)
+        Confirmation | None, about("Set while WeChat awaits the user's confirmation.", None)
     ]
 
 
@@ -111,14 +111,14 @@ class Binding(TypedDict):
 
 
 class Consent(TypedDict):
-    """Whether transfers to the caller need a tap each."""
+    """The caller's consent to transfers without confirmation."""
 
     status: Annotated[AuthorizationStatus, about("`active`: transfers need no confirmation.")]
-    wechat: Annotated[Confirmation | None, about("While it is `awaiting_confirmation`.", None)]
+    wechat: Annotated[Confirmation | None, about("Set while `awaiting_confirmation`.", None)]
 
 
 class Token(TypedDict):
-    """A token of the deployment's own issuer."""
+    """Token from the deployment's own issuer."""
 
     token: Annotated[
         str,
@@ -131,42 +131,42 @@ class Token(TypedDict):
 
 
 class ListedReturn(TypedDict):
-    """Money that a gateway took and that is in no account: a person decides about it."""
+    """Uncredited money that a gateway received; an operator decides."""
 
     payment_id: PaymentId
-    transaction_id: Annotated[Word, about("The gateway's own name for it.")]
+    transaction_id: Annotated[Word, about("The gateway's transaction ID.")]
     channel: ByChannel
     amount_fen: PaidFen
     reason: Annotated[
         ReturnReason,
         about(
-            "`mismatched`: not what was ordered. `refunded`: a part was given back at the gateway "
-            "before the credit. Another one: the gateway refused to give it back."
+            "`mismatched`: differs from the order. `refunded`: refunded at the gateway in part "
+            "before the credit. Other values: the gateway rejected our refund."
         ),
     ]
     noted_at_ms: AtMs
 
 
 class ListedReturns(TypedDict):
-    """What waits for a person, newest first."""
+    """Returns that wait for an operator, newest first."""
 
     items: Annotated[list[ListedReturn], about("The page; it may be empty before the last.")]
     next: Next
 
 
 class Debt(TypedDict):
-    """A refund made at the gateway that took more than its user had."""
+    """Refund made at the gateway that exceeded the user's balance."""
 
     user_token: UserToken
     payment_id: PaymentId
     refund_no: Annotated[Word, about("The refund's number at the gateway.")]
-    owed_fen: Annotated[PaidFen, about("What this refund left them owing.")]
-    debt_fen: Annotated[PaidFen, about("What they owe now, for all refunds together.")]
+    owed_fen: Annotated[PaidFen, about("The debt from this refund.")]
+    debt_fen: Annotated[PaidFen, about("The user's current total debt.")]
     noted_at_ms: AtMs
 
 
 class Debts(TypedDict):
-    """Who owes money, newest refund first."""
+    """Debts of users, newest refund first."""
 
     items: Annotated[list[Debt], about("The page; it may be empty before the last.")]
     next: Next

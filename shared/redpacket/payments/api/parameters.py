@@ -1,4 +1,4 @@
-"""Parameters of routes of payments and withdrawals."""
+"""Route parameters of payments and withdrawals."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ _PAYMENT_ID_BYTES = 16
 
 
 def new_payment_id() -> str:
-    """Return a new payment's number: 128 random bits in a form that gateways accept."""
+    """Return a random payment number of 128 bits, in a form that gateways accept."""
     return secrets.token_hex(_PAYMENT_ID_BYTES)
 
 
 @required("path", "payment_id", type="string", pattern=f"^{PAYMENT_ID.pattern}$")
 def payment_id_of(text: str) -> str:
-    """The payment, as the answer to its beginning names it."""
+    """Payment ID from the response that created the payment."""
     if not PAYMENT_ID.fullmatch(text):
-        raise PaymentNotFound("no such payment")
+        raise PaymentNotFound("This payment does not exist, or belongs to another user.")
     return text
 
 
 @required("path", "withdrawal_id", type="string", pattern=f"^{WITHDRAWAL_ID.pattern}$")
 def withdrawal_id_of(text: str) -> str:
-    """The withdrawal, as the answer to its beginning names it."""
+    """Withdrawal ID from the response that created the withdrawal."""
     if not WITHDRAWAL_ID.fullmatch(text):
-        raise WithdrawalNotFound("no such withdrawal")
+        raise WithdrawalNotFound("This withdrawal does not exist, or belongs to another user.")
     return text
 
 
 @optional("query", "cursor", missing=None, type="string", pattern=f"^{PAYMENTS_CURSOR}$")
 def withdrawals_cursor_of(text: str) -> str:
-    """`next` of the page before; without it the page is the first."""
+    """`next` of the previous page; omit it for the first page."""
     if not re.fullmatch(PAYMENTS_CURSOR, text):
         raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
     return text

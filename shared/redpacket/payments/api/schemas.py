@@ -1,4 +1,4 @@
-"""The bodies of payments, withdrawals and accounts at gateways."""
+"""Request bodies of payments, withdrawals and gateway accounts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class PaymentBody(StrictBody):
 
     model_config = example({"amount_fen": 8888, "channel": "wechat", "method": "native"})
 
-    amount_fen: Annotated[Fen, about("What the account gets.")]
+    amount_fen: Annotated[Fen, about("The amount to credit.")]
     channel: GatewayChannel
     method: PaymentMethod
 
@@ -27,19 +27,19 @@ class WithdrawalBody(StrictBody):
 
     model_config = example({"amount_fen": 888, "channel": "wechat"})
 
-    amount_fen: Annotated[Fen, about("What leaves the account.")]
+    amount_fen: Annotated[Fen, about("The amount to withdraw.")]
     channel: GatewayChannel
 
 
 class CodeBody(StrictBody):
-    """POST /me/wechat and POST /auth/wechat: what WeChat gave to the client."""
+    """POST /me/wechat and POST /auth/wechat: WeChat's authorization code."""
 
     model_config = example({"code": "code-alice"})
 
     code: Annotated[
         str,
         StringConstraints(pattern=r"^[!-~]+$", max_length=256),
-        about("Of `wx.login()` or of the authorization page; it works once."),
+        about("Single-use code from `wx.login()` or the authorization page."),
     ]
 
 
@@ -48,7 +48,7 @@ class ConsentBody(StrictBody):
 
     model_config = example({"display_name": "小明"})
 
-    display_name: Annotated[Nickname, about("What the user is called here, for WeChat to show.")]
+    display_name: Annotated[Nickname, about("The user's display name, shown by WeChat.")]
 
 
 _Reference = StringConstraints(pattern=r"^[!-~]+$", max_length=128)
@@ -68,26 +68,26 @@ class ResolutionBody(StrictBody):
     )
 
     payment_id: Annotated[
-        str, StringConstraints(pattern=f"^{PAYMENT_ID.pattern}$"), about("As it is listed.")
+        str, StringConstraints(pattern=f"^{PAYMENT_ID.pattern}$"), about("From the list.")
     ]
-    transaction_id: Annotated[str, _Reference, about("As it is listed.")]
+    transaction_id: Annotated[str, _Reference, about("From the list.")]
     by: Annotated[
         Literal["deposit", "outside"],
-        about("`deposit`: its user was credited. `outside`: its payer was paid, or needs nothing."),
+        about("`deposit`: the user was credited. `outside`: the payer was paid or needs nothing."),
     ]
     reference: Annotated[
         str,
         _Reference,
         about(
-            "The `transfer_id` of your deposit with the transaction's id as its Idempotency-Key, "
-            "or what names the transfer outside; used once."
+            "The `transfer_id` of your deposit with the transaction ID as its Idempotency-Key, "
+            "or a reference to the outside transfer. Each can be used once."
         ),
     ]
-    reason: Annotated[Note, about("For the journal.")]
+    reason: Annotated[Note, about("Reason for the audit log.")]
 
     @property
     def parsed(self) -> Resolution:
-        """The resolution in the domain's words."""
+        """Return the resolution as a model value."""
         return Resolution(
             self.payment_id, self.transaction_id, ResolvedBy(self.by), self.reference, self.reason
         )

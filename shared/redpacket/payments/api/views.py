@@ -55,7 +55,7 @@ def withdrawal_view(withdrawal: Withdrawal) -> answers.Withdrawal:
 
 
 def binding_view(payee: Payee | None) -> answers.Binding:
-    """Return a user's linked account, by a number that shows whether it is still the same one."""
+    """Return a user's linked account; its short hash changes when the account does."""
     if payee is None:
         return {"is_bound": False, "account": None, "bound_at_ms": None, "opens_at_ms": None}
     return {

@@ -58,14 +58,14 @@ class IssuerKey:
 
 @dataclass(frozen=True, slots=True)
 class IssuerKeys:
-    """Keys of an issuer, oldest first; *subject_key* never changes, as users' ids depend on it."""
+    """Keys of an issuer, oldest first; user ids depend on *subject_key*, so it never changes."""
 
     keys: tuple[IssuerKey, ...]
     subject_key: bytes = field(repr=False)
 
     @classmethod
     def new(cls, now_ms: int) -> Self:
-        """Return the keys of a new issuer; its only key signs at once."""
+        """Return the keys of a new issuer; its only key signs immediately."""
         return cls((IssuerKey.new(now_ms),), secrets.token_bytes(_SUBJECT_KEY_BYTES))
 
     @classmethod
@@ -75,7 +75,7 @@ class IssuerKeys:
         subject_key = b64decode(read["subject_key"])
         keys = tuple(IssuerKey(**key) for key in read["keys"])
         if len(subject_key) != _SUBJECT_KEY_BYTES or not keys:
-            raise ValueError("the issuer's secret lacks a key")
+            raise ValueError("the issuer's secret lacks a valid key")
         return cls(keys, subject_key)
 
     def text(self) -> str:
@@ -87,7 +87,7 @@ class IssuerKeys:
         return json.dumps(kept)
 
     def rotated(self, now_ms: int, new: IssuerKey) -> Self:
-        """Return these keys plus *new*, without those that no living token refers to."""
+        """Return these keys plus *new*, without keys that no unexpired token uses."""
         signs = self.signing(now_ms)
         kept = [
             key
@@ -120,11 +120,11 @@ class IssuerKeys:
 
 
 class Rs256Tokens:
-    """JWT implementation of TokenIssuer; tokens have no scope, so none is an operator's."""
+    """JWT implementation of TokenIssuer; tokens have no scope, so none grants operator rights."""
 
     def __init__(self, keys: IssuerKeys, *, url: str, audience: str, life_ms: int) -> None:
         if not 0 < life_ms <= TOKEN_LIFE_MS_MAX:
-            raise ValueError("a token may live for a day at most: then its key may be gone")
+            raise ValueError("token lifetime must be positive and at most 24 hours")
         self._keys = keys
         self._url = url
         self._audience = audience

@@ -1,4 +1,4 @@
-"""Payees of a request: at the host's wallet, only the token's user."""
+"""Payees of one request; at the host's wallet, only the token's user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from redpacket.platform.user import User
 
 
 class TokenPayees:
-    """Implementation of Payees for one user; accounts at other gateways are the bound ones."""
+    """Implementation of Payees for one user; other gateways use the bound accounts."""
 
     def __init__(self, user: User, host_accounts: Accounts, bound: Payees) -> None:
         self._user = user

@@ -20,11 +20,11 @@ IS_ACTIVE = "authorization_status = :active"
 IS_WAITING = "attribute_exists(work_pk)"
 
 KEPT_MS = 30 * 24 * 3_600_000
-"""Milliseconds until the row of a closed consent expires; it holds a user's name."""
+"""Milliseconds until a closed consent's row, which holds a user's name, expires."""
 
 
 class DynamoAuthorizations:
-    """DynamoDB implementation of AuthorizationBook."""
+    """DynamoDB implementation of AuthorizationRepository."""
 
     def __init__(self, dynamo: Dynamo, payments_table: str) -> None:
         self._dynamo = dynamo
@@ -119,7 +119,7 @@ class DynamoAuthorizations:
         )
         unused = self._unnamed(authorization)
         if not self._dynamo.try_transact([closed, unused]):
-            # The payee row refers to another consent or none, and never to this one again.
+            # The payee row no longer refers to this consent, and never will.
             self._dynamo.write(closed)
 
     def _unnamed(self, authorization: Authorization) -> Operation:

@@ -29,7 +29,7 @@ from redpacket.payments.model.withdrawals import Stop, Withdrawal, WithdrawalSta
 from redpacket.platform.dynamodb.client import Value
 
 SHARDS = range(8)
-"""Partitions of each work list of payments, which see far less traffic than claims."""
+"""Shards of each work list of payments."""
 
 
 def work_list(kind: str, channel: Channel, subject: str) -> str:
@@ -257,7 +257,7 @@ def merchant_row(merchant: Merchant) -> dict[str, Value]:
 
 
 def merchant_of(row: dict[str, Any]) -> Merchant:
-    """Parse the merchant."""
+    """Parse a row's merchant."""
     return Merchant(row.get("app_id", ""), row.get("mch_id", ""))
 
 

@@ -64,7 +64,7 @@ def page_of(
 
 
 def read_page(dynamo: Dynamo, table: str, page: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a page's full rows in its order; the index may lag and has no amounts."""
+    """Return a page's full rows in order; the index may lag and has no amounts."""
     row_keys: list[Row] = [{"pk": row["pk"], "sk": row["sk"]} for row in page]
     rows = {(row["pk"], row["sk"]): row for row in get_all(dynamo, table, row_keys)}
     return [found for key in row_keys if (found := rows.get((key["pk"], key["sk"])))]

@@ -1,4 +1,4 @@
-"""Payout accounts in PaymentsTable: one row by user and one by account, changed together."""
+"""Payout accounts in PaymentsTable: one row per user and one per account, changed together."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class DynamoPayees:
                 return bound
             if not isinstance(refused, Unavailable):
                 raise refused
-        raise Unavailable("the user's account changes all the time")
+        raise Unavailable("The account is being updated concurrently. Try again.")
 
     def _binding(
         self, user_id: str, channel: Channel, bound: Payee, seen: Payee | None, now_ms: int
@@ -146,13 +146,13 @@ def _payee_of(row: dict[str, Any]) -> Payee:
 
 
 def _is_in_use(_found: Row) -> RedPacketError:
-    return OpenidInUse("this account belongs to another user")
+    return OpenidInUse("This account is linked to another user.")
 
 
 def _has_changed(_found: Row) -> RedPacketError:
-    return Unavailable("the user's account changed at this moment")
+    return Unavailable("The account is being updated concurrently. Try again.")
 
 
 def _is_not_theirs(_found: Row) -> RedPacketError:
-    """Return the error for rows by user and by account that disagree, which is a bug."""
-    return InvariantViolated("a user's account, or their consent, is not theirs")
+    """Return the error for contradicting rows, which are a bug."""
+    return InvariantViolated("the account or consent row names another user")

@@ -1,4 +1,4 @@
-"""Payments in PaymentsTable, which only the payment functions write (docs/adr/0030)."""
+"""Payments in PaymentsTable; only the payment functions write it (docs/adr/0030)."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ HAS_BEGUN_FEWER = "attribute_not_exists(begun_count) OR begun_count < :count_max
 
 DAY_MS = 24 * 3_600_000
 COUNTED_MS = 7 * DAY_MS
-"""Milliseconds for which a day's count of payments is kept."""
+"""Milliseconds until a day's count of payments expires."""
 
 
 class DynamoPayments:
-    """DynamoDB implementation of PaymentBook."""
+    """DynamoDB implementation of PaymentRepository."""
 
     def __init__(
         self, dynamo: Dynamo, payments_table: str, accounts_table: str, packets_table: str
@@ -77,7 +77,7 @@ class DynamoPayments:
         return made
 
     def put_of_packet(self, payment: Payment, limits: PaymentLimits) -> Payment:
-        # The intent comes first so that an existing one is not counted again.
+        # The intent comes first, so that an existing one is not counted again.
         there: Guarded[Payment | RedPacketError] = Guarded(
             put(self._payments, payment_row(payment)), lambda found: _of_packet(found, payment)
         )
@@ -251,7 +251,7 @@ class DynamoPayments:
 def _of_packet(found: Row, payment: Payment) -> Payment | RedPacketError:
     before = payment_of(dict(found))
     if before.packet_id != payment.packet_id:
-        msg = f"payment {payment.number} is not that of packet {payment.packet_id}"
+        msg = f"payment {payment.number} belongs to another packet than {payment.packet_id}"
         return InvariantViolated(msg)
     return before
 
@@ -259,4 +259,4 @@ def _of_packet(found: Row, payment: Payment) -> Payment | RedPacketError:
 def _too_many_today(payment: Payment) -> Callable[[Row], RedPacketError]:
     day_ends_ms = bill_day_start_ms(bill_day(payment.created_at_ms)) + DAY_MS
     wait_s = -(-(day_ends_ms - payment.created_at_ms) // 1000)
-    return lambda _found: RateLimited("you have begun too many payments today", wait_s)
+    return lambda _found: RateLimited("Daily limit of payments reached. Try tomorrow.", wait_s)

@@ -1,4 +1,4 @@
-"""State of a gateway that all functions share: rate limits, breaker, and statements compared."""
+"""Gateway state that all functions share: rate limits, breaker and the last compared day."""
 
 from __future__ import annotations
 

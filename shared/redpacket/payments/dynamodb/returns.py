@@ -45,7 +45,7 @@ IS_REVERSED_AS_SEEN = "attribute_exists(transaction_id) AND reversed_fen = :seen
 
 
 class DynamoReturns:
-    """DynamoDB implementation of ReturnBook."""
+    """DynamoDB implementation of ReturnRepository."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class DynamoReturns:
         before = self.find_return(returned.number, returned.transaction_id)
         if before is None:
             raise InvariantViolated(
-                f"transaction {returned.transaction_id} was credited: it can't be given back"
+                f"transaction {returned.transaction_id} was credited and cannot be returned"
             )
         return before
 

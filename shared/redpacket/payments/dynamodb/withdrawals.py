@@ -39,7 +39,7 @@ HAS_NOT_ENDED = "attribute_not_exists(ended_at_ms) AND attempt_no = :attempt"
 
 
 class DynamoWithdrawals:
-    """DynamoDB implementation of WithdrawalBook."""
+    """DynamoDB implementation of WithdrawalRepository."""
 
     def __init__(self, dynamo: Dynamo, payments_table: str, accounts_table: str) -> None:
         self._dynamo = dynamo
@@ -148,7 +148,7 @@ class DynamoWithdrawals:
             " outside_no = :outside_no, work_pk = :look, work_at_ms = :at_ms",
             f"{IS_AS_SEEN} AND {IS_NOT_STOPPED}",
             awaiting=WithdrawalStatus.AWAITING_CONFIRMATION,
-            # Only the call returns it; queries do not.
+            # Queries do not return it.
             confirmation=found.confirmation or seen.confirmation,
             outside_no=found.outside_no,
             look=self._look_list(seen),
@@ -216,7 +216,7 @@ class DynamoWithdrawals:
         if now and now.status is WithdrawalStatus.PAID and now.attempt_no == seen.attempt_no:
             return False
         raise InvariantViolated(
-            f"bill {seen.bill_no} is paid, and its withdrawal is {now.status if now else 'gone'}"
+            f"bill {seen.bill_no} is paid, but its withdrawal is {now.status if now else 'missing'}"
         )
 
     def give_back(self, seen: Withdrawal, *, is_cancelled: bool, reason: str, now_ms: int) -> bool:
@@ -269,7 +269,7 @@ class DynamoWithdrawals:
 
 
 def _too_much_today(_found: Row) -> RedPacketError:
-    return WithdrawalLimitReached("no more may be withdrawn today")
+    return WithdrawalLimitReached("You reached the daily limit of withdrawals. Try again tomorrow.")
 
 
 def _held_by(request: Request) -> dict[str, str]:

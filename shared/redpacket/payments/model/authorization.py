@@ -1,6 +1,6 @@
-"""A user's consent to transfers that they don't confirm one by one.
+"""Users' consent to transfers without confirmation.
 
-Its row is durable before the gateway is called, and names the account that it is for.
+Its row is durable before the gateway is called, and names the payout account.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from enum import StrEnum
 from redpacket.payments.model.provider import Channel, ExternalAccount
 
 CONSENT_MS = 24 * 3_600_000
-"""How long a user has to agree."""
+"""Milliseconds that a user has to agree."""
 
 ASKED_MS = 23 * 3_600_000
-"""How long the gateway is asked with the same number: no call of it is under way at the end."""
+"""Milliseconds of requests with one number; all calls have returned before CONSENT_MS."""
 
 _FIRST_LOOK_MS = 10_000
 _LOOK_PAUSE_MS_MAX = 3_600_000
 
 
 class AuthorizationState(StrEnum):
-    """Where a consent stands at the gateway; CLOSED is final, a new one needs a new number."""
+    """State of a consent at the gateway; CLOSED is final, and a new one needs a new number."""
 
     NOT_FOUND = "not_found"
     AWAITING_CONFIRMATION = "awaiting_confirmation"
@@ -44,7 +44,7 @@ class AuthorizationFound:
 
 
 class AuthorizationStatus(StrEnum):
-    """Where a consent stands here; CLOSING is used for nothing any more, CLOSED is final."""
+    """Status of a consent here; transfers do not use a CLOSING one, and CLOSED is final."""
 
     AWAITING_CONFIRMATION = "awaiting_confirmation"
     ACTIVE = "active"
@@ -54,7 +54,7 @@ class AuthorizationStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Authorization:
-    """The row of a consent: a frozen request under OUR *number*, and its state."""
+    """Row of a consent: a frozen request under OUR *number*, and its state."""
 
     number: str
     user_id: str
@@ -67,6 +67,6 @@ class Authorization:
 
 
 def next_look_ms(authorization: Authorization, now_ms: int) -> int:
-    """Return when to ask the gateway again: pauses grow with age."""
+    """Return when to query the gateway again; pauses grow with age."""
     age_ms = now_ms - authorization.asked_at_ms
     return now_ms + min(max(_FIRST_LOOK_MS, age_ms), _LOOK_PAUSE_MS_MAX)

@@ -1,4 +1,4 @@
-"""Money that comes in through a gateway: each of our numbers is credited at most once.
+"""Incoming payments: each of our numbers is credited at most once.
 
 A payment's row is its own side of transfers, like a packet's (docs/adr/0030).
 """
@@ -31,20 +31,20 @@ from redpacket.payments.model.provider import (
 )
 
 PAYMENT_LIFE_MS = 15 * 60_000
-"""How long a payer has; then the order is closed, and a packet that waits for it is cancelled."""
+"""Milliseconds until the order is closed, and a packet that waits for it is cancelled."""
 
 WATCHED_MS = 24 * 3_600_000
-"""A payment may arrive although its order is closed: so long it is asked for without a callback."""
+"""Milliseconds of polling after the close, because late payments may lack a callback."""
 
 ORDER_PAUSE_MS_MAX = 5_000
-"""Milliseconds between two orders under one number; the first repeats come sooner."""
+"""Maximum milliseconds between two orders under one number; the first pauses are shorter."""
 
 _FIRST_LOOK_MS = 10_000
 _LOOK_PAUSE_MS_MAX = 3_600_000
 
 
 class PaymentStatus(StrEnum):
-    """Where a payment stands; a CLOSED one may still be paid, late. REFUNDED is derived."""
+    """Status of a payment; a CLOSED one may still be paid late. REFUNDED is derived."""
 
     PENDING = "pending"
     PAID = "paid"
@@ -54,11 +54,10 @@ class PaymentStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """The intent to pay and its result; *number* is ours, and also names it at the gateway.
+    """Payment intent and its result; *number* is ours and identifies it at the gateway.
 
-    *ordered_at_ms* is when the gateway was last asked for it, 0 if no call can have been made.
-    *prompt* is JSON for the payer's client. *reversed_fen* left the ledger through refunds that
-    were made outside.
+    *ordered_at_ms* is the time of the last order call, 0 if none can have been made. *prompt* is
+    JSON for the payer's client. *reversed_fen* left the ledger through refunds made outside.
     """
 
     number: str
@@ -80,18 +79,18 @@ class Payment:
     reversed_fen: int = 0
     returned_fen: int = 0
     is_listed: bool = field(default=True, compare=False)
-    """Whether it is in the sweep's work list."""
+    """Whether the sweep's work list contains it."""
 
     @property
     def order(self) -> PaymentOrder:
-        """What the gateway is asked for, the same each time."""
+        """Return the order for the gateway, identical on each retry."""
         return PaymentOrder(
             self.number, self.amount_fen, self.method, self.payer, self.expires_at_ms
         )
 
     @property
     def shown_status(self) -> PaymentStatus:
-        """What the payer is told."""
+        """Return the status that the payer sees."""
         is_back = self.returned_fen and self.credited_at_ms is None
         if is_back or self.reversed_fen >= self.amount_fen:
             return PaymentStatus.REFUNDED
@@ -99,19 +98,19 @@ class Payment:
 
     @property
     def held_fen(self) -> int:
-        """What came into the ledger by it, less what went out again."""
+        """Return the credited amount minus reversals."""
         return self.amount_fen - self.reversed_fen if self.credited_at_ms is not None else 0
 
     @property
     def refunded_fen(self) -> int:
-        """What the payer got back."""
+        """Return the amount refunded to the payer."""
         return self.reversed_fen + self.returned_fen
 
 
 class ReturnReason(StrEnum):
-    """Reasons not to credit money: a second transaction, REFUNDED, or not as ordered.
+    """Reasons not to credit a transaction.
 
-    LATE is of earlier versions, which could return payments of closed orders.
+    LATE is a legacy value: earlier versions returned payments of closed orders.
     """
 
     SECOND = "second"
@@ -121,9 +120,9 @@ class ReturnReason(StrEnum):
 
 
 class ReturnStatus(StrEnum):
-    """Where such money is; LISTED waits for a person, since it may not be ours to give back.
+    """Status of uncredited money.
 
-    REFUNDED was given back whole at the gateway, by somebody else; RESOLVED ended by an operator.
+    LISTED waits for an operator, REFUNDED was fully refunded outside, and an operator RESOLVED.
     """
 
     DUE = "due"
@@ -135,9 +134,9 @@ class ReturnStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PaymentReturn:
-    """A transaction that is given back to its payer and never was in any account.
+    """Transaction that is refunded and never credited.
 
-    *refunded_fen* was given back at the gateway, by somebody else.
+    *refunded_fen* was refunded outside.
     """
 
     number: str
@@ -153,26 +152,26 @@ class PaymentReturn:
     reference: str = ""
     """Deposit or outside transfer that resolved it."""
     is_listed: bool = field(default=True, compare=False)
-    """Whether it is in the sweep's work list or in the operators' list."""
+    """Whether the sweep's work list or the operators' list contains it."""
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to give back."""
+        """Return whether no refund is outstanding."""
         return self.status not in {ReturnStatus.DUE, ReturnStatus.LISTED}
 
     @property
     def left_fen(self) -> int:
-        """What is left to give back."""
+        """Return the amount that is left to refund."""
         return 0 if self.is_over else self.amount_fen - self.refunded_fen
 
     @property
     def refund_no(self) -> str:
-        """Our number of its refund: it follows from the transaction."""
+        """Return our refund number, derived from the transaction."""
         return refund_no_of(self.number, self.transaction_id)
 
     @property
     def order(self) -> RefundOrder:
-        """What the gateway is asked for."""
+        """Return the refund order for the gateway."""
         return RefundOrder(
             self.refund_no, self.number, self.transaction_id, self.amount_fen, self.amount_fen
         )
@@ -187,7 +186,7 @@ class ResolvedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """An operator's decision on a listed return; *reference* names the transfer that settled it."""
+    """Operator's decision on a listed return; *reference* names the transfer that settled it."""
 
     number: str
     transaction_id: str
@@ -198,10 +197,10 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class PaymentRefund:
-    """A refund that somebody made outside.
+    """Refund made outside this system.
 
-    The user's account pays what it can of a credited payment; the rest is a debt. *returned_fen*
-    is of a transaction that is in no account.
+    The user's account pays its part of a credited payment; the rest becomes a debt. *returned_fen*
+    belongs to an uncredited transaction.
     """
 
     number: str
@@ -215,17 +214,17 @@ class PaymentRefund:
 
     @property
     def reversed_fen(self) -> int:
-        """What left the ledger by it."""
+        """Return the amount that left the ledger."""
         return self.wallet_fen + self.owed_fen
 
     @property
     def amount_fen(self) -> int:
-        """What the payer got back."""
+        """Return the amount refunded to the payer."""
         return self.reversed_fen + self.returned_fen
 
 
 def refund_no_of(number: str, transaction_id: str) -> str:
-    """Return our number of the refund that gives a transaction back."""
+    """Return our number for the refund of a transaction."""
     return f"rf{hashlib.sha256(f'{number} {transaction_id}'.encode()).hexdigest()[:30]}"
 
 
@@ -241,7 +240,7 @@ def mismatches(payment: Payment, found: Transaction, merchant: Merchant) -> list
         ("app_id", merchant.app_id, found.merchant.app_id),
         ("mch_id", merchant.mch_id, found.merchant.mch_id),
     ]
-    # After an erasure the payment has no payer, and late money is the pseudonym's.
+    # Erasure removes the payer; the pseudonym's account gets late money.
     if payment.method is PayMethod.JSAPI and payment.payer:
         pairs.append(("payer", payment.payer.name_hash, found.payer_hash))
     return [name for name, one, other in pairs if one != other]
@@ -255,14 +254,14 @@ def may_order(payment: Payment, now_ms: int) -> bool:
 
 
 def next_look_ms(payment: Payment, now_ms: int) -> int | None:
-    """Return when to ask the gateway again: pauses grow with age. None: not by itself any more."""
+    """Return when to query the gateway again, or None to stop; pauses grow with age."""
     if payment.status is PaymentStatus.PAID:
         return None
     if payment.closed_at_ms is not None and now_ms >= payment.closed_at_ms + WATCHED_MS:
         return None
     pause_ms = min(max(_FIRST_LOOK_MS, now_ms - payment.created_at_ms), _LOOK_PAUSE_MS_MAX)
     again_ms = now_ms + pause_ms
-    # Its end must not wait for a long pause.
+    # A long pause must not delay the close.
     return min(again_ms, payment.expires_at_ms) if now_ms < payment.expires_at_ms else again_ms
 
 
@@ -299,12 +298,12 @@ def refund_transfers(refund: PaymentRefund) -> list[Transfer]:
 
 
 def payment_entries(payment: Payment) -> list[Entry]:
-    """Return the entries that a payment's own row asks for."""
+    """Return the entries that a payment's row implies."""
     if payment.credited_at_ms is None:
         return []
     return entries(credit_transfer(payment, payment.credited_at_ms))
 
 
 def refund_entries(refund: PaymentRefund) -> list[Entry]:
-    """Return the entries that a refund's row asks for."""
+    """Return the entries that a refund's row implies."""
     return [entry for transfer in refund_transfers(refund) for entry in entries(transfer)]

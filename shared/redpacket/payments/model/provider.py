@@ -1,7 +1,6 @@
-"""Values of a payment gateway: orders, transactions, transfers, and statement lines.
+"""Values of a payment gateway: orders, transactions, transfers and statement lines.
 
-The gateway is WeChat Pay or the host's wallet. The modules payments and withdrawals decide what
-the values mean for the ledger.
+The gateway is WeChat Pay or the host's wallet.
 """
 
 from __future__ import annotations
@@ -13,18 +12,18 @@ from enum import StrEnum
 CURRENCY = "CNY"
 
 BILL_ZONE = timedelta(hours=8)
-"""Bills are of days in China's time, by every channel."""
+"""UTC offset of statement days at every gateway: China's time zone."""
 
 
 class Channel(StrEnum):
-    """By which gateway money comes and goes."""
+    """Gateways for incoming and outgoing money."""
 
     HOST = "host"
     WECHAT = "wechat"
 
 
 class PayMethod(StrEnum):
-    """`jsapi`: the client pays inside of the app. `native`: anyone pays who scans a code."""
+    """Payment method: `jsapi` inside the app, `native` by a QR code that anyone can pay."""
 
     JSAPI = "jsapi"
     NATIVE = "native"
@@ -32,7 +31,7 @@ class PayMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExternalAccount:
-    """A user's account at a gateway; only the gateway's adapter can open *sealed*.
+    """Account at a gateway; only the gateway's adapter can decrypt *sealed*.
 
     *name_hash* is a keyed hash of the account's name, for comparisons.
     """
@@ -43,7 +42,7 @@ class ExternalAccount:
 
 @dataclass(frozen=True, slots=True)
 class Merchant:
-    """In whose name a gateway acts; both are "" where a gateway has no such names."""
+    """Merchant that a gateway acts for; both fields are "" if the gateway has none."""
 
     app_id: str
     mch_id: str
@@ -54,7 +53,7 @@ NO_MERCHANT = Merchant("", "")
 
 @dataclass(frozen=True, slots=True)
 class PaymentOrder:
-    """What a gateway is asked to collect, under OUR *number*; frozen, so a repeat is the same."""
+    """Payment to collect under OUR *number*; frozen, so retries are identical."""
 
     number: str
     amount_fen: int
@@ -64,7 +63,7 @@ class PaymentOrder:
 
 
 class OrderState(StrEnum):
-    """Where an order stands at the gateway; PAID and CLOSED take no further payment."""
+    """State of an order at the gateway; PAID and CLOSED accept no further payment."""
 
     NOT_FOUND = "not_found"
     UNPAID = "unpaid"
@@ -74,7 +73,7 @@ class OrderState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """One payment that a gateway took: *transaction_id* is the gateway's, *number* ours."""
+    """Payment that a gateway received; *transaction_id* is the gateway's, *number* ours."""
 
     transaction_id: str
     number: str
@@ -84,12 +83,12 @@ class Transaction:
     payer_hash: str | None
     paid_at_ms: int
     is_refunded: bool = False
-    """Whether the gateway has begun to give it back, wholly or in part."""
+    """Whether the gateway has refunded any part of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class OrderFound:
-    """An order as a query found it, with every payment that the gateway took for its number."""
+    """Result of an order query, with every payment received for its number."""
 
     state: OrderState
     transactions: tuple[Transaction, ...] = ()
@@ -97,7 +96,7 @@ class OrderFound:
 
 @dataclass(frozen=True, slots=True)
 class RefundOrder:
-    """What a gateway is asked to give back, under OUR *refund_no*; frozen as a payment's order."""
+    """Refund to request under OUR *refund_no*; frozen, so retries are identical."""
 
     refund_no: str
     number: str
@@ -107,7 +106,7 @@ class RefundOrder:
 
 
 class RefundState(StrEnum):
-    """Where a refund stands at the gateway; SUCCEEDED and FAILED are final."""
+    """State of a refund at the gateway; SUCCEEDED and FAILED are final."""
 
     NOT_FOUND = "not_found"
     PROCESSING = "processing"
@@ -117,7 +116,7 @@ class RefundState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RefundFound:
-    """A refund as the gateway knows it, ours or one that somebody made outside."""
+    """Refund as the gateway reports it, ours or one made outside."""
 
     refund_no: str
     state: RefundState
@@ -129,10 +128,10 @@ class RefundFound:
 
 @dataclass(frozen=True, slots=True)
 class TransferOrder:
-    """A transfer to request under OUR *bill_no*; frozen, like the order of a payment.
+    """Transfer to request under OUR *bill_no*; frozen, so retries are identical.
 
-    With *authorization_no* the payee need not confirm. *details* is the first result of
-    `PaymentsOut.details`.
+    With *authorization_no* the payee need not confirm. *details* is the stored result of
+    `PayoutProvider.details`.
     """
 
     bill_no: str
@@ -159,7 +158,7 @@ class TransferState(StrEnum):
 
 
 class Refusal(StrEnum):
-    """Why a gateway refused a call. Only OTHER means that repeating is pointless."""
+    """Reasons of a refused call. Only OTHER makes a retry pointless."""
 
     THROTTLED = "throttled"
     OUT_OF_FUNDS = "out_of_funds"
@@ -169,7 +168,7 @@ class Refusal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TransferFound:
-    """A transfer as the gateway reports it; some gateways omit *amount_fen* and *payee_hash*.
+    """Transfer as the gateway reports it; some gateways omit *amount_fen* and *payee_hash*.
 
     *confirmation* is for the payee's client while it is AWAITING_CONFIRMATION. *refusal* is set for
     REFUSED; *reason* is the gateway's own code.
@@ -186,7 +185,7 @@ class TransferFound:
 
 
 class StatementKind(StrEnum):
-    """What a line of a bill is about: a payment, its refund, a transfer."""
+    """Kinds of statement lines."""
 
     PAYMENT = "payment"
     REFUND = "refund"
@@ -195,7 +194,7 @@ class StatementKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StatementLine:
-    """One movement of money at the gateway on one day; *amount_fen* is above 0.
+    """Movement of money at the gateway on one day; *amount_fen* is positive.
 
     *number* is OURS, *outside_no* the gateway's. *of_number* is the refunded payment.
     """
@@ -209,12 +208,12 @@ class StatementLine:
 
 
 def bill_day(at_ms: int) -> str:
-    """Return the day of the bill that has what moved at a time."""
+    """Return the statement day that contains a time."""
     return (datetime.fromtimestamp(at_ms / 1000, tz=UTC) + BILL_ZONE).date().isoformat()
 
 
 def bill_day_start_ms(day: str) -> int:
-    """Return when a bill's day begins."""
+    """Return the start of a statement day."""
     return int((datetime.fromisoformat(f"{day}T00:00:00+00:00") - BILL_ZONE).timestamp() * 1000)
 
 
@@ -230,7 +229,7 @@ class ProviderEventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProviderEvent:
-    """A verified callback. It names a row to look at, and moves no money.
+    """Verified callback. It only names a row to query, and moves no money.
 
     *number* is OURS, *outside_no* the gateway's. Repeats have the same *notice_id*.
     """

@@ -1,7 +1,7 @@
-"""Money that goes out through a gateway: at most one bill succeeds for a withdrawal (I6).
+"""Outgoing withdrawals: at most one bill succeeds for a withdrawal (I6).
 
-The money leaves the user's account before any call, and stays in the row until the gateway has paid
-it or never will.
+The money leaves the user's account before any call. The row holds it until the gateway has paid it
+or can no longer pay it.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from redpacket.platform.clocks import CLOCKS_DIFFER_MS
 from redpacket.platform.errors import InvariantViolated
 
 LEASE_MS = 20_000
-"""For how long one worker alone may call the gateway for a withdrawal."""
+"""Milliseconds for which one worker has the exclusive right to call for a withdrawal."""
 
 FUNCTION_MS = 60_000
-"""When a function is killed: a worker that stalled before its call can't make it after this."""
+"""Function timeout in milliseconds; a stalled worker cannot call after it."""
 
 
 GIVEN_UP_AFTER_MS = 72 * 3_600_000
-"""A withdrawal that the gateway has not paid by then is cancelled there, and returned."""
+"""Age in milliseconds at which an unpaid withdrawal is cancelled and returned."""
 
 ID_LENGTH = 30
-"""Of a withdrawal; its bills add two digits, and a gateway takes 32 letters and digits."""
+"""Length of a withdrawal id; bill numbers add two digits, and gateways accept 32 characters."""
 
 ATTEMPTS_MAX = 99
 
 
 class WithdrawalStatus(StrEnum):
-    """Where a withdrawal stands; PAID, FAILED and CANCELLED are final."""
+    """Status of a withdrawal; PAID, FAILED and CANCELLED are final."""
 
     QUEUED = "queued"
     PROCESSING = "processing"
@@ -63,7 +63,7 @@ RETURNED = frozenset({WithdrawalStatus.FAILED, WithdrawalStatus.CANCELLED})
 
 
 class Stop(StrEnum):
-    """Why no further call is made for a bill: from then on only queries decide."""
+    """Reasons to stop calls for a bill; afterwards only queries decide."""
 
     CANCELLED = "cancelled"
     EXPIRED = "expired"
@@ -72,15 +72,14 @@ class Stop(StrEnum):
 
 
 CANCELS = frozenset({Stop.CANCELLED, Stop.EXPIRED})
-"""Stops after which the gateway is asked to cancel. They replace a refusal, not each other."""
+"""Stops that request a cancellation. They replace a refusal, not each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """The row: a frozen request with its bill number, and its state.
+    """Row of a withdrawal: a frozen request with its bill number, and its state.
 
-    *lease_until_ms* never goes back; *call_count* counts leases. *day* is the day whose limit it
-    counts against.
+    *lease_until_ms* never decreases; *call_count* counts leases. *day* is the day of its limit.
     """
 
     withdrawal_id: str
@@ -104,38 +103,38 @@ class Withdrawal:
     reason: str = ""
     ended_at_ms: int | None = None
     is_listed: bool = field(default=True, compare=False)
-    """Whether it is in a work list."""
+    """Whether a work list contains it."""
 
     @property
     def bill_no(self) -> str:
-        """The number of the one bill that may be under way."""
+        """Return the number of the only bill that may be in flight."""
         return f"{self.withdrawal_id}{self.attempt_no:02d}"
 
     @property
     def order(self) -> TransferOrder:
-        """What the gateway is asked for, the same each time for one bill."""
+        """Return the order for the gateway, identical on each retry of a bill."""
         return TransferOrder(
             self.bill_no, self.amount_fen, self.payee, self.authorization_no, self.details
         )
 
     @property
     def is_final(self) -> bool:
-        """Tell whether nothing changes any more."""
+        """Return whether the status is final."""
         return self.status in FINAL
 
     @property
     def held_fen(self) -> int:
-        """What left the ledger's accounts by it: on its way, or paid."""
+        """Return the amount that is held or paid."""
         return 0 if self.status in RETURNED else self.amount_fen
 
 
 def withdrawal_of_bill(bill_no: str) -> str:
-    """Return which withdrawal a bill number is of."""
+    """Return the withdrawal id of a bill number."""
     return bill_no[:ID_LENGTH]
 
 
 class Verdict(StrEnum):
-    """What to do after an answer of the gateway."""
+    """Next action after the gateway's answer."""
 
     POST = "post"
     RETURN_FAILED = "return_failed"
@@ -151,7 +150,7 @@ class Verdict(StrEnum):
 
 
 _ENDS = {
-    # What a user has cancelled is posted all the same where the gateway has paid it.
+    # A requested cancellation does not undo a transfer that the gateway has paid.
     TransferState.SUCCEEDED: Verdict.POST,
     TransferState.FAILED: Verdict.RETURN_FAILED,
     TransferState.CANCELLED: Verdict.RETURN_CANCELLED,
@@ -175,7 +174,7 @@ def judge(withdrawal: Withdrawal, found: TransferFound, now_ms: int, settling_ms
     if withdrawal.stop in CANCELS and state is not TransferState.CANCELLING:
         return Verdict.ASK_TO_CANCEL
     if withdrawal.stop and is_awaiting:
-        # It was refused all the same. No call may be repeated, so its payee can't confirm it.
+        # Calls have stopped, so the payee can never get the confirmation data.
         return Verdict.ASK_TO_CANCEL
     return Verdict.AWAIT if is_awaiting else Verdict.LOOK
 
@@ -190,7 +189,7 @@ def settled_after_ms(withdrawal: Withdrawal, settling_ms: int) -> int:
 
 
 def _judge_refusal(withdrawal: Withdrawal, found: TransferFound) -> Verdict:
-    """Return what a refusal means: it ends the calls, and a query has the last word."""
+    """Return the action after a refusal: calls stop, and a query decides."""
     if found.refusal is Refusal.NOT_AUTHORIZED and withdrawal.authorization_no:
         return Verdict.STOP_NOT_AUTHORIZED
     if found.refusal in {Refusal.THROTTLED, Refusal.OUT_OF_FUNDS}:
@@ -200,7 +199,7 @@ def _judge_refusal(withdrawal: Withdrawal, found: TransferFound) -> Verdict:
 
 def _judge_missing(withdrawal: Withdrawal, now_ms: int, settling_ms: int) -> Verdict:
     if withdrawal.stop is None:
-        # With the same number, so that a bill which turns up later is this one.
+        # Retry under the same number, so that a bill that appears later is this one.
         return Verdict.CALL
     if now_ms < settled_after_ms(withdrawal, settling_ms):
         return Verdict.LOOK
@@ -211,20 +210,18 @@ def _judge_missing(withdrawal: Withdrawal, now_ms: int, settling_ms: int) -> Ver
 
 
 def _check_same(withdrawal: Withdrawal, found: TransferFound) -> None:
-    """Check that the bill has the amount and the payee, if the gateway names them."""
+    """Raise InvariantViolated if the gateway reports another amount or payee."""
     pairs = (
         ("amount", withdrawal.amount_fen, found.amount_fen),
         ("payee", withdrawal.payee.name_hash, found.payee_hash),
     )
     for name, ours, theirs in pairs:
         if theirs is not None and theirs != ours:
-            raise InvariantViolated(
-                f"bill {withdrawal.bill_no} is of another {name} at the gateway"
-            )
+            raise InvariantViolated(f"bill {withdrawal.bill_no} has another {name} at the gateway")
 
 
 def hold_transfer(withdrawal: Withdrawal) -> Transfer:
-    """Return the transfer that takes the money from the user's account."""
+    """Return the transfer that holds the money."""
     return Transfer(
         transfer_id=f"withdrawal:{withdrawal.withdrawal_id}",
         kind=TransferKind.WITHDRAWAL,
@@ -236,7 +233,7 @@ def hold_transfer(withdrawal: Withdrawal) -> Transfer:
 
 
 def return_transfer(withdrawal: Withdrawal, at_ms: int) -> Transfer:
-    """Return the transfer that gives the money back."""
+    """Return the transfer that returns the money."""
     return Transfer(
         transfer_id=f"withdrawal_returned:{withdrawal.withdrawal_id}",
         kind=TransferKind.WITHDRAWAL_RETURNED,
@@ -248,7 +245,7 @@ def return_transfer(withdrawal: Withdrawal, at_ms: int) -> Transfer:
 
 
 def withdrawal_entries(withdrawal: Withdrawal) -> list[Entry]:
-    """Return the entries that a withdrawal's row asks for."""
+    """Return the entries that a withdrawal's row implies."""
     transfers = [hold_transfer(withdrawal)]
     if withdrawal.status in RETURNED and withdrawal.ended_at_ms is not None:
         transfers.append(return_transfer(withdrawal, withdrawal.ended_at_ms))

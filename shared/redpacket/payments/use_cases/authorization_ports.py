@@ -27,6 +27,6 @@ class AuthorizationPorts:
         """Return a gateway. Raises ChannelUnavailable."""
         if channel not in self.gateways:
             raise ChannelUnavailable(
-                f"transfers without confirmation by {channel} are not set up here"
+                f"This deployment has no transfers without confirmation for channel {channel}."
             )
         return self.gateways[channel]

@@ -34,7 +34,7 @@ def authorize(
     for _ in range(_TRIES):
         payee = ports.payees.find(user_id, channel)
         if payee is None:
-            raise PayeeNotBound("bind your account at the gateway first")
+            raise PayeeNotBound("Link a payout account first.")
         current = ports.book.find(payee.asked_no) if payee.asked_no else None
         if current is None or current.status not in _USABLE:
             current = Authorization(
@@ -50,13 +50,13 @@ def authorize(
         current = _bring_up(current, ports)
         if current.status in _USABLE:
             return current
-    raise Unavailable("the user's account changes all the time")
+    raise Unavailable("The account is being updated concurrently. Try again.")
 
 
 def end_authorization(
     user_id: str, channel: Channel, *, ports: AuthorizationPorts
 ) -> Authorization | None:
-    """Close a user's consent at the gateway, now or by the sweep. Raises ChannelUnavailable."""
+    """Close a user's consent, now or in the next sweep. Raises ChannelUnavailable."""
     ports.gateway(channel)
     payee = ports.payees.find(user_id, channel)
     current = ports.book.find(payee.asked_no) if payee and payee.asked_no else None
@@ -96,11 +96,11 @@ def _take(
     book, now_ms = ports.book, ports.clock.now_ms()
     is_over = now_ms >= seen.asked_at_ms + CONSENT_MS
     if _is_of_another(seen, found):
-        error = InvariantViolated(f"consent {seen.number} is another user's at the gateway")
+        error = InvariantViolated(f"consent {seen.number} belongs to another user at the gateway")
         ports.journal.failure("consent_mismatched", error, number=seen.number)
         book.begin_close(seen, now_ms)
     elif found.state is AuthorizationState.CLOSED or (
-        # No call for it can be in flight: the gateway never received it.
+        # No call can be in flight, so the gateway never received it.
         found.state is AuthorizationState.NOT_FOUND
         and is_over
         and seen.status is not AuthorizationStatus.ACTIVE

@@ -19,11 +19,11 @@ def bind_account(
     clock: Clock,
     first_wait_ms: int,
 ) -> Payee:
-    """Bind the account of a code and replace the user's previous one.
+    """Bind the account of a code, replacing the user's previous one.
 
-    Withdrawals to the first account open after *first_wait_ms*, so an account that somebody else
-    linked gets nothing at once. Raises CodeInvalid, OpenidInUse, Unavailable. After Unavailable
-    the code may be used up.
+    Withdrawals to a first account open after *first_wait_ms*, so an account that an attacker linked
+    receives nothing at once. Raises CodeInvalid, OpenidInUse, Unavailable, which may have used up
+    the code.
     """
     account = find_account(code, logins=logins)
     return payees.bind(user_id, channel, account, clock.now_ms(), first_wait_ms)
@@ -33,5 +33,5 @@ def find_account(code: str, *, logins: Logins) -> ExternalAccount:
     """Return the account of a code. Raises CodeInvalid, Unavailable."""
     account = logins.find_account(code)
     if account is None:
-        raise CodeInvalid("the code is wrong, used before, or too old: fetch another one")
+        raise CodeInvalid("The code is wrong, used or expired. Fetch a new code and try again.")
     return account

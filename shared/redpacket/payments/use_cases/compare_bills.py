@@ -1,6 +1,6 @@
 """Comparison of a day's gateway statement with our rows, in both directions.
 
-Missing lines are followed first: a refund made at the gateway may have no other signal.
+Unknown lines are followed first, because a refund made outside may send no callback.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from redpacket.platform.errors import InvariantViolated, RedPacketError
 from redpacket.reconciliation.checks.facts import Difference
 
 EDGE_MS = 600_000
-"""Milliseconds around midnight whose money may be on either day's statement."""
+"""Milliseconds around midnight whose movements may be on either day's statement."""
 
 DAYS_AT_ONCE = 7
-"""Days that one run compares for a channel that was behind."""
+"""Maximum days that one run compares for a channel."""
 
 LATE_AFTER_MS = 38 * 3_600_000
-"""Milliseconds from a day's begin to 14:00 of the next day, when its statement must exist."""
+"""Milliseconds from the start of a day to 14:00 of the next, when its statement is overdue."""
 
 _DAY_MS = 24 * 3_600_000
 
@@ -58,8 +58,8 @@ def compare_bills(
 ) -> dict[Channel, list[BillReport]]:
     """Compare each channel's statements since its last compared day, or only those of *day*.
 
-    A channel that fails keeps no other from being compared; a contradiction or a bug is raised
-    at the end. With *may_skip* the next days are compared although *day* was not.
+    An error of one channel does not stop the others. A contradiction or a bug is raised at the end.
+    With *may_skip*, *day* counts as compared even without a report.
     """
     reports: dict[Channel, list[BillReport]] = {}
     errors: list[Exception] = []
@@ -71,7 +71,7 @@ def compare_bills(
             try:
                 if payments.clock.now_ms() < stop_at_ms:
                     report = compare_bill(channel, one, payments=payments, withdrawals=withdrawals)
-            except Exception as error:  # noqa: BLE001 - it must not keep others from being compared
+            except Exception as error:  # noqa: BLE001 - one channel must not stop the others
                 payments.journal.failure("bill_not_read", error, channel=channel, day=one)
                 if isinstance(error, InvariantViolated) or not isinstance(error, RedPacketError):
                     errors.append(error)
@@ -196,9 +196,9 @@ class _Comparison:
         ]
 
     def again(self, bill: list[StatementLine]) -> list[Difference]:
-        """Return lines that an earlier statement has as well.
+        """Return lines that an earlier statement also contains.
 
-        A line may match our rows of three days, so the two days before can have the same one.
+        Our rows of three days match a line, so the previous two statements may repeat it.
         """
         earlier = self._names_before(1) | self._names_before(2)
         again = {_name(line): line for line in bill if _name(line) in earlier}
@@ -212,7 +212,7 @@ class _Comparison:
             try:
                 lines = self.read_bill(day) or []
             except RedPacketError as error:
-                # A gateway may not keep it, and this day is still compared.
+                # The gateway may have deleted it; compare this day anyway.
                 self._payments.journal.failure(
                     "bill_not_read", error, channel=self._channel, day=day
                 )

@@ -37,7 +37,7 @@ def confirm_payment(number: str, transaction_id: str = "", *, ports: PaymentPort
     now_ms = ports.clock.now_ms()
     is_over = payment.status is PaymentStatus.PENDING and now_ms >= payment.expires_at_ms
     if is_over and not payment.ordered_at_ms and not transaction_id:
-        # No gateway has it, whether its own one is still configured or not.
+        # It was never ordered, so no query is needed, and its gateway may be disabled.
         ports.book.close(payment, now_ms, None)
         return _get(number, ports)
     gateway = ports.gateway_of(payment)
@@ -68,7 +68,7 @@ def _take(payment: Payment, found: Transaction, ports: PaymentPorts) -> Payment:
         if ports.returns.find_return(payment.number, found.transaction_id):
             return payment
         payment = _get(payment.number, ports)
-    raise Unavailable(f"payment {payment.number} changes all the time")
+    raise Unavailable(f"payment {payment.number} is being updated concurrently")
 
 
 def _reason_against(
@@ -80,7 +80,7 @@ def _reason_against(
         ports.journal.failure("payment_mismatched", error, number=payment.number)
         return ReturnReason.MISMATCHED
     if found.is_refunded:
-        # How much went back only its refunds say, and each may come late.
+        # Only the refunds reveal the amount, and each may arrive late.
         return ReturnReason.REFUNDED
     if payment.transaction_id:
         ports.journal.event("payment_paid_twice", number=payment.number)
@@ -91,8 +91,7 @@ def _reason_against(
 def _send_back(
     payment: Payment, found: Transaction, reason: ReturnReason, ports: PaymentPorts
 ) -> Payment:
-    # A mismatched transaction may be another person's money, and of a refunded one only a part may
-    # be left: an operator decides.
+    # A mismatched transaction may belong to another payer, and a refunded one may be partly left.
     is_listed = reason in {ReturnReason.MISMATCHED, ReturnReason.REFUNDED}
     returned = PaymentReturn(
         number=payment.number,
@@ -107,7 +106,7 @@ def _send_back(
     try:
         is_new = ports.returns.put_return(returned, found) is returned
     except InvariantViolated:
-        # A look from before the refund may have credited it since; then its refund reverses it.
+        # A query from before the refund may have credited it since; then its refund reverses it.
         payment = _get(payment.number, ports)
         if reason is not ReturnReason.REFUNDED or payment.transaction_id != found.transaction_id:
             raise
@@ -125,7 +124,7 @@ def _funding(payment: Payment, now_ms: int, ports: PaymentPorts) -> tuple[Packet
         return None
     if packet.terms.total_fen != payment.amount_fen or packet.payment_id != payment.number:
         raise InvariantViolated(
-            f"payment {payment.number} is not what packet {packet.packet_id} costs"
+            f"payment {payment.number} does not match what packet {packet.packet_id} costs"
         )
     paid = replace(
         packet,
@@ -173,5 +172,5 @@ def _all_known(payment: Payment, transactions: Sequence[Transaction], ports: Pay
 def _get(number: str, ports: PaymentPorts) -> Payment:
     payment = ports.book.find(number)
     if payment is None:
-        raise PaymentNotFound("no such payment")
+        raise PaymentNotFound("This payment does not exist.")
     return payment

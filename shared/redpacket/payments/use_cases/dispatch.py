@@ -18,10 +18,10 @@ PAGE = 300
 POLL_MS = 500
 
 IDLE_MS = 3_000
-"""Milliseconds without work until a run ends; the next minute starts another one."""
+"""Milliseconds without work after which a run ends; the next minute starts another one."""
 
 _REMEMBERED_MS = 20_000
-"""The index is eventually consistent and may list withdrawals that were just called."""
+"""Milliseconds to skip a withdrawal after its call, because the index may lag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def _batch(pace: Pace, stop_at_ms: int) -> int:
 
 
 def _call_at(withdrawal_id: str, slot_ms: int, ports: WithdrawalPorts) -> Called:
-    """Call in its slot. An error of one withdrawal does not count as the gateway's failure."""
+    """Call in its slot. An error of one withdrawal does not count against the gateway."""
     wait_ms = slot_ms - ports.clock.now_ms()
     if wait_ms > 0:
         ports.clock.sleep_ms(wait_ms)

@@ -1,4 +1,4 @@
-"""Callback intake: verify, queue a notice, and record it. A callback moves no money."""
+"""Callback intake: verify, queue and record a notice. A callback moves no money."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
 from redpacket.platform.runtime import Clock
 
 KEPT_MS = 3_600_000
-"""Milliseconds that a callback is deduplicated; one older than five minutes is rejected."""
+"""Milliseconds of deduplication; callbacks older than five minutes are rejected."""
 
 
 def handle_callback(
@@ -34,7 +34,7 @@ def handle_callback(
 ) -> None:
     """Queue a callback's notice at least once. Raises SignatureInvalid, Unavailable.
 
-    Recorded last, so the gateway's retry counts after a crash in between.
+    It is recorded last, so after a crash the gateway's retry is queued again.
     """
     now_ms = clock.now_ms()
     notice = callbacks.read(headers, body, now_ms)
@@ -53,7 +53,7 @@ def follow_notice(
     authorizations: AuthorizationPorts,
     may_withdraw: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Query the gateway for a notice's subject. Raises Unavailable."""
+    """Query the gateway for a notice's subject, or pay out a balance. Raises Unavailable."""
     if notice.kind is ProviderEventKind.AUTHORIZATION:
         look_at_authorization(notice.number, ports=authorizations)
     elif notice.kind is ProviderEventKind.BALANCE:

@@ -1,4 +1,4 @@
-"""List of users in debt: a refund at the gateway exceeded their balance."""
+"""List of debts: outside refunds that exceeded the user's balance."""
 
 from __future__ import annotations
 

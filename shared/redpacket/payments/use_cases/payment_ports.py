@@ -23,7 +23,7 @@ from redpacket.platform.runtime import Clock, EventLogger
 
 @dataclass(frozen=True, slots=True)
 class PaymentPorts:
-    """Dependencies of payments; *limits* bound the unpaid orders of one user."""
+    """Dependencies of payments; *limits* apply to one user and day."""
 
     gateways: Mapping[Channel, PaymentProvider]
     book: PaymentRepository
@@ -40,7 +40,7 @@ class PaymentPorts:
     def gateway(self, channel: Channel) -> PaymentProvider:
         """Return a gateway. Raises ChannelUnavailable."""
         if channel not in self.gateways:
-            raise ChannelUnavailable(f"payments by {channel} are not set up here")
+            raise ChannelUnavailable(f"This deployment has no payments for channel {channel}.")
         return self.gateways[channel]
 
     def gateway_of(self, row: Payment | PaymentReturn) -> PaymentProvider:
@@ -48,6 +48,6 @@ class PaymentPorts:
         gateway = self.gateways.get(row.channel)
         if gateway and row.merchant in {NO_MERCHANT, gateway.merchant}:
             return gateway
-        error = GatewayChanged(f"{row.channel} {row.merchant.mch_id} is not set up here any more")
+        error = GatewayChanged(f"{row.channel} {row.merchant.mch_id} is no longer configured")
         self.journal.failure("payment_mismatched", error, number=row.number)
         raise error

@@ -1,4 +1,4 @@
-"""Pace of calls to a gateway: one durable number, the next slot, spaces all functions' calls."""
+"""Rate limiter of gateway calls; one durable number, the next slot, serves all functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REST_FIRST_MS = 30_000
 REST_MS_MAX = 15 * 60_000
 
 FAILURES_MAX = 5
-"""Consecutive calls without a clear answer, or refused for all payees alike."""
+"""Consecutive calls without an answer, or with a temporary refusal, that open the breaker."""
 
 _DAY_MS = 86_400_000
 
@@ -46,7 +46,7 @@ class NightWindow:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Gateway limits and the durable state that all functions share."""
+    """Rate limits of a gateway, with the durable state that all functions share."""
 
     channel: Channel
     bills_per_minute: int
@@ -108,7 +108,7 @@ class Pace:
             slots = [slot for slot in slots if self.open_from_ms(slot // 1000) == slot // 1000]
             if self.store.take_slots(self.channel, name, seen_us, slots[-1] + interval_us):
                 return [-(-slot // 1000) for slot in slots]
-        raise Unavailable("other functions take all slots")
+        raise Unavailable("Concurrent functions took all slots. Try again.")
 
 
 def _midnight(local: datetime) -> datetime:

@@ -1,8 +1,8 @@
-"""Return of uncredited transactions, and reversal of refunds made at the gateway.
+"""Return of uncredited transactions, and reversal of refunds made outside.
 
-A return's number derives from its transaction, so repeats are one refund. A refund made at the
-gateway is taken from the user's balance, never below zero; the rest is the user's debt. A refund
-made before the credit is noted with the transaction, which is then not credited.
+A refund number derives from its transaction, so repeats are one refund. An outside refund is taken
+from the user's balance, never below zero; the rest is the user's debt. A refund made before the
+credit is recorded with the transaction, which is then not credited.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ENTRIES_AT_ONCE = 100
 
 
 def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> None:
-    """Refund a transaction that is due. Raises Unavailable."""
+    """Refund a transaction if it is due. Raises Unavailable."""
     returned = ports.returns.find_return(number, transaction_id)
     if returned is None or returned.status is not ReturnStatus.DUE:
         return
@@ -52,7 +52,7 @@ def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> 
 def resolve_return(
     resolution: Resolution, operator_id: str, *, ports: PaymentPorts
 ) -> PaymentReturn:
-    """Take a listed return off the list, by the deposit that credited its user or as paid outside.
+    """Resolve a listed return, by a deposit that credited its user or by an outside transfer.
 
     The deposit's idempotency key is the return's transaction, and its operator is *operator_id*.
     Raises PaymentNotFound, VersionConflict, InvalidRequest.
@@ -60,18 +60,18 @@ def resolve_return(
     payment = ports.book.find(resolution.number)
     returned = ports.returns.find_return(resolution.number, resolution.transaction_id)
     if payment is None or returned is None:
-        raise PaymentNotFound("no such return")
+        raise PaymentNotFound("This return does not exist.")
     if returned.reference == resolution.reference:
         return returned
     if returned.status is not ReturnStatus.LISTED:
-        raise VersionConflict(f"this return is {returned.status}, not listed")
+        raise VersionConflict(f"This return is {returned.status}, not listed. Reload the list.")
     is_deposit = resolution.by is ResolvedBy.DEPOSIT
     if is_deposit and not _is_deposited(
         payment, returned, resolution.reference, operator_id, ports
     ):
         message = (
-            f"is no deposit of {returned.left_fen} fen to this user that you made since it was"
-            " noted, with its transaction_id as the Idempotency-Key"
+            f"is not your deposit of {returned.left_fen} fen to this user, made after the return"
+            " was recorded and with its transaction_id as the Idempotency-Key"
         )
         raise InvalidRequest([{"field": "reference", "message": message}])
     facts = {
@@ -91,7 +91,7 @@ def resolve_return(
     )
     resolved = replace(returned, reference=resolution.reference)
     if not ports.returns.resolve(resolved, action):
-        raise VersionConflict("the return has changed, or its reference resolved another one")
+        raise VersionConflict("The return has changed, or the reference was used. Reload.")
     return replace(resolved, status=ReturnStatus.RESOLVED)
 
 
@@ -103,7 +103,7 @@ def _is_deposited(
     ports: PaymentPorts,
 ) -> bool:
     if transfer_id != deposit_id(operator_id, hash_of_key(returned.transaction_id)):
-        # Another deposit of the same amount may be for anything.
+        # Another deposit of the same amount may have another purpose.
         return False
     cursor: str | None = None
     while True:
@@ -126,7 +126,7 @@ def note_refund(channel: Channel, refund_no: str, *, ports: PaymentPorts) -> Non
         return
     payment = ports.book.find(found.number)
     if payment is None or payment.channel is not channel:
-        error = InvariantViolated(f"refund {refund_no} is of no payment of ours")
+        error = InvariantViolated(f"refund {refund_no} belongs to no payment of ours")
         ports.journal.failure("refund_unknown", error, refund_no=refund_no)
         return
     ports.gateway_of(payment)
@@ -136,7 +136,7 @@ def note_refund(channel: Channel, refund_no: str, *, ports: PaymentPorts) -> Non
             _end(returns[refund_no], found, ports)
         return
     if payment.transaction_id != found.transaction_id:
-        # It may not have been looked at yet: now it is listed, not credited.
+        # If the transaction is unknown, this lists it instead of crediting it.
         payment = confirm_payment(payment.number, found.transaction_id, ports=ports)
     _reverse(payment, found, ports)
 
@@ -152,7 +152,7 @@ def collect_owed(user_id: str, *, ports: PaymentPorts) -> int:
         now_ms = ports.clock.now_ms()
         if ports.returns.collect(user_id, fen, now_ms, ports.new_number()):
             ports.journal.event("debt_collected")
-    raise Unavailable("the account moves all the time")
+    raise Unavailable("The account is being updated concurrently. Try again.")
 
 
 def _end(returned: PaymentReturn, found: RefundFound, ports: PaymentPorts) -> None:
@@ -160,7 +160,7 @@ def _end(returned: PaymentReturn, found: RefundFound, ports: PaymentPorts) -> No
     if found.state is RefundState.SUCCEEDED:
         ports.returns.end_return(returned, found, ports.clock.now_ms())
     elif found.state is RefundState.FAILED:
-        # This number can no longer succeed, and a new one might pay twice: an operator decides.
+        # This number cannot succeed, and a new one might pay twice, so an operator decides.
         error = InvariantViolated(f"refund {returned.refund_no} of {returned.number} has failed")
         ports.journal.failure("refund_by_gateway_failed", error, number=returned.number)
         ports.returns.list_return(returned)
@@ -170,7 +170,7 @@ def _check_same(returned: PaymentReturn, found: RefundFound) -> None:
     of = found.number, found.transaction_id, found.amount_fen
     ours = returned.number, returned.transaction_id, returned.amount_fen
     if found.state is RefundState.SUCCEEDED and of != ours:
-        raise InvariantViolated(f"refund {returned.refund_no} is of {of} at the gateway")
+        raise InvariantViolated(f"refund {returned.refund_no} is {of} at the gateway")
 
 
 def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
@@ -178,7 +178,7 @@ def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
         for noted in ports.returns.list_refunds(payment.number):
             if noted.refund_no == found.refund_no:
                 if noted.transaction_id not in {"", found.transaction_id}:
-                    raise InvariantViolated(f"refund {noted.refund_no} is of another transaction")
+                    raise InvariantViolated(f"refund {noted.refund_no} has another transaction")
                 return
         returned = ports.returns.find_return(payment.number, found.transaction_id)
         if returned:
@@ -189,7 +189,7 @@ def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
         is_credited = payment.transaction_id == found.transaction_id != ""
         if not is_credited or not 0 < found.amount_fen <= left_fen:
             raise InvariantViolated(
-                f"refund {found.refund_no} is not of what payment {payment.number} brought in"
+                f"refund {found.refund_no} does not fit the credit of payment {payment.number}"
             )
         has_fen = ports.ledger.balance_fen(user_account(payment.user_id))
         wallet_fen = min(max(has_fen, 0), found.amount_fen)
@@ -206,7 +206,7 @@ def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
             ports.journal.event("payment_refunded_outside", number=payment.number)
             return
         payment = ports.book.find(payment.number) or payment
-    raise Unavailable("the account moves all the time")
+    raise Unavailable("The account is being updated concurrently. Try again.")
 
 
 def _note_outside(
@@ -215,7 +215,7 @@ def _note_outside(
     left_fen = returned.left_fen
     if not 0 < found.amount_fen <= left_fen:
         raise InvariantViolated(
-            f"refund {found.refund_no} is more than is left of {found.transaction_id}"
+            f"refund {found.refund_no} exceeds the remainder of {found.transaction_id}"
         )
     refund = PaymentRefund(
         number=payment.number,
@@ -229,7 +229,7 @@ def _note_outside(
     )
     is_noted = ports.returns.note_outside(returned, refund, found)
     if is_noted and returned.status is ReturnStatus.DUE and found.amount_fen < left_fen:
-        # A refund of ours is of the whole, and can't succeed any more.
+        # Our refund is for the full amount, so it can no longer succeed.
         error = InvariantViolated(f"{found.transaction_id} was refunded in part at the gateway")
         ports.journal.failure("refund_by_gateway_failed", error, number=payment.number)
     return is_noted

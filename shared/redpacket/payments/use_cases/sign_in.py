@@ -1,4 +1,4 @@
-"""Sign-in by a gateway's code, which returns a token of our issuer."""
+"""Sign-in by a gateway's code, for a token from our issuer."""
 
 from __future__ import annotations
 
@@ -24,13 +24,16 @@ def sign_in(
     clock: Clock,
     journal: EventLogger,
 ) -> tuple[str, int]:
-    """Return a token and its expiry in ms; bind a free account. Raises CodeInvalid, Unavailable."""
+    """Return a token and its expiry in ms, and bind the account if both are free.
+
+    Raises CodeInvalid, Unavailable.
+    """
     account = find_account(code, logins=logins)
     user_id = user_id_of(issuer.subject_of(account))
     try:
         _bind_first(user_id, channel, account, payees=payees, clock=clock)
     except Unavailable as error:
-        # The code is used up, and the token works without the binding. The next sign-in binds.
+        # The code is used up, and the token works without the binding. The next sign-in retries.
         journal.failure("sign_in_not_bound", error)
     return issuer.issue(account, clock.now_ms())
 
@@ -43,5 +46,4 @@ def _bind_first(
     try:
         payees.bind(user_id, channel, account, clock.now_ms())
     except OpenidInUse:
-        # Another user has bound it and keeps it.
         return

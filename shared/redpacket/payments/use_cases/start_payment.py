@@ -1,6 +1,6 @@
 """Payment start: store a durable intent, then order at the gateway under its number.
 
-After a cutoff, the next request orders the same number; an unpaid intent is closed.
+After a crash, the next request orders the same number. The sweep closes an unpaid intent.
 """
 
 from __future__ import annotations
@@ -69,11 +69,11 @@ def start_packet_payment(
     """
     gateway = ports.gateway(channel)
     if packet.payment_id is None:
-        raise PaymentNotFound("the packet was not to be paid for")
+        raise PaymentNotFound("This packet was funded from the balance and has no payment.")
     found = ports.book.find(packet.payment_id)
     if found is None:
         if packet.status is not PacketStatus.UNPAID:
-            raise PaymentNotFound("no payment was begun for the packet, and it is over")
+            raise PaymentNotFound("This packet is no longer unpaid, and it has no payment.")
         intent = Payment(
             number=packet.payment_id,
             user_id=packet.sender.user_id,
@@ -91,7 +91,7 @@ def start_packet_payment(
 
 
 def find_payment(number: str, user_id: str, *, ports: PaymentPorts, payees: Payees) -> Payment:
-    """Return a user's payment, and order it now if the order or the intent was cut off.
+    """Return a user's payment; order it now if a crash prevented that.
 
     Raises PaymentNotFound and, for a packet's payment, as `start_packet_payment`.
     """
@@ -99,14 +99,14 @@ def find_payment(number: str, user_id: str, *, ports: PaymentPorts, payees: Paye
     if payment is None:
         return _start_cut_off(number, user_id, ports=ports, payees=payees)
     if payment.user_id != user_id:
-        raise PaymentNotFound("no such payment")
+        raise PaymentNotFound("This payment does not exist, or belongs to another user.")
     return prompt_payment(payment, ports=ports)
 
 
 def _start_cut_off(number: str, user_id: str, *, ports: PaymentPorts, payees: Payees) -> Payment:
     packet = ports.packets.find_packet_of_payment(number)
     if packet is None or packet.sender.user_id != user_id or not packet.pay_channel:
-        raise PaymentNotFound("no such payment")
+        raise PaymentNotFound("This payment does not exist, or belongs to another user.")
     channel, method = Channel(packet.pay_channel), PayMethod(packet.pay_method)
     payee = payees.find(user_id, channel)
     payer = payee.account if payee else None
@@ -123,7 +123,7 @@ def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
         is_mine = ports.book.begin_order(payment, now_ms)
         prompt = gateway.order(payment.order) if is_mine else None
     except (Unavailable, GatewayChanged) as error:
-        # The outcome is unknown. The next request orders the same number.
+        # The outcome may be unknown. The next request orders the same number.
         ports.journal.failure("payment_not_ordered", error, number=payment.number)
         return payment
     if prompt is None:
@@ -134,14 +134,14 @@ def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
 
 
 def _payer(method: PayMethod, payer: ExternalAccount | None) -> ExternalAccount | None:
-    """Return the expected payer: known in advance only for in-app payments (JSAPI)."""
+    """Return the expected payer, which is known only for in-app payments (JSAPI)."""
     if method is PayMethod.JSAPI and payer is None:
-        raise PayeeNotBound("bind your account at the gateway first")
+        raise PayeeNotBound("Link a payout account first.")
     return payer if method is PayMethod.JSAPI else None
 
 
 def _get(number: str, ports: PaymentPorts) -> Payment:
     payment = ports.book.find(number)
     if payment is None:
-        raise Unavailable(f"a request made payment {number}, which can't be read")
+        raise Unavailable(f"the request's payment {number} cannot be read")
     return payment

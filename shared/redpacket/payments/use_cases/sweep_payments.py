@@ -1,4 +1,4 @@
-"""Sweep of payments and withdrawals: a row is delayed first, so a bad one blocks no other."""
+"""Sweep of payments and withdrawals; it delays each row first, so a bad one blocks no other."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ ROWS_PER_SWEEP = 400
 AGAIN_MS = 60_000
 
 STEP_MS = 5_000
-"""Milliseconds that a step leaves for each later one of its gateway."""
+"""Maximum milliseconds that a step leaves for each later step of its gateway."""
 
 UNASKED_MS_MAX = WATCHED_MS
-"""Age in ms at which an unpaid packet is cancelled although its gateway gives no answer."""
+"""Age in ms at which an unpaid packet is cancelled even if its gateway is unavailable."""
 
 _Step: TypeAlias = tuple[str, Callable[[], Sequence[Any]], Callable[[Any], Any]]
-"""Name of its failures, the list of its rows, and the action on each."""
+"""Name of the step's failures, a function that lists its rows, and the action on each row."""
 
 _Lane: TypeAlias = tuple[str, list[_Step]]
-"""Channel, empty for unpaid packets, and its steps in order."""
+"""Channel, empty for unpaid packets, and its ordered steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class PaymentSweepReport:
 
 
 class _Breaker:
-    """Call that fails at once after so many calls in a row without an answer in this sweep."""
+    """Call that fails at once after FAILURES_MAX consecutive calls without an answer."""
 
     def __init__(self, do: Callable[[Any], Any]) -> None:
         self._do = do
@@ -61,7 +61,7 @@ class _Breaker:
 
     def __call__(self, item: object) -> object:
         if not self.is_closed():
-            raise Unavailable("it did not answer before in this sweep")
+            raise Unavailable("the gateway failed repeatedly in this sweep")
         try:
             done = self._do(item)
         except Unavailable:
@@ -81,12 +81,12 @@ def sweep_payments(
 ) -> PaymentSweepReport:
     """Process every work list once, until *stop_at_ms*.
 
-    No gateway takes the time of another one or of unpaid packets, and no step that of the next.
+    Each gateway and the unpaid packets have their own lane, and each step its share of the time.
     """
     now_ms = payments.clock.now_ms()
     lanes: list[_Lane] = [("", [_unpaid_step(payments, now_ms)])]
     for channel in Channel:
-        # One that is off as well: its rows are reported, and end if no call can have been made.
+        # Include disabled gateways: their rows are reported, and end if no call can have been made.
         steps = _payment_steps(channel, payments, now_ms)
         steps += _withdrawal_steps(channel, withdrawals, now_ms)
         steps += _consent_steps(channel, authorizations, now_ms)
@@ -146,7 +146,7 @@ def _consent_steps(channel: Channel, ports: AuthorizationPorts, now_ms: int) -> 
 def _run_lane(
     lane: _Lane, *, ports: PaymentPorts, in_parallel: InParallel, stop_at_ms: int
 ) -> list[Attempts[Any]]:
-    """Run a lane's steps in order; each leaves time for the later ones."""
+    """Run a lane's steps in order, leaving time for the later ones."""
     channel, steps = lane
     tried = []
     for left, (name, find, do) in zip(range(len(steps), 0, -1), steps, strict=True):
@@ -173,11 +173,11 @@ def _cancel_unpaid(
 ) -> None:
     """Cancel an overdue unpaid packet, unless it is paid or already cancelled.
 
-    It waits while the gateway does not say whether it is paid, until UNASKED_MS_MAX. Payment and
-    cancellation exclude each other; later money goes to the sender's balance.
+    If the gateway is unavailable, retry until UNASKED_MS_MAX. Payment and cancellation exclude each
+    other; later money goes to the sender's balance.
     """
     now_ms = ports.clock.now_ms()
-    # The list names it again when this time is PAYMENT_LIFE_MS ago.
+    # The list returns rows that are PAYMENT_LIFE_MS old, so subtract it.
     ports.work.delay(packet_id, now_ms - PAYMENT_LIFE_MS + AGAIN_MS)
     packet = _unpaid(packet_id, ports)
     if packet is None or now_ms < packet.created_at_ms + PAYMENT_LIFE_MS:
@@ -189,7 +189,7 @@ def _cancel_unpaid(
         if now_ms < packet.created_at_ms + UNASKED_MS_MAX:
             ports.journal.event("unpaid_packet_waits", packet_id=packet_id)
             return
-        # It counts as an open packet of its sender, so it must end.
+        # It uses one of the sender's open packets, so it must end.
         ports.journal.failure("packet_cancelled_unasked", error, packet_id=packet_id)
     if ports.ledger.cancel_unpaid(packet, ports.clock.now_ms()):
         ports.journal.event("packet_cancelled", packet_id=packet_id)

@@ -1,6 +1,6 @@
 """Transfer: call the gateway for a withdrawal, query it, and post or return the money.
 
-A worker may call only within its lease. Money is returned only when no transfer of that number can
+A worker may call only within its lease. Money is returned only if no transfer of that number can
 still be made (payments/model/withdrawals.py::judge, I6).
 """
 
@@ -31,13 +31,13 @@ _FIRST_LOOK_MS = 5_000
 _LOOK_PAUSE_MS_MAX = 30 * 60_000
 
 _CALL_PAUSE_MS = 60_000
-"""Milliseconds after a temporary refusal."""
+"""Milliseconds until the next call after a temporary refusal."""
 
 _TRIES = 5
 
 
 class Called(StrEnum):
-    """Health of the gateway after a call, regardless of the transfer's outcome."""
+    """Health of the gateway after a call, whether or not the transfer succeeded."""
 
     ANSWERED = "answered"
     FAILED = "failed"
@@ -64,7 +64,7 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
     try:
         found = gateway.transfer(leased.order)
     except Unavailable as error:
-        # The outcome is unknown. The row is queried after the lease.
+        # The outcome is unknown. The sweep queries it after the lease.
         ports.journal.failure("transfer_unknown", error, bill_no=leased.bill_no)
         return Called.FAILED
     verdict = _act(leased, found, gateway, ports)
@@ -104,17 +104,17 @@ def cancel_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPort
         if seen.stop is Stop.CANCELLED or seen.status is WithdrawalStatus.CANCELLED:
             return seen
         if seen.is_final or seen.stop is Stop.EXPIRED:
-            raise NotCancellable(f"the withdrawal is {seen.status}")
+            raise NotCancellable(f"This withdrawal is {seen.status} and cannot be canceled.")
         now_ms = ports.clock.now_ms()
         if seen.call_count == 0:
-            # No worker had the lease, and after this none gets it.
+            # No worker had a lease, and none can get one after this.
             if ports.book.give_back(seen, is_cancelled=True, reason="cancelled", now_ms=now_ms):
                 return find_withdrawal(withdrawal_id, user_id, ports=ports)
             continue
         look_at_ms = max(now_ms, seen.lease_until_ms)
         if stopped := ports.book.stop(seen, Stop.CANCELLED, "cancelled", look_at_ms):
             return stopped
-    raise Unavailable("the withdrawal moves at this moment")
+    raise Unavailable("The withdrawal is being updated concurrently. Try again.")
 
 
 def _give_up(seen: Withdrawal, ports: WithdrawalPorts) -> Withdrawal | None:

@@ -1,4 +1,4 @@
-"""Notices that settled claims raised balances, which may trigger automatic payouts."""
+"""Notices of raised balances, which may trigger automatic payouts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from redpacket.payments.provider_ports import NoticeQueue
 
 
 def trigger_auto_payouts(claims: Sequence[Share], *, channel: Channel, queue: NoticeQueue) -> None:
-    """Queue a notice per user at least once, caused by one of their claims. Raises Unavailable."""
+    """Queue a notice per user at least once, with one of the user's claims as its cause.
+
+    Raises Unavailable.
+    """
     causes = {share.taker.user_id: share.name for share in claims if share.taker}
     queue.put(
         channel,

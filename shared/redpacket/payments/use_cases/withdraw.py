@@ -37,19 +37,21 @@ class WithdrawalAsk:
 def withdraw(
     ask: WithdrawalAsk, *, payees: Payees, ports: WithdrawalPorts, payments: PaymentPorts
 ) -> Withdrawal:
-    """Return the withdrawal of this request, now or from the first time.
+    """Return the withdrawal of this request, new or from an earlier attempt.
 
     Raises ChannelUnavailable, AmountTooSmall, AmountTooLarge, PayeeNotBound, InsufficientFunds,
-    WithdrawalLimitReached, IdempotencyKeyReused, Busy, Unavailable. Only Unavailable may have held
-    money; a retry returns the outcome.
+    WithdrawalLimitReached, IdempotencyKeyReused, Busy, Unavailable. After Unavailable the money may
+    be held; a retry returns the outcome.
     """
     try:
         gateway = ports.gateway(ask.channel)
         payee = _check(ask, payees, ports)
         if collect_owed(ask.user_id, ports=payments):
-            raise InsufficientFunds("money that came in was refunded at the gateway, and is owed")
+            raise InsufficientFunds(
+                "Refunded payments left a debt, which must be paid from the balance first."
+            )
     except Rejected:
-        # I10: limits and bindings change; a repeat gets its first answer.
+        # I10: limits and bindings change, but a retry gets its first answer.
         if first_id := ports.book.find_held(ask.request):
             return _get(first_id, ports)
         raise
@@ -84,7 +86,7 @@ def withdraw_above(
     """Pay out a balance that has reached the threshold, or return None.
 
     One *cause* pays out at most once. A payee who must confirm is skipped, because the money would
-    be held until then.
+    be held until the confirmation.
     """
     above_fen = ports.settings.above_fen
     payee = payees.find(user_id, channel) if above_fen else None
@@ -94,7 +96,7 @@ def withdraw_above(
     if balance_fen < max(above_fen, ports.settings.fen_min):
         return None
     key_hash = hashlib.sha256(f"automatic\n{user_id}\n{cause}".encode()).hexdigest()
-    # The body is the cause alone: a repeat sees another balance but is the same request.
+    # Exclude the amount: a retry sees another balance but is the same request.
     request = Request(user_id, key_hash, key_hash)
     ask = WithdrawalAsk(user_id, min(balance_fen, ports.settings.fen_max), channel, request)
     try:
@@ -108,7 +110,7 @@ def find_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPorts)
     """Return a user's own withdrawal. Raises WithdrawalNotFound."""
     found = ports.book.find(withdrawal_id)
     if found is None or found.user_id != user_id:
-        raise WithdrawalNotFound("no such withdrawal")
+        raise WithdrawalNotFound("This withdrawal does not exist, or belongs to another user.")
     return found
 
 
@@ -116,21 +118,27 @@ def _check(ask: WithdrawalAsk, payees: Payees, ports: WithdrawalPorts) -> Payee:
     """Return the payee, or reject the request before anything is held."""
     settings = ports.settings
     if ask.amount_fen < settings.fen_min:
-        raise AmountTooSmall(f"the smallest transfer is {settings.fen_min} fen")
+        raise AmountTooSmall(
+            f"Amount {ask.amount_fen} fen is below the minimum of {settings.fen_min} fen."
+        )
     if ask.amount_fen > settings.fen_max:
-        raise AmountTooLarge(f"the largest transfer is {settings.fen_max} fen")
+        raise AmountTooLarge(
+            f"Amount {ask.amount_fen} fen exceeds the limit of {settings.fen_max} fen."
+        )
     if ask.amount_fen > settings.limits.fen_max:
-        raise WithdrawalLimitReached(f"at most {settings.limits.fen_max} fen a day")
+        raise WithdrawalLimitReached(
+            f"Amount {ask.amount_fen} fen exceeds the daily limit of {settings.limits.fen_max} fen."
+        )
     payee = payees.find(ask.user_id, ask.channel)
     if payee is None:
-        raise PayeeNotBound("Link your account at the gateway first.")
+        raise PayeeNotBound("Link a payout account first.")
     if ports.clock.now_ms() < payee.opens_at_ms:
         raise PayeeNotBound("Your linked account is new. Withdrawals to it open later.")
     return payee
 
 
 def _promised(withdrawal: Withdrawal, ports: WithdrawalPorts) -> Withdrawal:
-    """Add the expected time. The money is held, so nothing here may fail the request."""
+    """Add the expected time; the money is held, so a failure here must not fail the request."""
     try:
         expected_at_ms = ports.paces[withdrawal.channel].promise() + ports.settings.begins_within_ms
         ports.book.promise(withdrawal.withdrawal_id, expected_at_ms)
@@ -143,5 +151,5 @@ def _promised(withdrawal: Withdrawal, ports: WithdrawalPorts) -> Withdrawal:
 def _get(withdrawal_id: str, ports: WithdrawalPorts) -> Withdrawal:
     found = ports.book.find(withdrawal_id)
     if found is None:
-        raise Unavailable(f"a request made withdrawal {withdrawal_id}, which can't be read")
+        raise Unavailable(f"the request's withdrawal {withdrawal_id} cannot be read")
     return found

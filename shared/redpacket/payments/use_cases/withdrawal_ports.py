@@ -22,8 +22,8 @@ from redpacket.platform.runtime import Clock, EventLogger
 class WithdrawalSettings:
     """Limits agreed with a gateway.
 
-    Balances of *above_fen* or more are paid out automatically; 0 disables this. *begins_within_ms*
-    is the longest wait for a dispatch.
+    Balances of at least *above_fen* are paid out automatically; 0 disables this. *begins_within_ms*
+    is the maximum wait for a dispatch.
     """
 
     fen_min: int
@@ -49,7 +49,7 @@ class WithdrawalPorts:
     def gateway(self, channel: Channel) -> PayoutProvider:
         """Return a gateway. Raises ChannelUnavailable."""
         if channel not in self.gateways:
-            raise ChannelUnavailable(f"withdrawals by {channel} are not set up here")
+            raise ChannelUnavailable(f"This deployment has no withdrawals for channel {channel}.")
         return self.gateways[channel]
 
     def gateway_of(self, row: Withdrawal) -> PayoutProvider:
@@ -57,6 +57,6 @@ class WithdrawalPorts:
         gateway = self.gateways.get(row.channel)
         if gateway and row.merchant in {NO_MERCHANT, gateway.merchant}:
             return gateway
-        error = GatewayChanged(f"{row.channel} {row.merchant.mch_id} is not set up here any more")
+        error = GatewayChanged(f"{row.channel} {row.merchant.mch_id} is no longer configured")
         self.journal.failure("transfer_mismatched", error, bill_no=row.bill_no)
         raise error

@@ -23,7 +23,7 @@ _TIMESTAMP_DIGITS_MAX = 12
 
 @dataclass(frozen=True, slots=True)
 class HostKeys:
-    """Secrets of both directions, so that our signatures never pass as the host's."""
+    """Separate secrets for each direction, so that our signatures never pass as the host's."""
 
     call_secret: str = field(repr=False)
     result_secret: str = field(repr=False)
@@ -35,7 +35,7 @@ class HostKeys:
 
 
 class HostResults:
-    """Messages that the host's wallet signed."""
+    """Verifier of messages from the host's wallet."""
 
     def __init__(self, result_secret: str) -> None:
         self._results = Webhook(result_secret)
@@ -78,10 +78,10 @@ class HostClient(HostResults):
             raise Unavailable(f"the host's wallet answered {answer.status}")
         told = self.verified(answer.headers, answer.body)
         if told is None or told.get("type") != f"{kind}.answer":
-            raise Unavailable("the host's wallet gave an answer that it did not sign")
+            raise Unavailable("the host's wallet returned an unsigned or wrong answer")
         answered = told.get("data")
         if not isinstance(answered, dict):
-            raise Unavailable("the host's wallet gave an answer without data")
+            raise Unavailable("the host's wallet returned an answer without data")
         return answered
 
 

@@ -1,4 +1,4 @@
-"""Host's wallet as a gateway; `docs/host-wallet.md` is its protocol."""
+"""Host's wallet as a gateway; docs/host-wallet.md specifies its protocol."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FAILURES = frozenset({TransferState.REFUSED, TransferState.FAILED})
 
 
 class HostIn:
-    """Host wallet implementation of PaymentsIn."""
+    """Host wallet implementation of PaymentProvider."""
 
     channel = Channel.HOST
     merchant = NO_MERCHANT
@@ -125,13 +125,13 @@ class HostIn:
             merchant=self.merchant,
             payer_hash=self._accounts.hash_of(user) if isinstance(user, str) else None,
             paid_at_ms=_whole(told, "paid_at_ms"),
-            # Wallets of before this field do not tell it.
+            # Older wallets omit this field.
             is_refunded="refunded_fen" in told and _whole(told, "refunded_fen") > 0,
         )
 
 
 class HostOut:
-    """Host wallet implementation of PaymentsOut."""
+    """Host wallet implementation of PayoutProvider."""
 
     channel = Channel.HOST
     merchant = NO_MERCHANT
@@ -199,22 +199,22 @@ _NOTICE_KINDS = {ProviderEventKind.PAYMENT, ProviderEventKind.REFUND, ProviderEv
 
 
 class HostCallbacks:
-    """Host wallet implementation of Callbacks."""
+    """Host wallet implementation of CallbackVerifier."""
 
     def __init__(self, results: HostResults) -> None:
         self._results = results
 
     def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> ProviderEvent:
         if not is_fresh(headers, now_ms):
-            raise SignatureInvalid("a callback is older or newer than five minutes")
+            raise SignatureInvalid("the callback's time is off by more than five minutes")
         told = self._results.verified(headers, body)
         if told is None:
-            raise SignatureInvalid("a callback is not signed by the host")
+            raise SignatureInvalid("the callback's signature is not the host's")
         kind, data = str(told.get("type", "")).partition("."), told.get("data")
-        # Answers to calls have the same secret: `payment.query.answer` is no callback.
+        # Answers use the same secret, so reject types such as `payment.query.answer`.
         is_result = kind[0] in _NOTICE_KINDS and kind[2] and "." not in kind[2]
         if not is_result or not isinstance(data, dict) or not isinstance(data.get("number"), str):
-            raise SignatureInvalid("a callback is of a kind that is not known here")
+            raise SignatureInvalid("the callback has an unknown type")
         return ProviderEvent(
             ProviderEventKind(kind[0]),
             headers["webhook-id"],
@@ -280,4 +280,4 @@ def _whole(told: Mapping[str, Any], name: str) -> int:
 
 
 def _unreadable(name: str) -> Unavailable:
-    return Unavailable(f"the host's wallet answered a {name} that can't be read")
+    return Unavailable(f"the host's wallet returned an unreadable {name}")

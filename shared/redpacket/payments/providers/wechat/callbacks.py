@@ -30,12 +30,12 @@ _KINDS = {
         *(ProviderEventKind.AUTHORIZATION, "out_authorization_no", "authorization_id"),
     ),
 }
-"""Kind and names of both numbers, by the prefix of the event's type."""
+"""Event kind and the names of both numbers, by the prefix of the event's type."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallbackKeys:
-    """Part of the merchant's keys that verifies callbacks and signs nothing."""
+    """Subset of the merchant's keys that verifies callbacks and cannot sign."""
 
     mch_id: str
     public_key_id: str
@@ -44,7 +44,7 @@ class CallbackKeys:
 
 
 class WeChatCallbacks:
-    """WeChat Pay implementation of Callbacks, without the library, which needs a private key."""
+    """WeChat Pay implementation of CallbackVerifier; the library would need the private key."""
 
     def __init__(self, keys: CallbackKeys) -> None:
         self._keys = keys
@@ -52,20 +52,20 @@ class WeChatCallbacks:
     def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> ProviderEvent:
         given, key_id = headers.get("wechatpay-serial", ""), self._keys.public_key_id
         if not hmac.compare_digest(given.encode(), key_id.encode()):
-            raise SignatureInvalid("a callback names a key that is not configured")
+            raise SignatureInvalid("the callback names an unconfigured key")
         if not _is_fresh(headers.get("wechatpay-timestamp", ""), now_ms):
-            raise SignatureInvalid("a callback is older or newer than five minutes")
+            raise SignatureInvalid("the callback's time is off by more than five minutes")
         return self._notice(self._opened(headers, body))
 
     def _opened(self, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
-        """Return a signed callback with its resource decrypted."""
+        """Return a verified callback with its resource decrypted."""
         key = load_pem_public_key(self._keys.public_key.encode())
         lines = [headers.get(f"wechatpay-{name}", "").encode() for name in ("timestamp", "nonce")]
         try:
             if headers["wechatpay-signature-type"] != _SIGNATURE_TYPE:
-                raise SignatureInvalid("a callback has another type of signature")
+                raise SignatureInvalid("the callback has an unsupported signature type")
             if not isinstance(key, RSAPublicKey):
-                raise SignatureInvalid("the key of callbacks is not RSA")
+                raise SignatureInvalid("the configured public key is not RSA")
             signature = b64decode(headers["wechatpay-signature"])
             key.verify(signature, b"\n".join([*lines, body, b""]), PKCS1v15(), SHA256())
             event: dict[str, Any] = json.loads(body)
@@ -77,21 +77,21 @@ class WeChatCallbacks:
             )
             return {**event, "resource": json.loads(opened)}
         except (InvalidSignature, InvalidTag, ValueError, LookupError, TypeError) as error:
-            raise SignatureInvalid("a callback is not signed by the gateway") from error
+            raise SignatureInvalid("the callback's signature is not the gateway's") from error
         except (AttributeError, RecursionError) as error:
-            raise SignatureInvalid("a callback is not readable") from error
+            raise SignatureInvalid("the callback is malformed") from error
 
     def _notice(self, event: Mapping[str, object]) -> ProviderEvent:
         kind = str(event.get("event_type", "")).rpartition(".")[0]
         resource, notice_id = event.get("resource"), event.get("id")
         if kind not in _KINDS or not isinstance(resource, dict) or not isinstance(notice_id, str):
-            raise SignatureInvalid("a callback is of a kind that is not known here")
+            raise SignatureInvalid("the callback has an unknown type")
         notice_kind, number_name, outside_name = _KINDS[kind]
         number = resource.get(number_name)
-        # Public WeChat Pay clients disagree about the name.
+        # Public WeChat Pay clients use both names.
         mch_id = resource.get("mchid", resource.get("mch_id"))
         if mch_id != self._keys.mch_id or not number:
-            raise SignatureInvalid("a callback is for another merchant")
+            raise SignatureInvalid("the callback is for another merchant")
         return ProviderEvent(
             notice_kind, notice_id, str(number), str(resource.get(outside_name, ""))
         )

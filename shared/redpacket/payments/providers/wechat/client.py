@@ -1,4 +1,4 @@
-"""Client of WeChat Pay's API v3, on wechatpayv3 in public-key mode."""
+"""Client for WeChat Pay's API v3, based on wechatpayv3 in public-key mode."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from redpacket.platform.errors import AddressRefused, Unavailable
 
 WECHAT_PAY = "https://api.mch.weixin.qq.com"
 _OK, _REFUSED, _BROKEN = 200, 400, 500
-# A connection is ready within milliseconds or not at all.
 _CONNECT_SHARE = 0.3
 _NOT_FROM_HERE = "此IP地址不允许"
 
@@ -33,9 +32,9 @@ class WeChatMerchant:
     api_v3_key: str = field(repr=False)
     app_secret: str = field(repr=False)
     code_kind: str = "official_account"
-    """Where clients get their codes: official_account or mini_program."""
+    """Source of the clients' codes: official_account or mini_program."""
     remark: str = "红包提现"
-    """What WeChat shows to a user with each payment and transfer."""
+    """Text that WeChat shows to users with each payment and transfer."""
 
     @classmethod
     def of(cls, secret: str) -> Self:
@@ -45,7 +44,7 @@ class WeChatMerchant:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Gateway's answer; use only the code of a refusal, because its signature is not verified."""
+    """Gateway's answer; a refusal is unsigned, so use only its code."""
 
     status: int
     body: Mapping[str, Any] = field(repr=False)
@@ -59,8 +58,7 @@ class Answer:
     def code(self) -> str:
         """Refusal code of the gateway, or ""."""
         code = self.body.get("code", "")
-        # Restrict it to what may be logged: the gateway's codes are shorter and have only these
-        # letters.
+        # Codes may be logged, so accept only the length and letters of the gateway's codes.
         is_code = isinstance(code, str) and code.isascii() and code.replace("_", "").isalnum()
         return code[:64] if not self.is_ok and is_code else ""
 
@@ -100,12 +98,12 @@ class WeChatClient:
     def download(self, url: str) -> bytes:
         """Return a file that the gateway named; it is unsigned, so compare its hash."""
         if not url.startswith(f"{self._url}/"):
-            raise Unavailable("the gateway names a file of another host")
+            raise Unavailable("the gateway returned a file URL on another host")
         status, content = self._request(
             url.removeprefix(self._url), RequestType.GET, None, is_signed=False
         )
         if status != _OK:
-            raise Unavailable("the gateway does not hand out the file that it named")
+            raise Unavailable("the gateway rejected the download of its own file URL")
         return content.encode() if isinstance(content, str) else content
 
     def sign(self, *lines: str) -> str:
@@ -124,7 +122,7 @@ class WeChatClient:
         answered: tuple[int, str | bytes] | None = None
         # Drop the error, whose text may contain a body or a URL with a secret.
         with suppress(Exception):
-            answered = self._pay._core.request(  # noqa: SLF001 - what its maintainer advises
+            answered = self._pay._core.request(  # noqa: SLF001 - as its maintainer advises
                 path, method=method, data=body, skip_verify=not is_signed
             )
         if answered is None:
@@ -144,15 +142,15 @@ class WeChatClient:
         if status >= _BROKEN or not isinstance(body, dict) or not status >= _OK:
             raise Unavailable(f"the gateway answered {status}")
         answer = Answer(status, body)
-        # Its code also means a wrong order, which no later call would change.
+        # The same code also rejects a wrong order permanently.
         if answer.code == "INVALID_REQUEST" and _NOT_FROM_HERE in str(body.get("message")):
-            raise AddressRefused("WeChat Pay takes no call from our address")
+            raise AddressRefused("WeChat Pay rejects calls from our IP address")
         return answer
 
 
 def _point_at(pay: WeChatPay, gateway_url: str) -> None:
-    core = pay._core  # noqa: SLF001 - the one place that knows
+    core = pay._core  # noqa: SLF001 - the only use
     if not hasattr(core, "_gate_way"):
         # Otherwise tests would call the real gateway.
-        raise RuntimeError("wechatpayv3 keeps the gateway's address under another name")
+        raise RuntimeError("wechatpayv3 has no _gate_way attribute any more: check its version")
     core._gate_way = gateway_url  # noqa: SLF001

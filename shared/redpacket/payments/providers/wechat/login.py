@@ -27,7 +27,7 @@ class CodeKind(StrEnum):
 
 
 class WeChatLogin:
-    """WeChat implementation of Logins; *outgoing* leads to the path of *kind*."""
+    """WeChat implementation of Logins; *outgoing* calls the path of *kind*."""
 
     def __init__(
         self, merchant: WeChatMerchant, accounts: Accounts, outgoing: HttpClient, kind: CodeKind
@@ -55,10 +55,10 @@ class WeChatLogin:
             except ValueError:
                 told = None
         if not isinstance(told, dict):
-            raise Unavailable("WeChat's answer to a code can't be read")
+            raise Unavailable("WeChat returned an unreadable answer to a code")
         if told.get("errcode") in _WRONG_CODES:
             return None
         openid = told.get("openid")
         if not isinstance(openid, str) or not openid:
-            raise Unavailable("WeChat did not tell whose a code is")
+            raise Unavailable("WeChat returned no openid for a code")
         return self._accounts.seal(openid)

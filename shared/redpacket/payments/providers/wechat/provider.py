@@ -37,7 +37,7 @@ _REFUNDS = "/v3/refund/domestic/refunds"
 _TRANSFERS = "/v3/fund-app/mch-transfer/transfer-bills"
 _MS_PER_S = 1_000
 
-# The gateway's documentation has codes with and without the second underscore.
+# The gateway's documentation spells these codes both ways.
 _NO_ORDER = frozenset({"ORDER_NOT_EXIST", "ORDERNOTEXIST"})
 _TAKES_NOTHING = frozenset(
     {"ORDERPAID", "ORDER_PAID", "ORDER_CLOSED", "ORDERCLOSED", "OUT_TRADE_NO_USED"}
@@ -78,7 +78,7 @@ _REFUSALS = {
     "NO_AUTH": Refusal.OTHER,
     "APPID_MCHID_NOT_MATCH": Refusal.OTHER,
 }
-"""Refusals; all other codes are unknown outcomes, because the gateway adds codes."""
+"""Refusals by code; other codes are unknown outcomes, because the gateway adds codes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class OrderSettings:
 
 @dataclass(frozen=True, slots=True)
 class TransferSettings:
-    """Settings that all transfers share, with the reports that the gateway requires for a scene."""
+    """Settings that all transfers share, with the reports that WeChat requires for a scene."""
 
     notify_url: str
     scene_id: str
@@ -102,7 +102,7 @@ class TransferSettings:
 
 
 class WeChatIn:
-    """WeChat Pay implementation of PaymentsIn."""
+    """WeChat Pay implementation of PaymentProvider."""
 
     channel = Channel.WECHAT
 
@@ -240,7 +240,7 @@ class WeChatIn:
 
 
 class WeChatOut:
-    """WeChat Pay implementation of PaymentsOut."""
+    """WeChat Pay implementation of PayoutProvider."""
 
     channel = Channel.WECHAT
 
@@ -268,7 +268,6 @@ class WeChatOut:
     def transfer(self, order: TransferOrder) -> TransferFound:
         answer = self._client.post(*self._request(order))
         if answer.code == "ALREADY_EXISTS":
-            # The transfer was accepted earlier; a query returns its state.
             return TransferFound(TransferState.PROCESSING)
         if not answer.is_ok:
             if refusal := _REFUSALS.get(answer.code):
@@ -336,14 +335,14 @@ class WeChatOut:
 
 
 def _unknown(answer: Answer) -> Unavailable:
-    said = answer.code or "something that does not fit"
-    return Unavailable(f"the gateway answered {answer.status}, {said}")
+    code = answer.code or "an answer that does not match the request"
+    return Unavailable(f"the gateway answered {answer.status}, {code}")
 
 
 def _of(states: Mapping[str, Any], answer: Answer, name: str) -> Any:  # noqa: ANN401 - one of several enums
     word = answer.body.get(name)
     if not isinstance(word, str) or word not in states:
-        raise Unavailable(f"the gateway answered a {name} that is not known here")
+        raise Unavailable(f"the gateway returned an unknown {name}")
     return states[word]
 
 
@@ -363,7 +362,7 @@ def _object(answer: Answer, name: str) -> Mapping[str, Any]:
 
 def _fen(answer: Answer, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise Unavailable(f"the gateway answered {answer.status} with an amount that can't be read")
+        raise Unavailable(f"the gateway answered {answer.status} with an unreadable amount")
     return value
 
 
@@ -371,7 +370,7 @@ def _ms(answer: Answer, name: str) -> int:
     try:
         read = datetime.fromisoformat(_text(answer, name))
     except ValueError:
-        raise Unavailable(f"the gateway's answer has no readable {name}") from None
+        raise Unavailable(f"the gateway's answer has an unreadable {name}") from None
     return int(read.timestamp()) * _MS_PER_S
 
 

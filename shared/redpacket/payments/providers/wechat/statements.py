@@ -1,4 +1,4 @@
-"""WeChat Pay's daily statements, checked against their signed hash."""
+"""WeChat Pay's daily statements, verified by their signed hash."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from redpacket.platform.errors import Unavailable
 
 _ZONE = timezone(BILL_ZONE)
 _MS_PER_S = 1_000
-# Statements are complete at 10:00; one that is missing four hours later has no lines.
+# Statements are complete at 10:00. If one is missing at 14:00, the day had no movements.
 _SURELY_MADE_AFTER_MS = (24 + 14) * 60 * 60 * _MS_PER_S
 _NO_BILL = "NO_STATEMENT_EXIST"
 _BEING_MADE = "STATEMENT_CREATING"
-# Each field starts with it, so a comma inside a text separates nothing.
+# Starts each field, so commas inside texts are not separators.
 _MARK = "`"
 _CENTS = 2
 
@@ -56,12 +56,12 @@ class BillReader:
             return [] if self._is_surely_made(day) else None
         named = [answer.body.get(name) for name in ("download_url", "hash_type", "hash_value")]
         if not answer.is_ok or not all(isinstance(value, str) for value in named):
-            raise Unavailable(f"the gateway answered {answer.status} {answer.code} to a bill")
+            raise Unavailable(f"the gateway answered {answer.status} {answer.code} to a statement")
         url, hash_type, hash_value = map(str, named)
         content = self._client.download(url)
         found = sha1(content, usedforsecurity=False).hexdigest()
         if hash_type != "SHA1" or not hmac.compare_digest(found, hash_value.lower()):
-            raise Unavailable("a bill file is not the one whose hash the gateway named")
+            raise Unavailable("a statement file does not match the hash that the gateway signed")
         return list(_read(content))
 
     def _is_surely_made(self, day: str) -> bool:
@@ -72,19 +72,19 @@ def _read(content: bytes) -> Iterator[dict[str, str]]:
     """Yield the rows by header name. Raises Unavailable if fields or the summary are missing."""
     lines = content.decode("utf-8-sig").splitlines()
     if not lines:
-        raise Unavailable("a bill file is empty")
+        raise Unavailable("a statement file is empty")
     names, rows = lines[0].split(","), 0
     for line in lines[1:]:
         if not line.startswith(_MARK):
             break
         fields = [field.strip() for field in line[1:].split(f",{_MARK}")]
         if len(fields) != len(names):
-            raise Unavailable("a line of a bill file has other fields than its header")
+            raise Unavailable("a statement line has another number of fields than the header")
         rows += 1
         yield dict(zip(names, fields, strict=True))
     # The summary has a header and one line.
     if len(lines) != rows + 3:
-        raise Unavailable("a bill file does not end with its summary")
+        raise Unavailable("a statement file does not end with its summary")
 
 
 def _trade(row: dict[str, str]) -> StatementLine:
@@ -95,7 +95,7 @@ def _trade(row: dict[str, str]) -> StatementLine:
     if row["交易状态"] == "REFUND":
         kind_of = StatementKind.REFUND, row["商户退款单号"], row["微信退款单号"]
         return StatementLine(*kind_of, _fen(row["申请退款金额"]), at_ms, row["商户订单号"])
-    raise Unavailable("a bill file has a kind of line that is not known here")
+    raise Unavailable("a statement file has an unknown transaction status")
 
 
 def _transfer(row: dict[str, str]) -> StatementLine:
@@ -108,7 +108,7 @@ def _fen(yuan: str) -> int:
     cents = rest.ljust(_CENTS, "0")
     digits = whole + cents
     if not (digits.isascii() and digits.isdecimal()) or len(cents) != _CENTS or not whole:
-        raise Unavailable("a bill file has an amount that can't be read")
+        raise Unavailable("a statement file has an unreadable amount")
     return int(digits)
 
 
@@ -116,7 +116,7 @@ def _at_ms(text: str) -> int:
     try:
         at = datetime.fromisoformat(text).replace(tzinfo=_ZONE)
     except ValueError:
-        raise Unavailable("a bill file has a time that can't be read") from None
+        raise Unavailable("a statement file has an unreadable time") from None
     return int(at.timestamp()) * _MS_PER_S
 
 
