@@ -310,11 +310,11 @@ def test_cash_above_a_lowered_limit_is_turned_off_and_not_added_to(office: Shop)
     assert off.status is CampaignStatus.OFF
     assert office.stock(prize, -1).total == 4
     assert office.stock(prize, 1).total == 5
-    with pytest.raises(errors.InvalidRequest, match="above 499"):
+    with pytest.raises(errors.InvalidRequest, match="limit of 499"):
         office.stock(prize, 1)
-    with pytest.raises(errors.InvalidRequest, match="above 499"):
+    with pytest.raises(errors.InvalidRequest, match="limit of 499"):
         office.put(replace(office.cash(5, amount_fen=500), prize_id="new"))
-    with pytest.raises(errors.InvalidRequest, match="above 499"):
+    with pytest.raises(errors.InvalidRequest, match="limit of 499"):
         office.put(replace(office.cash(0, amount_fen=500), prize_id="new"))
     assert office.balance_fen() == 7_500
 

@@ -142,7 +142,7 @@ def test_two_operators_who_decide_at_once_decide_once(system: InMemorySystem) ->
     assert prize.total == 1
     with (
         patch.object(system.draws, "put_prize", return_value=None),
-        pytest.raises(Unavailable, match="others decide"),
+        pytest.raises(Unavailable, match="concurrently"),
     ):
         _decide(system, _list(system)[0], FORFEITED)
     assert _list(system, prize_id="pen")[0].status is HANDED_OVER

@@ -1,4 +1,4 @@
-"""Errors of lottery."""
+"""Errors of the lottery."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from redpacket.platform.errors import Rejected
 
 
 class DayNotStarted(CampaignNotStarted):
-    """The day's round of the beacon comes later; *retry_after_s* says when it may be there."""
+    """The day's beacon round is not available yet; *retry_after_s* estimates the wait."""
 
     retry_after_s = 1
 
@@ -17,21 +17,21 @@ class DayNotStarted(CampaignNotStarted):
 
 
 class AttemptsExhausted(Rejected):
-    """The user has drawn as often as one may on this day."""
+    """The user has no attempts left on this day."""
 
     code = "attempts_exhausted"
     status = 403
 
 
 class HelpQuotaExhausted(Rejected):
-    """Friends have given the sharer as many attempts as they may on this day."""
+    """The inviter or the helper has reached the day's limit of helps."""
 
     code = "help_quota_exhausted"
     status = 403
 
 
 class SelfHelp(Rejected):
-    """You can't help yourself."""
+    """Users cannot help themselves."""
 
     code = "self_help"
     status = 403

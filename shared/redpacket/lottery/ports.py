@@ -41,7 +41,7 @@ class DrawCache(Protocol):
         """Undo an attempt that did not become durable; offer its unit again if *is_unit_free*."""
 
     def drop(self, ask: DrawRequest) -> None:
-        """Remove the lottery and its day, which somebody else may have written."""
+        """Remove the lottery and its day, which may have been altered."""
 
     def set_player(self, ask: DrawRequest, player: Player) -> None:
         """Set a user's counters of the day from the ledger."""
@@ -84,17 +84,17 @@ class DrawRepository(Protocol):
     ) -> Prize | None:
         """Create or replace a prize, raise the table's version, and log *action*.
 
-        Newly assigned packets stay open until the campaign's end. Also write *forfeited*'s
-        decision. Return None, without effect, if the prize's version is not *before*'s, a new
-        packet is not open, or the unit of *forfeited* was decided. With a *request*, run once and
-        return the first result. Raises IdempotencyKeyReused, Busy.
+        New packets stay open until the campaign's end. *forfeited*'s decision is written with it.
+        Return None, without effect, if the prize's version is not *before*'s, a new packet is not
+        open, or the unit of *forfeited* was decided. With a *request*, run once and return the
+        first result. Raises IdempotencyKeyReused, Busy.
         """
 
     def find_put(self, request: Request) -> Prize | None:
         """Return the request's prize, if it was executed."""
 
     def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
-        """Count the prizes' units; each call makes progress if one may not read them all."""
+        """Count the prizes' units; after Unavailable, the next call resumes the count."""
 
     def find_attempt(
         self,
@@ -113,10 +113,10 @@ class DrawRepository(Protocol):
     def record_draw(
         self, draw: Draw, rules: DrawRules, key_hash: str, drawer: User | None = None
     ) -> RecordDrawStatus:
-        """Store a draw with all that it consumes, in one transaction, and the winner's host id.
+        """Store a draw with all that it consumes, and the winner's host id, in one transaction.
 
-        The key and the draw's number belong to it afterwards. A cash prize's unit is a share of one
-        of its packets, which the user claims and the payout settles.
+        The key and the draw's number then belong to it. A unit of a cash prize is a share of one of
+        its packets; the user claims it and the payout settles it.
         """
 
     def find_player(self, campaign_id: str, user_id: str, day: str) -> Player:
@@ -144,12 +144,12 @@ class DrawRepository(Protocol):
 
 
 class Codes(Protocol):
-    """Codes of prizes, numbered as the units that win them."""
+    """Repository of prize codes, numbered as the units that win them."""
 
     def add(self, campaign_id: str, prize_id: str, codes: Sequence[str], until_ms: int) -> int:
-        """Add the codes that the prize does not have; return how many it has.
+        """Add the codes that the prize lacks; return its total.
 
-        They expire at *until_ms*. Raises InvalidRequest for too many.
+        They expire at *until_ms*. Raises InvalidRequest if the prize would have too many.
         """
 
     def find(self, draws: Sequence[Draw]) -> dict[str, str]:

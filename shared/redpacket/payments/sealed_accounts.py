@@ -36,7 +36,7 @@ class AccountKeys:
         texts = json.loads(secret)
         # Error messages must not include the value, which may be a secret.
         if not isinstance(texts, dict) or not texts or not all(map(_is_key, texts.values())):
-            raise ValueError(f"account keys need {_TEXT_LENGTH_MIN} or more characters")
+            raise ValueError(f"account keys need at least {_TEXT_LENGTH_MIN} characters")
         first = next(iter(texts.values()))
         return cls(
             {name: _derived(text, "seal", "sha512") for name, text in texts.items()},

@@ -1,4 +1,4 @@
-"""What users and operators see of campaigns, their prizes and their draws."""
+"""Response types of campaigns, prizes and draws."""
 
 from __future__ import annotations
 
@@ -18,74 +18,74 @@ from redpacket.platform.http.bodies import about
 
 
 class Rules(TypedDict):
-    """What one user may do on one day; 0 attempts or wins means no limit."""
+    """Limits for one user and day; 0 attempts or wins means no limit."""
 
     attempts_per_user_per_day: values.PerUser
     wins_per_user_per_day: Annotated[
-        values.PerUser, about("After that many wins the rest of the day is misses.")
+        values.PerUser, about("After this many wins, the user's other draws of the day miss.")
     ]
     guaranteed_after_misses: Annotated[
-        values.PerUser, about("After so many misses in a row the next draw wins; 0: never.")
+        values.PerUser, about("Consecutive misses after which the next draw wins; 0: never.")
     ]
     helps_per_user_per_day: Annotated[
         values.PerUser,
         about(
-            "Most attempts a day that friends can give to one user; 0: none. Users see 0 where a "
-            "campaign has no passphrase, or no limit of attempts."
+            "Maximum attempts a day that friends can give to one user. Users see 0 if the "
+            "campaign has no passphrase or no limit of attempts."
         ),
     ]
     helps_given_per_user_per_day: Annotated[
-        values.PerUser, about("Most helps that one user can give to friends a day; 0: none.")
+        values.PerUser, about("Maximum helps that one user can give to friends a day; 0: none.")
     ]
 
 
 class WonPrize(TypedDict):
-    """A prize that was won."""
+    """Won prize."""
 
     prize_id: values.PrizeId
     title: Annotated[values.Word, Field(examples=["New Year"])]
     kind: Annotated[PrizeKind, about(PRIZE_KINDS)]
     amount_fen: Annotated[
         Annotated[int, Field(ge=1, le=FEN_MAX)] | None,
-        about("Of one unit of a cash prize; null for others.", 888),
+        about("Cash amount of one unit; null for other kinds.", 888),
     ]
     image_url: Annotated[values.HttpsUrl | None, Field(examples=[None])]
 
 
 class ShownPrize(WonPrize):
-    """What users and operators see of a prize."""
+    """Fields of a prize that users and operators see."""
 
     description: Annotated[str, Field(examples=["For all who stayed in the city."])]
     attributes: Annotated[
         dict[Annotated[str, StringConstraints(pattern=ATTRIBUTE_NAME)], str | int | bool],
         about(
-            "Up to 20 values of the operator's own.",
+            "Up to 20 custom values.",
             json_schema_extra={"additionalProperties": False},
         ),
     ]
-    once_per_user: Annotated[bool, about("Whether a user can win it once only.")]
+    once_per_user: Annotated[bool, about("Whether each user can win it only once.")]
     status: values.ToldStatus
     is_sold_out: bool
 
 
 class Prize(ShownPrize):
-    """A prize as users see it."""
+    """Prize in the users' view."""
 
     weight: Annotated[values.Weight | None, about("Null for a prize that is off.")]
 
 
 class PrizeAdmin(ShownPrize):
-    """A prize as operators see it; `issued` is what was won of `total`."""
+    """Prize in the operators' view; `issued` counts the won units of `total`."""
 
     weight: Annotated[
         values.Weight,
         about("The prize's weight in a draw, relative to the others and `miss_weight`."),
     ]
-    total: Annotated[int, about("Units in all; `delta` changes it.", 100, ge=0, le=UNITS_MAX)]
-    per_day: Annotated[int, about("Most units a day; 0: no limit.", ge=0, le=UNITS_MAX)]
+    total: Annotated[int, about("Total units; `delta` changes it.", 100, ge=0, le=UNITS_MAX)]
+    per_day: Annotated[int, about("Maximum units a day; 0: no limit.", ge=0, le=UNITS_MAX)]
     per_hour: Annotated[
         int,
-        about("Units set free with each hour since the start; 0: all at once.", ge=0, le=UNITS_MAX),
+        about("Units released each hour since the start; 0: all at once.", ge=0, le=UNITS_MAX),
     ]
     issued: Annotated[int, about("Units that were won.", 1, ge=0, le=UNITS_MAX)]
     issued_today: Annotated[
@@ -99,7 +99,7 @@ class PrizeAdmin(ShownPrize):
 
 
 class Plan(TypedDict):
-    """What an operator decides about a campaign."""
+    """Campaign settings."""
 
     campaign_id: values.CampaignId
     title: Annotated[values.Word, Field(examples=["New Year"])]
@@ -108,14 +108,14 @@ class Plan(TypedDict):
     ends_at_ms: values.EndsAtMs
     timezone: Annotated[
         values.Word,
-        about("Where the campaign's days begin; it can't be changed later.", "Asia/Shanghai"),
+        about("Time zone of the campaign's days; permanent.", "Asia/Shanghai"),
     ]
-    rules: Annotated[Rules, about("What one user may do.")]
+    rules: Annotated[Rules, about("Limits for one user.")]
     when_sold_out: Annotated[
-        WhenSoldOut, about("Who gets the weight of a sold-out prize: the others, or the miss.")
+        WhenSoldOut, about("Whether the other prizes or the miss get a sold-out prize's weight.")
     ]
     quota_per_user: Annotated[
-        values.PerUser, about("Most shares of the campaign's packets for one user; 0: no limit.")
+        values.PerUser, about("Maximum shares of the campaign's packets for one user; 0: no limit.")
     ]
     amounts_shown: values.ShownAmounts
     status: values.ToldStatus
@@ -133,20 +133,20 @@ RoundNo = Annotated[int, about("A round of the beacon.", 32_000_000, ge=1)]
 
 
 class Beacon(TypedDict):
-    """Which public beacon a campaign draws by; the commitment is also made of it."""
+    """Public beacon of a campaign's draws; the commitment covers it."""
 
     chain_hash: ChainHash
-    genesis_s: Annotated[int, about("When round 1 was.", 1_692_803_367, ge=0)]
+    genesis_s: Annotated[int, about("Time of round 1.", 1_692_803_367, ge=0)]
     period_s: Annotated[int, about("Seconds between rounds.", 3, ge=1)]
     committed_at_ms: values.AtMs
-    timezone: Annotated[values.Word, about("Where the days begin.", "Asia/Shanghai")]
+    timezone: Annotated[values.Word, about("Time zone of the days.", "Asia/Shanghai")]
 
 
 class DrawnBy(TypedDict):
-    """What today's draws wait for."""
+    """Randomness source of today's draws."""
 
     draw_beacon: Annotated[
-        DrawBeacon, about("`day`: the draws of a day take a round of a public beacon.")
+        DrawBeacon, about("`day`: each day's draws use a round of a public beacon.")
     ]
     beacon: Annotated[Beacon | None, about("Null without a beacon.")]
     beacon_round: Annotated[
@@ -155,7 +155,7 @@ class DrawnBy(TypedDict):
     beacon_at_ms: Annotated[
         values.AtMs | None,
         about(
-            "When that round is signed: until it is there, about 2 seconds later, draws are 409 "
+            "Time of that round. Until it is available, about 2 seconds later, draws return 409 "
             "`campaign_not_started` with `Retry-After`."
         ),
     ]
@@ -173,14 +173,14 @@ class _Today(Plan, DrawnBy):
 
 
 class RainPacket(TypedDict):
-    """An open packet of a campaign."""
+    """Open packet of a campaign."""
 
     packet_id: values.PacketId
     count: values.ShareCount
 
 
 class Campaign(_Today):
-    """A campaign as its users may see it."""
+    """Campaign in the users' view."""
 
     prizes: Annotated[list[Prize], Field(max_length=PRIZES_MAX)]
     packets: Annotated[
@@ -195,39 +195,38 @@ class Campaign(_Today):
 
 AudienceWord = Annotated[
     AudienceMode | None,
-    about("What the campaign's list of users is for; null while it does not count.", "allow"),
+    about("Purpose of the campaign's list of users; null while it is disabled.", "allow"),
 ]
 
 
 class CampaignAdmin(_Today):
-    """A campaign as operators see it, with its money."""
+    """Campaign in the operators' view, with its money."""
 
     prizes: Annotated[list[PrizeAdmin], Field(max_length=PRIZES_MAX)]
     miss_weight: Annotated[
-        values.Weight, about("The weight of winning nothing, relative to those of the prizes.")
+        values.Weight, about("The weight of a miss, relative to the prizes' weights.")
     ]
     passphrase: Annotated[
         values.Word | None,
-        about("What a taker has to type or say (口令红包); at most 20 characters.", "恭喜发财"),
+        about("The passphrase to type or say (口令红包); at most 20 characters.", "恭喜发财"),
     ]
     budget_fen: Annotated[
         values.AnyFen,
         about(
-            "What the campaign's packets may hold together; an edit without it keeps it.", 1_000_000
+            "Maximum total of the campaign's packets; an edit without it changes nothing.",
+            1_000_000,
         ),
     ]
-    budget_left_fen: Annotated[values.AnyFen, about("What is left of the budget.", 990_000)]
+    budget_left_fen: Annotated[values.AnyFen, about("The remaining budget.", 990_000)]
     version: Annotated[
         values.Version,
         about("The version that was read; another one by now is 409 `version_conflict`."),
     ]
-    table_version: Annotated[
-        values.Version, about("The version of the prizes that decide a draw now.")
-    ]
+    table_version: Annotated[values.Version, about("The version of the prizes in current draws.")]
     required_claims: Annotated[
         dict[str, list[str]],
         about(
-            "Claims of a user's token, each with the values that let them take part.",
+            "Required claims of the user's token, each with its accepted values.",
             {"grade": ["gold"]},
         ),
     ]
@@ -235,25 +234,25 @@ class CampaignAdmin(_Today):
 
 
 class Audience(TypedDict):
-    """A campaign's list of users after an edit."""
+    """Campaign's list of users after an edit."""
 
-    size: Annotated[int, about("How many users are on the list.", ge=0, le=AUDIENCE_MAX)]
+    size: Annotated[int, about("Number of users on the list.", ge=0, le=AUDIENCE_MAX)]
     mode: AudienceWord
 
 
 class OneDraw(TypedDict):
-    """What each answer shows of a draw."""
+    """Fields of a draw that all responses have."""
 
     draw_id: Annotated[
         str, Field(pattern="^[0-9a-f]{32}$", examples=["5d41402abc4b2a76b9719d911017c592"])
     ]
     n: Annotated[int, about("The draw's number among the caller's draws of the day.", 1, ge=1)]
-    outcome: Annotated[Literal["won", "missed"], about("What became of the request.")]
+    outcome: Annotated[Literal["won", "missed"], about("Result of the request.")]
     prize: Annotated[WonPrize | None, about("Null for a miss.")]
     code: Annotated[
         Code | None,
         about(
-            "The code that was won, for its winner alone. Null for other prizes, after the code "
+            "The won code, shown only to its winner. Null for other prizes, after the code "
             "expired, and for draws before the user was erased.",
             None,
         ),
@@ -261,17 +260,17 @@ class OneDraw(TypedDict):
     drawn_at_ms: values.AtMs
 
 
-AttemptsLeft = Annotated[values.PerUser | None, about("Of today; null without a limit.")]
+AttemptsLeft = Annotated[values.PerUser | None, about("Attempts left today; null without a limit.")]
 
 
 class Drawn(OneDraw):
-    """What became of an attempt; it is durable. `prize` is null for a miss."""
+    """Durable result of an attempt; `prize` is null for a miss."""
 
     attempts_left: AttemptsLeft
 
 
 class Draw(OneDraw):
-    """A draw of the caller, with what decided it."""
+    """Draw of the caller, with the facts that decided it."""
 
     day: values.Day
     formula: Annotated[
@@ -283,7 +282,7 @@ class Draw(OneDraw):
         ),
     ]
     point: Annotated[
-        int, about("Where the draw fell, from 0 to 2^52 - 1.", ge=0, le=2**POINT_BITS - 1)
+        int, about("The draw's random point, from 0 to 2^52 - 1.", ge=0, le=2**POINT_BITS - 1)
     ]
     beacon_round: Annotated[
         RoundNo | None, about("The round that decided it; null without a beacon.")
@@ -295,7 +294,7 @@ class Draw(OneDraw):
 
 
 class Draws(TypedDict):
-    """The caller's draws, newest first, with what decided them."""
+    """The caller's draws, newest first, with the facts that decided them."""
 
     user_token: values.UserToken
     items: Annotated[list[Draw], about("The page.", max_length=DRAWS_PAGE_SIZE)]
@@ -303,15 +302,17 @@ class Draws(TypedDict):
 
 
 class DrawProof(TypedDict):
-    """The seed of a day, of which the commitment to all days was made."""
+    """Seed of a day, which the commitment to all days covers."""
 
     campaign_id: values.CampaignId
     day: values.Day
-    commitment: Annotated[values.Digest, about("What the campaign has shown since it was created.")]
+    commitment: Annotated[
+        values.Digest, about("The commitment that the campaign has shown since its creation.")
+    ]
     seed: Annotated[
         str,
         about(
-            "What decided the draws; secret until the end.",
+            "The seed of the day's draws; secret until the day ends.",
             values.SOME_DIGEST,
             pattern=f"^[0-9a-f]{{{2 * SEED_BYTES}}}$",
         ),
@@ -319,7 +320,8 @@ class DrawProof(TypedDict):
     secret_version: values.SecretVersion
     beacon: Annotated[Beacon | None, about("Null without a beacon.")]
     beacon_round: Annotated[
-        RoundNo | None, about("The round of the day; null without a beacon, and if it never came.")
+        RoundNo | None,
+        about("The day's round; null without a beacon, or if it was never published."),
     ]
     signature: Annotated[
         Annotated[str, Field(pattern="^[0-9a-f]{96}$")] | None,
@@ -328,14 +330,14 @@ class DrawProof(TypedDict):
 
 
 class Helped(TypedDict):
-    """What came of a help."""
+    """Result of a help."""
 
-    outcome: Annotated[Literal["helped", "already_helped"], about("What became of the request.")]
+    outcome: Annotated[Literal["helped", "already_helped"], about("Result of the request.")]
     attempts_left_of_inviter: AttemptsLeft
 
 
 class Preheated(TypedDict):
-    """How many packets were found and loaded; closed ones are not counted."""
+    """Counts of found and loaded packets, without closed ones."""
 
     packet_count: values.Count
     loaded_count: values.Count

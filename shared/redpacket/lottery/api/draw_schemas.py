@@ -1,4 +1,4 @@
-"""The bodies of draws and helps."""
+"""Request bodies of draws and helps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class DrawBody(StrictBody):
 
 
 class HelpBody(StrictBody):
-    """POST /campaigns/{campaign_id}/helps; *transcript* is what was typed or spoken."""
+    """POST /campaigns/{campaign_id}/helps; *transcript* is the typed or spoken passphrase."""
 
     model_config = example({"inviter_token": "FxwabzlgU_xAyodWCCPNtYDw", "transcript": "恭喜发财"})
 
@@ -23,5 +23,5 @@ class HelpBody(StrictBody):
     transcript: Annotated[
         str,
         StringConstraints(max_length=200),
-        about("What the user typed, or what speech recognition returned."),
+        about("The typed text, or the result of speech recognition."),
     ]

@@ -1,4 +1,4 @@
-"""The bodies of prizes and their stock."""
+"""Request bodies of prizes and their stock."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ AttributeName = Annotated[str, StringConstraints(pattern=ATTRIBUTE_NAME)]
 PRIZE_KINDS = "`goods`, `packet` for cash, or `code` for one code of an uploaded list."
 
 CODES_MAX = 500
-"""Of one call."""
+"""Maximum codes of one upload."""
 
 CODES_BYTES_MAX = 72 * 1024
-"""Of so many of the longest codes."""
+"""Maximum bytes of an upload, enough for CODES_MAX of the longest codes."""
 
 Code = Annotated[str, StringConstraints(pattern="^[!-~]+( [!-~]+)*$", max_length=100)]
 
@@ -56,36 +56,38 @@ class PrizeBody(StrictBody):
             le=WEIGHT_MAX,
         ),
     ]
-    total: Annotated[Units, about("Units in all; `delta` changes it. 0 for a new `code`.")]
-    per_day: Annotated[Units, about("Most units a day; 0: no limit.")] = 0
+    total: Annotated[Units, about("Total units; `delta` changes it. 0 for a new `code`.")]
+    per_day: Annotated[Units, about("Maximum units a day; 0: no limit.")] = 0
     per_hour: Annotated[
-        Units, about("Units set free with each hour since the start; 0: all at once.")
+        Units, about("Units released each hour since the start; 0: all at once.")
     ] = 0
-    amount_fen: Annotated[Fen | None, about("Of one unit of a cash prize; goods have none.")] = None
+    amount_fen: Annotated[Fen | None, about("Cash amount of one unit; null for other kinds.")] = (
+        None
+    )
     image_url: HttpsUrl | None = None
     description: Description = ""
     attributes: Annotated[
         dict[AttributeName, Attribute],
         about(
-            f"Up to {ATTRIBUTES_MAX} values of your own.",
+            f"Up to {ATTRIBUTES_MAX} custom values.",
             max_length=ATTRIBUTES_MAX,
             json_schema_extra={"additionalProperties": False},
         ),
     ] = {}  # noqa: RUF012 - pydantic copies it for each body
-    once_per_user: Annotated[bool, about("Whether a user can win it once only.")] = False
-    status: Annotated[Literal["on", "off"], about("`off` keeps it out of the draws.")] = "on"
+    once_per_user: Annotated[bool, about("Whether each user can win it only once.")] = False
+    status: Annotated[Literal["on", "off"], about("`off` excludes it from draws.")] = "on"
     version: SeenVersion = None
 
     @model_validator(mode="after")
     def _cash_has_an_amount(self) -> PrizeBody:
         if (self.kind == "packet") != (self.amount_fen is not None):
-            raise ValueError("amount_fen goes with kind packet, and with no other")
+            raise ValueError("kind packet requires amount_fen, and other kinds forbid it")
         if self.amount_fen and self.amount_fen * self.total > FEN_MAX:
-            raise ValueError(f"all units together are above {FEN_MAX} fen")
+            raise ValueError(f"all units together exceed the limit of {FEN_MAX} fen")
         return self
 
     def prize(self, campaign_id: str, prize_id: str) -> Prize:
-        """Return what the operator decides, in the domain's words."""
+        """Return the prize as a model value."""
         return Prize(
             campaign_id=campaign_id,
             prize_id=prize_id,
@@ -110,7 +112,7 @@ class StockBody(StrictBody):
     model_config = example({"delta": 50})
 
     delta: Annotated[
-        int, about("Units to add; negative ones are taken away.", ge=-UNITS_MAX, le=UNITS_MAX)
+        int, about("Units to add, or to remove if negative.", ge=-UNITS_MAX, le=UNITS_MAX)
     ]
     version: SeenVersion = None
 
@@ -123,7 +125,7 @@ class CodesBody(StrictBody):
     add: Annotated[
         list[Code],
         about(
-            "Codes to add, in the order of units, each of which wins one. Codes that the prize "
+            "Codes to add, one for each new unit, in order. Codes that the prize already "
             "has are skipped.",
             min_length=1,
             max_length=CODES_MAX,
@@ -133,5 +135,5 @@ class CodesBody(StrictBody):
     @model_validator(mode="after")
     def _has_each_once(self) -> CodesBody:
         if twice := len(self.add) - len(set(self.add)):
-            raise ValueError(f"add has {twice} codes more than once")
+            raise ValueError(f"add contains {twice} duplicate codes")
         return self

@@ -1,4 +1,4 @@
-"""The body of a decision about goods that were won."""
+"""Request body of a decision on won goods."""
 
 from __future__ import annotations
 
@@ -10,19 +10,17 @@ from redpacket.platform.http.bodies import StrictBody, about, example
 
 
 class WinnerBody(StrictBody):
-    """PUT /admin/campaigns/{campaign_id}/winners/{unit}; the first decision is the last."""
+    """PUT /admin/campaigns/{campaign_id}/winners/{unit}; the first decision is final."""
 
     model_config = example({"status": "handed_over", "note": "by courier"})
 
     status: Annotated[
         Literal["handed_over", "forfeited"],
-        about("`forfeited`: the prize gets one more unit, which can be drawn."),
+        about("`forfeited`: the prize gets one more unit to draw."),
     ]
-    note: Annotated[
-        Note, about("For operators; the journal keeps it for ever, so name no one.")
-    ] = ""
+    note: Annotated[Note, about("Permanent note in the audit log. Do not include names.")] = ""
 
     @property
     def decision(self) -> WinnerStatus:
-        """What becomes of the unit."""
+        """Return the decision as a model value."""
         return WinnerStatus(self.status)

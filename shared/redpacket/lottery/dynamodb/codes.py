@@ -1,7 +1,7 @@
-"""Codes of prizes in CodesTable, which only uploads and draws can reach.
+"""Codes of prizes in CodesTable, which only uploads and draws can access.
 
-Code *n* belongs to unit *n*, so a draw that wins a unit has chosen its code. A row for each code's
-digest keeps a prize from having a code twice.
+Code *n* belongs to unit *n*, so winning a unit chooses its code. A row for each code's digest
+prevents duplicates within a prize.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from redpacket.platform.errors import InvalidRequest, Unavailable
 IS_AS_COUNTED = "attribute_not_exists(pk) OR code_count = :before"
 
 _CODES_PER_TRANSACTION = 49
-"""Two rows per code and the count: DynamoDB's limit is 100 rows."""
+"""Codes per transaction: two rows each plus the count, within DynamoDB's limit of 100 rows."""
 
 _TRIES = 6
 
@@ -56,19 +56,19 @@ class DynamoCodes:
             try:
                 self._dynamo.transact(self._numbered(where, left, count, until_ms))
             except TransactionCanceled as canceled:
-                # A digest that is there is that of a code which the prize has.
+                # An existing digest means that the prize already has the code.
                 digests = canceled.found[1 : len(left) + 1]
                 left = [code for code, row in zip(left, digests, strict=True) if row is None]
             else:
                 return
-        raise Unavailable("others add codes at the same time")
+        raise Unavailable("Codes are being added concurrently. Try again.")
 
     def _numbered(
         self, where: tuple[str, str], codes: Sequence[str], count: int, until_ms: int
     ) -> list[Operation]:
         total = count + len(codes)
         if total > UNITS_MAX:
-            message = f"a prize has at most {UNITS_MAX} codes"
+            message = f"would exceed the limit of {UNITS_MAX} codes for one prize"
             raise InvalidRequest([{"field": "add", "message": message}])
         counted = update(
             self._table,

@@ -84,7 +84,7 @@ class _NotPut(Enum):
 
 
 class DynamoDraws:
-    """DynamoDB implementation of Draws."""
+    """DynamoDB implementation of DrawRepository."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class DynamoDraws:
             if made is not _NotPut.EDITED:
                 return None
             # A concurrent edit changed another prize or the campaign: retry on the new version.
-        raise Unavailable("others edit the campaign at the same time")
+        raise Unavailable("The campaign is being edited concurrently. Try again.")
 
     def find_put(self, request: Request) -> Prize | None:
         text = find_result(self._dynamo, self._packets_table(), _put_by(request), request)
@@ -321,17 +321,17 @@ class DynamoDraws:
 
     def _packets_table(self) -> str:
         if self._packets is None:
-            raise InvariantViolated("these draws know no packets")
+            raise InvariantViolated("no packets table is configured")
         return self._packets
 
     def _audience_table(self) -> str:
         if self._audience is None:
-            raise InvariantViolated("these draws know no lists of users")
+            raise InvariantViolated("no audience table is configured")
         return self._audience
 
     def _codes_table(self) -> str:
         if self._codes is None:
-            raise InvariantViolated("these draws know no codes")
+            raise InvariantViolated("no codes table is configured")
         return self._codes
 
     def _count_draw(self, draw: Draw, rules: DrawRules) -> Operation:
@@ -385,7 +385,7 @@ class DynamoDraws:
             unit = draw_keys.unit(*where, draw.unit_no)
             writes.append(Guarded(put(self._draws, {**unit, **won_by(draw)}), _unit_refusal))
         if prize.kind is PrizeKind.CODE:
-            # I9: nobody wins a unit without its code
+            # I9: no unit is won without its code
             code = check(self._codes_table(), draw_keys.code(*where, draw.unit_no), IS_THERE)
             writes.append(Guarded(code, _unit_refusal))
         return writes

@@ -1,8 +1,8 @@
-"""Counter of won units that resumes from a stored position, so that no read covers all units.
+"""Counter of won units that resumes from a stored position, so no call reads all units.
 
-Units are won permanently and handed out by number. DrawsTable stores a number up to which all units
-but a few are won. A call reads a bounded number of rows, stores its position, and fails if more are
-left; the next call resumes there (docs/adr/0024).
+Units are won permanently and in order of numbers. DrawsTable stores a position up to which all
+units but a few are won. A call reads a bounded number of rows, stores its position, and fails if
+more are left; the next call resumes there (docs/adr/0024).
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ ROWS_PER_CALL = 100_000
 """Rows for one call: about seventeen DynamoDB pages, and less than a second of CPU."""
 
 ROWS_PER_RUN = 200
-"""Rows read from each partition in any case, so that the last prize progresses as well."""
+"""Minimum rows read from each partition, so that the last prize also progresses."""
 
 NOTED_MIN = 200
-"""Additional units after which the position is stored again."""
+"""New units after which the position is stored again."""
 
 FREE_MAX = 5_000
 """Maximum free units below a position; each call looks them up again."""
 
-_COUNTING = "the units that are won are being counted: ask again"
+_COUNTING = "The won units are being counted. Try again."
 
 _Fates = dict[int, Value | None]
 """Units with a row; the value is the outcome of a cash prize's share."""

@@ -33,7 +33,7 @@ from redpacket.platform.errors import InvariantViolated
 if TYPE_CHECKING:
     from redpacket.fairness.model.beacon import CampaignBeacon
 
-# As a campaign's id. Checked before an id enters a key or the script's table.
+# Same form as campaign ids, without the separators of keys and of the script's table.
 PRIZE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 POINT_BITS = 52
@@ -42,32 +42,32 @@ POINT_BITS = 52
 SEED_BYTES = 32
 
 CHAIN_FIRST_DAY, CHAIN_LAST_DAY = "20260101", "21000101"
-"""Each campaign has a seed for each of these days; none lasts longer (campaign.AT_MS_MAX)."""
+"""First and last day of a campaign's seed chain; no campaign lasts longer."""
 
 NO_BEACON = "none"
-"""Stands in a point's text where a campaign draws without a public beacon."""
+"""Randomness in a point's text for campaigns without a public beacon."""
 
 DAY_FORMAT = "%Y%m%d"
 _DAY = re.compile(r"\d{8}", re.ASCII)
 
 PRIZES_MAX = 100
-"""Prizes of one campaign: every draw weighs all of them."""
+"""Maximum prizes of one campaign, because every draw weighs all of them."""
 
 UNITS_MAX = 1_000_000
-"""Units of one prize; their rows are in order by seven digits."""
+"""Maximum units of one prize; seven digits sort their rows."""
 
 UNITS_PER_PART = 20_000
-"""Of a cash prize's packet: a sweep reads a part of it within a second (docs/adr/0023)."""
+"""Units per part of a cash prize's packet; a sweep reads a part in a second (docs/adr/0023)."""
 
 
 CODES_KEPT_MS = 90 * 24 * 3_600_000
-"""Milliseconds for which winners can read their codes after the campaign's end, at least."""
+"""Minimum milliseconds for which winners can read their codes after the campaign's end."""
 
 
 class PrizeKind(StrEnum):
-    """`goods` are handed over outside; a `packet` is cash, which the payout queue settles.
+    """Kinds of prizes: `goods` are delivered outside, and a `packet` is cash for the payout queue.
 
-    Each unit of a `code` is one code of an uploaded list, which only its winner is shown.
+    Each unit of `code` is one code of an uploaded list, visible only to its winner.
     """
 
     GOODS = "goods"
@@ -77,7 +77,7 @@ class PrizeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Prize:
-    """One prize of a campaign, with *total* units; *amount_fen* is the cash of each unit.
+    """Prize of a campaign, with *total* units; *amount_fen* is the cash of each unit.
 
     *per_day* caps a day; *per_hour* units are released each hour since the start (0: no limit).
     *attributes* is canonical JSON. *packets* hold the cash: ids and share counts, in the order of
@@ -105,7 +105,7 @@ class Prize:
 
 @dataclass(frozen=True, slots=True)
 class DrawDay:
-    """One day of a campaign's calendar, like 20270129, with its bounds: [starts, ends)."""
+    """Day of a campaign's calendar, like 20270129, with its bounds: [starts, ends)."""
 
     name: str
     starts_at_ms: int
@@ -116,7 +116,7 @@ class DrawDay:
 class CampaignSnapshot:
     """Everything that decides a draw, as of one *version*, which every edit raises.
 
-    *commitment* fixes the seeds of all days and never changes. *audience_mode* says who may draw.
+    *commitment* fixes the seeds of all days and never changes. *audience_mode* limits who may draw.
     """
 
     campaign: CampaignPlan
@@ -150,18 +150,18 @@ class PrizeStock:
 
     @property
     def won_count(self) -> int:
-        """How many units somebody has won."""
+        """Return the number of won units."""
         return self.durable_no - len(self.free) - self.refunded_count
 
     @property
     def won_today_count(self) -> int:
-        """How many units of the day's stock somebody has won."""
+        """Return the number of won units of the day's stock."""
         return self.day_durable_no - len(self.day_free)
 
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """What a user did on one day: *attempt_count* goes down by one with every accepted help."""
+    """Counters of a user for one day; each accepted help decrements *attempt_count*."""
 
     attempt_count: int = 0
     win_count: int = 0
@@ -170,12 +170,12 @@ class Player:
 
     @property
     def draw_count(self) -> int:
-        """How many draws of the day are durable; this never falls."""
+        """Return the number of durable draws of the day, which never decreases."""
         return self.attempt_count + self.help_count
 
 
 class DrawStatus(StrEnum):
-    """What `lua/draw_prize.lua` answers, in order of precedence."""
+    """Results of `lua/draw_prize.lua`, in order of precedence."""
 
     CAMPAIGN_NOT_LOADED = "campaign_not_loaded"
     CAMPAIGN_ENDED = "campaign_ended"
@@ -190,7 +190,7 @@ class DrawStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DrawRequest:
-    """One attempt: *draw_id* names user, day and number for ever, *point* decides it."""
+    """Draw attempt; *draw_id* identifies user, day and number, and *point* decides it."""
 
     campaign_id: str
     user_id: str
@@ -201,7 +201,7 @@ class DrawRequest:
 
 @dataclass(frozen=True, slots=True)
 class DrawOutcome:
-    """The cache's answer; *status* is WON or MISSED for a repeat, too.
+    """Cache's answer; *status* is WON or MISSED for a repeat also.
 
     WON sets *prize_id*, *unit_no*, and *day_no* (0 without a daily stock). Both set *odds*,
     canonical: "prize_id:weight,...|miss_weight". *table_version* is the deciding snapshot's, 0 if
@@ -219,7 +219,7 @@ class DrawOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """The durable record of one attempt; *prize* is a copy of the prize as it was won.
+    """Durable record of one attempt; *prize* is a copy of the prize as it was won.
 
     *draw_no* counts the user's draws of the day from 1 without gaps. *beacon_round* decided its
     point.
@@ -242,10 +242,10 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class PlayerState:
-    """Ledger facts for one request to draw; *before* is the draw that its key already made.
+    """Ledger state for one draw request; *before* is the draw that its key already made.
 
-    *is_member*: the user is in the campaign's list. Until *denied_until_ms* the host denies the
-    user.
+    *is_member*: the user is on the campaign's list. The host denies the user until
+    *denied_until_ms*.
     """
 
     player: Player
@@ -255,7 +255,7 @@ class PlayerState:
 
     @property
     def draw_no(self) -> int:
-        """Return the number of the next draw: also of one that was begun and is not durable."""
+        """Return the number of the next draw, even if it was begun but is not durable."""
         return self.player.draw_count + 1
 
 
@@ -276,7 +276,7 @@ class RecordDrawStatus(StrEnum):
 
 
 class HelpStatus(StrEnum):
-    """What became of a help, in order of precedence."""
+    """Results of a help, in order of precedence."""
 
     HELPED_BEFORE = "helped_before"
     HELPS_EXHAUSTED = "helps_exhausted"
@@ -285,14 +285,14 @@ class HelpStatus(StrEnum):
 
 
 def check_prize_id(prize_id: str) -> str:
-    """Return *prize_id*, or raise CampaignNotFound where it can't be one."""
+    """Return *prize_id*, or raise CampaignNotFound if it is malformed."""
     if not PRIZE_ID.fullmatch(prize_id):
-        raise CampaignNotFound("no such prize")
+        raise CampaignNotFound("This prize does not exist.")
     return prize_id
 
 
 def is_giving(campaign: CampaignPlan, now_ms: int) -> bool:
-    """Tell whether the campaign gives now."""
+    """Return whether the campaign is running."""
     is_on = campaign.status is CampaignStatus.ON
     return is_on and campaign.starts_at_ms <= now_ms < campaign.ends_at_ms
 
@@ -300,17 +300,17 @@ def is_giving(campaign: CampaignPlan, now_ms: int) -> bool:
 def check_is_published(campaign: CampaignPlan, now_ms: int) -> None:
     """Raise CampaignNotFound for a draft: a campaign that is off and has not started."""
     if campaign.status is not CampaignStatus.ON and now_ms < campaign.starts_at_ms:
-        raise CampaignNotFound("no such campaign")
+        raise CampaignNotFound("This campaign does not exist.")
 
 
 def check_is_giving(campaign: CampaignPlan, now_ms: int) -> None:
-    """Raise CampaignEnded, CampaignNotStarted or CampaignPaused where it does not give now."""
+    """Raise CampaignEnded, CampaignNotStarted or CampaignPaused unless the campaign is running."""
     if now_ms >= campaign.ends_at_ms:
-        raise CampaignEnded("the campaign is over")
+        raise CampaignEnded("The campaign has ended.")
     if now_ms < campaign.starts_at_ms:
-        raise CampaignNotStarted("the campaign opens later")
+        raise CampaignNotStarted("The campaign has not started. Try again later.")
     if campaign.status is not CampaignStatus.ON:
-        raise CampaignPaused("the campaign is turned off for now")
+        raise CampaignPaused("The campaign is paused. Try again later.")
 
 
 def draw_day(campaign: CampaignPlan, at_ms: int) -> DrawDay:
@@ -330,18 +330,18 @@ def day_at(timezone: str, at_ms: int) -> DrawDay:
 
 
 def find_day(campaign: CampaignPlan, name: str) -> DrawDay | None:
-    """Return the day called *name* if the campaign's window has a part of it."""
+    """Return the day *name* if it overlaps the campaign's window."""
     try:
         day = day_named(campaign.timezone, name)
     except (ValueError, OverflowError):
         return None
     is_within = day.ends_at_ms > campaign.starts_at_ms and day.starts_at_ms < campaign.ends_at_ms
-    # "2027129" can be read as a date, too.
+    # strptime also parses "2027129".
     return day if is_within and day.name == name else None
 
 
 def day_named(timezone: str, name: str) -> DrawDay:
-    """Return the day called *name*; ValueError where no campaign can have it."""
+    """Return the day *name*. Raises ValueError if no campaign can have it."""
     days_of_chain(name)
     noon = datetime.strptime(name, DAY_FORMAT).replace(hour=12, tzinfo=_zone(timezone))
     return day_at(timezone, int(noon.timestamp() * 1000))
@@ -350,14 +350,14 @@ def day_named(timezone: str, name: str) -> DrawDay:
 def point_text(
     seed: str, campaign_id: str, user_id: str, draw_no: int, randomness: str = NO_BEACON
 ) -> str:
-    """Return what an attempt's point is a hash of: no user chooses any of it."""
+    """Return the hashed text of an attempt's point; users choose none of its parts."""
     return f"rpd2,{seed},{randomness},{campaign_id},{user_id},{draw_no}"
 
 
 def draw_point(
     seed: bytes, campaign_id: str, user_id: str, draw_no: int, randomness: str = NO_BEACON
 ) -> int:
-    """Return what decides an attempt: the first 52 bits of SHA-256 of `point_text`."""
+    """Return the point that decides an attempt: the first 52 bits of SHA-256 of `point_text`."""
     text = point_text(seed.hex(), campaign_id, user_id, draw_no, randomness)
     digest = hashlib.sha256(text.encode()).digest()
     return int.from_bytes(digest[:8]) >> (64 - POINT_BITS)
@@ -366,7 +366,7 @@ def draw_point(
 def day_seed(root: bytes, day: str) -> bytes:
     """Return the seed of *day*: the hash of the next day's seed; the last day's is *root*.
 
-    A revealed seed reveals those of earlier days only.
+    A revealed seed reveals only those of earlier days.
     """
     return _hashed(root, days_of_chain(CHAIN_LAST_DAY) - days_of_chain(day))
 
@@ -374,29 +374,29 @@ def day_seed(root: bytes, day: str) -> bytes:
 def chain_commitment(
     campaign_id: str, seed: bytes, day: str, beacon: CampaignBeacon | None = None
 ) -> str:
-    """Return what fixes the seeds and the rounds of all days, computed from any *day*."""
+    """Return the commitment to the seeds and rounds of all days, computed from any *day*."""
     head = _hashed(seed, days_of_chain(day)).hex()
     text = f"rpc2,{campaign_id},{head},{beacon}" if beacon else f"rpc1,{campaign_id},{head}"
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def days_of_chain(day: str) -> int:
-    """Return how many days of the chain there are up to *day*; ValueError outside of it."""
+    """Return the number of chain days up to *day*. Raises ValueError outside the chain."""
     if not _DAY.fullmatch(day):
-        raise ValueError(f"no day is called {day}")
-    # Not strptime, whose import a first draw would wait for.
+        raise ValueError(f"{day} is not a day")
+    # strptime's import would slow down a cold start.
     first, last, asked = (
         date(int(name[:4]), int(name[4:6]), int(name[6:])).toordinal()
         for name in (CHAIN_FIRST_DAY, CHAIN_LAST_DAY, day)
     )
     if not first <= asked <= last:
-        raise ValueError(f"no campaign has the day {day}")
+        raise ValueError(f"day {day} is outside the seed chain")
     return asked - first + 1
 
 
 @lru_cache(maxsize=1024)
 def _hashed(seed: bytes, times: int) -> bytes:
-    # Some 27,000 hashes for a day of these years: proofs and audits ask for the same days again.
+    # Cached: a day takes about 27,000 hashes, and proofs and audits repeat days.
     for _ in range(times):
         seed = hashlib.sha256(seed).digest()
     return seed
@@ -421,25 +421,25 @@ def choose(odds: str, point: int) -> str | None:
 
 
 def draw_id_of(campaign_id: str, user_id: str, day: str, draw_no: int) -> str:
-    """Return the name of a user's *draw_no*-th draw of a day."""
+    """Return the id of a user's *draw_no*-th draw of a day."""
     named = f"{campaign_id}\n{user_id}\n{day}\n{draw_no}".encode()
     return hashlib.sha256(named).hexdigest()[:32]
 
 
 def attempts_left(rules: DrawRules, player: Player) -> int | None:
-    """Return how often a user may still draw on a day; None where there is no limit."""
+    """Return a user's remaining attempts of a day, or None without a limit."""
     if not rules.attempts_per_user_per_day:
         return None
     return max(0, rules.attempts_per_user_per_day - player.attempt_count)
 
 
 def has_units_left(prize: Prize, stock: PrizeStock) -> bool:
-    """Tell whether a prize can still be won, today or later; what was refunded can't."""
+    """Return whether a prize can still be won, today or later; refunded units cannot."""
     return stock.durable_no - len(stock.free) < prize.total
 
 
 def unit_share(prize: Prize, unit_no: int) -> ShareRef:
-    """Return the share that a unit of a cash prize is."""
+    """Return the share of a cash prize's unit."""
     share_no = unit_no
     for packet_id, count in prize.packets:
         if share_no <= count:
@@ -449,9 +449,9 @@ def unit_share(prize: Prize, unit_no: int) -> ShareRef:
 
 
 def could_be(outcome: DrawOutcome, table: CampaignSnapshot, point: int) -> bool:
-    """Return whether *table* allows this outcome: somebody else may have written the cache.
+    """Return whether *table* allows this outcome; the cache is not trusted.
 
-    The cache alone knows which prizes are sold out, so any prize may be missing from the odds.
+    Only the cache can tell which prizes are sold out, so any prize may be missing from the odds.
     """
     prize = next((one for one in table.prizes if one.prize_id == outcome.prize_id), None)
     total, per_day = (prize.total, prize.per_day) if prize else (0, 0)
@@ -465,7 +465,7 @@ def could_be(outcome: DrawOutcome, table: CampaignSnapshot, point: int) -> bool:
 
 
 def is_guaranteed(odds: str, table: CampaignSnapshot) -> bool:
-    """Return whether these odds of *table* allow no miss because the user has missed so often."""
+    """Return whether these odds allow no miss, after the user's consecutive misses."""
     return odds != _possible_odds(odds, table)[0]
 
 
@@ -489,12 +489,12 @@ def _possible_odds(odds: str, table: CampaignSnapshot) -> tuple[str, ...]:
 
 
 def has_prizes(odds: str) -> bool:
-    """Tell whether anything could be won by *odds*."""
+    """Return whether *odds* contain a prize."""
     return not odds.startswith("|")
 
 
 def _zone(timezone: str) -> tzinfo:
-    # Grabs import this module, too, and have no use for time zones.
+    # Import lazily: grabs import this module but need no time zones.
     from zoneinfo import ZoneInfo
 
     return ZoneInfo(timezone)

@@ -1,4 +1,4 @@
-"""Winners of goods: who is to get a unit of a prize, and what became of it."""
+"""Winners of goods, and operators' decisions on won units."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class WinnerStatus(StrEnum):
-    """What became of a unit that was won: the first decision is the last."""
+    """Status of a won unit; the first decision is final."""
 
     WON = "won"
     HANDED_OVER = "handed_over"
@@ -16,7 +16,7 @@ class WinnerStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What an operator says of a unit: *status* is not WON."""
+    """Operator's decision on a unit; *status* is not WON."""
 
     status: WinnerStatus
     at_ms: int
@@ -25,7 +25,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """Who won a unit, by which draw; *decision* None while it waits to be handed over."""
+    """Winner of a unit and its draw; *decision* is None until an operator decides."""
 
     campaign_id: str
     prize_id: str
@@ -36,10 +36,10 @@ class Winner:
 
     @property
     def status(self) -> WinnerStatus:
-        """What became of the unit."""
+        """Return the unit's status."""
         return self.decision.status if self.decision else WinnerStatus.WON
 
     @property
     def unit(self) -> str:
-        """How routes name it in its campaign: no id of a prize holds a dot."""
+        """Return the unit's name in routes; prize ids contain no dot."""
         return f"{self.prize_id}.{self.unit_no}"

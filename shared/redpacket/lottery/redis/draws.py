@@ -20,7 +20,7 @@ from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.connect import Cache, Script
 
 _KEEP_AFTER_END_MS = 24 * 3600 * 1000
-"""Milliseconds for which the cache answers latecomers, and a day's counters outlive it."""
+"""Milliseconds for which the cache answers after the end, and keeps a day's counters."""
 
 _LETTERS = {CampaignStatus.ON: "O", CampaignStatus.OFF: "P"}
 _MISS_LETTERS = {WhenSoldOut.MISS: "M", WhenSoldOut.REDISTRIBUTE: "R"}

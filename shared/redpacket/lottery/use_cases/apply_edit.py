@@ -101,7 +101,7 @@ def apply_decision(
     winner_ports: WinnerPorts,
     ports: EditPorts,
 ) -> Winner:
-    """Decide on a won unit. A forfeited unit can be drawn again at once."""
+    """Decide on a won unit; a forfeited one can be drawn again immediately."""
     winner = decide_winner(
         campaign_id, prize_id, unit_no, status, note, operator, ports=winner_ports
     )
@@ -111,7 +111,7 @@ def apply_decision(
 
 
 def load_edited(campaign_id: str, *, ports: EditPorts) -> None:
-    """Load the ledger's state into the cache. An unavailable cache fails no edit."""
+    """Load the ledger's state into the cache; an unavailable cache does not fail the edit."""
     try:
         load_campaign(
             campaign_id, draws=ports.draws, claim_cache=ports.draw_cache, clock=ports.clock

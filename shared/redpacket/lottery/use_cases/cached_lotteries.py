@@ -1,6 +1,6 @@
 """Process cache of users' views of lotteries.
 
-A reader that finds the note of sold-out prizes outdated replaces it: one write per prize, not per
+A reader that finds an outdated note of sold-out prizes replaces it: one write per prize, not per
 draw.
 """
 
@@ -71,7 +71,7 @@ class CachedLotteries:
     def _read(self, campaign_id: str) -> Lottery:
         found = self._draws.find_page(campaign_id)
         if found is None:
-            raise CampaignNotFound("no such campaign")
+            raise CampaignNotFound("This campaign does not exist.")
         table, note = found
         day = draw_day(table.campaign, self._clock.now_ms()).name
         if not table.prizes:

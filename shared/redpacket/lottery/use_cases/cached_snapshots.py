@@ -10,7 +10,7 @@ from redpacket.platform.process_cache import ProcessCache
 from redpacket.platform.runtime import Clock, EventLogger
 
 KEPT_MS = 10_000
-"""Milliseconds between reads of the packed row; a draw by a newer table reads it at once."""
+"""Milliseconds between reads of the packed row; a draw with a newer version reads immediately."""
 
 _SIZE_MAX = 100
 
@@ -50,7 +50,7 @@ class CachedSnapshots:
                 raise
             self._journal.failure("campaign_not_read", error, campaign_id=campaign_id)
         if table is None:
-            raise CampaignNotFound("no such campaign")
+            raise CampaignNotFound("This campaign does not exist.")
         self._tables.keep(campaign_id, table)
         return table
 

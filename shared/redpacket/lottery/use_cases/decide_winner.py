@@ -50,15 +50,15 @@ def decide_winner(
         prize = _goods_of(campaign_id, prize_id, ports.draws)
         winner = ports.winners.find_winner(campaign_id, prize_id, unit_no)
         if winner is None:
-            raise CampaignNotFound("no such winner")
+            raise CampaignNotFound("This unit has no winner.")
         if winner.status is status:
             return winner
         if winner.decision:
-            raise VersionConflict(f"it is {winner.status} by now")
+            raise VersionConflict(f"This unit is already {winner.status}.")
         decided = replace(winner, decision=Decision(status, ports.clock.now_ms(), note))
         if _write(decided, prize, operator, ports):
             return decided
-    raise Unavailable("others decide at the same time")
+    raise Unavailable("The prize is being edited concurrently. Try again.")
 
 
 def _write(decided: Winner, prize: Prize, operator: Operator, ports: WinnerPorts) -> bool:
@@ -73,9 +73,11 @@ def _write(decided: Winner, prize: Prize, operator: Operator, ports: WinnerPorts
         action = _action(decided, operator, changes)
         return ports.winners.hand_over(decided, decision, action)
     if prize.kind is PrizeKind.CODE:
-        raise InvalidRequest([{"field": "status", "message": "its winner has the code"}])
+        raise InvalidRequest(
+            [{"field": "status", "message": "cannot be forfeited: the winner already has the code"}]
+        )
     if prize.total >= UNITS_MAX:
-        message = f"a prize has at most {UNITS_MAX} units, and one more would be drawn"
+        message = f"would exceed the limit of {UNITS_MAX} units for one prize"
         raise InvalidRequest([{"field": "status", "message": message}])
     more = replace(prize, total=prize.total + 1, version=prize.version + 1)
     action = _action(decided, operator, (*changes, *changes_between(asdict(prize), asdict(more))))
@@ -96,7 +98,7 @@ def _action(decided: Winner, operator: Operator, changes: tuple[Change, ...]) ->
 def _goods_of(campaign_id: str, prize_id: str, draws: DrawRepository) -> Prize:
     prizes = {prize.prize_id: prize for prize in draws.list_prizes(campaign_id)}
     if prize_id not in prizes:
-        raise CampaignNotFound("no such prize")
+        raise CampaignNotFound("This prize does not exist.")
     if prizes[prize_id].kind is PrizeKind.PACKET:
-        raise InvalidRequest([{"field": "unit", "message": "is cash, which is paid by itself"}])
+        raise InvalidRequest([{"field": "unit", "message": "is cash, which is paid automatically"}])
     return prizes[prize_id]

@@ -33,7 +33,7 @@ class DrawPorts:
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One draw request with the ledger's state before it; *audience* is of the table in use."""
+    """Draw request with the ledger's state before it; *audience* is the table's in use."""
 
     drawer: User
     key_hash: str

@@ -1,6 +1,6 @@
 """Draw (抽): the cache chooses, the ledger makes it durable, then the user gets the outcome.
 
-If the two disagree after a failover or a cutoff, the ledger wins and the cache is repaired.
+If the two disagree after a failover or crash, the ledger wins and the cache is repaired.
 """
 
 from __future__ import annotations
@@ -94,13 +94,13 @@ def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPort
             return DrawResult(draw, _attempts_left_after(attempt.player, table))
     if status in REFUSALS:
         refuse(status)
-    raise Unavailable("the cache is being repaired")
+    raise Unavailable("The draw is being repaired. Try again.")
 
 
 def _round_of(campaign: CampaignPlan, day: DrawDay, ports: DrawPorts) -> BeaconRound | None:
     """Return the day's beacon round; a missing one does not hide draws of an earlier day.
 
-    No draw precedes the campaign's first round, so that the crowd waiting for it causes no reads.
+    Before the campaign's first round no draw exists, so waiting users cause no reads.
     """
     if campaign.beacon is None:
         return None

@@ -1,8 +1,8 @@
 """Edits of prizes and their stock while users draw.
 
-A cash prize is funded first: an equal packet of the operator's money with one share per unit. After
-a cutoff, a repeat finds the packet by its request. Without one, its money is refunded at the
-campaign's end.
+A cash prize is funded first, by an equal packet of the operator's money with one share per unit.
+After a crash, a retry finds the packet by its request. Without a retry, the money is refunded at
+the campaign's end.
 """
 
 from __future__ import annotations
@@ -83,12 +83,14 @@ def put_prize(
             _check_unchanged(plan, before)
             return _Edit(_edited(plan, before, before.version + 1), before)
         if len(prizes) >= PRIZES_MAX:
-            raise _invalid("prize_id", f"a campaign has at most {PRIZES_MAX} prizes")
+            raise _invalid(
+                "prize_id", f"would exceed the limit of {PRIZES_MAX} prizes for one campaign"
+            )
         if plan.kind is PrizeKind.CODE and plan.total:
-            raise _invalid("total", "is 0 for new codes: each code that is added is one unit")
+            raise _invalid("total", "must be 0 for a new code prize: each added code is one unit")
         operator.require(_duty_of_stock(plan))
         _check_amount(plan, ports)
-        # One request id for all repeats, also of other operators; no user has this id.
+        # All retries share this id, including other operators'; it is no user's id.
         asked = _Asked(f"{plan.campaign_id}#{plan.prize_id}", "put")
         created = replace(plan, version=1, packets=())
         return _funded(_Edit(created, None), campaign, operator, asked, ports)
@@ -115,7 +117,7 @@ def change_stock(
     IdempotencyKeyReused, Busy; for cash also CampaignEnded, InsufficientFunds.
     """
     check_prize_id(prize_id)
-    # Includes the path: the same key for another prize is not a repeat.
+    # Hash the path: the same key for another prize is not a retry.
     request = replace(request, body_hash=_digest(campaign_id, prize_id, request.body_hash))
     if changed := ports.draws.find_put(request):
         return changed
@@ -123,18 +125,18 @@ def change_stock(
     def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> _Edit:
         before = prizes.get(prize_id)
         if before is None:
-            raise CampaignNotFound("no such prize")
+            raise CampaignNotFound("This prize does not exist.")
         operator.require(_duty_of_stock(before))
         if before.kind is PrizeKind.CODE:
-            raise _invalid("delta", "codes are the stock: add codes, or turn the prize off")
+            raise _invalid("delta", "cannot change a code prize: add codes, or turn the prize off")
         _check_version(version, before)
         total = before.total + delta
         if total > UNITS_MAX:
-            raise _invalid("delta", f"a prize has at most {UNITS_MAX} units")
+            raise _invalid("delta", f"would exceed the limit of {UNITS_MAX} units for one prize")
         if delta < 0:
             (stock,) = ports.draws.list_stock([before], "")
             if total < stock.durable_no:
-                message = f"{stock.durable_no} of {before.total} units are given out already"
+                message = f"{stock.durable_no} of {before.total} units are already won"
                 raise _invalid("delta", message)
         after = replace(before, total=total, version=before.version + 1)
         asked = _Asked(request.user_id, request.key_hash)
@@ -144,7 +146,7 @@ def change_stock(
     try:
         return _write(campaign_id, edited, by, request, ports)[0]
     except (Rejected, ApprovalNeededError):
-        # A concurrent repeat may have caused the refusal by applying this same request.
+        # A concurrent retry may have applied this same request.
         if changed := ports.draws.find_put(request):
             return changed
         raise
@@ -169,9 +171,9 @@ def add_codes(
     def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> _Edit:
         before = prizes.get(prize_id)
         if before is None:
-            raise CampaignNotFound("no such prize")
+            raise CampaignNotFound("This prize does not exist.")
         if before.kind is not PrizeKind.CODE:
-            raise _invalid("add", f"the prize's kind is {before.kind}: it has no codes")
+            raise _invalid("add", f"requires a prize of kind code, not {before.kind}")
         until_ms = before.codes_until_ms or campaign.ends_at_ms + 2 * CODES_KEPT_MS
         # Codes are written before the stock that promises them.
         total = ports.codes.add(campaign_id, prize_id, codes, until_ms)
@@ -207,7 +209,7 @@ def _write(
     for _ in range(_TRIES):
         table = ports.draws.find_table(campaign_id)
         if table is None:
-            raise CampaignNotFound("no such campaign")
+            raise CampaignNotFound("This campaign does not exist.")
         prizes = {prize.prize_id: prize for prize in table.prizes}
         edit = edited(table.campaign, prizes)
         after, before = edit.after, edit.before
@@ -216,7 +218,7 @@ def _write(
         action = _action(*by, after, before, ports.clock)
         if done := ports.draws.put_prize(after, before, request, action):
             return done, before
-    raise Unavailable("others edit it at the same time")
+    raise Unavailable("The prize is being edited concurrently. Try again.")
 
 
 def _funded(
@@ -229,9 +231,9 @@ def _funded(
     _check_amount(prize, ports)
     packet = _packet_of(prize, count, campaign, operator, ports)
     if packet.terms.total_fen > FEN_MAX:
-        raise _invalid("total", f"the units together are above {FEN_MAX} fen")
+        raise _invalid("total", f"all units together exceed the limit of {FEN_MAX} fen")
     if campaign.ends_at_ms <= packet.created_at_ms:
-        raise CampaignEnded("the campaign is over")
+        raise CampaignEnded("The campaign has ended.")
 
     def spend() -> Allowance | None:
         return ports.four_eyes.spend(
@@ -287,7 +289,7 @@ def _fund(
         if found and found.status is PacketStatus.OPEN:
             return packet_id
         wanted = (*wanted, packet_id)
-    raise Unavailable("others move money to this campaign at the same time")
+    raise Unavailable("The campaign is being funded concurrently. Try again.")
 
 
 def _packet_of(
@@ -295,7 +297,7 @@ def _packet_of(
 ) -> Packet:
     amount_fen = prize.amount_fen
     if not amount_fen:
-        raise _invalid("amount_fen", "cash has an amount")
+        raise _invalid("amount_fen", "is required for a cash prize")
     now_ms = ports.clock.now_ms()
     seed = ports.new_seed(SEED_BYTES)
     return Packet(
@@ -331,7 +333,7 @@ def _duty_of_stock(prize: Prize) -> Duty:
 
 
 def _is_made(plan: Prize, version: int | None, found: Prize) -> bool:
-    """Return whether this edit of *version* was already applied: its first answer was lost."""
+    """Return whether this edit of *version* was already applied and its answer lost."""
     made = _edited(plan, found, found.version)
     return version is not None and found.version == version + 1 and found == made
 
@@ -343,14 +345,16 @@ def _edited(plan: Prize, found: Prize, version: int) -> Prize:
 
 def _check_amount(prize: Prize, ports: PrizePorts) -> None:
     if (prize.amount_fen or 0) > ports.share_fen_max:
-        raise _invalid("amount_fen", f"is above {ports.share_fen_max}")
+        raise _invalid("amount_fen", f"exceeds the limit of {ports.share_fen_max} fen")
 
 
 def _check_version(version: int | None, before: Prize | None) -> None:
     # Version 0, which only an approval uses, means that no prize exists.
     if version is not None and version != (before.version if before else 0):
         raise VersionConflict(
-            f"it has version {before.version} by now" if before else "it does not exist"
+            f"The prize is now at version {before.version}."
+            if before
+            else "The prize does not exist."
         )
 
 
@@ -358,7 +362,7 @@ def _check_unchanged(plan: Prize, before: Prize) -> None:
     kept = {
         "kind": "never changes",
         "amount_fen": "never changes",
-        "total": "changes by its stock alone",
+        "total": "changes only through the stock route",
     }
     changed = [
         {"field": field, "message": f"{message}: it is {getattr(before, field)}"}

@@ -21,13 +21,16 @@ if TYPE_CHECKING:
     from redpacket.lottery.use_cases.draw_ports import DrawPorts
     from redpacket.platform.user import User
 
-NOT_FOR_YOU = "this is for other users"
+NOT_FOR_YOU = "You are not in this campaign's audience."
 
 REFUSALS: dict[DrawStatus, tuple[type[Rejected], str]] = {
-    DrawStatus.CAMPAIGN_ENDED: (CampaignEnded, "the campaign is over"),
-    DrawStatus.CAMPAIGN_NOT_STARTED: (CampaignNotStarted, "the campaign opens later"),
-    DrawStatus.CAMPAIGN_PAUSED: (CampaignPaused, "the campaign is turned off for now"),
-    DrawStatus.ATTEMPTS_EXHAUSTED: (AttemptsExhausted, "you have drawn as often as one may today"),
+    DrawStatus.CAMPAIGN_ENDED: (CampaignEnded, "The campaign has ended."),
+    DrawStatus.CAMPAIGN_NOT_STARTED: (
+        CampaignNotStarted,
+        "The campaign has not started. Try again later.",
+    ),
+    DrawStatus.CAMPAIGN_PAUSED: (CampaignPaused, "The campaign is paused. Try again later."),
+    DrawStatus.ATTEMPTS_EXHAUSTED: (AttemptsExhausted, "You have no attempts left today."),
 }
 
 
@@ -38,7 +41,7 @@ def refuse(status: DrawStatus) -> NoReturn:
 
 
 def started_table(campaign_id: str, ports: DrawPorts) -> CampaignSnapshot:
-    """Return the table, or refuse users who come before the start without a ledger read.
+    """Return the table, or reject early users without a ledger read.
 
     Near the start the cache's clock decides.
     """
@@ -59,7 +62,7 @@ def _is_long_before(table: CampaignSnapshot, ports: DrawPorts) -> bool:
 def check_audience(
     table: CampaignSnapshot, drawer: User, attempt: PlayerState, ports: DrawPorts
 ) -> None:
-    """Refuse users outside the audience, unless the campaign refuses everyone anyway."""
+    """Reject users outside the audience, unless the campaign rejects all users anyway."""
     campaign, mode = table.campaign, table.audience_mode
     if campaign.status is CampaignStatus.OFF or ports.clock.now_ms() >= campaign.ends_at_ms:
         return

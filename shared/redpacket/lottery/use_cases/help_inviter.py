@@ -59,18 +59,18 @@ def help_inviter(
     now_ms = ports.clock.now_ms()
     check_is_giving(campaign, now_ms)
     if inviter_id == helper_id:
-        raise SelfHelp("you can't help yourself")
+        raise SelfHelp("You cannot help yourself.")
     _check_phrase(campaign, helper_id, said, ports)
     day = draw_day(campaign, now_ms)
     rules = campaign.rules
     if not rules.helps_per_user_per_day or not rules.helps_given_per_user_per_day:
-        raise HelpQuotaExhausted("this campaign takes no helps")
+        raise HelpQuotaExhausted("This campaign has no helps.")
     status = ports.draws.record_help(campaign_id, inviter_id, helper_id, day.name, rules, now_ms)
     if status is HelpStatus.HELPS_EXHAUSTED:
-        raise HelpQuotaExhausted("this user has received all helps of today")
+        raise HelpQuotaExhausted("This user has reached today's limit of helps.")
     if status is HelpStatus.GIVEN_EXHAUSTED:
-        raise HelpQuotaExhausted("you have given all your helps of today")
-    # Also for a repeat: the first call may not have updated the cache.
+        raise HelpQuotaExhausted("You have reached today's limit of helps to friends.")
+    # Repeat this on a retry: the first call may not have updated the cache.
     player = ports.draws.find_player(campaign_id, inviter_id, day.name)
     _tell_cache(DrawRequest(campaign_id, inviter_id, "", day, 0), player, ports)
     return Helped(status, attempts_left(campaign.rules, player))
@@ -78,19 +78,19 @@ def help_inviter(
 
 def _check_phrase(campaign: CampaignPlan, helper_id: str, said: str, ports: HelpPorts) -> None:
     if campaign.passphrase is None:
-        raise PassphraseMismatch("this campaign has no passphrase")
-    # No guesses are allowed while the cache can't count.
+        raise PassphraseMismatch("This campaign has no passphrase.")
+    # If the cache cannot count guesses, reject them.
     require_rate(PASSPHRASE_TRIES, f"{helper_id}:{campaign.campaign_id}", limits=ports.limits)
     similarity = ports.phrases.similarity
     if not is_exact(said, campaign.passphrase) and not is_alike(
         said, campaign.passphrase, THRESHOLD_DEFAULT, similarity
     ):
-        raise PassphraseMismatch("that is not the campaign's phrase")
+        raise PassphraseMismatch("This is not the campaign's passphrase. Try again.")
 
 
 def _tell_cache(ask: DrawRequest, player: Player, ports: HelpPorts) -> None:
     try:
         ports.claim_cache.set_player(ask, player)
     except Unavailable as error:
-        # The ledger is read before this user gets a refusal of the cache.
+        # A refusal by the cache is verified against the ledger.
         ports.journal.failure("player_not_corrected", error, campaign_id=ask.campaign_id)

@@ -103,5 +103,5 @@ def _packets_after(
 def _get(packet_id: str, packets: PacketRepository) -> Packet:
     packet = packets.find_packet(packet_id)
     if packet is None:
-        raise InvariantViolated(f"the campaign knows {packet_id}, and there is no such packet")
+        raise InvariantViolated(f"the campaign's packet {packet_id} does not exist")
     return packet

@@ -28,7 +28,7 @@ from redpacket.platform.runtime import Clock
 PAGE_SIZE = 50
 
 REVEAL_AFTER_MS = 60_000
-"""Milliseconds after a day's end, because the cache's clock ends the day and may be slow."""
+"""Milliseconds from a day's end to its proof, because the cache's clock may be slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def watch_lottery(
     campaign = get_campaign(campaign_id, campaigns=campaigns)
     table = draws.find_table(campaign_id)
     if table is None:
-        raise CampaignNotFound("no such campaign")
+        raise CampaignNotFound("This campaign does not exist.")
     day = draw_day(table.campaign, clock.now_ms()).name
     stock = {found.prize_id: found for found in draws.list_stock(table.prizes, day)}
     sold_out = frozenset(
@@ -110,9 +110,9 @@ def read_draw_proof(
     found = find_day(table.campaign, day)
     # Without prizes the time zone may still change and make the day today again.
     if found is None or not table.prizes:
-        raise CampaignNotFound("the campaign has no such day")
+        raise CampaignNotFound("The campaign does not have this day.")
     if clock.now_ms() < found.ends_at_ms + REVEAL_AFTER_MS:
-        raise ProofNotReady("the day is not over: until then its seed stays secret")
+        raise ProofNotReady("The day has not ended. Its seed is secret until then.")
     seed = tables.seed(campaign_id, day)
     version, beacon = draws.find_secret_version(campaign_id), table.campaign.beacon
     return DrawProof(

@@ -1,4 +1,4 @@
-"""Durable write of a draw and all that it uses up, or repair of the cache."""
+"""Durable write of a draw and all that it consumes, or repair of the cache."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _REPEATED_WITHIN_MS = 3_600_000
 
 
 def record_draw(tried: Try, draw: Draw, table: CampaignSnapshot, ports: DrawPorts) -> Draw | None:
-    """Write the draw and all that it uses up, or return None after repairing the cache."""
+    """Write the draw and all that it consumes, or return None after repairing the cache."""
     ask = tried.ask
     recorded = ports.draws.record_draw(draw, table.campaign.rules, tried.key_hash, tried.drawer)
     if recorded is RecordDrawStatus.RECORDED:
@@ -47,7 +47,7 @@ def record_draw(tried: Try, draw: Draw, table: CampaignSnapshot, ports: DrawPort
     undo(ask, ports, is_unit_free=not is_lost)
     is_over = ports.clock.now_ms() >= table.campaign.ends_at_ms
     if recorded is RecordDrawStatus.UNIT_REFUNDED and is_over:
-        raise CampaignEnded("too late: what was left went back to the sender")
+        raise CampaignEnded("The campaign has ended, and the remaining prizes were refunded.")
     if recorded is RecordDrawStatus.ATTEMPTS_EXHAUSTED:
         refuse(DrawStatus.ATTEMPTS_EXHAUSTED)
     if recorded is RecordDrawStatus.WON_BEFORE and draw.prize:

@@ -1,4 +1,4 @@
-"""Repair of the draw cache from the ledger, which is right if the two disagree."""
+"""Repair of the draw cache from the ledger, which wins if the two disagree."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from redpacket.lottery.use_cases.draw_ports import DrawPorts
 
 _LOAD_LIFE_MS = 2_000
-"""Milliseconds that a loader has until another may try."""
+"""Milliseconds until another caller may load."""
 
 
 def load_alone(campaign_id: str, ports: DrawPorts) -> None:
     """Load a lost campaign. Raises Unavailable while another caller loads it."""
     if not ports.claim_cache.begin_load(campaign_id, _LOAD_LIFE_MS):
-        raise Unavailable("the campaign is being loaded")
+        raise Unavailable("The campaign is being loaded. Try again.")
     ports.journal.event("campaign_loaded", campaign_id=campaign_id)
     load_campaign(campaign_id, draws=ports.draws, claim_cache=ports.claim_cache, clock=ports.clock)
 

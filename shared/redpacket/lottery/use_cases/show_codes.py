@@ -1,4 +1,4 @@
-"""Codes that a user has won, for that user's eyes alone."""
+"""Won codes, visible only to their winner."""
 
 from __future__ import annotations
 

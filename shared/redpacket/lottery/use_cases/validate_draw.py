@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from redpacket.lottery.use_cases.draw_ports import DrawPorts, Try
 
 _LATE_MS = 20_000
-"""Longest time from the cache's answer to its judgment: a function's timeout, and its clock."""
+"""Maximum milliseconds from the cache's answer to its validation: timeout plus clock skew."""
 
 
 def validate_draw(
@@ -51,7 +51,7 @@ def validate_draw(
         undo(ask, ports, is_unit_free=True)
         return None
     if outcome.prize_id and ports.risk and not ports.risk.allows(tried.drawer):
-        # The host is not asked about a miss. The draw keeps its number and point.
+        # Misses skip the risk check. The draw keeps its number and point.
         undo(ask, ports, is_unit_free=True)
         raise NotInAudience(NOT_FOR_YOU)
     return _decided(tried, outcome, decided_by, ports), decided_by
@@ -88,7 +88,7 @@ def table_of(
 def _is_altered(
     tried: Try, outcome: DrawOutcome, table: CampaignSnapshot, ports: DrawPorts
 ) -> bool:
-    """Drop a lottery from the cache that decided what its table does not allow."""
+    """Drop the cached lottery and return True if its table does not allow the outcome."""
     now_ms, campaign = ports.clock.now_ms(), table.campaign
     is_on = campaign.status is CampaignStatus.ON and (
         campaign.starts_at_ms - CLOCKS_DIFFER_MS <= now_ms < campaign.ends_at_ms + _LATE_MS
