@@ -185,11 +185,12 @@ def _tag_of(path: str) -> str:
 @cache
 def statuses_by_code() -> dict[str, int]:
     """Return the HTTP status of each problem code, sorted by status."""
+    operations()  # imports every handler, and with them every error
     found, waiting = {}, [RedPacketError]
     while waiting:
         error = waiting.pop()
         waiting += error.__subclasses__()
-        if hasattr(error, "code"):
+        if hasattr(error, "code") and error.__module__.startswith("redpacket."):
             found[error.code] = error.status
     return dict(sorted(found.items(), key=lambda each: (each[1], each[0])))
 

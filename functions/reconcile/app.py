@@ -26,7 +26,7 @@ handler = Api()
 
 
 @handler.route("POST /admin/reconcile", scopes=AUDITORS, statuses=(202,), refusals=(Unavailable,))
-def start(request: HttpRequest) -> HttpAnswer[StartedRun]:
+def start_reconciliation(request: HttpRequest) -> HttpAnswer[StartedRun]:
     """Start a comparison of all tables; while one runs, answer its id."""
     note_reconcile(request)
     return HttpAnswer({"run_id": containers.reconciliation.start_run()})
@@ -38,7 +38,7 @@ def start(request: HttpRequest) -> HttpAnswer[StartedRun]:
     scopes=AUDITORS,
     refusals=(RunNotFound, Unavailable),
 )
-def read(request: HttpRequest) -> HttpAnswer[Reconciliation]:
+def read_reconciliation(request: HttpRequest) -> HttpAnswer[Reconciliation]:
     """Read how a comparison stands, and what each check looked at and found."""
     found = containers.reconciliation.find_run(run_id_of(request))
     return HttpAnswer(views.reconciliation_view(found))
