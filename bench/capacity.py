@@ -150,7 +150,7 @@ def settling_s(rush: Rush, ledger: Ledger) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Sweeps:
-    """How fast the sweeps of the template close packets that are not emptied."""
+    """Rate at which the template's sweeps close packets that are not emptied."""
 
     side_by_side: int
     packets_per_s: float

@@ -1,4 +1,4 @@
-"""What a claim costs the cache: winners, those who ask again, and the crowd that comes too late.
+"""Cost of a claim in the cache: for winners, for repeats, and for users who come too late.
 
 Against an empty script (1.00), and against two scripts of the kind that red packets often run on,
 rewritten from their description: both keep amounts as text in a list, and answer less.

@@ -1,4 +1,4 @@
-"""What a cold start costs: the grab and the payout function, against the libraries they stand on.
+"""Cost of a cold start of the grab and payout functions, relative to their libraries.
 
 Each start is a process of its own, with what Lambda would give it and nothing else: the function's
 folder, the layer as `sam build` makes it with its .pyc, and the runtime's boto3. Counted in the

@@ -1,4 +1,4 @@
-"""What a million grabs cost on AWS: list prices times what code and template say.
+"""Cost of a million grabs on AWS: list prices times the counts of code and template.
 
 Units of DynamoDB are counted in what the flows really ask (bench/counts.py), without receipts;
 bytes of logs in the lines that the template asks for. Prices and the crowd are in

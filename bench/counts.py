@@ -1,4 +1,4 @@
-"""What a claim writes and a page reads: counted by asking the real flows for them, in memory."""
+"""Writes of a claim and reads of a page, counted by running the real use cases in memory."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ def a_person(number: int) -> User:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What DynamoDB is asked for one claim: to make it durable, and to settle it.
+    """DynamoDB operations of one claim: to make it durable, and to settle it.
 
     *end_write_units* are for the end of an emptied packet, once.
     """
@@ -204,7 +204,7 @@ class RecordReads:
 
     @property
     def together(self) -> float:
-        """What a page reads whose process remembers no profile."""
+        """Reads of a page in a process without cached profiles."""
         return self.page + self.profiles
 
 

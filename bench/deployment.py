@@ -1,4 +1,4 @@
-"""What template.yaml says that costs something, or bounds it."""
+"""Values of template.yaml that cause or limit costs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ ACCESS_VALUES = {
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """What the template says about the functions and their logs."""
+    """Settings of the functions and their logs in the template."""
 
     architecture: str
     grab_gb: float
@@ -119,7 +119,7 @@ POLLERS = 5
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a stack of its own cache and VPC has, whether it is used or not."""
+    """Resources of a stack with its own cache and VPC that cost money when idle."""
 
     endpoint_zones: int
     cache_nodes: int

@@ -1,4 +1,4 @@
-"""What a draw costs the cache: losing and winning ones of small and large tables.
+"""Cost of a draw in the cache: losing and winning draws of small and large lotteries.
 
 Counted in the server's CPU, against an empty script of the same round (1.00), so that neither the
 client nor a busy machine matters much; medians of interleaved rounds.

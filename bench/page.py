@@ -1,4 +1,4 @@
-"""What the page weighs, and how soon a packet can be opened on a slow phone.
+"""Size of the page, and time until a packet can be opened on a slow phone.
 
 The page's own files and a stand-in for the API, which answers after 50 ms, behind a slow 4G
 (1.6 Mbit/s, 150 ms) with a processor that is slowed down four times; a new browser profile each
@@ -104,7 +104,7 @@ def _files() -> list[Path]:
 
 
 def _is_operators(path: Path) -> bool:
-    """Tell whether it is the console's: its build shares no file with the page."""
+    """Return whether the file belongs to the console, whose build shares no file with the page."""
     return path.name == OPERATOR_INDEX[1:] or path.parent.name == "operator"
 
 

@@ -43,7 +43,7 @@ Claim = Callable[[str], object]
 
 
 class Place(NamedTuple):
-    """Where the shares are."""
+    """Location of the shares."""
 
     port: int
     cache_key: str

@@ -1,4 +1,4 @@
-"""How much users make the ledger read: strong reads of a rush, and read units of a page.
+"""Reads of the ledger that users cause: strong reads of a rush, and read units of a page.
 
 The real flows and adapters on DynamoDB in memory, behind a meter (testing/units.py). Each figure
 has a function of its own, and is the most that one request cost in any case; of a crowd it is what
@@ -92,7 +92,7 @@ def crowd_strong_reads() -> dict[str, float]:
 
 
 def unknown_id_strong_reads() -> float:
-    """Ask each handler of a packet for ids that were never signed; return the strong reads."""
+    """Call each handler of a packet with ids that were never signed; return the strong reads."""
     system = InMemorySystem()
     meter = MeteredDynamo(system.dynamo)
     system.stand_on(meter)

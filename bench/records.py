@@ -37,7 +37,7 @@ def a_person() -> User:
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """What one record page read: without profiles, and those of a process that knows none."""
+    """Read units of one record page: without profiles, and with uncached profiles."""
 
     page: float
     profiles: float

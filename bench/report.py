@@ -50,7 +50,7 @@ class Figure:
 
     @property
     def is_bound(self) -> bool:
-        """Tell whether the bench fails when the target is missed."""
+        """Return whether the bench fails when the target is missed."""
         return self.target.startswith("must ")
 
     def bound(self, language: str = "en") -> str:
@@ -61,7 +61,7 @@ class Figure:
         return f"{_BOUNDS[sign][1][language]} {number}"
 
     def is_reached(self, value: Value) -> bool | None:
-        """Tell whether *value* reaches the target; None if there is nothing to compare."""
+        """Return whether *value* reaches the target; None if there is nothing to compare."""
         if not self.target or value is None:
             return None
         sign, number = self.target.removeprefix("must ").split()
@@ -165,7 +165,7 @@ def page(kept: Kept) -> str:
 
 
 def _places(kept: Kept) -> Iterator[str]:
-    """Say where and when each was measured, once for all that share it."""
+    """Return where and when each figure was measured, once for all that share it."""
     places: dict[tuple[str, str], list[str]] = {}
     for name in BENCHES:
         if found := kept.get(name):

@@ -1,4 +1,4 @@
-"""What benches share: interleaved rounds, and a call's cost in the server's CPU."""
+"""Shared parts of benches: interleaved rounds, and a call's cost in the server's CPU."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""How fast one packet settles where transactions conflict as DynamoDB's do.
+"""Settlement rate of one packet when transactions conflict as DynamoDB's do.
 
 A packet of SHARES shares is claimed and queued at once, and payouts settle it side by side, 20 and
 40 of them. The flow and the adapters are the real ones. DynamoDB (`bench/slow_dynamo.py`), the
@@ -55,7 +55,7 @@ Settle: TypeAlias = Callable[[Iterable[ShareRef]], set[ShareRef]]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one run found."""
+    """Result of one run."""
 
     claims: int
     settled: int

@@ -74,7 +74,7 @@ def indexes_of(template: Mapping[str, Any]) -> dict[str, list[Index]]:
 
 @dataclass(slots=True)
 class _Bucket:
-    """What a partition may take at this moment; below zero after more than that."""
+    """Remaining capacity of a partition; it is negative after an excess."""
 
     per_s: int
     level: float

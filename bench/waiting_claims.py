@@ -15,7 +15,7 @@ Invoke: TypeAlias = Callable[[list[ShareRef]], set[ShareRef]]
 
 @dataclass(frozen=True, slots=True)
 class QueueTerms:
-    """How the queue and its mapping are set up."""
+    """Settings of the queue and its event source mapping."""
 
     visibility_s: int
     receives_max: int

@@ -60,7 +60,7 @@ class Client:
 
 
 def until_answered(ask: Callable[[], httpx.Response]) -> httpx.Response:
-    """Ask again while the answer is 503 or lost: the same request again gives the true outcome.
+    """Repeat a request while the response is 503 or lost; a repeat returns the true result.
 
     Raises StackError where every answer is lost.
     """

@@ -170,7 +170,7 @@ def types_of(operation: Operation) -> tuple[Any, Any]:
 
 
 def waits(operation: Operation) -> bool:
-    """Tell whether an operation may wait for another operator's approval."""
+    """Return whether an operation may wait for another operator's approval."""
     return "AwaitingApproval" in str(operation.function.__annotations__["return"])
 
 

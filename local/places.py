@@ -1,4 +1,4 @@
-"""Where things are: the repository, its tools, and the one folder for everything made here."""
+"""Paths of the repository, its tools, and the one folder for everything built here."""
 
 import os
 import shutil

@@ -60,7 +60,7 @@ class Process:
         return self
 
     def is_running(self) -> bool:
-        """Say whether the program still runs."""
+        """Return whether the program still runs."""
         return self._keeper.poll() is None
 
     def log_tail(self) -> str:
@@ -69,7 +69,7 @@ class Process:
         return "".join(f"\n    {line}" for line in ["", *lines]) if lines else ""
 
     def release(self) -> None:
-        """Ask the program to end, without waiting for it."""
+        """Signal the program to end, without waiting for it."""
         if self._keeper.stdin and not self._keeper.stdin.closed:
             self._keeper.stdin.close()
 

@@ -230,7 +230,7 @@ class Stack:
         }
 
     def is_whole(self) -> bool:
-        """Say whether all programs of the stack still run."""
+        """Return whether all programs of the stack still run."""
         return all(process.is_running() for process in self._processes)
 
     def _take_state_dir(self) -> None:

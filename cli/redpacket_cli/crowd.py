@@ -22,7 +22,7 @@ from redpacket_cli.target import Target
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What one grab came to."""
+    """Result of one grab."""
 
     outcome: str
     took_ms: float

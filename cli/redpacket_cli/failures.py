@@ -1,4 +1,4 @@
-"""How a command fails: one exit code for each kind of failure."""
+"""Failures of commands: one exit code for each kind."""
 
 import sys
 from enum import IntEnum
@@ -24,7 +24,7 @@ class Exit(IntEnum):
 
 
 class Failure(Exception):
-    """What a command ends with: a *problem* of the API, or one of its form."""
+    """Failure of a command: a *problem* of the API, or an object of the same form."""
 
     def __init__(self, code: Exit, detail: str, problem: dict[str, Any] | None = None) -> None:
         super().__init__(detail)

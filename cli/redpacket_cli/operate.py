@@ -1,4 +1,4 @@
-"""What keeps a deployment well: switches, verdicts, reconciliation, dead letters."""
+"""Commands for operations: switches, risk decisions, reconciliation, dead letters."""
 
 import hmac
 import json

@@ -134,7 +134,7 @@ def show(context: typer.Context, packet_id: PacketId) -> None:
 
 @dataclass
 class Course:
-    """How a packet empties: counts as they were seen."""
+    """Progress of a packet: its observed counts."""
 
     seen: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_POINTS_MAX))
 
@@ -152,7 +152,7 @@ class Course:
         ]
 
     def seconds_left(self, remaining_count: int) -> float | None:
-        """Tell when it is emptied at the rate of the last looks; None while none is taken."""
+        """Estimate when the packet is emptied; None while no share is claimed."""
         recent = self.rates[-5:]
         rate = sum(recent) / len(recent) if recent else 0.0
         return remaining_count / rate if rate else None

@@ -1,4 +1,4 @@
-"""What a command works with: a stack, and a screen."""
+"""Context of a command: a stack and a screen."""
 
 import re
 import uuid

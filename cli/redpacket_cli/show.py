@@ -1,4 +1,4 @@
-"""What a terminal shows: tables and words for people, or one JSON document for programs."""
+"""Terminal output: tables and text for people, or one JSON document for programs."""
 
 import json
 import os
@@ -20,7 +20,7 @@ _FEN_PER_YUAN = 100
 
 @dataclass
 class Screen:
-    """Where a command writes. With *is_json* standard output holds JSON alone."""
+    """Output of a command. With *is_json*, standard output holds only JSON."""
 
     is_json: bool = False
     console: Console = field(default_factory=lambda: console_for(stderr=False))
@@ -36,7 +36,7 @@ class Screen:
             self.console.print(_pairs(found) if shown is None else shown, soft_wrap=is_soft)
 
     def note(self, words: str) -> None:
-        """Say something beside the answer."""
+        """Print a note beside the result."""
         self.notes.print(Text(words), soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""Which stack a command is for: one on AWS, or one that `make up` or `make run` started."""
+"""Target stack of a command: one on AWS, or one that `make up` or `make run` started."""
 
 import json
 import time
@@ -45,7 +45,7 @@ class Target:
 
     @cached_property
     def local(self) -> dict[str, Any] | None:
-        """What the local stack tells of itself; None where another one is named."""
+        """Description of the local stack, or None if another stack is named."""
         if self.stack or self.url:
             return None
         for folder in STATE_DIRS if self.state_dir is None else (self.state_dir,):
@@ -72,7 +72,7 @@ class Target:
 
     @cached_property
     def address(self) -> str:
-        """Where the API is. Raises Failure."""
+        """Address of the API. Raises Failure."""
         if self.url:
             return self.url
         return str(self.local["api"]) if self.local is not None else self.outputs["ApiUrl"]

@@ -86,7 +86,7 @@ def read_draws(request: HttpRequest) -> HttpAnswer[Draws]:
     refusals=(*_DRAWING, PassphraseMismatch, HelpQuotaExhausted, SelfHelp),
 )
 def help_friend(request: RequestOf[HelpBody]) -> HttpAnswer[Helped]:
-    """Say a campaign's phrase for a friend, who may then draw once more."""
+    """Send a campaign's phrase for a friend, who may then draw once more."""
     guards.guard_help()
     from redpacket.lottery.api.draw_schemas import HelpBody
     from redpacket.platform.http.bodies import body_of

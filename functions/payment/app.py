@@ -174,7 +174,7 @@ def read_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     refusals=(WithdrawalNotFound, NotCancellable, Unavailable),
 )
 def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
-    """Ask that a withdrawal is not made; it may be paid all the same, and then it is `paid`."""
+    """Request the cancellation of a withdrawal; one that was paid already becomes `paid`."""
     asked = containers.withdrawals.cancel_withdrawal(
         withdrawal_id_of(request), request.user.user_id
     )
@@ -205,7 +205,7 @@ def bind_wechat(request: RequestOf[CodeBody]) -> HttpAnswer[Binding]:
     refusals=(InvalidRequest, ChannelUnavailable, PayeeNotBound, Unavailable),
 )
 def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
-    """Ask the caller to let transfers come without a tap each."""
+    """Request the caller's consent to transfers without a confirmation each."""
     body = body_of(ConsentBody, request)
     asked = containers.withdrawals.authorize(request.user.user_id, body.display_name)
     return HttpAnswer(consent_view(asked))

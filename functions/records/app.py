@@ -116,5 +116,5 @@ def read_transfers(request: HttpRequest) -> HttpAnswer[Transfers]:
 
 @handler.route("GET /health", is_public=True)
 def read_health(request: HttpRequest) -> HttpAnswer[Health]:
-    """Tell that the API answers, and which version."""
+    """Return the version of the API."""
     return pages.health(request)

@@ -46,7 +46,7 @@ class LocalChain:
 
     @property
     def public_key(self) -> bytes:
-        """What everybody verifies rounds with."""
+        """Public key that verifies rounds."""
         return public_key_of(self.secret)
 
     @property

@@ -18,7 +18,7 @@ LATE_S = 60
 
 
 class Mode(StrEnum):
-    """What the endpoint answers from now on."""
+    """Behavior of the endpoint."""
 
     OK = "ok"
     WRONG = "wrong_signature"

@@ -328,7 +328,7 @@ class Gateway:
     # -- consents
 
     def ask(self, number: str, wanted: object, user: str) -> Consent:
-        """Ask a user to agree to transfers without a tap, once for each number."""
+        """Request a user's consent to transfers without a tap, once for each number."""
         outside_no = digest("authorization", number, digits=27)
         made = Consent(number, outside_no, wanted, user, self.clock.now_ms())
         known = self.consents.setdefault(number, made)
@@ -380,7 +380,7 @@ class Gateway:
         return self.policy.statement(day, of_day)
 
     def tell_again(self, number: str) -> None:
-        """Tell once more all that *number* came to."""
+        """Send all notices of *number* again."""
         if order := self.orders.get(number):
             for transaction in order.transactions:
                 self._tell(transaction)
@@ -388,7 +388,7 @@ class Gateway:
             self._tell(self.consents.get(number) or get(self.transfers, number))
 
     def _happened(self, made: Made) -> None:
-        """Tell the merchant of what was paid, refunded, confirmed or ended."""
+        """Notify the merchant of a payment, refund, confirmation or end."""
         self._tell(made)
 
     def _write(self, made: Transaction | Refund | Transfer, of_number: str = "") -> None:

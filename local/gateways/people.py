@@ -1,4 +1,4 @@
-"""What people do at a gateway: users who pay and confirm, operators at the merchant's console."""
+"""Actions of people at a gateway: users pay and confirm, operators use the merchant's console."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar

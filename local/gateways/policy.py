@@ -1,4 +1,4 @@
-"""How a gateway behaves: what a call meets, and what becomes of notices and statements."""
+"""Behavior of a gateway: faults of calls, notices and statements."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """What one call meets: before it is carried out, whether it is, and after that."""
+    """Faults of one call: before it is carried out, whether it is, and afterwards."""
 
     mode: Mode = Mode.OK
     wait_ms: int = 0

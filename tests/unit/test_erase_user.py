@@ -174,16 +174,16 @@ def test_an_erasure_that_was_cut_off_is_finished_by_a_repeat(town: PaymentSystem
 def test_a_balance_keeps_a_user(system: InMemorySystem) -> None:
     system.deposit("ann", 1)
 
-    assert _refusal(system) == "the balance is not 0"
+    assert _refusal(system) == "The balance is not 0. Withdraw it first."
     assert system.host_ids()["ann"] == "ann@host"
 
 
 def test_a_packet_that_has_not_ended_keeps_its_sender(system: InMemorySystem) -> None:
     packet = system.send("ann", total_fen=100, count=1)
-    assert _refusal(system) == "a packet of theirs has not ended"
+    assert _refusal(system) == "A packet of the user has not ended. Try again later."
 
     system.grab(packet, "bob")
-    assert _refusal(system) == "a packet of theirs has not ended"
+    assert _refusal(system) == "A packet of the user has not ended. Try again later."
     system.settle()
 
     _erase(system)
@@ -193,13 +193,13 @@ def test_a_packet_that_has_not_ended_keeps_its_sender(system: InMemorySystem) ->
 def test_a_packet_that_waits_for_its_payment_keeps_its_sender(town: PaymentSystem) -> None:
     town.send_unpaid("ann")
 
-    assert _refusal(town.system) == "a packet of theirs has not ended"
+    assert _refusal(town.system) == "A packet of the user has not ended. Try again later."
 
 
 def test_a_packet_of_a_campaign_keeps_its_sender(system: InMemorySystem) -> None:
     packet = system.send_of(system.rain(), "ann", total_fen=100, count=1)
 
-    assert _refusal(system) == "a packet of theirs has not ended"
+    assert _refusal(system) == "A packet of the user has not ended. Try again later."
 
     system.grab(packet, "bob")
     system.settle()
@@ -211,7 +211,7 @@ def test_cash_prizes_keep_who_funded_them(system: InMemorySystem) -> None:
     system.deposit("operator", 50)
     system.put_prize(a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=10, total=5))
 
-    assert _refusal(system, "operator") == "a packet of theirs has not ended"
+    assert _refusal(system, "operator") == "A packet of the user has not ended. Try again later."
 
 
 def test_a_claim_that_is_not_settled_keeps_its_taker(system: InMemorySystem) -> None:
@@ -222,7 +222,7 @@ def test_a_claim_that_is_not_settled_keeps_its_taker(system: InMemorySystem) -> 
             system.settle()
             _spend(system, "ann")
 
-    assert _refusal(system) == "a claim of theirs is not settled"
+    assert _refusal(system) == "A claim of the user is not settled. Try again later."
 
 
 def _spend(system: InMemorySystem, user_id: str) -> None:
@@ -236,7 +236,7 @@ def _spend(system: InMemorySystem, user_id: str) -> None:
 def test_a_payment_that_is_pending_keeps_its_payer(town: PaymentSystem) -> None:
     payment = town.start("ann", 100)
 
-    assert _refusal(town.system) == "a payment of theirs is under way"
+    assert _refusal(town.system) == "A payment of the user is pending. Try again later."
     found = town.paid(payment)
     assert found.payer == an_account("ann")
 
@@ -246,7 +246,7 @@ def test_a_payment_that_is_given_back_keeps_its_payer(town: PaymentSystem) -> No
     town.pay_again(payment)
     _spend(town.system, "ann")
 
-    assert _refusal(town.system) == "a payment of theirs is under way"
+    assert _refusal(town.system) == "A payment of the user is pending. Try again later."
     town.sweep()
     _erase(town.system)
 
@@ -275,7 +275,7 @@ def test_money_that_is_not_given_back_keeps_its_payer(
     if status not in {ReturnStatus.DUE, ReturnStatus.LISTED}:
         _erase(town.system)
     else:
-        assert _refusal(town.system) == "a payment of theirs is under way"
+        assert _refusal(town.system) == "A payment of the user is pending. Try again later."
 
 
 def test_a_payment_that_is_not_what_was_ordered_keeps_its_payer(town: PaymentSystem) -> None:
@@ -286,7 +286,7 @@ def test_a_payment_that_is_not_what_was_ordered_keeps_its_payer(town: PaymentSys
     town.confirm(payment)
     assert town.paid(payment).status is not PaymentStatus.PENDING
 
-    assert _refusal(town.system) == "a payment of theirs is under way"
+    assert _refusal(town.system) == "A payment of the user is pending. Try again later."
 
 
 @pytest.mark.parametrize("collected_fen", [0, 59, 60])
@@ -304,14 +304,14 @@ def test_a_debt_keeps_its_debtor(town: PaymentSystem, collected_fen: int) -> Non
     if collected_fen == 60:
         _erase(town.system)
     else:
-        assert _refusal(town.system) == "they owe money"
+        assert _refusal(town.system) == "The user owes money. Settle the debt first."
 
 
 def test_a_withdrawal_that_is_under_way_keeps_its_user(town: PaymentSystem) -> None:
     town.system.deposit("ann", 100)
     withdrawal = town.withdraw("ann", 100)
 
-    assert _refusal(town.system) == "a withdrawal of theirs is under way"
+    assert _refusal(town.system) == "A withdrawal of the user is pending. Try again later."
     assert town.find(withdrawal).payee == an_account("ann")
 
 
@@ -438,7 +438,7 @@ def test_a_withdrawal_that_came_back_counts_as_none(
     withdrawal = town.withdraw("ann", 100)
     if is_gateway_off:
         town.gates_out = {}
-        assert _refusal(town.system) == "a withdrawal of theirs is under way"
+        assert _refusal(town.system) == "A withdrawal of the user is pending. Try again later."
         town.sweep_after(GIVEN_UP_AFTER_MS)
     else:
         town.cancel(withdrawal)

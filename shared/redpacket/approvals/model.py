@@ -15,7 +15,7 @@ LIFE_MS = 72 * 3_600_000
 
 
 class ApprovalStatus(StrEnum):
-    """Where an approval stands; EXPIRED is derived, the others are stored."""
+    """Status of an approval; EXPIRED is derived, the others are stored."""
 
     AWAITING = "awaiting"
     APPROVED = "approved"
@@ -24,7 +24,7 @@ class ApprovalStatus(StrEnum):
 
 
 class ApprovalKind(StrEnum):
-    """What waits."""
+    """Kind of the pending change."""
 
     DEPOSIT = "deposit"
     CAMPAIGN = "campaign"
@@ -105,12 +105,12 @@ class Approval:
 
     @property
     def kind(self) -> ApprovalKind:
-        """What waits."""
+        """Kind of the pending change."""
         return KIND_OF[type(self.asked)]
 
     @property
     def payee_id(self) -> str | None:
-        """Who gets the money, if that is a user."""
+        """User who receives the money, if any."""
         return self.asked.payee_id if isinstance(self.asked, DepositAsked) else None
 
     @property

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class AmountsShown(StrEnum):
-    """When others' amounts become visible: at once (`live`) or after the packet has ended (`end`).
+    """Visibility of others' amounts: at once (`live`) or after the packet has ended (`end`).
 
     With `live`, the last share can be computed before it is claimed.
     """

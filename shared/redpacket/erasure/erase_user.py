@@ -48,24 +48,24 @@ def _check_empty(user_id: str, holdings: Holdings) -> OutsideRows:
     """Return the external rows of an empty account. Read counters before their lists."""
     standing = holdings.standing(user_id)
     if standing.balance_fen:
-        raise AccountNotEmpty("the balance is not 0")
+        raise AccountNotEmpty("The balance is not 0. Withdraw it first.")
     if standing.owed_fen:
-        raise AccountNotEmpty("they owe money")
+        raise AccountNotEmpty("The user owes money. Settle the debt first.")
     if standing.open_count:
-        raise AccountNotEmpty("a packet of theirs has not ended")
+        raise AccountNotEmpty("A packet of the user has not ended. Try again later.")
     if holdings.count_claims(user_id) > standing.received_count:
-        raise AccountNotEmpty("a claim of theirs is not settled")
+        raise AccountNotEmpty("A claim of the user is not settled. Try again later.")
     sent = holdings.list_sent(user_id)
     if any(packet.status not in _OVER for packet in sent):
-        raise AccountNotEmpty("a packet of theirs has not ended")
+        raise AccountNotEmpty("A packet of the user has not ended. Try again later.")
     _check_complete(len(sent), standing.sent_count, "packets")
     outside = holdings.list_outside(user_id)
     if outside.returning_count or any(
         payment.status is PaymentStatus.PENDING for payment in outside.payments
     ):
-        raise AccountNotEmpty("a payment of theirs is under way")
+        raise AccountNotEmpty("A payment of the user is pending. Try again later.")
     if any(withdrawal.ended_at_ms is None for withdrawal in outside.withdrawals):
-        raise AccountNotEmpty("a withdrawal of theirs is under way")
+        raise AccountNotEmpty("A withdrawal of the user is pending. Try again later.")
     begun = Counter(bill_day(payment.created_at_ms) for payment in outside.payments)
     for day, count in outside.begun_counts.items():
         _check_complete(begun[day], count, "payments")

@@ -36,7 +36,7 @@ class PublicKey:
         self._point = BlstP2Element().uncompress(key)
 
     def has_signed(self, round_no: int, signature: bytes) -> bool:
-        """Tell whether this is the key's signature of a round."""
+        """Return whether this is the key's signature of a round."""
         if len(signature) != SIGNATURE_BYTES or signature[0] & _INFINITY_BIT:
             return False
         if not 0 <= round_no < 2 ** (8 * _ROUND_BYTES):

@@ -10,7 +10,7 @@ IMAGE_URL = r"^https://([A-Za-z0-9.-]{1,253})(/[!-\[\]-~]*)?$"
 
 
 def is_on_hosts(url: str, hosts: Container[str]) -> bool:
-    """Tell whether *url* is an https address on one of *hosts*; `*.host` is any just below one."""
+    """Return whether *url* is an https URL on one of *hosts*; `*.host` matches one level below."""
     found = re.fullmatch(IMAGE_URL, url)
     if not found:
         return False

@@ -1,4 +1,4 @@
-"""What one process keeps of what it has read, for a while and within a bound of memory."""
+"""Process-local cache, bounded in time and memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people may write: composed, visible, and unable to disguise itself."""
+"""Rules for users' texts: composed, visible, and free of disguise."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def composed(text: str) -> str:
 
 
 def is_visible(text: str) -> bool:
-    """Tell whether every character shows: no control, bidi, zero-width, blank or unassigned one."""
+    """Return whether every character is visible: no control, bidi, zero-width or unassigned one."""
     if any(unicodedata.category(character) in _REFUSED for character in text):
         return False
     return not _BLANK.search(text) and all(

@@ -43,7 +43,7 @@ class UserIds:
         return self._tagged(self._text("user", host_id, _HASH_BYTES))
 
     def has_made(self, user_id: str) -> bool:
-        """Tell whether this can be the id of a user."""
+        """Return whether this can be the id of a user."""
         if not _USER_ID.fullmatch(user_id):
             return False
         return hmac.compare_digest(user_id, self._tagged(user_id[:_HASH_LENGTH]))

@@ -30,12 +30,12 @@ class Day:
 
     @property
     def commitment(self) -> str:
-        """What the campaign has shown since it was created."""
+        """Commitment that the campaign has published since its creation."""
         return chain_commitment(self.campaign_id, self.seed, self.name, self.beacon)
 
     @property
     def randomness(self) -> str:
-        """What of the beacon is in each point of the day."""
+        """Beacon randomness in each point of the day."""
         return self.round.randomness if self.round else NO_BEACON
 
     @property

@@ -90,7 +90,7 @@ def _compare_draw(
 
 
 def day_beacon_compared(day: Day, public_key: str, findings: Findings) -> list[str]:
-    """Say what was checked of the beacon, and what could not be."""
+    """Return the checked and the unchecked parts of the beacon."""
     if day.beacon is None:
         return ["beacon      none: the operator could have tried seeds before the campaign"]
     if day.round is None:
@@ -101,7 +101,7 @@ def day_beacon_compared(day: Day, public_key: str, findings: Findings) -> list[s
 
 
 def draws_compared(day: Day, findings: Findings, beacon: Sequence[str]) -> list[str]:
-    """Say what was compared of a day's draws."""
+    """Return a summary of the compared draws of a day."""
     return [
         f"day         {day.name} of {day.campaign_id}",
         f"commitment  {day.commitment}",

@@ -1,4 +1,4 @@
-"""What the verifier reads: files of answers of the API, and nothing else."""
+"""Input of the verifier: files with responses of the API."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ SHOWN_MAX = 20
 
 @dataclass(slots=True)
 class Findings:
-    """What was compared, what is not true, and what was left unchecked."""
+    """Comparisons, contradictions, and unchecked parts."""
 
     amount_count: int = 0
     claim_count: int = 0

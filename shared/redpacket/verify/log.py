@@ -29,7 +29,7 @@ _PATH_MAX = 64
 
 @dataclass(slots=True)
 class Checked:
-    """What was read of the log, what of it is true, what is not, and what was left unchecked."""
+    """Verified, contradicted and unchecked parts of the log."""
 
     lines: list[str] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)

@@ -88,7 +88,7 @@ def _compare_share(
 
 
 def amounts_compared(terms: Terms, findings: Findings) -> list[str]:
-    """Say what was compared of a packet's amounts."""
+    """Return a summary of the compared amounts of a packet."""
     shares = f"{findings.amount_count} amounts of {terms.count} shares"
     return [
         f"terms       {terms}",

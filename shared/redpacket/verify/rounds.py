@@ -19,7 +19,7 @@ QUICKNET_KEY = (
 def round_compared(
     chain: BeaconChain, found: BeaconRound, public_key: str, findings: Findings
 ) -> list[str]:
-    """Say what was checked of one round, and what was not. Raises Unreadable."""
+    """Return the checked and unchecked parts of one round. Raises Unreadable."""
     at, began = shown_time(chain.time_ms(found.round_no)), shown_time(chain.time_ms(1))
     return [
         f"beacon      round {found.round_no} of chain {chain.chain_hash}, signed at {at}",

@@ -1,4 +1,4 @@
-"""What operators see of what waits for another one."""
+"""Response types of approvals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AwaitingApproval(TypedDict):
 
 
 class ListedApproval(TypedDict):
-    """What waits for another operator, and what they decided."""
+    """Approval in the operators' view, with its decision."""
 
     approval_id: ApprovalId
     kind: Annotated[ApprovalKind, about("What was asked for.")]
@@ -55,7 +55,7 @@ class ListedApproval(TypedDict):
 
 
 class ApprovalPage(TypedDict):
-    """A page of approvals, newest first; it may be short, or empty, and go on."""
+    """Page of approvals, newest first; it may be short or empty without being the last."""
 
     items: Annotated[list[ListedApproval], about("The page.")]
     next: Next

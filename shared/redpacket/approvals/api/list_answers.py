@@ -1,4 +1,4 @@
-"""The pages of operators' lists; the rows of each are also sent as CSV."""
+"""Response types of operators' lists; their rows are also sent as CSV."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from redpacket.platform.http.bodies import about
 
 
 class ActionChange(TypedDict):
-    """A field of what an action is about; numbers and lists are JSON texts."""
+    """Changed field of an action's subject; numbers and lists are JSON texts."""
 
     field: Annotated[values.Word, Field(examples=["budget_fen"])]
     before: Annotated[str | None, about("Null where nothing was.", "0")]
@@ -23,7 +23,7 @@ class ActionChange(TypedDict):
 
 
 class ListedAction(TypedDict):
-    """What an operator did; the journal has it before the change or with it, and for ever."""
+    """Operator's action, logged permanently before or with the change."""
 
     at_ms: values.AtMs
     operator: Annotated[values.UserToken, about("Who did it, as `GET /me` shows them.")]
@@ -33,7 +33,7 @@ class ListedAction(TypedDict):
 
 
 class Journal(TypedDict):
-    """A page of the journal, newest first."""
+    """Page of the audit log, newest first."""
 
     items: Annotated[list[ListedAction], about("The page.")]
     next: values.Next
@@ -52,7 +52,7 @@ Unit = Annotated[
 
 
 class ListedCampaign(TypedDict):
-    """A campaign in the list of all."""
+    """Campaign in the list of all campaigns."""
 
     campaign_id: values.CampaignId
     title: Annotated[values.Word, Field(examples=["New Year"])]
@@ -65,7 +65,7 @@ class ListedCampaign(TypedDict):
 
 
 class CampaignPage(TypedDict):
-    """A page of all campaigns, the latest start first."""
+    """Page of all campaigns, the latest start first."""
 
     items: Annotated[list[ListedCampaign], about("The page.")]
     next: values.Next
@@ -91,14 +91,14 @@ class ListedPacket(TypedDict):
 
 
 class PacketPage(TypedDict):
-    """A page of packets; it may be short, or empty, and go on."""
+    """Page of packets; it may be short or empty without being the last."""
 
     items: Annotated[list[ListedPacket], about("The page.")]
     next: values.Next
 
 
 class ListedClaim(TypedDict):
-    """A claim as operators see it, with its amount."""
+    """Claim in the operators' view, with its amount."""
 
     share_no: values.ShareNo
     user: HostId
@@ -111,14 +111,14 @@ class ListedClaim(TypedDict):
 
 
 class ClaimPage(TypedDict):
-    """A page of a packet's claims; it may be short, or empty, and go on."""
+    """Page of a packet's claims; it may be short or empty without being the last."""
 
     items: Annotated[list[ListedClaim], about("The page.")]
     next: values.Next
 
 
 class ListedSharer(TypedDict):
-    """A user whose links led to claims of a packet."""
+    """User with invitation links that led to claims of a packet."""
 
     user: HostId
     user_token: values.UserToken
@@ -153,7 +153,7 @@ class ListedWinner(DecidedWinner):
 
 
 class WinnerPage(TypedDict):
-    """A page of winners by prize and unit; it may be short, or empty, and go on."""
+    """Page of winners by prize and unit; it may be short or empty without being the last."""
 
     items: Annotated[list[ListedWinner], about("The page.")]
     next: values.Next

@@ -74,7 +74,7 @@ def of_form(name: str, form: str, text: str) -> str:
 
 @optional("query", "subject", missing=None, type="string", pattern=f"^({SUBJECT})$")
 def subject_of(text: str) -> str:
-    """What was changed: `campaign:` and its id, `user:` and a token, `switch:`, `limit:`."""
+    """Changed subject: `campaign:` and its id, `user:` and a token, `switch:`, `limit:`."""
     return of_form("subject", SUBJECT, text)
 
 

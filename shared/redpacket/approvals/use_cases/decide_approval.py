@@ -62,9 +62,9 @@ def _decide(
     for _ in range(_TRIES):
         approval = ports.approvals.find_approval(approval_id)
         if approval is None:
-            raise ApprovalNotFound("no such approval")
+            raise ApprovalNotFound("This approval does not exist.")
         if approver.user_id in {approval.operator_id, approval.payee_id}:
-            raise FourEyesNeeded("another operator, who is not paid by it, must decide")
+            raise FourEyesNeeded("Another operator, who does not receive the money, must decide.")
         now_ms = ports.clock.now_ms()
         stands = approval.status_at(now_ms)
         if stands is status:

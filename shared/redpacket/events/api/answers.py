@@ -1,4 +1,4 @@
-"""What operators see of webhooks."""
+"""Response types of webhooks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class TriedDelivery(TypedDict):
 
 
 class Webhook(TypedDict):
-    """Who is told of which events; the last deliveries are null until there are some."""
+    """Receiver of events; the last deliveries are null until the first one."""
 
     name: WebhookName
     url: Annotated[Word, Field(examples=["https://shop.example/events"])]
@@ -76,7 +76,7 @@ class Webhooks(TypedDict):
 
 
 class DeadLetter(TypedDict):
-    """An event that a receiver did not take within a day."""
+    """Event that a receiver did not accept within a day."""
 
     event_id: EventId
     type: Word
@@ -87,7 +87,7 @@ class DeadLetter(TypedDict):
 
 
 class WebhookDetails(Webhook):
-    """A webhook with what waits for it."""
+    """Webhook with its pending deliveries."""
 
     waiting_count: HeldCount
     dead_count: HeldCount
@@ -97,13 +97,13 @@ class WebhookDetails(Webhook):
 
 
 class Secret(TypedDict):
-    """A new signing secret."""
+    """New signing secret."""
 
     secret: ShownSecret
 
 
 class Replay(TypedDict):
-    """How many dead letters are delivered again."""
+    """Number of dead letters that are delivered again."""
 
     replayed_count: Count
     is_complete: Annotated[bool, about("Whether none was left; else call it again.")]

@@ -1,4 +1,4 @@
-"""The body of a webhook."""
+"""Request body of a webhook."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _UNSTARTED = {None, PacketStatus.UNPAID}
 
 
 class EventType(StrEnum):
-    """What a webhook can ask for; TEST comes only when an operator asks for it."""
+    """Types of events; TEST is sent only on an operator's request."""
 
     PACKET_SENT = "redpacket.packet.sent"
     PACKET_CLAIMED = "redpacket.packet.claimed"

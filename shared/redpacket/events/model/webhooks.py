@@ -48,7 +48,7 @@ class SealedSecret:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What became of one delivery: *status* 0 where the receiver gave no answer."""
+    """Result of one delivery; *status* is 0 if the receiver did not answer."""
 
     event_id: str
     kind: str
@@ -58,7 +58,7 @@ class Attempt:
 
     @property
     def is_ok(self) -> bool:
-        """Tell whether the receiver took the event."""
+        """Return whether the receiver accepted the event."""
         return 200 <= self.status < 300  # noqa: PLR2004 - a class of HTTP
 
 
@@ -80,23 +80,23 @@ class Webhook:
     last_failure: Attempt | None = None
 
     def wants(self, kind: EventType) -> bool:
-        """Tell whether the receiver asked for such events."""
+        """Return whether the receiver subscribed to such events."""
         return self.is_on and kind in self.kinds
 
     def may_be_asked(self, now_ms: int) -> bool:
-        """Tell whether its circuit lets a delivery through."""
+        """Return whether its circuit breaker allows a delivery."""
         return self.is_on and self.paused_until_ms <= now_ms
 
     def is_on_trial(self, now_ms: int) -> bool:
-        """Tell whether one delivery has to show first that the receiver is back."""
+        """Return whether one delivery must first show that the receiver has recovered."""
         return self.may_be_asked(now_ms) and self.failure_count >= FAILURES_MAX
 
     def is_asked_at_once(self, now_ms: int) -> bool:
-        """Tell whether the queue's function delivers, and not the sweep."""
+        """Return whether the queue's function delivers, and not the sweep."""
         return self.may_be_asked(now_ms) and self.slow_until_ms <= now_ms
 
     def is_worth_noting(self, made: Attempt) -> bool:
-        """Tell whether a success is written down: it changes something, or none was for long."""
+        """Return whether to store a success: it changes the state, or none was stored for long."""
         last = self.last_success.at_ms if self.last_success else 0
         is_news = self.failure_count > 0 or bool(slow_until_ms(made)) is not bool(
             self.slow_until_ms
@@ -143,7 +143,7 @@ def after_failure(delivery: Delivery, now_ms: int, jitter: float) -> Delivery:
 
 
 def is_given_up(delivery: Delivery, now_ms: int) -> bool:
-    """Tell whether a delivery was tried for a day."""
+    """Return whether a delivery was retried for a day."""
     return now_ms - delivery.first_at_ms >= GIVEN_UP_AFTER_MS
 
 

@@ -33,7 +33,7 @@ def find_webhook(name: str, *, book: WebhookRepository) -> Webhook:
     """Return a webhook. Raises WebhookNotFound."""
     found = book.find(name)
     if found is None:
-        raise WebhookNotFound("no such webhook")
+        raise WebhookNotFound("This webhook does not exist.")
     return found
 
 
@@ -105,4 +105,4 @@ def replay_dead(name: str, *, ports: EditPorts) -> tuple[int, bool]:
 
 def _write(webhook: Webhook, seen: Webhook | None, ports: EditPorts) -> None:
     if not ports.book.put(webhook, seen):
-        raise VersionConflict("somebody has changed this webhook meanwhile; read it again")
+        raise VersionConflict("The webhook has changed. Reload it and try again.")

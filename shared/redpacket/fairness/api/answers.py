@@ -1,4 +1,4 @@
-"""What the public log of commitments shows."""
+"""Response types of the public log of commitments."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class LogPage(TypedDict):
 
 
 class LogInclusion(TypedDict):
-    """That an entry is in the log of a size."""
+    """Proof that an entry is in the log of a size."""
 
     index: Index
     kind: CommitmentKind
@@ -69,7 +69,7 @@ class LogInclusion(TypedDict):
 
 
 class LogConsistency(TypedDict):
-    """That the log of `size` entries begins with the log of `from_size`."""
+    """Proof that the log of `size` entries begins with the log of `from_size` entries."""
 
     from_size: Size
     size: Size

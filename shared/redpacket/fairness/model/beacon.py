@@ -57,7 +57,7 @@ class BeaconRound:
 
     @property
     def randomness(self) -> str:
-        """What a round contributes: the SHA-256 of its signature, in hex."""
+        """Randomness of a round: the SHA-256 of its signature, in hex."""
         return hashlib.sha256(self.signature).hexdigest()
 
 

@@ -14,7 +14,7 @@ from redpacket.fairness.model.p256 import has_signed
 
 
 class CommitmentKind(StrEnum):
-    """What a commitment is of; that of a campaign fixes the seeds of all its days."""
+    """Subject of a commitment; a campaign's commitment fixes the seeds of all its days."""
 
     PACKET = "packet"
     CAMPAIGN = "campaign"
@@ -64,7 +64,7 @@ class SignedHead:
         return key_id_of(self.public_key)
 
     def is_signed_by(self, public_key: bytes) -> bool:
-        """Tell whether the signature is that of a key. Raises ValueError for other bytes."""
+        """Return whether the key made the signature. Raises ValueError for malformed bytes."""
         return has_signed(public_key, str(self.head).encode(), self.signature)
 
 

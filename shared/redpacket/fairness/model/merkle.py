@@ -124,7 +124,7 @@ def consistency_ranges(old: int, new: int) -> list[Range]:
 
 
 def is_included(leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> bool:
-    """Tell whether a path proves that *leaf* has this place in the tree (RFC 9162, 2.1.3.2)."""
+    """Return whether a path proves that *leaf* has this place in the tree (RFC 9162, 2.1.3.2)."""
     if not 0 <= index < size:
         return False
     number, last, top = index, size - 1, leaf
@@ -144,7 +144,7 @@ def is_included(leaf: bytes, index: int, size: int, path: Sequence[bytes], root:
 def is_consistent(
     old: int, new: int, path: Sequence[bytes], old_root: bytes, new_root: bytes
 ) -> bool:
-    """Tell whether a path proves that the new tree begins with the old one (RFC 9162, 2.1.4.2)."""
+    """Return whether a path proves that the new tree extends the old one (RFC 9162, 2.1.4.2)."""
     if not 0 <= old <= new:
         return False
     if old == new:

@@ -49,7 +49,7 @@ class StartedRun(TypedDict):
 
 
 class Check(TypedDict):
-    """What one check looked at and found."""
+    """Result of one check."""
 
     name: Annotated[Word, Field(examples=["check_postings"])]
     examined: Annotated[Count, about("Rows that it looked at; 0 proves nothing.")]
@@ -57,7 +57,7 @@ class Check(TypedDict):
 
 
 class Reconciliation(TypedDict):
-    """How a comparison stands; `checks` and `differences` are empty until it is done."""
+    """Status of a reconciliation; `checks` and `differences` are empty until it is done."""
 
     run_id: Word
     status: Literal["running", "done", "failed"]

@@ -131,7 +131,7 @@ class Token(TypedDict):
 
 
 class WeChatJsConfig(TypedDict):
-    """What the page passes to `wx.config`."""
+    """Parameters of `wx.config` for the page."""
 
     app_id: Word
     timestamp: Annotated[int, Field(ge=0, examples=[1795420800])]

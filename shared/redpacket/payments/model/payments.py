@@ -178,7 +178,7 @@ class PaymentReturn:
 
 
 class ResolvedBy(StrEnum):
-    """How an operator resolved a listed return; OUTSIDE moved no money of the ledger."""
+    """Resolution of a listed return; OUTSIDE moved no money of the ledger."""
 
     DEPOSIT = "deposit"
     OUTSIDE = "outside"

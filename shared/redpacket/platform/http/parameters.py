@@ -98,7 +98,7 @@ def cursor(
 
 @required("headers", "Idempotency-Key", type="string", minLength=1, maxLength=KEY_LENGTH_MAX)
 def key_hash_of(key: str) -> str:
-    """Of the client's making.
+    """Key that the client generates.
 
     A repeat with the same key and body has no second effect and the same answer.
     """

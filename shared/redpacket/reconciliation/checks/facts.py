@@ -1,4 +1,4 @@
-"""What checks look at, and what they find."""
+"""Facts that checks examine, and differences that they find."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class PacketFacts:
 
     @property
     def held_fen(self) -> int:
-        """What the packet still holds: what it was funded with less what left it."""
+        """Fen that the packet still holds: its funding less the settled and refunded shares."""
         tally = Tally().add(self.shares)
         return self.packet.funded_fen - tally.settled_fen - tally.refunded_fen
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """That a unit of a prize is won, of goods all in all, or, with *day*, of a day's stock."""
+    """Won unit of a prize: of goods in total or, with *day*, of a day's stock."""
 
     prize_id: str
     number: int
@@ -46,7 +46,7 @@ class Unit:
 
 @dataclass(slots=True)
 class Tally:
-    """What the fates of a packet add up to, taken page by page."""
+    """Sums of a packet's shares, added page by page."""
 
     fate_count: int = 0
     settled_fen: int = 0

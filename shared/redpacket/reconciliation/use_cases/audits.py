@@ -51,7 +51,7 @@ class Audits:
 
     @property
     def has_receipts(self) -> bool:
-        """Tell whether the deployment keeps receipts."""
+        """Return whether the deployment keeps receipts."""
         return self.ledger.list_receipts([]) is not None
 
     def packet(self, packet_id: str) -> list[Difference]:
