@@ -81,7 +81,6 @@ _TAG_BY_PATH = {
     "admin": "Operators",
     "transparency": "Log",
     "health": "Service",
-    "wechat": "Service",
 }
 _HANDLERS = [
     "send",

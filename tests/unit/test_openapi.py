@@ -116,7 +116,6 @@ OPEN_ROUTES = {
     "GET /transparency/consistency",
     "GET /packets/{packet_id}/feed",
     "POST /auth/wechat",
-    "GET /wechat/js-config",
     "POST /gateway/wechat/callback",
     "POST /gateway/host/callback",
 }

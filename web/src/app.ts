@@ -53,7 +53,6 @@ export class App extends View {
       const wanted = this.#load();
       const path = await session.begin();
       if (path) navigate(path, true);
-      if (session.config?.wechat) (await import("./wechat-speech.ts")).offerWeChatSpeech();
       await wanted;
       await this.#load();
       this.isReady = true;

@@ -5,10 +5,11 @@ import { html, nothing } from "lit";
 import type { Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";
 import { clock } from "../i18n/language.ts";
+import { p } from "../i18n/packet.ts";
 import { t } from "../i18n/page.ts";
 import { yuan } from "../money.ts";
-import { micView } from "../packet/cover.ts";
-import { canListen, listen, type Listening } from "../packet/speech.ts";
+import { MICROPHONE } from "../packet/cover.ts";
+import { canListen, listen } from "../packet/speech.ts";
 import { session } from "../session.ts";
 import { isCover } from "./draft.ts";
 import { problemView, typed, View } from "./view.ts";
@@ -33,7 +34,7 @@ export class Lottery extends View {
     draws: { state: true },
     checked: { state: true },
     helped: { state: true },
-    listening: { state: true },
+    isListening: { state: true },
     myToken: { state: true },
   };
   declare campaign: Schemas["Campaign"];
@@ -45,7 +46,7 @@ export class Lottery extends View {
   declare draws: Draw[];
   declare checked: Record<string, Checked>;
   declare helped: Schemas["Helped"]["outcome"] | undefined;
-  declare listening: Listening | undefined;
+  declare isListening: boolean;
   declare myToken: string;
 
   constructor() {
@@ -55,6 +56,7 @@ export class Lottery extends View {
     this.isShown = false;
     this.draws = [];
     this.checked = {};
+    this.isListening = false;
     this.myToken = "";
   }
 
@@ -77,11 +79,6 @@ export class Lottery extends View {
       // A draw whose answer a reload has cut off is asked for again.
       if (session.writes.find(this.#slot, session.person?.sub ?? "")) await this.#draw();
     });
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.listening?.stop();
   }
 
   async #readDraws(): Promise<void> {
@@ -263,7 +260,15 @@ export class Lottery extends View {
               <div class="row link">
                 <input id="phrase" name="phrase" maxlength="40" required autocomplete="off" />
                 ${canListen()
-                  ? micView(this.listening !== undefined, () => void this.#listen())
+                  ? html`<button
+                      type="button"
+                      class="mic"
+                      aria-label=${p("listen")}
+                      ?disabled=${this.isListening}
+                      @click=${() => void this.#listen()}
+                    >
+                      ${this.isListening ? "…" : MICROPHONE}
+                    </button>`
                   : nothing}
                 <button class="secondary">${t("help_go")}</button>
               </div>
@@ -273,13 +278,9 @@ export class Lottery extends View {
   }
 
   async #listen(): Promise<void> {
-    if (this.listening) {
-      this.listening.stop();
-      return;
-    }
-    this.listening = listen();
-    const heard = await this.listening.heard;
-    this.listening = undefined;
+    this.isListening = true;
+    const heard = await listen();
+    this.isListening = false;
     const field = this.querySelector<HTMLInputElement>("#phrase");
     if (!field || !heard) return;
     field.value = heard;
