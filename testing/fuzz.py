@@ -77,6 +77,7 @@ OF_STATE = {
     "insufficient_funds",
     "account_not_empty",
     "packet_not_found",
+    "packet_not_started",
     "packet_emptied",
     "packet_expired",
     "idempotency_key_reused",

@@ -18,6 +18,7 @@ from redpacket.platform.errors import Unavailable
 
 _ANSWER_BYTES_MAX = 64 * 1024 * 1024
 _CHUNK_BYTES = 64 * 1024
+_INVALID_URL = "the address must be a https URL without a user"
 
 Resolve = Callable[[str, int], list[str]]
 
@@ -52,9 +53,12 @@ class HttpClient:
         answer_bytes_max: int = _ANSWER_BYTES_MAX,
         resolve: Resolve = _resolve,
     ) -> None:
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            raise ValueError(_INVALID_URL) from None
         if parts.scheme not in {"https", "http"} or not parts.hostname or parts.username:
-            raise ValueError("the address must be a https URL without a user")
+            raise ValueError(_INVALID_URL)
         if parts.scheme == "http" and not allows_private:
             raise ValueError("http is for private addresses alone")
         self._is_tls = parts.scheme == "https"

@@ -128,9 +128,9 @@ def test_the_address_that_was_looked_at_is_the_one_that_is_connected_to(
 
 def test_only_plain_addresses_are_configured() -> None:
     # Plain http is for private addresses alone.
-    wrong = "ftp://a.example", "https://", "https://me@a.example", "a.example"
+    wrong = "ftp://a.example", "https://", "https://me@a.example", "a.example", "https://]!a"
     for url in (*wrong, "http://wallet.example/"):
-        with pytest.raises(ValueError, match="http"):
+        with pytest.raises(ValueError, match="^(the address must be a https|http is for)"):
             HttpClient(url, call_ms_max=500)
 
 

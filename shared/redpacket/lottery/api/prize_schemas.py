@@ -129,6 +129,7 @@ class CodesBody(StrictBody):
             "has are skipped.",
             min_length=1,
             max_length=CODES_MAX,
+            json_schema_extra={"uniqueItems": True},
         ),
     ]
 
