@@ -130,7 +130,7 @@ def test_only_plain_addresses_are_configured() -> None:
     # Plain http is for private addresses alone.
     wrong = "ftp://a.example", "https://", "https://me@a.example", "a.example", "https://]!a"
     for url in (*wrong, "http://wallet.example/"):
-        with pytest.raises(ValueError, match="^(the address must be a https|http is for)"):
+        with pytest.raises(ValueError, match=r"^(the address must be a https|http is for)"):
             HttpClient(url, call_ms_max=500)
 
 
