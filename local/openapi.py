@@ -81,6 +81,7 @@ _TAG_BY_PATH = {
     "admin": "Operators",
     "transparency": "Log",
     "health": "Service",
+    "wechat": "Service",
 }
 _HANDLERS = [
     "send",

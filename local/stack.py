@@ -334,12 +334,14 @@ class Stack:
     def _store_secrets(self) -> dict[str, str]:
         """Store what a deployer gets from the gateways, and return the parameters that name it."""
         manager = self.aws("secretsmanager")
+        merchant = self.state_dir / "payments" / "merchant.json"
         keys = {
-            "WeChatSecretArn": self.state_dir / "payments" / "merchant.json",
+            "WeChatSecretArn": merchant,
             "HostWalletSecretArn": self.state_dir / "payments" / "wallet.json",
             "WeChatIssuerSecretArn": self.state_dir / "issuer.json",
         }
-        return {
+        app_id = json.loads(merchant.read_text())["app_id"]
+        return {"WeChatAppId": app_id} | {
             parameter: manager.create_secret(Name=file.stem, SecretString=file.read_text())["ARN"]
             for parameter, file in keys.items()
         }

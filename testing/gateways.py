@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ from redpacket.payments.providers.host_wallet.provider import HostCallbacks, Hos
 from redpacket.payments.providers.wechat.authorizations import WeChatAuthorizations
 from redpacket.payments.providers.wechat.callbacks import CallbackKeys, WeChatCallbacks
 from redpacket.payments.providers.wechat.client import WeChatClient, WeChatMerchant
+from redpacket.payments.providers.wechat.js_sdk import JsSdk
 from redpacket.payments.providers.wechat.login import CodeKind, WeChatLogin
 from redpacket.payments.providers.wechat.provider import (
     OrderSettings,
@@ -237,6 +238,15 @@ class WeChatSide(Side):
             self.fake.url + kind.value, call_ms_max=CALL_MS_MAX, allows_private=True
         )
         return WeChatLogin(self.merchant, self.accounts, outgoing, kind)
+
+    def js_sdk(self, app_secret: str = "") -> JsSdk:
+        """Return a signer of addresses at https://page.example."""
+        merchant = replace(self.merchant, app_secret=app_secret or self.merchant.app_secret)
+
+        def outgoing(path: str) -> HttpClient:
+            return HttpClient(self.fake.url + path, call_ms_max=CALL_MS_MAX, allows_private=True)
+
+        return JsSdk(merchant, "https://page.example/to", outgoing, self.now_ms)
 
 
 def a_number() -> str:

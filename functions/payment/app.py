@@ -8,7 +8,12 @@ from redpacket.containers import containers
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.operations.api import guards
 from redpacket.operations.api.scopes import AUDITORS, TREASURERS, operator_of, refuse_operators
-from redpacket.payments.api.parameters import payment_id_of, withdrawal_id_of, withdrawals_cursor_of
+from redpacket.payments.api.parameters import (
+    page_url_of,
+    payment_id_of,
+    withdrawal_id_of,
+    withdrawals_cursor_of,
+)
 from redpacket.payments.api.schemas import (
     CodeBody,
     ConsentBody,
@@ -61,6 +66,7 @@ if TYPE_CHECKING:
         ListedReturns,
         Payment,
         Token,
+        WeChatJsConfig,
         Withdrawal,
         Withdrawals,
     )
@@ -225,6 +231,17 @@ def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
         body.code, lambda subject: person_of(subject).user_id
     )
     return HttpAnswer({"token": token, "expires_at_ms": expires_at_ms})
+
+
+@handler.route(
+    "GET /wechat/js-config",
+    parameters=(page_url_of,),
+    is_public=True,
+    refusals=(InvalidRequest, ChannelUnavailable, Unavailable),
+)
+def sign_page_url(request: HttpRequest) -> HttpAnswer[WeChatJsConfig]:
+    """Sign an address of the page, which then may use WeChat's JS-SDK there."""
+    return HttpAnswer(containers.providers.wechat_js_sdk.sign(page_url_of(request)))
 
 
 @handler.route(

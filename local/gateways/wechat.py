@@ -48,6 +48,8 @@ ACCOUNT_COOKIE = "account"
 STATEMENT_READY_AFTER = timedelta(days=1, hours=10)
 # What the gateway gives an order that names no end.
 ORDER_LIFE_MS = 2 * 60 * 60 * MS_PER_S
+# How long tokens and tickets are good, and how long before their end others are lent.
+LENT_MS, RENEWED_MS = 7_200 * MS_PER_S, 300 * MS_PER_S
 ORDER_NUMBER = re.compile(r"[0-9A-Za-z_|*-]{6,32}")
 TRANSFER_NUMBER = re.compile(r"[0-9A-Za-z]{1,32}")
 OPENID = re.compile(r"o[0-9A-Za-z_-]{27}")
@@ -101,6 +103,8 @@ class WeChat(Provider):
         super().__init__(retry_ms)
         self.keys, self.base_url = keys, base_url
         self.files: dict[str, bytes] = {}
+        # What a token or a ticket is lent for, with the value and its end.
+        self.lent: dict[str, tuple[str, int]] = {}
 
     def user_of(self, name: str) -> str:
         """Return the openid of the user *name*."""
@@ -133,6 +137,8 @@ class WeChat(Provider):
             Route("/connect/oauth2/authorize", self._authorize),
             Route("/sns/oauth2/access_token", self._login("code")),
             Route("/sns/jscode2session", self._login("js_code")),
+            Route("/cgi-bin/stable_token", self._lend_token, methods=["POST"]),
+            Route("/cgi-bin/ticket/getticket", self._lend_ticket),
         ]
 
     def message(self, made: Made) -> Message | None:
@@ -454,21 +460,17 @@ class WeChat(Provider):
         async def endpoint(request: Request) -> Response:
             given, merchant = request.query_params, self.keys.merchant
             code = given.get(code_name, "")
-            meeting = self.gateway.policy.meet(self.gateway, Call("login", code))
-            await asyncio.sleep(meeting.wait_ms / MS_PER_S)
-            busy = meeting.refusal
-            is_throttled = busy is not None and busy.status == HTTPStatus.TOO_MANY_REQUESTS
-            refused = {
-                (45011, "api minute-quota reach limit"): is_throttled,
-                (-1, "system error"): busy is not None,
-                (40013, "invalid appid"): given.get("appid") != merchant.app_id,
-                (40125, "invalid appsecret"): given.get("secret") != merchant.app_secret,
-                (40002, "invalid grant_type"): given.get("grant_type") != "authorization_code",
-                (40029, "invalid code"): not code.startswith(CODE_PREFIX),
-            }
-            for (number, message), applies in refused.items():
-                if applies:
-                    return JSONResponse({"errcode": number, "errmsg": message})
+            refused = await self._refusal(
+                Call("login", code),
+                {
+                    (40013, "invalid appid"): given.get("appid") != merchant.app_id,
+                    (40125, "invalid appsecret"): given.get("secret") != merchant.app_secret,
+                    (40002, "invalid grant_type"): given.get("grant_type") != "authorization_code",
+                    (40029, "invalid code"): not code.startswith(CODE_PREFIX),
+                },
+            )
+            if refused:
+                return refused
             found = {"openid": self.user_of(code.removeprefix(CODE_PREFIX))}
             if code_name == "js_code":
                 # A mini program's answer calls itself text, though it is JSON.
@@ -478,6 +480,64 @@ class WeChat(Provider):
             return JSONResponse(found | tokens | {"scope": "snsapi_base"})
 
         return endpoint
+
+    async def _refusal(self, call: Call, wrong: dict[tuple[int, str], bool]) -> JSONResponse | None:
+        """Return the error, an answer of 200, that a call outside of API v3 meets."""
+        meeting = self.gateway.policy.meet(self.gateway, call)
+        await asyncio.sleep(meeting.wait_ms / MS_PER_S)
+        busy = meeting.refusal
+        is_throttled = busy is not None and busy.status == HTTPStatus.TOO_MANY_REQUESTS
+        refused = {
+            (45011, "api minute-quota reach limit"): is_throttled,
+            (-1, "system error"): busy is not None,
+            **wrong,
+        }
+        for (number, message), applies in refused.items():
+            if applies:
+                return JSONResponse({"errcode": number, "errmsg": message})
+        return None
+
+    def _lend(self, name: str, what: str) -> dict[str, Any]:
+        """Return what is lent for *what*: the same until five minutes before its end."""
+        now_ms = self.gateway.clock.now_ms()
+        value, ends_at_ms = self.lent.get(what, ("", 0))
+        if ends_at_ms - now_ms < RENEWED_MS:
+            value, ends_at_ms = secrets.token_urlsafe(64), now_ms + LENT_MS
+            self.lent[what] = value, ends_at_ms
+        return {name: value, "expires_in": (ends_at_ms - now_ms) // MS_PER_S}
+
+    async def _lend_token(self, request: Request) -> Response:
+        merchant = self.keys.merchant
+        try:
+            given = await request.json()
+        except ValueError:
+            given = None
+        wanted = given if isinstance(given, dict) else {}
+        refused = await self._refusal(
+            Call("lend", "token"),
+            {
+                (47001, "data format error"): given is not wanted,
+                (40002, "invalid grant_type"): wanted.get("grant_type") != "client_credential",
+                (40013, "invalid appid"): wanted.get("appid") != merchant.app_id,
+                (40125, "invalid appsecret"): wanted.get("secret") != merchant.app_secret,
+            },
+        )
+        return refused or JSONResponse(self._lend("access_token", "token"))
+
+    async def _lend_ticket(self, request: Request) -> Response:
+        token, ends_at_ms = self.lent.get("token", ("", 0))
+        given = request.query_params
+        refused = await self._refusal(
+            Call("lend", "ticket"),
+            {
+                (41001, "access_token missing"): not given.get("access_token"),
+                (40001, "invalid credential"): given.get("access_token") != token,
+                (42001, "access_token expired"): ends_at_ms <= self.gateway.clock.now_ms(),
+                (40097, "invalid args"): given.get("type") != "jsapi",
+            },
+        )
+        ok = {"errcode": 0, "errmsg": "ok"}
+        return refused or JSONResponse(ok | self._lend("ticket", "ticket"))
 
 
 def openid_of(app_id: str, name: str) -> str:

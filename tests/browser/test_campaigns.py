@@ -104,6 +104,34 @@ def test_a_friend_may_say_the_phrase_aloud(
     yan.shoot("help-given")
 
 
+WECHAT = (
+    "Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 Chrome/116.0 Mobile MicroMessenger/8.0.50"
+)
+JS_SDK = """globalThis.wx = {
+    config({ signature }) { this.signature = signature; },
+    ready(done) { if (this.signature.length === 40) done(); },
+    error() {},
+    onVoiceRecordEnd() {},
+    startRecord({ success }) { success(); document.body.dataset.recording = "yes"; },
+    stopRecord({ success }) { success({ localId: "voice" }); },
+    translateVoice({ success }) { success({ translateResult: "新年快乐。" }); },
+};"""
+
+
+def test_a_friend_may_say_the_phrase_aloud_in_wechat(
+    a_person: MakePerson, operator: Operator, lottery: str
+) -> None:
+    inviter = operator.as_user(f"vic2-{lottery}").get("/me").json()["user_token"]
+    zoe = a_person(f"zoe-{lottery}", f"/campaigns/{lottery}?inviter={inviter}", user_agent=WECHAT)
+    zoe.page.route("https://res.wx.qq.com/**", lambda route: route.fulfill(body=JS_SDK))
+
+    zoe.page.get_by_role("button", name="用语音说口令").click()
+    expect(zoe.page.locator("body[data-recording]")).to_be_attached()
+    zoe.page.get_by_role("button", name="说完了").click()
+
+    expect(zoe.page.get_by_text("助力成功")).to_be_visible()
+
+
 def test_a_card_is_scratched_by_finger_or_by_button(a_person: MakePerson, lottery: str) -> None:
     xia = a_person(f"xia-{lottery}", f"/campaigns/{lottery}")
     xia.page.get_by_role("button", name="刮刮卡").click()

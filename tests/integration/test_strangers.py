@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -208,6 +209,8 @@ def walk_payments(walk: Walk, ann: HttpUser, bob: HttpUser) -> None:
     """Ann pays in and withdraws, and Bob asks for both."""
     call = walk.call
     call(bob, "POST /auth/wechat", {"code": "code-walker"})
+    origin = f"{bob.http.base_url}".rstrip("/")
+    call(bob, "GET /wechat/js-config", query=f"?url={quote(origin, safe='')}%2Fhome")
     call(ann, "POST /me/wechat", {"code": "code-walk"})
     call(ann, "GET /me/wechat")
     agreement = "/me/wechat/authorization"

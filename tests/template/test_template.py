@@ -691,6 +691,8 @@ def test_the_gateway_may_call_every_function_that_a_route_leads_to() -> None:
 OPEN_ROUTES = {"GET /health", "GET /packets/{packet_id}/feed"}
 # The log is for everybody.
 OPEN_ROUTES |= {"GET /transparency", "GET /transparency/proof", "GET /transparency/consistency"}
+# The signature is for an address of our own page alone, and no secret of it.
+OPEN_ROUTES |= {"GET /wechat/js-config"}
 # Of these each request is checked by itself: a code that works once, a gateway's signature.
 SIGNED_ROUTES = {"POST /auth/wechat"}
 SIGNED_ROUTES |= {"POST /gateway/wechat/callback", "POST /gateway/host/callback"}

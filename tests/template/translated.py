@@ -422,7 +422,13 @@ STACKS = [
     ),
     Stack(
         "a page of a given issuer",
-        parameters={"HostPage": "true", "JwtIssuer": ISSUER, "PageClientId": "page"},
+        parameters={
+            **WECHAT,
+            "HostPage": "true",
+            "JwtIssuer": ISSUER,
+            "PageClientId": "page",
+            "WeChatAppId": "wx1234567890abcdef",
+        },
     ),
     Stack(
         "a page under a domain",

@@ -116,6 +116,7 @@ OPEN_ROUTES = {
     "GET /transparency/consistency",
     "GET /packets/{packet_id}/feed",
     "POST /auth/wechat",
+    "GET /wechat/js-config",
     "POST /gateway/wechat/callback",
     "POST /gateway/host/callback",
 }

@@ -164,6 +164,7 @@ def test_everything_can_be_built_over_stand_ins(
         "WECHAT_ISSUER_URL": "https://issuer.example",
         "WECHAT_ISSUER_SECRET_ARN": "issuer",
         "JWT_AUDIENCE": "redpacket",
+        "SHARE_BASE_URL": "https://page.example",
         "CALLBACK_BASE_URL": "https://redpacket.example",
         "NOTICE_QUEUE_URL": "https://notices",
         "WITHDRAWAL_FEN_MAX": "199999",

@@ -53,6 +53,9 @@ export class App extends View {
       const wanted = this.#load();
       const path = await session.begin();
       if (path) navigate(path, true);
+      const isInWeChat = navigator.userAgent.includes("MicroMessenger");
+      if (isInWeChat && session.config?.wechat)
+        (await import("./wechat-speech.ts")).offerWeChatSpeech();
       await wanted;
       await this.#load();
       this.isReady = true;

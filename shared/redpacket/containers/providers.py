@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from redpacket.payments.provider_ports import CallbackVerifier, PaymentProvider, PayoutProvider
     from redpacket.payments.providers.host_wallet.client import HostClient
     from redpacket.payments.providers.wechat.client import WeChatClient
+    from redpacket.payments.providers.wechat.js_sdk import JsSdk
     from redpacket.payments.sealed_accounts import AccountKeys, Accounts
     from redpacket.platform.ssrf_safe_http import HttpClient
 
@@ -181,6 +182,20 @@ class ProvidersContainer:
             self.wechat_accounts,
             self.outgoing(f"{self.platform.settings.simulator_url or WECHAT_API}{kind.value}"),
             kind,
+        )
+
+    @cached_property
+    def wechat_js_sdk(self) -> JsSdk:
+        """Signer of the page's URLs. Raises ChannelUnavailable."""
+        from redpacket.payments.providers.wechat.js_sdk import JsSdk
+        from redpacket.payments.providers.wechat.login import WECHAT_API
+
+        self._require_wechat()
+        return JsSdk(
+            self.wechat_client.merchant,
+            self.platform.settings.share_base_url,
+            lambda path: self.outgoing((self.platform.settings.simulator_url or WECHAT_API) + path),
+            self.platform.clock.now_ms,
         )
 
     @cached_property

@@ -19,9 +19,12 @@ export interface CoverDeeds {
   signIn: () => void;
 }
 
-export const MICROPHONE = html`<svg viewBox="0 0 24 24" aria-hidden="true">
+const MICROPHONE = html`<svg viewBox="0 0 24 24" aria-hidden="true">
   <rect x="9" y="3" width="6" height="11" rx="3" />
   <path d="M6 11a6 6 0 0 0 12 0M12 17v4M9 21h6" />
+</svg>`;
+const STOP = html`<svg viewBox="0 0 24 24" aria-hidden="true">
+  <rect x="7" y="7" width="10" height="10" rx="2" />
 </svg>`;
 const SPARKS = Array.from({ length: 14 });
 
@@ -127,13 +130,23 @@ function phraseView(flow: PacketFlow, deeds: CoverDeeds) {
           aria-invalid=${problem === "passphrase_mismatch" ? "true" : "false"}
         />
         ${canListen()
-          ? html`<button type="button" class="mic" aria-label=${p("listen")} @click=${deeds.listen}>
-              ${deeds.isListening ? "…" : MICROPHONE}
-            </button>`
+          ? micView(deeds.isListening, deeds.listen)
           : nothing}
       </div>
     </div>
   `;
+}
+
+/** Starts listening, and stops it. */
+export function micView(isListening: boolean, listen: () => void): TemplateResult {
+  return html`<button
+    type="button"
+    class="mic"
+    aria-label=${p(isListening ? "stop_listening" : "listen")}
+    @click=${listen}
+  >
+    ${isListening ? STOP : MICROPHONE}
+  </button>`;
 }
 
 function noteView(flow: PacketFlow, deeds: CoverDeeds) {

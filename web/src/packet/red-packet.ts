@@ -9,7 +9,7 @@ import { p } from "../i18n/packet.ts";
 import { announcement, coverView } from "./cover.ts";
 import { insideView } from "./inside.ts";
 import { PacketFlow } from "./flow.ts";
-import { listen } from "./speech.ts";
+import { listen, type Listening } from "./speech.ts";
 import type { State } from "./states.ts";
 import styles from "./packet.css?inline";
 
@@ -32,7 +32,7 @@ export class RedPacket extends LitElement {
     token: { attribute: false },
     client: { attribute: false },
     isLeaving: { state: true },
-    isListening: { state: true },
+    listening: { state: true },
     isBare: { state: true },
   };
 
@@ -49,7 +49,7 @@ export class RedPacket extends LitElement {
   declare client: Client | undefined;
   /** The cover is still flying away from what was inside. */
   declare isLeaving: boolean;
-  declare isListening: boolean;
+  declare listening: Listening | undefined;
   declare isBare: boolean;
   flow: PacketFlow | undefined;
   #shown: State = "loading";
@@ -60,7 +60,6 @@ export class RedPacket extends LitElement {
     this.api = "/api";
     this.via = "";
     this.isLeaving = false;
-    this.isListening = false;
     this.isBare = false;
     new Speaks(this);
   }
@@ -74,6 +73,7 @@ export class RedPacket extends LitElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     window.removeEventListener("message", this.#onMessage);
+    this.listening?.stop();
     this.flow?.end();
   }
 
@@ -95,7 +95,7 @@ export class RedPacket extends LitElement {
         ${!isOpen || this.isLeaving
           ? coverView(flow, {
               isLeaving: this.isLeaving,
-              isListening: this.isListening,
+              isListening: this.listening !== undefined,
               isBare: this.isBare,
               loseArt: () => (this.isBare = true),
               take: this.#take,
@@ -171,11 +171,15 @@ export class RedPacket extends LitElement {
   };
 
   async #listen(): Promise<void> {
+    if (this.listening) {
+      this.listening.stop();
+      return;
+    }
     const field = this.renderRoot.querySelector<HTMLInputElement>("input[name=passphrase]");
-    this.isListening = true;
-    const heard = await listen();
-    this.isListening = false;
-    if (!field || !heard) return;
+    this.listening = listen();
+    const heard = await this.listening.heard;
+    this.listening = undefined;
+    if (!field?.isConnected || !heard) return;
     field.value = heard;
     void this.flow?.take(heard);
   }

@@ -1,4 +1,4 @@
-/** The browser's speech recognition, where it has one. */
+/** Speech recognition: the browser's, or another one that the page offers. */
 
 import { language } from "../i18n/language.ts";
 
@@ -8,9 +8,24 @@ interface Recognition {
   onend: () => void;
   onerror: () => void;
   start(): void;
+  stop(): void;
 }
 
 type Maker = new () => Recognition;
+
+export interface Listening {
+  /** What was said; undefined where nothing was understood or it isn't allowed. */
+  heard: Promise<string | undefined>;
+  /** Ends what is said; it is still recognized. */
+  stop: () => void;
+}
+
+let ours: (() => Listening) | undefined;
+
+/** Uses another recognition than the browser's; undefined goes back to that. */
+export function listenBy(other: typeof ours): void {
+  ours = other;
+}
 
 function maker(): Maker | undefined {
   const found = globalThis as { SpeechRecognition?: Maker; webkitSpeechRecognition?: Maker };
@@ -18,19 +33,21 @@ function maker(): Maker | undefined {
 }
 
 export function canListen(): boolean {
-  return maker() !== undefined;
+  return (ours ?? maker()) !== undefined;
 }
 
-/** What was said; undefined where nothing was understood or it isn't allowed. */
-export function listen(): Promise<string | undefined> {
+/** Listens until the speaker pauses, or until it is stopped. */
+export function listen(): Listening {
+  if (ours) return ours();
   const Made = maker();
-  if (!Made) return Promise.resolve(undefined);
-  return new Promise((done) => {
-    const recognition = new Made();
+  if (!Made) return { heard: Promise.resolve(undefined), stop: () => undefined };
+  const recognition = new Made();
+  const heard = new Promise<string | undefined>((done) => {
     recognition.lang = language();
     recognition.onresult = ({ results }) => done(results[0]?.[0]?.transcript);
     recognition.onerror = () => done(undefined);
     recognition.onend = () => done(undefined);
     recognition.start();
   });
+  return { heard, stop: () => recognition.stop() };
 }

@@ -5,11 +5,10 @@ import { html, nothing } from "lit";
 import type { Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";
 import { clock } from "../i18n/language.ts";
-import { p } from "../i18n/packet.ts";
 import { t } from "../i18n/page.ts";
 import { yuan } from "../money.ts";
-import { MICROPHONE } from "../packet/cover.ts";
-import { canListen, listen } from "../packet/speech.ts";
+import { micView } from "../packet/cover.ts";
+import { canListen, listen, type Listening } from "../packet/speech.ts";
 import { session } from "../session.ts";
 import { isCover } from "./draft.ts";
 import { problemView, typed, View } from "./view.ts";
@@ -34,7 +33,7 @@ export class Lottery extends View {
     draws: { state: true },
     checked: { state: true },
     helped: { state: true },
-    isListening: { state: true },
+    listening: { state: true },
     myToken: { state: true },
   };
   declare campaign: Schemas["Campaign"];
@@ -46,7 +45,7 @@ export class Lottery extends View {
   declare draws: Draw[];
   declare checked: Record<string, Checked>;
   declare helped: Schemas["Helped"]["outcome"] | undefined;
-  declare isListening: boolean;
+  declare listening: Listening | undefined;
   declare myToken: string;
 
   constructor() {
@@ -56,7 +55,6 @@ export class Lottery extends View {
     this.isShown = false;
     this.draws = [];
     this.checked = {};
-    this.isListening = false;
     this.myToken = "";
   }
 
@@ -79,6 +77,11 @@ export class Lottery extends View {
       // A draw whose answer a reload has cut off is asked for again.
       if (session.writes.find(this.#slot, session.person?.sub ?? "")) await this.#draw();
     });
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.listening?.stop();
   }
 
   async #readDraws(): Promise<void> {
@@ -260,15 +263,7 @@ export class Lottery extends View {
               <div class="row link">
                 <input id="phrase" name="phrase" maxlength="40" required autocomplete="off" />
                 ${canListen()
-                  ? html`<button
-                      type="button"
-                      class="mic"
-                      aria-label=${p("listen")}
-                      ?disabled=${this.isListening}
-                      @click=${() => void this.#listen()}
-                    >
-                      ${this.isListening ? "…" : MICROPHONE}
-                    </button>`
+                  ? micView(this.listening !== undefined, () => void this.#listen())
                   : nothing}
                 <button class="secondary">${t("help_go")}</button>
               </div>
@@ -278,9 +273,13 @@ export class Lottery extends View {
   }
 
   async #listen(): Promise<void> {
-    this.isListening = true;
-    const heard = await listen();
-    this.isListening = false;
+    if (this.listening) {
+      this.listening.stop();
+      return;
+    }
+    this.listening = listen();
+    const heard = await this.listening.heard;
+    this.listening = undefined;
     const field = this.querySelector<HTMLInputElement>("#phrase");
     if (!field || !heard) return;
     field.value = heard;

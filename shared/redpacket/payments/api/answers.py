@@ -130,6 +130,15 @@ class Token(TypedDict):
     expires_at_ms: EndsAtMs
 
 
+class WeChatJsConfig(TypedDict):
+    """Parameters of `wx.config` for the page."""
+
+    app_id: Word
+    timestamp: Annotated[int, Field(ge=0, examples=[1795420800])]
+    nonce: Word
+    signature: Annotated[str, Field(pattern="^[0-9a-f]{40}$", examples=["0f9de62f" * 5])]
+
+
 class ListedReturn(TypedDict):
     """Uncredited money that a gateway received; an operator decides."""
 

@@ -42,3 +42,9 @@ def withdrawals_cursor_of(text: str) -> str:
     if not re.fullmatch(PAYMENTS_CURSOR, text):
         raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
     return text
+
+
+@required("query", "url", type="string", format="uri")
+def page_url_of(text: str) -> str:
+    """The page's `location.href`; its fragment has no effect."""
+    return text

@@ -11,7 +11,7 @@ from redpacket.payments.model.provider import ExternalAccount
 from redpacket.payments.providers.wechat.client import WeChatMerchant
 from redpacket.payments.sealed_accounts import Accounts
 from redpacket.platform.errors import Unavailable
-from redpacket.platform.ssrf_safe_http import HttpClient
+from redpacket.platform.ssrf_safe_http import HttpAnswer, HttpClient
 
 WECHAT_API = "https://api.weixin.qq.com"
 _OK = 200
@@ -48,17 +48,23 @@ class WeChatLogin:
                 }
             )
         )
-        told: Any = None
-        if answer.status == _OK:
-            try:
-                told = json.loads(answer.body)
-            except ValueError:
-                told = None
-        if not isinstance(told, dict):
-            raise Unavailable("WeChat returned an unreadable answer to a code")
+        told = read_answer(answer)
         if told.get("errcode") in _WRONG_CODES:
             return None
         openid = told.get("openid")
         if not isinstance(openid, str) or not openid:
             raise Unavailable("WeChat returned no openid for a code")
         return self._accounts.seal(openid)
+
+
+def read_answer(answer: HttpAnswer) -> dict[str, Any]:
+    """Return the object of an answer, which may be an error. Raises Unavailable."""
+    told: Any = None
+    if answer.status == _OK:
+        try:
+            told = json.loads(answer.body)
+        except ValueError:
+            told = None
+    if not isinstance(told, dict):
+        raise Unavailable("WeChat returned an unreadable answer")
+    return told
