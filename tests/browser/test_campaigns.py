@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import MakePerson, Operator
+from tests.browser.speech import WECHAT_AGENT, fake_js_sdk, fake_speech_recognition
 
 
 def plan(operator: Operator, *, starts_in_ms: int = 0, **rules: Any) -> str:
@@ -92,11 +93,7 @@ def test_a_friend_may_say_the_phrase_aloud(
 ) -> None:
     inviter = operator.as_user(f"vic-{lottery}").get("/me").json()["user_token"]
     yan = a_person(f"yan-{lottery}", f"/campaigns/{lottery}?inviter={inviter}")
-    yan.page.evaluate("""() => {
-        globalThis.SpeechRecognition = class {
-            start() { this.onresult({ results: [[{ transcript: "新年快乐" }]] }); }
-        };
-    }""")
+    fake_speech_recognition(yan.page)
 
     yan.page.get_by_role("button", name="用语音说口令").click()
 
@@ -104,26 +101,13 @@ def test_a_friend_may_say_the_phrase_aloud(
     yan.shoot("help-given")
 
 
-WECHAT = (
-    "Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 Chrome/116.0 Mobile MicroMessenger/8.0.50"
-)
-JS_SDK = """globalThis.wx = {
-    config({ signature }) { this.signature = signature; },
-    ready(done) { if (this.signature.length === 40) done(); },
-    error() {},
-    onVoiceRecordEnd() {},
-    startRecord({ success }) { success(); document.body.dataset.recording = "yes"; },
-    stopRecord({ success }) { success({ localId: "voice" }); },
-    translateVoice({ success }) { success({ translateResult: "新年快乐。" }); },
-};"""
-
-
 def test_a_friend_may_say_the_phrase_aloud_in_wechat(
     a_person: MakePerson, operator: Operator, lottery: str
 ) -> None:
     inviter = operator.as_user(f"vic2-{lottery}").get("/me").json()["user_token"]
-    zoe = a_person(f"zoe-{lottery}", f"/campaigns/{lottery}?inviter={inviter}", user_agent=WECHAT)
-    zoe.page.route("https://res.wx.qq.com/**", lambda route: route.fulfill(body=JS_SDK))
+    path = f"/campaigns/{lottery}?inviter={inviter}"
+    zoe = a_person(f"zoe-{lottery}", path, user_agent=WECHAT_AGENT)
+    fake_js_sdk(zoe.page)
 
     zoe.page.get_by_role("button", name="用语音说口令").click()
     expect(zoe.page.locator("body[data-recording]")).to_be_attached()

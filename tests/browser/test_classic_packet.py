@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import MakePerson, Operator, Person
+from tests.browser.speech import WECHAT_AGENT, fake_js_sdk, fake_speech_recognition
 
 AMOUNT = re.compile(r"^\s*(\d+)\.(\d\d)\s*元\s*$")
 
@@ -198,6 +199,49 @@ def test_a_passphrase_is_asked_for_and_a_wrong_one_may_be_tried_again(
     field.press("Enter")
 
     state(ida.page, "opened").to_be_visible()
+
+
+def test_a_passphrase_may_be_said_aloud(a_person: MakePerson, operator: Operator) -> None:
+    packet_id = operator.send(passphrase="新年快乐")
+    ivy = a_person("Ivy", f"/packets/{packet_id}")
+    expect(coin(ivy.page)).to_be_visible()
+    fake_speech_recognition(ivy.page)
+    # The element asks for the recognition when it renders.
+    ivy.page.evaluate("document.querySelector('red-packet').requestUpdate()")
+
+    ivy.page.get_by_role("button", name="用语音说口令").click()
+
+    state(ivy.page, "opened").to_be_visible()
+
+
+def test_a_passphrase_may_be_said_aloud_in_wechat(a_person: MakePerson, operator: Operator) -> None:
+    packet_id = operator.send(passphrase="新年快乐")
+    joy = a_person("Joy", f"/packets/{packet_id}", user_agent=WECHAT_AGENT)
+    fake_js_sdk(joy.page)
+
+    joy.page.get_by_role("button", name="用语音说口令").click()
+    expect(joy.page.locator("body[data-recording]")).to_be_attached()
+    joy.page.get_by_role("button", name="说完了").click()
+
+    state(joy.page, "opened").to_be_visible()
+
+
+def test_a_passphrase_is_typed_where_wechat_signs_nothing(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    packet_id = operator.send(passphrase="新年快乐")
+    joe = a_person("Joe", f"/packets/{packet_id}", user_agent=WECHAT_AGENT)
+    fake_js_sdk(joe.page)
+    joe.page.route("**/wechat/js-config?*", lambda route: route.fulfill(status=400, body="{}"))
+    microphone = joe.page.get_by_role("button", name="用语音说口令")
+
+    microphone.click()
+    expect(microphone).to_have_count(0)
+    field = joe.page.get_by_label("说出口令，领取红包")
+    field.fill("新年快乐")
+    field.press("Enter")
+
+    state(joe.page, "opened").to_be_visible()
 
 
 def test_an_exclusive_packet_opens_for_its_people_only(

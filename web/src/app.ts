@@ -51,11 +51,11 @@ export class App extends View {
     });
     void this.attempt(async () => {
       const wanted = this.#load();
+      const isInWeChat = navigator.userAgent.includes("MicroMessenger");
+      const speech = isInWeChat ? import("./wechat-speech.ts") : undefined;
       const path = await session.begin();
       if (path) navigate(path, true);
-      const isInWeChat = navigator.userAgent.includes("MicroMessenger");
-      if (isInWeChat && session.config?.wechat)
-        (await import("./wechat-speech.ts")).offerWeChatSpeech();
+      if (session.config?.wechat) (await speech)?.offerWeChatSpeech();
       await wanted;
       await this.#load();
       this.isReady = true;

@@ -1,0 +1,31 @@
+"""Stand-ins for what hears a passphrase: the browser's recognition, and WeChat's JS-SDK."""
+
+from playwright.sync_api import Page
+
+WECHAT_AGENT = (
+    "Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 Chrome/116.0 Mobile MicroMessenger/8.0.50"
+)
+_RECOGNITION = """() => {
+    globalThis.SpeechRecognition = class {
+        start() { this.onresult({ results: [[{ transcript: "新年快乐" }]] }); }
+    };
+}"""
+_JS_SDK = """globalThis.wx = {
+    config({ signature }) { this.signature = signature; },
+    ready(done) { if (this.signature.length === 40) done(); },
+    error() {},
+    onVoiceRecordEnd() {},
+    startRecord({ success }) { success(); document.body.dataset.recording = "yes"; },
+    stopRecord({ success }) { success({ localId: "voice" }); },
+    translateVoice({ success }) { success({ translateResult: "新年快乐。" }); },
+};"""
+
+
+def fake_speech_recognition(page: Page) -> None:
+    """Let the open page hear 新年快乐 at once."""
+    page.evaluate(_RECOGNITION)
+
+
+def fake_js_sdk(page: Page) -> None:
+    """Serve a JS-SDK that accepts any signature, and records and translates 新年快乐."""
+    page.route("https://res.wx.qq.com/**", lambda route: route.fulfill(body=_JS_SDK))
