@@ -60,11 +60,20 @@ export class Speaks implements ReactiveController {
   }
 }
 
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** Formats a time in the language of now. A format costs far more to make than to use, so it is kept. */
+export function formatTime(atMs: number, options: Intl.DateTimeFormatOptions): string {
+  const key = chosen + JSON.stringify(options);
+  const format = formats.get(key) ?? new Intl.DateTimeFormat(chosen, options);
+  formats.set(key, format);
+  return format.format(atMs);
+}
+
 /** A time of day, like 14:03:09; with the date where it is not today. */
 export function clock(atMs: number, nowMs = Date.now()): string {
-  const at = new Date(atMs);
-  const isToday = at.toDateString() === new Date(nowMs).toDateString();
+  const isToday = new Date(atMs).toDateString() === new Date(nowMs).toDateString();
   const date = isToday ? {} : ({ month: "2-digit", day: "2-digit" } as const);
   const time = { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false } as const;
-  return new Intl.DateTimeFormat(chosen, { ...date, ...time }).format(at);
+  return formatTime(atMs, { ...date, ...time });
 }

@@ -4,7 +4,7 @@ import { html, nothing, render, type TemplateResult } from "lit";
 
 import { newKey } from "../api/keys.ts";
 import type { Method, Schemas } from "../api/client.ts";
-import { language } from "../i18n/language.ts";
+import { formatTime } from "../i18n/language.ts";
 import { yuanGrouped } from "../money.ts";
 import { session } from "../session.ts";
 import { problemView, View } from "../views/view.ts";
@@ -115,8 +115,7 @@ export function facts(...lines: [string, TemplateResult | string | number][]): T
 /** A time with its date, which lists of many days need. */
 export function when(atMs: number | null | undefined): string {
   if (atMs === null || atMs === undefined) return "";
-  const form = { dateStyle: "short", timeStyle: "medium", hourCycle: "h23" } as const;
-  return new Intl.DateTimeFormat(language(), form).format(atMs);
+  return formatTime(atMs, { dateStyle: "short", timeStyle: "medium", hourCycle: "h23" });
 }
 
 export function money(fen: number | null | undefined): string {
