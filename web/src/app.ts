@@ -8,6 +8,7 @@ import { t } from "./i18n/page.ts";
 import { here, navigate, onNavigate } from "./router.ts";
 import { routeOf, type Route } from "./routes.ts";
 import { session } from "./session.ts";
+import "./views/copy.ts";
 import { View, loadingView, problemView } from "./views/view.ts";
 
 /** Views that anybody may see; the others ask for a sign-in first. */

@@ -4,8 +4,7 @@ import { html, LitElement, type TemplateResult } from "lit";
 
 import { problemOf, type Problem } from "../api/problems.ts";
 import { Speaks } from "../i18n/language.ts";
-import { problemText } from "../i18n/packet.ts";
-import { t } from "../i18n/page.ts";
+import { p, problemText } from "../i18n/packet.ts";
 
 export class View extends LitElement {
   static override properties = { problem: { state: true } };
@@ -35,13 +34,13 @@ export function problemView(problem: Problem, retry?: () => void): TemplateResul
   return html`
     <div class="problem" role="alert">
       <p>${problemText(problem.code)}</p>
-      ${retry ? html`<button class="quiet" @click=${retry}>${t("retry")}</button>` : ""}
+      ${retry ? html`<button class="quiet" @click=${retry}>${p("retry")}</button>` : ""}
     </div>
   `;
 }
 
 export function loadingView(): TemplateResult {
-  return html`<p class="loading" role="status">${t("loading")}</p>`;
+  return html`<p class="loading" role="status">${p("loading_view")}</p>`;
 }
 
 /** What was typed into the field *name* of a form, or of the form whose event this is. */
@@ -57,31 +56,3 @@ export function checked(form: EventTarget | null, name: string, problem: string)
   field.addEventListener("input", () => field.setCustomValidity(""), { once: true });
   return field.reportValidity();
 }
-
-const SHOWN_MS = 1500;
-
-/** A button that copies a text, and says whether that worked. */
-class CopyButton extends View {
-  static override properties = { ...View.properties, text: { attribute: false }, outcome: { state: true } };
-  declare text: string;
-  declare outcome: "copied" | "copy_failed" | undefined;
-
-  override render() {
-    return html`<button type="button" class="secondary" @click=${() => this.#copy()}>
-        ${t(this.outcome ?? "copy")}</button
-      ><span class="unseen" role="status">${this.outcome ? t(this.outcome) : ""}</span>`;
-  }
-
-  async #copy(): Promise<void> {
-    try {
-      // Pages without TLS have no clipboard.
-      await navigator.clipboard.writeText(this.text);
-      this.outcome = "copied";
-    } catch {
-      this.outcome = "copy_failed";
-    }
-    setTimeout(() => (this.outcome = undefined), SHOWN_MS);
-  }
-}
-
-customElements.define("rp-copy", CopyButton);
