@@ -1,6 +1,5 @@
 /** Speech recognition in WeChat's own browser, by its JS-SDK, which is loaded at the first use. */
 
-import type { Schemas } from "./api/client.ts";
 import { listenBy, type Listening } from "./packet/speech.ts";
 import { session } from "./session.ts";
 
@@ -83,7 +82,7 @@ async function configured(): Promise<Wx> {
   const url = urlToSign();
   if (url === signedUrl) return wx;
   const query = new URLSearchParams({ url }).toString();
-  const signed = await session.client.get<Schemas["WeChatJsConfig"]>(`/wechat/js-config?${query}`);
+  const signed = await session.client.get(`/wechat/js-config?${query}`);
   let timer: ReturnType<typeof setTimeout> | undefined;
   await new Promise<void>((done, failed) => {
     timer = setTimeout(failed, CONFIG_MS_MAX);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { Client } from "../src/api/client.ts";
+import { Client, type AnswerOf, type Schemas } from "../src/api/client.ts";
 import { PendingWrites } from "../src/api/keys.ts";
 import { Problem } from "../src/api/problems.ts";
 
@@ -111,4 +111,18 @@ test("a pending write keeps its key over a reload, for its user and body only", 
   assert.notEqual(reloaded.begin("send", "ann", { total_fen: 2 }).key, first.key);
   reloaded.end("send");
   assert.equal(reloaded.find("send", "ann"), undefined);
+});
+
+test("the type of an answer follows from its path", () => {
+  type Same<One, Other> = [One, Other] extends [Other, One] ? true : false;
+  const found: [
+    Same<AnswerOf<"/me">, Schemas["Me"]>,
+    Same<AnswerOf<`/packets/${string}`>, Schemas["Record"]>,
+    Same<AnswerOf<`/packets/${string}/feed?limit=1&cursor=${string}`>, Schemas["Feed"]>,
+    Same<AnswerOf<`/packets/${string}`>, Schemas["Feed"]>,
+    Same<AnswerOf<"/packets">, unknown>,
+    Same<AnswerOf<"/mee">, unknown>,
+  ] = [true, true, true, false, true, true];
+
+  assert.equal(found.length, 6);
 });

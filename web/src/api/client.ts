@@ -1,10 +1,30 @@
 /** The HTTP client: problems by code, Retry-After, repeats with jitter. One tap is one request. */
 
-import type { components } from "./schema.ts";
+import type { components, paths } from "./schema.ts";
 import { Problem, type Code } from "./problems.ts";
 
 export type Schemas = components["schemas"];
 export type Method = "GET" | "POST" | "PUT";
+
+/** A path of the contract with its parameters filled in, as in `/packets/${string}/feed`. */
+type Filled<Path extends string> = Path extends `${infer Before}{${string}}${infer After}`
+  ? `${Before}${string}${Filled<After>}`
+  : Path;
+type WithoutQuery<Path extends string> = Path extends `${infer Before}?${string}` ? Before : Path;
+
+type ReadAnswer<Operations> = Operations extends {
+  get: { responses: { 200: { content: { "application/json": infer Answer } } } };
+}
+  ? Answer
+  : unknown;
+type KeyOf<Path extends string> = {
+  [Key in keyof paths]: [Path, Filled<Key>] extends [Filled<Key>, Path] ? Key : never;
+}[keyof paths];
+
+/** What the contract answers to GET of a path; unknown where it has no such path. */
+export type AnswerOf<Path extends string> = [KeyOf<WithoutQuery<Path>>] extends [never]
+  ? unknown
+  : ReadAnswer<paths[KeyOf<WithoutQuery<Path>>]>;
 
 export interface Ask {
   body?: unknown;
@@ -53,8 +73,11 @@ export class Client {
     return this.#options.token() !== undefined;
   }
 
-  get<Answer>(path: string, ask: Ask = {}): Promise<Answer> {
-    return this.ask<Answer>("GET", path, { repeats: 3, ...ask });
+  /** Returns what the contract answers to *path*; a path made up at run time names its answer. */
+  get<Path extends string>(path: Path, ask?: Ask): Promise<AnswerOf<Path>>;
+  get<Answer extends object>(path: string, ask?: Ask): Promise<Answer>;
+  get(path: string, ask: Ask = {}): Promise<unknown> {
+    return this.ask("GET", path, { repeats: 3, ...ask });
   }
 
   /** Returns the answer, or throws a Problem. */

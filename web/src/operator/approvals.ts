@@ -2,7 +2,6 @@
 
 import { html, nothing } from "lit";
 
-import type { Schemas } from "../api/client.ts";
 import { session } from "../session.ts";
 import { decisionOf } from "./deciding.ts";
 import type { OperatorList } from "./list.ts";
@@ -18,7 +17,7 @@ export class OperatorApprovals extends ConsoleView {
   override connectedCallback(): void {
     super.connectedCallback();
     void this.attempt(async () => {
-      this.me = (await session.client.get<Schemas["Me"]>("/me")).user_token;
+      this.me = (await session.client.get("/me")).user_token;
     });
   }
 

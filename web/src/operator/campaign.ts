@@ -63,11 +63,11 @@ export class OperatorCampaign extends ConsoleView {
 
   async #look(): Promise<void> {
     const { client } = session;
-    const campaign = await client.get<Campaign>(`/admin/campaigns/${this.campaignId}`);
+    const campaign = await client.get(`/admin/campaigns/${this.campaignId}`);
     if (this.#looks++ % LOOKS_PER_LIST === 0) {
       [this.#packets, this.#switches] = await Promise.all([
         packetsOf(client, this.campaignId),
-        client.get<Schemas["Switches"]>("/admin/switches").then(({ items }) => items),
+        client.get("/admin/switches").then(({ items }) => items),
       ]);
     }
     const seen = await look(client, campaign, this.#packets);

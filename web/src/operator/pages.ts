@@ -77,7 +77,7 @@ export async function wholeCsv(
   const parts: string[] = [];
   for (let cursor: string | null | undefined; cursor !== null; ) {
     if (parts.length === CSV_PAGES_MAX) throw new TooLongError();
-    const page: CsvPage = await client.get(
+    const page = await client.get<CsvPage>(
       address(path, { ...filters, limit: CSV_LIMIT, cursor }),
       { accept: "text/csv", read: readPage, ...(signal && { signal }) },
     );

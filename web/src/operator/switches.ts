@@ -17,7 +17,7 @@ export class OperatorSwitches extends ConsoleView {
   override connectedCallback(): void {
     super.connectedCallback();
     void this.attempt(async () => {
-      this.switches = (await session.client.get<Schemas["Switches"]>("/admin/switches")).items;
+      this.switches = (await session.client.get("/admin/switches")).items;
     });
   }
 

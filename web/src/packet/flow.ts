@@ -79,7 +79,7 @@ export class PacketFlow {
     this.problem = undefined;
     try {
       if (client.isSignedIn) {
-        const packet = await client.get<Packet>(`/packets/${packetId}`);
+        const packet = await client.get(`/packets/${packetId}`);
         this.packet = packet;
         this.cover = coverOf(packet);
         this.live.useRecord(packet.is_exclusive);
@@ -214,7 +214,7 @@ export class PacketFlow {
       await sleep(1000 * (asks + 1));
       if (this.#isEnded) return;
       try {
-        const packet = await client.get<Packet>(`/packets/${packetId}`);
+        const packet = await client.get(`/packets/${packetId}`);
         this.packet = packet;
         if (packet.mine) this.claim = packet.mine;
         this.#options.changed();

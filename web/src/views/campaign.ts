@@ -47,8 +47,7 @@ export class CampaignView extends View {
 
   async #load(): Promise<void> {
     const askedAtMs = (this.#askedAtMs = Date.now());
-    const path = `/campaigns/${this.campaignId}`;
-    const campaign = await session.client.get<Schemas["Campaign"]>(path);
+    const campaign = await session.client.get(`/campaigns/${this.campaignId}`);
     const modules = { lottery: () => import("./lottery.ts"), rain: () => import("./rain.ts") };
     const games = gamesOf(campaign);
     await Promise.all(games.map((game) => modules[game]()));

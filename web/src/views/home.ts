@@ -43,7 +43,7 @@ export class Home extends View {
   #load(): void {
     void this.attempt(async () => {
       const page = this.#show(this.tab);
-      this.me = await session.client.get<Schemas["Me"]>("/me");
+      this.me = await session.client.get("/me");
       await page;
     });
   }

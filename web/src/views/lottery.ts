@@ -58,8 +58,8 @@ export class Lottery extends View {
     this.myToken = "";
   }
 
-  get #path(): string {
-    return `/campaigns/${this.campaign.campaign_id}`;
+  get #path() {
+    return `/campaigns/${this.campaign.campaign_id}` as const;
   }
 
   get #slot(): string {
@@ -70,7 +70,7 @@ export class Lottery extends View {
     super.connectedCallback();
     void this.attempt(async () => {
       const [me] = await Promise.all([
-        session.client.get<Schemas["Me"]>("/me"),
+        session.client.get("/me"),
         this.#readDraws(),
       ]);
       this.myToken = me.user_token;
@@ -85,7 +85,7 @@ export class Lottery extends View {
   }
 
   async #readDraws(): Promise<void> {
-    const page = await session.client.get<Schemas["Draws"]>(`${this.#path}/draws`);
+    const page = await session.client.get(`${this.#path}/draws`);
     this.draws = page.items;
   }
 

@@ -44,7 +44,7 @@ export class PaymentView extends View {
   }
 
   async #look(): Promise<number | undefined> {
-    const payment = await session.client.get<Schemas["Payment"]>(`/me/payments/${this.paymentId}`);
+    const payment = await session.client.get(`/me/payments/${this.paymentId}`);
     if (!this.isConnected) return undefined;
     this.problem = undefined;
     const code = payment.wechat?.code_url;

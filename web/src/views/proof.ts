@@ -35,14 +35,14 @@ export class ProofView extends View {
 
   #load(): void {
     void this.attempt(async () => {
-      const path = `/packets/${this.packetId}`;
-      const proof = await session.client.get<Schemas["Proof"]>(`${path}/proof?limit=${COUNT_MAX}`);
+      const path = `/packets/${this.packetId}` as const;
+      const proof = await session.client.get(`${path}/proof?limit=${COUNT_MAX}`);
       this.proof = proof;
       if (proof.count > COUNT_MAX) return;
       const claims: Packet["claims"] = [];
       for (let cursor: string | null = ""; cursor !== null; ) {
-        const query = `?limit=100${cursor ? `&cursor=${cursor}` : ""}`;
-        const page: Packet = await session.client.get<Packet>(path + query);
+        const rest = cursor && `&cursor=${cursor}`;
+        const page: Packet = await session.client.get(`${path}?limit=100${rest}`);
         claims.push(...page.claims);
         cursor = page.next;
       }

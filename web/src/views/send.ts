@@ -52,7 +52,7 @@ export class Send extends View {
     const pending = session.writes.find<Schemas["SendBody"]>("send", session.person?.sub ?? "");
     if (pending) void this.#send(pending.body, "resending");
     void session.client
-      .get<Schemas["Me"]>("/me")
+      .get("/me")
       .then((me) => (this.balanceFen = me.balance_fen))
       .catch(() => undefined);
   }

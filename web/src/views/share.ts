@@ -2,7 +2,6 @@
 
 import { html, nothing } from "lit";
 
-import type { Schemas } from "../api/client.ts";
 import { t } from "../i18n/page.ts";
 import type { Packet } from "../packet/states.ts";
 import { session } from "../session.ts";
@@ -30,10 +29,10 @@ export class ShareView extends View {
   override connectedCallback(): void {
     super.connectedCallback();
     void this.attempt(async () => {
-      const path = `/packets/${this.packetId}`;
-      const packet = session.client.get<Packet>(`${path}?limit=1`);
+      const path = `/packets/${this.packetId}` as const;
+      const packet = session.client.get(`${path}?limit=1`);
       this.link = `${location.origin}${path}`;
-      const me = session.client.get<Schemas["Me"]>("/me").catch(() => undefined);
+      const me = session.client.get("/me").catch(() => undefined);
       const { encode } = await import("uqr");
       // Operators see whose link led to a claim.
       const via = (await me)?.user_token;

@@ -73,7 +73,7 @@ export class Wallet extends View {
       await this.#look();
       await bindWeChat();
       if (session.config?.channels?.includes("wechat")) {
-        this.link = await session.client.get<Schemas["Binding"]>("/me/wechat");
+        this.link = await session.client.get("/me/wechat");
       }
     });
   }
@@ -90,8 +90,8 @@ export class Wallet extends View {
 
   async #look(): Promise<void> {
     const [me, page] = await Promise.all([
-      session.client.get<Schemas["Me"]>("/me"),
-      session.client.get<Schemas["Withdrawals"]>("/me/withdrawals"),
+      session.client.get("/me"),
+      session.client.get("/me/withdrawals"),
     ]);
     this.balanceFen = me.balance_fen;
     this.page = page;
