@@ -40,7 +40,9 @@ def test_a_packet_is_sent_shared_opened_and_checked(
     ann.shoot("home")
 
     # Ann puts 10 yuan into two lucky shares.
+    expect(ann.page).to_have_title("红包")
     ann.page.get_by_role("link", name="发红包").click()
+    expect(ann.page).to_have_title("发红包 · 红包")
     ann.page.locator("[name=amount]").fill("１０")
     ann.page.locator("[name=count]").fill("2")
     ann.page.locator("[name=greeting]").fill("新年快乐")

@@ -67,6 +67,7 @@ def test_an_operator_filters_winners_hands_over_and_saves_the_list(
     expect(_row(boss, "Quinn")).to_have_count(0)
     expect(_row(boss, "Rosa")).to_be_visible()
     assert boss.page.url.endswith("/winners?status=won")
+    expect(boss.page).to_have_title("中奖名单 · 红包运营台")
 
     with boss.page.expect_download() as saved:
         boss.page.get_by_role("button", name="下载 CSV").click()

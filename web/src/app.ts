@@ -4,7 +4,7 @@ import { html, nothing, type TemplateResult } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 
 import { language, setLanguage } from "./i18n/language.ts";
-import { t } from "./i18n/page.ts";
+import { t, type Word } from "./i18n/page.ts";
 import { here, navigate, onNavigate } from "./router.ts";
 import { routeOf, type Route } from "./routes.ts";
 import { session } from "./session.ts";
@@ -25,6 +25,16 @@ const LOADERS: Record<Route["view"], () => Promise<unknown>> = {
   wallet: () => import("./views/wallet.ts"),
   payment: () => import("./views/payment.ts"),
   lost: () => Promise.resolve(),
+};
+
+/** Names of views in the document's title; the others have the page's alone. */
+const TITLES: Partial<Record<Route["view"], Word>> = {
+  send: "send_title",
+  share: "share_title",
+  proof: "proof_title",
+  wallet: "wallet",
+  payment: "pay_title",
+  lost: "lost",
 };
 
 export class App extends View {
@@ -94,7 +104,8 @@ export class App extends View {
 
   override render() {
     document.documentElement.lang = language();
-    document.title = t("brand");
+    const title = TITLES[this.#route.view];
+    document.title = (title ? `${t(title)} · ` : "") + t("brand");
     const notice = session.person ? undefined : session.notice;
     return html`
       <a class="skip" href="#main" @click=${this.#skip}>${t("skip")}</a>

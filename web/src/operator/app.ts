@@ -53,7 +53,7 @@ export class OperatorApp extends View {
 
   override render() {
     document.documentElement.lang = language();
-    document.title = o("console");
+    document.title = `${o(routeOf(location.pathname).place)} · ${o("console")}`;
     const { person } = session;
     return html`
       <a class="skip" href="#main" @click=${this.#skip}>${o("skip")}</a>
