@@ -33,7 +33,8 @@ from redpacket.payments.model.payments import (
 )
 from redpacket.payments.model.provider import StatementKind, StatementLine
 from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus, withdrawal_entries
-from redpacket.reconciliation.checks.facts import Difference, PacketFacts, Tally, Unit
+from redpacket.platform.difference import Difference
+from redpacket.reconciliation.checks.facts import PacketFacts, Tally, Unit
 from redpacket.reconciliation.checks.lottery import check_unit, units_of
 from redpacket.reconciliation.checks.packets import check_late_claims, check_late_close, check_tally
 from redpacket.reconciliation.checks.postings import (

@@ -62,12 +62,12 @@ from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.packets.use_cases.sweep import RESERVE_MS, SweepReport
 from redpacket.packets.use_cases.sweep_ports import SweepPorts
 from redpacket.packets.work_list_ports import WorkLists
+from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from redpacket.platform.runtime import InParallel
 from redpacket.platform.settings import Settings
 from redpacket.platform.user import User
-from redpacket.reconciliation.checks.facts import Difference
 from redpacket.reconciliation.ports import Table
 from redpacket.reconciliation.use_cases.reconcile import Reconciliation, counts, reconcile
 from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run

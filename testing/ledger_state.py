@@ -38,8 +38,9 @@ from redpacket.payments.dynamodb.items import (
 )
 from redpacket.payments.model.provider import StatementKind
 from redpacket.payments.model.withdrawals import withdrawal_of_bill
+from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import from_wire
-from redpacket.reconciliation.checks.facts import Difference, PacketFacts, Unit
+from redpacket.reconciliation.checks.facts import PacketFacts, Unit
 from redpacket.reconciliation.checks.ledger import check_bounds
 from redpacket.reconciliation.checks.lottery import check_outcomes
 from redpacket.reconciliation.checks.packets import check_fates, check_once_per_user, check_takers

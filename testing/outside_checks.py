@@ -20,7 +20,7 @@ from redpacket.payments.model.payments import (
 from redpacket.payments.model.provider import StatementKind
 from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS, Withdrawal, WithdrawalStatus
 from redpacket.platform.clocks import CLOCKS_DIFFER_MS
-from redpacket.reconciliation.checks.facts import Difference
+from redpacket.platform.difference import Difference
 
 OutsideRow: TypeAlias = Payment | PaymentReturn | PaymentRefund | Withdrawal
 

@@ -36,9 +36,9 @@ from redpacket.payments.use_cases.transfer import cancel_withdrawal
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
 from redpacket.payments.withdrawal_ports import WithdrawalLimits
+from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
-from redpacket.reconciliation.checks.facts import Difference
 from testing.checks import check_outside
 from testing.fakes.gateway import (
     FakeAuthorizations,

@@ -17,7 +17,7 @@ import sqlglot
 from sqlglot.errors import ParseError
 
 from redpacket.packets.errors import PacketEmptied
-from redpacket.reconciliation.checks.facts import Difference
+from redpacket.platform.difference import Difference
 from redpacket.reconciliation.use_cases.statements import (
     MOVING_MS,
     Run,

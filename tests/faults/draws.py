@@ -17,7 +17,7 @@ from redpacket.lottery.model import lottery
 from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
 from redpacket.lottery.use_cases.load_campaign import load_campaign
 from redpacket.platform import errors
-from redpacket.reconciliation.checks.facts import Difference
+from redpacket.platform.difference import Difference
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.checks import LotteryFacts
 from testing.faulty import Killed

@@ -25,8 +25,8 @@ from redpacket.packets.split import share_amount_fen
 from redpacket.packets.use_cases.load_packet import load_packet
 from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.platform import errors
+from redpacket.platform.difference import Difference
 from redpacket.platform.user import User
-from redpacket.reconciliation.checks.facts import Difference
 from testing.builders import NOW_MS, a_campaign
 from testing.checks import Told
 from testing.faulty import Killed

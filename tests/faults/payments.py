@@ -44,9 +44,9 @@ from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.withdraw import withdraw_above
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalSettings
 from redpacket.payments.withdrawal_ports import WithdrawalLimits
+from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvariantViolated, RedPacketError, Rejected, Unavailable
-from redpacket.reconciliation.checks.facts import Difference
 from testing.checks import OutsideFacts, check_outside
 from testing.fakes import gateway
 from testing.faulty import Killed, Wire

@@ -10,7 +10,7 @@ from typing import Any
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.dynamodb import keys as draw_keys
-from redpacket.reconciliation.checks.facts import Difference
+from redpacket.platform.difference import Difference
 from testing.fakes.tables import FakeTable
 from testing.in_memory_system import InMemorySystem
 from tests.faults.draws import DrawSchedule

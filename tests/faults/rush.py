@@ -22,8 +22,8 @@ from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.ports import ClaimCache
 from redpacket.packets.split import share_amount_fen
 from redpacket.platform import errors
+from redpacket.platform.difference import Difference
 from redpacket.platform.user import User
-from redpacket.reconciliation.checks.facts import Difference
 from testing.checks import Told
 from testing.fakes import FakeClaimCache, FakeDynamo, Item
 from testing.in_memory_system import LIFE_MS, InMemorySystem

@@ -20,8 +20,8 @@ from redpacket.operations.model.switches import Switch
 from redpacket.operations.use_cases.turn_switch import turn_switch
 from redpacket.packets.api.queue import settle_batch
 from redpacket.packets.model.claim import ShareRef
+from redpacket.platform.difference import Difference
 from redpacket.platform.errors import InvariantViolated, RedPacketError
-from redpacket.reconciliation.checks.facts import Difference
 from redpacket.reconciliation.use_cases.audits import ENDS_DIFFER
 from redpacket.reconciliation.use_cases.reconcile import Reconciliation
 from testing import faulty

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from redpacket.reconciliation.checks.facts import Difference
+from redpacket.platform.difference import Difference
 from tests.faults.draws import DrawSchedule
 from tests.faults.packets import PacketSchedule
 from tests.faults.payments import PaymentSchedule

@@ -20,9 +20,9 @@ from redpacket.payments.model.provider import StatementKind, TransferOrder, bill
 from redpacket.payments.model.withdrawals import withdrawal_of_bill
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalSettings
 from redpacket.payments.withdrawal_ports import WithdrawalLimits
+from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import RedPacketError, Unavailable
-from redpacket.reconciliation.checks.facts import Difference
 from testing.fakes.gateway import FakePaymentsIn, FakePaymentsOut
 from testing.faulty import Killed
 from testing.in_memory_system import InMemorySystem

@@ -20,9 +20,9 @@ from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.packets.errors import PacketNotFound
 from redpacket.platform import errors
+from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import Dynamo, to_wire
 from redpacket.platform.http.request import HttpRequest
-from redpacket.reconciliation.checks.facts import Difference
 from redpacket.verify import command
 from testing.builders import a_campaign, a_prize
 from testing.fakes.head_signer import FakeSigner

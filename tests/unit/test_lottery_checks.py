@@ -6,8 +6,9 @@ from typing import Any
 from redpacket.lottery.model.lottery import Draw, PrizeKind
 from redpacket.packets.model.claim import Share, ShareStatus, claimer_of
 from redpacket.packets.model.packet import Rules
+from redpacket.platform.difference import Difference
 from redpacket.platform.user import User
-from redpacket.reconciliation.checks.facts import Difference, PacketFacts, Unit
+from redpacket.reconciliation.checks.facts import PacketFacts, Unit
 from redpacket.reconciliation.checks.lottery import check_outcomes
 from redpacket.reconciliation.checks.packets import check_once_per_user, check_takers
 from testing.builders import NOW_MS, a_claim, a_packet, a_prize

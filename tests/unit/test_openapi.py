@@ -27,12 +27,12 @@ from redpacket.packets.use_cases.read_records import PacketList
 from redpacket.payments.api import views as payment_views
 from redpacket.payments.model.payments import PaymentRefund, PaymentReturn, ReturnReason
 from redpacket.payments.model.provider import Channel
+from redpacket.platform.difference import Difference
 from redpacket.platform.errors import InvalidRequest, RedPacketError, Rejected
 from redpacket.platform.http.bodies import parse
 from redpacket.platform.http.problems import problem_of
 from redpacket.platform.http.request import HttpRequest
 from redpacket.platform.user import User
-from redpacket.reconciliation.checks.facts import Difference
 from redpacket.reconciliation.ports import StoredRun
 from redpacket.reconciliation.use_cases.reconcile import Checked, Reconciliation
 from redpacket.users.api.schemas import DepositBody, ProfileBody

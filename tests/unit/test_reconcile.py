@@ -9,8 +9,8 @@ from redpacket.packets.dynamodb.items import share_row
 from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet, part_count
 from redpacket.packets.split import Terms
+from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import to_wire
-from redpacket.reconciliation.checks.facts import Difference
 from redpacket.reconciliation.use_cases.audit_packet import audit_packet
 from redpacket.reconciliation.use_cases.reconcile import Reconciliation
 from redpacket.reconciliation.use_cases.statements import MOVING_MS

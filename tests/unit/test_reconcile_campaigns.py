@@ -14,8 +14,8 @@ from redpacket.lottery.dynamodb.items import draw_row, won_by
 from redpacket.lottery.model.lottery import Draw, Prize, PrizeKind
 from redpacket.packets.dynamodb.items import prize_taker_row, share_row
 from redpacket.packets.model.packet import Packet
+from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import to_wire
-from redpacket.reconciliation.checks.facts import Difference
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
 from testing.builders import a_campaign, a_claim, a_prize
 from testing.in_memory_system import InMemorySystem

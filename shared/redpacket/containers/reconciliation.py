@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from redpacket.containers.lottery import LotteryContainer
     from redpacket.containers.packets import PacketsContainer
     from redpacket.containers.platform import Platform
-    from redpacket.reconciliation.checks.facts import Difference
+    from redpacket.platform.difference import Difference
     from redpacket.reconciliation.ports import Runs, StoredRun
     from redpacket.reconciliation.use_cases.audits import Audits
     from redpacket.reconciliation.use_cases.reconcile import Reconciliation

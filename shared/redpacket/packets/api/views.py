@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from redpacket.packets.api import answers as packets
     from redpacket.packets.use_cases.read_proof import Proof
     from redpacket.packets.use_cases.read_records import PacketList, Record
-    from redpacket.reconciliation.checks.facts import Difference
+    from redpacket.platform.difference import Difference
     from redpacket.reconciliation.ports import StoredRun
 
 CLAIM_CURSOR = "^(p[0-9]{1,2}|[0-9]{1,8})$"

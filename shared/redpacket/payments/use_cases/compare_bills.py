@@ -22,8 +22,8 @@ from redpacket.payments.model.provider import (
 from redpacket.payments.use_cases.handle_callback import follow_money
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
+from redpacket.platform.difference import Difference
 from redpacket.platform.errors import InvariantViolated, RedPacketError
-from redpacket.reconciliation.checks.facts import Difference
 
 EDGE_MS = 600_000
 """Milliseconds around midnight whose movements may be on either day's statement."""

@@ -1,4 +1,4 @@
-"""Facts that checks examine, and differences that they find."""
+"""Facts that checks examine."""
 
 from __future__ import annotations
 
@@ -7,17 +7,6 @@ from dataclasses import dataclass
 
 from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import Packet
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One broken rule: *rule* is the invariant's number, *subject* the packet or account."""
-
-    rule: str
-    subject: str
-    what: str
-    expected: int | str
-    actual: int | str
 
 
 @dataclass(frozen=True, slots=True)

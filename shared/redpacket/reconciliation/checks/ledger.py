@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from redpacket.ledger.model import FEN_MAX, Entry, may_go_below_zero
-from redpacket.reconciliation.checks.facts import Difference
+from redpacket.platform.difference import Difference
 
 
 def check_bounds(

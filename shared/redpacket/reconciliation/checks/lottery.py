@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from redpacket.lottery.model.lottery import Draw, PrizeKind, choose
-from redpacket.reconciliation.checks.facts import Difference, Unit
+from redpacket.platform.difference import Difference
+from redpacket.reconciliation.checks.facts import Unit
 
 
 def check_unit(draw: Draw, now_total: int) -> list[Difference]:

@@ -9,7 +9,8 @@ from redpacket.packets.model.claim import Claimer, Share, ShareStatus
 from redpacket.packets.model.packet import Packet, PacketEnd, PacketStatus
 from redpacket.packets.split import share_amount_fen
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS
-from redpacket.reconciliation.checks.facts import Difference, PacketFacts, Tally
+from redpacket.platform.difference import Difference
+from redpacket.reconciliation.checks.facts import PacketFacts, Tally
 
 _ENDED = frozenset({PacketStatus.CLOSED, PacketStatus.CANCELLED})
 

@@ -22,7 +22,8 @@ from redpacket.ledger.model import (
 )
 from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import Packet
-from redpacket.reconciliation.checks.facts import Difference, PacketFacts
+from redpacket.platform.difference import Difference
+from redpacket.reconciliation.checks.facts import PacketFacts
 
 
 def expected_receipts(facts: PacketFacts) -> list[Receipt]:

@@ -14,8 +14,9 @@ from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.model.claim import Share, ShareRef, ShareStatus
 from redpacket.packets.model.packet import Packet, part_count
 from redpacket.packets.ports import PacketRepository
+from redpacket.platform.difference import Difference
 from redpacket.platform.runtime import Clock
-from redpacket.reconciliation.checks.facts import Difference, PacketFacts, Tally
+from redpacket.reconciliation.checks.facts import PacketFacts, Tally
 from redpacket.reconciliation.checks.ledger import check_bounds
 from redpacket.reconciliation.checks.packets import (
     check_fates,

@@ -15,9 +15,9 @@ from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.ports import DeadLetters, PacketRepository
 from redpacket.platform.clocks import CLOCKS_DIFFER_MS
+from redpacket.platform.difference import Difference
 from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.runtime import Clock, EventLogger
-from redpacket.reconciliation.checks.facts import Difference
 from redpacket.reconciliation.checks.lottery import check_outcomes, check_unit
 from redpacket.reconciliation.use_cases.audit_packet import audit_packet
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from redpacket.platform.difference import Difference
 from redpacket.platform.runtime import EventLogger
-from redpacket.reconciliation.checks.facts import Difference
 from redpacket.reconciliation.ports import Engine
 from redpacket.reconciliation.use_cases.audit_packet import FOUND_MAX
 from redpacket.reconciliation.use_cases.audits import Audits

@@ -1,0 +1,16 @@
+"""Difference between an expected and an actual value, as checks report it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One broken rule: *rule* is the invariant's number, *subject* the packet or account."""
+
+    rule: str
+    subject: str
+    what: str
+    expected: int | str
+    actual: int | str
