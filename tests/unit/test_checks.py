@@ -126,7 +126,7 @@ def test_a_second_share_of_a_user_is_found() -> None:
         replace(FACTS, shares=[*SHARES, a_claim(PACKET, 3, "ann")])
     )
 
-    assert (found.rule, found.actual) == ("I4", 2)
+    assert (found.rule, found.expected, found.actual) == ("I4", 1, 2)
 
 
 def test_takers_rows_that_are_not_those_of_the_claims_are_found() -> None:

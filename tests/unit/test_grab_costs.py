@@ -164,3 +164,17 @@ def test_refusals_of_an_exhausted_quota_are_not_looked_up(
 
     assert set(_refusals(system, second, "ann", BURST)) == {QuotaExhausted}
     assert looks.call_count == 0
+
+
+def test_the_one_reload_of_a_crowd_counts_for_the_user_who_causes_it(
+    system: InMemorySystem,
+) -> None:
+    packets = [system.send(count=1) for _ in range(BURST + 1)]
+    for packet in packets:
+        system.grab(packet, "ann")
+    system.settle()
+    system.memory.fail_over(system.memory.snapshot())
+
+    refusals = [_refusals(system, packet, "bob", 1) for packet in packets]
+
+    assert refusals == [[PacketEmptied]] * BURST + [[errors.RateLimited]]

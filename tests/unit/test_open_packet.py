@@ -1,5 +1,6 @@
 from collections import Counter
 from contextlib import suppress
+from unittest.mock import Mock
 
 import pytest
 
@@ -277,3 +278,15 @@ def test_rules_survive_the_ledger(system: InMemorySystem) -> None:
 
     assert system.packets.find_packet(packet.packet_id) == packet
     assert packet.rules == rules
+
+
+def test_who_is_late_at_an_emptied_packet_reads_nothing(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packet = system.send(rules=TWO_STEP, count=1)
+    system.open(packet, "ann", _admitted(system, packet, "ann").grab_token)
+    for name in ("find_share_of", "list_part_shares"):
+        monkeypatch.setattr(type(system.packets), name, Mock(side_effect=AssertionError))
+
+    with pytest.raises(PacketEmptied):
+        system.grab_or_enter(packet, "cat")

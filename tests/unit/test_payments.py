@@ -646,3 +646,33 @@ def test_a_repeat_of_an_unpaid_send_is_the_same_packet(town: PaymentSystem) -> N
 
     assert first.packet_id == second.packet_id
     assert second.payment_id == first.payment_id
+
+
+def test_a_payment_that_keeps_changing_is_credited_by_a_later_look(
+    town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payment = town.start()
+    town.gateway.pay(payment.number)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(town.book), "credit", lambda *_, **__: False)
+        with pytest.raises(errors.Unavailable):
+            town.confirm(payment)
+
+    assert town.confirm(payment).status is payments.PaymentStatus.PAID
+
+
+def test_a_payment_that_was_looked_at_waits_for_its_next_look(town: PaymentSystem) -> None:
+    payment = town.start()
+    town.system.pass_time(60_000)
+    assert town.book.list_waiting(WECHAT, town.clock.now_ms(), 10) == [payment.number]
+
+    town.confirm(payment)
+
+    assert town.book.list_waiting(WECHAT, town.clock.now_ms(), 10) == []
+
+
+def test_a_notice_is_kept_for_whole_seconds(town: PaymentSystem) -> None:
+    town.book.note_notice(WECHAT, "notice", 5_000_999)
+
+    rows = town.system.dynamo.tables["payments"].values()
+    assert [row["expires_at_s"] for row in rows if "expires_at_s" in row] == [{"N": "5000"}]

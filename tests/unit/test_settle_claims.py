@@ -412,3 +412,22 @@ def test_a_close_that_keeps_failing_is_told(
 
     assert [name for name, _ in system.journal.errors] == ["packet_not_closed"]
     assert system.queue.refs == []
+
+
+def test_a_claim_that_keeps_conflicting_fails_alone(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packet = system.send(count=3)
+    shares = system.grab_all(packet, "ann", "bob", "cat")
+    settle = system.ledger.settle
+
+    def settle_others(_: Any, claims: Sequence[Any], now_ms: int) -> Any:
+        if any(share.ref == shares[1].ref for share, _ in claims):
+            return {shares[1].ref}
+        return settle(claims, now_ms)
+
+    monkeypatch.setattr(type(system.ledger), "settle", settle_others)
+
+    assert system.settle() == {shares[1].ref}
+    balances = [system.balance_fen(user) for user in ("ann", "bob", "cat")]
+    assert balances == [shares[0].amount_fen, 0, shares[2].amount_fen]

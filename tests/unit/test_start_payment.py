@@ -16,7 +16,7 @@ from redpacket.payments.model.provider import (
     bill_day_start_ms,
 )
 from redpacket.payments.ports import PaymentLimits
-from redpacket.payments.use_cases.start_payment import find_payment
+from redpacket.payments.use_cases.start_payment import find_payment, prompt_payment
 from redpacket.platform.errors import RateLimited, Unavailable
 from redpacket.platform.user import User
 from testing.builders import a_packet
@@ -95,6 +95,11 @@ def test_of_two_at_once_one_orders(town: PaymentSystem) -> None:
     assert town.book.begin_order(payment, now_ms)
     assert not town.book.begin_order(payment, now_ms)
     assert town.paid(payment).ordered_at_ms == now_ms
+    # One that saw the payment before does not order it.
+    town.gateway.is_away = False
+    town.system.pass_time(10_000)
+    assert not prompt_payment(payment, ports=town.payments).prompt
+    assert town.gateway.orders == {}
 
 
 # A function that is killed right before its call
@@ -240,3 +245,12 @@ def test_a_packet_that_does_not_say_how_it_is_paid_waits_for_its_sender(
 def _sent(town: PaymentSystem, **changes: str) -> Packet:
     order = replace(an_order(), payment_id="pp" + "7" * 30, **changes)  # type: ignore[arg-type]
     return town.system.send_order(order)
+
+
+def test_a_payment_that_was_never_ordered_is_closed_once(
+    town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = _start_and_die(town, monkeypatch)
+
+    assert town.book.close(seen, town.clock.now_ms(), None)
+    assert not town.book.close(seen, town.clock.now_ms(), None)

@@ -1,7 +1,7 @@
 """Goods that were won: handed over once, or forfeited and drawn again exactly once."""
 
 from typing import Any
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 
@@ -193,3 +193,16 @@ def test_a_prize_of_the_most_units_forfeits_none(system: InMemorySystem) -> None
         _decide(system, _list(system)[0], FORFEITED)
 
     assert _list(system)[0].decision is None
+
+
+def test_a_decision_loads_the_cache_if_it_brings_a_unit_back(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cup, _, pen = _list(system)
+    load = Mock()
+    monkeypatch.setattr("redpacket.lottery.use_cases.apply_edit.load_edited", load)
+
+    _decide(system, cup, HANDED_OVER)
+    assert load.call_count == 0
+    _decide(system, pen, FORFEITED)
+    assert load.call_count == 1

@@ -26,7 +26,12 @@ from redpacket.payments.model.withdrawals import (
     judge,
 )
 from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX, NightWindow
-from redpacket.payments.use_cases.transfer import call_transfer, cancel_withdrawal, sync_transfer
+from redpacket.payments.use_cases.transfer import (
+    Called,
+    call_transfer,
+    cancel_withdrawal,
+    sync_transfer,
+)
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw, withdraw_above
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalSettings
 from redpacket.payments.withdrawal_ports import Payee, WithdrawalLimits
@@ -720,7 +725,7 @@ def test_nothing_is_called_in_the_night(town: PaymentSystem) -> None:
 def test_a_gateway_that_fails_rests_and_no_withdrawal_fails(town: PaymentSystem) -> None:
     town.gateway.is_away = True
     withdrawals = [town.withdraw("user", 10) for _ in range(FAILURES_MAX)]
-    town.dispatch(5_000)
+    report = town.dispatch(5_000)
     first_rest_ms = town.pace.rests_until_ms() - town.clock.now_ms()
     town.system.pass_time(LEASE_MS)
     with pytest.raises(errors.Unavailable):
@@ -731,6 +736,7 @@ def test_a_gateway_that_fails_rests_and_no_withdrawal_fails(town: PaymentSystem)
         town.sweep_after(60_000)
         town.dispatch(5_000)
 
+    assert report.failed_count >= FAILURES_MAX
     assert 0 < first_rest_ms <= 30_000
     assert "gateway_rests" in town.system.journal.events
     assert town.pace.rests_until_ms() == 0
@@ -742,8 +748,9 @@ def test_a_run_ends_at_once_if_the_gateway_rests_until_its_end(town: PaymentSyst
     town.withdraw("user", 10)
     now_ms = town.clock.now_ms()
 
-    town.dispatch(town.pace.rest() - now_ms)
+    report = town.dispatch(town.pace.rest() - now_ms)
 
+    assert (report.answered_count, report.failed_count) == (0, 0)
     assert town.clock.now_ms() == now_ms
     assert town.gateway.called_at_ms == []
 
@@ -799,3 +806,29 @@ def test_nothing_is_paid_out_by_itself_unless_it_is_asked_for_and_needs_no_confi
 
     assert town.balance_fen() == 1000
     assert town.system.journal.events == []
+
+
+def test_a_withdrawal_that_does_not_exist_is_not_called(town: PaymentSystem) -> None:
+    assert call_transfer("0" * 32, ports=town.transfers) is Called.NOT_MADE
+
+
+def test_a_withdrawal_that_was_never_called_is_not_looked_for(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 10)
+
+    with patch.object(FakePaymentsOut, "query", side_effect=AssertionError):
+        found = sync_transfer(withdrawal.withdrawal_id, ports=town.transfers)
+
+    assert found == withdrawal
+
+
+def test_a_cancel_that_conflicts_is_tried_again(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 10)
+
+    book = town.transfers.book
+    with (
+        patch.object(type(book), "give_back", return_value=False) as given_back,
+        pytest.raises(errors.Unavailable),
+    ):
+        cancel_withdrawal(withdrawal.withdrawal_id, "user", ports=town.transfers)
+
+    assert given_back.call_count > 1

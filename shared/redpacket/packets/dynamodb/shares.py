@@ -19,11 +19,8 @@ IS_SETTLED = "attribute_exists(settled_at_ms)"
 
 _share_no = attrgetter("share_no")
 
-_BLOCKS_PER_PAGE = 6
-"""Maximum blocks of 4 KB for one page, each half a read unit; an empty partition counts as one."""
-
-_SHARES_PER_BLOCK = 18
-"""Claims in 4 KB: 209 bytes each, with a user id of 36 characters."""
+_QUERIES_PER_PAGE = 6
+"""Maximum partitions that one page reads; several of them may be empty."""
 
 
 class DynamoShares:
@@ -66,10 +63,10 @@ class DynamoShares:
         partitions = fate_partitions(packet_id)
         # A value of 0 or below encodes the start of a partition.
         partition = ((after_no - 1) if after_no > 0 else -after_no) % partitions
-        first, left = max(0, after_no + 1), _BLOCKS_PER_PAGE
+        first = max(0, after_no + 1)
         found: list[Share] = []
-        while left > 0:
-            asked = min(limit + 1 - len(found), left * _SHARES_PER_BLOCK)
+        for _ in range(_QUERIES_PER_PAGE):
+            asked = limit + 1 - len(found)
             rows = self._dynamo.query_some(
                 self._shares,
                 asked,
@@ -87,7 +84,7 @@ class DynamoShares:
             partition += 1
             if partition == partitions:
                 return found, None
-            first, left = 0, left - max(1, -(-len(rows) // _SHARES_PER_BLOCK))
+            first = 0
         return found, -partition
 
     def find_taker(self, packet_id: str, user_id: str) -> Claimer | None:

@@ -61,7 +61,7 @@ def add_up(ends: Iterable[PacketEnd]) -> PacketEnd:
         refunded_count=sum(part.refunded_count for part in parts),
         refunded_fen=sum(part.refunded_fen for part in parts),
         refunded_at_ms=max(refund_times, default=None),
-        last_claimed_at_ms=max((part.last_claimed_at_ms for part in parts), default=0),
+        last_claimed_at_ms=max(part.last_claimed_at_ms for part in parts),
         luckiest_no=best.luckiest_no,
         luckiest_fen=best.luckiest_fen,
         luckiest_at_ms=best.luckiest_at_ms,

@@ -119,7 +119,7 @@ def _seed_text(seed: bytes) -> str:
 
 def seed_of(text: str) -> bytes:
     """Parse `Terms.seed_text`. Raises ValueError."""
-    return urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    return urlsafe_b64decode(text + "==")
 
 
 @dataclass(frozen=True, slots=True)

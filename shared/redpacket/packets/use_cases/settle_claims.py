@@ -76,7 +76,7 @@ def settle_claims(refs: Iterable[ShareRef], *, ports: SettlePorts) -> set[ShareR
         last = [
             (share, sent[ref.packet_id])
             for ref, share in shares.items()
-            if share.is_last and ref not in failed | refused
+            if share.is_last and ref not in failed
         ]
 
         def end(one: tuple[Share, Packet]) -> None:

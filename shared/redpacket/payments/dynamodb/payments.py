@@ -155,14 +155,12 @@ class DynamoPayments:
                 self._payments,
                 payment_keys.payment(payment.number),
                 f"SET payment_status = :closed, closed_at_ms = :now_ms {work}",
-                condition=IS_PENDING
-                if payment.ordered_at_ms
-                else f"{IS_PENDING} AND {IS_ORDERED_AS_SEEN}",
+                condition=f"{IS_PENDING} AND {IS_ORDERED_AS_SEEN}",
                 closed=PaymentStatus.CLOSED,
                 pending=PaymentStatus.PENDING,
                 now_ms=now_ms,
                 **({} if again_at_ms is None else {"again_at_ms": again_at_ms}),
-                **({} if payment.ordered_at_ms else {"seen_ms": 0}),
+                seen_ms=payment.ordered_at_ms,
             )
         )
 

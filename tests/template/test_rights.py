@@ -1,0 +1,65 @@
+"""Rights that no local run exercises: of the cache, the gateways' keys and the reconciliation."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.template import translated
+
+GRANTED = """
+CacheReadSignIn.SignIn: elasticache:Connect
+CacheSignIn.ReadPassword: secretsmanager:GetSecretValue
+CacheSignIn.SignIn: elasticache:Connect
+GatewayKeys.ReadGatewayKeys: secretsmanager:GetSecretValue
+ReconcileFunctionRole.AskAthena: athena:GetQueryExecution athena:GetQueryResults \
+athena:StartQueryExecution
+ReconcileFunctionRole.FindExports: s3:GetBucketLocation s3:ListBucket
+ReconcileFunctionRole.ReadExports: s3:GetObject
+ReconcileFunctionRole.ReadRunTables: glue:GetDatabase glue:GetPartitions glue:GetTable \
+glue:GetTables
+ReconcileFunctionRole.WriteResults: s3:AbortMultipartUpload s3:PutObject
+ReconcileMachineRole.AskAthena: athena:GetQueryExecution athena:StartQueryExecution \
+athena:StopQueryExecution
+ReconcileMachineRole.CallFunction: lambda:InvokeFunction
+ReconcileMachineRole.DescribeExports: dynamodb:DescribeExport
+ReconcileMachineRole.ExportTables: dynamodb:ExportTableToPointInTime
+ReconcileMachineRole.FindExports: s3:GetBucketLocation s3:ListBucket s3:ListBucketMultipartUploads
+ReconcileMachineRole.MakeRunTables: glue:CreateDatabase glue:CreateTable glue:DeleteDatabase \
+glue:DeleteTable glue:GetDatabase glue:GetPartitions glue:GetTable glue:GetTables
+ReconcileMachineRole.WriteExports: s3:AbortMultipartUpload s3:GetObject \
+s3:ListMultipartUploadParts s3:PutObject
+"""
+
+
+def _statements(stack: translated.Stack) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, resource in stack.pruned["Resources"].items():
+        given = resource.get("Properties", {})
+        if resource["Type"] == "AWS::IAM::Role":
+            documents = [policy["PolicyDocument"] for policy in given.get("Policies", [])]
+        elif resource["Type"] == "AWS::IAM::ManagedPolicy":
+            documents = [given["PolicyDocument"]]
+        else:
+            continue
+        for document in documents:
+            for statement in document["Statement"]:
+                yield f"{name}.{statement.get('Sid')}", statement
+
+
+@pytest.mark.parametrize("stack", translated.STACKS, ids=lambda stack: stack.name)
+def test_no_policy_allows_an_action_on_everything(stack: translated.Stack) -> None:
+    found = dict(_statements(stack))
+
+    assert found
+    assert [name for name, statement in found.items() if "*" in statement["Resource"]] == []
+
+
+def test_rights_that_no_local_run_exercises_are_these() -> None:
+    found: dict[str, str] = {}
+    for stack in translated.STACKS:
+        for name, statement in _statements(stack):
+            actions = statement["Action"]
+            found[name] = actions if isinstance(actions, str) else " ".join(sorted(actions))
+
+    expected = dict(line.split(": ", 1) for line in GRANTED.strip().splitlines())
+    assert {name: found.get(name) for name in expected} == expected
