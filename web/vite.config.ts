@@ -12,13 +12,15 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
-    // A packet's link loads neither group; in one piece each is a third smaller.
+    // A packet's link loads of these the shared one alone; in one piece each is a third smaller.
     rolldownOptions: {
       output: {
         codeSplitting: {
           includeDependenciesRecursively: false,
           groups: [
-            { name: "people", test: /src\/views\/(home|send|draft|share|qr|wallet|payment|sign-in)\.ts/ },
+            { name: "people", test: /src\/views\/(home|send|draft|share|qr|wallet|payment|sign-in)\.ts|src\/wechat\.ts/ },
+            { name: "shared", test: /src\/(poll|money|api\/limits|packet\/(speech|cover)|views\/commitments)\.ts/ },
+            { name: "verify", test: /src\/verify\/|@noble/ },
             { name: "events", test: /src\/views\/(campaign|lottery|rain|sky|scratch|wheel)\.ts/ },
           ],
         },
