@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redpacket.containers import containers
+from redpacket.containers.providers import required
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.operations.api import guards
 from redpacket.operations.api.scopes import AUDITORS, TREASURERS, operator_of, refuse_operators
@@ -41,6 +42,7 @@ from redpacket.payments.errors import (
     WithdrawalLimitReached,
     WithdrawalNotFound,
 )
+from redpacket.payments.model.provider import Channel
 from redpacket.platform.errors import (
     Busy,
     Forbidden,
@@ -184,7 +186,9 @@ def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
 @handler.route("GET /me/wechat", refusals=(Unavailable,))
 def read_wechat(request: HttpRequest) -> HttpAnswer[Binding]:
     """Show which WeChat account is linked, and when withdrawals to it open."""
-    return HttpAnswer(binding_view(containers.withdrawals.find_wechat(request.user.user_id)))
+    return HttpAnswer(
+        binding_view(containers.withdrawals.find_account(request.user.user_id, Channel.WECHAT))
+    )
 
 
 @handler.route(
@@ -195,7 +199,9 @@ def bind_wechat(request: RequestOf[CodeBody]) -> HttpAnswer[Binding]:
     """Bind the caller's WeChat account; after another one withdrawals wait for a day."""
     body = body_of(CodeBody, request)
     return HttpAnswer(
-        binding_view(containers.withdrawals.bind_wechat(request.user.user_id, body.code))
+        binding_view(
+            containers.withdrawals.bind_account(request.user.user_id, Channel.WECHAT, body.code)
+        )
     )
 
 
@@ -207,7 +213,9 @@ def bind_wechat(request: RequestOf[CodeBody]) -> HttpAnswer[Binding]:
 def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
     """Request the caller's consent to transfers without a confirmation each."""
     body = body_of(ConsentBody, request)
-    asked = containers.withdrawals.authorize(request.user.user_id, body.display_name)
+    asked = containers.withdrawals.authorize(
+        request.user.user_id, Channel.WECHAT, body.display_name
+    )
     return HttpAnswer(consent_view(asked))
 
 
@@ -216,7 +224,9 @@ def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
 )
 def end_authorization(request: HttpRequest) -> HttpAnswer[Consent]:
     """End the caller's consent: no later withdrawal uses it."""
-    return HttpAnswer(consent_view(containers.withdrawals.end_authorization(request.user.user_id)))
+    return HttpAnswer(
+        consent_view(containers.withdrawals.end_authorization(request.user.user_id, Channel.WECHAT))
+    )
 
 
 @handler.route(
@@ -228,7 +238,7 @@ def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
     """Get a token of the deployment's own issuer, and bind the account that the code belongs to."""
     body = body_of(CodeBody, request)
     token, expires_at_ms = containers.withdrawals.sign_in(
-        body.code, lambda subject: person_of(subject).user_id
+        Channel.WECHAT, body.code, lambda subject: person_of(subject).user_id
     )
     return HttpAnswer({"token": token, "expires_at_ms": expires_at_ms})
 
@@ -241,7 +251,9 @@ def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
 )
 def sign_page_url(request: HttpRequest) -> HttpAnswer[WeChatJsConfig]:
     """Sign an address of the page, which then may use WeChat's JS-SDK there."""
-    return HttpAnswer(containers.providers.wechat_js_sdk.sign(page_url_of(request)))
+    return HttpAnswer(
+        required(containers.providers.page_signers, Channel.WECHAT).sign(page_url_of(request))
+    )
 
 
 @handler.route(

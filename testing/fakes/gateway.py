@@ -261,6 +261,7 @@ class FakePaymentsOut(_Port):
         self, gateway: Gateway, details: str = "scene", channel: Channel = Channel.WECHAT
     ) -> None:
         super().__init__(gateway, channel)
+        self.needs_consent = channel is Channel.WECHAT
         self._details = details
 
     def details(self) -> str:

@@ -6,10 +6,10 @@ import httpx
 import pytest
 
 from local.client import NO_TLS
+from redpacket.payments.login_ports import JsSignature
 from redpacket.payments.providers.wechat.js_sdk import (
     TICKET_PATH,
     TOKEN_PATH,
-    JsSignature,
     signature_of,
 )
 from redpacket.platform.errors import InvalidRequest, Unavailable

@@ -32,13 +32,13 @@ from redpacket.fairness.model.log import id_hash_of
 from redpacket.ledger.dynamodb import keys
 from redpacket.packets.api.packet_ids import packet_ids
 from redpacket.packets.clients.payout_messages import SETTLE
-from redpacket.payments.clients.token_issuer import IssuerKeys
 from redpacket.payments.model.provider import (
     Channel,
     ProviderEvent,
     ProviderEventKind,
     StatementKind,
 )
+from redpacket.payments.providers.wechat.token_issuer import IssuerKeys
 from redpacket.platform.http.request import user_ids
 from redpacket.reconciliation.ports import Found, Table
 from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run
@@ -409,7 +409,7 @@ def handlers(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         "gateways_out": {Channel.WECHAT: FakePaymentsOut(gateway)},
         "consent_gateways": {Channel.WECHAT: consents},
         "callbacks": {Channel.WECHAT: _Callbacks()},
-        "wechat_logins": logins,
+        "logins": {Channel.WECHAT: logins},
         "beacon": _Beacon(),
     }.items():
         container, member = MEMBERS[name]

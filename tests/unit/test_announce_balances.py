@@ -51,7 +51,7 @@ def _packet(town: PaymentSystem) -> Packet:
 
 def _settle(town: PaymentSystem, queue: FakeNoticeQueue, refs: list[ShareRef]) -> set[ShareRef]:
     process = town.system.process()
-    process.announce_claims = partial(trigger_auto_payouts, channel=WECHAT, queue=queue)
+    process.announce_claims = partial(trigger_auto_payouts, channels=[WECHAT], queue=queue)
     return process.settle_claims(refs)
 
 

@@ -9,11 +9,10 @@ from functools import cached_property, partial
 from redpacket.containers.operations import OperationsContainer
 from redpacket.containers.payments import PaymentsContainer
 from redpacket.containers.platform import Platform
-from redpacket.containers.providers import ProvidersContainer
+from redpacket.containers.providers import ProvidersContainer, required
 from redpacket.containers.withdrawals import WithdrawalsContainer
 from redpacket.operations.model.switches import Switch
 from redpacket.payments.clients.sqs_notices import read_notice
-from redpacket.payments.errors import ChannelUnavailable
 from redpacket.payments.model.provider import Channel
 from redpacket.payments.use_cases.compare_bills import BillReport, compare_bills
 from redpacket.payments.use_cases.dispatch import BATCH, DispatchReport, dispatch
@@ -38,14 +37,11 @@ class GatewayWorkContainer:
 
     def handle_callback(self, channel: str, headers: Mapping[str, str], body: bytes) -> None:
         """Queue a callback's notice. Raises ChannelUnavailable, SignatureInvalid."""
-        by = Channel(channel)
-        if by not in self.providers.callbacks:
-            raise ChannelUnavailable(f"{channel} is not set up here")
         handle_callback(
-            by,
+            Channel(channel),
             headers,
             body,
-            callbacks=self.providers.callbacks[by],
+            callbacks=required(self.providers.callbacks, Channel(channel)),
             queue=self.payments.notice_queue,
             book=self.payments.payment_book,
             clock=self.platform.clock,

@@ -52,9 +52,10 @@ class SettlementContainer:
         """Trigger of automatic payouts after claims, or None if they are disabled."""
         if not self.platform.settings.withdraw_above_fen:
             return None
-        from redpacket.payments.model.provider import Channel
         from redpacket.payments.use_cases.trigger_auto_payouts import trigger_auto_payouts
 
         return partial(
-            trigger_auto_payouts, channel=Channel.WECHAT, queue=self.payments.notice_queue
+            trigger_auto_payouts,
+            channels=self.payments.providers.automatic,
+            queue=self.payments.notice_queue,
         )

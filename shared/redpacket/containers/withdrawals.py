@@ -10,7 +10,7 @@ from functools import cached_property, partial
 
 from redpacket.containers.payments import PaymentsContainer
 from redpacket.containers.platform import Platform
-from redpacket.containers.providers import ProvidersContainer
+from redpacket.containers.providers import ProvidersContainer, required
 from redpacket.payments.api.parameters import new_payment_id
 from redpacket.payments.model.authorization import Authorization
 from redpacket.payments.model.provider import Channel
@@ -36,7 +36,7 @@ _DISPATCHED_EVERY_MS = 60_000
 _WITHDRAWALS_PER_DAY = 10
 
 _WITHDRAWAL_FEN_MIN = 30
-"""Smallest withdrawal: WeChat Pay transfers no less."""
+"""Smallest withdrawal that every provider transfers."""
 
 _WITHDRAWALS_PER_PAGE = 20
 
@@ -116,39 +116,41 @@ class WithdrawalsContainer:
             new_number=new_payment_id,
         )
 
-    def find_wechat(self, user_id: str) -> Payee | None:
-        """Return a user's WeChat account, or None."""
-        return self.payments.bound_payees.find(user_id, Channel.WECHAT)
+    def find_account(self, user_id: str, channel: Channel) -> Payee | None:
+        """Return a user's linked account, or None."""
+        return self.payments.bound_payees.find(user_id, channel)
 
-    def bind_wechat(self, user_id: str, code: str) -> Payee:
-        """Bind a code's WeChat account. Raises CodeInvalid, OpenidInUse."""
+    def bind_account(self, user_id: str, channel: Channel, code: str) -> Payee:
+        """Bind a code's account. Raises ChannelUnavailable, CodeInvalid, OpenidInUse."""
         return bind_account(
             user_id,
-            Channel.WECHAT,
+            channel,
             code,
-            logins=self.providers.wechat_logins,
+            logins=required(self.providers.logins, channel),
             payees=self.payments.bound_payees,
             clock=self.platform.clock,
             first_wait_ms=self.platform.settings.first_link_wait_ms,
         )
 
-    def sign_in(self, code: str, user_id_of: Callable[[str], str]) -> tuple[str, int]:
-        """Return a token for a code's user, and its expiry. Raises CodeInvalid."""
+    def sign_in(
+        self, channel: Channel, code: str, user_id_of: Callable[[str], str]
+    ) -> tuple[str, int]:
+        """Return a token and its expiry. Raises ChannelUnavailable, CodeInvalid."""
         return sign_in(
             code,
-            Channel.WECHAT,
-            logins=self.providers.wechat_logins,
-            issuer=self.providers.token_issuer,
+            channel,
+            logins=required(self.providers.logins, channel),
+            issuer=required(self.providers.token_issuers, channel),
             payees=self.payments.bound_payees,
             user_id_of=user_id_of,
             clock=self.platform.clock,
             journal=self.platform.journal,
         )
 
-    def authorize(self, user_id: str, display_name: str) -> Authorization:
-        """Request a user's consent at WeChat. Raises PayeeNotBound."""
-        return authorize(user_id, Channel.WECHAT, display_name, ports=self.authorization_ports)
+    def authorize(self, user_id: str, channel: Channel, display_name: str) -> Authorization:
+        """Request a user's consent to transfers. Raises PayeeNotBound."""
+        return authorize(user_id, channel, display_name, ports=self.authorization_ports)
 
-    def end_authorization(self, user_id: str) -> Authorization | None:
-        """Close a user's consent at WeChat; return None if there is none."""
-        return end_authorization(user_id, Channel.WECHAT, ports=self.authorization_ports)
+    def end_authorization(self, user_id: str, channel: Channel) -> Authorization | None:
+        """Close a user's consent; return None if there is none."""
+        return end_authorization(user_id, channel, ports=self.authorization_ports)

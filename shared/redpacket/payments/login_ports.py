@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypedDict
 
 if TYPE_CHECKING:
     from redpacket.payments.model.authorization import AuthorizationFound
@@ -29,6 +29,22 @@ class Authorizations(Protocol):
 
     def close(self, authorization_no: str) -> None:
         """Close a consent; a closed or unknown one is not an error."""
+
+
+class JsSignature(TypedDict):
+    """Arguments of the page's `wx.config`."""
+
+    app_id: str
+    timestamp: int
+    nonce: str
+    signature: str
+
+
+class PageSigner(Protocol):
+    """Signer of the page's addresses for a provider's browser."""
+
+    def sign(self, url: str) -> JsSignature:
+        """Sign an address without its fragment. Raises InvalidRequest, Unavailable."""
 
 
 class TokenIssuer(Protocol):

@@ -20,11 +20,14 @@ The contract between use cases and gateways (docs/architecture.md has the steps)
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from redpacket.payments.login_ports import Authorizations, Logins, PageSigner, TokenIssuer
     from redpacket.payments.model.provider import (
         Channel,
         Merchant,
@@ -38,6 +41,79 @@ if TYPE_CHECKING:
         TransferFound,
         TransferOrder,
     )
+    from redpacket.payments.sealed_accounts import Accounts
+    from redpacket.platform.settings import Settings
+    from redpacket.platform.ssrf_safe_http import HttpClient
+
+CALL_MS_MAX = 5_000
+"""Timeout of a gateway call; most take less than one second."""
+
+SETTLING_MS = 60_000
+"""Milliseconds for which a gateway may return NOT_FOUND after a call (docs/adr/0030)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderEnvironment:
+    """Dependencies of a provider in this process."""
+
+    settings: Settings
+    secret: Callable[[str], str]
+    """Return a secret by its ARN."""
+    accounts: Callable[[str], Accounts]
+    """Return the encryption of account names for a context."""
+    http: Callable[[str], HttpClient]
+    """Return a client of one URL."""
+    now_ms: Callable[[], int]
+
+
+class Provider:
+    """One payment provider. A part is None if it is missing or not configured here.
+
+    Each part is built when it is first read, because a function has the settings, secrets and
+    libraries of its own parts only.
+    """
+
+    pays_out_automatically = False
+    """Whether raised balances above the operator's threshold are paid out without a request."""
+
+    def __init__(self, environment: ProviderEnvironment) -> None:
+        self.environment = environment
+        self.settings = environment.settings
+
+    @cached_property
+    def payments(self) -> PaymentProvider | None:
+        """Gateway for incoming payments."""
+        return None
+
+    @cached_property
+    def payouts(self) -> PayoutProvider | None:
+        """Gateway for outgoing transfers."""
+        return None
+
+    @cached_property
+    def callbacks(self) -> CallbackVerifier | None:
+        """Verifier of callbacks."""
+        return None
+
+    @cached_property
+    def consents(self) -> Authorizations | None:
+        """Gateway for consents to transfers."""
+        return None
+
+    @cached_property
+    def logins(self) -> Logins | None:
+        """Exchange of sign-in codes."""
+        return None
+
+    @cached_property
+    def token_issuer(self) -> TokenIssuer | None:
+        """Issuer of tokens for users who sign in by this provider."""
+        return None
+
+    @cached_property
+    def page_signer(self) -> PageSigner | None:
+        """Signer of the page's addresses."""
+        return None
 
 
 class PaymentProvider(Protocol):
@@ -86,6 +162,8 @@ class PayoutProvider(Protocol):
     channel: Channel
     merchant: Merchant
     """Payer of our transfers; withdrawals store it."""
+    needs_consent: bool
+    """Whether payees confirm every transfer unless they consented to all."""
     settling_ms: int
     call_ms_max: int
 

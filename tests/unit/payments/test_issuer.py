@@ -7,7 +7,8 @@ import pytest
 
 from local.issuer import Issuer
 from local.issuer_keys import make
-from redpacket.payments.clients.token_issuer import (
+from redpacket.payments.model.provider import ExternalAccount
+from redpacket.payments.providers.wechat.token_issuer import (
     PUBLISHED_AHEAD_MS,
     TOKEN_LIFE_MS_MAX,
     IssuerKey,
@@ -15,7 +16,6 @@ from redpacket.payments.clients.token_issuer import (
     Rs256Tokens,
     issuer_files,
 )
-from redpacket.payments.model.provider import ExternalAccount
 from redpacket.platform.user_id import HOST_ID
 
 URL = "https://issuer.example/users"

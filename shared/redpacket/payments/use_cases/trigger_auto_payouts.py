@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from redpacket.packets.model.claim import Share
 from redpacket.payments.model.provider import Channel, ProviderEvent, ProviderEventKind
 from redpacket.payments.provider_ports import NoticeQueue
 
 
-def trigger_auto_payouts(claims: Sequence[Share], *, channel: Channel, queue: NoticeQueue) -> None:
+def trigger_auto_payouts(
+    claims: Sequence[Share], *, channels: Iterable[Channel], queue: NoticeQueue
+) -> None:
     """Queue a notice per user at least once, with one of the user's claims as its cause.
 
     Raises Unavailable.
     """
     causes = {share.taker.user_id: share.name for share in claims if share.taker}
-    queue.put(
-        channel,
-        *(
-            ProviderEvent(ProviderEventKind.BALANCE, f"balance:{cause}", user_id, cause)
-            for user_id, cause in causes.items()
-        ),
-    )
+    notices = [
+        ProviderEvent(ProviderEventKind.BALANCE, f"balance:{cause}", user_id, cause)
+        for user_id, cause in causes.items()
+    ]
+    for channel in channels:
+        queue.put(channel, *notices)

@@ -90,7 +90,8 @@ def withdraw_above(
     """
     above_fen = ports.settings.above_fen
     payee = payees.find(user_id, channel) if above_fen else None
-    if payee is None or (channel is Channel.WECHAT and not payee.authorization_no):
+    gateway = ports.gateways.get(channel)
+    if not payee or not gateway or (gateway.needs_consent and not payee.authorization_no):
         return None
     balance_fen = payments.ledger.balance_fen(user_account(user_id))
     if balance_fen < max(above_fen, ports.settings.fen_min):

@@ -134,6 +134,7 @@ class HostOut:
     """Host wallet implementation of PayoutProvider."""
 
     channel = Channel.HOST
+    needs_consent = False
     merchant = NO_MERCHANT
 
     def __init__(

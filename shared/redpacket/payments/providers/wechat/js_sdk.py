@@ -6,9 +6,9 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable
-from typing import TypedDict
 from urllib.parse import urlencode, urlsplit
 
+from redpacket.payments.login_ports import JsSignature
 from redpacket.payments.providers.wechat.client import WeChatMerchant
 from redpacket.payments.providers.wechat.login import read_answer
 from redpacket.platform.errors import InvalidRequest, Unavailable
@@ -18,15 +18,6 @@ from redpacket.platform.ssrf_safe_http import HttpAnswer, HttpClient
 TOKEN_PATH = "/cgi-bin/stable_token"  # noqa: S105 - a path
 TICKET_PATH = "/cgi-bin/ticket/getticket"
 _MARGIN_S = 300
-
-
-class JsSignature(TypedDict):
-    """Arguments of the page's `wx.config`."""
-
-    app_id: str
-    timestamp: int
-    nonce: str
-    signature: str
 
 
 def signature_of(ticket: str, nonce: str, timestamp_s: int, url: str) -> str:

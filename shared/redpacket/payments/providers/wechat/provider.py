@@ -243,6 +243,7 @@ class WeChatOut:
     """WeChat Pay implementation of PayoutProvider."""
 
     channel = Channel.WECHAT
+    needs_consent = True
 
     def __init__(
         self,

@@ -1,0 +1,50 @@
+"""Host's wallet, built from this process's settings."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from redpacket.payments.provider_ports import CALL_MS_MAX, SETTLING_MS, Provider
+
+if TYPE_CHECKING:
+    from redpacket.payments.provider_ports import CallbackVerifier, PaymentProvider, PayoutProvider
+    from redpacket.payments.providers.host_wallet.client import HostClient
+
+
+class HostWallet(Provider):
+    """Payments, transfers and callbacks of the host's wallet."""
+
+    @cached_property
+    def payments(self) -> PaymentProvider | None:
+        if not self.settings.host_wallet_url:
+            return None
+        from redpacket.payments.providers.host_wallet.provider import HostIn
+
+        accounts = self.environment.accounts("host")
+        return HostIn(self._client, accounts, settling_ms=SETTLING_MS, call_ms_max=CALL_MS_MAX)
+
+    @cached_property
+    def payouts(self) -> PayoutProvider | None:
+        if not self.settings.host_wallet_url:
+            return None
+        from redpacket.payments.providers.host_wallet.provider import HostOut
+
+        accounts = self.environment.accounts("host")
+        return HostOut(self._client, accounts, settling_ms=SETTLING_MS, call_ms_max=CALL_MS_MAX)
+
+    @cached_property
+    def callbacks(self) -> CallbackVerifier | None:
+        if not self.settings.host_result_secret:
+            return None
+        from redpacket.payments.providers.host_wallet.client import HostResults
+        from redpacket.payments.providers.host_wallet.provider import HostCallbacks
+
+        return HostCallbacks(HostResults(self.settings.host_result_secret))
+
+    @cached_property
+    def _client(self) -> HostClient:
+        from redpacket.payments.providers.host_wallet.client import HostClient, HostKeys
+
+        keys = HostKeys.of(self.environment.secret(self.settings.host_wallet_secret_arn))
+        return HostClient(keys, self.environment.http(self.settings.host_wallet_url))
