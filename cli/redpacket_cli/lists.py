@@ -32,7 +32,7 @@ To = Annotated[
     Path, typer.Option("--to", help="A CSV file; - is standard output. It is whole, or not there.")
 ]
 Rows = Annotated[int, typer.Option("--rows", help="At most so many, the newest first.", min=1)]
-_STDOUT = Path("-")
+STDOUT = Path("-")
 
 
 @winners.command("export")
@@ -41,7 +41,7 @@ def export_winners(
     campaign_id: Annotated[str, typer.Argument(help="The campaign's id.", callback=an_id)],
     prize: Annotated[str, typer.Option(help="Only winners of this prize.")] = "",
     status: Annotated[str, typer.Option(help="won, handed_over or forfeited.")] = "",
-    to: To = _STDOUT,
+    to: To = STDOUT,
 ) -> None:
     """Write who won goods as CSV: unit, prize, the host's id of the user, and what became of it."""
     asked = {"prize_id": prize, "status": status}
@@ -72,7 +72,7 @@ def decide_winner(
 def export_claims(
     context: typer.Context,
     packet_id: Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)],
-    to: To = _STDOUT,
+    to: To = STDOUT,
 ) -> None:
     """Write the claims of a packet as CSV, with their amounts."""
     _export(session_of(context), f"/admin/packets/{packet_id}/claims", {}, to)
@@ -82,7 +82,7 @@ def export_claims(
 def export_sharers(
     context: typer.Context,
     packet_id: Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)],
-    to: To = _STDOUT,
+    to: To = STDOUT,
 ) -> None:
     """Write how many claims each user's shared link led to, as CSV."""
     _export(session_of(context), f"/admin/packets/{packet_id}/sharers", {}, to)
@@ -94,7 +94,7 @@ def export_packets(
     campaign: Annotated[str, typer.Option(help="Only packets of this campaign.")] = "",
     sender: Annotated[str, typer.Option(help="Only packets of this user.")] = "",
     status: Annotated[str, typer.Option(help="Only packets that stand so.")] = "",
-    to: To = _STDOUT,
+    to: To = STDOUT,
 ) -> None:
     """Write packets as CSV; without a campaign and a sender all that have not ended."""
     asked = {"campaign_id": campaign, "sender": sender, "status": status}
@@ -127,7 +127,7 @@ def list_actions(context: typer.Context, subject: Subject = "", rows: Rows = 50)
 
 
 @journal.command("export")
-def export_journal(context: typer.Context, subject: Subject = "", to: To = _STDOUT) -> None:
+def export_journal(context: typer.Context, subject: Subject = "", to: To = STDOUT) -> None:
     """Write what operators did as CSV, the newest first."""
     _export(session_of(context), "/admin/journal", {"subject": subject}, to)
 
@@ -189,7 +189,8 @@ def _decide(session: Session, approval_id: str, word: str) -> None:
     session.screen.tell(again(lambda: session.target.operator.post(path)))
 
 
-def _pages(api: Api, path: str, asked: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:
+def pages(api: Api, path: str, asked: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:
+    """Yield the pages of a list."""
     cursor: str | None = None
     while True:
         query = {**_given(asked), "limit": PAGE_ITEMS, "cursor": cursor}
@@ -202,7 +203,7 @@ def _pages(api: Api, path: str, asked: Mapping[str, Any]) -> Iterator[list[dict[
 
 def _some(api: Api, path: str, asked: Mapping[str, Any], rows: int) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    for page in _pages(api, path, asked):
+    for page in pages(api, path, asked):
         found += page
         if len(found) >= rows:
             break
@@ -216,19 +217,24 @@ def _given(asked: Mapping[str, Any]) -> dict[str, Any]:
 def _export(session: Session, path: str, asked: Mapping[str, Any], to: Path) -> None:
     """Write a list as CSV, a page at a time. With --json to standard output as JSON."""
     api = session.target.operator
-    if session.screen.is_json and to == _STDOUT:
-        items = [item for page in _pages(api, path, asked) for item in page]
+    if session.screen.is_json and to == STDOUT:
+        items = [item for page in pages(api, path, asked) for item in page]
         session.screen.tell({"items": items})
         return
-    if to == _STDOUT:
-        for text in _csv(session, api, path, asked):
+    write(session, _csv(session, api, path, asked), to)
+
+
+def write(session: Session, texts: Iterator[str], to: Path) -> None:
+    """Write CSV, whose first text begins with the head, to a file or standard output."""
+    if to == STDOUT:
+        for text in texts:
             sys.stdout.write(text)
         return
     part = to.with_name(f"{to.name}.part")
     try:
         with part.open("w", encoding="utf-8", newline="") as file:
             count = -1  # of lines below the head
-            for text in _csv(session, api, path, asked):
+            for text in texts:
                 file.write(text)
                 count += _records(text)
         part.replace(to)

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from redpacket_cli import campaigns, crowd, lists, operate, packets, users, webhooks
+from redpacket_cli import campaigns, crowd, lists, operate, packets, reports, users, webhooks
 from redpacket_cli.failures import Failure, of_aws
 from redpacket_cli.session import Session
 from redpacket_cli.show import Screen
@@ -99,6 +99,7 @@ app.add_typer(campaigns.audience, name="audience")
 app.add_typer(lists.winners, name="winners")
 app.add_typer(lists.claims, name="claims")
 app.add_typer(lists.packets, name="packets")
+app.add_typer(reports.report, name="report")
 app.add_typer(lists.journal, name="journal")
 app.add_typer(lists.approvals, name="approvals")
 app.add_typer(webhooks.webhooks, name="webhooks")

@@ -3,8 +3,10 @@
 import json
 import time
 import uuid
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
@@ -88,6 +90,13 @@ def test_a_campaign_of_a_file_is_for_those_on_its_list(
     assert _code(bob.grab(packet_id)) == _code(bob.draw(campaign_id)) == "not_in_audience"
     terminal.run("risk", bob.host_id, "allow")
     assert _outcome(bob, packet_id) == "claimed"
+    year = str(datetime.now(ZoneInfo("Asia/Shanghai")).year)
+    taxed = terminal.run("report", "tax", "--year", year, "--campaign", campaign_id)["items"]
+    claimed = terminal.run("claims", "export", packet_id)["items"]
+    assert {(one["user"], one["total_fen"], one["withholding"]) for one in taxed} == {
+        (one["user"], str(one["amount_fen"]), "") for one in claimed
+    }
+    assert len(taxed) == 2
 
 
 def _outcome(user: HttpUser, packet_id: str) -> str:

@@ -258,3 +258,78 @@ def test_an_id_can_not_lead_to_another_route(stack: Stack) -> None:
 
     assert {stack.run(*one).exit_code for one in words} == {2}
     assert stack.asked == []
+
+
+# ---- reports
+
+
+CLAIMS_HEAD = '"share_no","user","user_token","amount_fen","claimed_at_ms"\r\n'
+NEW_YEAR_MS = 1_767_196_800_000
+"""2026 begins in Shanghai."""
+
+
+def _packet(number: int, created_at_ms: int, expires_at_ms: int) -> dict[str, Any]:
+    times = {"created_at_ms": created_at_ms, "expires_at_ms": expires_at_ms}
+    return {"packet_id": f"{PACKET[:-1]}{number}", **times}
+
+
+def _rains(stack: Stack) -> None:
+    """Let one campaign have a packet that crosses the year's begin, one before and one after."""
+    day_ms, year_ms = 86_400_000, 365 * 86_400_000
+    rains = [
+        _packet(1, NEW_YEAR_MS - day_ms, NEW_YEAR_MS + day_ms),
+        _packet(2, NEW_YEAR_MS - 2 * day_ms, NEW_YEAR_MS),
+        _packet(3, NEW_YEAR_MS + year_ms, NEW_YEAR_MS + year_ms + day_ms),
+        _packet(4, NEW_YEAR_MS, NEW_YEAR_MS + day_ms),
+    ]
+    stack.answers["GET /admin/campaigns"] = _ok(
+        items=[{"campaign_id": "gala"}, {"campaign_id": "quiet"}], next=None
+    )
+    stack.answers["GET /admin/packets"] = lambda request: _ok(
+        items=rains if request.url.params["campaign_id"] == "gala" else [], next=None
+    )
+    late = f'"1","ann","t-ann","500","{NEW_YEAR_MS - 1}"\r\n'
+    first = f'"2","ann","t-ann","300","{NEW_YEAR_MS}"\r\n'
+    formula = f'"3","\'=1+1","t-bob","50","{NEW_YEAR_MS + year_ms - 1}"\r\n'
+    pages = iter([late + first, formula])
+
+    def claims(request: httpx.Request) -> httpx.Response:
+        more = {} if "cursor" in request.url.params else {"x-next-cursor": "2"}
+        return httpx.Response(200, text=CLAIMS_HEAD + next(pages), headers=more)
+
+    stack.answers[f"GET /admin/packets/{PACKET[:-1]}1/claims"] = claims
+    again = f'"1","ann","t-ann","7","{NEW_YEAR_MS + 5}"\r\n'
+    stack.answers[f"GET /admin/packets/{PACKET[:-1]}4/claims"] = httpx.Response(
+        200, text=CLAIMS_HEAD + again
+    )
+
+
+TAX = [
+    *('"campaign_id","year","user","user_token","claim_count","total_fen","total_yuan"',),
+    *('"gala","2026","ann","t-ann","2","307","3.07"',),
+    *('"gala","2026","\'=1+1","t-bob","1","50","0.50"',),
+]
+
+
+def test_a_year_of_claims_is_summed_by_campaign_and_user(stack: Stack, tmp_path: Path) -> None:
+    _rains(stack)
+    file = tmp_path / "tax.csv"
+
+    told = stack.ask_json("report", "tax", "--year", "2026", "--to", str(file))
+
+    assert told == {"file": str(file), "count": 2}
+    # What is withheld is left to the host.
+    head, *lines = [line.rpartition(",") for line in file.read_text().splitlines()]
+    assert (head[2], {line[2] for line in lines}) == ('"withholding"', {'""'})
+    assert [line[0] for line in (head, *lines)] == TAX
+
+
+def test_a_year_of_one_campaign_is_one_document(stack: Stack) -> None:
+    _rains(stack)
+
+    told = stack.ask_json("report", "tax", "--year", "2026", "--campaign", "quiet")
+
+    assert told == {"items": []}
+    assert stack.sent("GET /admin/campaigns") == []
+    result = stack.run("report", "tax", "--year", "2026", "--timezone", "Mars")
+    assert (result.exit_code, "not a time zone" in result.stderr) == (5, True)

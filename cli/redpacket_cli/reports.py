@@ -1,0 +1,127 @@
+"""Reports that a host needs about many packets, as CSV."""
+
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import typer
+
+from redpacket_cli import lists
+from redpacket_cli.api import Api, again
+from redpacket_cli.failures import no_target
+from redpacket_cli.session import session_of
+
+report = typer.Typer(help="Reports about campaigns: tax.", no_args_is_help=True)
+
+_COLUMNS = (
+    *("campaign_id", "year", "user", "user_token", "claim_count"),
+    *("total_fen", "total_yuan", "withholding"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Year:
+    """A calendar year in a time zone, in milliseconds since the epoch; the end is exclusive."""
+
+    starts_at_ms: int
+    ends_at_ms: int
+
+    @classmethod
+    def of(cls, year: int, timezone: str) -> "_Year":
+        try:
+            zone = ZoneInfo(timezone)
+        except (ZoneInfoNotFoundError, ValueError):
+            raise no_target(
+                f"--timezone {timezone} is not a time zone, like Asia/Shanghai"
+            ) from None
+        first, last = (int(datetime(y, 1, 1, tzinfo=zone).timestamp()) for y in (year, year + 1))
+        return cls(first * 1000, last * 1000)
+
+    def overlaps(self, packet: Mapping[str, Any]) -> bool:
+        """Return whether a claim of *packet* may be in this year."""
+        is_before = packet["expires_at_ms"] <= self.starts_at_ms
+        return not is_before and packet["created_at_ms"] < self.ends_at_ms
+
+
+@report.command("tax")
+def report_tax(
+    context: typer.Context,
+    year: Annotated[int, typer.Option(help="The calendar year.", min=2000, max=9998)],
+    campaign: Annotated[str, typer.Option(help="Only this campaign, instead of all.")] = "",
+    timezone: Annotated[
+        str, typer.Option(help="Time zone in which the year begins and ends.")
+    ] = "Asia/Shanghai",
+    to: lists.To = lists.STDOUT,
+) -> None:
+    """Write what each user claimed in each campaign in a year, with an empty withholding column.
+
+    Totals contain claims of campaign packets and cash prizes. Goods and codes have no amount.
+    """
+    session = session_of(context)
+    api, span = session.target.operator, _Year.of(year, timezone)
+    campaign_ids = [campaign] if campaign else _ids(api, "/admin/campaigns", "campaign_id")
+
+    def rows() -> Iterator[str]:
+        yield _line(_COLUMNS)
+        for campaign_id in campaign_ids:
+            session.screen.note(f"campaign {campaign_id}")
+            for user, token, count, fen in _totals(api, campaign_id, span):
+                yield _line(
+                    (
+                        campaign_id,
+                        year,
+                        user,
+                        token,
+                        count,
+                        fen,
+                        f"{fen // 100}.{fen % 100:02d}",
+                        "",
+                    )
+                )
+
+    if session.screen.is_json and to == lists.STDOUT:
+        items = list(csv.DictReader(io.StringIO("".join(rows()), newline="")))
+        session.screen.tell({"items": items})
+        return
+    lists.write(session, rows(), to)
+
+
+def _ids(api: Api, path: str, name: str) -> Iterator[str]:
+    return (item[name] for page in lists.pages(api, path, {}) for item in page)
+
+
+def _totals(api: Api, campaign_id: str, span: _Year) -> Iterator[tuple[str, str, int, int]]:
+    """Yield a campaign's users by token, each with the number and the sum of their claims."""
+    users: dict[str, str] = {}
+    claims: dict[str, list[int]] = defaultdict(list)
+    for page in lists.pages(api, "/admin/packets", {"campaign_id": campaign_id}):
+        for packet in filter(span.overlaps, page):
+            # CSV, because the API escapes what a spreadsheet would take for a formula.
+            for claim in _claims(api, packet["packet_id"]):
+                if span.starts_at_ms <= int(claim["claimed_at_ms"]) < span.ends_at_ms:
+                    users[claim["user_token"]] = claim["user"]
+                    claims[claim["user_token"]].append(int(claim["amount_fen"]))
+    for token in sorted(claims):
+        yield users[token], token, len(claims[token]), sum(claims[token])
+
+
+def _claims(api: Api, packet_id: str) -> Iterator[dict[str, str]]:
+    path, cursor = f"/admin/packets/{packet_id}/claims", None
+    while True:
+        query = {"limit": lists.PAGE_ITEMS, "cursor": cursor}
+        page = again(lambda: api.get_csv(path, query))  # noqa: B023 - it is called at once
+        yield from csv.DictReader(io.StringIO(page.head + page.lines, newline=""))
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+def _line(values: tuple[object, ...]) -> str:
+    text = io.StringIO(newline="")
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerow(values)
+    return text.getvalue()
