@@ -56,8 +56,9 @@ def test_no_policy_allows_an_action_on_everything(stack: translated.Stack) -> No
 
 def test_rights_that_no_local_run_exercises_are_these() -> None:
     found: dict[str, str] = {}
-    for stack in translated.STACKS:
-        for name, statement in _statements(stack):
+    # A stack signs in to its cache by IAM or reads a password.
+    for stack in ("both gateways", "a cache with a password", "a serverless cache by IAM"):
+        for name, statement in _statements(translated.STACK_OF[stack]):
             actions = statement["Action"]
             found[name] = actions if isinstance(actions, str) else " ".join(sorted(actions))
 

@@ -129,6 +129,10 @@ def test_a_second_share_of_a_user_is_found() -> None:
     assert (found.rule, found.expected, found.actual) == ("I4", 1, 2)
 
 
+def test_a_share_that_nobody_took_has_no_taker() -> None:
+    assert claimer_of(a_refund(PACKET, 3)).user_id == ""
+
+
 def test_takers_rows_that_are_not_those_of_the_claims_are_found() -> None:
     anns, bobs = takers = [claimer_of(share) for share in SHARES]
     assert packets.check_takers([*SHARES, a_refund(PACKET, 3)], takers) == []

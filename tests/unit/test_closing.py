@@ -1,7 +1,9 @@
 from dataclasses import replace
+from unittest.mock import Mock
 
 from redpacket.packets.model.closing import RecoveryPoint, add_up, find_end, recovery_point
 from redpacket.packets.model.packet import PacketEnd
+from redpacket.packets.use_cases.close_packet import close_if_ended
 from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_claim, a_packet, a_packet_id, a_refund
 
@@ -57,3 +59,11 @@ def test_all_parts_are_refunded_before_the_first_is_told() -> None:
 
     for step, place in {**steps, 6: (RecoveryPoint.PACKET_TO_CLOSE, 0)}.items():
         assert recovery_point(replace(packet, closing_step=step)) == place
+
+
+def test_a_packet_of_which_a_part_has_not_ended_is_not_closed() -> None:
+    ports = Mock()
+    ports.packets.list_part_ends.return_value = [PacketEnd()]
+
+    assert not close_if_ended(a_packet(packet_id=a_packet_id(2)), PacketEnd(), ports)
+    assert ports.ledger.close.call_count == 0

@@ -780,3 +780,12 @@ def test_a_guarantee_of_the_cache_that_the_ledger_does_not_know_is_undone(
 
     assert system.draw("gala", "ann", "key").draw.prize is None
     assert "campaign_altered" not in system.journal.events
+
+
+def test_the_weight_of_a_prize_that_is_sold_out_misses(system: InMemorySystem) -> None:
+    pen = a_prize("gala", "pen", weight=5, total=0)
+    system.lottery(a_prize("gala"), pen, miss_weight=1, when_sold_out=WhenSoldOut.MISS)
+    system.load_campaign("gala")
+
+    assert system.draw("gala", "ann", "key").draw.odds == "cup:10|6"
+    assert "campaign_altered" not in system.journal.events

@@ -38,6 +38,7 @@ from redpacket.payments.withdrawal_ports import Payee, WithdrawalLimits
 from redpacket.platform import errors
 from redpacket.platform.clocks import CLOCKS_DIFFER_MS
 from redpacket.platform.idempotency import Request
+from redpacket.platform.user import User
 from testing.fakes.gateway import SETTLING_MS, FakePaymentsOut, an_account
 from testing.payment_system import FEN_MAX, PaymentSystem
 
@@ -832,3 +833,29 @@ def test_a_cancel_that_conflicts_is_tried_again(town: PaymentSystem) -> None:
         cancel_withdrawal(withdrawal.withdrawal_id, "user", ports=town.transfers)
 
     assert given_back.call_count > 1
+
+
+def test_a_look_that_fails_waits_behind_the_others(town: PaymentSystem) -> None:
+    withdrawal = town.called(10, is_away=True)
+    town.system.pass_time(SAFE_MS)
+    assert town.transfers.book.list_to_look(WECHAT, town.clock.now_ms(), 10) == [
+        withdrawal.withdrawal_id
+    ]
+
+    with (
+        patch.object(FakePaymentsOut, "query", side_effect=errors.Unavailable("away")),
+        pytest.raises(errors.Unavailable),
+    ):
+        sync_transfer(withdrawal.withdrawal_id, ports=town.transfers)
+
+    assert book.list_to_look(WECHAT, town.clock.now_ms(), 10) == []
+
+
+def test_money_for_campaigns_is_not_withdrawn(town: PaymentSystem) -> None:
+    request = Request("operator", "key", "body")
+    town.system.process().deposit(User("chest"), 500, request, is_for_campaigns=True)
+
+    with pytest.raises(errors.Forbidden):
+        town.withdraw("chest", 10)
+
+    assert town.balance_fen("chest") == 500
