@@ -838,9 +838,8 @@ def test_a_cancel_that_conflicts_is_tried_again(town: PaymentSystem) -> None:
 def test_a_look_that_fails_waits_behind_the_others(town: PaymentSystem) -> None:
     withdrawal = town.called(10, is_away=True)
     town.system.pass_time(SAFE_MS)
-    assert town.transfers.book.list_to_look(WECHAT, town.clock.now_ms(), 10) == [
-        withdrawal.withdrawal_id
-    ]
+    book = town.transfers.book
+    assert book.list_to_look(WECHAT, town.clock.now_ms(), 10) == [withdrawal.withdrawal_id]
 
     with (
         patch.object(FakePaymentsOut, "query", side_effect=errors.Unavailable("away")),

@@ -1,5 +1,6 @@
 """Sweeps of payments against gateways whose calls take time: no gateway and no step waits."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,7 +11,12 @@ from redpacket.payments.model.provider import Channel, PayMethod
 from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus
 from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX
 from redpacket.payments.use_cases.start_payment import PaymentAsk, start_payment
-from redpacket.payments.use_cases.sweep_payments import ROWS_PER_SWEEP, STEP_MS, UNASKED_MS_MAX
+from redpacket.payments.use_cases.sweep_payments import (
+    ROWS_PER_SWEEP,
+    STEP_MS,
+    UNASKED_MS_MAX,
+    _run_lane,
+)
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.idempotency import Request
 from testing.fakes.gateway import FakeGateway, FakePaymentsIn
@@ -199,3 +205,21 @@ def test_unpaid_packets_of_another_gateway_do_not_wait(town: PaymentSystem) -> N
 
     assert town.system.found(other).status is PacketStatus.CANCELLED
     assert {town.system.found(packet).status for packet in packets} == {PacketStatus.UNPAID}
+
+
+def test_each_step_has_its_part_of_a_short_time(town: PaymentSystem) -> None:
+    counts = dict.fromkeys(("payments", "withdrawals", "returns"), 0)
+
+    def do(name: str) -> None:
+        counts[name] += 1
+        town.clock.sleep_ms(100)
+
+    steps: Any = [(name, partial(list, [name] * 100), do) for name in counts]
+    _run_lane(
+        (Channel.WECHAT, steps),
+        ports=town.payments,
+        in_parallel=town.system.in_parallel,
+        stop_at_ms=town.clock.now_ms() + 3_000,
+    )
+
+    assert counts == {"payments": 10, "withdrawals": 10, "returns": 10}
