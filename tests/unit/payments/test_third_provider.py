@@ -1,0 +1,137 @@
+"""A provider is added by a line of the registry: no use case and no container knows its name."""
+
+import json
+
+import pytest
+
+from redpacket.payments.errors import ChannelUnavailable, SignatureInvalid
+from redpacket.payments.model.payments import PaymentStatus
+from redpacket.payments.model.provider import Channel, bill_day
+from redpacket.payments.model.withdrawals import LEASE_MS, WithdrawalStatus
+from redpacket.platform.idempotency import Request
+from redpacket.platform.settings import Settings
+from testing.fakes.gateway import FakeGateway, FakeNoticeQueue
+from testing.gateways import account_keys
+from testing.in_memory_system import VARIABLES, InMemorySystem, a_person
+from testing.process import Process
+from tests.unit.payments.coin.setup import Coin, signature_of
+
+DAY_MS = 86_400_000
+LIMITS = {
+    "WITHDRAWAL_FEN_MAX": "199999",
+    "WITHDRAWAL_FEN_PER_DAY": "2000000",
+    "WITHDRAW_ABOVE_FEN": "0",
+    "BILLS_PER_MINUTE": "1800",
+    "FIRST_LINK_WAIT_S": "0",
+}
+
+
+@pytest.fixture
+def coin(monkeypatch: pytest.MonkeyPatch) -> Channel:
+    """Add the line `COIN = "coin", "...setup:Coin"` to the registry."""
+    line = Channel.__new_member__(Channel, "coin", f"{Coin.__module__}:{Coin.__name__}")  # type: ignore[attr-defined]
+    line._name_ = "COIN"
+    monkeypatch.setitem(Channel._member_map_, "COIN", line)
+    monkeypatch.setitem(Channel._value2member_map_, "coin", line)
+    monkeypatch.setattr(Channel, "_member_names_", [*Channel._member_names_, "COIN"])
+    return Channel("coin")
+
+
+@pytest.fixture
+def system() -> InMemorySystem:
+    return InMemorySystem()
+
+
+@pytest.fixture
+def gateway(system: InMemorySystem, monkeypatch: pytest.MonkeyPatch) -> FakeGateway:
+    gateway = FakeGateway(system.clock)
+    monkeypatch.setattr(Coin, "gateway", gateway, raising=False)
+    return gateway
+
+
+@pytest.fixture
+def queue() -> FakeNoticeQueue:
+    return FakeNoticeQueue()
+
+
+@pytest.fixture
+def process(coin: Channel, system: InMemorySystem, queue: FakeNoticeQueue) -> Process:
+    process = system.process(
+        settings=Settings({**VARIABLES, **LIMITS}), payee_keys=account_keys(), notice_queue=queue
+    )
+    assert coin in process.providers
+    return process
+
+
+def _tell(process: Process, kind: str, number: str) -> None:
+    """Let the coin call back, and the queue deliver what it holds."""
+    body = json.dumps({"kind": kind, "id": f"{kind}-{number}", "number": number}).encode()
+    process.handle_callback("coin", {"coin-signature": signature_of(body)}, body)
+    while process.notice_queue.notices:
+        notice = process.notice_queue.notices.pop()
+        process.follow_notice(
+            json.dumps(
+                {
+                    "channel": "coin",
+                    "kind": notice.kind,
+                    "notice_id": notice.notice_id,
+                    "number": notice.number,
+                    "outside_no": notice.outside_no,
+                }
+            )
+        )
+
+
+def test_money_comes_in_and_goes_out_by_a_third_provider(
+    process: Process, coin: Channel, gateway: FakeGateway, system: InMemorySystem
+) -> None:
+    user = a_person("user")
+    payment = process.start_payment(user, 500, "coin", "native", Request("user", "pay", "500"))
+    gateway.pay(payment.number)
+    _tell(process, "payment", payment.number)
+
+    process.bind_account(user.user_id, coin, "code-user")
+    system.pass_time(DAY_MS)
+    withdrawal = process.withdraw(user, 200, "coin", Request("user", "withdraw", "200"))
+    process.dispatch(60_000)
+    system.pass_time(LEASE_MS)
+    _tell(process, "transfer", withdrawal.bill_no)
+
+    assert process.find_payment(payment.number, user).status is PaymentStatus.PAID
+    found = process.find_withdrawal(withdrawal.withdrawal_id, user.user_id)
+    assert found.status is WithdrawalStatus.PAID
+    assert system.balance_fen("user") == 300
+    assert [(line.kind, line.amount_fen) for line in gateway.book] == [
+        ("payment", 500),
+        ("transfer", 200),
+    ]
+
+
+def test_statements_of_a_third_provider_are_compared(
+    process: Process, coin: Channel, gateway: FakeGateway, system: InMemorySystem
+) -> None:
+    user, day = a_person("user"), bill_day(system.clock.now_ms())
+    payment = process.start_payment(user, 500, "coin", "native", Request("user", "pay", "500"))
+    gateway.pay(payment.number)
+    _tell(process, "payment", payment.number)
+    system.pass_time(DAY_MS)
+
+    (agreed,) = process.compare_bills(60_000, day)[coin]
+    gateway.bill = lambda _day, _kinds, _lines: []
+    (missing,) = process.compare_bills(60_000, day)[coin]
+
+    assert (agreed.line_count, agreed.differences) == (1, ())
+    assert [(one.expected, one.actual) for one in missing.differences] == [(0, 500)]
+
+
+@pytest.mark.usefixtures("gateway")
+def test_a_third_provider_verifies_its_own_callbacks(process: Process) -> None:
+    with pytest.raises(SignatureInvalid):
+        process.handle_callback("coin", {"coin-signature": "forged"}, b"{}")
+    # Nothing sets the others up here.
+    with pytest.raises(ChannelUnavailable, match="wechat is not set up here"):
+        process.handle_callback("wechat", {}, b"{}")
+
+
+def test_the_registry_forgets_what_a_test_added() -> None:
+    assert list(Channel) == ["host", "wechat"]
