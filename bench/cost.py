@@ -15,7 +15,7 @@ from local.places import ROOT
 from local.template import read_template
 from redpacket.ledger.dynamodb.keys import WORK_SHARDS
 from redpacket.payments.dynamodb.items import SHARDS
-from redpacket.payments.model.provider import Channel
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.use_cases.dispatch import IDLE_MS, POLL_MS
 
 PRICES = ROOT / "bench" / "prices.toml"

@@ -24,8 +24,8 @@ from local.gateways.wechat import openid_of
 from local.ports import HOST, Ports, is_open
 from local.processes import Process
 from redpacket.payments.errors import SignatureInvalid
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
-    Channel,
     ExternalAccount,
     PaymentOrder,
     PayMethod,

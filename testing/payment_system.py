@@ -13,8 +13,9 @@ from redpacket.payments.dynamodb.payments import DynamoPayments
 from redpacket.payments.dynamodb.provider_pace import DynamoGatewayPace
 from redpacket.payments.dynamodb.returns import DynamoReturns
 from redpacket.payments.dynamodb.withdrawals import DynamoWithdrawals
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import Payment
-from redpacket.payments.model.provider import Channel, PayMethod, ProviderEvent
+from redpacket.payments.model.provider import PayMethod, ProviderEvent
 from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.ports import PaymentLimits
 from redpacket.payments.provider_ports import PaymentProvider, PayoutProvider

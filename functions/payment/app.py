@@ -42,7 +42,7 @@ from redpacket.payments.errors import (
     WithdrawalLimitReached,
     WithdrawalNotFound,
 )
-from redpacket.payments.model.provider import Channel
+from redpacket.payments.model.channel import Channel
 from redpacket.platform.errors import (
     Busy,
     Forbidden,

@@ -20,9 +20,9 @@ from local.gateways.core import (
 from local.gateways.core import Transaction as Paid
 from local.gateways.policy import Call, Meeting, Policy, Statement
 from redpacket.payments.model.authorization import AuthorizationFound, AuthorizationState
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
     CURRENCY,
-    Channel,
     ExternalAccount,
     Merchant,
     OrderFound,

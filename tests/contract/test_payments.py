@@ -12,6 +12,7 @@ from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.use_cases.send_packet import funding_of
 from redpacket.payments.errors import WithdrawalLimitReached
 from redpacket.payments.model import provider as gateway
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import (
     PaymentRefund,
     PaymentReturn,
@@ -30,7 +31,7 @@ from testing.in_memory_system import InMemorySystem
 from testing.payment_system import PaymentSystem
 from tests.contract.tables import KINDS, a_client
 
-WECHAT = gateway.Channel.WECHAT
+WECHAT = Channel.WECHAT
 
 
 @pytest.fixture(params=KINDS)
@@ -508,7 +509,7 @@ def test_the_breaker_is_everybodys(town: PaymentSystem) -> None:
     assert town.store.find_compared(WECHAT) is None
     town.store.note_compared(WECHAT, "2027-02-06")
     assert town.store.find_compared(WECHAT) == "2027-02-06"
-    assert town.store.find_compared(gateway.Channel.HOST) is None
+    assert town.store.find_compared(Channel.HOST) is None
 
 
 def test_all_the_flows_run_on_real_tables(town: PaymentSystem, user: str) -> None:

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from local.gateways.core import CANCELLING_MS
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
-    Channel,
     ProviderEventKind,
     Refusal,
     TransferOrder,

@@ -32,12 +32,8 @@ from redpacket.fairness.model.log import id_hash_of
 from redpacket.ledger.dynamodb import keys
 from redpacket.packets.api.packet_ids import packet_ids
 from redpacket.packets.clients.payout_messages import SETTLE
-from redpacket.payments.model.provider import (
-    Channel,
-    ProviderEvent,
-    ProviderEventKind,
-    StatementKind,
-)
+from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind, StatementKind
 from redpacket.payments.providers.wechat.token_issuer import IssuerKeys
 from redpacket.platform.http.request import user_ids
 from redpacket.reconciliation.ports import Found, Table

@@ -19,6 +19,7 @@ from typing import Any
 from local.gateways.core import FINAL, Line, Made, day_of
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.errors import GatewayChanged, PaymentNotFound
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import (
     PAYMENT_LIFE_MS,
     Payment,
@@ -28,7 +29,6 @@ from redpacket.payments.model.payments import (
     ReturnStatus,
 )
 from redpacket.payments.model.provider import (
-    Channel,
     Merchant,
     ProviderEvent,
     ProviderEventKind,

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from redpacket.containers import containers
-from redpacket.payments.model.provider import Channel
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.sealed_accounts import Accounts
 from redpacket.platform.settings import settings
 from testing.fakes.gateway import FakeGateway, FakePaymentsIn, FakePaymentsOut

@@ -7,7 +7,8 @@ import pytest
 
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Packet
-from redpacket.payments.model.provider import Channel, ProviderEvent, ProviderEventKind
+from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
 from redpacket.payments.model.withdrawals import WithdrawalStatus
 from redpacket.payments.use_cases.authorize import authorize
 from redpacket.payments.use_cases.handle_callback import follow_notice

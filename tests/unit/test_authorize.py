@@ -9,7 +9,8 @@ from redpacket.payments.model.authorization import (
     Authorization,
     AuthorizationStatus,
 )
-from redpacket.payments.model.provider import Channel, ProviderEvent, ProviderEventKind, Refusal
+from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind, Refusal
 from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus
 from redpacket.payments.use_cases.authorize import authorize, end_authorization
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from local.gateways.core import Line
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
-    Channel,
     StatementKind,
     StatementLine,
     bill_day,

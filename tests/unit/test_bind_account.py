@@ -1,7 +1,7 @@
 import pytest
 
 from redpacket.payments.errors import CodeInvalid, OpenidInUse, PayeeNotBound
-from redpacket.payments.model.provider import Channel
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.use_cases.bind_account import bind_account
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw
 from redpacket.payments.withdrawal_ports import Payee

@@ -17,8 +17,9 @@ from redpacket.operations.model.risk import RiskDecision, VerdictKind
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.model.authorization import AuthorizationStatus
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PaymentStatus, Resolution, ResolvedBy, ReturnStatus
-from redpacket.payments.model.provider import Channel, ProviderEvent, ProviderEventKind
+from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
 from redpacket.payments.model.withdrawals import (
     GIVEN_UP_AFTER_MS,
     LEASE_MS,

@@ -25,8 +25,8 @@ from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.split import Split
 from redpacket.packets.use_cases.read_records import PacketList
 from redpacket.payments.api import views as payment_views
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PaymentRefund, PaymentReturn, ReturnReason
-from redpacket.payments.model.provider import Channel
 from redpacket.platform.difference import Difference
 from redpacket.platform.errors import InvalidRequest, RedPacketError, Rejected
 from redpacket.platform.http.bodies import parse

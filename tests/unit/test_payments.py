@@ -11,8 +11,8 @@ from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.payments.errors import PayeeNotBound, SignatureInvalid
 from redpacket.payments.model import payments
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
-    Channel,
     Merchant,
     PayMethod,
     ProviderEvent,

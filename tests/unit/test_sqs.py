@@ -11,7 +11,8 @@ from redpacket.packets.clients.payout_messages import settle_message
 from redpacket.packets.clients.sqs_payouts import SqsPayouts
 from redpacket.packets.model.claim import ShareRef
 from redpacket.payments.clients.sqs_notices import SqsNotices, read_notice
-from redpacket.payments.model.provider import Channel, ProviderEvent, ProviderEventKind
+from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
 from redpacket.platform.errors import InvalidRequest, Unavailable
 from redpacket.platform.user import User
 from testing.builders import a_packet_id

@@ -7,14 +7,9 @@ from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.use_cases.order_payment import order_payment
 from redpacket.payments.dynamodb.payments import DynamoPayments
 from redpacket.payments.errors import PayeeNotBound, PaymentNotFound
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, Payment, PaymentStatus
-from redpacket.payments.model.provider import (
-    Channel,
-    PaymentOrder,
-    PayMethod,
-    bill_day,
-    bill_day_start_ms,
-)
+from redpacket.payments.model.provider import PaymentOrder, PayMethod, bill_day, bill_day_start_ms
 from redpacket.payments.ports import PaymentLimits
 from redpacket.payments.use_cases.start_payment import find_payment, prompt_payment
 from redpacket.platform.errors import RateLimited, Unavailable

@@ -13,7 +13,7 @@ from redpacket.containers.providers import ProvidersContainer, required
 from redpacket.containers.withdrawals import WithdrawalsContainer
 from redpacket.operations.model.switches import Switch
 from redpacket.payments.clients.sqs_notices import read_notice
-from redpacket.payments.model.provider import Channel
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.use_cases.compare_bills import BillReport, compare_bills
 from redpacket.payments.use_cases.dispatch import BATCH, DispatchReport, dispatch
 from redpacket.payments.use_cases.handle_callback import follow_notice, handle_callback

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from redpacket.containers.providers import ProvidersContainer
     from redpacket.containers.users import UsersContainer
     from redpacket.payments.dynamodb.provider_pace import DynamoGatewayPace
+    from redpacket.payments.model.channel import Channel
     from redpacket.payments.model.payments import Payment, PaymentRefund, PaymentReturn, Resolution
-    from redpacket.payments.model.provider import Channel, Merchant
+    from redpacket.payments.model.provider import Merchant
     from redpacket.payments.ports import PaymentLists, PaymentRepository, ReturnRepository
     from redpacket.payments.provider_ports import NoticeQueue
     from redpacket.payments.use_cases.payment_ports import PaymentPorts
@@ -138,7 +139,8 @@ class PaymentsContainer:
         self, user: User, amount_fen: int, channel: str, method: str, request: Request
     ) -> Payment:
         """Start a payment into a user's account, once for each request."""
-        from redpacket.payments.model.provider import Channel, PayMethod
+        from redpacket.payments.model.channel import Channel
+        from redpacket.payments.model.provider import PayMethod
         from redpacket.payments.use_cases.start_payment import PaymentAsk, start_payment
 
         # An event will report the payment under the host's user id.

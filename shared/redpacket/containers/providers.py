@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from redpacket.containers.platform import Platform
     from redpacket.payments.login_ports import Authorizations, Logins, PageSigner, TokenIssuer
-    from redpacket.payments.model.provider import Channel
+    from redpacket.payments.model.channel import Channel
     from redpacket.payments.provider_ports import (
         CallbackVerifier,
         PaymentProvider,
@@ -32,7 +32,7 @@ class ProvidersContainer:
 
     @cached_property
     def providers(self) -> Mapping[Channel, Provider]:
-        from redpacket.payments.model.provider import Channel
+        from redpacket.payments.model.channel import Channel
         from redpacket.payments.provider_ports import ProviderEnvironment
 
         environment = ProviderEnvironment(

@@ -13,7 +13,7 @@ from redpacket.containers.platform import Platform
 from redpacket.containers.providers import ProvidersContainer, required
 from redpacket.payments.api.parameters import new_payment_id
 from redpacket.payments.model.authorization import Authorization
-from redpacket.payments.model.provider import Channel
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
 from redpacket.payments.use_cases.authorize import authorize, end_authorization

@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from redpacket.ledger.model import Transfer
     from redpacket.operations.model.operators import Action
     from redpacket.packets.model.packet import Packet
+    from redpacket.payments.model.channel import Channel
     from redpacket.payments.model.payments import Payment, PaymentRefund, PaymentReturn
-    from redpacket.payments.model.provider import Channel, RefundFound, StatementLine, Transaction
+    from redpacket.payments.model.provider import RefundFound, StatementLine, Transaction
     from redpacket.platform.idempotency import Request
 
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from redpacket.payments.login_ports import Authorizations, Logins, PageSigner, TokenIssuer
+    from redpacket.payments.model.channel import Channel
     from redpacket.payments.model.provider import (
-        Channel,
         Merchant,
         OrderFound,
         PaymentOrder,

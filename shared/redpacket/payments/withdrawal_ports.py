@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from redpacket.payments.model.authorization import Authorization
-    from redpacket.payments.model.provider import Channel, ExternalAccount, TransferFound
+    from redpacket.payments.model.channel import Channel
+    from redpacket.payments.model.provider import ExternalAccount, TransferFound
     from redpacket.payments.model.withdrawals import Stop, Withdrawal
     from redpacket.platform.idempotency import Request
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnStatus
-from redpacket.payments.model.provider import Channel, PayMethod
+from redpacket.payments.model.provider import PayMethod
 from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus
 from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX
 from redpacket.payments.use_cases.start_payment import PaymentAsk, start_payment

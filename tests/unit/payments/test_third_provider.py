@@ -5,8 +5,9 @@ import json
 import pytest
 
 from redpacket.payments.errors import ChannelUnavailable, SignatureInvalid
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PaymentStatus
-from redpacket.payments.model.provider import Channel, bill_day
+from redpacket.payments.model.provider import bill_day
 from redpacket.payments.model.withdrawals import LEASE_MS, WithdrawalStatus
 from redpacket.platform.idempotency import Request
 from redpacket.platform.settings import Settings

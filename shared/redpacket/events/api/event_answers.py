@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from redpacket.events.model.events import EventType
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.packets.api import values
-from redpacket.payments.model.provider import Channel
+from redpacket.payments.model.channel import Channel
 from redpacket.platform.http.bodies import about
 
 HostUserId = Annotated[

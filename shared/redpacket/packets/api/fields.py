@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import regex
 from pydantic import AfterValidator, Field, StringConstraints
 
 from redpacket.ledger.model import FEN_MAX
 from redpacket.packets.model.passphrase import can_be_said
+from redpacket.payments.model.channel import Channel
 from redpacket.platform.http.bodies import about
 from redpacket.platform.http.request import user_ids
 from redpacket.platform.image_url import IMAGE_URL
@@ -120,8 +121,14 @@ SeenVersion = Annotated[
     Annotated[int, Field(ge=1)] | None,
     about("The version that was read; another one by now is 409 `version_conflict`."),
 ]
+if TYPE_CHECKING:
+    ChannelName = str
+    PayWith = str
+else:
+    ChannelName = Literal[tuple(map(str, Channel))]
+    PayWith = Literal[("balance", *map(str, Channel))]
 GatewayChannel = Annotated[
-    Literal["host", "wechat"],
+    ChannelName,
     about("By which gateway; one that is not set up is 422 `channel_unavailable`."),
 ]
 PaymentMethod = Annotated[

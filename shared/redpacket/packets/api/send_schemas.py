@@ -15,6 +15,7 @@ from redpacket.packets.api.fields import (
     ImageUrl,
     OwnPassphrase,
     PaymentMethod,
+    PayWith,
     UserToken,
 )
 from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT
@@ -67,7 +68,7 @@ class SendBody(StrictBody):
         int, about("Every amount is a multiple of it: 100 gives whole yuan.", ge=1, le=UNIT_FEN_MAX)
     ] = 1
     pay_with: Annotated[
-        Literal["balance", "host", "wechat"],
+        PayWith,
         about(
             "`balance`: from the sender's account. Else the packet is `unpaid` until its payment "
             "comes, and `cancelled` after 15 minutes."

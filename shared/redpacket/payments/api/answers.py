@@ -10,8 +10,8 @@ from typing_extensions import TypedDict
 from redpacket.packets.api.values import AtMs, EndsAtMs, Next, PacketId, SumFen, UserToken, Word
 from redpacket.payments.api.parameters import PAYMENT_ID, WITHDRAWAL_ID
 from redpacket.payments.model.authorization import AuthorizationStatus
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PaymentStatus, ReturnReason
-from redpacket.payments.model.provider import Channel
 from redpacket.payments.model.withdrawals import WithdrawalStatus
 from redpacket.platform.http.bodies import about
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from redpacket.containers import containers
 from redpacket.payments.model.authorization import AuthorizationStatus
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PaymentStatus
-from redpacket.payments.model.provider import Channel
 from redpacket.payments.model.withdrawals import WithdrawalStatus
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from redpacket.payments.model.provider import Channel, ProviderEvent, ProviderEventKind
+from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
 from redpacket.platform.aws.errors import translated
 from redpacket.platform.aws.sqs import put_messages
 from redpacket.platform.errors import InvalidRequest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.payments.model.provider import Channel
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.sealed_accounts import Accounts
 from redpacket.payments.withdrawal_ports import Payee, Payees
 from redpacket.platform.user import User

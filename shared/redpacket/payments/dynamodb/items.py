@@ -6,6 +6,7 @@ from typing import Any
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.payments.dynamodb import keys as payment_keys
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import (
     Payment,
     PaymentRefund,
@@ -15,7 +16,6 @@ from redpacket.payments.model.payments import (
     ReturnStatus,
 )
 from redpacket.payments.model.provider import (
-    Channel,
     ExternalAccount,
     Merchant,
     PayMethod,

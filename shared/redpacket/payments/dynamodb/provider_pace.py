@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redpacket.payments.dynamodb import keys as payment_keys
-from redpacket.payments.model.provider import Channel
+from redpacket.payments.model.channel import Channel
 from redpacket.platform.dynamodb.client import Dynamo, update
 
 IS_FIRST = "attribute_not_exists(next_us)"

@@ -22,6 +22,7 @@ from redpacket.payments.dynamodb.items import (
     return_row,
 )
 from redpacket.payments.dynamodb.reads import oldest
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import (
     Payment,
     PaymentRefund,
@@ -30,7 +31,7 @@ from redpacket.payments.model.payments import (
     ReturnStatus,
     refund_transfers,
 )
-from redpacket.payments.model.provider import Channel, RefundFound, Transaction
+from redpacket.payments.model.provider import RefundFound, Transaction
 from redpacket.platform.dynamodb.client import Dynamo, Value, check, put, update, values
 from redpacket.platform.errors import InvariantViolated
 

@@ -12,7 +12,8 @@ from redpacket.payments.dynamodb.items import line_row, withdrawal_of, withdrawa
 from redpacket.payments.dynamodb.lists import page_of, read_page
 from redpacket.payments.dynamodb.reads import get_all, oldest
 from redpacket.payments.errors import WithdrawalLimitReached
-from redpacket.payments.model.provider import Channel, StatementKind, StatementLine, TransferFound
+from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider import StatementKind, StatementLine, TransferFound
 from redpacket.payments.model.withdrawals import (
     CANCELS,
     Stop,

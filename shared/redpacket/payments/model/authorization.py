@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from redpacket.payments.model.provider import Channel, ExternalAccount
+from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider import ExternalAccount
 
 CONSENT_MS = 24 * 3_600_000
 """Milliseconds that a user has to agree."""

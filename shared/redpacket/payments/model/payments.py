@@ -18,10 +18,10 @@ from redpacket.ledger.model import (
     receivable_account,
     user_account,
 )
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
     CURRENCY,
     NO_MERCHANT,
-    Channel,
     ExternalAccount,
     Merchant,
     PaymentOrder,

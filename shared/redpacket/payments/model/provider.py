@@ -8,31 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Self
 
 CURRENCY = "CNY"
 
 BILL_ZONE = timedelta(hours=8)
 """UTC offset of statement days at every gateway: China's time zone."""
-
-
-class Channel(StrEnum):
-    """Registry of payment providers: each line has a name and the class that implements it.
-
-    The API and the rows contain the name. The class is a `provider_ports.Provider`, which a
-    container imports when a process first needs a provider.
-    """
-
-    HOST = "host", "redpacket.payments.providers.host_wallet.setup:HostWallet"
-    WECHAT = "wechat", "redpacket.payments.providers.wechat.setup:WeChat"
-
-    implementation: str
-
-    def __new__(cls, name: str, implementation: str = "") -> Self:
-        """Make a member of its name, with the class that implements it."""
-        member = str.__new__(cls, name)
-        member._value_, member.implementation = name, implementation
-        return member
 
 
 class PayMethod(StrEnum):

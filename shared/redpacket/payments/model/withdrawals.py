@@ -17,9 +17,9 @@ from redpacket.ledger.model import (
     user_account,
     withdrawal_account,
 )
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
     NO_MERCHANT,
-    Channel,
     ExternalAccount,
     Merchant,
     Refusal,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redpacket.payments.errors import ChannelUnavailable
 from redpacket.payments.login_ports import Authorizations
-from redpacket.payments.model.provider import Channel
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.withdrawal_ports import AuthorizationRepository, Payees
 from redpacket.platform.runtime import Clock, EventLogger
 

@@ -14,7 +14,7 @@ from redpacket.payments.model.authorization import (
     AuthorizationStatus,
     next_look_ms,
 )
-from redpacket.payments.model.provider import Channel
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
 from redpacket.platform.errors import InvariantViolated, Unavailable
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from redpacket.payments.errors import CodeInvalid
 from redpacket.payments.login_ports import Logins
-from redpacket.payments.model.provider import Channel, ExternalAccount
+from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider import ExternalAccount
 from redpacket.payments.withdrawal_ports import BoundPayees, Payee
 from redpacket.platform.runtime import Clock
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
-    Channel,
     ProviderEvent,
     ProviderEventKind,
     StatementKind,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from redpacket.payments.model.provider import Channel, ProviderEvent, ProviderEventKind
+from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
 from redpacket.payments.model.withdrawals import withdrawal_of_bill
 from redpacket.payments.ports import PaymentRepository
 from redpacket.payments.provider_ports import CallbackVerifier, NoticeQueue

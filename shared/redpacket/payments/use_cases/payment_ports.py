@@ -9,8 +9,9 @@ from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.ports import PacketRepository
 from redpacket.packets.work_list_ports import WorkLists
 from redpacket.payments.errors import ChannelUnavailable, GatewayChanged
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import Payment, PaymentReturn
-from redpacket.payments.model.provider import NO_MERCHANT, Channel
+from redpacket.payments.model.provider import NO_MERCHANT
 from redpacket.payments.ports import (
     ComparedDays,
     PaymentLimits,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
-from redpacket.payments.model.provider import BILL_ZONE, Channel
+from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider import BILL_ZONE
 from redpacket.payments.provider_ports import GatewayPace
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import Clock

@@ -12,6 +12,7 @@ from dataclasses import replace
 from redpacket.ledger.model import TransferKind, deposit_id, receivable_account, user_account
 from redpacket.operations.model.operators import Action, ActionKind, changes_between, user_subject
 from redpacket.payments.errors import PaymentNotFound
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import (
     Payment,
     PaymentRefund,
@@ -20,7 +21,7 @@ from redpacket.payments.model.payments import (
     ResolvedBy,
     ReturnStatus,
 )
-from redpacket.payments.model.provider import Channel, RefundFound, RefundState
+from redpacket.payments.model.provider import RefundFound, RefundState
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.platform.errors import (

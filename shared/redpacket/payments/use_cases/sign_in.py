@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from redpacket.payments.errors import OpenidInUse
 from redpacket.payments.login_ports import Logins, TokenIssuer
-from redpacket.payments.model.provider import Channel, ExternalAccount
+from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider import ExternalAccount
 from redpacket.payments.use_cases.bind_account import find_account
 from redpacket.payments.withdrawal_ports import BoundPayees
 from redpacket.platform.errors import Unavailable

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.errors import GatewayChanged, PayeeNotBound, PaymentNotFound
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, Payment, may_order
-from redpacket.payments.model.provider import Channel, ExternalAccount, PayMethod
+from redpacket.payments.model.provider import ExternalAccount, PayMethod
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.payments.withdrawal_ports import Payees
 from redpacket.platform.errors import Unavailable

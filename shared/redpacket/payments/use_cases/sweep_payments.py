@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.errors import GatewayChanged, PaymentNotFound
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, WATCHED_MS
-from redpacket.payments.model.provider import Channel
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
 from redpacket.payments.use_cases.authorize import look_at_authorization
 from redpacket.payments.use_cases.confirm_payment import confirm_payment

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from redpacket.packets.model.claim import Share
-from redpacket.payments.model.provider import Channel, ProviderEvent, ProviderEventKind
+from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
 from redpacket.payments.provider_ports import NoticeQueue
 
 

@@ -14,7 +14,8 @@ from redpacket.payments.errors import (
     WithdrawalLimitReached,
     WithdrawalNotFound,
 )
-from redpacket.payments.model.provider import Channel, bill_day
+from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider import bill_day
 from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.payments.use_cases.return_payment import collect_owed

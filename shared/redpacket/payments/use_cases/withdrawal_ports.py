@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from redpacket.payments.errors import ChannelUnavailable, GatewayChanged
-from redpacket.payments.model.provider import NO_MERCHANT, Channel
+from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider import NO_MERCHANT
 from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.provider_ports import PayoutProvider
 from redpacket.payments.use_cases.rate_limiter import Pace

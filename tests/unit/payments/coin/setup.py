@@ -9,7 +9,8 @@ from typing import ClassVar
 
 from redpacket.payments.errors import SignatureInvalid
 from redpacket.payments.login_ports import Logins
-from redpacket.payments.model.provider import Channel, ProviderEvent, ProviderEventKind
+from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
 from redpacket.payments.provider_ports import (
     CallbackVerifier,
     PaymentProvider,

@@ -7,9 +7,9 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from redpacket.payments.errors import SignatureInvalid
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
     NO_MERCHANT,
-    Channel,
     OrderFound,
     OrderState,
     PaymentOrder,
