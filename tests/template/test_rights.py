@@ -3,9 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from tests.template import translated
+
+STACKS = [
+    translated.STACK_OF[name]
+    # One signs in to its cache by IAM, and one reads a password.
+    for name in ("both gateways", "a cache with a password", "a serverless cache by IAM")
+]
 
 GRANTED = """
 CacheReadSignIn.SignIn: elasticache:Connect
@@ -46,19 +50,17 @@ def _statements(stack: translated.Stack) -> Iterator[tuple[str, dict[str, Any]]]
                 yield f"{name}.{statement.get('Sid')}", statement
 
 
-@pytest.mark.parametrize("stack", translated.STACKS, ids=lambda stack: stack.name)
-def test_no_policy_allows_an_action_on_everything(stack: translated.Stack) -> None:
-    found = dict(_statements(stack))
+def test_no_policy_allows_an_action_on_everything() -> None:
+    found = [named for stack in STACKS for named in _statements(stack)]
 
-    assert found
-    assert [name for name, statement in found.items() if "*" in statement["Resource"]] == []
+    assert len(found) > 100
+    assert [name for name, statement in found if "*" in statement["Resource"]] == []
 
 
 def test_rights_that_no_local_run_exercises_are_these() -> None:
     found: dict[str, str] = {}
-    # A stack signs in to its cache by IAM or reads a password.
-    for stack in ("both gateways", "a cache with a password", "a serverless cache by IAM"):
-        for name, statement in _statements(translated.STACK_OF[stack]):
+    for stack in STACKS:
+        for name, statement in _statements(stack):
             actions = statement["Action"]
             found[name] = actions if isinstance(actions, str) else " ".join(sorted(actions))
 
