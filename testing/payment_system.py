@@ -20,7 +20,7 @@ from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.ports import PaymentLimits
 from redpacket.payments.provider_ports import PaymentProvider, PayoutProvider
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
-from redpacket.payments.use_cases.compare_bills import BillReport, compare_bill
+from redpacket.payments.use_cases.compare_bills import StatementReport, compare_bill
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
 from redpacket.payments.use_cases.dispatch import DispatchReport, dispatch
 from redpacket.payments.use_cases.handle_callback import follow_notice
@@ -254,7 +254,7 @@ class PaymentSystem:
         refund_no = self.gateway.refund_outside(payment.number, amount_fen)
         note_refund(WECHAT, refund_no, ports=self.payments)
 
-    def compare_bill(self, day: str, channel: Channel = WECHAT) -> BillReport | None:
+    def compare_bill(self, day: str, channel: Channel = WECHAT) -> StatementReport | None:
         return compare_bill(channel, day, payments=self.payments, withdrawals=self.transfers)
 
     def paid(self, payment: Payment) -> Payment:

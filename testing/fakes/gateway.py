@@ -236,7 +236,7 @@ class FakePaymentsIn(_Port):
         refund = self._find("find_refund", self._gateway.refunds, refund_no)
         return self._refund(refund) if refund else RefundFound(refund_no, RefundState.NOT_FOUND)
 
-    def read_bill(self, day: str) -> list[StatementLine] | None:
+    def read_statement(self, day: str) -> list[StatementLine] | None:
         return self._bill(day, "payment", "refund")
 
     def _refund(self, found: Refund) -> RefundFound:
@@ -290,7 +290,7 @@ class FakePaymentsOut(_Port):
         expected = "INVALID_REQUEST", "NOT_FOUND"
         self._call(Call("cancel", bill_no), lambda _: self._gateway.cancel(bill_no), *expected)
 
-    def read_bill(self, day: str) -> list[StatementLine] | None:
+    def read_statement(self, day: str) -> list[StatementLine] | None:
         return self._bill(day, "transfer")
 
 

@@ -69,7 +69,7 @@ def test_a_payment_is_credited_once_and_its_line_is_kept(town: PaymentSystem, us
     assert credited == [True, False]
     assert (found.status, found.transaction_id) == ("paid", paid.transaction_id)
     assert town.balance_fen(user) == 100
-    lines = town.book.list_lines(WECHAT, gateway.bill_day(town.clock.now_ms()))
+    lines = town.book.list_lines(WECHAT, gateway.statement_day(town.clock.now_ms()))
     assert [line.amount_fen for line in lines if line.number == payment.number] == [100]
 
 
@@ -464,7 +464,7 @@ def test_a_bill_is_posted_once(town: PaymentSystem, held: Withdrawal) -> None:
     assert posted == [True, False]
     assert not town.withdrawals.give_back(seen, is_cancelled=False, reason="", now_ms=now_ms)
     assert town.find(held).status is WithdrawalStatus.PAID
-    lines = town.book.list_lines(WECHAT, gateway.bill_day(now_ms))
+    lines = town.book.list_lines(WECHAT, gateway.statement_day(now_ms))
     kinds = [line.kind for line in lines if line.number == held.bill_no]
     assert kinds == [gateway.StatementKind.TRANSFER]
 

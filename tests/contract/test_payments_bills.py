@@ -2,7 +2,12 @@
 
 import pytest
 
-from redpacket.payments.model.provider import RefundOrder, StatementKind, StatementLine, bill_day
+from redpacket.payments.model.provider import (
+    RefundOrder,
+    StatementKind,
+    StatementLine,
+    statement_day,
+)
 from redpacket.platform.errors import Unavailable
 from testing.gateways import DAY_MS, Side, WeChatSide, a_number
 
@@ -15,7 +20,7 @@ def _at_noon(side: Side) -> str:
     """Put the clock to the next noon in Beijing, so that a story stays within one day."""
     day_ms = (side.now_ms() + 8 * HOUR_MS) % DAY_MS
     side.advance((12 * HOUR_MS - day_ms) % DAY_MS)
-    return bill_day(side.now_ms())
+    return statement_day(side.now_ms())
 
 
 def _paid(side: Side, amount_fen: int) -> StatementLine:
@@ -60,7 +65,7 @@ def test_a_bill_has_every_payment_and_refund_of_its_day(side: Side) -> None:
     _paid(side, 5)
     side.advance(DAY_MS)
 
-    lines = side.payments_in.read_bill(day)
+    lines = side.payments_in.read_statement(day)
 
     assert lines is not None
     assert _seconds([line for line in lines if line.kind is StatementKind.PAYMENT]) == _seconds(
@@ -79,7 +84,7 @@ def test_a_bill_has_every_transfer_that_moved_money(side: Side) -> None:
     side.fake.do("mode", mode="ok")
     side.advance(2 * DAY_MS)
 
-    lines = side.payments_out.read_bill(day)
+    lines = side.payments_out.read_statement(day)
 
     assert lines is not None
     assert {line.number: line.amount_fen for line in lines} == numbers
@@ -93,8 +98,8 @@ def test_there_is_no_bill_before_a_day_is_over(side: Side) -> None:
     day = _at_noon(side)
     _paid(side, 100)
 
-    assert side.payments_in.read_bill(day) is None
-    assert side.payments_out.read_bill(day) is None
+    assert side.payments_in.read_statement(day) is None
+    assert side.payments_out.read_statement(day) is None
 
 
 def test_a_bill_that_is_late_is_not_an_empty_one(side: Side) -> None:
@@ -103,11 +108,11 @@ def test_a_bill_that_is_late_is_not_an_empty_one(side: Side) -> None:
     side.advance(2 * DAY_MS)
     side.fake.do("mode", mode="bill_late")
 
-    assert side.payments_in.read_bill(day) is None
-    assert side.payments_out.read_bill(day) is None
+    assert side.payments_in.read_statement(day) is None
+    assert side.payments_out.read_statement(day) is None
 
     side.fake.do("mode", mode="bill_line_twice")
-    lines = side.payments_in.read_bill(day)
+    lines = side.payments_in.read_statement(day)
     assert lines is not None
     assert [line.amount_fen for line in lines] == [100, 100]
 
@@ -116,8 +121,8 @@ def test_a_day_on_which_nothing_happened_has_an_empty_bill(side: Side) -> None:
     day = _at_noon(side)
     side.advance(2 * DAY_MS)
 
-    assert side.payments_in.read_bill(day) == []
-    assert side.payments_out.read_bill(day) == []
+    assert side.payments_in.read_statement(day) == []
+    assert side.payments_out.read_statement(day) == []
 
 
 @pytest.mark.parametrize("mode", ["bill_line_missing", "bill_line_changed"])
@@ -127,7 +132,7 @@ def test_a_bill_is_read_as_it_is_also_where_it_is_wrong(side: Side, mode: str) -
     side.advance(2 * DAY_MS)
     side.fake.do("mode", mode=mode)
 
-    incoming, outgoing = side.payments_in.read_bill(day), side.payments_out.read_bill(day)
+    incoming, outgoing = side.payments_in.read_statement(day), side.payments_out.read_statement(day)
 
     assert incoming is not None
     assert outgoing is not None
@@ -143,7 +148,7 @@ def test_a_bill_without_an_answer_is_unknown(side: Side) -> None:
     side.advance(2 * DAY_MS)
     side.fake.do("mode", mode="fails")
 
-    for read in (side.payments_in.read_bill, side.payments_out.read_bill):
+    for read in (side.payments_in.read_statement, side.payments_out.read_statement):
         with pytest.raises(Unavailable):
             read(day)
 
@@ -155,7 +160,7 @@ def test_a_file_that_is_not_the_one_that_was_hashed_is_not_read(wechat: WeChatSi
     wechat.advance(2 * DAY_MS)
     wechat.fake.do("mode", mode="bill_damaged")
 
-    for read in (wechat.payments_in.read_bill, wechat.payments_out.read_bill):
+    for read in (wechat.payments_in.read_statement, wechat.payments_out.read_statement):
         with pytest.raises(Unavailable, match="hash"):
             read(day)
 
@@ -166,9 +171,9 @@ def test_a_bill_that_is_being_made_is_not_there_yet(wechat: WeChatSide) -> None:
     # Three in the morning.
     wechat.advance(15 * HOUR_MS)
 
-    assert wechat.payments_in.read_bill(day) is None
+    assert wechat.payments_in.read_statement(day) is None
     wechat.advance(7 * HOUR_MS)
-    assert wechat.payments_in.read_bill(day)
+    assert wechat.payments_in.read_statement(day)
 
 
 def test_a_file_of_another_host_is_not_fetched(wechat: WeChatSide) -> None:

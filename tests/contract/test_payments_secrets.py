@@ -57,12 +57,12 @@ def _calls(side: Side) -> list[Callable[[], Any]]:
         lambda: side.payments_in.close(order.number),
         lambda: side.payments_in.refund(RefundOrder(number, order.number, "42000", 1, 1)),
         lambda: side.payments_in.query_refund(number),
-        lambda: side.payments_in.read_bill("2026-01-01"),
+        lambda: side.payments_in.read_statement("2026-01-01"),
         lambda: side.payments_out.transfer(transfer),
         lambda: side.payments_out.transfer(side.transfer(authorization_no=number)),
         lambda: side.payments_out.query(transfer.bill_no),
         lambda: side.payments_out.cancel(transfer.bill_no),
-        lambda: side.payments_out.read_bill("2026-01-01"),
+        lambda: side.payments_out.read_statement("2026-01-01"),
         lambda: side.read(Received({"wechatpay-serial": "1", "webhook-id": "1"}, b"{}")),
     ]
     if isinstance(side, WeChatSide):

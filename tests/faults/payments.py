@@ -36,8 +36,8 @@ from redpacket.payments.model.provider import (
     Transaction,
     TransferOrder,
     TransferState,
-    bill_day,
-    bill_day_start_ms,
+    statement_day,
+    statement_day_start_ms,
 )
 from redpacket.payments.model.withdrawals import FUNCTION_MS, Withdrawal
 from redpacket.payments.use_cases.return_payment import note_refund
@@ -718,9 +718,9 @@ class PaymentSchedule(Schedule):
 
     def _bill_days(self) -> list[tuple[str, Channel]]:
         """Return the days that have lines, and those after them."""
-        today = bill_day(self.system.clock.now_ms())
+        today = statement_day(self.system.clock.now_ms())
         days = {
-            (bill_day(line.moved_at_ms + later_ms), channel)
+            (statement_day(line.moved_at_ms + later_ms), channel)
             for channel in CHANNELS
             for line in self.gateways[channel][0].book
             for later_ms in (-EDGE_MS, 0, EDGE_MS, _DAY_MS)
@@ -749,7 +749,7 @@ class PaymentSchedule(Schedule):
 
     def _lines_amid(self, channel: Channel, day: str) -> list[Line]:
         """Return the lines of a day that no other day's bill may have."""
-        begin_ms = bill_day_start_ms(day) + EDGE_MS
+        begin_ms = statement_day_start_ms(day) + EDGE_MS
         until_ms = begin_ms + _DAY_MS - 2 * EDGE_MS
         book = self.gateways[channel][0].book
         return [line for line in book if begin_ms <= line.moved_at_ms < until_ms]
@@ -758,7 +758,7 @@ class PaymentSchedule(Schedule):
         self, town: PaymentSystem, channel: Channel, day: str, line: Line
     ) -> None:
         """Leave a line out of its day's bill, and put it into the next day's: both are told."""
-        next_day = day_of(bill_day_start_ms(day) + _DAY_MS)
+        next_day = day_of(statement_day_start_ms(day) + _DAY_MS)
         wrong: dict[str, gateway.Bill] = {
             "lines that a bill lacks": lambda _day, _kinds, lines: [
                 one for one in lines if one != line

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from local.gateways.core import Line
 from redpacket.ledger.model import TransferKind
 from redpacket.payments.model.payments import PaymentStatus, ReturnStatus
-from redpacket.payments.model.provider import StatementKind, TransferOrder, bill_day
+from redpacket.payments.model.provider import StatementKind, TransferOrder, statement_day
 from redpacket.payments.model.withdrawals import withdrawal_of_bill
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalSettings
 from redpacket.payments.withdrawal_ports import WithdrawalLimits
@@ -82,7 +82,7 @@ class Town:
             for gate in (FakePaymentsIn, FakePaymentsOut)
         ]
         self.flows.gates_in, self.flows.gates_out = ({WECHAT: gate} for gate in self.gates)
-        self.day = bill_day(self.flows.clock.now_ms())
+        self.day = statement_day(self.flows.clock.now_ms())
 
     @property
     def failed_count(self) -> int:

@@ -9,8 +9,8 @@ from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
     StatementKind,
     StatementLine,
-    bill_day,
-    bill_day_start_ms,
+    statement_day,
+    statement_day_start_ms,
 )
 from redpacket.payments.model.withdrawals import LEASE_MS
 from redpacket.payments.use_cases.compare_bills import EDGE_MS
@@ -27,14 +27,14 @@ HOST, WECHAT = Channel.HOST, Channel.WECHAT
 def town() -> PaymentSystem:
     town = PaymentSystem()
     # Noon in China: no line is near midnight.
-    start_ms = bill_day_start_ms(bill_day(town.clock.now_ms()))
+    start_ms = statement_day_start_ms(statement_day(town.clock.now_ms()))
     town.clock.at_ms = start_ms + DAY_MS // 2
     return town
 
 
 @pytest.fixture
 def day(town: PaymentSystem) -> str:
-    return bill_day(town.clock.now_ms())
+    return statement_day(town.clock.now_ms())
 
 
 def _move(town: PaymentSystem) -> None:
@@ -68,7 +68,7 @@ def test_a_gateway_that_is_away_keeps_no_other_bill_from_being_compared(
     town: PaymentSystem, failing: Channel, error: type[RedPacketError] | None
 ) -> None:
     class Away(FakePaymentsIn):
-        def read_bill(self, day: str) -> list[StatementLine] | None:
+        def read_statement(self, day: str) -> list[StatementLine] | None:
             if error is None:
                 return None
             raise error([]) if error is InvalidRequest else error("away")
@@ -107,10 +107,10 @@ class _Schedule:
         schedule = self
 
         class Bill(FakePaymentsIn):
-            def read_bill(self, day: str) -> list[StatementLine] | None:
+            def read_statement(self, day: str) -> list[StatementLine] | None:
                 (channel,) = [name for name, one in town.gates_in.items() if one is self]
                 if (channel, day) not in schedule.away:
-                    return super().read_bill(day)
+                    return super().read_statement(day)
                 error = schedule.away[channel, day]
                 if error:
                     raise error
@@ -127,7 +127,7 @@ class _Schedule:
     def run(self, hour: int, days: int = 0, **event: Any) -> dict[Channel, list[str]]:
         """Go *days* on, and run at an hour; return the compared days by channel."""
         clock = self.town.clock
-        start_ms = bill_day_start_ms(bill_day(clock.now_ms())) + days * DAY_MS
+        start_ms = statement_day_start_ms(statement_day(clock.now_ms())) + days * DAY_MS
         clock.at_ms = start_ms + hour * 3_600_000
         found = self.process.compare_bills(60_000, **event)
         return {channel: [one.day for one in reports] for channel, reports in found.items()}
@@ -146,7 +146,7 @@ def schedule(town: PaymentSystem) -> _Schedule:
 
 
 def _days(day: str, *offsets: int) -> list[str]:
-    return [bill_day(bill_day_start_ms(day) + offset * DAY_MS) for offset in offsets]
+    return [statement_day(statement_day_start_ms(day) + offset * DAY_MS) for offset in offsets]
 
 
 def test_a_first_start_begins_with_yesterday_and_each_day_is_compared_once(
@@ -243,9 +243,9 @@ def test_a_line_in_the_bills_of_two_days_is_told(
     town.gateway.book.append(replace(line, moved_at_ms=moved_at_ms))
     told = []
     for offset in range(-2, 4):
-        at_ms = bill_day_start_ms(day) + offset * DAY_MS
+        at_ms = statement_day_start_ms(day) + offset * DAY_MS
         town.clock.at_ms = max(town.clock.at_ms, at_ms + DAY_MS + DAY_MS // 2)
-        report = town.compare_bill(bill_day(at_ms))
+        report = town.compare_bill(statement_day(at_ms))
         assert report
         told += [(one.subject.split()[0], one.expected, one.actual) for one in report.differences]
 
@@ -256,10 +256,10 @@ def test_an_earlier_bill_that_is_gone_keeps_no_day_from_being_compared(
     town: PaymentSystem, day: str
 ) -> None:
     class Forgetful(FakePaymentsIn):
-        def read_bill(self, asked: str) -> list[StatementLine] | None:
+        def read_statement(self, asked: str) -> list[StatementLine] | None:
             if asked != day:
                 raise Unavailable("gone")
-            return super().read_bill(asked)
+            return super().read_statement(asked)
 
     town.gates_in = {WECHAT: Forgetful(town.gateway)}
     _move(town)
@@ -344,7 +344,7 @@ def test_what_only_the_bill_knows_is_asked_for_first(town: PaymentSystem, day: s
 
 
 def test_what_moved_near_midnight_may_be_in_the_other_bill(town: PaymentSystem, day: str) -> None:
-    end_ms = bill_day_start_ms(day) + DAY_MS
+    end_ms = statement_day_start_ms(day) + DAY_MS
     town.clock.at_ms = end_ms - 1_000
     payment = town.pay_in("user", 100)
     # The gateway says that it came a moment later.
@@ -352,7 +352,7 @@ def test_what_moved_near_midnight_may_be_in_the_other_bill(town: PaymentSystem, 
     town.gateway.book[0] = replace(line, moved_at_ms=end_ms + 1_000)
     town.clock.at_ms = end_ms + 2 * DAY_MS
 
-    reports = [town.compare_bill(one) for one in (day, bill_day(end_ms))]
+    reports = [town.compare_bill(one) for one in (day, statement_day(end_ms))]
 
     assert payment.transaction_id
     assert [report and report.differences for report in reports] == [(), ()]
@@ -361,13 +361,13 @@ def test_what_moved_near_midnight_may_be_in_the_other_bill(town: PaymentSystem, 
 def test_what_moved_near_midnight_and_is_in_neither_bill_is_told_once(
     town: PaymentSystem, day: str
 ) -> None:
-    end_ms = bill_day_start_ms(day) + DAY_MS
+    end_ms = statement_day_start_ms(day) + DAY_MS
     town.clock.at_ms = end_ms - 1_000
     town.pay_in("user", 100)
     town.gateway.book.clear()
     town.clock.at_ms = end_ms + 3 * DAY_MS
 
-    days = (day, bill_day(end_ms), bill_day(end_ms + DAY_MS))
+    days = (day, statement_day(end_ms), statement_day(end_ms + DAY_MS))
     reports = [town.compare_bill(one) for one in days]
 
     assert [len(report.differences) for report in reports if report] == [0, 1, 0]
@@ -380,13 +380,13 @@ def test_what_moved_near_midnight_and_is_in_neither_bill_is_told_once(
 def test_what_is_in_no_bill_is_told_of_one_day_however_near_to_its_edge(
     town: PaymentSystem, day: str, edge_ms: int, told_on: int
 ) -> None:
-    end_ms = bill_day_start_ms(day) + DAY_MS
+    end_ms = statement_day_start_ms(day) + DAY_MS
     town.clock.at_ms = end_ms + edge_ms
     town.pay_in("user", 1)
     town.gateway.book.clear()
     town.clock.at_ms = end_ms + 3 * DAY_MS
 
-    days = (day, bill_day(end_ms), bill_day(end_ms + DAY_MS))
+    days = (day, statement_day(end_ms), statement_day(end_ms + DAY_MS))
     reports = [town.compare_bill(one) for one in days]
 
     told = [
@@ -399,7 +399,7 @@ def test_what_is_in_no_bill_is_told_of_one_day_however_near_to_its_edge(
 def test_the_bill_of_the_day_before_has_only_what_moved_near_midnight(
     town: PaymentSystem, day: str, after_ms: int, *, is_told: bool
 ) -> None:
-    begin_ms = bill_day_start_ms(day)
+    begin_ms = statement_day_start_ms(day)
     town.clock.at_ms = begin_ms + after_ms
     town.pay_in("user", 100)
     (line,) = town.gateway.book

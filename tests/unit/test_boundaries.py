@@ -177,7 +177,7 @@ def test_a_transfer_stands_in_the_books_on_the_day_that_it_was_paid(town: Paymen
 
     town.sweep()
 
-    assert gateway.bill_day(town.clock.now_ms()) == "2027-02-07"
+    assert gateway.statement_day(town.clock.now_ms()) == "2027-02-07"
     lines = [town.book.list_lines(WECHAT, day) for day in ("2027-02-06", "2027-02-07")]
     assert [[line.kind for line in of_day] for of_day in lines] == [
         [gateway.StatementKind.TRANSFER],

@@ -11,7 +11,7 @@ from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.dynamodb import keys as payment_keys
-from redpacket.payments.model.provider import StatementKind, bill_day
+from redpacket.payments.model.provider import StatementKind, statement_day
 from redpacket.payments.model.withdrawals import LEASE_MS
 from redpacket.reconciliation.use_cases.audit_packet import LATE_AFTER_MS
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
@@ -85,7 +85,7 @@ class World:
 
     def night(self, after_ms: int) -> set[str]:
         """Return the rules that a whole nightly run and the statements of the day report."""
-        day = bill_day(self.system.clock.now_ms())
+        day = statement_day(self.system.clock.now_ms())
         self.system.pass_time(max(after_ms, MOVING_MS + 1))
         found = self.system.reconcile()
         rules = {one.rule for one in found.differences}

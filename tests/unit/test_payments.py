@@ -17,7 +17,7 @@ from redpacket.payments.model.provider import (
     PayMethod,
     ProviderEvent,
     ProviderEventKind,
-    bill_day,
+    statement_day,
 )
 from redpacket.payments.use_cases.handle_callback import handle_callback
 from redpacket.payments.use_cases.return_payment import collect_owed, note_refund
@@ -307,7 +307,7 @@ def test_what_was_refunded_before_its_credit_is_not_credited(
             town.follow(ProviderEvent(ProviderEventKind.REFUND, "n1", refund_no))
     town.sweep_after(60_000)
     town.system.pass_time(36 * 3_600_000)
-    report = town.compare_bill(bill_day(payment.created_at_ms))
+    report = town.compare_bill(statement_day(payment.created_at_ms))
 
     (returned,) = town.returns.list_returns(payment.number)
     assert report is not None

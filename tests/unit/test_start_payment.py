@@ -9,7 +9,12 @@ from redpacket.payments.dynamodb.payments import DynamoPayments
 from redpacket.payments.errors import PayeeNotBound, PaymentNotFound
 from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, Payment, PaymentStatus
-from redpacket.payments.model.provider import PaymentOrder, PayMethod, bill_day, bill_day_start_ms
+from redpacket.payments.model.provider import (
+    PaymentOrder,
+    PayMethod,
+    statement_day,
+    statement_day_start_ms,
+)
 from redpacket.payments.ports import PaymentLimits
 from redpacket.payments.use_cases.start_payment import find_payment, prompt_payment
 from redpacket.platform.errors import RateLimited, Unavailable
@@ -34,7 +39,7 @@ def test_a_user_begins_so_many_payments_a_day(town: PaymentSystem) -> None:
     with pytest.raises(RateLimited) as refused:
         town.start(key="three")
 
-    day_ends_ms = bill_day_start_ms(bill_day(town.clock.now_ms())) + DAY_MS
+    day_ends_ms = statement_day_start_ms(statement_day(town.clock.now_ms())) + DAY_MS
     wait_s = -(-(day_ends_ms - town.clock.now_ms()) // 1000)
     assert refused.value.retry_after_s == wait_s
     assert len(town.gateway.orders) == 2

@@ -14,7 +14,7 @@ from redpacket.containers.withdrawals import WithdrawalsContainer
 from redpacket.operations.model.switches import Switch
 from redpacket.payments.clients.sqs_notices import read_notice
 from redpacket.payments.model.channel import Channel
-from redpacket.payments.use_cases.compare_bills import BillReport, compare_bills
+from redpacket.payments.use_cases.compare_bills import StatementReport, compare_bills
 from redpacket.payments.use_cases.dispatch import BATCH, DispatchReport, dispatch
 from redpacket.payments.use_cases.handle_callback import follow_notice, handle_callback
 from redpacket.payments.use_cases.sweep_payments import PaymentSweepReport, sweep_payments
@@ -91,7 +91,7 @@ class GatewayWorkContainer:
 
     def compare_bills(
         self, time_left_ms: int, day: str | None = None, *, may_skip: bool = False
-    ) -> dict[Channel, list[BillReport]]:
+    ) -> dict[Channel, list[StatementReport]]:
         """Compare the statements of the days since the last compared one, or of *day*."""
         return compare_bills(
             self.providers.gateways_in,

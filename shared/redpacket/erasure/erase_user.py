@@ -12,7 +12,7 @@ from redpacket.erasure.errors import AccountNotEmpty
 from redpacket.erasure.ports import Erasure, Holdings, OutsideRows
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.payments.model.payments import PaymentStatus
-from redpacket.payments.model.provider import bill_day
+from redpacket.payments.model.provider import statement_day
 from redpacket.payments.model.withdrawals import WithdrawalStatus
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import Clock
@@ -66,7 +66,7 @@ def _check_empty(user_id: str, holdings: Holdings) -> OutsideRows:
         raise AccountNotEmpty("A payment of the user is pending. Try again later.")
     if any(withdrawal.ended_at_ms is None for withdrawal in outside.withdrawals):
         raise AccountNotEmpty("A withdrawal of the user is pending. Try again later.")
-    begun = Counter(bill_day(payment.created_at_ms) for payment in outside.payments)
+    begun = Counter(statement_day(payment.created_at_ms) for payment in outside.payments)
     for day, count in outside.begun_counts.items():
         _check_complete(begun[day], count, "payments")
     paid = [one for one in outside.withdrawals if one.status not in _RETURNED]

@@ -149,7 +149,7 @@ class PaymentProvider(Protocol):
     def query_refund(self, refund_no: str) -> RefundFound:
         """Return a refund, ours or one made outside; NOT_FOUND is a state."""
 
-    def read_bill(self, day: str) -> list[StatementLine] | None:
+    def read_statement(self, day: str) -> list[StatementLine] | None:
         """Return all payments and refunds of a day such as "2026-11-22" in the gateway's time zone.
 
         Return None if the statement does not exist yet. The adapter has verified the file's hash.
@@ -188,8 +188,8 @@ class PayoutProvider(Protocol):
         cannot be canceled, is not an error.
         """
 
-    def read_bill(self, day: str) -> list[StatementLine] | None:
-        """Return all transfers that moved money on a day, as `PaymentProvider.read_bill`."""
+    def read_statement(self, day: str) -> list[StatementLine] | None:
+        """Return all transfers that moved money on a day, as `PaymentProvider.read_statement`."""
 
 
 class CallbackVerifier(Protocol):

@@ -154,4 +154,4 @@ def test_a_bill_that_can_not_be_read_is_unknown(lines: Any) -> None:
     host = HostIn(_saying({"lines": lines}), ACCOUNTS, settling_ms=1, call_ms_max=1)
 
     with pytest.raises(Unavailable):
-        host.read_bill("2026-11-22")
+        host.read_statement("2026-11-22")

@@ -7,7 +7,7 @@ import pytest
 from redpacket.payments.errors import ChannelUnavailable, SignatureInvalid
 from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PaymentStatus
-from redpacket.payments.model.provider import bill_day
+from redpacket.payments.model.provider import statement_day
 from redpacket.payments.model.withdrawals import LEASE_MS, WithdrawalStatus
 from redpacket.platform.idempotency import Request
 from redpacket.platform.settings import Settings
@@ -111,7 +111,7 @@ def test_money_comes_in_and_goes_out_by_a_third_provider(
 def test_statements_of_a_third_provider_are_compared(
     process: Process, coin: Channel, gateway: FakeGateway, system: InMemorySystem
 ) -> None:
-    user, day = a_person("user"), bill_day(system.clock.now_ms())
+    user, day = a_person("user"), statement_day(system.clock.now_ms())
     payment = process.start_payment(user, 500, "coin", "native", Request("user", "pay", "500"))
     gateway.pay(payment.number)
     _tell(process, "payment", payment.number)

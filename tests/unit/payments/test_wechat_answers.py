@@ -17,7 +17,7 @@ from redpacket.payments.providers.wechat.provider import (
     WeChatIn,
     WeChatOut,
 )
-from redpacket.payments.providers.wechat.statements import BillReader
+from redpacket.payments.providers.wechat.statements import StatementReader
 from redpacket.payments.sealed_accounts import AccountKeys, Accounts
 from redpacket.platform.errors import AddressRefused, Unavailable
 
@@ -277,7 +277,7 @@ def _read_file(lines: list[str]) -> Any:
         "download_url": "https://api.mch.weixin.qq.com/file",
     }
     client = cast("WeChatClient", AnswersOnce(200, told, file))
-    return BillReader(client, lambda: NOW_MS).transfers("2026-11-22")
+    return StatementReader(client, lambda: NOW_MS).transfers("2026-11-22")
 
 
 def test_a_file_is_read_to_the_fen() -> None:

@@ -23,7 +23,7 @@ from redpacket.payments.model.provider import (
     StatementKind,
     StatementLine,
     Transaction,
-    bill_day,
+    statement_day,
 )
 from redpacket.payments.model.withdrawals import Stop, Withdrawal, WithdrawalStatus
 from redpacket.platform.dynamodb.client import Value
@@ -225,7 +225,7 @@ def withdrawal_of(row: dict[str, Any]) -> Withdrawal:
 
 def line_row(channel: Channel, line: StatementLine, noted_at_ms: int) -> dict[str, Value]:
     """Return the row of a line that the day's statement must contain."""
-    day = bill_day(line.moved_at_ms)
+    day = statement_day(line.moved_at_ms)
     row: dict[str, Value] = {
         **payment_keys.outside_line(channel, line.kind, day, line.number, line.outside_no),
         "bill_kind": line.kind,

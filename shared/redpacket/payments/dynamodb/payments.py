@@ -18,8 +18,8 @@ from redpacket.payments.model.provider import (
     StatementKind,
     StatementLine,
     Transaction,
-    bill_day,
-    bill_day_start_ms,
+    statement_day,
+    statement_day_start_ms,
 )
 from redpacket.payments.ports import PaymentLimits
 from redpacket.platform.dynamodb.client import (
@@ -90,7 +90,7 @@ class DynamoPayments:
         return refused or payment
 
     def _count(self, payment: Payment, limits: PaymentLimits) -> Operation:
-        day = bill_day(payment.created_at_ms)
+        day = statement_day(payment.created_at_ms)
         return update(
             self._payments,
             payment_keys.payments_begun(payment.user_id, day),
@@ -98,7 +98,7 @@ class DynamoPayments:
             condition=HAS_BEGUN_FEWER,
             one=1,
             count_max=limits.count_max,
-            goes_at_s=(bill_day_start_ms(day) + COUNTED_MS) // 1000,
+            goes_at_s=(statement_day_start_ms(day) + COUNTED_MS) // 1000,
         )
 
     def find(self, number: str) -> Payment | None:
@@ -255,6 +255,6 @@ def _of_packet(found: Row, payment: Payment) -> Payment | RedPacketError:
 
 
 def _too_many_today(payment: Payment) -> Callable[[Row], RedPacketError]:
-    day_ends_ms = bill_day_start_ms(bill_day(payment.created_at_ms)) + DAY_MS
+    day_ends_ms = statement_day_start_ms(statement_day(payment.created_at_ms)) + DAY_MS
     wait_s = -(-(day_ends_ms - payment.created_at_ms) // 1000)
     return lambda _found: RateLimited("Daily limit of payments reached. Try tomorrow.", wait_s)

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 CURRENCY = "CNY"
 
-BILL_ZONE = timedelta(hours=8)
+STATEMENT_ZONE = timedelta(hours=8)
 """UTC offset of statement days at every gateway: China's time zone."""
 
 
@@ -200,14 +200,16 @@ class StatementLine:
     of_number: str = ""
 
 
-def bill_day(at_ms: int) -> str:
+def statement_day(at_ms: int) -> str:
     """Return the statement day that contains a time."""
-    return (datetime.fromtimestamp(at_ms / 1000, tz=UTC) + BILL_ZONE).date().isoformat()
+    return (datetime.fromtimestamp(at_ms / 1000, tz=UTC) + STATEMENT_ZONE).date().isoformat()
 
 
-def bill_day_start_ms(day: str) -> int:
+def statement_day_start_ms(day: str) -> int:
     """Return the start of a statement day."""
-    return int((datetime.fromisoformat(f"{day}T00:00:00+00:00") - BILL_ZONE).timestamp() * 1000)
+    return int(
+        (datetime.fromisoformat(f"{day}T00:00:00+00:00") - STATEMENT_ZONE).timestamp() * 1000
+    )
 
 
 class ProviderEventKind(StrEnum):

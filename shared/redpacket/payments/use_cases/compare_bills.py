@@ -16,8 +16,8 @@ from redpacket.payments.model.provider import (
     ProviderEventKind,
     StatementKind,
     StatementLine,
-    bill_day,
-    bill_day_start_ms,
+    statement_day,
+    statement_day_start_ms,
 )
 from redpacket.payments.use_cases.handle_callback import follow_money
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
@@ -38,7 +38,7 @@ _DAY_MS = 24 * 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
-class BillReport:
+class StatementReport:
     """Result of a comparison of one day."""
 
     day: str
@@ -55,19 +55,19 @@ def compare_bills(
     withdrawals: WithdrawalPorts,
     stop_at_ms: int,
     may_skip: bool = False,
-) -> dict[Channel, list[BillReport]]:
+) -> dict[Channel, list[StatementReport]]:
     """Compare each channel's statements since its last compared day, or only those of *day*.
 
     An error of one channel does not stop the others. A contradiction or a bug is raised at the end.
     With *may_skip*, *day* counts as compared even without a report.
     """
-    reports: dict[Channel, list[BillReport]] = {}
+    reports: dict[Channel, list[StatementReport]] = {}
     errors: list[Exception] = []
     for channel in channels:
         reports[channel] = []
         due = [day] if day else _days_due(channel, payments)
         for one in due if len(due) <= DAYS_AT_ONCE else [*due[: DAYS_AT_ONCE - 1], due[-1]]:
-            report: BillReport | None = None
+            report: StatementReport | None = None
             try:
                 if payments.clock.now_ms() < stop_at_ms:
                     report = compare_bill(channel, one, payments=payments, withdrawals=withdrawals)
@@ -93,20 +93,20 @@ def _last_day(channel: Channel, payments: PaymentPorts) -> str:
     """Return the last compared day; a new channel begins with yesterday."""
     day = payments.compared.find_compared(channel)
     if day is None:
-        day = bill_day(payments.clock.now_ms() - 2 * _DAY_MS)
+        day = statement_day(payments.clock.now_ms() - 2 * _DAY_MS)
         payments.compared.note_compared(channel, day)
     return day
 
 
 def _days_due(channel: Channel, payments: PaymentPorts) -> list[str]:
-    first_ms = bill_day_start_ms(_last_day(channel, payments)) + _DAY_MS
-    today_ms = bill_day_start_ms(bill_day(payments.clock.now_ms()))
-    return [bill_day(at_ms) for at_ms in range(first_ms, today_ms, _DAY_MS)]
+    first_ms = statement_day_start_ms(_last_day(channel, payments)) + _DAY_MS
+    today_ms = statement_day_start_ms(statement_day(payments.clock.now_ms()))
+    return [statement_day(at_ms) for at_ms in range(first_ms, today_ms, _DAY_MS)]
 
 
 def _tell_late(channel: Channel, payments: PaymentPorts) -> None:
     due = _days_due(channel, payments)
-    if due and payments.clock.now_ms() >= bill_day_start_ms(due[0]) + LATE_AFTER_MS:
+    if due and payments.clock.now_ms() >= statement_day_start_ms(due[0]) + LATE_AFTER_MS:
         _tell([_of_day(channel, due[0], "late")], payments)
 
 
@@ -116,10 +116,10 @@ def _of_day(channel: Channel, day: str, actual: str) -> Difference:
 
 def compare_bill(
     channel: Channel, day: str, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
-) -> BillReport | None:
+) -> StatementReport | None:
     """Return the differences, or None without a statement. Raises Unavailable."""
     comparison = _Comparison(channel, day, payments, withdrawals)
-    bill = comparison.read_bill(day)
+    bill = comparison.read_statement(day)
     if bill is None:
         return None
     unknown = comparison.unknown(bill)
@@ -128,7 +128,7 @@ def compare_bill(
     found = comparison.missing_in_ours(unknown) if unknown else []
     found += comparison.twice(bill) + comparison.again(bill) + comparison.missing_in_bill(bill)
     _tell(found, payments)
-    return BillReport(day, len(bill), len(unknown), tuple(found))
+    return StatementReport(day, len(bill), len(unknown), tuple(found))
 
 
 def _tell(found: Iterable[Difference], payments: PaymentPorts) -> None:
@@ -152,10 +152,10 @@ class _Comparison:
         self._withdrawals = withdrawals
         self._names: dict[str, frozenset[tuple[str, ...]]] = {}
 
-    def read_bill(self, day: str) -> list[StatementLine] | None:
+    def read_statement(self, day: str) -> list[StatementLine] | None:
         """Return the payments and transfers of a day, or None if either is missing."""
         halves = [
-            gateways[self._channel].read_bill(day)
+            gateways[self._channel].read_statement(day)
             for gateways in (self._payments.gateways, self._withdrawals.gateways)
             if self._channel in gateways
         ]
@@ -210,7 +210,7 @@ class _Comparison:
         day = _day_after(self._day, -days)
         if day not in self._names:
             try:
-                lines = self.read_bill(day) or []
+                lines = self.read_statement(day) or []
             except RedPacketError as error:
                 # The gateway may have deleted it; compare this day anyway.
                 self._payments.journal.failure(
@@ -221,8 +221,8 @@ class _Comparison:
         return self._names[day]
 
     def missing_in_bill(self, bill: list[StatementLine]) -> list[Difference]:
-        begin_ms = bill_day_start_ms(self._day)
-        end_ms = bill_day_start_ms(_day_after(self._day, 1))
+        begin_ms = statement_day_start_ms(self._day)
+        end_ms = statement_day_start_ms(_day_after(self._day, 1))
         listed = {_name(line) for line in bill}
         missing = [
             line

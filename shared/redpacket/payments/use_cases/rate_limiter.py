@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
 from redpacket.payments.model.channel import Channel
-from redpacket.payments.model.provider import BILL_ZONE
+from redpacket.payments.model.provider import STATEMENT_ZONE
 from redpacket.payments.provider_ports import GatewayPace
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import Clock
@@ -33,7 +33,7 @@ class NightWindow:
 
     def open_from_ms(self, at_ms: int) -> int:
         """Return *at_ms*, or the end of the window that contains it."""
-        local = datetime.fromtimestamp(at_ms / 1000, tz=UTC) + BILL_ZONE
+        local = datetime.fromtimestamp(at_ms / 1000, tz=UTC) + STATEMENT_ZONE
         since_midnight_ms = (local.replace(tzinfo=None) - _midnight(local)) // timedelta(
             milliseconds=1
         )

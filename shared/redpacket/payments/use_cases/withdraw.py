@@ -15,7 +15,7 @@ from redpacket.payments.errors import (
     WithdrawalNotFound,
 )
 from redpacket.payments.model.channel import Channel
-from redpacket.payments.model.provider import bill_day
+from redpacket.payments.model.provider import statement_day
 from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.payments.use_cases.return_payment import collect_owed
@@ -65,7 +65,7 @@ def withdraw(
         payee=payee.account,
         authorization_no=payee.authorization_no,
         details=gateway.details(),
-        day=bill_day(now_ms),
+        day=statement_day(now_ms),
         created_at_ms=now_ms,
         merchant=gateway.merchant,
     )

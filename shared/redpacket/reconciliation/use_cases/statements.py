@@ -14,7 +14,7 @@ from pathlib import Path
 
 from redpacket.ledger.model import FEN_MAX
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, WATCHED_MS
-from redpacket.payments.model.provider import bill_day
+from redpacket.payments.model.provider import statement_day
 from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS
 from redpacket.platform.clocks import CLOCKS_DIFFER_MS
 from redpacket.reconciliation.use_cases.audit_packet import FOUND_MAX, LATE_AFTER_MS
@@ -70,7 +70,7 @@ class Run:
             "fen_max": FEN_MAX,
             "has_receipts": int(self.has_receipts),
             # A limit no longer reads the sums of older days.
-            "first_day": bill_day(self.exported_at_ms - 3 * DAY_MS),
+            "first_day": statement_day(self.exported_at_ms - 3 * DAY_MS),
             # Deployment is gradual: the first senders may not know the log.
             "demanded_after_ms": 3_600_000,
             "audited_ms": AUDITED_MS,

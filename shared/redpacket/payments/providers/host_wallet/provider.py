@@ -99,7 +99,7 @@ class HostIn:
     def query_refund(self, refund_no: str) -> RefundFound:
         return _refund_found(self._client.call("refund.query", {"refund_no": refund_no}), refund_no)
 
-    def read_bill(self, day: str) -> list[StatementLine] | None:
+    def read_statement(self, day: str) -> list[StatementLine] | None:
         return _bill(self._client, day, "in")
 
     def _order_found(self, told: Mapping[str, Any], number: str) -> OrderFound:
@@ -171,7 +171,7 @@ class HostOut:
     def cancel(self, bill_no: str) -> None:
         self._client.call("transfer.cancel", {"bill_no": bill_no})
 
-    def read_bill(self, day: str) -> list[StatementLine] | None:
+    def read_statement(self, day: str) -> list[StatementLine] | None:
         return _bill(self._client, day, "out")
 
     def _found(self, told: Mapping[str, Any], bill_no: str) -> TransferFound:

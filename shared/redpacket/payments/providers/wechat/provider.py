@@ -28,7 +28,7 @@ from redpacket.payments.model.provider import (
     TransferState,
 )
 from redpacket.payments.providers.wechat.client import Answer, WeChatClient
-from redpacket.payments.providers.wechat.statements import BillReader
+from redpacket.payments.providers.wechat.statements import StatementReader
 from redpacket.payments.sealed_accounts import Accounts
 from redpacket.platform.errors import Unavailable
 
@@ -123,7 +123,7 @@ class WeChatIn:
         self._accounts = accounts
         self._settings = settings
         self._now_ms = now_ms
-        self._bills = BillReader(client, now_ms)
+        self._bills = StatementReader(client, now_ms)
 
     def order(self, order: PaymentOrder) -> Mapping[str, str] | None:
         body: dict[str, Any] = {
@@ -194,7 +194,7 @@ class WeChatIn:
             return RefundFound(refund_no, RefundState.NOT_FOUND)
         return self._refund_found(answer, refund_no)
 
-    def read_bill(self, day: str) -> list[StatementLine] | None:
+    def read_statement(self, day: str) -> list[StatementLine] | None:
         return self._bills.trades(day)
 
     def _signed_for_client(self, prepay_id: str) -> Mapping[str, str]:
@@ -261,7 +261,7 @@ class WeChatOut:
         self._client = client
         self._accounts = accounts
         self._settings = settings
-        self._bills = BillReader(client, now_ms)
+        self._bills = StatementReader(client, now_ms)
 
     def details(self) -> str:
         return json.dumps(asdict(self._settings), ensure_ascii=False, sort_keys=True)
@@ -289,7 +289,7 @@ class WeChatOut:
         if not answer.is_ok and answer.code not in {"INVALID_REQUEST", "NOT_FOUND"}:
             raise _unknown(answer)
 
-    def read_bill(self, day: str) -> list[StatementLine] | None:
+    def read_statement(self, day: str) -> list[StatementLine] | None:
         return self._bills.transfers(day)
 
     def _request(self, order: TransferOrder) -> tuple[str, dict[str, Any]]:

@@ -8,15 +8,15 @@ from datetime import datetime, timezone
 from hashlib import sha1
 
 from redpacket.payments.model.provider import (
-    BILL_ZONE,
+    STATEMENT_ZONE,
     StatementKind,
     StatementLine,
-    bill_day_start_ms,
+    statement_day_start_ms,
 )
 from redpacket.payments.providers.wechat.client import WeChatClient
 from redpacket.platform.errors import Unavailable
 
-_ZONE = timezone(BILL_ZONE)
+_ZONE = timezone(STATEMENT_ZONE)
 _MS_PER_S = 1_000
 # Statements are complete at 10:00. If one is missing at 14:00, the day had no movements.
 _SURELY_MADE_AFTER_MS = (24 + 14) * 60 * 60 * _MS_PER_S
@@ -27,7 +27,7 @@ _MARK = "`"
 _CENTS = 2
 
 
-class BillReader:
+class StatementReader:
     """Reader of one merchant's statements."""
 
     def __init__(self, client: WeChatClient, now_ms: Callable[[], int]) -> None:
@@ -65,7 +65,7 @@ class BillReader:
         return list(_read(content))
 
     def _is_surely_made(self, day: str) -> bool:
-        return self._now_ms() >= bill_day_start_ms(day) + _SURELY_MADE_AFTER_MS
+        return self._now_ms() >= statement_day_start_ms(day) + _SURELY_MADE_AFTER_MS
 
 
 def _read(content: bytes) -> Iterator[dict[str, str]]:
