@@ -117,7 +117,7 @@ def test_a_second_fate_and_a_wrong_amount_are_found() -> None:
 
     assert [found.rule for found in packets.check_fates(twice)] == ["I3"]
     assert [found.rule for found in packets.check_fates(wrong)] == ["I3"]
-    assert [found.rule for found in packets.check_fates(beyond)] == ["I3"]
+    assert [(found.rule, found.expected) for found in packets.check_fates(beyond)] == [("I3", 0)]
     assert [found.what for found in packets.check_fates(uninvited)] == ["taker of share 2"]
 
 

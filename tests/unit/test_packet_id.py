@@ -13,6 +13,8 @@ from redpacket.packets.api import packet_ids as edge_ids
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.packet import (
     PARTS_MAX,
+    fate_partitions,
+    other_parts,
     part_count,
     part_of_share,
     part_of_user,
@@ -23,6 +25,7 @@ from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest, user_ids
 from redpacket.platform.settings import SettingMissing
+from testing.builders import a_packet_id
 
 RANDOM = "AbCdEfGhIjKlMnOpQrStUv"
 ID = PUBLISHED_IDS.sign(RANDOM)
@@ -180,3 +183,14 @@ def test_shares_and_users_are_spread_evenly() -> None:
     assert set(users) == set(range(7))
     assert max(users.values()) < 1.2 * min(users.values())
     assert {part_of_share(ID, 5), part_of_user(ID, "ann")} == {0}
+
+
+def test_a_packet_of_the_most_parts_has_one_partition_for_each() -> None:
+    assert fate_partitions(a_packet_id(PARTS_MAX)) == PARTS_MAX
+
+
+def test_a_user_tries_each_other_part_once() -> None:
+    packet_id = a_packet_id(5)
+    for user_id in ("ann", "bob", "cat", "dan"):
+        tried = [part_of_user(packet_id, user_id), *other_parts(packet_id, user_id)]
+        assert sorted(tried) == [0, 1, 2, 3, 4]

@@ -132,3 +132,9 @@ def test_one_call_reads_no_more_for_many_prizes_than_for_one(
     assert len(draws.list_stock(prizes[:2], "")) == 2
     with pytest.raises(Unavailable):
         draws.list_stock(prizes, "")
+
+
+def test_free_units_below_a_position_are_not_won() -> None:
+    stock = PrizeStock("cup", 5, (2,), 3, (1, 2))
+
+    assert (stock.won_count, stock.won_today_count) == (4, 1)

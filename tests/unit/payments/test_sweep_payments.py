@@ -224,3 +224,4 @@ def test_each_step_has_its_part_of_a_short_time(town: PaymentSystem) -> None:
     )
 
     assert counts == {"payments": 10, "withdrawals": 10, "returns": 10}
+    assert "gateway_rests" not in town.system.journal.events

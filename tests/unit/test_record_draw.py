@@ -1,0 +1,70 @@
+"""A draw that the ledger refuses: what is undone, and what the user is told."""
+
+from dataclasses import replace
+from typing import Any
+from unittest.mock import Mock, patch
+
+import pytest
+
+from redpacket.campaigns.errors import CampaignEnded
+from redpacket.lottery.model.lottery import Draw, RecordDrawStatus
+from redpacket.lottery.use_cases import record_draw as recording
+from testing.in_memory_system import InMemorySystem
+
+ENDS_AT_MS = 1_000
+
+
+@pytest.fixture
+def draw(system: InMemorySystem) -> Draw:
+    system.lottery()
+    system.load_campaign("gala")
+    drawn: Draw = system.draw("gala", "ann", "key").draw
+    assert drawn.prize
+    return drawn
+
+
+def _record(draw: Draw, status: RecordDrawStatus, durable: Draw | None, now_ms: int) -> Any:
+    """Record *draw*; return what was undone, whether the cache was loaded, and the draw."""
+    ports, table = Mock(), Mock()
+    ports.draws.record_draw.return_value = status
+    ports.draws.find_draw.return_value = durable
+    ports.clock.now_ms.return_value = now_ms
+    table.campaign.ends_at_ms = ENDS_AT_MS
+    with (
+        patch.object(recording, "undo") as undo,
+        patch.object(recording, "load_campaign") as load,
+    ):
+        found = recording.record_draw(Mock(), draw, table, ports)
+    undone = [call.kwargs["is_unit_free"] for call in undo.call_args_list]
+    return undone, load.call_count, found
+
+
+def test_what_a_concurrent_request_made_durable_is_kept(draw: Draw) -> None:
+    assert draw.prize
+    miss = replace(draw, prize=None, unit_no=0, day_no=0)
+    other = replace(draw, prize=replace(draw.prize, prize_id="pen"))
+
+    for status in (RecordDrawStatus.DRAWN_BEFORE, RecordDrawStatus.NUMBER_TAKEN):
+        for made, durable, undone in (
+            (draw, draw, []),
+            (miss, miss, []),
+            (draw, miss, [True]),
+            (draw, other, [True]),
+            (draw, None, [True]),
+        ):
+            assert _record(made, status, durable, 0) == (undone, 0, None)
+
+
+@pytest.mark.parametrize("status", [RecordDrawStatus.UNIT_TAKEN, RecordDrawStatus.UNIT_REFUNDED])
+def test_a_unit_that_is_gone_is_not_offered_again_and_the_cache_is_loaded(
+    draw: Draw, status: RecordDrawStatus
+) -> None:
+    assert _record(draw, status, None, ENDS_AT_MS - 1) == ([False], 1, None)
+
+
+def test_a_unit_that_was_refunded_at_the_end_is_told_as_the_end(draw: Draw) -> None:
+    with pytest.raises(CampaignEnded):
+        _record(draw, RecordDrawStatus.UNIT_REFUNDED, None, ENDS_AT_MS)
+
+    taken = _record(draw, RecordDrawStatus.UNIT_TAKEN, None, ENDS_AT_MS)
+    assert taken == ([False], 1, None)
