@@ -111,7 +111,7 @@ Subject = Annotated[
 def list_actions(context: typer.Context, subject: Subject = "", rows: Rows = 50) -> None:
     """Show what operators did, the newest first."""
     session = session_of(context)
-    items = _some(session.target.operator, "/admin/journal", {"subject": subject}, rows)
+    items = some(session.target.operator, "/admin/journal", {"subject": subject}, rows)
     columns = ("at (UTC)", "operator", "did", "to", "changes")
     table = (
         (
@@ -149,7 +149,7 @@ def list_approvals(
     """Show what waits, or what was decided, the newest first."""
     session = session_of(context)
     asked = {"status": "" if status == "all" else status}
-    items = _some(session.target.operator, "/admin/approvals", asked, rows)
+    items = some(session.target.operator, "/admin/approvals", asked, rows)
     columns = ("approval", "kind", "asked by", "subject", "amount", "asked at (UTC)", "status")
     table = (
         (
@@ -201,7 +201,8 @@ def pages(api: Api, path: str, asked: Mapping[str, Any]) -> Iterator[list[dict[s
             return
 
 
-def _some(api: Api, path: str, asked: Mapping[str, Any], rows: int) -> list[dict[str, Any]]:
+def some(api: Api, path: str, asked: Mapping[str, Any], rows: int) -> list[dict[str, Any]]:
+    """Return at most *rows* items of a list."""
     found: list[dict[str, Any]] = []
     for page in pages(api, path, asked):
         found += page

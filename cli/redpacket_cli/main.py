@@ -14,7 +14,17 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from redpacket_cli import campaigns, crowd, lists, operate, packets, reports, users, webhooks
+from redpacket_cli import (
+    campaigns,
+    crowd,
+    doctor,
+    lists,
+    operate,
+    packets,
+    reports,
+    users,
+    webhooks,
+)
 from redpacket_cli.failures import Failure, of_aws
 from redpacket_cli.session import Session
 from redpacket_cli.show import Screen
@@ -93,6 +103,7 @@ def options(
 packets.add_to(app)
 operate.add_to(app)
 crowd.add_to(app)
+app.command("doctor")(doctor.doctor)
 app.add_typer(campaigns.campaign, name="campaign")
 app.add_typer(campaigns.prize, name="prize")
 app.add_typer(campaigns.audience, name="audience")
@@ -108,6 +119,7 @@ app.add_typer(operate.switch, name="switch")
 app.add_typer(operate.limits, name="limits")
 app.add_typer(operate.staging, name="staging")
 app.add_typer(operate.dlq, name="dlq")
+app.add_typer(doctor.queue, name="queue")
 
 
 def main() -> None:

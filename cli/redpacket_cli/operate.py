@@ -18,11 +18,13 @@ limits = typer.Typer(help="Limits that change while the system runs.", no_args_i
 staging = typer.Typer(help="Testers of a staging stack.", no_args_is_help=True)
 dlq = typer.Typer(help="Messages that were given up: list, redrive.", no_args_is_help=True)
 
-_QUEUES = {
+QUEUES = {
     "payout": ("PayoutDlqUrl", "PayoutQueueUrl"),
     "notices": ("NoticeDlqUrl", "NoticeQueueUrl"),
     "deliveries": ("DeliveryDlqUrl", "DeliveryQueueUrl"),
 }
+"""Outputs of each queue's dead letters, and of the queue."""
+
 QueueName = Annotated[
     Literal["payout", "notices", "deliveries"], typer.Argument(help="Which queue.")
 ]
@@ -174,7 +176,7 @@ def reconcile(
 def list_letters(context: typer.Context, queue: QueueName) -> None:
     """Show up to ten messages that were given up, and how many there are."""
     session = session_of(context)
-    sqs, url = session.target.aws("sqs"), session.target.outputs[_QUEUES[queue][0]]
+    sqs, url = session.target.aws("sqs"), session.target.outputs[QUEUES[queue][0]]
     name = "ApproximateNumberOfMessages"
     counted = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"]
     received = sqs.receive_message(
@@ -191,7 +193,7 @@ def redrive(context: typer.Context, queue: QueueName) -> None:
     """Move all messages back; one that is done with meanwhile has no effect."""
     session = session_of(context)
     sqs, outputs, moved = session.target.aws("sqs"), session.target.outputs, 0
-    dead, alive = (outputs[name] for name in _QUEUES[queue])
+    dead, alive = (outputs[name] for name in QUEUES[queue])
     while found := sqs.receive_message(QueueUrl=dead, MaxNumberOfMessages=10).get("Messages"):
         for message in found:
             # First the copy: a redrive that is cut off leaves a message twice, and never lost.

@@ -88,11 +88,15 @@ class Target:
             return connect(service, endpoint_url=self.local["emulator"], **_ON_THIS_MACHINE)
         return connect(service)
 
+    @property
+    def stack_name(self) -> str:
+        """The stack's name, also that of a local one."""
+        return self.stack or "redpacket-local"
+
     def resource(self, logical_id: str) -> str:
         """Return the name of a resource of the template. Raises Failure."""
-        name = self.stack or "redpacket-local"
         found = self.aws("cloudformation").describe_stack_resource(
-            StackName=name, LogicalResourceId=logical_id
+            StackName=self.stack_name, LogicalResourceId=logical_id
         )
         return str(found["StackResourceDetail"]["PhysicalResourceId"])
 

@@ -1,0 +1,139 @@
+"""A first look at a stack: what an operator would check, each with the next step."""
+
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
+
+import typer
+
+from redpacket_cli import lists
+from redpacket_cli import show as shown
+from redpacket_cli.failures import Exit, Failure, of_aws
+from redpacket_cli.operate import QUEUES
+from redpacket_cli.session import Session, session_of
+
+queue = typer.Typer(help="Queues: how many messages wait.", no_args_is_help=True)
+
+_COUNTS = {
+    "waiting": "ApproximateNumberOfMessages",
+    "in_flight": "ApproximateNumberOfMessagesNotVisible",
+    "delayed": "ApproximateNumberOfMessagesDelayed",
+}
+_SOME = 100
+
+Finding = tuple[str, str, str]
+"""State (ok, warn, fail or unknown), subject, and the details with the next step."""
+
+
+@queue.command("list")
+def list_queues(context: typer.Context) -> None:
+    """Show how many messages wait, are in flight, or were given up, by queue."""
+    session = session_of(context)
+    items = list(_queues(session))
+    columns = ("queue", "waiting", "in flight", "delayed", "dead")
+    rows = ([str(value) for value in item.values()] for item in items)
+    session.screen.tell({"items": items}, shown.table(columns, rows))
+
+
+def doctor(
+    context: typer.Context,
+    is_strict: Annotated[
+        bool, typer.Option("--strict", help="Also fail if a check warns or could not be made.")
+    ] = False,
+) -> None:
+    """Check the API, alarms, switches, queues, and what waits for an operator."""
+    session = session_of(context)
+    found = [finding for check in _CHECKS for finding in _made(check, session)]
+    items = [dict(zip(("state", "check", "detail"), one, strict=True)) for one in found]
+    session.screen.tell({"items": items}, shown.table(("", "check", "detail"), found))
+    states = {state for state, *_ in found}
+    if "fail" in states or (is_strict and states != {"ok"}):
+        raise typer.Exit(Exit.FOUND)
+
+
+def _made(check: Callable[[Session], Iterator[Finding]], session: Session) -> Iterator[Finding]:
+    """Yield what a check found; one that could not be made does not end the others."""
+    subject = check.__name__.removeprefix("_").replace("_", " ")
+    try:
+        yield from check(session)
+    except Exception as error:
+        failure = error if isinstance(error, Failure) else of_aws(error)
+        if failure is None:
+            raise
+        state = "fail" if failure.code is Exit.UNAVAILABLE else "unknown"
+        yield state, subject, str(failure)
+
+
+def _api(session: Session) -> Iterator[Finding]:
+    found = session.target.passer_by.get("/health")
+    yield "ok", "api", f"{session.target.address} has version {found['version']}"
+
+
+def _alarms(session: Session) -> Iterator[Finding]:
+    cloudwatch = session.target.aws("cloudwatch")
+    asked = {"StateValue": "ALARM", "AlarmNamePrefix": session.target.stack_name}
+    found = cloudwatch.describe_alarms(**asked)["MetricAlarms"]
+    for alarm in found:
+        yield "fail", "alarm", f"{alarm['AlarmName']} since {alarm['StateUpdatedTimestamp']}"
+    if not found:
+        yield "ok", "alarms", "none is on"
+
+
+def _switches(session: Session) -> Iterator[Finding]:
+    items = session.target.operator.get("/admin/switches")["items"]
+    for each in items:
+        if not each["on"]:
+            detail = f"off: {each['reason']}. Turn it on: redpacket switch on {each['name']}"
+            yield "warn", f"switch {each['name']}", detail
+    if all(each["on"] for each in items):
+        yield "ok", "switches", "all are on"
+
+
+def _messages(session: Session) -> Iterator[Finding]:
+    for each in _queues(session):
+        name = each["queue"]
+        if each["dead"]:
+            detail = f"{each['dead']} given up. Look: redpacket dlq list {name}"
+            yield "fail", f"queue {name}", detail
+        else:
+            yield "ok", f"queue {name}", f"{each['waiting']} waiting, none given up"
+
+
+def _approvals(session: Session) -> Iterator[Finding]:
+    asked = {"status": "awaiting"}
+    yield _waiting(session, "approvals", "/admin/approvals", "redpacket approvals list", asked)
+
+
+def _returns(session: Session) -> Iterator[Finding]:
+    yield _waiting(session, "returns", "/admin/payments/returns", "docs/operations.md, Returns")
+
+
+def _debts(session: Session) -> Iterator[Finding]:
+    yield _waiting(session, "debts", "/admin/payments/debts", "docs/operations.md, Debts")
+
+
+_CHECKS = (_api, _alarms, _switches, _messages, _approvals, _returns, _debts)
+
+
+def _waiting(
+    session: Session, subject: str, path: str, step: str, asked: dict[str, Any] | None = None
+) -> Finding:
+    count = len(lists.some(session.target.operator, path, asked or {}, _SOME))
+    if not count:
+        return "ok", subject, "none waits"
+    number = f"{_SOME} or more" if count == _SOME else str(count)
+    return "warn", subject, f"{number} wait for an operator. See {step}"
+
+
+def _queues(session: Session) -> Iterator[dict[str, Any]]:
+    sqs, outputs = session.target.aws("sqs"), session.target.outputs
+    for name, (dead, alive) in QUEUES.items():
+        if alive not in outputs:
+            continue  # a queue that this stack's options leave out
+        counted = sqs.get_queue_attributes(
+            QueueUrl=outputs[alive], AttributeNames=list(_COUNTS.values())
+        )["Attributes"]
+        given_up = sqs.get_queue_attributes(
+            QueueUrl=outputs[dead], AttributeNames=[_COUNTS["waiting"]]
+        )["Attributes"]
+        counts = {key: int(counted.get(value, 0)) for key, value in _COUNTS.items()}
+        yield {"queue": name, **counts, "dead": int(given_up[_COUNTS["waiting"]])}

@@ -1,0 +1,120 @@
+"""`redpacket doctor` and `redpacket queue list`."""
+
+from typing import Any
+
+import httpx
+import pytest
+from botocore.exceptions import EndpointConnectionError
+
+from tests.unit.cli.test_command import Stack, _ok, _problem, stack
+
+__all__ = ["stack"]
+
+EMPTY = _ok(items=[], next=None)
+
+
+class Counted:
+    """SQS and CloudWatch, with these messages and alarms."""
+
+    def __init__(self, alive: int = 3, dead: int = 0, alarms: tuple[str, ...] = ()) -> None:
+        self.counts, self.alarms = {"alive": alive, "dead": dead}, alarms
+
+    def get_queue_attributes(self, *, QueueUrl: str, AttributeNames: list[str]) -> Any:  # noqa: N803
+        return {"Attributes": dict.fromkeys(AttributeNames, str(self.counts[QueueUrl]))}
+
+    def describe_alarms(self, **asked: Any) -> Any:
+        assert asked == {"StateValue": "ALARM", "AlarmNamePrefix": "redpacket-local"}
+        alarms = [{"AlarmName": name, "StateUpdatedTimestamp": "noon"} for name in self.alarms]
+        return {"MetricAlarms": alarms}
+
+
+def _sound(stack: Stack, aws: Any = None) -> None:
+    stack.clients |= dict.fromkeys(("sqs", "cloudwatch"), aws or Counted())
+    switches = [{"name": "send", "on": True, "reason": "", "changed_at_ms": 0}]
+    stack.answers |= {
+        "GET /health": _ok(status="ok", version="1.2.3"),
+        "GET /admin/switches": _ok(items=switches),
+        "GET /admin/approvals": EMPTY,
+        "GET /admin/payments/returns": EMPTY,
+        "GET /admin/payments/debts": EMPTY,
+    }
+
+
+def _states(stack: Stack, *words: str, code: int) -> dict[str, str]:
+    items = stack.ask_json("doctor", *words, code=code)["items"]
+    return {item["check"]: item["state"] for item in items}
+
+
+def test_a_sound_stack_has_nothing_to_tell(stack: Stack) -> None:
+    _sound(stack)
+
+    states = _states(stack, "--strict", code=0)
+
+    assert set(states.values()) == {"ok"}
+    assert states.keys() == {
+        *("api", "alarms", "switches", "queue payout", "approvals", "returns", "debts"),
+    }
+    assert "1.2.3" in stack.run("doctor").stdout
+
+
+def test_what_is_wrong_is_told_with_the_next_step(stack: Stack) -> None:
+    _sound(stack, Counted(dead=2, alarms=("redpacket-local-DeadLettersAlarm",)))
+
+    items = stack.ask_json("doctor", code=1)["items"]
+
+    wrong = {item["check"]: item["detail"] for item in items if item["state"] == "fail"}
+    assert wrong == {
+        "alarm": "redpacket-local-DeadLettersAlarm since noon",
+        "queue payout": "2 given up. Look: redpacket dlq list payout",
+    }
+
+
+def test_what_waits_for_an_operator_is_a_warning(stack: Stack) -> None:
+    _sound(stack)
+    off = {"name": "grab", "on": False, "reason": "a try", "changed_at_ms": 0}
+    stack.answers["GET /admin/switches"] = _ok(items=[off])
+    stack.answers["GET /admin/approvals"] = _ok(items=[{}] * 100, next="1")
+    stack.answers["GET /admin/payments/debts"] = _ok(items=[{}], next=None)
+
+    states = _states(stack, code=0)
+
+    warned = {check for check, state in states.items() if state == "warn"}
+    assert warned == {"switch grab", "approvals", "debts"}
+    assert _states(stack, "--strict", code=1) == states
+    assert "100 or more wait" in stack.run("doctor").stdout
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "code"),
+    [(_problem(503, "unavailable"), "fail", 1), (_problem(403, "forbidden"), "unknown", 0)],
+)
+def test_a_check_that_is_not_made_ends_no_other(
+    stack: Stack, answer: httpx.Response, state: str, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    _sound(stack)
+    stack.answers["GET /admin/switches"] = answer
+
+    states = _states(stack, code=code)
+
+    assert (states["switches"], states["debts"]) == (state, "ok")
+
+
+def test_an_aws_that_is_away_is_a_failure(stack: Stack) -> None:
+    class _Away:
+        def __getattr__(self, _: str) -> Any:
+            raise EndpointConnectionError(endpoint_url="http://aws")
+
+    _sound(stack, _Away())
+
+    states = _states(stack, code=1)
+
+    assert (states["alarms"], states["messages"], states["api"]) == ("fail", "fail", "ok")
+
+
+def test_queues_are_listed_with_their_dead_letters(stack: Stack) -> None:
+    _sound(stack, Counted(alive=7, dead=1))
+
+    listed = stack.ask_json("queue", "list")["items"]
+
+    assert listed == [{"queue": "payout", "waiting": 7, "in_flight": 7, "delayed": 7, "dead": 1}]
