@@ -156,7 +156,7 @@ check: side-by-side test ## exactly what CI runs
 	@$(MAKE) bench ONLY=cold
 
 ##@ Prove it
-.PHONY: faults faults-payments faults-real sql mutants fuzz
+.PHONY: faults faults-payments faults-real sql mutants fuzz cells-model
 faults: $(VENV)/app.ready ## simulate heavy faults: make faults N=5000 SEED=1 OF=packets|draws|payments; OF=webhooks delivers N events
 	@PYTHONPATH=shared $(APP)/python -m $(if $(filter webhooks,$(OF)),tests.faults.thousand_events --count $(or $(N),1000) --seed $(or $(SEED),7),\
 		tests.faults.simulation --schedules $(or $(N),2500) --seed $(or $(SEED),1) $(if $(OF),--of $(OF)))
@@ -175,6 +175,9 @@ mutants: $(VENV)/app.ready ## change the code that decides about money; a test m
 
 fuzz: setup ## fuzz the deployed API from openapi.json: make fuzz N=10000 SEED=1
 	@PYTHONPATH=shared $(APP)/python -m testing.fuzz --cases $(or $(N),10000) --seed $(or $(SEED),1)
+
+cells-model: $(VENV)/app.ready ## check every interleaving of money across cells, which docs/cells.md designs
+	@PYTHONPATH=shared $(APP)/python -m bench.cells_model
 
 ##@ Measure it
 .PHONY: bench cost

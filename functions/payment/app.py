@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redpacket.containers import containers
-from redpacket.containers.providers import required
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.operations.api import guards
 from redpacket.operations.api.scopes import AUDITORS, TREASURERS, operator_of, refuse_operators
@@ -251,9 +250,7 @@ def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
 )
 def sign_page_url(request: HttpRequest) -> HttpAnswer[WeChatJsConfig]:
     """Sign an address of the page, which then may use WeChat's JS-SDK there."""
-    return HttpAnswer(
-        required(containers.providers.page_signers, Channel.WECHAT).sign(page_url_of(request))
-    )
+    return HttpAnswer(containers.providers.page_signer(Channel.WECHAT).sign(page_url_of(request)))
 
 
 @handler.route(

@@ -798,6 +798,8 @@ def test_a_handler_imports_only_apis_and_containers(handler: str) -> None:
     for name in imported:
         is_api = "api" in name.split(".") or name.startswith("redpacket.platform.http")
         is_api |= name in {"redpacket.containers", "redpacket.platform.settings"}
+        # The registry of providers, whose names some routes contain.
+        is_api |= name == "redpacket.payments.model.channel"
         # The refusals that a route declares, and the logger.
         is_api |= name.endswith(".errors") or name == "redpacket.platform.telemetry"
         assert is_api or name.split(".")[0] in sys.stdlib_module_names, name
@@ -811,6 +813,8 @@ def _short(module: str) -> str:
     """Return a module's name, or the name of the one object that it makes."""
     if module.startswith("redpacket.containers."):
         return module.rpartition(".")[2]
+    if module.endswith(".setup"):
+        return module.split(".")[-2]  # a provider
     return module.rpartition(".")[2] if module.endswith(("settings", "request")) else module
 
 
@@ -819,18 +823,29 @@ Spot = tuple[str, str]
 
 The wiring's rooms are one thing, as the handlers see it, and so are the settings and a request.
 """
+PROVIDERS = [path.parent.name for path in (PACKAGE / "payments" / "providers").glob("*/setup.py")]
 OBJECTS = (
     "settings",
     "request",
+    *PROVIDERS,
     *(path.stem for path in (PACKAGE / "containers").glob("[!_]*.py")),
 )
+
+
+REGISTRY = "providers", "providers"
+PASSED_ON: dict[Spot, Spot] = {
+    ("environment", "accounts"): ("providers", "_accounts"),
+    ("environment", "http"): ("providers", "_http"),
+}
+"""Methods that the registry passes to providers, by the names by which they call them."""
 
 
 class _Readers:
     """Who reads which environment variable, followed through the calls of the edge."""
 
     def __init__(self) -> None:
-        places = ("*/api/*.py", "platform/http/*.py", "containers/*.py", "platform/*.py")
+        places = ["*/api/*.py", "platform/http/*.py", "containers/*.py", "platform/*.py"]
+        places.append("payments/providers/*/setup.py")
         paths = [(_module_of(path), path) for place in places for path in PACKAGE.glob(place)]
         paths += [(handler, ROOT / "functions" / handler / "app.py") for handler in HANDLERS]
         trees = [(name, ast.parse(path.read_text())) for name, path in paths]
@@ -870,12 +885,17 @@ class _Readers:
         needed: set[str] = set()
         while waiting:
             spot = waiting.pop()
+            if spot[0] == "provider":  # any of the registry
+                waiting += [(provider, spot[1]) for provider in PROVIDERS]
             if spot in seen or spot not in self._bodies:
                 continue
             seen.add(spot)
             if spot[0] == "settings":
                 needed |= self._constants(spot)
             waiting += self._used_by(spot)
+            if spot == REGISTRY:  # each provider decides what it calls
+                waiting = [one for one in waiting if one not in PASSED_ON.values()]
+            waiting = [PASSED_ON.get(one, one) for one in waiting]
         return needed
 
     def _used_by(self, spot: Spot) -> Iterator[Spot]:

@@ -46,36 +46,60 @@ class ProvidersContainer:
 
     @cached_property
     def gateways_in(self) -> Mapping[Channel, PaymentProvider]:
-        return {name: part for name, one in self.providers.items() if (part := one.payments)}
+        return {
+            name: part for name, provider in self.providers.items() if (part := provider.payments)
+        }
 
     @cached_property
     def gateways_out(self) -> Mapping[Channel, PayoutProvider]:
-        return {name: part for name, one in self.providers.items() if (part := one.payouts)}
+        return {
+            name: part for name, provider in self.providers.items() if (part := provider.payouts)
+        }
 
     @cached_property
     def callbacks(self) -> Mapping[Channel, CallbackVerifier]:
-        return {name: part for name, one in self.providers.items() if (part := one.callbacks)}
+        return {
+            name: part for name, provider in self.providers.items() if (part := provider.callbacks)
+        }
 
     @cached_property
     def consent_gateways(self) -> Mapping[Channel, Authorizations]:
-        return {name: part for name, one in self.providers.items() if (part := one.consents)}
+        return {
+            name: part for name, provider in self.providers.items() if (part := provider.consents)
+        }
 
     @cached_property
     def logins(self) -> Mapping[Channel, Logins]:
-        return {name: part for name, one in self.providers.items() if (part := one.logins)}
+        return {
+            name: part for name, provider in self.providers.items() if (part := provider.logins)
+        }
 
     @cached_property
     def token_issuers(self) -> Mapping[Channel, TokenIssuer]:
-        return {name: part for name, one in self.providers.items() if (part := one.token_issuer)}
+        return {
+            name: part
+            for name, provider in self.providers.items()
+            if (part := provider.token_issuer)
+        }
 
     @cached_property
     def page_signers(self) -> Mapping[Channel, PageSigner]:
-        return {name: part for name, one in self.providers.items() if (part := one.page_signer)}
+        return {
+            name: part
+            for name, provider in self.providers.items()
+            if (part := provider.page_signer)
+        }
+
+    def page_signer(self, channel: Channel) -> PageSigner:
+        """Return the signer of the page's addresses. Raises ChannelUnavailable."""
+        return required(self.page_signers, channel)
 
     @cached_property
     def automatic(self) -> list[Channel]:
         """Channels that pay out raised balances automatically."""
-        return [name for name, one in self.providers.items() if one.pays_out_automatically]
+        return [
+            name for name, provider in self.providers.items() if provider.pays_out_automatically
+        ]
 
     @cached_property
     def host_accounts(self) -> Accounts:
