@@ -24,7 +24,12 @@ from coverage import Coverage
 from local import places
 from tests.mutants.generate import MODULES, TEMPLATE, Mutant
 
-FOLDERS = ("tests/unit", "tests/contract", "tests/property", "tests/template/test_template.py")
+FOLDERS = (
+    "tests/unit",
+    "tests/contract",
+    "tests/property",
+    *(f"tests/template/test_{name}.py" for name in ("template", "rows", "rights")),
+)
 _OF_NO_MONEY = (  # texts, figures, the command, wires, Lua; and stories, which Hypothesis draws
     "tests/unit/cli tests/unit/test_bench* tests/unit/test_cost* tests/unit/test_capacity*"
     " tests/unit/test_docs* tests/unit/test_makefile* tests/unit/test_openapi*"

@@ -138,3 +138,10 @@ def test_free_units_below_a_position_are_not_won() -> None:
     stock = PrizeStock("cup", 5, (2,), 3, (1, 2))
 
     assert (stock.won_count, stock.won_today_count) == (4, 1)
+
+
+def test_units_of_cash_are_numbered_through_its_packets() -> None:
+    packets = tuple((a_packet_id(), count) for count in (2, 3, 4))
+    stock = unit_stock.UnitStock(Dynamo(FakeDynamo), "draws", "shares")
+
+    assert [run.before for run in stock._cash(replace(CASH, packets=packets))] == [0, 2, 5]

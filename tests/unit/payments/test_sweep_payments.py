@@ -16,10 +16,12 @@ from redpacket.payments.use_cases.sweep_payments import (
     ROWS_PER_SWEEP,
     STEP_MS,
     UNASKED_MS_MAX,
+    _cancel_unpaid,
     _run_lane,
 )
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.idempotency import Request
+from testing.builders import a_packet_id
 from testing.fakes.gateway import FakeGateway, FakePaymentsIn
 from testing.payment_system import WECHAT, PaymentSystem
 
@@ -225,3 +227,15 @@ def test_each_step_has_its_part_of_a_short_time(town: PaymentSystem) -> None:
 
     assert counts == {"payments": 10, "withdrawals": 10, "returns": 10}
     assert "gateway_rests" not in town.system.journal.events
+
+
+def test_an_unpaid_packet_is_cancelled_neither_early_nor_if_it_is_gone(
+    town: PaymentSystem,
+) -> None:
+    packet = town.send_unpaid()
+
+    for packet_id in (packet.packet_id, a_packet_id()):
+        # Neither asks a gateway.
+        _cancel_unpaid(packet_id, {}, town.payments)
+
+    assert town.system.found(packet).status is PacketStatus.UNPAID
