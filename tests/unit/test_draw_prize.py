@@ -789,3 +789,8 @@ def test_the_weight_of_a_prize_that_is_sold_out_misses(system: InMemorySystem) -
 
     assert system.draw("gala", "ann", "key").draw.odds == "cup:10|6"
     assert "campaign_altered" not in system.journal.events
+
+
+def test_a_campaign_without_a_seed_is_told(system: InMemorySystem) -> None:
+    with pytest.raises(errors.InvariantViolated):
+        system.draws.day_seed("nowhere", "20260101")

@@ -166,7 +166,6 @@ def add_codes(
     CampaignNotFound, InvalidRequest, Forbidden.
     """
     operator.require(Duty.OPERATE)
-    check_prize_id(prize_id)
 
     def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> _Edit:
         before = prizes.get(prize_id)
