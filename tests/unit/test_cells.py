@@ -1,0 +1,63 @@
+"""The load model of stacks: each limit that is halved shows in its own line."""
+
+from dataclasses import replace
+
+import pytest
+
+from bench.cells import PREPARED, Limits, Rush, Stack
+
+AMPLE = Limits(
+    api_per_s=1e9,
+    api_burst=1e9,
+    environments=1e6,
+    warm_environments=1e6,
+    table_units=1e9,
+    warm_units=1e9,
+    shards=1e3,
+    work_shards=1e4,
+    payouts=1e4,
+    log_per_s=1e6,
+)
+# The least that bears 10,000 grabs a second of which a tenth wins, all else being ample. An
+# on-demand table needs only what the first step takes: it bears twice its highest load.
+LEAST: dict[str, dict[str, float]] = {
+    "api_per_s": {"api_per_s": 10_000, "api_burst": 1_000},
+    "environments": {"environments": 1_000, "warm_environments": 1_000},
+    "warm_environments": {"warm_environments": 1_000},
+    "shards": {"shards": 0.24},
+    "work_shards": {"work_shards": 2},
+    "table_units": {"table_units": 8_000, "warm_units": 8_000},
+    "warm_units": {"warm_units": 100},
+}
+
+
+def _play(limits: Limits) -> Stack:
+    return Rush(10_000, 0.1, limits).play()
+
+
+@pytest.mark.parametrize("line", LEAST)
+def test_a_limit_that_is_halved_refuses_in_its_line(line: str) -> None:
+    whole = replace(AMPLE, **LEAST[line])
+    halved = replace(AMPLE, **{name: value / 2 for name, value in LEAST[line].items()})
+
+    assert _play(whole).refused == {}
+    assert _play(halved).refused.keys() == {line}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "queue"),
+    [("payouts", 4, "unsettled_max"), ("log_per_s", 100, "unlogged_max")],
+)
+def test_a_queue_that_is_emptied_half_as_fast_grows(name: str, value: int, queue: str) -> None:
+    whole, halved = (
+        getattr(_play(replace(AMPLE, **{name: each})), queue) for each in (value, value / 2)
+    )
+
+    assert halved > 2 * whole + 1_000
+
+
+def test_a_cell_that_is_lost_refuses_in_its_own_line_and_settles_afterwards() -> None:
+    lost = Rush(10_000, 0.1, PREPARED, lost_s=(30, 60)).play()
+
+    assert lost.refused.keys() == {"lost"}
+    assert lost.unsettled < 1
