@@ -377,6 +377,13 @@ def test_no_document_knows_the_machine_it_was_written_on() -> None:
 
 def test_no_two_decisions_have_the_same_number() -> None:
     # A decision that is removed leaves a gap.
-    numbers = [decision.name[:4] for decision in (ROOT / "docs" / "adr").glob("*.md")]
+    numbers = [decision.name[:4] for decision in (ROOT / "docs" / "adr").glob("0*.md")]
 
     assert len(numbers) == len(set(numbers))
+
+
+def test_the_index_has_every_decision() -> None:
+    folder = ROOT / "docs" / "adr"
+    listed = re.findall(r"^\| \[\d{4}\]\((.+?)\)", (folder / "README.md").read_text(), re.MULTILINE)
+
+    assert listed == sorted(decision.name for decision in folder.glob("0*.md"))
