@@ -12,6 +12,7 @@ from redpacket.packets.model.packet import PacketStatus, Rules
 from redpacket.reconciliation.checks import packets
 from redpacket.reconciliation.checks.facts import PacketFacts
 from redpacket.reconciliation.checks.ledger import check_bounds
+from redpacket.reconciliation.checks.postings import check_posted
 from testing import checks
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_refund
 from testing.checks import (
@@ -227,3 +228,12 @@ def test_a_claim_that_was_not_counted_is_found() -> None:
 
     assert (uncounted.rule, uncounted.subject, uncounted.actual) == ("I9", "party bob", 0)
     assert (invented.subject, invented.expected) == ("party eve", 0)
+
+
+def test_an_entry_that_is_posted_twice_is_found() -> None:
+    deposit = Transfer("deposit:1", TransferKind.DEPOSIT, DEPOSITS, "user:ann", 1000, NOW_MS)
+    debit, credit = entries(deposit)
+
+    (found,) = check_posted("packet", [debit, credit], [debit, credit, credit])
+
+    assert (found.rule, found.expected, found.actual) == ("I1", 1, 2)

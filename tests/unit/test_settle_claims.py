@@ -11,6 +11,7 @@ from redpacket.packets.errors import PacketEmptied
 from redpacket.packets.model.claim import RecordStatus, ShareRef
 from redpacket.packets.model.packet import Kind, PacketStatus, Rules
 from redpacket.packets.split import Split, share_amount_fen
+from redpacket.packets.use_cases import settle_claims as settling
 from redpacket.packets.use_cases.settle_claims import ASKED_AGAIN_MS
 from redpacket.platform.dynamodb.client import ConflictPersists
 from redpacket.platform.errors import Unavailable
@@ -263,15 +264,17 @@ def test_a_claim_that_breaks_what_reads_it_fails_alone(forged: dict[str, Any]) -
     assert {name for name, _ in system.journal.errors} == {"claim_refused"}
 
 
+@pytest.mark.parametrize("claims_per_read", [1, 100])
 def test_a_packet_that_can_not_be_read_keeps_no_claim_of_another_one(
-    system: InMemorySystem,
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch, claims_per_read: int
 ) -> None:
-    sound, broken = system.send(), system.send()
+    monkeypatch.setattr(settling, "CLAIMS_PER_READ", claims_per_read)
+    broken, sound = system.send(), system.send()
     claims = [system.grab(packet, "ann").share for packet in (sound, broken)]
     row = system.row("packets", keys.packet(broken.packet_id))
     terms = row.pop("terms")
 
-    assert system.settle() == {claims[1].ref}
+    assert system.settle([claims[1].ref, claims[0].ref]) == {claims[1].ref}
 
     row["terms"] = terms
     assert system.balance_fen("ann") == claims[0].amount_fen
