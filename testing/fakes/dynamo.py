@@ -1,5 +1,6 @@
 """A DynamoDB client in memory."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -26,6 +27,15 @@ from testing.fakes.tables import (
 
 def _error(operation: str, code: str) -> ClientError:
     return ClientError({"Error": {"Code": code, "Message": code}}, operation)
+
+
+def _check_bound(operation: str, arguments: Item) -> None:
+    """Refuse names and values that no expression has, and those that are missing."""
+    expressions = [text for name, text in arguments.items() if name.endswith("Expression")]
+    for sign, name in ((":", "Values"), ("#", "Names")):
+        used = set(re.findall(rf"{sign}\w+", " ".join(expressions)))
+        if used != arguments.get(f"ExpressionAttribute{name}", {}).keys():
+            raise _error(operation, "ValidationException")
 
 
 class FakeDynamo:
@@ -120,6 +130,9 @@ class FakeDynamo:
 
     def begin(self, operations: list[Item]) -> Callable[[], None]:
         """Hold the items of a transaction until what is returned commits it."""
+        for operation in operations:
+            for arguments in operation.values():
+                _check_bound("TransactWriteItems", arguments)
         touched = [locate(operation) for operation in operations]
         if len(set(touched)) != len(touched) or len(touched) > 100:
             raise _error("TransactWriteItems", "ValidationException")
@@ -144,6 +157,7 @@ class FakeDynamo:
         return commit
 
     def query(self, *, TableName: str, **query: Any) -> Item:  # noqa: N803
+        _check_bound("Query", query)
         bound = query["ExpressionAttributeValues"]
         index = query.get("IndexName", "")
         # The first term names the partition, and others can only be about the sort key.
@@ -219,7 +233,8 @@ class FakeDynamo:
         return self.replicas.table(table)
 
     def _single(self, operation: Item) -> None:
-        ((verb, _),) = operation.items()
+        ((verb, arguments),) = operation.items()
+        _check_bound(f"{verb}Item", arguments)
         table, key = locate(operation)
         self._check_free((table, key), f"{verb}Item")
         if self._reason(operation)["Code"] != "None":

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import re
 import threading
 import time
 from collections import Counter
@@ -198,6 +199,18 @@ def _naively(system: RealTimeSystem) -> Settle:
     return settle
 
 
+def _unconditional(given: dict[str, Any]) -> dict[str, Any]:
+    """Return a write without its condition, and without what only the condition names."""
+    left = {name: value for name, value in given.items() if name != _CONDITION}
+    used = re.findall(r"[:#]\w+", left.get("UpdateExpression", ""))
+    bound = {
+        kind: {name: value for name, value in given[kind].items() if name in used}
+        for kind in ("ExpressionAttributeValues", "ExpressionAttributeNames")
+        if kind in given
+    }
+    return left | bound
+
+
 class _Unguarded:
     """A client that demands nothing of the rows that it writes."""
 
@@ -209,10 +222,7 @@ class _Unguarded:
 
     def transact_write_items(self, *, TransactItems: list[Any], **token: str) -> None:  # noqa: N803
         operations = [
-            {
-                verb: {name: value for name, value in given.items() if name != _CONDITION}
-                for verb, given in operation.items()
-            }
+            {verb: _unconditional(given) for verb, given in operation.items()}
             for operation in TransactItems
         ]
         self._client.transact_write_items(TransactItems=operations, **token)

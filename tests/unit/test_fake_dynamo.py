@@ -163,3 +163,26 @@ def test_the_real_client_knows_the_same_errors() -> None:
     for name in vars(FakeDynamo.exceptions):
         if name.endswith("Exception"):
             assert issubclass(getattr(real.exceptions, name), ClientError)
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        {"ExpressionAttributeValues": {":one": {"N": "1"}, ":two": {"N": "2"}}},
+        {"ExpressionAttributeValues": {}},
+        {
+            "ExpressionAttributeValues": {":one": {"N": "1"}},
+            "ExpressionAttributeNames": {"#status": "status"},
+        },
+    ],
+)
+def test_names_and_values_that_an_expression_lacks_or_needs_are_refused(bound: Any) -> None:
+    update = {"Key": {"pk": {"S": "a"}, "sk": {"S": "b"}}, "UpdateExpression": "SET n = :one"}
+    dynamo = FakeDynamo()
+
+    with pytest.raises(ClientError, match="ValidationException"):
+        dynamo.update_item(TableName="rows", **update, **bound)
+    with pytest.raises(ClientError, match="ValidationException"):
+        dynamo.transact_write_items(
+            TransactItems=[{"Update": {"TableName": "rows", **update, **bound}}]
+        )

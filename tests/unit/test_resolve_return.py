@@ -164,7 +164,7 @@ def test_a_return_that_is_due_or_not_there_is_not_resolved(town: PaymentSystem) 
     town.pay_again(payment)
     (returned,) = town.returns.list_returns(payment.number)
 
-    with pytest.raises(VersionConflict):
+    with pytest.raises(VersionConflict, match="not listed"):
         _resolve(town, returned, "bank-transfer-77", OUTSIDE)
     for number, transaction_id in ((payment.number, "nobodys"), ("nobodys", "nobodys")):
         resolution = Resolution(number, transaction_id, OUTSIDE, "bank-transfer-77", "")

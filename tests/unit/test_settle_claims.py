@@ -425,9 +425,10 @@ def test_a_claim_that_keeps_conflicting_fails_alone(
     settle = system.ledger.settle
 
     def settle_others(_: Any, claims: Sequence[Any], now_ms: int) -> Any:
-        if any(share.ref == shares[1].ref for share, _ in claims):
-            return {shares[1].ref}
-        return settle(claims, now_ms)
+        refs = [share.ref for share, _ in claims]
+        if len(refs) > 1 and shares[1].ref in refs:
+            return {shares[1].ref, shares[2].ref}
+        return {shares[1].ref} if shares[1].ref in refs else settle(claims, now_ms)
 
     monkeypatch.setattr(type(system.ledger), "settle", settle_others)
 

@@ -859,3 +859,25 @@ def test_money_for_campaigns_is_not_withdrawn(town: PaymentSystem) -> None:
         town.withdraw("chest", 10)
 
     assert town.balance_fen("chest") == 500
+
+
+def test_a_look_from_before_a_cancel_delays_nothing(town: PaymentSystem) -> None:
+    withdrawal = town.called(10, is_away=True)
+    seen = town.find(withdrawal)
+    stopped = cancel_withdrawal(withdrawal.withdrawal_id, "user", ports=town.transfers)
+
+    town.transfers.book.look_again(seen, town.clock.now_ms() + 10**9)
+
+    due_at_ms = stopped.lease_until_ms
+    waiting = town.transfers.book.list_to_look(WECHAT, due_at_ms, 10)
+    assert waiting == [withdrawal.withdrawal_id]
+
+
+def test_a_gateway_that_fails_a_few_times_does_not_rest(town: PaymentSystem) -> None:
+    town.gateway.is_away = True
+    for _ in range(FAILURES_MAX - 1):
+        town.withdraw("user", 10)
+
+    town.dispatch(1_000)
+
+    assert "gateway_rests" not in town.system.journal.events
