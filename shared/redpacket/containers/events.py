@@ -7,27 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from redpacket.events.clients.sender import WebhookSender
-from redpacket.events.clients.sqs_deliveries import SqsDeliveries, SqsPutAside
-from redpacket.events.dynamodb.stream import change_of
-from redpacket.events.dynamodb.webhooks import DynamoWaitingList, DynamoWebhooks
-from redpacket.events.messages import read_delivery
-from redpacket.events.model.events import EventType
-from redpacket.events.use_cases.announce import announce
-from redpacket.events.use_cases.deliver import DeliveryPorts, deliver, retry_deliveries
-from redpacket.events.use_cases.edit_webhook import (
-    DEAD_SHOWN,
-    EditPorts,
-    find_webhook,
-    put_webhook,
-    replay_dead,
-    rotate_secret,
-    test_webhook,
-)
-from redpacket.payments.sealed_accounts import AccountKeys
-from redpacket.platform.ssrf_safe_http import HttpClient
-from redpacket.platform.threads import in_threads
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -35,9 +14,18 @@ if TYPE_CHECKING:
     from redpacket.containers.platform import Platform
     from redpacket.containers.users import UsersContainer
     from redpacket.events.model.webhooks import Attempt, Delivery, Webhook
-    from redpacket.events.ports import Change, DeliveryQueue, Sender, WaitingList, WebhookRepository
-    from redpacket.events.use_cases.deliver import RetryReport
+    from redpacket.events.ports import (
+        Change,
+        DeliveryQueue,
+        Sender,
+        WaitingList,
+        WebhookRepository,
+    )
+    from redpacket.events.use_cases.deliver import DeliveryPorts, RetryReport
+    from redpacket.events.use_cases.edit_webhook import EditPorts
+    from redpacket.payments.sealed_accounts import AccountKeys
     from redpacket.platform.runtime import InParallel
+    from redpacket.platform.ssrf_safe_http import HttpClient
 
 
 _CALL_MS_MAX = 5_000
@@ -60,30 +48,42 @@ class EventsContainer:
 
     @cached_property
     def webhook_book(self) -> WebhookRepository:
+        from redpacket.events.dynamodb.webhooks import DynamoWebhooks
+
         return DynamoWebhooks(self.platform.dynamo, self.platform.settings.webhooks_table)
 
     @cached_property
     def waiting_list(self) -> WaitingList:
+        from redpacket.events.dynamodb.webhooks import DynamoWaitingList
+
         return DynamoWaitingList(self.platform.dynamo, self.platform.settings.webhooks_table)
 
     @cached_property
     def delivery_queue(self) -> DeliveryQueue:
+        from redpacket.events.clients.sqs_deliveries import SqsDeliveries
+
         return SqsDeliveries(
             lambda: self.platform.aws("sqs"), self.platform.settings.delivery_queue_url
         )
 
     @cached_property
     def put_aside(self) -> Callable[[Mapping[str, Any]], None]:
+        from redpacket.events.clients.sqs_deliveries import SqsPutAside
+
         return SqsPutAside(
             lambda: self.platform.aws("sqs"), self.platform.settings.unread_records_url
         )
 
     @cached_property
     def webhook_keys(self) -> AccountKeys:
+        from redpacket.payments.sealed_accounts import AccountKeys
+
         return AccountKeys.of(self.platform.secret(self.platform.settings.webhook_keys_secret_arn))
 
     @cached_property
     def event_sender(self) -> Sender:
+        from redpacket.events.clients.sender import WebhookSender
+
         return WebhookSender(
             lambda: self.webhook_keys,
             self._receiver,
@@ -92,6 +92,8 @@ class EventsContainer:
         )
 
     def _receiver(self, url: str) -> HttpClient:
+        from redpacket.platform.ssrf_safe_http import HttpClient
+
         return HttpClient(
             url,
             call_ms_max=_CALL_MS_MAX,
@@ -101,9 +103,13 @@ class EventsContainer:
 
     def read_change(self, record: Mapping[str, Any]) -> Change | None:
         """Parse a stream record; return None for a row that causes no events."""
+        from redpacket.events.dynamodb.stream import change_of
+
         return change_of(record)
 
     def announce(self, changes: Sequence[Change]) -> int:
+        from redpacket.events.use_cases.announce import announce
+
         return announce(
             changes,
             book=self.webhook_book,
@@ -114,10 +120,14 @@ class EventsContainer:
 
     @cached_property
     def many_receivers(self) -> InParallel:
+        from redpacket.platform.threads import in_threads
+
         return partial(in_threads, threads=_THREADS)
 
     @cached_property
     def delivery_ports(self) -> DeliveryPorts:
+        from redpacket.events.use_cases.deliver import DeliveryPorts
+
         return DeliveryPorts(
             book=self.webhook_book,
             waiting=self.waiting_list,
@@ -132,17 +142,25 @@ class EventsContainer:
 
     def deliver(self, batch: Sequence[Delivery]) -> list[Delivery]:
         """Send deliveries; return those whose messages must be redelivered."""
+        from redpacket.events.use_cases.deliver import deliver
+
         return deliver(batch, ports=self.delivery_ports)
 
     def read_delivery(self, body: str) -> Delivery:
+        from redpacket.events.messages import read_delivery
+
         return read_delivery(body)
 
     def retry_deliveries(self, time_left_ms: int) -> RetryReport:
+        from redpacket.events.use_cases.deliver import retry_deliveries
+
         stop_at_ms = self.platform.clock.now_ms() + time_left_ms - _RESERVE_MS
         return retry_deliveries(ports=self.delivery_ports, stop_at_ms=stop_at_ms)
 
     @cached_property
     def webhook_ports(self) -> EditPorts:
+        from redpacket.events.use_cases.edit_webhook import EditPorts
+
         return EditPorts(
             book=self.webhook_book,
             waiting=self.waiting_list,
@@ -155,24 +173,37 @@ class EventsContainer:
         self, name: str, url: str, types: Collection[str], *, is_on: bool
     ) -> tuple[Webhook, str | None]:
         """Create or edit a webhook; return the secret of a new one."""
+        from redpacket.events.model.events import EventType
+        from redpacket.events.use_cases.edit_webhook import put_webhook
+
         kinds = [EventType(one) for one in types]
         return put_webhook(name, url, kinds, is_on=is_on, ports=self.webhook_ports)
 
     def find_webhook(self, name: str) -> Webhook:
+        from redpacket.events.use_cases.edit_webhook import find_webhook
+
         return find_webhook(name, book=self.webhook_book)
 
     def watch_webhook(self, name: str) -> tuple[Webhook, tuple[int, int], list[Delivery]]:
         """Return a webhook, its waiting and dead counts, and its oldest dead letters."""
+        from redpacket.events.use_cases.edit_webhook import DEAD_SHOWN
+
         waiting = self.waiting_list
         found = self.find_webhook(name)
         return found, waiting.count(name), waiting.list_dead(name, DEAD_SHOWN)
 
     def rotate_secret(self, name: str) -> str:
         """Return a new secret; the old one also signs for a day."""
+        from redpacket.events.use_cases.edit_webhook import rotate_secret
+
         return rotate_secret(name, ports=self.webhook_ports)
 
     def test_webhook(self, name: str) -> Attempt:
+        from redpacket.events.use_cases.edit_webhook import test_webhook
+
         return test_webhook(name, ports=self.webhook_ports)
 
     def replay_dead(self, name: str) -> tuple[int, bool]:
+        from redpacket.events.use_cases.edit_webhook import replay_dead
+
         return replay_dead(name, ports=self.webhook_ports)
