@@ -1,7 +1,7 @@
 """Load model of stacks in virtual time: which limit refuses how many grabs of a rush.
 
-A fluid model in steps of 0.1 s. One line for each limit says what it refused; users who were
-refused try once more after two seconds. Figures of AWS and planning figures: docs/capacity.md.
+A fluid model in steps of 0.1 s. One line for each limit says what it refused; 70% of
+the refused try again after two seconds. Figures of AWS and planning figures: docs/capacity.md.
 """
 
 from collections import deque

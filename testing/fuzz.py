@@ -157,6 +157,8 @@ BEYOND_SCHEMA = (
     (re.compile("remove"), re.compile(r"\d+ of them are also in add")),
     (re.compile("body"), re.compile(r"add and remove are at most \d+ users together")),
     (re.compile("unit"), re.compile("is cash, which is paid automatically|is a code.*")),
+    (re.compile("url"), re.compile("is not an address of the page")),
+    (re.compile("add"), re.compile("requires a prize of kind code, not .*")),
     (re.compile("url"), re.compile("the address must be a https URL .*|http is for .*|Port .*")),
     (re.compile("name"), re.compile(r"there are \d+ webhooks, which is the most")),
     (re.compile("passphrase"), re.compile("needs at least one letter or digit")),
