@@ -2,7 +2,7 @@
 
 An operation is declared by `@handler.route(...)` in its handler, its response and its body by the
 context's `api/`, and the statuses of problems by platform/http/problems.py. `make openapi` writes
-it, and tests/unit/test_openapi.py compares it with the code.
+it, and tests/unit/platform/test_openapi.py compares it with the code.
 """
 
 import importlib.util

@@ -94,7 +94,7 @@ def test_what_is_delivered_while_payouts_are_off_goes_back_with_all_its_receives
 def test_grabs_stop_and_go_on_within_ten_seconds_under_load(
     a_user: MakeUser, operator: HttpUser, eventually: Eventually
 ) -> None:
-    """tests/unit/test_switches.py proves the same of every switch on a virtual clock."""
+    """tests/unit/operations/test_switches.py proves the same of every switch on a virtual clock."""
     packet_id = a_user(funds_fen=1000).send(count=100).json()["packet_id"]
     takers = [a_user() for _ in range(12)]
     asked: list[tuple[float, int, bool]] = []

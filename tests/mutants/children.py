@@ -31,9 +31,9 @@ FOLDERS = (
     *(f"tests/template/test_{name}.py" for name in ("template", "rows", "rights")),
 )
 _OF_NO_MONEY = (  # texts, figures, the command, wires, Lua; and stories, which Hypothesis draws
-    "tests/unit/cli tests/unit/test_bench* tests/unit/test_cost* tests/unit/test_capacity*"
-    " tests/unit/test_docs* tests/unit/test_makefile* tests/unit/test_openapi*"
-    " tests/unit/test_release* tests/unit/test_report* tests/contract/test_payments_*"
+    "tests/unit/cli tests/unit/bench"
+    " tests/unit/local tests/unit/platform/test_openapi*"
+    " tests/contract/test_payments_*"
     " tests/contract/test_*lua* tests/contract/test_*tls* tests/contract/test_cold*"
     " tests/contract/test_drand* tests/contract/test_cluster* tests/contract/test_storms*"
     " tests/property/test_in_memory*"

@@ -21,7 +21,7 @@ ENDS_AT_MS = NOW_MS + 10 * DAY_MS
 USERS = st.sampled_from(["ann", "bob", "cat"])
 KEYS = st.sampled_from(["one", "two", "three", "four"])
 KINDS = [kind for kind in lottery.PrizeKind if kind is not lottery.PrizeKind.CODE]
-"""The stock of codes follows uploads: tests/unit/test_codes.py."""
+"""The stock of codes follows uploads: tests/unit/lottery/test_codes.py."""
 
 some_rules = st.builds(
     DrawRules,

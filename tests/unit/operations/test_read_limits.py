@@ -9,7 +9,7 @@ from local.packet_ids import PUBLISHED_IDS
 from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.containers import containers
 from redpacket.platform.errors import RateLimited
-from tests.unit.test_handlers import HANDLERS, ROUTES
+from tests.unit.platform.test_handlers import HANDLERS, ROUTES
 
 _OPEN = {"GET /health", "GET /packets/{packet_id}/feed"}
 _OPEN |= {"GET /transparency", "GET /transparency/proof", "GET /transparency/consistency"}

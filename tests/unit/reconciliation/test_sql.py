@@ -9,7 +9,7 @@ from redpacket.reconciliation.use_cases.reconcile import sums_of
 from redpacket.reconciliation.use_cases.statements import MOVING_MS, rules
 from testing import sql
 from testing.checks import CHECKS
-from tests.unit.test_night import ONLY_TESTS, PLANTED, World
+from tests.unit.reconciliation.test_night import ONLY_TESTS, PLANTED, World
 
 NOT_IN_SQL = {
     # Audits recompute points, and the gateway's book is compared with its statements.

@@ -230,7 +230,7 @@ def test_every_object_is_strict() -> None:
 
 
 def test_a_route_says_who_may_ask() -> None:
-    """Users by default; whom of the operators tests/unit/test_roles.py holds the handlers to."""
+    """Users by default; operations/test_roles.py has the roles of operators."""
     admin = [{"user": ["hongbao/admin"]}]
     for key, operation in ROUTES:
         security = operation.get("security")

@@ -14,7 +14,7 @@ from redpacket.lottery.model.lottery import (
 )
 from redpacket.packets.split import Split, Terms, amounts_fen, seed_of
 
-FILE = Path(__file__).parents[1] / "vectors" / "fairness.json"
+FILE = Path(__file__).parents[2] / "vectors" / "fairness.json"
 
 
 def _vectors() -> dict[str, Any]:

@@ -25,7 +25,7 @@ from redpacket.packets.model.packet import Kind, Opening, PacketStatus
 from redpacket.packets.split import Split
 from testing.checks import CHECKS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PACKAGE = ROOT / "shared" / "redpacket"
 
 DOCUMENTS = [

@@ -8,7 +8,7 @@ import pytest
 from redpacket.packets.split import Split, Terms, amounts_fen
 from redpacket.verify.command import TRUE, main
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FAIRNESS = ROOT / "docs" / "fairness.md"
 
 

@@ -17,7 +17,7 @@ from redpacket.platform.http.api import Api
 from redpacket.platform.idempotency import Request
 from testing.builders import a_campaign, a_prize
 from testing.in_memory_system import InMemorySystem, an_operator
-from tests.unit.test_handlers import ROUTES
+from tests.unit.platform.test_handlers import ROUTES
 
 CONTRACT = json.loads(openapi.OPENAPI.read_text(encoding="utf-8"))
 ROLES = {

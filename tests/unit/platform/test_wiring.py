@@ -23,7 +23,7 @@ from redpacket.platform.settings import SettingMissing, Settings
 from testing.in_memory_system import VARIABLES, InMemorySystem
 from testing.process import MEMBERS, Process
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 BUILT = [
     flat
