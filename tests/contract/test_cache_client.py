@@ -112,9 +112,26 @@ def test_a_late_answer_is_not_taken_for_another_one(start: Callable[..., Server]
         cache.ask("GET", "rp:first")
     took_s = time.monotonic() - began_at
     server.thaw()
+    time.sleep(1)  # the server rests
 
     assert cache.ask("GET", "rp:second") == "second"
     assert 2 * TIMEOUT_S <= took_s < 2 * TIMEOUT_S + 0.2
+
+
+def test_a_server_that_timed_out_rests_for_a_moment(start: Callable[..., Server]) -> None:
+    server = start()
+    made = Made(lambda: server.port)
+    cache = Cache(ServerClient(made))
+
+    server.freeze()
+    for _ in range(5):
+        with pytest.raises(CacheAway):
+            cache.ask("GET", "rp:key")
+    server.thaw()
+
+    assert made.count == 2
+    time.sleep(1)
+    assert cache.ask("GET", "rp:key") is None
 
 
 def test_a_primary_that_became_a_replica_is_left_at_once(start: Callable[..., Server]) -> None:

@@ -143,6 +143,7 @@ def test_a_server_that_hangs_is_tried_twice_and_the_others_go_on(
     finally:
         hanging.thaw()
     wait_for(cluster.is_up, "the cluster")
+    time.sleep(1)  # the server rests
     assert claim_cache.grab(packets[hanging.port].packet_id, "ann").share_no == 1
 
 

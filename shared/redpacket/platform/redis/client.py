@@ -22,6 +22,15 @@ FAILURES = (NoConnection, NoAnswer, ReadOnlyError)
 _PAUSE_S = 0.02
 """Maximum seconds before the second try, so that a crowd does not reconnect at once."""
 
+_TIMEOUTS_MAX = 2
+"""Consecutive timeouts after which a server rests."""
+
+_REST_S = 1.0
+"""Seconds in which a server that timed out gets no commands.
+
+A send has five commands: without a rest, it would wait for ten timeouts.
+"""
+
 _ASKING = pack_command(("ASKING",))
 
 
@@ -38,14 +47,31 @@ class Client(Protocol):
 class Connections:
     """Connections to one server, each used by one thread at a time."""
 
-    __slots__ = ("_idle", "_make")
+    __slots__ = ("_idle", "_make", "_rests_until_s", "_timeouts")
 
     def __init__(self, make: Callable[[], Connection]) -> None:
         self._make = make
         self._idle: list[Connection] = []
+        self._timeouts = 0
+        self._rests_until_s = 0.0
 
     def ask(self, words: tuple[Word, ...], *, is_asking: bool = False) -> Any:  # noqa: ANN401
-        """Send a command once; *is_asking* for a slot that moves to this server."""
+        """Send a command once; *is_asking* for a slot that moves to this server.
+
+        Raises NoAnswer without sending while the server rests.
+        """
+        if self._timeouts >= _TIMEOUTS_MAX and time.monotonic() < self._rests_until_s:
+            raise NoAnswer("the server timed out a moment ago")
+        try:
+            answer = self._ask(words, is_asking=is_asking)
+        except NoAnswer:
+            self._timeouts += 1
+            self._rests_until_s = time.monotonic() + _REST_S
+            raise
+        self._timeouts = 0
+        return answer
+
+    def _ask(self, words: tuple[Word, ...], *, is_asking: bool) -> Any:  # noqa: ANN401
         # After `forget`, a returned connection goes to this abandoned list.
         idle = self._idle
         try:
