@@ -11,9 +11,7 @@ _BY_CONTAINER = ("packets", "campaigns", "ledger", "approvals")
 def _members() -> dict[str, tuple[str, str]]:
     """Map each member's name to its container; all names differ."""
     found: dict[str, tuple[str, str]] = {}
-    for container in vars(Containers):
-        if container.startswith("_"):
-            continue
+    for container in Containers.__annotations__:
         cls = type(getattr(Containers(), container))
         for name in vars(cls):
             flat = container if name == "repository" else name

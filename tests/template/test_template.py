@@ -904,7 +904,9 @@ class _Readers:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 of = node.value.id
                 where = self._imported.get((module, of), ("", of))
-                yield (module if of == "self" else _short(".".join(where).strip("."))), node.attr
+                # What a container does not have itself, it has from the platform.
+                own = module if (module, node.attr) in self._bodies else "platform"
+                yield (own if of == "self" else _short(".".join(where).strip("."))), node.attr
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
                 yield node.value.attr, node.attr  # self.settings.packets_table
             elif isinstance(node, ast.Name):

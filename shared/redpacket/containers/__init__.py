@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import fields
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from redpacket.platform.settings import settings
@@ -29,137 +30,36 @@ if TYPE_CHECKING:
 
 
 class Containers:
-    """One container for each context."""
+    """One container for each context, built from the containers that its fields name."""
 
-    @cached_property
-    def platform(self) -> Platform:
-        from redpacket.containers.platform import Platform
+    platform: Platform
+    operations: OperationsContainer
+    users: UsersContainer
+    ledger: LedgerContainer
+    campaigns: CampaignsContainer
+    packets: PacketsContainer
+    fairness: FairnessContainer
+    lottery: LotteryContainer
+    editing: EditingContainer
+    approvals: ApprovalsContainer
+    providers: ProvidersContainer
+    payments: PaymentsContainer
+    withdrawals: WithdrawalsContainer
+    gateway_work: GatewayWorkContainer
+    settlement: SettlementContainer
+    events: EventsContainer
+    erasure: ErasureContainer
+    reconciliation: ReconciliationContainer
+    if not TYPE_CHECKING:
 
-        return Platform()
-
-    @cached_property
-    def operations(self) -> OperationsContainer:
-        from redpacket.containers.operations import OperationsContainer
-
-        return OperationsContainer(self.platform)
-
-    @cached_property
-    def users(self) -> UsersContainer:
-        from redpacket.containers.users import UsersContainer
-
-        return UsersContainer(self.platform)
-
-    @cached_property
-    def ledger(self) -> LedgerContainer:
-        from redpacket.containers.ledger import LedgerContainer
-
-        return LedgerContainer(self.platform, self.operations)
-
-    @cached_property
-    def campaigns(self) -> CampaignsContainer:
-        from redpacket.containers.campaigns import CampaignsContainer
-
-        return CampaignsContainer(self.platform)
-
-    @cached_property
-    def packets(self) -> PacketsContainer:
-        from redpacket.containers.packets import PacketsContainer
-
-        return PacketsContainer(self.platform, self.operations, self.ledger, self.campaigns)
-
-    @cached_property
-    def fairness(self) -> FairnessContainer:
-        from redpacket.containers.fairness import FairnessContainer
-
-        return FairnessContainer(self.platform)
-
-    @cached_property
-    def lottery(self) -> LotteryContainer:
-        from redpacket.containers.lottery import LotteryContainer
-
-        return LotteryContainer(
-            self.platform,
-            self.operations,
-            self.campaigns,
-            self.packets,
-            self.fairness,
-            self.users,
-        )
-
-    @cached_property
-    def editing(self) -> EditingContainer:
-        from redpacket.containers.editing import EditingContainer
-
-        return EditingContainer(
-            self.platform,
-            self.operations,
-            self.campaigns,
-            self.packets,
-            self.fairness,
-            self.lottery,
-        )
-
-    @cached_property
-    def approvals(self) -> ApprovalsContainer:
-        from redpacket.containers.approvals import ApprovalsContainer
-
-        return ApprovalsContainer(self.platform, self.ledger, self.packets, self.editing)
-
-    @cached_property
-    def providers(self) -> ProvidersContainer:
-        from redpacket.containers.providers import ProvidersContainer
-
-        return ProvidersContainer(self.platform)
-
-    @cached_property
-    def payments(self) -> PaymentsContainer:
-        from redpacket.containers.payments import PaymentsContainer
-
-        return PaymentsContainer(
-            self.platform, self.users, self.ledger, self.packets, self.providers
-        )
-
-    @cached_property
-    def withdrawals(self) -> WithdrawalsContainer:
-        from redpacket.containers.withdrawals import WithdrawalsContainer
-
-        return WithdrawalsContainer(self.platform, self.providers, self.payments)
-
-    @cached_property
-    def gateway_work(self) -> GatewayWorkContainer:
-        from redpacket.containers.gateway_work import GatewayWorkContainer
-
-        return GatewayWorkContainer(
-            self.platform, self.operations, self.providers, self.payments, self.withdrawals
-        )
-
-    @cached_property
-    def settlement(self) -> SettlementContainer:
-        from redpacket.containers.settlement import SettlementContainer
-
-        return SettlementContainer(
-            self.platform, self.operations, self.users, self.ledger, self.packets, self.payments
-        )
-
-    @cached_property
-    def events(self) -> EventsContainer:
-        from redpacket.containers.events import EventsContainer
-
-        return EventsContainer(self.platform, self.users, self.packets)
-
-    @cached_property
-    def erasure(self) -> ErasureContainer:
-        from redpacket.containers.erasure import ErasureContainer
-
-        return ErasureContainer(self.platform, self.users)
-
-    @cached_property
-    def reconciliation(self) -> ReconciliationContainer:
-        from redpacket.containers.reconciliation import ReconciliationContainer
-
-        return ReconciliationContainer(
-            self.platform, self.ledger, self.packets, self.fairness, self.lottery
-        )
+        def __getattr__(self, name: str) -> object:
+            if name not in Containers.__annotations__:
+                raise AttributeError(name)
+            module = import_module(f"redpacket.containers.{name}")
+            container = getattr(module, Containers.__annotations__[name])
+            parts = {field.name: getattr(self, field.name) for field in fields(container)}
+            vars(self)[name] = container(**parts)
+            return vars(self)[name]
 
 
 settings.check()

@@ -12,18 +12,17 @@ from redpacket.approvals.ports import Approvals
 from redpacket.approvals.use_cases.apply_approval import apply_approval
 from redpacket.approvals.use_cases.ask_approval import AskPorts, ask_approval
 from redpacket.approvals.use_cases.decide_approval import DecidePorts, approve, reject
+from redpacket.containers.container import Container
 from redpacket.containers.editing import EditingContainer
 from redpacket.containers.ledger import LedgerContainer
 from redpacket.containers.packets import PacketsContainer
-from redpacket.containers.platform import Platform
 from redpacket.packets.use_cases.list_packets import count_sharers
 
 
 @dataclass(eq=False)
-class ApprovalsContainer:
+class ApprovalsContainer(Container):
     """Changes that a second operator approves."""
 
-    platform: Platform
     ledger: LedgerContainer
     packets: PacketsContainer
     editing: EditingContainer
@@ -31,12 +30,12 @@ class ApprovalsContainer:
     @cached_property
     def ask_approval(self) -> partial[Approval]:
         approvals = DynamoApprovals(
-            self.platform.dynamo,
-            self.platform.settings.approvals_table,
-            self.platform.settings.journal_table,
-            self.platform.settings.profiles_table,
+            self.dynamo,
+            self.settings.approvals_table,
+            self.settings.journal_table,
+            self.settings.profiles_table,
         )
-        return partial(ask_approval, ports=AskPorts(approvals=approvals, clock=self.platform.clock))
+        return partial(ask_approval, ports=AskPorts(approvals=approvals, clock=self.clock))
 
     @cached_property
     def count_sharers(self) -> partial[tuple[Counter[str], int | None]]:
@@ -45,16 +44,16 @@ class ApprovalsContainer:
     @cached_property
     def repository(self) -> Approvals:
         return DynamoApprovals(
-            self.platform.dynamo,
-            self.platform.settings.approvals_table,
-            self.platform.settings.journal_table,
+            self.dynamo,
+            self.settings.approvals_table,
+            self.settings.journal_table,
         )
 
     @cached_property
     def _decide_ports(self) -> DecidePorts:
         return DecidePorts(
             approvals=self.repository,
-            clock=self.platform.clock,
+            clock=self.clock,
             apply=partial(
                 apply_approval,
                 deposit=self.ledger.deposit,

@@ -6,19 +6,18 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from redpacket.containers.container import Container
+
 if TYPE_CHECKING:
     from redpacket.campaigns.audience_ports import AudienceCache, AudienceRows
     from redpacket.campaigns.model import Campaign
     from redpacket.campaigns.ports import CampaignRepository
     from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
-    from redpacket.containers.platform import Platform
 
 
 @dataclass(eq=False)
-class CampaignsContainer:
+class CampaignsContainer(Container):
     """CampaignRepository and audiences."""
-
-    platform: Platform
 
     @cached_property
     def get_campaign(self) -> partial[Campaign]:
@@ -31,8 +30,8 @@ class CampaignsContainer:
         from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
 
         return DynamoCampaigns(
-            self.platform.dynamo,
-            self.platform.settings.campaigns_table,
+            self.dynamo,
+            self.settings.campaigns_table,
             self.platform.new_seed,
             self.platform.seeds,
         )
@@ -42,18 +41,16 @@ class CampaignsContainer:
         """Repository without the keys of seeds."""
         from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
 
-        return DynamoCampaigns(
-            self.platform.dynamo, self.platform.settings.campaigns_table, self.platform.new_seed
-        )
+        return DynamoCampaigns(self.dynamo, self.settings.campaigns_table, self.platform.new_seed)
 
     @cached_property
     def audience_rows(self) -> AudienceRows:
         from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
 
         return DynamoAudiences(
-            self.platform.dynamo,
-            self.platform.settings.audience_table,
-            self.platform.settings.campaigns_table,
+            self.dynamo,
+            self.settings.audience_table,
+            self.settings.campaigns_table,
         )
 
     @cached_property
@@ -71,6 +68,4 @@ class CampaignsContainer:
     def cached_campaigns(self) -> CachedCampaigns:
         from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 
-        return CachedCampaigns(
-            self.repository, clock=self.platform.clock, journal=self.platform.journal
-        )
+        return CachedCampaigns(self.repository, clock=self.clock, journal=self.journal)

@@ -10,11 +10,11 @@ from redpacket.campaigns.model import DrawBeacon
 from redpacket.campaigns.ports import CampaignRepository
 from redpacket.campaigns.use_cases.edit_audience import Audience, edit_audience
 from redpacket.containers.campaigns import CampaignsContainer
+from redpacket.containers.container import Container
 from redpacket.containers.fairness import FairnessContainer
 from redpacket.containers.lottery import LotteryContainer
 from redpacket.containers.operations import OperationsContainer
 from redpacket.containers.packets import PacketsContainer
-from redpacket.containers.platform import Platform
 from redpacket.lottery.dynamodb.winners import DynamoWinners
 from redpacket.lottery.model.lottery import Prize, PrizeStock
 from redpacket.lottery.model.winners import Winner
@@ -36,10 +36,9 @@ from redpacket.packets.ports import PacketRepository
 
 
 @dataclass(eq=False)
-class EditingContainer:
+class EditingContainer(Container):
     """Edits of campaigns and prizes."""
 
-    platform: Platform
     operations: OperationsContainer
     campaigns: CampaignsContainer
     packets: PacketsContainer
@@ -53,10 +52,10 @@ class EditingContainer:
             funding=self.packets.prize_funding,
             packets=self.packets.packet_rows,
             codes=self.lottery.codes,
-            clock=self.platform.clock,
+            clock=self.clock,
             new_id=self.packets.new_packet_id,
             new_seed=self.platform.new_seed,
-            share_fen_max=self.platform.settings.share_fen_max,
+            share_fen_max=self.settings.share_fen_max,
             four_eyes=self.operations.four_eyes,
         )
 
@@ -64,20 +63,20 @@ class EditingContainer:
     def edited_campaigns(self) -> CampaignRepository:
         """Repository for the function that edits campaigns and announces beacon campaigns."""
         return DynamoCampaigns(
-            self.platform.dynamo,
-            self.platform.settings.campaigns_table,
+            self.dynamo,
+            self.settings.campaigns_table,
             self.platform.new_seed,
             self.platform.seeds,
-            self.platform.settings.transparency_table,
-            self.platform.settings.journal_table,
-            self.platform.settings.approvals_table,
-            self.platform.settings.commitments_table,
+            self.settings.transparency_table,
+            self.settings.journal_table,
+            self.settings.approvals_table,
+            self.settings.commitments_table,
         )
 
     @cached_property
     def edit_ports(self) -> EditPorts:
         ports = self._edit_ports(self.edited_campaigns, self.lottery.draws, self.packets.repository)
-        default = DrawBeacon(self.platform.settings.default_draw_beacon)
+        default = DrawBeacon(self.settings.default_draw_beacon)
         return replace(ports, new_beacon=self.fairness.new_beacon, default_beacon=default)
 
     @cached_property
@@ -95,8 +94,8 @@ class EditingContainer:
             draws=drawn,
             packets=sent,
             draw_cache=self.lottery.draw_cache,
-            clock=self.platform.clock,
-            journal=self.platform.journal,
+            clock=self.clock,
+            journal=self.journal,
             four_eyes=self.operations.four_eyes,
         )
 
@@ -130,12 +129,12 @@ class EditingContainer:
     def decide_winner(self) -> partial[Winner]:
         ports = WinnerPorts(
             winners=DynamoWinners(
-                self.platform.dynamo,
-                self.platform.settings.draws_table,
-                self.platform.settings.journal_table,
+                self.dynamo,
+                self.settings.draws_table,
+                self.settings.journal_table,
             ),
             draws=self.lottery.prize_draws,
-            clock=self.platform.clock,
+            clock=self.clock,
         )
         return partial(apply_decision, winner_ports=ports, ports=self.prize_edit_ports)
 
@@ -154,7 +153,7 @@ class EditingContainer:
             claim_cache=self.packets.claim_cache,
             load_audience=self.campaigns.load_audience,
             in_parallel=self.platform.in_parallel,
-            clock=self.platform.clock,
-            journal=self.platform.journal,
-            stop_at_ms=self.platform.clock.now_ms() + time_left_ms,
+            clock=self.clock,
+            journal=self.journal,
+            stop_at_ms=self.clock.now_ms() + time_left_ms,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from redpacket.containers.platform import Platform
+from redpacket.containers.container import Container
 from redpacket.containers.users import UsersContainer
 from redpacket.erasure.dynamodb.erasure import DynamoErasure
 from redpacket.erasure.dynamodb.holdings import DynamoHoldings
@@ -13,10 +13,9 @@ from redpacket.erasure.erase_user import erase_user
 
 
 @dataclass(eq=False)
-class ErasureContainer:
+class ErasureContainer(Container):
     """Erasure of users."""
 
-    platform: Platform
     users: UsersContainer
 
     @cached_property
@@ -25,20 +24,20 @@ class ErasureContainer:
         return partial(
             erase_user,
             holdings=DynamoHoldings(
-                self.platform.dynamo,
-                self.platform.settings.accounts_table,
-                self.platform.settings.packets_table,
-                self.platform.settings.shares_table,
-                self.platform.settings.payments_table,
+                self.dynamo,
+                self.settings.accounts_table,
+                self.settings.packets_table,
+                self.settings.shares_table,
+                self.settings.payments_table,
                 self.platform.in_parallel,
             ),
             erasure=DynamoErasure(
-                self.platform.dynamo,
-                self.platform.settings.payments_table,
-                self.platform.settings.audience_table,
-                self.platform.settings.campaigns_table,
+                self.dynamo,
+                self.settings.payments_table,
+                self.settings.audience_table,
+                self.settings.campaigns_table,
                 self.platform.in_parallel,
             ),
             profiles=self.users.profiles,
-            clock=self.platform.clock,
+            clock=self.clock,
         )

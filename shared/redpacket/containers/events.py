@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from redpacket.containers.container import Container
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from redpacket.containers.packets import PacketsContainer
-    from redpacket.containers.platform import Platform
     from redpacket.containers.users import UsersContainer
     from redpacket.events.model.webhooks import Attempt, Delivery, Webhook
     from redpacket.events.ports import (
@@ -39,10 +40,9 @@ _THREADS = 20
 
 
 @dataclass(eq=False)
-class EventsContainer:
+class EventsContainer(Container):
     """Events and webhooks."""
 
-    platform: Platform
     users: UsersContainer
     packets: PacketsContainer
 
@@ -50,35 +50,31 @@ class EventsContainer:
     def webhook_book(self) -> WebhookRepository:
         from redpacket.events.dynamodb.webhooks import DynamoWebhooks
 
-        return DynamoWebhooks(self.platform.dynamo, self.platform.settings.webhooks_table)
+        return DynamoWebhooks(self.dynamo, self.settings.webhooks_table)
 
     @cached_property
     def waiting_list(self) -> WaitingList:
         from redpacket.events.dynamodb.webhooks import DynamoWaitingList
 
-        return DynamoWaitingList(self.platform.dynamo, self.platform.settings.webhooks_table)
+        return DynamoWaitingList(self.dynamo, self.settings.webhooks_table)
 
     @cached_property
     def delivery_queue(self) -> DeliveryQueue:
         from redpacket.events.clients.sqs_deliveries import SqsDeliveries
 
-        return SqsDeliveries(
-            lambda: self.platform.aws("sqs"), self.platform.settings.delivery_queue_url
-        )
+        return SqsDeliveries(lambda: self.platform.aws("sqs"), self.settings.delivery_queue_url)
 
     @cached_property
     def put_aside(self) -> Callable[[Mapping[str, Any]], None]:
         from redpacket.events.clients.sqs_deliveries import SqsPutAside
 
-        return SqsPutAside(
-            lambda: self.platform.aws("sqs"), self.platform.settings.unread_records_url
-        )
+        return SqsPutAside(lambda: self.platform.aws("sqs"), self.settings.unread_records_url)
 
     @cached_property
     def webhook_keys(self) -> AccountKeys:
         from redpacket.payments.sealed_accounts import AccountKeys
 
-        return AccountKeys.of(self.platform.secret(self.platform.settings.webhook_keys_secret_arn))
+        return AccountKeys.of(self.platform.secret(self.settings.webhook_keys_secret_arn))
 
     @cached_property
     def event_sender(self) -> Sender:
@@ -87,8 +83,8 @@ class EventsContainer:
         return WebhookSender(
             lambda: self.webhook_keys,
             self._receiver,
-            source=self.platform.settings.callback_base_url,
-            now_ms=self.platform.clock.now_ms,
+            source=self.settings.callback_base_url,
+            now_ms=self.clock.now_ms,
         )
 
     def _receiver(self, url: str) -> HttpClient:
@@ -97,7 +93,7 @@ class EventsContainer:
         return HttpClient(
             url,
             call_ms_max=_CALL_MS_MAX,
-            allows_private=bool(self.platform.settings.simulator_url),
+            allows_private=bool(self.settings.simulator_url),
             answer_bytes_max=_ANSWER_BYTES_MAX,
         )
 
@@ -115,7 +111,7 @@ class EventsContainer:
             book=self.webhook_book,
             packets=self.packets.packet_rows,
             queue=self.delivery_queue,
-            clock=self.platform.clock,
+            clock=self.clock,
         )
 
     @cached_property
@@ -134,8 +130,8 @@ class EventsContainer:
             queue=self.delivery_queue,
             sender=self.event_sender,
             host_ids=self.users.host_ids,
-            clock=self.platform.clock,
-            journal=self.platform.journal,
+            clock=self.clock,
+            journal=self.journal,
             jitter=random.random,
             in_parallel=self.many_receivers,
         )
@@ -154,7 +150,7 @@ class EventsContainer:
     def retry_deliveries(self, time_left_ms: int) -> RetryReport:
         from redpacket.events.use_cases.deliver import retry_deliveries
 
-        stop_at_ms = self.platform.clock.now_ms() + time_left_ms - _RESERVE_MS
+        stop_at_ms = self.clock.now_ms() + time_left_ms - _RESERVE_MS
         return retry_deliveries(ports=self.delivery_ports, stop_at_ms=stop_at_ms)
 
     @cached_property
@@ -165,7 +161,7 @@ class EventsContainer:
             book=self.webhook_book,
             waiting=self.waiting_list,
             sender=self.event_sender,
-            clock=self.platform.clock,
+            clock=self.clock,
             in_parallel=self.platform.in_parallel,
         )
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from redpacket.containers.container import Container
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from redpacket.campaigns.use_cases.edit_campaign import NewBeacon
-    from redpacket.containers.platform import Platform
     from redpacket.fairness.beacon_ports import Beacon, Rounds
     from redpacket.fairness.log_ports import Commitments, HeadSigner, LogBook
     from redpacket.fairness.model.beacon import BeaconChain, BeaconRound
@@ -31,61 +32,57 @@ LOG_RESERVE_MS = 15_000
 
 
 @dataclass(eq=False)
-class FairnessContainer:
+class FairnessContainer(Container):
     """Public log and beacon rounds."""
-
-    platform: Platform
 
     @cached_property
     def rounds(self) -> Rounds:
         from redpacket.fairness.dynamodb.rounds import DynamoRounds
 
-        return DynamoRounds(self.platform.dynamo, self.platform.settings.transparency_table)
+        return DynamoRounds(self.dynamo, self.settings.transparency_table)
 
     @cached_property
     def cached_rounds(self) -> CachedRounds:
         from redpacket.fairness.use_cases.cached_rounds import CachedRounds
 
-        return CachedRounds(
-            lambda: self.rounds, clock=self.platform.clock, is_signed=self.is_round_signed
-        )
+        return CachedRounds(lambda: self.rounds, clock=self.clock, is_signed=self.is_round_signed)
 
     def is_round_signed(self, chain_hash: str, found: BeaconRound) -> bool | None:
         """Return whether a round is its chain's; None if the chain is not the configured one."""
-        if not self.platform.settings.beacon_chain or self.beacon_chain.chain_hash != chain_hash:
+        if not self.settings.beacon_chain or self.beacon_chain.chain_hash != chain_hash:
             return None
         from redpacket.fairness.bls import PublicKey
 
-        key = PublicKey(self.platform.settings.beacon_public_key)
+        key = PublicKey(self.settings.beacon_public_key)
         return key.has_signed(found.round_no, found.signature)
 
     @cached_property
     def beacon_chain(self) -> BeaconChain:
         from redpacket.fairness.model.beacon import BeaconChain
 
-        return BeaconChain.parse(self.platform.settings.beacon_chain)
+        return BeaconChain.parse(self.settings.beacon_chain)
 
     @cached_property
     def new_beacon(self) -> NewBeacon | None:
         """Choice of rounds for a new campaign, or None without a configured beacon."""
-        if not self.platform.settings.beacon_chain:
+        if not self.settings.beacon_chain:
             return None
         from redpacket.fairness.use_cases.new_beacon import new_beacon
 
         chain, rounds = self.beacon_chain, self.rounds
-        return partial(new_beacon, chain=chain, rounds=rounds, clock=self.platform.clock)
+        return partial(new_beacon, chain=chain, rounds=rounds, clock=self.clock)
 
     @cached_property
     def beacon(self) -> Beacon:
         from redpacket.fairness.clients.drand import DrandBeacon
 
         return DrandBeacon(
-            self.platform.settings.beacon_urls,
+            self.settings.beacon_urls,
             self.beacon_chain,
-            self.platform.settings.beacon_public_key,
-            journal=self.platform.journal,
+            self.settings.beacon_public_key,
+            journal=self.journal,
             call_ms_max=_CALL_MS_MAX,
-            allows_private=bool(self.platform.settings.simulator_url),
+            allows_private=bool(self.settings.simulator_url),
         )
 
     def fetch_rounds(self, time_left_ms: int, wait_s: int | None = None) -> FetchReport:
@@ -97,8 +94,8 @@ class FairnessContainer:
             chain=self.beacon_chain,
             beacon=self.beacon,
             rounds=self.rounds,
-            clock=self.platform.clock,
-            journal=self.platform.journal,
+            clock=self.clock,
+            journal=self.journal,
         )
 
     @cached_property
@@ -106,19 +103,19 @@ class FairnessContainer:
         """Read-only log; only the log function may append."""
         from redpacket.fairness.dynamodb.log import DynamoLog
 
-        return DynamoLog(self.platform.dynamo, self.platform.settings.log_table)
+        return DynamoLog(self.dynamo, self.settings.log_table)
 
     @cached_property
     def noted_commitments(self) -> Commitments:
         from redpacket.fairness.dynamodb.commitments import DynamoCommitments
 
-        return DynamoCommitments(self.platform.dynamo, self.platform.settings.commitments_table)
+        return DynamoCommitments(self.dynamo, self.settings.commitments_table)
 
     @cached_property
     def head_signer(self) -> HeadSigner:
         from redpacket.fairness.clients.kms_signer import KmsSigner
 
-        return KmsSigner(lambda: self.platform.aws("kms"), self.platform.settings.log_key_id)
+        return KmsSigner(lambda: self.platform.aws("kms"), self.settings.log_key_id)
 
     def extend_log(self, named: Sequence[str], time_left_ms: int) -> LogReport:
         """Append the named commitments and all other waiting ones, and sign the head."""
@@ -127,18 +124,16 @@ class FairnessContainer:
 
         ports = LogPorts(
             book=DynamoLog(
-                self.platform.dynamo,
-                self.platform.settings.log_table,
-                self.platform.settings.commitments_table,
+                self.dynamo,
+                self.settings.log_table,
+                self.settings.commitments_table,
             ),
             commitments=self.noted_commitments,
             signer=self.head_signer,
-            clock=self.platform.clock,
-            journal=self.platform.journal,
+            clock=self.clock,
+            journal=self.journal,
         )
-        return extend_log(
-            named, self.platform.clock.now_ms() + time_left_ms - LOG_RESERVE_MS, ports=ports
-        )
+        return extend_log(named, self.clock.now_ms() + time_left_ms - LOG_RESERVE_MS, ports=ports)
 
     @cached_property
     def read_log(self) -> partial[LogPage]:

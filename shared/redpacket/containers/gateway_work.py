@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
+from redpacket.containers.container import Container
 from redpacket.containers.operations import OperationsContainer
 from redpacket.containers.payments import PaymentsContainer
-from redpacket.containers.platform import Platform
 from redpacket.containers.providers import ProvidersContainer, required
 from redpacket.containers.withdrawals import WithdrawalsContainer
 from redpacket.operations.model.switches import Switch
@@ -26,10 +26,9 @@ _RESERVE_MS = 8_000
 
 
 @dataclass(eq=False)
-class GatewayWorkContainer:
+class GatewayWorkContainer(Container):
     """Callbacks, sweeps, transfers, and statements."""
 
-    platform: Platform
     operations: OperationsContainer
     providers: ProvidersContainer
     payments: PaymentsContainer
@@ -44,7 +43,7 @@ class GatewayWorkContainer:
             callbacks=required(self.providers.callbacks, Channel(channel)),
             queue=self.payments.notice_queue,
             book=self.payments.payment_book,
-            clock=self.platform.clock,
+            clock=self.clock,
         )
 
     def follow_notice(self, message: str) -> None:
@@ -66,7 +65,7 @@ class GatewayWorkContainer:
             withdrawals=self.withdrawals.withdrawal_ports,
             authorizations=self.withdrawals.authorization_ports,
             in_parallel=self.platform.in_parallel,
-            stop_at_ms=self.platform.clock.now_ms() + time_left_ms - _RESERVE_MS,
+            stop_at_ms=self.clock.now_ms() + time_left_ms - _RESERVE_MS,
         )
 
     @cached_property
@@ -82,7 +81,7 @@ class GatewayWorkContainer:
                 channel,
                 ports=self.withdrawals.withdrawal_ports,
                 in_parallel=self.many_in_parallel,
-                stop_at_ms=self.platform.clock.now_ms() + time_left_ms - _RESERVE_MS,
+                stop_at_ms=self.clock.now_ms() + time_left_ms - _RESERVE_MS,
                 may_go_on=lambda: self.operations.stored_switches.is_on(Switch.WITHDRAW),
             )
 
@@ -98,6 +97,6 @@ class GatewayWorkContainer:
             day,
             payments=self.payments.payment_ports,
             withdrawals=self.withdrawals.withdrawal_ports,
-            stop_at_ms=self.platform.clock.now_ms() + time_left_ms - _RESERVE_MS,
+            stop_at_ms=self.clock.now_ms() + time_left_ms - _RESERVE_MS,
             may_skip=may_skip,
         )

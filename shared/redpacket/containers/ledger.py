@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from redpacket.containers.container import Container
+
 if TYPE_CHECKING:
     from redpacket.containers.operations import OperationsContainer
-    from redpacket.containers.platform import Platform
     from redpacket.ledger.ports import Deposits
     from redpacket.packets.ledger_ports import Ledger
 
 
 @dataclass(eq=False)
-class LedgerContainer:
+class LedgerContainer(Container):
     """Accounts and deposits."""
 
-    platform: Platform
     operations: OperationsContainer
 
     @cached_property
@@ -25,10 +25,10 @@ class LedgerContainer:
         from redpacket.packets.dynamodb.ledger import DynamoLedger
 
         return DynamoLedger(
-            self.platform.dynamo,
-            self.platform.settings.accounts_table,
-            self.platform.settings.packets_table,
-            self.platform.settings.shares_table,
+            self.dynamo,
+            self.settings.accounts_table,
+            self.settings.packets_table,
+            self.settings.shares_table,
         )
 
     @cached_property
@@ -36,11 +36,11 @@ class LedgerContainer:
         from redpacket.ledger.dynamodb.deposits import DynamoDeposits
 
         return DynamoDeposits(
-            self.platform.dynamo,
-            self.platform.settings.accounts_table,
-            self.platform.settings.profiles_table,
-            self.platform.settings.journal_table,
-            self.platform.settings.approvals_table,
+            self.dynamo,
+            self.settings.accounts_table,
+            self.settings.profiles_table,
+            self.settings.journal_table,
+            self.settings.approvals_table,
         )
 
     def balance_fen(self, user_id: str) -> int:
@@ -54,9 +54,9 @@ class LedgerContainer:
 
         return partial(
             deposit,
-            amount_fen_max=self.platform.settings.deposit_fen_max,
+            amount_fen_max=self.settings.deposit_fen_max,
             deposits=self.deposits,
             ledger=self.repository,
             four_eyes=self.operations.four_eyes,
-            clock=self.platform.clock,
+            clock=self.clock,
         )

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from redpacket.containers.container import Container
+
 if TYPE_CHECKING:
     from redpacket.containers.campaigns import CampaignsContainer
     from redpacket.containers.fairness import FairnessContainer
     from redpacket.containers.operations import OperationsContainer
     from redpacket.containers.packets import PacketsContainer
-    from redpacket.containers.platform import Platform
     from redpacket.containers.users import UsersContainer
     from redpacket.lottery.dynamodb.draws import DynamoDraws
     from redpacket.lottery.model.winners import Winner
@@ -26,10 +27,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class LotteryContainer:
+class LotteryContainer(Container):
     """Draws, helps and winners."""
 
-    platform: Platform
     operations: OperationsContainer
     campaigns: CampaignsContainer
     packets: PacketsContainer
@@ -44,19 +44,17 @@ class LotteryContainer:
     def recorded_draws(self) -> DrawRepository:
         """Repository for the function that draws, which stores winners' host ids."""
         return self._draws(
-            profiles_table=self.platform.settings.profiles_table,
+            profiles_table=self.settings.profiles_table,
             opened_by=self.platform.seeds,
-            audience_table=self.platform.settings.audience_table,
-            codes_table=self.platform.settings.codes_table,
-            asks_verdicts=self.platform.settings.has_verdicts,
+            audience_table=self.settings.audience_table,
+            codes_table=self.settings.codes_table,
+            asks_verdicts=self.settings.has_verdicts,
         )
 
     @cached_property
     def prize_draws(self) -> DrawRepository:
         """Repository for the function that edits prizes, without the keys of seeds."""
-        return self._draws(
-            self.platform.settings.packets_table, journal_table=self.platform.settings.journal_table
-        )
+        return self._draws(self.settings.packets_table, journal_table=self.settings.journal_table)
 
     def _draws(
         self,
@@ -72,10 +70,10 @@ class LotteryContainer:
         from redpacket.lottery.dynamodb.draws import DynamoDraws
 
         return DynamoDraws(
-            self.platform.dynamo,
-            self.platform.settings.campaigns_table,
-            self.platform.settings.shares_table,
-            self.platform.settings.draws_table,
+            self.dynamo,
+            self.settings.campaigns_table,
+            self.settings.shares_table,
+            self.settings.draws_table,
             packets_table,
             profiles_table,
             journal_table=journal_table,
@@ -89,7 +87,7 @@ class LotteryContainer:
     def codes(self) -> Codes:
         from redpacket.lottery.dynamodb.codes import DynamoCodes
 
-        return DynamoCodes(self.platform.dynamo, self.platform.settings.codes_table)
+        return DynamoCodes(self.dynamo, self.settings.codes_table)
 
     @cached_property
     def show_codes(self) -> partial[dict[str, str]]:
@@ -107,15 +105,13 @@ class LotteryContainer:
     def snapshots(self) -> CachedSnapshots:
         from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
 
-        return CachedSnapshots(self.draws, clock=self.platform.clock, journal=self.platform.journal)
+        return CachedSnapshots(self.draws, clock=self.clock, journal=self.journal)
 
     @cached_property
     def lotteries(self) -> CachedLotteries:
         from redpacket.lottery.use_cases.cached_lotteries import CachedLotteries
 
-        return CachedLotteries(
-            self.draws, self.draw_cache, clock=self.platform.clock, journal=self.platform.journal
-        )
+        return CachedLotteries(self.draws, self.draw_cache, clock=self.clock, journal=self.journal)
 
     @cached_property
     def rains(self) -> CachedRains:
@@ -124,8 +120,8 @@ class LotteryContainer:
         return CachedRains(
             self.campaigns.repository,
             self.packets.pages,
-            clock=self.platform.clock,
-            journal=self.platform.journal,
+            clock=self.clock,
+            journal=self.journal,
         )
 
     @cached_property
@@ -139,8 +135,8 @@ class LotteryContainer:
             tables=self.snapshots,
             rounds=self.fairness.cached_rounds,
             payouts=self.packets.payouts,
-            clock=self.platform.clock,
-            journal=self.platform.journal,
+            clock=self.clock,
+            journal=self.journal,
             risk=self.operations.risk,
         )
         return partial(draw_prize, ports=ports)
@@ -155,8 +151,8 @@ class LotteryContainer:
             tables=self.snapshots,
             phrases=self.packets.phrases,
             limits=self.operations.limits,
-            clock=self.platform.clock,
-            journal=self.platform.journal,
+            clock=self.clock,
+            journal=self.journal,
         )
         return partial(help_inviter, ports=ports)
 
@@ -175,7 +171,7 @@ class LotteryContainer:
             tables=self.snapshots,
             rounds=self.fairness.cached_rounds,
             draws=self.draws,
-            clock=self.platform.clock,
+            clock=self.clock,
         )
 
     @cached_property
@@ -186,7 +182,7 @@ class LotteryContainer:
             watch_lottery,
             campaigns=self.campaigns.repository,
             draws=self.draws,
-            clock=self.platform.clock,
+            clock=self.clock,
         )
 
     @cached_property
@@ -197,5 +193,5 @@ class LotteryContainer:
         return partial(
             list_winners,
             draws=self.draws,
-            winners=DynamoWinners(self.platform.dynamo, self.platform.settings.draws_table),
+            winners=DynamoWinners(self.dynamo, self.settings.draws_table),
         )

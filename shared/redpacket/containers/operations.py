@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from redpacket.containers.container import Container
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redpacket.containers.platform import Platform
     from redpacket.operations.audit_ports import AuditLog
     from redpacket.operations.model.limits import Limit, LimitName
     from redpacket.operations.model.operators import ActionKind, Change
@@ -23,10 +24,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class OperationsContainer:
+class OperationsContainer(Container):
     """Switches, rate limits, allowances, audit log, risk."""
-
-    platform: Platform
 
     @cached_property
     def limits(self) -> Limits:
@@ -38,7 +37,7 @@ class OperationsContainer:
     def switch_store(self) -> SwitchStore:
         from redpacket.operations.dynamodb.switches import DynamoSwitches
 
-        return DynamoSwitches(self.platform.dynamo, self.platform.settings.switches_table)
+        return DynamoSwitches(self.dynamo, self.settings.switches_table)
 
     @cached_property
     def switches(self) -> CachedSwitches:
@@ -49,8 +48,8 @@ class OperationsContainer:
         return CachedSwitches(
             store=self.switch_store,
             copy=RedisSwitches(self.platform.cache_client),
-            clock=self.platform.clock,
-            journal=self.platform.journal,
+            clock=self.clock,
+            journal=self.journal,
         )
 
     @cached_property
@@ -61,15 +60,15 @@ class OperationsContainer:
         return CachedSwitches(
             store=self.switch_store,
             copy=None,
-            clock=self.platform.clock,
-            journal=self.platform.journal,
+            clock=self.clock,
+            journal=self.journal,
         )
 
     @cached_property
     def actions(self) -> AuditLog:
         from redpacket.operations.dynamodb.audit_log import DynamoActions
 
-        return DynamoActions(self.platform.dynamo, self.platform.settings.journal_table)
+        return DynamoActions(self.dynamo, self.settings.journal_table)
 
     @cached_property
     def four_eyes(self) -> ApprovalPolicy:
@@ -78,11 +77,9 @@ class OperationsContainer:
         from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 
         return ApprovalPolicy(
-            allowances=DynamoApprovals(
-                self.platform.dynamo, self.platform.settings.approvals_table
-            ),
-            clock=self.platform.clock,
-            limits=ApprovalLimits(*self.platform.settings.approval_fen),
+            allowances=DynamoApprovals(self.dynamo, self.settings.approvals_table),
+            clock=self.clock,
+            limits=ApprovalLimits(*self.settings.approval_fen),
         )
 
     def note_action(
@@ -91,7 +88,7 @@ class OperationsContainer:
         """Log an operator's action that no transaction logs, before it is carried out."""
         from redpacket.operations.model.operators import Action
 
-        self.actions.note(Action(operator_id, kind, subject, self.platform.clock.now_ms(), changes))
+        self.actions.note(Action(operator_id, kind, subject, self.clock.now_ms(), changes))
 
     def require_on(self, switch: Switch) -> None:
         """Raise SwitchedOff if *switch* is off; call it before anything else."""
@@ -113,8 +110,8 @@ class OperationsContainer:
         return {
             "switches": self.switch_store,
             "actions": self.actions,
-            "clock": self.platform.clock,
-            "journal": self.platform.journal,
+            "clock": self.clock,
+            "journal": self.journal,
         }
 
     def find_limit(self, limit: Limit, name: LimitName) -> Limit:
@@ -130,7 +127,7 @@ class OperationsContainer:
             self.find_limit(SENDS, LimitName.SENDS_PER_MINUTE),
             daily_send_limit(self.switches.limit(LimitName.SENDS_PER_DAY)),
         )
-        limit_rates(wanted, user_id, limits=self.limits, journal=self.platform.journal)
+        limit_rates(wanted, user_id, limits=self.limits, journal=self.journal)
 
     def limit_draws(self, user_id: str) -> None:
         """Count a user's draw. Raises RateLimited."""
@@ -138,7 +135,7 @@ class OperationsContainer:
         from redpacket.operations.use_cases.limit_rate import limit_rate
 
         limit = self.find_limit(DRAWS, LimitName.DRAWS_PER_MINUTE)
-        limit_rate(limit, user_id, limits=self.limits, journal=self.platform.journal)
+        limit_rate(limit, user_id, limits=self.limits, journal=self.journal)
 
     def limit_reads(self, user_id: str) -> None:
         """Count a user's read. Raises RateLimited."""
@@ -159,28 +156,24 @@ class OperationsContainer:
     def _user_limit(self, find_limit: Callable[[], Limit]) -> UserLimit:
         from redpacket.operations.use_cases.limit_rate import UserLimit
 
-        return UserLimit(
-            find_limit, limits=self.limits, clock=self.platform.clock, journal=self.platform.journal
-        )
+        return UserLimit(find_limit, limits=self.limits, clock=self.clock, journal=self.journal)
 
     @cached_property
     def verdicts(self) -> RiskDecisions:
         from redpacket.operations.dynamodb.verdicts import DynamoVerdicts
 
-        return DynamoVerdicts(self.platform.dynamo, self.platform.settings.audience_table)
+        return DynamoVerdicts(self.dynamo, self.settings.audience_table)
 
     @cached_property
     def judge_user(self) -> partial[None]:
         from redpacket.operations.use_cases.judge_user import judge_user
 
-        return partial(
-            judge_user, verdicts=self.verdicts, is_asked=self.platform.settings.has_verdicts
-        )
+        return partial(judge_user, verdicts=self.verdicts, is_asked=self.settings.has_verdicts)
 
     @cached_property
     def risk(self) -> RiskCheck | None:
         """Host's risk control, or None if none is configured."""
-        if not self.platform.settings.risk_url:
+        if not self.settings.risk_url:
             return None
         from redpacket.operations.clients.risk_hook import CALL_MS_MAX, RiskHook
         from redpacket.operations.redis.asked_verdicts import RedisAskedVerdicts
@@ -188,14 +181,14 @@ class OperationsContainer:
         from redpacket.platform.ssrf_safe_http import HttpClient
 
         outgoing = HttpClient(
-            self.platform.settings.risk_url,
+            self.settings.risk_url,
             call_ms_max=CALL_MS_MAX,
-            allows_private=bool(self.platform.settings.simulator_url),
+            allows_private=bool(self.settings.simulator_url),
         )
         return RiskCheck(
-            RiskHook(outgoing, self.platform.settings.risk_secret),
+            RiskHook(outgoing, self.settings.risk_secret),
             RedisAskedVerdicts(self.platform.cache_client),
-            is_open=self.platform.settings.risk_is_open,
-            clock=self.platform.clock,
-            journal=self.platform.journal,
+            is_open=self.settings.risk_is_open,
+            clock=self.clock,
+            journal=self.journal,
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from redpacket.containers.container import Container
 from redpacket.packets.api.packet_ids import new_packet_id
 from redpacket.platform.telemetry import asked
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from redpacket.containers.campaigns import CampaignsContainer
     from redpacket.containers.ledger import LedgerContainer
     from redpacket.containers.operations import OperationsContainer
-    from redpacket.containers.platform import Platform
     from redpacket.packets.dynamodb.funding import DynamoFunding
     from redpacket.packets.ledger_ports import Funding
     from redpacket.packets.model.claim import Admission, Claim, Share
@@ -43,10 +43,9 @@ _ORDER_TIMEOUT_S = 8
 
 
 @dataclass(eq=False)
-class PacketsContainer:
+class PacketsContainer(Container):
     """Send, grab, open, sweep and list packets."""
 
-    platform: Platform
     operations: OperationsContainer
     ledger: LedgerContainer
     campaigns: CampaignsContainer
@@ -54,9 +53,7 @@ class PacketsContainer:
     @cached_property
     def packet_funding(self) -> Funding:
         """Funding of users' packets, with a limit of open ones."""
-        return self._funding(
-            self.platform.settings.open_packets_max, self.platform.settings.commitments_table
-        )
+        return self._funding(self.settings.open_packets_max, self.settings.commitments_table)
 
     @cached_property
     def prize_funding(self) -> Funding:
@@ -69,33 +66,31 @@ class PacketsContainer:
         from redpacket.packets.dynamodb.funding import DynamoFunding
 
         return DynamoFunding(
-            self.platform.dynamo,
-            self.platform.settings.accounts_table,
-            self.platform.settings.packets_table,
-            self.platform.settings.campaigns_table,
-            self.platform.settings.profiles_table,
+            self.dynamo,
+            self.settings.accounts_table,
+            self.settings.packets_table,
+            self.settings.campaigns_table,
+            self.settings.profiles_table,
             open_packets_max=open_packets_max,
-            journal_table=self.platform.settings.journal_table,
+            journal_table=self.settings.journal_table,
             commitments_table=commitments_table,
-            approvals_table=self.platform.settings.approvals_table,
+            approvals_table=self.settings.approvals_table,
         )
 
     @cached_property
     def dead_letters(self) -> DeadLetters:
         from redpacket.packets.clients.sqs_payouts import SqsDeadLetters
 
-        return SqsDeadLetters(
-            lambda: self.platform.aws("sqs"), self.platform.settings.payout_dlq_url
-        )
+        return SqsDeadLetters(lambda: self.platform.aws("sqs"), self.settings.payout_dlq_url)
 
     @cached_property
     def operator_lists(self) -> OperatorLists:
         from redpacket.approvals.dynamodb.operator_lists import DynamoOperatorLists
 
         return DynamoOperatorLists(
-            self.platform.dynamo,
-            self.platform.settings.campaigns_table,
-            self.platform.settings.packets_table,
+            self.dynamo,
+            self.settings.campaigns_table,
+            self.settings.packets_table,
         )
 
     @cached_property
@@ -131,9 +126,9 @@ class PacketsContainer:
         from redpacket.packets.dynamodb.packets import DynamoPackets
 
         return DynamoPackets(
-            self.platform.dynamo,
-            self.platform.settings.packets_table,
-            self.platform.settings.shares_table,
+            self.dynamo,
+            self.settings.packets_table,
+            self.settings.shares_table,
             seeds=self.platform.seeds,
         )
 
@@ -143,9 +138,9 @@ class PacketsContainer:
         from redpacket.packets.dynamodb.packets import DynamoPackets
 
         return DynamoPackets(
-            self.platform.dynamo,
-            self.platform.settings.packets_table,
-            self.platform.settings.shares_table,
+            self.dynamo,
+            self.settings.packets_table,
+            self.settings.shares_table,
         )
 
     @cached_property
@@ -153,11 +148,11 @@ class PacketsContainer:
         from redpacket.packets.dynamodb.claims import DynamoClaims
 
         return DynamoClaims(
-            self.platform.dynamo,
-            self.platform.settings.shares_table,
-            self.platform.settings.quotas_table,
-            self.platform.settings.audience_table,
-            asks_verdicts=self.platform.settings.has_verdicts,
+            self.dynamo,
+            self.settings.shares_table,
+            self.settings.quotas_table,
+            self.settings.audience_table,
+            asks_verdicts=self.settings.has_verdicts,
         )
 
     def work_lists(self, group: int, groups: int) -> WorkLists:
@@ -166,9 +161,9 @@ class PacketsContainer:
         from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
 
         return DynamoWorkLists(
-            self.platform.dynamo,
-            self.platform.settings.packets_table,
-            self.platform.settings.shares_table,
+            self.dynamo,
+            self.settings.packets_table,
+            self.settings.shares_table,
             work_shards(group, groups),
         )
 
@@ -176,9 +171,7 @@ class PacketsContainer:
     def pages(self) -> Pages:
         from redpacket.packets.dynamodb.pages import DynamoPages
 
-        return DynamoPages(
-            self.platform.dynamo, self.platform.settings.packets_table, self.platform.seeds
-        )
+        return DynamoPages(self.dynamo, self.settings.packets_table, self.platform.seeds)
 
     @cached_property
     def claim_cache(self) -> ClaimCache:
@@ -187,7 +180,7 @@ class PacketsContainer:
 
         return PartedClaims(
             RedisClaims(self.platform.cache_client, self.platform.seed_keys),
-            clock=self.platform.clock,
+            clock=self.clock,
         )
 
     @cached_property
@@ -196,8 +189,8 @@ class PacketsContainer:
 
         return SqsPayouts(
             lambda: self.platform.aws("sqs"),
-            self.platform.settings.payout_queue_url,
-            self.platform.clock.now_ms,
+            self.settings.payout_queue_url,
+            self.clock.now_ms,
             lambda: asked.request_id,
         )
 
@@ -218,7 +211,7 @@ class PacketsContainer:
     def emptied(self) -> CachedEmptied:
         from redpacket.packets.use_cases.cached_emptied import CachedEmptied
 
-        return CachedEmptied(self.claim_cache, clock=self.platform.clock)
+        return CachedEmptied(self.claim_cache, clock=self.clock)
 
     @cached_property
     def claim_ports(self) -> ClaimPorts:
@@ -239,8 +232,8 @@ class PacketsContainer:
             risk=self.operations.risk,
             seeds=self.platform.seed_keys,
             admission_factor=self.admission_factor,
-            clock=self.platform.clock,
-            journal=self.platform.journal,
+            clock=self.clock,
+            journal=self.journal,
         )
 
     @cached_property
@@ -252,8 +245,8 @@ class PacketsContainer:
             funding=self.packet_funding,
             packets=self.repository,
             claim_cache=self.claim_cache,
-            clock=self.platform.clock,
-            journal=self.platform.journal,
+            clock=self.clock,
+            journal=self.journal,
             new_id=self.new_packet_id,
             new_seed=self.platform.new_seed,
             seeds=self.platform.seed_keys,
@@ -267,9 +260,9 @@ class PacketsContainer:
 
         payments = LambdaPayments(
             lambda: self.platform.aws("lambda", read_timeout_s=_ORDER_TIMEOUT_S, tries=1),
-            self.platform.settings.order_function,
+            self.settings.order_function,
         )
-        return order_payment(packet, sender, payments=payments, journal=self.platform.journal)
+        return order_payment(packet, sender, payments=payments, journal=self.journal)
 
     @cached_property
     def grab_packet(self) -> partial[Claim | Admission]:
@@ -302,9 +295,9 @@ class PacketsContainer:
             claim_cache=self.claim_cache,
             ledger=self.ledger.repository,
             payouts=self.payouts,
-            clock=self.platform.clock,
-            journal=self.platform.journal,
-            grace_ms=self.platform.settings.close_grace_ms,
+            clock=self.clock,
+            journal=self.journal,
+            grace_ms=self.settings.close_grace_ms,
             in_parallel=self.platform.in_parallel,
         )
         return sweep(time_left_ms, ports=ports, is_on=self.operations.switches.is_on)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from redpacket.containers.container import Container
+
 if TYPE_CHECKING:
     from redpacket.containers.ledger import LedgerContainer
     from redpacket.containers.packets import PacketsContainer
-    from redpacket.containers.platform import Platform
     from redpacket.containers.providers import ProvidersContainer
     from redpacket.containers.users import UsersContainer
     from redpacket.payments.dynamodb.provider_pace import DynamoGatewayPace
@@ -38,10 +39,9 @@ _DEBTS_PER_PAGE = 20
 
 
 @dataclass(eq=False)
-class PaymentsContainer:
+class PaymentsContainer(Container):
     """Payments and their returns."""
 
-    platform: Platform
     users: UsersContainer
     ledger: LedgerContainer
     packets: PacketsContainer
@@ -52,10 +52,10 @@ class PaymentsContainer:
         from redpacket.payments.dynamodb.payments import DynamoPayments
 
         return DynamoPayments(
-            self.platform.dynamo,
-            self.platform.settings.payments_table,
-            self.platform.settings.accounts_table,
-            self.platform.settings.packets_table,
+            self.dynamo,
+            self.settings.payments_table,
+            self.settings.accounts_table,
+            self.settings.packets_table,
         )
 
     @cached_property
@@ -63,10 +63,10 @@ class PaymentsContainer:
         from redpacket.payments.dynamodb.returns import DynamoReturns
 
         return DynamoReturns(
-            self.platform.dynamo,
-            self.platform.settings.payments_table,
-            self.platform.settings.accounts_table,
-            self.platform.settings.journal_table,
+            self.dynamo,
+            self.settings.payments_table,
+            self.settings.accounts_table,
+            self.settings.journal_table,
         )
 
     @cached_property
@@ -74,22 +74,22 @@ class PaymentsContainer:
         from redpacket.payments.dynamodb.withdrawals import DynamoWithdrawals
 
         return DynamoWithdrawals(
-            self.platform.dynamo,
-            self.platform.settings.payments_table,
-            self.platform.settings.accounts_table,
+            self.dynamo,
+            self.settings.payments_table,
+            self.settings.accounts_table,
         )
 
     @cached_property
     def gateway_pace(self) -> DynamoGatewayPace:
         from redpacket.payments.dynamodb.provider_pace import DynamoGatewayPace
 
-        return DynamoGatewayPace(self.platform.dynamo, self.platform.settings.payments_table)
+        return DynamoGatewayPace(self.dynamo, self.settings.payments_table)
 
     @cached_property
     def bound_payees(self) -> BoundPayees:
         from redpacket.payments.dynamodb.payees import DynamoPayees
 
-        return DynamoPayees(self.platform.dynamo, self.platform.settings.payments_table)
+        return DynamoPayees(self.dynamo, self.settings.payments_table)
 
     def payees_of(self, user: User) -> Payees:
         """Return the payout accounts of the request's user."""
@@ -101,19 +101,19 @@ class PaymentsContainer:
     def consents(self) -> AuthorizationRepository:
         from redpacket.payments.dynamodb.authorizations import DynamoAuthorizations
 
-        return DynamoAuthorizations(self.platform.dynamo, self.platform.settings.payments_table)
+        return DynamoAuthorizations(self.dynamo, self.settings.payments_table)
 
     @cached_property
     def payment_lists(self) -> PaymentLists:
         from redpacket.payments.dynamodb.lists import DynamoPaymentLists
 
-        return DynamoPaymentLists(self.platform.dynamo, self.platform.settings.payments_table)
+        return DynamoPaymentLists(self.dynamo, self.settings.payments_table)
 
     @cached_property
     def notice_queue(self) -> NoticeQueue:
         from redpacket.payments.clients.sqs_notices import SqsNotices
 
-        return SqsNotices(lambda: self.platform.aws("sqs"), self.platform.settings.notice_queue_url)
+        return SqsNotices(lambda: self.platform.aws("sqs"), self.settings.notice_queue_url)
 
     @cached_property
     def payment_ports(self) -> PaymentPorts:
@@ -129,8 +129,8 @@ class PaymentsContainer:
             ledger=self.ledger.repository,
             packets=self.packets.repository,
             work=self.packets.work_lists(0, 1),
-            clock=self.platform.clock,
-            journal=self.platform.journal,
+            clock=self.clock,
+            journal=self.journal,
             new_number=new_payment_id,
             limits=PaymentLimits(_PAYMENTS_PER_DAY),
         )
@@ -144,7 +144,7 @@ class PaymentsContainer:
         from redpacket.payments.use_cases.start_payment import PaymentAsk, start_payment
 
         # An event will report the payment under the host's user id.
-        self.users.profiles.note(user, self.platform.clock.now_ms())
+        self.users.profiles.note(user, self.clock.now_ms())
         by, how = Channel(channel), PayMethod(method)
         is_known = how is PayMethod.JSAPI
         payee = self.payees_of(user).find(user.user_id, by) if is_known else None

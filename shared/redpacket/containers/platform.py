@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,7 @@ class SystemClock:
         time.sleep(duration_ms / 1000)
 
 
+@dataclass(eq=False)
 class Platform:
     """Clients of AWS and the cache, clock, randomness, settings."""
 

@@ -8,8 +8,9 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
+from redpacket.containers.container import Container
+
 if TYPE_CHECKING:
-    from redpacket.containers.platform import Platform
     from redpacket.payments.login_ports import Authorizations, Logins, PageSigner, TokenIssuer
     from redpacket.payments.model.channel import Channel
     from redpacket.payments.provider_ports import (
@@ -25,10 +26,8 @@ Part = TypeVar("Part")
 
 
 @dataclass(eq=False)
-class ProvidersContainer:
+class ProvidersContainer(Container):
     """Payment providers of the registry, with their parts by channel."""
-
-    platform: Platform
 
     @cached_property
     def providers(self) -> Mapping[Channel, Provider]:
@@ -36,11 +35,11 @@ class ProvidersContainer:
         from redpacket.payments.provider_ports import ProviderEnvironment
 
         environment = ProviderEnvironment(
-            self.platform.settings,
+            self.settings,
             self.platform.secret,
             self._accounts,
             self._http,
-            self.platform.clock.now_ms,
+            self.clock.now_ms,
         )
         return {channel: _class_of(channel)(environment) for channel in Channel}
 
@@ -114,13 +113,13 @@ class ProvidersContainer:
     def payee_keys(self) -> AccountKeys:
         from redpacket.payments.sealed_accounts import AccountKeys
 
-        return AccountKeys.of(self.platform.secret(self.platform.settings.payee_keys_secret_arn))
+        return AccountKeys.of(self.platform.secret(self.settings.payee_keys_secret_arn))
 
     def _http(self, url: str) -> HttpClient:
         from redpacket.payments.provider_ports import CALL_MS_MAX
         from redpacket.platform.ssrf_safe_http import HttpClient
 
-        is_simulated = bool(self.platform.settings.simulator_url)
+        is_simulated = bool(self.settings.simulator_url)
         return HttpClient(url, call_ms_max=CALL_MS_MAX, allows_private=is_simulated)
 
 

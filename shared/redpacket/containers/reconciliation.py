@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from redpacket.containers.container import Container
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
     from redpacket.containers.ledger import LedgerContainer
     from redpacket.containers.lottery import LotteryContainer
     from redpacket.containers.packets import PacketsContainer
-    from redpacket.containers.platform import Platform
     from redpacket.platform.difference import Difference
     from redpacket.reconciliation.ports import Runs, StoredRun
     from redpacket.reconciliation.use_cases.audits import Audits
@@ -22,10 +23,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class ReconciliationContainer:
+class ReconciliationContainer(Container):
     """Reconciliation."""
 
-    platform: Platform
     ledger: LedgerContainer
     packets: PacketsContainer
     fairness: FairnessContainer
@@ -35,7 +35,7 @@ class ReconciliationContainer:
     def runs(self) -> Runs:
         from redpacket.reconciliation.clients.state_machine import StateMachine
 
-        arn = self.platform.settings.reconciliation_machine
+        arn = self.settings.reconciliation_machine
         return StateMachine(lambda: self.platform.aws("stepfunctions"), arn)
 
     @cached_property
@@ -46,7 +46,7 @@ class ReconciliationContainer:
             audit_packet,
             packets=self.packets.repository,
             ledger=self.ledger.repository,
-            clock=self.platform.clock,
+            clock=self.clock,
         )
 
     @cached_property
@@ -59,8 +59,8 @@ class ReconciliationContainer:
             draws=self.lottery.draws,
             log_book=self.fairness.log_book,
             dead_letters=self.packets.dead_letters,
-            clock=self.platform.clock,
-            journal=self.platform.journal,
+            clock=self.clock,
+            journal=self.journal,
         )
 
     def start_run(self) -> str:

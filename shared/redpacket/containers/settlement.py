@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from redpacket.containers.container import Container
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -13,16 +15,14 @@ if TYPE_CHECKING:
     from redpacket.containers.operations import OperationsContainer
     from redpacket.containers.packets import PacketsContainer
     from redpacket.containers.payments import PaymentsContainer
-    from redpacket.containers.platform import Platform
     from redpacket.containers.users import UsersContainer
     from redpacket.packets.model.claim import Share, ShareRef
 
 
 @dataclass(eq=False)
-class SettlementContainer:
+class SettlementContainer(Container):
     """Settlement of claims."""
 
-    platform: Platform
     operations: OperationsContainer
     users: UsersContainer
     ledger: LedgerContainer
@@ -39,8 +39,8 @@ class SettlementContainer:
             packets=self.packets.repository,
             pages=self.packets.pages,
             payouts=self.packets.payouts,
-            clock=self.platform.clock,
-            journal=self.platform.journal,
+            clock=self.clock,
+            journal=self.journal,
             in_parallel=self.packets.payouts_in_parallel,
             announce=self.announce_claims,
         )
@@ -50,7 +50,7 @@ class SettlementContainer:
     @cached_property
     def announce_claims(self) -> Callable[[Sequence[Share]], None] | None:
         """Trigger of automatic payouts after claims, or None if they are disabled."""
-        if not self.platform.settings.withdraw_above_fen:
+        if not self.settings.withdraw_above_fen:
             return None
         from redpacket.payments.use_cases.trigger_auto_payouts import trigger_auto_payouts
 

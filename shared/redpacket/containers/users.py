@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from redpacket.containers.container import Container
+
 if TYPE_CHECKING:
-    from redpacket.containers.platform import Platform
     from redpacket.events.ports import (
         HostIds,
     )
@@ -16,23 +17,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class UsersContainer:
+class UsersContainer(Container):
     """ProfileRepository and host ids."""
-
-    platform: Platform
 
     @cached_property
     def profiles(self) -> ProfileRepository:
         from redpacket.users.dynamodb.profiles import DynamoProfiles
 
-        return DynamoProfiles(self.platform.dynamo, self.platform.settings.profiles_table)
+        return DynamoProfiles(self.dynamo, self.settings.profiles_table)
 
     @cached_property
     def shown_profiles(self) -> CachedProfiles:
         """Process-local cache of profiles for pages with many viewers."""
         from redpacket.users.use_cases.cached_profiles import CachedProfiles
 
-        return CachedProfiles(self.profiles, clock=self.platform.clock)
+        return CachedProfiles(self.profiles, clock=self.clock)
 
     @cached_property
     def edit_profile(self) -> partial[Profile]:
@@ -43,17 +42,17 @@ class UsersContainer:
             edit_profile,
             profiles=self.profiles,
             skeleton_of=skeleton_of,
-            avatar_hosts=self.platform.settings.avatar_hosts,
+            avatar_hosts=self.settings.avatar_hosts,
         )
 
     @cached_property
     def host_ids(self) -> HostIds:
         from redpacket.users.dynamodb.host_ids import DynamoHostIds
 
-        return DynamoHostIds(self.platform.dynamo, self.platform.settings.profiles_table)
+        return DynamoHostIds(self.dynamo, self.settings.profiles_table)
 
     @cached_property
     def known_people(self) -> KnownPeople:
         from redpacket.users.dynamodb.profiles import DynamoProfiles
 
-        return DynamoProfiles(self.platform.dynamo, self.platform.settings.profiles_table)
+        return DynamoProfiles(self.dynamo, self.settings.profiles_table)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import time
 from functools import cached_property, partial
 
+from redpacket.containers.container import Container
 from redpacket.containers.payments import PaymentsContainer
-from redpacket.containers.platform import Platform
 from redpacket.containers.providers import ProvidersContainer, required
 from redpacket.payments.api.parameters import new_payment_id
 from redpacket.payments.model.authorization import Authorization
@@ -44,42 +44,37 @@ _ID_BYTES = 15
 
 
 @dataclass(eq=False)
-class WithdrawalsContainer:
+class WithdrawalsContainer(Container):
     """Withdrawals, linked accounts, and consents."""
 
-    platform: Platform
     providers: ProvidersContainer
     payments: PaymentsContainer
 
     @cached_property
     def withdrawal_ports(self) -> WithdrawalPorts:
-        per_minute, night = self.platform.settings.bills_per_minute, self._night_window()
+        per_minute, night = self.settings.bills_per_minute, self._night_window()
         return WithdrawalPorts(
             gateways=self.providers.gateways_out,
             paces={
-                channel: Pace(
-                    channel, per_minute, self.payments.gateway_pace, self.platform.clock, night
-                )
+                channel: Pace(channel, per_minute, self.payments.gateway_pace, self.clock, night)
                 for channel in self.providers.gateways_out
             },
             book=self.payments.withdrawal_book,
             consents=self.payments.consents,
-            clock=self.platform.clock,
-            journal=self.platform.journal,
+            clock=self.clock,
+            journal=self.journal,
             new_id=lambda: secrets.token_hex(_ID_BYTES),
             settings=WithdrawalSettings(
                 _WITHDRAWAL_FEN_MIN,
-                self.platform.settings.withdrawal_fen_max,
-                WithdrawalLimits(
-                    _WITHDRAWALS_PER_DAY, self.platform.settings.withdrawal_fen_per_day
-                ),
-                above_fen=self.platform.settings.withdraw_above_fen,
+                self.settings.withdrawal_fen_max,
+                WithdrawalLimits(_WITHDRAWALS_PER_DAY, self.settings.withdrawal_fen_per_day),
+                above_fen=self.settings.withdraw_above_fen,
                 begins_within_ms=_DISPATCHED_EVERY_MS,
             ),
         )
 
     def _night_window(self) -> NightWindow | None:
-        begins_at, _, ends_at = self.platform.settings.night_window.partition("-")
+        begins_at, _, ends_at = self.settings.night_window.partition("-")
         if not ends_at:
             return None
         return NightWindow(time.fromisoformat(begins_at), time.fromisoformat(ends_at))
@@ -111,8 +106,8 @@ class WithdrawalsContainer:
             gateways=self.providers.consent_gateways,
             book=self.payments.consents,
             payees=self.payments.bound_payees,
-            clock=self.platform.clock,
-            journal=self.platform.journal,
+            clock=self.clock,
+            journal=self.journal,
             new_number=new_payment_id,
         )
 
@@ -128,8 +123,8 @@ class WithdrawalsContainer:
             code,
             logins=required(self.providers.logins, channel),
             payees=self.payments.bound_payees,
-            clock=self.platform.clock,
-            first_wait_ms=self.platform.settings.first_link_wait_ms,
+            clock=self.clock,
+            first_wait_ms=self.settings.first_link_wait_ms,
         )
 
     def sign_in(
@@ -143,8 +138,8 @@ class WithdrawalsContainer:
             issuer=required(self.providers.token_issuers, channel),
             payees=self.payments.bound_payees,
             user_id_of=user_id_of,
-            clock=self.platform.clock,
-            journal=self.platform.journal,
+            clock=self.clock,
+            journal=self.journal,
         )
 
     def authorize(self, user_id: str, channel: Channel, display_name: str) -> Authorization:
