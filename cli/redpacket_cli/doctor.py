@@ -104,11 +104,11 @@ def _approvals(session: Session) -> Iterator[Finding]:
 
 
 def _returns(session: Session) -> Iterator[Finding]:
-    yield _waiting(session, "returns", "/admin/payments/returns", "docs/operations.md")
+    yield _waiting(session, "returns", "/admin/payments/returns", "redpacket payments returns")
 
 
 def _debts(session: Session) -> Iterator[Finding]:
-    yield _waiting(session, "debts", "/admin/payments/debts", "docs/operations.md")
+    yield _waiting(session, "debts", "/admin/payments/debts", "redpacket payments debts")
 
 
 _CHECKS = (_api, _alarms, _switches, _messages, _approvals, _returns, _debts)

@@ -18,6 +18,7 @@ from redpacket_cli import (
     campaigns,
     crowd,
     doctor,
+    inspect_stack,
     lists,
     operate,
     packets,
@@ -103,6 +104,7 @@ def options(
 packets.add_to(app)
 operate.add_to(app)
 crowd.add_to(app)
+inspect_stack.add_to(app)
 app.command("doctor")(doctor.doctor)
 app.add_typer(campaigns.campaign, name="campaign")
 app.add_typer(campaigns.prize, name="prize")

@@ -170,11 +170,11 @@ class Target:
     def logged(
         self, log_group: str, words: str, back_s: int = _LOGS_BACK_S
     ) -> list[dict[str, Any]]:
-        """Return the lines of a log that have *words*, oldest first. Raises Failure."""
+        """Return the lines of a log that contain *words*, oldest first. Raises Failure."""
         logs, lines = self.aws("logs"), []
         query: dict[str, Any] = {
             "logGroupName": self.resource(log_group),
-            "filterPattern": f'"{words}"',
+            **({"filterPattern": f'"{words}"'} if words else {}),
             "startTime": int((time.time() - back_s) * 1000),
         }
         while True:

@@ -164,8 +164,8 @@ class Platform:
             return CacheSecret(lambda: self.aws("secretsmanager"), credentials)
         if not credentials:
             return ""
+        from redpacket.platform.aws.cache_token import cache_token
         from redpacket.platform.aws.signature import Keys
-        from redpacket.platform.redis.token import cache_token
 
         user_id, region = self.settings.cache_iam_user(), self.settings.aws_region()
         return lambda: cache_token(credentials, user_id, region, Keys(*self.settings.aws_keys()))

@@ -16,12 +16,12 @@ from botocore.signers import RequestSigner
 from redis.exceptions import ConnectionError as NoConnection
 
 from local.ports import HOST
+from redpacket.platform.aws.cache_token import cache_token
 from redpacket.platform.aws.errors import AwsRefused, AwsSilent
 from redpacket.platform.aws.signature import Keys
 from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.redis.connect import connect
 from redpacket.platform.redis.secret import CacheSecret
-from redpacket.platform.redis.token import cache_token
 
 SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 

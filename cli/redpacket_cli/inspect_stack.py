@@ -1,0 +1,425 @@
+"""Commands for incidents: rows, logs, metrics, work lists, scheduled functions, the cache."""
+
+import json
+import re
+import socket
+import time
+from collections.abc import Iterator
+from datetime import date
+from io import BufferedReader
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.text import Text
+
+from redpacket.packets.model.packet import fate_partitions
+from redpacket.platform.aws.cache_token import cache_token
+from redpacket.platform.aws.signature import Keys
+from redpacket.platform.tls import context_for
+from redpacket_cli import lists
+from redpacket_cli import show as shown
+from redpacket_cli.failures import Exit, Failure, no_target
+from redpacket_cli.packets import PacketId
+from redpacket_cli.session import an_id, session_of
+from redpacket_cli.target import Target
+
+ledger = typer.Typer(help="Rows of the ledger: packet, account.", no_args_is_help=True)
+payments = typer.Typer(help="Payments: show, returns, resolve, debts.", no_args_is_help=True)
+withdrawals = typer.Typer(help="Withdrawals: show.", no_args_is_help=True)
+work = typer.Typer(help="Work lists of the schedules: list.", no_args_is_help=True)
+
+_HOUR_S = 3600
+_DAY_S = 24 * _HOUR_S
+_CACHE_TIMEOUT_S = 5.0
+_LISTED_MAX = 1_000
+
+_PACKET_SHARDS, _PAYMENT_SHARDS = 32, 8
+"""Partitions of each work list; a test compares them with the package."""
+
+_LISTS = {
+    "due": ("PacketsTable", _PACKET_SHARDS),
+    "load": ("PacketsTable", _PACKET_SHARDS),
+    "unpaid": ("PacketsTable", _PACKET_SHARDS),
+    "settle": ("SharesTable", _PACKET_SHARDS),
+    **dict.fromkeys(
+        ("transfer", "look", "payment", "return", "consent"), ("PaymentsTable", _PAYMENT_SHARDS)
+    ),
+}
+_PROVIDERS = ("wechat", "host")
+
+_RUNS: dict[str, tuple[str, dict[str, Any]]] = {
+    "sweep": ("ExpireFunction", {}),
+    "dispatch": ("TransferFunction", {"task": "dispatch"}),
+    "follow": ("TransferFunction", {"task": "sweep"}),
+    "statements": ("TransferFunction", {"task": "compare_bills"}),
+    "beacon": ("BeaconFunction", {"wait_s": 0}),
+    "log": ("LogFunction", {}),
+}
+"""Function and event of each run."""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands and groups of this module."""
+    for function in (resource, logs, count, run, cache):
+        app.command()(function)
+    app.add_typer(ledger, name="ledger")
+    app.add_typer(payments, name="payments")
+    app.add_typer(withdrawals, name="withdrawals")
+    app.add_typer(work, name="work")
+
+
+def resource(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="Output or logical id, like PayoutDlqUrl.")],
+) -> None:
+    """Print an output of the stack, or the physical name of a resource."""
+    session = session_of(context)
+    target = session.target
+    value = target.outputs[name] if name in target.outputs else target.resource(name)
+    session.screen.tell({"name": name, "value": value}, Text(value))
+
+
+Function = Annotated[str, typer.Argument(help="Function name, like payout; `api` for the gateway.")]
+
+
+def logs(
+    context: typer.Context,
+    function: Function,
+    words: Annotated[str, typer.Argument(help="Text that the lines contain.")] = "",
+    hours: Annotated[float, typer.Option(help="How far back.", min=0)] = 1,
+    last: Annotated[int, typer.Option(help="Number of lines.", min=1)] = 20,
+) -> None:
+    """Print the newest log lines of a function that contain a text."""
+    session = session_of(context)
+    group = f"{function.capitalize()}Logs"
+    lines = session.target.logged(group, words, int(hours * _HOUR_S))[-last:]
+    texts = (line["message"] if set(line) == {"message"} else json.dumps(line) for line in lines)
+    session.screen.tell({"items": lines}, Text("\n".join(texts) or "none"))
+
+
+def count(
+    context: typer.Context,
+    function: Function,
+    event: Annotated[str, typer.Argument(help="Event, like claim_refused.")],
+) -> None:
+    """Print how often a function counted an event, by hour, in the last 24 hours."""
+    session = session_of(context)
+    now_s = time.time()
+    found = session.target.aws("cloudwatch").get_metric_statistics(
+        Namespace=session.target.stack_name,
+        MetricName=event,
+        Dimensions=[{"Name": "service", "Value": function}],
+        StartTime=now_s - _DAY_S,
+        EndTime=now_s,
+        Period=_HOUR_S,
+        Statistics=["Sum"],
+    )
+    items = [
+        {"hour": f"{point['Timestamp']:%Y-%m-%d %H:%M}", "count": int(point["Sum"])}
+        for point in sorted(found["Datapoints"], key=lambda point: point["Timestamp"])
+    ]
+    rows = ((item["hour"], str(item["count"])) for item in items)
+    table = shown.table(("hour (UTC)", "count"), rows) if items else Text("none")
+    session.screen.tell({"items": items}, table)
+
+
+def run(
+    context: typer.Context,
+    name: Annotated[
+        Literal["sweep", "dispatch", "follow", "statements", "beacon", "log"],
+        typer.Argument(
+            help="sweep: packets; dispatch, follow, statements: payments and withdrawals; "
+            "beacon: due rounds; log: waiting commitments."
+        ),
+    ],
+    day: Annotated[str, typer.Option(help="Day of `statements`, like 2026-01-31.")] = "",
+    is_skipped: Annotated[
+        bool, typer.Option("--skip", help="Let the schedule continue after that day.")
+    ] = False,
+) -> None:
+    """Run the work of a schedule now and print its report. It may run beside the schedule."""
+    session = session_of(context)
+    function, event = _RUNS[name]
+    if day or is_skipped:
+        if name != "statements" or not day:
+            raise typer.BadParameter("--day and --skip are for `statements`; --skip needs --day")
+        event = {**event, "day": _a_day(day), **({"skip": True} if is_skipped else {})}
+    answer = session.target.aws("lambda").invoke(
+        FunctionName=session.target.outputs[function],
+        Qualifier="live",
+        Payload=json.dumps(event).encode(),
+    )
+    report = json.loads(answer["Payload"].read())
+    if "FunctionError" in answer:
+        raise Failure(Exit.UNAVAILABLE, f"{function} failed: {report.get('errorMessage')}")
+    session.screen.tell(report)
+
+
+def _a_day(text: str) -> str:
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a day like 2026-01-31") from None
+
+
+# ---- rows
+
+
+@ledger.command("packet")
+def show_packet(context: typer.Context, packet_id: PacketId) -> None:
+    """Show the row of a packet, without its secrets, and the rows of its shares."""
+    session = session_of(context)
+    target = session.target
+    rows = [
+        *_rows(target, "PacketsTable", f"packet#{packet_id}"),
+        *(
+            row
+            for partition in range(fate_partitions(packet_id))
+            for row in _rows(target, "SharesTable", f"shares#{packet_id}#{partition}")
+        ),
+    ]
+    columns = ("sk", "status", "fate", "user_id", "amount_fen", "expires_at_ms", "settled_at_ms")
+    _tell_rows(context, rows, (*columns, "work_pk", "work_at_ms"))
+
+
+@ledger.command("account")
+def show_account(
+    context: typer.Context,
+    account: Annotated[str, typer.Argument(help="Account of a finding, like user:ID.")],
+) -> None:
+    """Show the balance of an account, and the sum of its entries, which must be equal."""
+    session = session_of(context)
+    balance_fen, total_fen, entry_count = None, 0, 0
+    for row in _rows(session.target, "AccountsTable", account):
+        if row["sk"] == "balance":
+            balance_fen = row["balance_fen"]
+        elif "amount_fen" in row:
+            total_fen, entry_count = total_fen + row["amount_fen"], entry_count + 1
+    found = {"balance_fen": balance_fen, "entries_fen": total_fen, "entry_count": entry_count}
+    session.screen.tell(found)
+    if (balance_fen or 0) != total_fen:
+        raise typer.Exit(Exit.FOUND)
+
+
+_PAYMENT_COLUMNS = (
+    *("sk", "payment_status", "withdrawal_status", "return_status", "amount_fen", "user_id"),
+    *("transaction_id", "outside_no", "attempt_no", "stop_reason", "gateway_reason"),
+    *("return_reason", "work_pk", "work_at_ms"),
+)
+
+
+@payments.command("show")
+def show_payment(
+    context: typer.Context, payment_id: Annotated[str, typer.Argument(callback=an_id)]
+) -> None:
+    """Show the rows of a payment and its returns."""
+    _tell_rows(context, _payment_rows(context, f"payment#{payment_id}"), _PAYMENT_COLUMNS)
+
+
+@payments.command("returns")
+def list_returns(context: typer.Context) -> None:
+    """Show money that a provider took and that an operator must return or credit."""
+    _tell_list(context, "/admin/payments/returns")
+
+
+@payments.command("debts")
+def list_debts(context: typer.Context) -> None:
+    """Show users who owe money because a provider refunded a payment that they had spent."""
+    _tell_list(context, "/admin/payments/debts")
+
+
+def _tell_list(context: typer.Context, path: str) -> None:
+    session = session_of(context)
+    items = lists.some(session.target.operator, path, {}, _LISTED_MAX)
+    columns = list(dict.fromkeys(name for item in items for name in item))
+    cells = ([_cell(name, item.get(name)) for name in columns] for item in items)
+    session.screen.tell({"items": items}, shown.table(columns, cells) if items else Text("none"))
+
+
+@payments.command("resolve")
+def resolve_return(
+    context: typer.Context,
+    payment_id: Annotated[str, typer.Argument(callback=an_id)],
+    transaction_id: Annotated[str, typer.Argument(help="Number of the provider.", callback=an_id)],
+    by: Annotated[
+        Literal["deposit", "outside"], typer.Option(help="How the money went back to its payer.")
+    ],
+    reference: Annotated[
+        str, typer.Option(help="transfer_id of your deposit, or number of the bank transfer.")
+    ],
+    reason: Annotated[str, typer.Option(help="For the audit log.")],
+) -> None:
+    """Take a return off the list, once its money was deposited or paid outside."""
+    session = session_of(context)
+    body = {"payment_id": payment_id, "transaction_id": transaction_id}
+    body |= {"by": by, "reference": reference, "reason": reason}
+    session.screen.tell(session.target.operator.post("/admin/payments/returns", body))
+
+
+@withdrawals.command("show")
+def show_withdrawal(
+    context: typer.Context, withdrawal_id: Annotated[str, typer.Argument(callback=an_id)]
+) -> None:
+    """Show the rows of a withdrawal, with the reason if it is stuck."""
+    _tell_rows(context, _payment_rows(context, f"withdrawal#{withdrawal_id}"), _PAYMENT_COLUMNS)
+
+
+def _payment_rows(context: typer.Context, pk: str) -> list[dict[str, Any]]:
+    return list(_rows(session_of(context).target, "PaymentsTable", pk))
+
+
+@work.command("list")
+def list_work(
+    context: typer.Context,
+    kind: Annotated[
+        Literal[
+            "due", "load", "unpaid", "settle", "transfer", "look", "payment", "return", "consent"
+        ],
+        typer.Argument(help="The first four are of packets, the others of payment providers."),
+    ],
+) -> None:
+    """Show what is due by now in a work list of the schedules."""
+    session = session_of(context)
+    table, shards = _LISTS[kind]
+    lists = [kind] if table != "PaymentsTable" else [f"{kind}-{one}" for one in _PROVIDERS]
+    now_ms = int(time.time() * 1000)
+    rows = [
+        row
+        for name in lists
+        for shard in range(shards)
+        for row in _query(
+            session.target,
+            TableName=session.target.outputs[table],
+            IndexName="by_work",
+            KeyConditionExpression="work_pk = :list AND work_at_ms <= :now",
+            ExpressionAttributeValues={":list": {"S": f"{name}#{shard}"}, ":now": _number(now_ms)},
+        )
+    ]
+    rows.sort(key=lambda row: int(row["work_at_ms"]))
+    _tell_rows(context, rows, ("pk", "sk", "work_pk", "work_at_ms"))
+
+
+def _number(value: int) -> dict[str, str]:
+    return {"N": str(value)}
+
+
+def _tell_rows(
+    context: typer.Context, rows: list[dict[str, Any]], columns: tuple[str, ...]
+) -> None:
+    """Show the *columns* of rows that any row has, and nothing else: rows also hold secrets."""
+    items = [{name: row[name] for name in columns if name in row} for row in rows]
+    used = [name for name in columns if any(name in item for item in items)]
+    cells = ([_cell(name, item.get(name)) for name in used] for item in items)
+    screen = session_of(context).screen
+    screen.tell({"items": items}, shown.table(used, cells) if items else Text("none"))
+
+
+def _cell(name: str, value: Any) -> str:  # noqa: ANN401 - a value of DynamoDB
+    if value is None:
+        return ""
+    return shown.moment(int(value)) if name.endswith("_at_ms") else str(value)
+
+
+def _rows(target: Target, table: str, pk: str) -> Iterator[dict[str, Any]]:
+    yield from _query(
+        target,
+        TableName=target.outputs[table],
+        ConsistentRead=True,
+        KeyConditionExpression="pk = :pk",
+        ExpressionAttributeValues={":pk": {"S": pk}},
+    )
+
+
+def _query(target: Target, **asked: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - of boto3
+    pages = target.aws("dynamodb").get_paginator("query").paginate(**asked)
+    for page in pages:
+        for row in page["Items"]:
+            yield {name: _plain(value) for name, value in row.items()}
+
+
+def _plain(value: dict[str, Any]) -> Any:  # noqa: ANN401 - a value of DynamoDB
+    ((letter, plain),) = value.items()
+    return int(plain) if letter == "N" else plain
+
+
+# ---- the cache
+
+
+def cache(
+    context: typer.Context,
+    words: Annotated[list[str], typer.Argument(help="Command, like INFO memory.")],
+) -> None:
+    """Send a command to the stack's cache. On AWS this works only inside its VPC."""
+    session = session_of(context)
+    answer = _ask_cache(session.target, words)
+    session.screen.tell({"answer": answer}, Text(_lines_of(answer)))
+
+
+def _ask_cache(target: Target, words: list[str]) -> Any:  # noqa: ANN401 - each command has its own
+    try:
+        if target.local is not None:
+            host, _, port = target.local["cache"].rpartition(":")
+            with (
+                socket.create_connection((host, int(port)), _CACHE_TIMEOUT_S) as connection,
+                connection.makefile("rb") as answers,
+            ):
+                return _sent(connection, answers, words)
+        host, user, token = _sign_in(target)
+        with (
+            socket.create_connection((host, 6379), _CACHE_TIMEOUT_S) as plain,
+            context_for(host).wrap_socket(plain, server_hostname=host) as connection,
+            connection.makefile("rb") as answers,
+        ):
+            _sent(connection, answers, ["AUTH", user, token])
+            return _sent(connection, answers, words)
+    except OSError as error:
+        raise Failure(Exit.UNAVAILABLE, f"the cache does not answer: {error}") from None
+
+
+def _sign_in(target: Target) -> tuple[str, str, str]:
+    """Return host, user and token of the stack's own cache."""
+    import boto3
+
+    group, user = target.resource("Cache"), target.resource("FunctionsUser")
+    found = target.aws("elasticache").describe_replication_groups(ReplicationGroupId=group)
+    endpoint = found["ReplicationGroups"][0]["NodeGroups"][0]["PrimaryEndpoint"]
+    session = boto3.Session()
+    credentials = session.get_credentials()
+    if credentials is None:
+        raise no_target("no credentials of AWS")
+    keys = credentials.get_frozen_credentials()
+    signed_by = Keys(str(keys.access_key), str(keys.secret_key), keys.token or "")
+    region = session.region_name
+    return (
+        endpoint["Address"],
+        user,
+        cache_token(f"replicationgroup:{group}", user, region, signed_by),
+    )
+
+
+def _sent(connection: socket.socket, answers: BufferedReader, words: list[str]) -> Any:  # noqa: ANN401
+    parts = [word.encode() for word in words]
+    sent = b"".join(b"$%d\r\n%b\r\n" % (len(part), part) for part in parts)
+    connection.sendall(b"*%d\r\n%b" % (len(parts), sent))
+    return _answer(answers)
+
+
+def _answer(answers: BufferedReader) -> Any:  # noqa: ANN401 - each command has its own
+    """Read one answer of the Redis protocol, version 2. Raises Failure."""
+    line = answers.readline().decode()
+    kind, text = line[:1], line[1:].rstrip("\r\n")
+    if kind == "+":
+        return text
+    if kind == ":":
+        return int(text)
+    if kind == "$":
+        return None if text == "-1" else answers.read(int(text) + 2)[:-2].decode(errors="replace")
+    if kind == "*":
+        return [_answer(answers) for _ in range(int(text))]
+    raise Failure(Exit.REFUSED, f"the cache refused: {text or 'it closed the connection'}")
+
+
+def _lines_of(answer: Any) -> str:  # noqa: ANN401 - each command has its own
+    if isinstance(answer, list):
+        return "\n".join(_lines_of(one) for one in answer)
+    return re.sub(r"\r\n?", "\n", "(none)" if answer is None else str(answer))

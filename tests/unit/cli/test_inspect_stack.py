@@ -1,0 +1,297 @@
+"""Commands for incidents: rows, logs, metrics, work lists, runs, the cache."""
+
+import io
+import json
+import socket
+import threading
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from redpacket.ledger.dynamodb import keys
+from redpacket.payments.dynamodb import items
+from redpacket_cli import inspect_stack
+from tests.unit.cli.test_command import PACKET, Stack, _body, _ok, stack
+
+__all__ = ["stack"]
+
+
+class Tables:
+    """DynamoDB with rows by partition, and by work list."""
+
+    def __init__(self, **rows: list[dict[str, Any]]) -> None:
+        self.rows = rows
+        self.asked: list[dict[str, Any]] = []
+
+    def get_paginator(self, name: str) -> "Tables":
+        assert name == "query"
+        return self
+
+    def paginate(self, **query: Any) -> Any:
+        self.asked.append(query)
+        values = query["ExpressionAttributeValues"]
+        named = values[":list" if ":list" in values else ":pk"]["S"]
+        half = len(self.rows.get(named, [])) // 2
+        found = self.rows.get(named, [])
+        return [{"Items": found[:half]}, {"Items": found[half:]}]
+
+
+def _row(**values: str | int) -> dict[str, Any]:
+    return {
+        name: {"N": str(value)} if isinstance(value, int) else {"S": value}
+        for name, value in values.items()
+    }
+
+
+@pytest.fixture
+def tables(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Tables:
+    names = ("PacketsTable", "SharesTable", "AccountsTable", "PaymentsTable", "ExpireFunction")
+    more = {name: name for name in (*names, "TransferFunction")}
+    monkeypatch.setattr("redpacket_cli.target.Target.outputs", more)
+    tables = Tables()
+    stack.clients["dynamodb"] = tables
+    return tables
+
+
+def test_a_packet_is_shown_with_its_shares_and_without_its_seed(
+    stack: Stack, tables: Tables
+) -> None:
+    tables.rows = {
+        f"packet#{PACKET}": [_row(pk="p", sk="packet", status="open", sealed_seed="secret")],
+        f"shares#{PACKET}#0": [_row(pk="s", sk="share#0000001", fate="claimed", amount_fen=5)],
+    }
+
+    items = stack.ask_json("ledger", "packet", PACKET)["items"]
+
+    assert items == [
+        {"sk": "packet", "status": "open"},
+        {"sk": "share#0000001", "fate": "claimed", "amount_fen": 5},
+    ]
+    assert "share#0000001" in stack.run("ledger", "packet", PACKET).stdout
+
+
+@pytest.mark.parametrize(("balance_fen", "code"), [(7, 0), (8, 1)])
+def test_a_balance_is_compared_with_its_entries(
+    stack: Stack, tables: Tables, balance_fen: int, code: int
+) -> None:
+    tables.rows["user:ann"] = [
+        _row(sk="balance", balance_fen=balance_fen),
+        _row(sk="entry#1", amount_fen=10),
+        _row(sk="entry#2", amount_fen=-3),
+        _row(sk="entry#3", note="no money"),
+    ]
+
+    found = stack.ask_json("ledger", "account", "user:ann", code=code)
+
+    assert found == {"balance_fen": balance_fen, "entries_fen": 7, "entry_count": 2}
+
+
+def test_an_account_without_rows_holds_nothing(stack: Stack, tables: Tables) -> None:
+    assert stack.ask_json("ledger", "account", "user:bob")["balance_fen"] is None
+    assert tables.asked[0]["ConsistentRead"] is True
+
+
+def test_a_payment_and_a_withdrawal_are_shown_without_the_payee(
+    stack: Stack, tables: Tables
+) -> None:
+    tables.rows = {
+        "payment#1": [_row(sk="payment", payment_status="paid", prompt="secret")],
+        "withdrawal#2": [_row(sk="withdrawal", stop_reason="NOT_ENOUGH", payee="secret")],
+    }
+
+    paid = stack.ask_json("payments", "show", "1")["items"]
+    stuck = stack.ask_json("withdrawals", "show", "2")["items"]
+
+    assert paid == [{"sk": "payment", "payment_status": "paid"}]
+    assert stuck == [{"sk": "withdrawal", "stop_reason": "NOT_ENOUGH"}]
+    assert stack.run("payments", "show", "3").stdout == "none\n"
+
+
+def test_a_work_list_is_read_in_every_partition(stack: Stack, tables: Tables) -> None:
+    late = _row(pk="b", sk="x", work_pk="due#31", work_at_ms=2)
+    tables.rows = {
+        "due#31": [late],
+        "due#0": [_row(pk="a", sk="x", work_pk="due#0", work_at_ms=1)],
+        "look-wechat#7": [_row(pk="c", sk="x", work_pk="look-wechat#7", work_at_ms=1)],
+        "look-host#0": [_row(pk="d", sk="x", work_pk="look-host#0", work_at_ms=0)],
+    }
+
+    due = stack.ask_json("work", "list", "due")["items"]
+    look = stack.ask_json("work", "list", "look")["items"]
+
+    assert [item["pk"] for item in due] == ["a", "b"]
+    assert [item["pk"] for item in look] == ["d", "c"]
+    assert len(tables.asked) == keys.WORK_SHARDS + 2 * len(items.SHARDS)
+
+
+def test_listed_returns_and_debts_are_shown_and_a_return_is_resolved(stack: Stack) -> None:
+    path = "/admin/payments/returns"
+    stack.answers |= {
+        f"GET {path}": _ok(items=[{"payment_id": "1", "amount_fen": 5}], next=None),
+        "GET /admin/payments/debts": _ok(items=[], next=None),
+        f"POST {path}": _ok(payment_id="1"),
+    }
+
+    listed = stack.ask_json("payments", "returns")["items"]
+    given = ("--by", "outside", "--reference", "bank-7", "--reason", "closed")
+    stack.ask_json("payments", "resolve", "1", "42", *given)
+
+    assert listed == [{"payment_id": "1", "amount_fen": 5}]
+    assert stack.run("payments", "debts").stdout == "none\n"
+    (sent,) = stack.sent(f"POST {path}")
+    assert _body(sent) == {
+        "payment_id": "1",
+        "transaction_id": "42",
+        "by": "outside",
+        "reference": "bank-7",
+        "reason": "closed",
+    }
+
+
+class Aws:
+    """CloudFormation, CloudWatch, Logs and Lambda."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.answer: dict[str, Any] = {"Payload": io.BytesIO(b'{"closed_count": 1}')}
+
+    def describe_stack_resource(self, *, StackName: str, LogicalResourceId: str) -> Any:  # noqa: N803
+        return {"StackResourceDetail": {"PhysicalResourceId": f"{StackName}-{LogicalResourceId}"}}
+
+    def filter_log_events(self, **asked: Any) -> Any:
+        self.asked.append(asked)
+        return {"events": [{"message": "plain"}, {"message": '{"level": "INFO"}'}]}
+
+    def get_metric_statistics(self, **asked: Any) -> Any:
+        self.asked.append(asked)
+        hours = (datetime(2026, 1, 31, hour, tzinfo=UTC) for hour in (2, 1))
+        return {"Datapoints": [{"Timestamp": hour, "Sum": 3.0} for hour in hours]}
+
+    def invoke(self, **asked: Any) -> Any:
+        self.asked.append(asked)
+        return self.answer
+
+
+@pytest.fixture
+def aws(stack: Stack) -> Aws:
+    aws = Aws()
+    stack.clients |= dict.fromkeys(("cloudformation", "cloudwatch", "logs", "lambda"), aws)
+    return aws
+
+
+@pytest.mark.usefixtures("aws")
+def test_an_output_or_a_resource_is_printed_alone(stack: Stack) -> None:
+    assert stack.run("resource", "PayoutDlqUrl").stdout == "dead\n"
+    assert stack.run("resource", "GrabLogs").stdout == "redpacket-local-GrabLogs\n"
+
+
+def test_the_newest_lines_of_a_log_are_printed(stack: Stack, aws: Aws) -> None:
+    lines = stack.run("logs", "payout", "claim_refused", "--last", "1").stdout
+    stack.run("logs", "payout")
+
+    assert json.loads(lines) == {"level": "INFO"}
+    assert aws.asked[0]["logGroupName"] == "redpacket-local-PayoutLogs"
+    assert aws.asked[0]["filterPattern"] == '"claim_refused"'
+    assert "filterPattern" not in aws.asked[1]
+
+
+def test_an_event_is_counted_by_hour(stack: Stack, aws: Aws) -> None:
+    counted = stack.ask_json("count", "payout", "claim_refused")["items"]
+
+    assert [one["hour"] for one in counted] == ["2026-01-31 01:00", "2026-01-31 02:00"]
+    assert aws.asked[0]["Dimensions"] == [{"Name": "service", "Value": "payout"}]
+
+
+@pytest.mark.usefixtures("tables")
+def test_a_schedule_runs_at_once_and_reports(stack: Stack, aws: Aws) -> None:
+    report = stack.ask_json("run", "sweep")
+    aws.answer["Payload"] = io.BytesIO(b"{}")
+    stack.ask_json("run", "statements", "--day", "2026-01-31", "--skip")
+
+    assert report == {"closed_count": 1}
+    assert [json.loads(one["Payload"]) for one in aws.asked] == [
+        {},
+        {"task": "compare_bills", "day": "2026-01-31", "skip": True},
+    ]
+    for words in (["sweep", "--day", "2026-01-31"], ["statements", "--skip"]):
+        assert stack.run("run", *words).exit_code == 2
+    assert stack.run("run", "statements", "--day", "today").exit_code == 2
+
+
+@pytest.mark.usefixtures("tables")
+def test_a_run_that_fails_is_unknown(stack: Stack, aws: Aws) -> None:
+    aws.answer = {"Payload": io.BytesIO(b'{"errorMessage": "late"}'), "FunctionError": "Unhandled"}
+
+    result = stack.run("run", "sweep")
+
+    assert result.exit_code == 4
+    assert "late" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown", "code"),
+    [
+        (b"+PONG\r\n", "PONG", 0),
+        (b":7\r\n", "7", 0),
+        (b"$-1\r\n", "(none)", 0),
+        (b"*2\r\n$1\r\na\r\n$3\r\nb\r\n\r\n", "a\nb\n", 0),
+        (b"-NOPERM no\r\n", "", 3),
+    ],
+)
+def test_a_command_of_the_cache_is_sent_and_its_answer_shown(
+    stack: Stack, answer: bytes, shown: str, code: int
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        ready = json.loads((stack.folder / "stack.json").read_text())
+        ready["cache"] = f"127.0.0.1:{server.getsockname()[1]}"
+        (stack.folder / "stack.json").write_text(json.dumps(ready))
+        thread = threading.Thread(target=_answer_once, args=(server, answer))
+        thread.start()
+        result = stack.run("cache", "GET", "键")
+        thread.join()
+
+    assert result.exit_code == code
+    assert result.stdout.strip() == shown.strip()
+    if not code:
+        server.close()
+        assert stack.run("cache", "PING").exit_code == 4
+
+
+def _answer_once(server: socket.socket, answer: bytes) -> None:
+    connection, _ = server.accept()
+    with connection:
+        assert connection.recv(100) == "*2\r\n$3\r\nGET\r\n$3\r\n键\r\n".encode()
+        connection.sendall(answer)
+
+
+def test_the_cache_of_aws_is_signed_in_to_by_a_token(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = socket.socketpair()
+
+    class _Plain:
+        def wrap_socket(self, plain: socket.socket, *, server_hostname: str) -> socket.socket:
+            assert server_hostname == "cache.example"
+            return plain
+
+    class _Cache(Aws):
+        def describe_replication_groups(self, **_: Any) -> Any:
+            endpoint = {"PrimaryEndpoint": {"Address": "cache.example"}}
+            return {"ReplicationGroups": [{"NodeGroups": [endpoint]}]}
+
+    stack.is_local = False
+    stack.clients |= dict.fromkeys(("cloudformation", "elasticache"), _Cache())
+    for name, value in {"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    monkeypatch.setattr(socket, "create_connection", lambda *_: ours)
+    monkeypatch.setattr(inspect_stack, "context_for", lambda _: _Plain())
+    theirs.sendall(b"+OK\r\n+PONG\r\n")
+
+    with theirs:
+        assert stack.run("cache", "PING").stdout == "PONG\n"
+        sent = theirs.recv(10_000).decode()
+
+    assert "AUTH\r\n$28\r\nredpacket-prod-FunctionsUser\r\n" in sent
+    assert "redpacket-prod-Cache/?Action=connect" in sent
