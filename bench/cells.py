@@ -48,7 +48,7 @@ class Limits:
     shards: float = 1
     work_shards: float = 32
     payouts: float = 20
-    log_per_s: float = 343
+    log_per_s: float = 5_000
 
 
 @dataclass(slots=True)
@@ -181,7 +181,6 @@ ASKED = Limits(
     table_units=200_000,
     shards=5,
     payouts=40,
-    log_per_s=5_000,
 )
 PREPARED = replace(ASKED, warm_environments=10_000, warm_units=200_000)
 CELL = Limits(
@@ -193,7 +192,6 @@ CELL = Limits(
     warm_units=60_000,
     shards=3,
     payouts=40,
-    log_per_s=5_000,
 )
 CELL_B = replace(
     CELL, table_units=400_000, warm_units=400_000, shards=4, work_shards=128, payouts=400

@@ -234,6 +234,7 @@ class InMemorySystem:
             "new_seed": self._new_seed,
             "in_parallel": self.in_parallel,
             "payouts_in_parallel": self.in_parallel,
+            "log_in_parallel": self.in_parallel,
             "limits": self.limits,
             "switches": self.switches,
             "stored_switches": self.switches,

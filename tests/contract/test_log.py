@@ -1,7 +1,7 @@
 """The rows of the public log and of what waits for it, on every kind of table."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -31,13 +31,14 @@ def dynamo(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     for name in ("LOG_END", "LOG_HEAD"):
         row = getattr(log_keys, name)
         monkeypatch.setattr(log_keys, name, {**row, "pk": f"{row['pk']}{number}"})
-    entries, node = log_keys.log_entries, log_keys.log_node
-    monkeypatch.setattr(log_keys, "log_entries", lambda index: f"{number}{entries(index)}")
-    monkeypatch.setattr(
-        log_keys, "log_node", lambda *place: {**node(*place), "sk": f"{number}{node(*place)['sk']}"}
-    )
+    for name in ("log_entries", "log_node"):
+        monkeypatch.setattr(log_keys, name, _of_test(getattr(log_keys, name), number))
     with a_client(request.param, request) as client:
         yield Dynamo(lambda: client)
+
+
+def _of_test(key: Callable[..., dict[str, str]], number: int) -> Callable[..., dict[str, str]]:
+    return lambda *place: {**key(*place), "sk": f"{number}"}
 
 
 def noted(dynamo: Dynamo, count: int = 1) -> list[Commitment]:
@@ -84,60 +85,68 @@ def test_a_commitment_waits_until_it_has_its_place_for_ever(dynamo: Dynamo) -> N
     after, _, done = appended(log, NOTHING, [one])
 
     assert done
+    assert log.find_end() == (after, 0)
+    assert set(ids) <= set(commitments.list_waiting(1_000))
+    for _ in range(2):  # the run that appended, and one that finds its entries without places
+        assert log.place([(ids[0], 0)]) == []
+    log.note_placed(replace(after, size=2))
+    assert log.find_end() == (after, 0)
+    log.note_placed(after)
+    assert log.find_end() == (after, 1)
     assert ids[0] not in commitments.list_waiting(1_000)
     assert ids[1] in commitments.list_waiting(1_000)
     assert commitments.find(ids[:1]) == [NotedCommitment(one, 0)]
     assert log.find_places(ids) == {ids[0]: 0}
-    # A second place, and a commitment that was never noted.
-    assert not appended(log, after, [one])[2]
-    assert not appended(log, after, [replace(one, id_hash="f" * 64)])[2]
-    assert log.find_head() == after
+    # A second place, and a commitment that was never noted, between others.
+    assert log.place([(ids[0], 1), ("f" * 64, 2), (ids[1], 3)]) == [ids[0], "f" * 64]
+    assert log.find_places(ids) == {ids[0]: 0, ids[1]: 3}
     assert not dynamo.try_transact(
         note_commitment("commitments", replace(one, commitment="d" * 64))
     )
     assert commitments.find(ids[:1]) == [NotedCommitment(one, 0)]
 
 
-def test_a_commitment_that_is_put_over_gets_no_second_entry(dynamo: Dynamo) -> None:
-    commitments, log = (
-        DynamoCommitments(dynamo, "commitments"),
-        DynamoLog(dynamo, "log", "commitments"),
-    )
+def test_a_commitment_that_is_put_over_keeps_its_place(dynamo: Dynamo) -> None:
+    log = DynamoLog(dynamo, "log", "commitments")
     (one,) = noted(dynamo)
-    after, _, _ = appended(log, NOTHING, [one])
+    assert log.place([(one.id_hash, 0)]) == []
     forged = replace(one, commitment="d" * 64)
     (write,) = note_commitment("commitments", forged)
     del write["Put"]["ConditionExpression"], write["Put"]["ReturnValuesOnConditionCheckFailure"]
     dynamo.transact([write])
 
-    assert not appended(log, after, [forged])[2]
-    assert log.find_head() == after
-    assert one.id_hash in commitments.list_waiting(1_000)
-    commitments.place(one.id_hash, 0)
-    assert one.id_hash not in commitments.list_waiting(1_000)
-    assert commitments.find([one.id_hash]) == [NotedCommitment(forged, 0)]
+    assert log.place([(one.id_hash, 1)]) == [one.id_hash]
+    assert log.find_places([one.id_hash]) == {one.id_hash: 0}
 
 
 def test_a_full_batch_is_appended_whole_or_not_at_all(dynamo: Dynamo) -> None:
     log = DynamoLog(dynamo, "log", "commitments")
-    first = noted(dynamo, BATCH_MAX)
+    first = [
+        Commitment(CommitmentKind.PACKET, id_hash_of(f"{no}"), "c" * 64, NOW_MS)
+        for no in range(BATCH_MAX - 3)
+    ]
 
     after, nodes, done = appended(log, NOTHING, first)
 
     assert done
-    assert log.find_head() == after
-    assert log.list_entries(0, 1_000) == list(enumerate(first))
+    assert log.find_end()[0] == after
+    assert log.list_entries(0, 9_000) == list(enumerate(first))
     assert log.list_entries(5, 2) == [(5, first[5]), (6, first[6])]
     assert log.find_nodes([*nodes, *nodes, (30, 0)]) == nodes
     leaves = log.find_nodes([(0, 3), (0, BATCH_MAX)])
     assert leaves == {(0, 3): first[3].leaf}
 
-    late = noted(dynamo, 2)
+    late = first[:7]
     for before in (NOTHING, replace(after, root="0" * 64), replace(after, size=after.size + 1)):
-        forged = replace(after, size=before.size + 2)
+        forged = replace(after, size=before.size + 7)
         assert not log.append(before, forged, late, {})
-    assert log.find_head() == after
+    assert log.find_end()[0] == after
     assert log.list_entries(BATCH_MAX, 10) == []
+    # Of an append, the first entries fill the last row.
+    longer, _, done = appended(log, after, late)
+    assert done
+    assert log.find_end() == (longer, after.size)
+    assert log.list_entries(0, 9_000) == list(enumerate([*first, *late]))
 
 
 def test_a_head_is_shown_in_place_of_the_one_that_was_read(dynamo: Dynamo) -> None:

@@ -50,7 +50,7 @@ ROWS = {
     "drawing": ("Transparency", campaign_keys.drawing(1, "c"), "beacon"),
     "commitment": ("Commitments", log_keys.commitment("h"), "commitment"),
     "log_place": ("Commitments", log_keys.commitment("h"), "log_index"),
-    "log": ("Log", log_keys.log_entry(1), "root"),
+    "log": ("Log", log_keys.log_entries(1), "root"),
     "action": ("Journal", operator_keys.action("1"), "operator_id"),
     "approval": ("Approvals", operator_keys.approval("1"), "status"),
     "allowance": ("Approvals", operator_keys.allowance("o", "u"), "sums"),

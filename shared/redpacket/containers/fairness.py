@@ -19,10 +19,14 @@ if TYPE_CHECKING:
     from redpacket.fairness.use_cases.extend_log import LogReport
     from redpacket.fairness.use_cases.fetch_rounds import FetchReport
     from redpacket.fairness.use_cases.read_log import InclusionProof, LogPage
+    from redpacket.platform.runtime import InParallel
 
 
 _CALL_MS_MAX = 2_000
 """Timeout of a call to an endpoint; most answer within 100 ms."""
+
+LOG_THREADS = 32
+"""Concurrent reads and transactions of one append's places."""
 
 ROUNDS_RESERVE_MS = 10_000
 """Milliseconds left for the last round: each endpoint is tried once more."""
@@ -117,6 +121,12 @@ class FairnessContainer(Container):
 
         return KmsSigner(lambda: self.platform.aws("kms"), self.settings.log_key_id)
 
+    @cached_property
+    def log_in_parallel(self) -> InParallel:
+        from redpacket.platform.threads import in_threads
+
+        return partial(in_threads, threads=LOG_THREADS)
+
     def extend_log(self, named: Sequence[str], time_left_ms: int) -> LogReport:
         """Append the named commitments and all other waiting ones, and sign the head."""
         from redpacket.fairness.dynamodb.log import DynamoLog
@@ -132,6 +142,7 @@ class FairnessContainer(Container):
             signer=self.head_signer,
             clock=self.clock,
             journal=self.journal,
+            in_parallel=self.log_in_parallel,
         )
         return extend_log(named, self.clock.now_ms() + time_left_ms - LOG_RESERVE_MS, ports=ports)
 

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from redpacket.fairness.model.log import Commitment, LogHead, SignedHead
     from redpacket.fairness.model.merkle import Node
 
+PLACES_MAX = 50
+"""Places per transaction, each of two rows."""
+
 
 @dataclass(frozen=True, slots=True)
 class NotedCommitment:
@@ -36,8 +39,8 @@ class Commitments(Protocol):
 class LogBook(Protocol):
     """Rows of the log; entries, nodes and signed heads never change."""
 
-    def find_head(self) -> LogHead:
-        """Return the log's current head, of size 0 if it is empty."""
+    def find_end(self) -> tuple[LogHead, int]:
+        """Return the log's current head, of size 0 if it is empty, and how many have places."""
 
     def find_signed(self) -> SignedHead | None:
         """Return the newest signed head."""
@@ -49,16 +52,25 @@ class LogBook(Protocol):
         entries: Sequence[Commitment],
         nodes: Mapping[Node, bytes],
     ) -> bool:
-        """Append entries and completed nodes in one transaction.
+        """Append entries and completed nodes in one transaction; all before have places.
 
-        Return False if *before* is no longer the end, or an id already has an entry.
+        Return False if *before* is no longer the end.
         """
+
+    def place(self, places: Sequence[tuple[str, int]]) -> list[str]:
+        """Write the index of each id's entry, for at most PLACES_MAX ids; may be repeated.
+
+        Return the ids that have another place, or whose commitment is gone.
+        """
+
+    def note_placed(self, end: LogHead) -> None:
+        """Record that all entries have places, unless the log has grown since *end*."""
 
     def publish(self, head: SignedHead, before: SignedHead | None) -> bool:
         """Publish a head in place of *before*; return False if another head is published."""
 
     def list_entries(self, first: int, limit: int) -> list[tuple[int, Commitment]]:
-        """Return at most *limit* entries by index; fewer at the end of a partition."""
+        """Return the existing entries of *limit* indexes from *first* on, in order."""
 
     def find_places(self, id_hashes: Sequence[str]) -> dict[str, int]:
         """Return the index of each id's only entry, for at most 100 ids that have one."""

@@ -15,7 +15,9 @@ from redpacket.ledger.dynamodb import keys
 from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Operation, put, update, values
 from redpacket.platform.errors import InvariantViolated
 
-HAS_NO_PLACE = "attribute_exists(pk) AND attribute_not_exists(log_index)"
+HAS_NO_OTHER_PLACE = (
+    "attribute_exists(pk) AND attribute_not_exists(log_index) OR log_index = :index"
+)
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 
@@ -74,12 +76,12 @@ def note_commitment(table: str | None, commitment: Commitment) -> list[Operation
 
 
 def place_commitment(table: str, id_hash: str, index: int) -> Operation:
-    """Return the update that assigns a commitment's log index, in the transaction of its entry."""
+    """Return the update that assigns a commitment's log index; it may be repeated."""
     return update(
         table,
         log_keys.commitment(id_hash),
         "SET log_index = :index REMOVE work_pk, work_at_ms",
-        condition=HAS_NO_PLACE,
+        condition=HAS_NO_OTHER_PLACE,
         index=index,
     )
 

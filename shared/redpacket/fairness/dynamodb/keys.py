@@ -15,8 +15,8 @@ def commitment(id_hash: str) -> dict[str, str]:
     return {"pk": id_hash}
 
 
-COMMITMENT_SHARDS = 8
-"""Partitions of the list of commitments that await the log; each takes 500 sends a second."""
+COMMITMENT_SHARDS = 16
+"""Partitions of the list of commitments that await the log; each takes 500 of them a second."""
 
 
 def commitment_shard(id_hash: str) -> int:
@@ -29,17 +29,14 @@ LOG_END = {"pk": "head", "sk": "end"}
 
 LOG_HEAD = {"pk": "head", "sk": "signed"}
 
-LOG_ENTRIES_AT_ONCE = 1000
+LOG_ENTRIES_PER_ROW = 128
+"""Entries of a full row: 20 KB. A longer row costs more where few entries are appended at a time,
+and a shorter one limits an append, whose transaction has at most 100 rows."""
 
 
-def log_entry(index: int) -> dict[str, str]:
-    """Return the key of a log entry in LogTable; twelve digits keep the order."""
-    return {"pk": log_entries(index), "sk": f"{index:012d}"}
-
-
-def log_entries(index: int) -> str:
-    """Return the partition of an entry in LogTable."""
-    return f"entries#{index // LOG_ENTRIES_AT_ONCE}"
+def log_entries(row_no: int) -> dict[str, str]:
+    """Return the key of a row of entries in LogTable, the first of index 128 * *row_no*."""
+    return {"pk": f"entries#{row_no}", "sk": "entries"}
 
 
 def log_place(id_hash: str) -> dict[str, str]:
@@ -48,5 +45,5 @@ def log_place(id_hash: str) -> dict[str, str]:
 
 
 def log_node(level: int, number: int) -> dict[str, str]:
-    """Return the key of a complete subtree's hash in LogTable."""
+    """Return the key of a complete subtree's hash in LogTable, of at least a row of entries."""
     return {"pk": f"node#{level}#{number}", "sk": "node"}

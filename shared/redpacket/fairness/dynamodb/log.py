@@ -1,18 +1,27 @@
-"""Public log in LogTable: entries, tree nodes, current size, and signed head."""
+"""Public log in LogTable: rows of entries, tree nodes, current end, and signed head.
+
+An append rewrites the last row of entries until it is full. Nodes below a full row have no rows:
+they are computed from the entries.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from operator import itemgetter
 
 from redpacket.fairness.dynamodb import keys as log_keys
 from redpacket.fairness.dynamodb.commitments import place_commitment
 from redpacket.fairness.model.log import Commitment, CommitmentKind, LogHead, SignedHead
-from redpacket.fairness.model.merkle import EMPTY_ROOT, Node
-from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Row, Value, put, values
+from redpacket.fairness.model.merkle import EMPTY_ROOT, Node, root_of
+from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Operation, Row, Value, put
 
 ENDS_THERE = "log_size = :size AND root = :root"
 IS_NEW = "attribute_not_exists(pk)"
+IS_ITS_PLACE = "attribute_not_exists(pk) OR log_index = :index"
 SHOWS_THAT = "log_size = :size AND root = :root AND at_ms = :at_ms"
+
+NOTHING = LogHead(0, EMPTY_ROOT.hex(), 0)
 
 
 class DynamoLog:
@@ -23,9 +32,9 @@ class DynamoLog:
         self._table = table
         self._commitments = commitments_table
 
-    def find_head(self) -> LogHead:
+    def find_end(self) -> tuple[LogHead, int]:
         row = self._dynamo.get(self._table, log_keys.LOG_END)
-        return _head_of(row) if row else LogHead(0, EMPTY_ROOT.hex(), 0)
+        return (_head_of(row), int(row["placed_size"])) if row else (NOTHING, 0)
 
     def find_signed(self) -> SignedHead | None:
         row = self._dynamo.get(self._table, log_keys.LOG_HEAD)
@@ -43,23 +52,51 @@ class DynamoLog:
         entries: Sequence[Commitment],
         nodes: Mapping[Node, bytes],
     ) -> bool:
-        end = {**log_keys.LOG_END, **_head_row(after)}
+        rows = self._rows_of(before.size, entries)
         writes = [
-            put(self._table, end, condition=ENDS_THERE, size=before.size, root=before.root)
-            if before.size
-            else put(self._table, end, condition=IS_NEW)
+            _end(self._table, before, after, before.size),
+            *(
+                put(self._table, row, condition=IS_NEW if is_new else "attribute_exists(pk)")
+                for row, is_new in rows
+            ),
         ]
-        for index, entry in enumerate(entries, start=before.size):
-            writes.append(put(self._table, _entry_row(index, entry)))
-            writes.append(
-                put(self._table, {**log_keys.log_place(entry.id_hash), "log_index": index})
-            )
-            writes.append(place_commitment(self._commitments, entry.id_hash, index))
         writes += [
             put(self._table, {**log_keys.log_node(*node), "hash": found.hex()})
             for node, found in nodes.items()
+            if _has_row(node)
         ]
         return self._dynamo.try_transact(writes)
+
+    def _rows_of(self, size: int, entries: Sequence[Commitment]) -> Iterator[tuple[Row, bool]]:
+        """Yield the rows that change, each with whether it is new."""
+        per_row = log_keys.LOG_ENTRIES_PER_ROW
+        begun = size % per_row
+        listed = [*(self.list_entries(size - begun, begun) if begun else ())]
+        listed += enumerate(entries, start=size)
+        for start in range(0, len(listed), per_row):
+            texts = ";".join(
+                f"{index},{each.kind},{each.id_hash},{each.commitment},{each.at_ms}"
+                for index, each in listed[start : start + per_row]
+            )
+            row_no = size // per_row + start // per_row
+            yield {**log_keys.log_entries(row_no), "entries": texts}, start > 0 or not begun
+
+    def place(self, places: Sequence[tuple[str, int]]) -> list[str]:
+        writes = [self._place(id_hash, index) for id_hash, index in places]
+        if self._dynamo.try_transact([*chain(*writes)]):
+            return []
+        done = [[self._dynamo.write(write) for write in pair] for pair in writes]
+        return [id_hash for (id_hash, _), pair in zip(places, done, strict=True) if not all(pair)]
+
+    def _place(self, id_hash: str, index: int) -> tuple[Operation, Operation]:
+        row: Row = {**log_keys.log_place(id_hash), "log_index": index}
+        return (
+            put(self._table, row, condition=IS_ITS_PLACE, index=index),
+            place_commitment(self._commitments, id_hash, index),
+        )
+
+    def note_placed(self, end: LogHead) -> None:
+        self._dynamo.write(_end(self._table, end, end, end.size))
 
     def publish(self, head: SignedHead, before: SignedHead | None) -> bool:
         row = {
@@ -83,15 +120,26 @@ class DynamoLog:
         )
 
     def list_entries(self, first: int, limit: int) -> list[tuple[int, Commitment]]:
-        begin, partition = log_keys.log_entry(first), log_keys.log_entries(first)
-        rows = self._dynamo.query_some(
-            self._table,
-            limit,
-            KeyConditionExpression="pk = :pk AND sk >= :first",
-            ExpressionAttributeValues=values(pk=partition, first=begin["sk"]),
-            ConsistentRead=True,
+        per_row = log_keys.LOG_ENTRIES_PER_ROW
+        found = self._find_rows(range(first // per_row, (first + limit - 1) // per_row + 1))
+        return sorted(
+            (place for row in found for place in row if first <= place[0] < first + limit),
+            key=itemgetter(0),
         )
-        return [(int(str(row["sk"])), _entry_of(row)) for row in rows]
+
+    def _find_rows(self, row_nos: Iterable[int]) -> list[list[tuple[int, Commitment]]]:
+        rows = self._get([log_keys.log_entries(row_no) for row_no in row_nos])
+        return [[*_entries_of(str(row["entries"]))] for row in rows]
+
+    def _get(self, row_keys: Sequence[Row]) -> list[dict[str, Value]]:
+        chunks = range(0, len(row_keys), KEYS_PER_READ)
+        return [
+            row
+            for start in chunks
+            for row in self._dynamo.get_many(
+                self._table, row_keys[start : start + KEYS_PER_READ], is_strong=True
+            )
+        ]
 
     def find_places(self, id_hashes: Sequence[str]) -> dict[str, int]:
         row_keys = [log_keys.log_place(id_hash) for id_hash in id_hashes]
@@ -99,25 +147,38 @@ class DynamoLog:
         return {str(row["pk"]).removeprefix("id#"): int(row["log_index"]) for row in rows}
 
     def find_nodes(self, nodes: Sequence[Node]) -> dict[Node, bytes]:
-        wanted = {_place(_node_key(node)): node for node in nodes}
-        row_keys = [_node_key(node) for node in dict.fromkeys(nodes)]
-        found: dict[Node, bytes] = {}
-        for start in range(0, len(row_keys), KEYS_PER_READ):
-            chunk = row_keys[start : start + KEYS_PER_READ]
-            for row in self._dynamo.get_many(self._table, chunk, is_strong=True):
-                node = wanted[_place(row)]
-                found[node] = bytes.fromhex(str(row["hash"])) if node[0] else _entry_of(row).leaf
+        high = [log_keys.log_node(*node) for node in dict.fromkeys(nodes) if _has_row(node)]
+        found = {_node_of(row): bytes.fromhex(str(row["hash"])) for row in self._get(high)}
+        low = [node for node in dict.fromkeys(nodes) if not _has_row(node)]
+        row_nos = dict.fromkeys(number >> (_row_level() - level) for level, number in low)
+        leaves = {index: entry.leaf for row in self._find_rows(row_nos) for index, entry in row}
+        for level, number in low:
+            indexes = range(number << level, (number + 1) << level)
+            if all(index in leaves for index in indexes):
+                found[level, number] = root_of(leaves[index] for index in indexes)
         return found
 
 
-def _node_key(node: Node) -> dict[str, str]:
-    """Return the key of a node's hash; a leaf's hash is computed from its entry."""
-    level, number = node
-    return log_keys.log_node(level, number) if level else log_keys.log_entry(number)
+def _has_row(node: Node) -> bool:
+    return node[0] >= _row_level()
 
 
-def _place(row: Row) -> tuple[Value, Value]:
-    return row["pk"], row["sk"]
+def _node_of(row: Row) -> Node:
+    _, level, number = str(row["pk"]).split("#")
+    return int(level), int(number)
+
+
+def _row_level() -> int:
+    """Return the level of the node over a full row of entries."""
+    return log_keys.LOG_ENTRIES_PER_ROW.bit_length() - 1
+
+
+def _end(table: str, before: LogHead, after: LogHead, placed_size: int) -> Operation:
+    """Return the write that moves the log's end."""
+    row = {**log_keys.LOG_END, **_head_row(after), "placed_size": placed_size}
+    if not before.size:
+        return put(table, row, condition=IS_NEW)
+    return put(table, row, condition=ENDS_THERE, size=before.size, root=before.root)
 
 
 def _head_row(head: LogHead) -> dict[str, Value]:
@@ -128,16 +189,11 @@ def _head_of(row: Row) -> LogHead:
     return LogHead(int(row["log_size"]), str(row["root"]), int(row["at_ms"]))
 
 
-def _entry_row(index: int, entry: Commitment) -> dict[str, Value]:
-    return {
-        **log_keys.log_entry(index),
-        "kind": entry.kind,
-        "id_hash": entry.id_hash,
-        "commitment": entry.commitment,
-        "at_ms": entry.at_ms,
-    }
-
-
-def _entry_of(row: Row) -> Commitment:
-    kind, id_hash = CommitmentKind(str(row["kind"])), str(row["id_hash"])
-    return Commitment(kind, id_hash, str(row["commitment"]), int(row["at_ms"]))
+def _entries_of(texts: str) -> Iterator[tuple[int, Commitment]]:
+    """Yield the entries of a row with their indexes; a malformed one counts as missing."""
+    for text in texts.split(";"):
+        try:
+            index, kind, id_hash, commitment, at_ms = text.split(",")
+            yield int(index), Commitment(CommitmentKind(kind), id_hash, commitment, int(at_ms))
+        except ValueError:
+            continue

@@ -1,15 +1,18 @@
 """Extension of the public log by pending commitments, and signing of its head.
 
-An append requires that the log still ends where it was read, so runs may overlap or be cut off. A
-head is signed only if it extends the last one, so a rewritten log is never signed.
+An append requires that the log still ends where it was read, so runs may overlap or be cut off. Its
+entries get their places after it and before the next append, by whichever run comes first. So no id
+has two entries. A head is signed only if it extends the last one: a rewritten log is never signed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import Any
 
-from redpacket.fairness.log_ports import Commitments, HeadSigner, LogBook
+from redpacket.fairness.log_ports import PLACES_MAX, Commitments, HeadSigner, LogBook
 from redpacket.fairness.model.log import Commitment, LogHead, SignedHead
 from redpacket.fairness.model.merkle import (
     EMPTY_ROOT,
@@ -21,12 +24,15 @@ from redpacket.fairness.model.merkle import (
     nodes_of,
 )
 from redpacket.platform.errors import InvariantViolated
-from redpacket.platform.runtime import Clock, EventLogger
+from redpacket.platform.runtime import Clock, EventLogger, InParallel
 
-BATCH_MAX = 17
-"""Entries per transaction: with all of their rows at most 100, up to 2^31 entries."""
+BATCH_MAX = 2_048
+"""Entries per append: with their nodes at most 100 rows, up to 2^31 entries."""
 
-LISTED_MAX = 1_000
+LISTED_MAX = BATCH_MAX
+
+_READ_AT_ONCE = 100
+"""Ids per read: the maximum of BatchGetItem."""
 
 TRIES = 5
 
@@ -55,6 +61,7 @@ class LogPorts:
     signer: HeadSigner
     clock: Clock
     journal: EventLogger
+    in_parallel: InParallel
 
 
 def extend_log(named: Sequence[str], stop_at_ms: int, *, ports: LogPorts) -> LogReport:
@@ -66,7 +73,7 @@ def extend_log(named: Sequence[str], stop_at_ms: int, *, ports: LogPorts) -> Log
     appended_count = _append_waiting(named, stop_at_ms, ports)
     if appended_count:
         is_signed = sign_head(ports)
-    return LogReport(appended_count, ports.book.find_head().size, is_signed)
+    return LogReport(appended_count, ports.book.find_end()[0].size, is_signed)
 
 
 def _append_waiting(named: Sequence[str], stop_at_ms: int, ports: LogPorts) -> int:
@@ -87,13 +94,20 @@ def _append_waiting(named: Sequence[str], stop_at_ms: int, ports: LogPorts) -> i
 
 def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
     for _ in range(TRIES):
-        before = ports.book.find_head()
-        noted = ports.commitments.find(id_hashes)
+        before = _end_with_places(ports)
+        noted = _in_chunks(ports.commitments.find, id_hashes, _READ_AT_ONCE, ports)
         entries = sorted(
             (one.commitment for one in noted if one.index is None),
             key=lambda entry: (entry.at_ms, entry.id_hash),
         )
-        places = ports.book.find_places([entry.id_hash for entry in entries])
+        places = dict(
+            _in_chunks(
+                lambda chunk: ports.book.find_places(chunk).items(),
+                [entry.id_hash for entry in entries],
+                _READ_AT_ONCE,
+                ports,
+            )
+        )
         for id_hash, index in places.items():
             # A row was put over. It leaves the list; reconciliation compares it with its entry.
             ports.journal.event("log_differs", id_hash=id_hash, index=index)
@@ -106,9 +120,33 @@ def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
         after, nodes = _extended(before, entries, ports)
         if ports.book.append(before, after, entries, nodes):
             _tell_late(entries, ports)
+            _place(list(enumerate(entries, start=before.size)), after, ports)
             return len(entries)
     # Other processes win every append. These commitments stay pending.
     return 0
+
+
+def _end_with_places(ports: LogPorts) -> LogHead:
+    """Return the log's end, after all of its entries have places: an earlier run may have died."""
+    end, placed_size = ports.book.find_end()
+    if placed_size < end.size:
+        _place(ports.book.list_entries(placed_size, end.size - placed_size), end, ports)
+    return end
+
+
+def _place(entries: Sequence[tuple[int, Commitment]], end: LogHead, ports: LogPorts) -> None:
+    places = [(entry.id_hash, index) for index, entry in entries]
+    for id_hash in _in_chunks(ports.book.place, places, PLACES_MAX, ports):
+        # Its commitment was put over in between; reconciliation compares it with its entry.
+        ports.journal.event("log_differs", id_hash=id_hash)
+    ports.book.note_placed(end)
+
+
+def _in_chunks(
+    do: Callable[[Sequence[Any]], Iterable[Any]], items: Sequence[Any], size: int, ports: LogPorts
+) -> list[Any]:
+    chunks = [items[start : start + size] for start in range(0, len(items), size)]
+    return [*chain(*ports.in_parallel(do, chunks))]
 
 
 def _extended(
@@ -141,7 +179,7 @@ def sign_head(ports: LogPorts) -> bool:
     Raises InvariantViolated if the log does not extend the last signed head.
     """
     before = _check_signed(ports)
-    end = ports.book.find_head()
+    end, _ = ports.book.find_end()
     _check_extends(before, end, ports)
     now_ms = ports.clock.now_ms()
     if before:

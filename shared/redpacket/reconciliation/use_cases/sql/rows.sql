@@ -127,8 +127,9 @@ SELECT text(pk) || ' ' || text(sk) AS name, text(bill_kind) AS kind, split_part(
 FROM payments_raw WHERE text(pk) LIKE 'outside#%'
 
 -- logged
-SELECT text(sk) AS name, TRY_CAST(text(sk) AS decimal(18, 0)) AS log_index, text(kind) AS kind, text(id_hash) AS id_hash, text(commitment) AS commitment, num(at_ms) AS at_ms
-FROM log_raw WHERE text(pk) LIKE 'entries#%'
+SELECT 'entry ' || split_part(line, ',', 1) AS name, TRY_CAST(split_part(line, ',', 1) AS decimal(18, 0)) AS log_index, split_part(line, ',', 2) AS kind,
+  split_part(line, ',', 3) AS id_hash, split_part(line, ',', 4) AS commitment, TRY_CAST(split_part(line, ',', 5) AS decimal(18, 0)) AS at_ms
+FROM log_raw CROSS JOIN UNNEST(split(text(entries), ';')) AS entry_lines (line) WHERE text(pk) LIKE 'entries#%'
 
 -- log_head
 SELECT num(log_size) AS log_size FROM log_raw WHERE text(pk) = 'head' AND text(sk) = 'signed'
