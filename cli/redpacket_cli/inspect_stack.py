@@ -178,7 +178,16 @@ def show_packet(context: typer.Context, packet_id: PacketId) -> None:
             for row in _rows(target, "SharesTable", f"shares#{packet_id}#{partition}")
         ),
     ]
-    columns = ("sk", "status", "fate", "user_id", "amount_fen", "expires_at_ms", "settled_at_ms")
+    columns = (
+        "pk",
+        "sk",
+        "status",
+        "fate",
+        "user_id",
+        "amount_fen",
+        "expires_at_ms",
+        "settled_at_ms",
+    )
     _tell_rows(context, rows, (*columns, "work_pk", "work_at_ms"))
 
 

@@ -62,12 +62,10 @@ def test_every_metric_of_ours_is_sent_by_the_function_that_is_named(stack: Stack
         for metric in _metrics(stack)
         if not metric[0].startswith("AWS/") and metric not in filtered
     ]
-    runbook = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "events.md").read_text(encoding="utf-8")
     counted = {
         name: where
-        for names, where in re.findall(
-            r"^\| (`[a-z_`, ]+`) \| ([a-z, ]+) \|", runbook, re.MULTILINE
-        )
+        for names, where in re.findall(r"^\| (`[a-z_`, ]+`) \| ([a-z, ]+) \|", page, re.MULTILINE)
         for name in re.findall("[a-z_]+", names)
     }
 

@@ -65,8 +65,8 @@ def test_a_packet_is_shown_with_its_shares_and_without_its_seed(
     items = stack.ask_json("ledger", "packet", PACKET)["items"]
 
     assert items == [
-        {"sk": "packet", "status": "open"},
-        {"sk": "share#0000001", "fate": "claimed", "amount_fen": 5},
+        {"pk": "p", "sk": "packet", "status": "open"},
+        {"pk": "s", "sk": "share#0000001", "fate": "claimed", "amount_fen": 5},
     ]
     assert "share#0000001" in stack.run("ledger", "packet", PACKET).stdout
 

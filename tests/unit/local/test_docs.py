@@ -6,23 +6,25 @@ import textwrap
 import tomllib
 from collections.abc import Callable, Iterable
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 import redpacket
 from local import deployment_page
 from local.openapi import statuses_by_code
 from local.template import read_template
 from redpacket.campaigns.model import CampaignStatus, WhenSoldOut
-from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.model import TransferKind
 from redpacket.lottery.model.lottery import DrawStatus, HelpStatus, PrizeKind, RecordDrawStatus
 from redpacket.operations.model.switches import Switch
 from redpacket.packets.model.claim import GrabStatus, RecordStatus, ShareStatus
 from redpacket.packets.model.packet import Kind, Opening, PacketStatus
 from redpacket.packets.split import Split
+from redpacket_cli.main import app
 from testing.checks import CHECKS
 
 ROOT = Path(__file__).parents[3]
@@ -33,13 +35,15 @@ DOCUMENTS = [
     *(ROOT / folder / "README.md" for folder in ("lua", "events")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-RUNBOOK = ROOT / "docs" / "operations.md"
+RUNBOOK = ROOT / "docs" / "runbook"
+INDEX = RUNBOOK / "README.md"
 
 # Whole words between back quotes, outside code blocks.
 _BLOCK = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 _SHELL = re.compile(r"^ *```sh[ \w]*\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 _QUOTED = re.compile(r"`([^`\n]+)`")
-_LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)[^)]*\)")
+_LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _PATH = re.compile(r"[\w.*-]+(/[\w.*-]+)*(/|\.(py|lua|md|yaml|toml|json|svg|in|txt))")
 
 
@@ -150,15 +154,7 @@ def test_every_environment_variable_is_documented() -> None:
     variables = re.findall(r'"([A-Z][A-Z_]+)"', _text(PACKAGE / "platform" / "settings.py"))
 
     assert variables
-    assert set(variables) <= set(_quoted(RUNBOOK))
-
-
-def test_every_alarm_is_documented(template: dict[str, Any]) -> None:
-    alarms = _resources(template, "AWS::CloudWatch::Alarm")
-
-    assert set(alarms) == {
-        row[0] for row in _rows(RUNBOOK) if row[0].endswith("Alarm") and row[0] != "Alarm"
-    }
+    assert set(variables) <= set(_quoted(ROOT / "docs" / "reference" / "settings.md"))
 
 
 def _commands(document: Path) -> list[str]:
@@ -188,45 +184,65 @@ def test_every_port_is_in_the_glossary() -> None:
 # The runbook.
 
 
-def _sections(document: Path) -> dict[str, str]:
-    """Return the text under each heading of the second level."""
-    sections = re.split(r"^## ", _text(document), flags=re.MULTILINE)[1:]
-    return {title: text for title, _, text in (section.partition("\n") for section in sections)}
+def test_every_alarm_is_in_the_index_and_on_its_page(template: dict[str, Any]) -> None:
+    pages = {row[0]: row[2] for row in _rows(INDEX) if row[0].endswith("Alarm") and len(row) == 3}
+    pages.pop("Alarm", None)
+
+    assert pages.keys() == _resources(template, "AWS::CloudWatch::Alarm").keys()
+    for alarm, link in pages.items():
+        ((page, _),) = _LINK.findall(link)
+        (alarms,) = re.findall(r"\*\*Alarms\*\*.*?\n\n", _text(RUNBOOK / page), re.DOTALL)
+        assert alarm in alarms, (alarm, page)
 
 
-def test_every_alarm_leads_to_a_bad_state_that_names_it(template: dict[str, Any]) -> None:
-    sections = _sections(RUNBOOK)
-    anchors = {re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")): title for title in sections}
-    rows = {row[0]: row[2] for row in _rows(RUNBOOK) if row[0].endswith("Alarm")}
-
-    for alarm in _resources(template, "AWS::CloudWatch::Alarm"):
-        found = [sections[anchors[link]] for link in re.findall(r"\(#([\w-]+)\)", rows[alarm])]
-        assert any(alarm in section for section in found), alarm
-        for section in found:
-            parts = [section.find(f"**{word}**") for word in ("Users see", "Alarms", "Do")]
-            assert -1 < parts[0] < parts[1] < parts[2], section
-            assert _SHELL.search(section), section
+def test_every_page_of_the_runbook_has_its_parts_and_commands() -> None:
+    for page in set(RUNBOOK.glob("*.md")) - {INDEX}:
+        parts = [_text(page).find(f"**{word}**") for word in ("Alarms", "Users see", "Check", "Do")]
+        assert -1 < parts[0] < parts[1] < parts[2] < parts[3], page
+        assert _SHELL.search(_text(page)), page
+        assert f"({page.name})" in _text(INDEX), page
 
 
-def test_every_resource_in_a_command_of_the_runbook_exists(template: dict[str, Any]) -> None:
+def test_every_resource_in_a_command_exists(template: dict[str, Any]) -> None:
     resources = template["Resources"]
     events = {
         f"{name}{event}"
         for name, resource in resources.items()
         for event in resource.get("Properties", {}).get("Events", {})
     }
-    commands = "".join(_SHELL.findall(_text(RUNBOOK)))
+    known = set(resources) | events | set(template["Outputs"])
 
-    named = set(re.findall(r"\$\(resource (\w+)\)", commands))
-    named |= set(re.findall(r"logged (\w+Logs)", commands))
-    outputs = set(re.findall(r"\$\(output (\w+)\)", commands))
+    def wrong(document: Path) -> set[str]:
+        commands = "".join(_SHELL.findall(_text(document)))
+        logs = {
+            f"{name.capitalize()}Logs" for name in re.findall(r"redpacket logs (\w+)", commands)
+        }
+        return (set(re.findall(r"redpacket resource (\w+)", commands)) | logs) - known
 
-    assert named <= set(resources) | events
-    assert outputs <= set(template["Outputs"])
+    assert _wrong(wrong) == []
 
 
-def test_the_runbook_asks_every_partition_of_a_work_list() -> None:
-    assert f"for shard in $(seq 0 {keys.WORK_SHARDS - 1}); do" in _text(RUNBOOK)
+def test_every_command_of_redpacket_exists() -> None:
+    def wrong(document: Path) -> set[str]:
+        text = "".join(_SHELL.findall(_text(document))) + "".join(
+            f"{quoted}\n" for quoted in _quoted(document) if quoted.startswith("redpacket ")
+        )
+        named = re.findall(r"(?<![\w-])redpacket (?:--\S+ \S+ )*([a-z]+)(?: ([a-z]+))?", text)
+        return {" ".join(words) for words in named if not _is_command(*words)}
+
+    assert _wrong(wrong) == []
+
+
+def _is_command(name: str, child: str) -> bool:
+    found = _COMMANDS.get(name)
+    return found is not None and (not found or child in found)
+
+
+_COMMANDS = {
+    name: set(getattr(command, "commands", {}))
+    for name, command in getattr(typer.main.get_command(app), "commands", {}).items()
+}
+"""Commands of the command `redpacket`, each with its own commands."""
 
 
 def test_every_command_can_be_pasted() -> None:
@@ -245,7 +261,7 @@ def test_every_counted_event_is_documented() -> None:
     events += re.findall(r'name="(\w+)"', source)
 
     assert len(events) > 1
-    assert set(events) <= set(_quoted(RUNBOOK))
+    assert set(events) <= set(_quoted(ROOT / "docs" / "reference" / "events.md"))
 
 
 def test_every_pinned_dependency_has_its_reason() -> None:
@@ -344,12 +360,27 @@ def _is_test(path: str, name: str) -> bool:
     return any(re.search(rf"\b{name}\b", _text(file)) for file in _found(path))
 
 
-def test_every_link_leads_somewhere() -> None:
+def test_every_link_leads_to_a_file_and_a_heading() -> None:
     def wrong(document: Path) -> list[str]:
-        links = _LINK.findall(_text(document))
-        return [link for link in links if not (document.parent / link).exists()]
+        return [
+            f"{link}#{anchor}"
+            for link, anchor in _LINK.findall(_text(document))
+            if not _leads_somewhere(document.parent / link if link else document, anchor)
+        ]
 
     assert _wrong(wrong) == []
+
+
+def _leads_somewhere(file: Path, anchor: str) -> bool:
+    return file.exists() and (not anchor or anchor in _anchors(file))
+
+
+@cache
+def _anchors(document: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    headings = _HEADING.findall(_BLOCK.sub("", _text(document)))
+    texts = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings)
+    return {re.sub(r"[^\w -]", "", text.lower()).strip().replace(" ", "-") for text in texts}
 
 
 def test_every_command_exists() -> None:

@@ -104,7 +104,7 @@ def test_a_subject_of_another_form_is_not_a_user() -> None:
 
 
 def test_an_operator_finds_the_id_of_a_user_by_the_commands_of_the_runbook() -> None:
-    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "how-to" / "rotate-keys.md").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if line.startswith(("hashed()", "HEAD="))]
     script = "\n".join([f"KEY={PUBLISHED_KEY}", *lines, 'printf %s "$USER_ID"'])
 

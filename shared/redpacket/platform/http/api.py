@@ -36,7 +36,7 @@ Body = TypeVar("Body")
 BODY_BYTES_MAX = 8 * 1024
 NO_STORE = "no-store"
 REQUEST_ID = "x-request-id"
-"""Header with the id that users quote and every log line has (docs/operations.md)."""
+"""Header with the id that users quote and every log line has (docs/runbook/complaints.md)."""
 
 UBIQUITOUS = (Forbidden, PayloadTooLarge, InvariantViolated)
 """Errors that every operation may raise, except that a public one never raises Forbidden."""
