@@ -241,6 +241,74 @@ def test_the_lists_of_sent_and_received_have_the_years_totals(
     assert sender.http.get("/me/sent").json() == sent
 
 
+def test_a_sent_packet_is_listed_with_its_progress(
+    system: InMemorySystem, a_user: MakeUser, sender: HttpUser
+) -> None:
+    first = sender.send(total_fen=1000, count=2, greeting="新年好").json()
+    hidden = sender.send(total_fen=1000, count=2, kind="equal", amounts_shown="end").json()
+    takers = [a_user(), a_user()]
+
+    def listed(packet: dict[str, Any]) -> dict[str, Any]:
+        items = sender.http.get("/me/sent").json()["items"]
+        (item,) = (each for each in items if each["packet_id"] == packet["packet_id"])
+        names = ["status", "claimed_count", "claimed_fen"]
+        assert (
+            item.items() >= {name: packet[name] for name in ("greeting", "kind", "count")}.items()
+        )
+        record = sender.record(packet["packet_id"])
+        assert [item[name] for name in names] == [record[name] for name in names]
+        return {name: item[name] for name in names}
+
+    assert listed(first) == {"status": "open", "claimed_count": 0, "claimed_fen": 0}
+    amount_fen = takers[0].grab(first["packet_id"]).json()["amount_fen"]
+    takers[0].grab(hidden["packet_id"])
+    assert listed(first) == {"status": "open", "claimed_count": 1, "claimed_fen": amount_fen}
+    assert listed(hidden) == {"status": "open", "claimed_count": 1, "claimed_fen": None}
+    for packet in (first, hidden):
+        takers[1].grab(packet["packet_id"])
+    done = {"status": "emptied", "claimed_count": 2, "claimed_fen": 1000}
+    assert listed(first) == listed(hidden) == done
+    system.settle()
+    assert listed(first) == listed(hidden) == done
+
+
+def test_a_received_share_is_listed_with_its_sender_and_the_best_luck(
+    system: InMemorySystem, a_user: MakeUser, operator: HttpUser
+) -> None:
+    sender, taker, other = a_user(funds_fen=3000, nickname="Ann"), a_user(), a_user()
+    packets = [
+        sender.send(total_fen=1000, count=2, greeting="新年好").json(),
+        sender.send(total_fen=1000, count=2, kind="equal").json(),
+        sender.send(total_fen=1000, count=2, amounts_shown="end").json(),
+    ]
+    lucky, equal, hidden = (packet["packet_id"] for packet in packets)
+
+    def listed(user: HttpUser) -> dict[str, dict[str, Any]]:
+        system.settle()
+        return {item["packet_id"]: item for item in user.http.get("/me/received").json()["items"]}
+
+    avatar_url = "https://images.example/a.png"
+    sender.http.put("/me/profile", json={"nickname": "安", "avatar_url": avatar_url})
+    for packet_id in (lucky, equal, hidden):
+        taker.grab(packet_id)
+    before = listed(taker)
+    mine_fen = before[lucky]["amount_fen"]
+    assert before[lucky]["sender"] == {"nickname": "安", "avatar_url": avatar_url}
+    assert (before[lucky]["greeting"], before[lucky]["kind"]) == ("新年好", "lucky")
+    luck = [before[packet_id]["is_luckiest"] for packet_id in (lucky, equal, hidden)]
+    assert luck == [False, False, None]
+    for packet_id in (lucky, equal, hidden):
+        other.grab(packet_id)
+    after = listed(taker)
+    assert after[lucky]["is_luckiest"] is (mine_fen >= 1000 - mine_fen)
+    assert after[equal]["is_luckiest"] is False
+    assert listed(other)[hidden]["is_luckiest"] is not after[hidden]["is_luckiest"]
+
+    assert operator.http.delete(f"/admin/users/{sender.host_id}").is_success
+    system.pass_time(10_001)
+    assert listed(taker)[lucky]["sender"] == {"nickname": None, "avatar_url": None}
+
+
 def test_the_list_of_sent_comes_in_pages_of_twenty(sender: HttpUser) -> None:
     ids = {sender.send(total_fen=1, count=1).json()["packet_id"] for _ in range(52)}
 

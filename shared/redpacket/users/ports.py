@@ -26,11 +26,12 @@ class KnownPeople(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Public profile of a user."""
+    """Public profile of a user; *is_erased* if they have no name since an erasure."""
 
     user_id: str
     nickname: str | None = None
     avatar_url: str | None = None
+    is_erased: bool = False
 
 
 class ProfileRepository(Protocol):

@@ -3,15 +3,16 @@ from typing import Any
 
 import pytest
 
+from redpacket.packets.dynamodb.packets import DynamoPackets
 from redpacket.packets.dynamodb.pages import DynamoPages
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.claim import Quota, Share
-from redpacket.packets.model.packet import Opening, Packet, Rules, fate_partitions
-from redpacket.packets.use_cases.read_records import Record, read_record
+from redpacket.packets.model.packet import Opening, Packet, PacketStatus, Rules, fate_partitions
+from redpacket.packets.use_cases.read_records import Record, list_sent, read_record
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_claim, a_packet
-from testing.in_memory_system import LIFE_MS, InMemorySystem
+from testing.in_memory_system import LIFE_MS, InMemorySystem, one_by_one, process_on
 from testing.units import MeteredDynamo
 
 ANN = User("ann")
@@ -244,3 +245,30 @@ def test_an_exclusive_packet_is_shown_to_its_sender_and_recipients_only(
     for stranger in (User("eve"), User("an"), None):
         with pytest.raises(PacketNotFound):
             _read(system, packet, viewer=stranger)
+
+
+def test_a_page_of_what_a_user_sent_takes_at_most_23_reads(system: InMemorySystem) -> None:
+    packets = [system.send("ann", count=100 + number % 2) for number in range(20)]
+    for packet in packets:
+        system.grab(packet, "bob")
+    system.settle()
+    meter = MeteredDynamo(system.dynamo)
+    dynamo = Dynamo(lambda: meter)
+
+    page = list_sent(
+        "ann",
+        None,
+        None,
+        packets=DynamoPackets(dynamo, "packets", "shares"),
+        pages=DynamoPages(dynamo, "packets"),
+        ledger=process_on(dynamo).ledger,
+        in_parallel=one_by_one,
+    )
+
+    assert {(sent.status, sent.claimed_count) for sent in page.items} == {(PacketStatus.OPEN, 1)}
+    assert all(sent.claimed_fen for sent in page.items)
+    rows = [read for read in meter.reads if read.table == "packets"]
+    # The list, 20 rows in one batch, and sums of 10 large packets; one query for each small one.
+    assert len(rows) == 1 + 20 + 10
+    assert len([read for read in meter.reads if read.table == "shares"]) == 10
+    assert len(meter.reads) == 31 + 10 + 1

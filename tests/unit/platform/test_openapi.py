@@ -13,6 +13,7 @@ from redpacket.campaigns.api.schemas import CampaignBody
 from redpacket.events.api import views as webhook_views
 from redpacket.events.api.schemas import EventName, WebhookBody
 from redpacket.events.model.events import SUBSCRIBED, EventType
+from redpacket.ledger.ports import ReceivedItem
 from redpacket.lottery.api.draw_schemas import DrawBody, HelpBody
 from redpacket.lottery.api.prize_schemas import PrizeBody, StockBody
 from redpacket.operations.api.schemas import SwitchBody
@@ -22,8 +23,9 @@ from redpacket.packets.api.claim_schemas import GrabBody
 from redpacket.packets.api.pages import health
 from redpacket.packets.api.send_schemas import SendBody
 from redpacket.packets.model.packet import PacketStatus
+from redpacket.packets.ports import SentItem
 from redpacket.packets.split import Split
-from redpacket.packets.use_cases.read_records import PacketList
+from redpacket.packets.use_cases.read_records import PacketList, ReceivedShare, SentPacket
 from redpacket.payments.api import views as payment_views
 from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PaymentRefund, PaymentReturn, ReturnReason
@@ -36,6 +38,7 @@ from redpacket.platform.user import User
 from redpacket.reconciliation.ports import StoredRun
 from redpacket.reconciliation.use_cases.reconcile import Checked, Reconciliation
 from redpacket.users.api.schemas import DepositBody, ProfileBody
+from redpacket.users.ports import Profile
 from testing.builders import NOW_MS, a_packet
 from testing.event_system import FAILED, EventSystem
 
@@ -263,10 +266,14 @@ def test_a_route_names_the_parameters_of_its_path() -> None:
 def _shown() -> Iterator[tuple[str, Any]]:
     """Yield the names of forms with what views show as them; tests/handlers compares all others."""
     for status in PacketStatus:
-        rows = [(a_packet().packet_id, 100, NOW_MS, status)]
-        page = PacketList(rows, 100, 1, 1, "a cursor")
-        yield "Sent", views.sent_list_view(page)
-        yield "Received", views.received_list_view(page)
+        packet = a_packet()
+        item = SentItem(packet.packet_id, packet.terms.total_fen, NOW_MS)
+        sent = SentPacket(item, packet, status, 1, None)
+        yield "Sent", views.sent_list_view(PacketList([sent], 100, 1, 1, "a cursor"))
+        share = ReceivedItem(packet.packet_id, 1, 100, NOW_MS)
+        received = PacketList([ReceivedShare(share, packet, status, None)], 100, 1, 1, None)
+        for profiles in ({}, {packet.sender.user_id: Profile("sender", is_erased=True)}):
+            yield "Received", views.received_list_view(received, views.UserPresenter(profiles))
     for differences in ([], DIFFERENCES):
         yield "Audit", views.audit_view(differences)
         found = Reconciliation("3f", NOW_MS, [Checked("check_fates", 7, 1)], differences).stored

@@ -29,6 +29,13 @@ class PublicPerson(TypedDict):
     avatar_url: AvatarUrl
 
 
+class ErasablePerson(TypedDict):
+    """A user as shown in the caller's own lists."""
+
+    nickname: Annotated[values.Word | None, about("Null for an erased user.", "Alice")]
+    avatar_url: AvatarUrl
+
+
 class ShownPerson(PublicPerson):
     """A user as shown to other users."""
 
@@ -125,6 +132,18 @@ class OwnClaim(Taken):
     amount_fen: values.ShareFen
 
 
+SeenCount = Annotated[
+    int,
+    about(
+        "While a packet of more than 100 shares is open, only what is settled; so are "
+        "`claimed_fen` and `remaining_count`.",
+        1,
+        ge=0,
+        le=COUNT_MAX,
+    ),
+]
+
+
 class Record(TypedDict):
     """A packet with a page of its claims by share number, and by part if it has several.
 
@@ -146,16 +165,7 @@ class Record(TypedDict):
     status: values.PacketState
     total_fen: values.TotalFen
     count: values.ShareCount
-    claimed_count: Annotated[
-        int,
-        about(
-            "While a packet of more than 100 shares is open, only what is settled; so are "
-            "`claimed_fen` and `remaining_count`.",
-            1,
-            ge=0,
-            le=COUNT_MAX,
-        ),
-    ]
+    claimed_count: SeenCount
     claimed_fen: values.ClaimedFen
     remaining_count: values.RemainingCount
     refunded_fen: Annotated[values.AnyFen, about("Amount refunded to the sender.", 0)]
@@ -243,7 +253,12 @@ class SentItem(TypedDict):
     """A packet that the caller sent."""
 
     packet_id: values.PacketId
+    kind: values.PacketKind
+    greeting: values.Greeting
     total_fen: values.TotalFen
+    count: values.ShareCount
+    claimed_count: SeenCount
+    claimed_fen: values.ClaimedFen
     at_ms: values.AtMs
     status: values.PacketState
 
@@ -252,7 +267,11 @@ class ReceivedItem(TypedDict):
     """A share that the caller received."""
 
     packet_id: values.PacketId
+    sender: ErasablePerson
+    kind: values.PacketKind
+    greeting: values.Greeting
     amount_fen: values.ShareFen
+    is_luckiest: values.IsLuckiest
     at_ms: values.AtMs
     status: values.PacketState
 

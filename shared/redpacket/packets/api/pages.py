@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import redpacket
@@ -99,13 +100,13 @@ def _read(request: HttpRequest, packet_id: str, viewer: User | None) -> Record:
 def _people(record: Record, viewer: User | None = None) -> views.UserPresenter:
     """Return the users on a page from ProfilesTable; money rows have no names."""
     shares = [*record.claims, record.luckiest, record.mine]
-    people = [record.packet.sender, *(share.taker for share in shares if share)]
-    return views.UserPresenter(
-        containers.users.shown_profiles.list_profiles(
-            [person.user_id for person in people if person]
-        ),
-        viewer,
-    )
+    takers = [share.taker for share in shares if share and share.taker]
+    return _presenter([record.packet.sender, *takers], viewer)
+
+
+def _presenter(people: Sequence[User], viewer: User | None = None) -> views.UserPresenter:
+    profiles = containers.users.shown_profiles.list_profiles([person.user_id for person in people])
+    return views.UserPresenter(profiles, viewer)
 
 
 def proof_page(request: HttpRequest) -> HttpAnswer[packets.Proof]:
@@ -129,6 +130,7 @@ def sent_page(request: HttpRequest) -> HttpAnswer[packets.Sent]:
         packets=containers.packets.repository,
         pages=containers.packets.pages,
         ledger=containers.ledger.repository,
+        in_parallel=containers.platform.in_parallel,
     )
     return HttpAnswer(views.sent_list_view(page))
 
@@ -143,7 +145,8 @@ def received_page(request: HttpRequest) -> HttpAnswer[packets.Received]:
         pages=containers.packets.pages,
         ledger=containers.ledger.repository,
     )
-    return HttpAnswer(views.received_list_view(page))
+    senders = _presenter([received.packet.sender for received in page.items])
+    return HttpAnswer(views.received_list_view(page, senders))
 
 
 def transfers_page(request: HttpRequest) -> HttpAnswer[packets.Transfers]:

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     from redpacket.operations.model.switches import SwitchState
     from redpacket.packets.api import answers as packets
     from redpacket.packets.use_cases.read_proof import Proof
-    from redpacket.packets.use_cases.read_records import PacketList, Record
+    from redpacket.packets.use_cases.read_records import (
+        PacketList,
+        ReceivedShare,
+        Record,
+        SentPacket,
+    )
     from redpacket.platform.difference import Difference
     from redpacket.reconciliation.ports import StoredRun
 
@@ -122,6 +127,14 @@ class UserPresenter:
     def public_view(self, person: User) -> packets.PublicPerson:
         """Return a user without their token, for anyone with a link."""
         shown = self.view(person)
+        return {"nickname": shown["nickname"], "avatar_url": shown["avatar_url"]}
+
+    def erasable_view(self, person: User) -> packets.ErasablePerson:
+        """Return a user without their token; an erased one has neither nickname nor avatar."""
+        profile = self._profiles.get(person.user_id)
+        if profile and profile.is_erased:
+            return {"nickname": None, "avatar_url": None}
+        shown = self.public_view(person)
         return {"nickname": shown["nickname"], "avatar_url": shown["avatar_url"]}
 
 
@@ -228,29 +241,48 @@ def proof_view(proof: Proof) -> packets.Proof:
     }
 
 
-def sent_list_view(page: PacketList) -> packets.Sent:
+def sent_list_view(page: PacketList[SentPacket]) -> packets.Sent:
     """Return a page of sent packets."""
     return {
         "items": [
-            {"packet_id": packet_id, "total_fen": total_fen, "at_ms": at_ms, "status": status}
-            for packet_id, total_fen, at_ms, status in page.items
+            {
+                "packet_id": sent.item.packet_id,
+                "kind": sent.packet.kind,
+                "greeting": sent.packet.greeting,
+                "total_fen": sent.item.total_fen,
+                "count": sent.packet.terms.count,
+                "claimed_count": sent.claimed_count,
+                "claimed_fen": sent.claimed_fen,
+                "at_ms": sent.item.at_ms,
+                "status": sent.status,
+            }
+            for sent in page.items
         ],
         **_totals(page),
     }
 
 
-def received_list_view(page: PacketList) -> packets.Received:
+def received_list_view(page: PacketList[ReceivedShare], people: UserPresenter) -> packets.Received:
     """Return a page of received shares."""
     return {
         "items": [
-            {"packet_id": packet_id, "amount_fen": amount_fen, "at_ms": at_ms, "status": status}
-            for packet_id, amount_fen, at_ms, status in page.items
+            {
+                "packet_id": received.packet.packet_id,
+                "sender": people.erasable_view(received.packet.sender),
+                "kind": received.packet.kind,
+                "greeting": received.packet.greeting,
+                "amount_fen": received.item.amount_fen,
+                "is_luckiest": received.is_luckiest,
+                "at_ms": received.item.at_ms,
+                "status": received.status,
+            }
+            for received in page.items
         ],
         **_totals(page),
     }
 
 
-def _totals(page: PacketList) -> packets.Totals:
+def _totals(page: PacketList[Any]) -> packets.Totals:
     return {
         "total_fen": page.total_fen,
         "count": page.count,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
+from redpacket.ledger.ports import ReceivedItem
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.model.claim import Claimer, Share, ShareStatus, luckiest
 from redpacket.packets.model.packet import SMALL_MAX, Packet, PacketEnd, PacketStatus
-from redpacket.packets.ports import PacketRepository, Pages
+from redpacket.packets.ports import PacketRepository, Pages, SentItem
+from redpacket.platform.runtime import InParallel
 from redpacket.platform.user import User
 
 
@@ -193,10 +196,34 @@ def status_of(packet: Packet, *, has_all_claims: bool = False) -> PacketStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class PacketList:
-    """Page of (packet id, fen, time in ms, status) items, with the totals of all pages."""
+class SentPacket:
+    """Sent packet with its progress; an open large packet counts its settled claims."""
 
-    items: Sequence[tuple[str, int, int, PacketStatus]]
+    item: SentItem
+    packet: Packet
+    status: PacketStatus
+    claimed_count: int
+    claimed_fen: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedShare:
+    """Received share and its packet; *is_luckiest* is None while amounts are hidden."""
+
+    item: ReceivedItem
+    packet: Packet
+    status: PacketStatus
+    is_luckiest: bool | None
+
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class PacketList(Generic[_Item]):
+    """Page of packets, with the totals of all pages."""
+
+    items: Sequence[_Item]
     total_fen: int
     count: int
     luckiest_count: int
@@ -215,34 +242,69 @@ def list_sent(
     packets: PacketRepository,
     pages: Pages,
     ledger: Ledger,
-) -> PacketList:
-    """Return a page of the packets that a user sent, newest first. Raises InvalidRequest."""
+    in_parallel: InParallel,
+) -> PacketList[SentPacket]:
+    """Return a page of the packets that a user sent, newest first. Raises InvalidRequest.
+
+    A page takes at most 23 reads: the list, the sums, one batch of packet rows, and one query or
+    one row for each of its open packets, at most 20. The query reads at most 100 shares.
+    """
     found, next_cursor = packets.list_sent(user_id, year, cursor, PAGE_SIZE)
     sums = ledger.year_sums(user_id, year)
-    lines = [(item.packet_id, item.total_fen, item.at_ms) for item in found]
-    rows = _with_status(lines, pages)
-    return PacketList(rows, sums.sent_fen, sums.sent_count, 0, next_cursor)
+    rows = _packets_of([item.packet_id for item in found], pages)
+    items = in_parallel(
+        lambda item: _sent_packet(item, rows[item.packet_id], packets, pages),
+        [item for item in found if item.packet_id in rows],
+    )
+    return PacketList(items, sums.sent_fen, sums.sent_count, 0, next_cursor)
+
+
+def _sent_packet(
+    item: SentItem, packet: Packet, packets: PacketRepository, pages: Pages
+) -> SentPacket:
+    """Return what a record page would show of a packet's claims."""
+    has_all_claims = False
+    if packet.end:
+        count, fen = packet.end.claimed_count, packet.end.claimed_fen
+    elif packet.is_small:
+        shares, _ = packets.list_some_shares(packet.packet_id, 0, SMALL_MAX)
+        amounts = [share.amount_fen for share in shares if share.fate is ShareStatus.CLAIMED]
+        count, fen = len(amounts), sum(amounts)
+        has_all_claims = count == packet.terms.count
+    else:
+        settled = pages.find_settled(packet.packet_id)
+        count = min(settled.count, packet.terms.count)
+        fen = min(settled.fen, packet.terms.total_fen)
+    status = status_of(packet, has_all_claims=has_all_claims)
+    return SentPacket(item, packet, status, count, None if packet.hides_amounts(status) else fen)
 
 
 def list_received(
     user_id: str, year: int | None, cursor: str | None, *, pages: Pages, ledger: Ledger
-) -> PacketList:
-    """Return a page of the shares that a user received, newest first. Raises InvalidRequest."""
+) -> PacketList[ReceivedShare]:
+    """Return a page of the shares that a user received, newest first. Raises InvalidRequest.
+
+    A page takes 3 reads: the list, the sums and one batch of packet rows.
+    """
     found, next_cursor = ledger.list_received(user_id, year, cursor, PAGE_SIZE)
     sums = ledger.year_sums(user_id, year)
-    lines = [(item.packet_id, item.amount_fen, item.at_ms) for item in found]
-    rows = _with_status(lines, pages)
+    rows = _packets_of([item.packet_id for item in found], pages)
+    items = [
+        ReceivedShare(item, packet, status_of(packet), _was_luckiest(item, packet))
+        for item in found
+        if (packet := rows.get(item.packet_id))
+    ]
     return PacketList(
-        rows, sums.received_fen, sums.received_count, sums.luckiest_count, next_cursor
+        items, sums.received_fen, sums.received_count, sums.luckiest_count, next_cursor
     )
 
 
-def _with_status(
-    lines: Sequence[tuple[str, int, int]], pages: Pages
-) -> list[tuple[str, int, int, PacketStatus]]:
-    rows = {row.packet_id: row for row in pages.list_seen([line[0] for line in lines])}
-    return [
-        (packet_id, amount_fen, at_ms, status_of(row))
-        for packet_id, amount_fen, at_ms in lines
-        if (row := rows.get(packet_id))
-    ]
+def _was_luckiest(item: ReceivedItem, packet: Packet) -> bool | None:
+    if packet.hides_amounts(status_of(packet)):
+        return None
+    end = packet.end
+    return packet.has_luckiest and end is not None and end.luckiest_no == item.share_no
+
+
+def _packets_of(packet_ids: Sequence[str], pages: Pages) -> dict[str, Packet]:
+    return {packet.packet_id: packet for packet in pages.list_seen(packet_ids)}

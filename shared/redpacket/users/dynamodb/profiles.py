@@ -13,7 +13,7 @@ IS_SAID_SINCE = "attribute_not_exists(erased_at_ms) OR erased_at_ms < :said_at_m
 
 _KEYS_PER_CALL = 100
 
-SHOWN = "pk, nickname, token_nickname, avatar_url"
+SHOWN = "pk, nickname, token_nickname, avatar_url, erased_at_ms"
 """Attributes for pages, which never show the host's user id."""
 
 KNOWN = "pk, host_id, nickname, token_nickname"
@@ -39,6 +39,7 @@ class DynamoProfiles:
                 user_id,
                 str(nickname) if nickname else None,
                 str(avatar_url) if avatar_url else None,
+                is_erased="erased_at_ms" in row and not nickname,
             )
         return profiles
 
