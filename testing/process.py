@@ -4,7 +4,7 @@ from typing import Any
 
 from redpacket.containers import Containers
 
-_BY_CONTAINER = ("packets", "campaigns", "ledger", "approvals")
+_BY_CONTAINER = ("packets", "campaigns", "ledger")
 """Containers whose `repository` tests call by the container's name."""
 
 
@@ -15,7 +15,7 @@ def _members() -> dict[str, tuple[str, str]]:
         cls = type(getattr(Containers(), container))
         for name in vars(cls):
             flat = container if name == "repository" else name
-            if not name.startswith("__"):
+            if not name.startswith("_"):
                 assert flat not in found, flat
                 found[flat] = (container, name)
     return found

@@ -65,7 +65,7 @@ def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApp
     payee = person_of(body.user)
 
     def done() -> HttpAnswer[Deposit]:
-        transfer_id, balance_fen = containers.ledger.deposit(
+        transfer_id, balance_fen = containers.operators.deposit(
             payee, body.amount_fen, idempotent, is_for_campaigns=body.is_for_campaigns
         )
         return HttpAnswer({"transfer_id": transfer_id, "balance_fen": balance_fen})
@@ -105,7 +105,7 @@ def turn_switch(request: RequestOf[SwitchBody]) -> HttpAnswer[Switch]:
     """Turn one switch off or on; everywhere within ten seconds."""
     switch = listed.switch_of(request)
     body = body_of(SwitchBody, request)
-    state = containers.operations.turn_switch(
+    state = containers.operators.turn_switch(
         switch, is_on=body.on, reason=body.reason, operator_id=request.user.user_id
     )
     return HttpAnswer(views.switch_view(state))
@@ -126,7 +126,7 @@ def read_limits(request: HttpRequest) -> HttpAnswer[Limits]:  # noqa: ARG001 - a
 def set_limit(request: RequestOf[LimitBody]) -> HttpAnswer[Limit]:
     """Set one limit, or restore its default; everywhere within ten seconds."""
     name, value = listed.limit_of(request), body_of(LimitBody, request).value
-    containers.operations.set_limit(name, value, operator_id=request.user.user_id)
+    containers.operators.set_limit(name, value, operator_id=request.user.user_id)
     return HttpAnswer(views.limit_view(name, value))
 
 
@@ -136,7 +136,7 @@ def judge_user(request: RequestOf[RiskBody]) -> HttpAnswer[Risk]:
     body = body_of(RiskBody, request)
     user_id = person_of(body.user).user_id
     note_verdict(request, user_id, body.verdict, body.until_ms)
-    containers.operations.judge_user(user_id, body.parsed)
+    containers.operators.judge_user(user_id, body.parsed)
     return HttpAnswer({"verdict": body.verdict, "until_ms": body.until_ms})
 
 
@@ -149,7 +149,7 @@ def judge_user(request: RequestOf[RiskBody]) -> HttpAnswer[Risk]:
 )
 def read_campaigns(request: HttpRequest) -> HttpAnswer[CampaignPage]:
     """List all campaigns, the latest start first."""
-    page, cursor = containers.packets.operator_lists.list_campaigns(
+    page, cursor = containers.operators.operator_lists.list_campaigns(
         listed.campaign_cursor_of(request), listed.list_limit_of(request)
     )
     return HttpAnswer({"items": [listed.campaign_row(one) for one in page], "next": cursor})
@@ -171,7 +171,7 @@ def read_campaigns(request: HttpRequest) -> HttpAnswer[CampaignPage]:
 def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
     """List packets of a campaign or of a sender; without both all that have not ended."""
     sender = listed.sender_of(request)
-    page, cursor = containers.packets.list_packets(
+    page, cursor = containers.operators.list_packets(
         listed.of_campaign(request),
         sender.user_id if sender else None,
         listed.packet_status_of(request),
@@ -192,7 +192,7 @@ def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
 )
 def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
     """List the claims of a packet, with their amounts."""
-    page, place = containers.packets.list_claims(
+    page, place = containers.operators.list_claims(
         packet_id_of(request), views.claim_cursor_of(request), listed.list_limit_of(request)
     )
     people = containers.users.known_people.list_people(
@@ -211,7 +211,7 @@ def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
 )
 def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
     """Count the claims that each user's shared link led to."""
-    counts, place = containers.approvals.count_sharers(
+    counts, place = containers.operators.count_sharers(
         packet_id_of(request), views.claim_cursor_of(request)
     )
     people = containers.users.known_people.list_people(list(counts))
@@ -234,7 +234,7 @@ def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
 )
 def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
     """List who won goods, by prize and unit; cash is in the claims of its packets."""
-    page, place = containers.lottery.list_winners(
+    page, place = containers.operators.list_winners(
         campaign_id_of(request),
         listed.of_prize(request),
         listed.winner_status_of(request),
@@ -255,7 +255,7 @@ def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
 )
 def read_journal(request: HttpRequest) -> HttpAnswer[Journal]:
     """List what operators did, newest first."""
-    page, cursor = containers.operations.actions.list_actions(
+    page, cursor = containers.operators.actions.list_actions(
         listed.subject_of(request), listed.action_cursor_of(request), listed.list_limit_of(request)
     )
     return HttpAnswer({"items": [listed.action_view(noted) for noted in page], "next": cursor})

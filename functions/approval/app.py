@@ -38,7 +38,7 @@ handler = Api()
 )
 def read_approvals(request: HttpRequest) -> HttpAnswer[ApprovalPage]:
     """List what waits, and what was decided, newest first."""
-    page, cursor = containers.approvals.repository.list_approvals(
+    page, cursor = containers.operators.approvals.list_approvals(
         approval_cursor_of(request), list_limit_of(request)
     )
     status, now_ms = approval_status_of(request), containers.platform.clock.now_ms()
@@ -54,7 +54,7 @@ def read_approvals(request: HttpRequest) -> HttpAnswer[ApprovalPage]:
 )
 def approve(request: HttpRequest) -> HttpAnswer[ListedApproval]:
     """Approve what another operator asked for; it is applied at once, and once."""
-    approval = containers.approvals.approve(approval_id_of(request), operator_of(request))
+    approval = containers.operators.approve(approval_id_of(request), operator_of(request))
     return HttpAnswer(approval_view(approval, containers.platform.clock.now_ms()))
 
 
@@ -66,5 +66,5 @@ def approve(request: HttpRequest) -> HttpAnswer[ListedApproval]:
 )
 def reject(request: HttpRequest) -> HttpAnswer[ListedApproval]:
     """Reject what another operator asked for."""
-    approval = containers.approvals.reject(approval_id_of(request), operator_of(request))
+    approval = containers.operators.reject(approval_id_of(request), operator_of(request))
     return HttpAnswer(approval_view(approval, containers.platform.clock.now_ms()))

@@ -13,7 +13,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
     The schedule and a person who invokes it name none.
     """
     named = [record["dynamodb"]["Keys"]["pk"]["S"] for record in event.get("Records", ())]
-    report = asdict(containers.fairness.extend_log(named, context.get_remaining_time_in_millis()))
+    report = asdict(containers.public_log.extend_log(named, context.get_remaining_time_in_millis()))
     if report["appended_count"]:
         logger().info("extend_log", extra={"report": report})
     return report

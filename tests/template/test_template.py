@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from local.template import read_long_form
-from redpacket.containers.fairness import LOG_RESERVE_MS, ROUNDS_RESERVE_MS
+from redpacket.containers.fairness import ROUNDS_RESERVE_MS
+from redpacket.containers.public_log import LOG_RESERVE_MS
 from redpacket.ledger.dynamodb.keys import WORK_SHARDS
 from redpacket.packets.dynamodb.items import prize_taker_row, share_row, taker_row
 from redpacket.payments.model.withdrawals import FUNCTION_MS

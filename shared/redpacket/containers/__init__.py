@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from redpacket.platform.settings import settings
 
 if TYPE_CHECKING:
-    from redpacket.containers.approvals import ApprovalsContainer
     from redpacket.containers.campaigns import CampaignsContainer
     from redpacket.containers.editing import EditingContainer
     from redpacket.containers.erasure import ErasureContainer
@@ -19,10 +18,12 @@ if TYPE_CHECKING:
     from redpacket.containers.ledger import LedgerContainer
     from redpacket.containers.lottery import LotteryContainer
     from redpacket.containers.operations import OperationsContainer
+    from redpacket.containers.operators import OperatorsContainer
     from redpacket.containers.packets import PacketsContainer
     from redpacket.containers.payments import PaymentsContainer
     from redpacket.containers.platform import Platform
     from redpacket.containers.providers import ProvidersContainer
+    from redpacket.containers.public_log import PublicLogContainer
     from redpacket.containers.reconciliation import ReconciliationContainer
     from redpacket.containers.settlement import SettlementContainer
     from redpacket.containers.users import UsersContainer
@@ -39,9 +40,10 @@ class Containers:
     campaigns: CampaignsContainer
     packets: PacketsContainer
     fairness: FairnessContainer
+    public_log: PublicLogContainer
     lottery: LotteryContainer
     editing: EditingContainer
-    approvals: ApprovalsContainer
+    operators: OperatorsContainer
     providers: ProvidersContainer
     payments: PaymentsContainer
     withdrawals: WithdrawalsContainer

@@ -1,4 +1,4 @@
-"""CampaignRepository and audiences."""
+"""Campaigns and audiences."""
 
 from __future__ import annotations
 
@@ -13,11 +13,33 @@ if TYPE_CHECKING:
     from redpacket.campaigns.model import Campaign
     from redpacket.campaigns.ports import CampaignRepository
     from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
+    from redpacket.packets.model.seed_keys import SeedKeys
 
 
 @dataclass(eq=False)
 class CampaignsContainer(Container):
-    """CampaignRepository and audiences."""
+    """Campaigns and audiences."""
+
+    @cached_property
+    def repository(self) -> CampaignRepository:
+        return self._repository(self.platform.seeds)
+
+    @cached_property
+    def campaign_rows(self) -> CampaignRepository:
+        """Repository without the keys of seeds."""
+        return self._repository(None)
+
+    def _repository(self, seeds: SeedKeys | None) -> CampaignRepository:
+        from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
+
+        table, new_seed = self.settings.campaigns_table, self.platform.new_seed
+        return DynamoCampaigns(self.dynamo, table, new_seed, seeds)
+
+    @cached_property
+    def cached_campaigns(self) -> CachedCampaigns:
+        from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
+
+        return CachedCampaigns(self.repository, clock=self.clock, journal=self.journal)
 
     @cached_property
     def get_campaign(self) -> partial[Campaign]:
@@ -26,32 +48,11 @@ class CampaignsContainer(Container):
         return partial(get_campaign, campaigns=self.repository)
 
     @cached_property
-    def repository(self) -> CampaignRepository:
-        from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
-
-        return DynamoCampaigns(
-            self.dynamo,
-            self.settings.campaigns_table,
-            self.platform.new_seed,
-            self.platform.seeds,
-        )
-
-    @cached_property
-    def campaign_rows(self) -> CampaignRepository:
-        """Repository without the keys of seeds."""
-        from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
-
-        return DynamoCampaigns(self.dynamo, self.settings.campaigns_table, self.platform.new_seed)
-
-    @cached_property
     def audience_rows(self) -> AudienceRows:
         from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
 
-        return DynamoAudiences(
-            self.dynamo,
-            self.settings.audience_table,
-            self.settings.campaigns_table,
-        )
+        settings = self.settings
+        return DynamoAudiences(self.dynamo, settings.audience_table, settings.campaigns_table)
 
     @cached_property
     def audience_cache(self) -> AudienceCache:
@@ -63,9 +64,3 @@ class CampaignsContainer(Container):
         from redpacket.campaigns.use_cases.load_audience import load_audience
 
         load_audience(campaign_id, bucket, rows=self.audience_rows, cache=self.audience_cache)
-
-    @cached_property
-    def cached_campaigns(self) -> CachedCampaigns:
-        from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
-
-        return CachedCampaigns(self.repository, clock=self.clock, journal=self.journal)

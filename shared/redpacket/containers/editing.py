@@ -129,9 +129,7 @@ class EditingContainer(Container):
     def decide_winner(self) -> partial[Winner]:
         ports = WinnerPorts(
             winners=DynamoWinners(
-                self.dynamo,
-                self.settings.draws_table,
-                self.settings.journal_table,
+                self.dynamo, self.settings.draws_table, self.settings.journal_table
             ),
             draws=self.lottery.prize_draws,
             clock=self.clock,

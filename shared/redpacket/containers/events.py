@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from functools import cache, cached_property, partial
+from typing import Any
 
 from redpacket.containers.container import Container
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from redpacket.containers.packets import PacketsContainer
-    from redpacket.containers.users import UsersContainer
-    from redpacket.events.model.webhooks import Attempt, Delivery, Webhook
-    from redpacket.events.ports import (
-        Change,
-        DeliveryQueue,
-        Sender,
-        WaitingList,
-        WebhookRepository,
-    )
-    from redpacket.events.use_cases.deliver import DeliveryPorts, RetryReport
-    from redpacket.events.use_cases.edit_webhook import EditPorts
-    from redpacket.payments.sealed_accounts import AccountKeys
-    from redpacket.platform.runtime import InParallel
-    from redpacket.platform.ssrf_safe_http import HttpClient
-
+from redpacket.containers.packets import PacketsContainer
+from redpacket.containers.users import UsersContainer
+from redpacket.events.clients.sqs_deliveries import SqsDeliveries, SqsPutAside
+from redpacket.events.dynamodb.stream import change_of
+from redpacket.events.dynamodb.webhooks import DynamoWaitingList, DynamoWebhooks
+from redpacket.events.messages import read_delivery
+from redpacket.events.model.events import EventType
+from redpacket.events.model.webhooks import Attempt, Delivery, Webhook
+from redpacket.events.ports import Change, DeliveryQueue, Sender, WaitingList, WebhookRepository
+from redpacket.events.use_cases.announce import announce
+from redpacket.events.use_cases.deliver import DeliveryPorts, RetryReport, deliver, retry_deliveries
+from redpacket.events.use_cases.edit_webhook import (
+    DEAD_SHOWN,
+    EditPorts,
+    find_webhook,
+    put_webhook,
+    replay_dead,
+    rotate_secret,
+    test_webhook,
+)
+from redpacket.platform.runtime import InParallel
+from redpacket.platform.threads import in_threads
 
 _CALL_MS_MAX = 5_000
 """Timeout of a receiver; a batch waits for the slowest one."""
@@ -48,64 +51,43 @@ class EventsContainer(Container):
 
     @cached_property
     def webhook_book(self) -> WebhookRepository:
-        from redpacket.events.dynamodb.webhooks import DynamoWebhooks
-
         return DynamoWebhooks(self.dynamo, self.settings.webhooks_table)
 
     @cached_property
     def waiting_list(self) -> WaitingList:
-        from redpacket.events.dynamodb.webhooks import DynamoWaitingList
-
         return DynamoWaitingList(self.dynamo, self.settings.webhooks_table)
 
     @cached_property
     def delivery_queue(self) -> DeliveryQueue:
-        from redpacket.events.clients.sqs_deliveries import SqsDeliveries
-
         return SqsDeliveries(lambda: self.platform.aws("sqs"), self.settings.delivery_queue_url)
 
     @cached_property
     def put_aside(self) -> Callable[[Mapping[str, Any]], None]:
-        from redpacket.events.clients.sqs_deliveries import SqsPutAside
-
         return SqsPutAside(lambda: self.platform.aws("sqs"), self.settings.unread_records_url)
 
     @cached_property
-    def webhook_keys(self) -> AccountKeys:
+    def event_sender(self) -> Sender:
+        # Functions that send nothing lack the libraries of these modules.
+        from redpacket.events.clients.sender import WebhookSender
         from redpacket.payments.sealed_accounts import AccountKeys
 
-        return AccountKeys.of(self.platform.secret(self.settings.webhook_keys_secret_arn))
-
-    @cached_property
-    def event_sender(self) -> Sender:
-        from redpacket.events.clients.sender import WebhookSender
-
+        receiver = partial(
+            self.platform.http_client, call_ms_max=_CALL_MS_MAX, answer_bytes_max=_ANSWER_BYTES_MAX
+        )
+        secret, arn = self.platform.secret, self.settings.webhook_keys_secret_arn
         return WebhookSender(
-            lambda: self.webhook_keys,
-            self._receiver,
+            cache(lambda: AccountKeys.of(secret(arn))),
+            receiver,
             source=self.settings.callback_base_url,
             now_ms=self.clock.now_ms,
         )
 
-    def _receiver(self, url: str) -> HttpClient:
-        from redpacket.platform.ssrf_safe_http import HttpClient
-
-        return HttpClient(
-            url,
-            call_ms_max=_CALL_MS_MAX,
-            allows_private=bool(self.settings.simulator_url),
-            answer_bytes_max=_ANSWER_BYTES_MAX,
-        )
-
-    def read_change(self, record: Mapping[str, Any]) -> Change | None:
+    @staticmethod
+    def read_change(record: Mapping[str, Any]) -> Change | None:
         """Parse a stream record; return None for a row that causes no events."""
-        from redpacket.events.dynamodb.stream import change_of
-
         return change_of(record)
 
     def announce(self, changes: Sequence[Change]) -> int:
-        from redpacket.events.use_cases.announce import announce
-
         return announce(
             changes,
             book=self.webhook_book,
@@ -116,14 +98,10 @@ class EventsContainer(Container):
 
     @cached_property
     def many_receivers(self) -> InParallel:
-        from redpacket.platform.threads import in_threads
-
         return partial(in_threads, threads=_THREADS)
 
     @cached_property
     def delivery_ports(self) -> DeliveryPorts:
-        from redpacket.events.use_cases.deliver import DeliveryPorts
-
         return DeliveryPorts(
             book=self.webhook_book,
             waiting=self.waiting_list,
@@ -138,25 +116,18 @@ class EventsContainer(Container):
 
     def deliver(self, batch: Sequence[Delivery]) -> list[Delivery]:
         """Send deliveries; return those whose messages must be redelivered."""
-        from redpacket.events.use_cases.deliver import deliver
-
         return deliver(batch, ports=self.delivery_ports)
 
-    def read_delivery(self, body: str) -> Delivery:
-        from redpacket.events.messages import read_delivery
-
+    @staticmethod
+    def read_delivery(body: str) -> Delivery:
         return read_delivery(body)
 
     def retry_deliveries(self, time_left_ms: int) -> RetryReport:
-        from redpacket.events.use_cases.deliver import retry_deliveries
-
         stop_at_ms = self.clock.now_ms() + time_left_ms - _RESERVE_MS
         return retry_deliveries(ports=self.delivery_ports, stop_at_ms=stop_at_ms)
 
     @cached_property
     def webhook_ports(self) -> EditPorts:
-        from redpacket.events.use_cases.edit_webhook import EditPorts
-
         return EditPorts(
             book=self.webhook_book,
             waiting=self.waiting_list,
@@ -169,37 +140,23 @@ class EventsContainer(Container):
         self, name: str, url: str, types: Collection[str], *, is_on: bool
     ) -> tuple[Webhook, str | None]:
         """Create or edit a webhook; return the secret of a new one."""
-        from redpacket.events.model.events import EventType
-        from redpacket.events.use_cases.edit_webhook import put_webhook
-
         kinds = [EventType(one) for one in types]
         return put_webhook(name, url, kinds, is_on=is_on, ports=self.webhook_ports)
 
     def find_webhook(self, name: str) -> Webhook:
-        from redpacket.events.use_cases.edit_webhook import find_webhook
-
         return find_webhook(name, book=self.webhook_book)
 
     def watch_webhook(self, name: str) -> tuple[Webhook, tuple[int, int], list[Delivery]]:
         """Return a webhook, its waiting and dead counts, and its oldest dead letters."""
-        from redpacket.events.use_cases.edit_webhook import DEAD_SHOWN
-
-        waiting = self.waiting_list
-        found = self.find_webhook(name)
+        waiting, found = self.waiting_list, self.find_webhook(name)
         return found, waiting.count(name), waiting.list_dead(name, DEAD_SHOWN)
 
     def rotate_secret(self, name: str) -> str:
         """Return a new secret; the old one also signs for a day."""
-        from redpacket.events.use_cases.edit_webhook import rotate_secret
-
         return rotate_secret(name, ports=self.webhook_ports)
 
     def test_webhook(self, name: str) -> Attempt:
-        from redpacket.events.use_cases.edit_webhook import test_webhook
-
         return test_webhook(name, ports=self.webhook_ports)
 
     def replay_dead(self, name: str) -> tuple[int, bool]:
-        from redpacket.events.use_cases.edit_webhook import replay_dead
-
         return replay_dead(name, ports=self.webhook_ports)

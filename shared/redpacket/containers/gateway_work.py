@@ -41,7 +41,7 @@ class GatewayWorkContainer(Container):
             headers,
             body,
             callbacks=required(self.providers.callbacks, Channel(channel)),
-            queue=self.payments.notice_queue,
+            queue=self.providers.notice_queue,
             book=self.payments.payment_book,
             clock=self.clock,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redpacket.containers.container import Container
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from redpacket.containers.operations import OperationsContainer
     from redpacket.containers.packets import PacketsContainer
     from redpacket.containers.users import UsersContainer
-    from redpacket.lottery.dynamodb.draws import DynamoDraws
-    from redpacket.lottery.model.winners import Winner
     from redpacket.lottery.ports import Codes, DrawCache, DrawRepository
     from redpacket.lottery.use_cases.cached_lotteries import CachedLotteries
     from redpacket.lottery.use_cases.cached_rains import CachedRains
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from redpacket.lottery.use_cases.draw_prize import DrawResult
     from redpacket.lottery.use_cases.help_inviter import Helped
     from redpacket.lottery.use_cases.read_draws import DrawPage, DrawProof, WatchedLottery
-    from redpacket.packets.model.seed_keys import SeedKeys
 
 
 @dataclass(eq=False)
@@ -38,14 +35,14 @@ class LotteryContainer(Container):
 
     @cached_property
     def draws(self) -> DrawRepository:
-        return self._draws(opened_by=self.platform.seeds)
+        return self._draws(seeds=self.platform.seeds)
 
     @cached_property
     def recorded_draws(self) -> DrawRepository:
         """Repository for the function that draws, which stores winners' host ids."""
         return self._draws(
+            seeds=self.platform.seeds,
             profiles_table=self.settings.profiles_table,
-            opened_by=self.platform.seeds,
             audience_table=self.settings.audience_table,
             codes_table=self.settings.codes_table,
             asks_verdicts=self.settings.has_verdicts,
@@ -54,19 +51,10 @@ class LotteryContainer(Container):
     @cached_property
     def prize_draws(self) -> DrawRepository:
         """Repository for the function that edits prizes, without the keys of seeds."""
-        return self._draws(self.settings.packets_table, journal_table=self.settings.journal_table)
+        packets_table, journal_table = self.settings.packets_table, self.settings.journal_table
+        return self._draws(packets_table=packets_table, journal_table=journal_table)
 
-    def _draws(
-        self,
-        packets_table: str | None = None,
-        profiles_table: str | None = None,
-        opened_by: SeedKeys | None = None,
-        audience_table: str | None = None,
-        journal_table: str | None = None,
-        *,
-        codes_table: str | None = None,
-        asks_verdicts: bool = False,
-    ) -> DynamoDraws:
+    def _draws(self, **options: Any) -> DrawRepository:  # noqa: ANN401 - DynamoDraws names them
         from redpacket.lottery.dynamodb.draws import DynamoDraws
 
         return DynamoDraws(
@@ -74,13 +62,7 @@ class LotteryContainer(Container):
             self.settings.campaigns_table,
             self.settings.shares_table,
             self.settings.draws_table,
-            packets_table,
-            profiles_table,
-            journal_table=journal_table,
-            seeds=opened_by,
-            audience_table=audience_table,
-            codes_table=codes_table,
-            asks_verdicts=asks_verdicts,
+            **options,
         )
 
     @cached_property
@@ -117,12 +99,8 @@ class LotteryContainer(Container):
     def rains(self) -> CachedRains:
         from redpacket.lottery.use_cases.cached_rains import CachedRains
 
-        return CachedRains(
-            self.campaigns.repository,
-            self.packets.pages,
-            clock=self.clock,
-            journal=self.journal,
-        )
+        campaigns, pages = self.campaigns.repository, self.packets.pages
+        return CachedRains(campaigns, pages, clock=self.clock, journal=self.journal)
 
     @cached_property
     def draw_prize(self) -> partial[DrawResult]:
@@ -166,32 +144,14 @@ class LotteryContainer(Container):
     def read_draw_proof(self) -> partial[DrawProof]:
         from redpacket.lottery.use_cases.read_draws import read_draw_proof
 
+        rounds, draws = self.fairness.cached_rounds, self.draws
         return partial(
-            read_draw_proof,
-            tables=self.snapshots,
-            rounds=self.fairness.cached_rounds,
-            draws=self.draws,
-            clock=self.clock,
+            read_draw_proof, tables=self.snapshots, rounds=rounds, draws=draws, clock=self.clock
         )
 
     @cached_property
     def watch_lottery(self) -> partial[WatchedLottery]:
         from redpacket.lottery.use_cases.read_draws import watch_lottery
 
-        return partial(
-            watch_lottery,
-            campaigns=self.campaigns.repository,
-            draws=self.draws,
-            clock=self.clock,
-        )
-
-    @cached_property
-    def list_winners(self) -> partial[tuple[list[tuple[Winner, int]], tuple[str, int] | None]]:
-        from redpacket.lottery.dynamodb.winners import DynamoWinners
-        from redpacket.lottery.use_cases.list_winners import list_winners
-
-        return partial(
-            list_winners,
-            draws=self.draws,
-            winners=DynamoWinners(self.dynamo, self.settings.draws_table),
-        )
+        campaigns, draws = self.campaigns.repository, self.draws
+        return partial(watch_lottery, campaigns=campaigns, draws=draws, clock=self.clock)

@@ -1,22 +1,18 @@
-"""Switches, rate limits, allowances, audit log, risk."""
+"""Switches, rate limits, and risk control."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from redpacket.containers.container import Container
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redpacket.operations.audit_ports import AuditLog
     from redpacket.operations.model.limits import Limit, LimitName
-    from redpacket.operations.model.operators import ActionKind, Change
-    from redpacket.operations.model.switches import Switch, SwitchState
-    from redpacket.operations.ports import Limits, SwitchStore
-    from redpacket.operations.risk_ports import RiskDecisions
+    from redpacket.operations.ports import Limits, SwitchCopy, SwitchStore
     from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
     from redpacket.operations.use_cases.ask_risk import RiskCheck
     from redpacket.operations.use_cases.cached_switches import CachedSwitches
@@ -25,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class OperationsContainer(Container):
-    """Switches, rate limits, allowances, audit log, risk."""
+    """Switches, rate limits, and risk control."""
 
     @cached_property
     def limits(self) -> Limits:
@@ -43,32 +39,20 @@ class OperationsContainer(Container):
     def switches(self) -> CachedSwitches:
         """Switches cached by this process and the shared cache."""
         from redpacket.operations.redis.switches import RedisSwitches
-        from redpacket.operations.use_cases.cached_switches import CachedSwitches
 
-        return CachedSwitches(
-            store=self.switch_store,
-            copy=RedisSwitches(self.platform.cache_client),
-            clock=self.clock,
-            journal=self.journal,
-        )
+        return self._switches(RedisSwitches(self.platform.cache_client))
 
     @cached_property
     def stored_switches(self) -> CachedSwitches:
         """Switches for functions without a connection to the cache."""
+        return self._switches(None)
+
+    def _switches(self, copy: SwitchCopy | None) -> CachedSwitches:
         from redpacket.operations.use_cases.cached_switches import CachedSwitches
 
         return CachedSwitches(
-            store=self.switch_store,
-            copy=None,
-            clock=self.clock,
-            journal=self.journal,
+            store=self.switch_store, copy=copy, clock=self.clock, journal=self.journal
         )
-
-    @cached_property
-    def actions(self) -> AuditLog:
-        from redpacket.operations.dynamodb.audit_log import DynamoActions
-
-        return DynamoActions(self.dynamo, self.settings.journal_table)
 
     @cached_property
     def four_eyes(self) -> ApprovalPolicy:
@@ -76,43 +60,9 @@ class OperationsContainer(Container):
         from redpacket.operations.model.allowances import ApprovalLimits
         from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 
-        return ApprovalPolicy(
-            allowances=DynamoApprovals(self.dynamo, self.settings.approvals_table),
-            clock=self.clock,
-            limits=ApprovalLimits(*self.settings.approval_fen),
-        )
-
-    def note_action(
-        self, operator_id: str, kind: ActionKind, subject: str, changes: tuple[Change, ...] = ()
-    ) -> None:
-        """Log an operator's action that no transaction logs, before it is carried out."""
-        from redpacket.operations.model.operators import Action
-
-        self.actions.note(Action(operator_id, kind, subject, self.clock.now_ms(), changes))
-
-    def require_on(self, switch: Switch) -> None:
-        """Raise SwitchedOff if *switch* is off; call it before anything else."""
-        self.switches.require_on(switch)
-
-    @cached_property
-    def turn_switch(self) -> partial[SwitchState]:
-        from redpacket.operations.use_cases.turn_switch import turn_switch
-
-        return partial(turn_switch, **self._switch_ports())
-
-    @cached_property
-    def set_limit(self) -> partial[int | None]:
-        from redpacket.operations.use_cases.turn_switch import set_limit
-
-        return partial(set_limit, **self._switch_ports())
-
-    def _switch_ports(self) -> dict[str, Any]:
-        return {
-            "switches": self.switch_store,
-            "actions": self.actions,
-            "clock": self.clock,
-            "journal": self.journal,
-        }
+        allowances = DynamoApprovals(self.dynamo, self.settings.approvals_table)
+        bounds = ApprovalLimits(*self.settings.approval_fen)
+        return ApprovalPolicy(allowances=allowances, clock=self.clock, limits=bounds)
 
     def find_limit(self, limit: Limit, name: LimitName) -> Limit:
         """Return *limit* at the rate that operators set."""
@@ -121,13 +71,11 @@ class OperationsContainer(Container):
     def limit_sends(self, user_id: str) -> None:
         """Count a user's send. Raises RateLimited."""
         from redpacket.operations.model.limits import SENDS, LimitName, daily_send_limit
-        from redpacket.operations.use_cases.limit_rate import limit_rates
+        from redpacket.operations.use_cases.limit_rate import limit_rate
 
-        wanted = (
-            self.find_limit(SENDS, LimitName.SENDS_PER_MINUTE),
-            daily_send_limit(self.switches.limit(LimitName.SENDS_PER_DAY)),
-        )
-        limit_rates(wanted, user_id, limits=self.limits, journal=self.journal)
+        per_day = daily_send_limit(self.switches.limit(LimitName.SENDS_PER_DAY))
+        for limit in (self.find_limit(SENDS, LimitName.SENDS_PER_MINUTE), per_day):
+            limit_rate(limit, user_id, limits=self.limits, journal=self.journal)
 
     def limit_draws(self, user_id: str) -> None:
         """Count a user's draw. Raises RateLimited."""
@@ -136,10 +84,6 @@ class OperationsContainer(Container):
 
         limit = self.find_limit(DRAWS, LimitName.DRAWS_PER_MINUTE)
         limit_rate(limit, user_id, limits=self.limits, journal=self.journal)
-
-    def limit_reads(self, user_id: str) -> None:
-        """Count a user's read. Raises RateLimited."""
-        self.read_costs.count(user_id)
 
     @cached_property
     def read_costs(self) -> UserLimit:
@@ -159,18 +103,6 @@ class OperationsContainer(Container):
         return UserLimit(find_limit, limits=self.limits, clock=self.clock, journal=self.journal)
 
     @cached_property
-    def verdicts(self) -> RiskDecisions:
-        from redpacket.operations.dynamodb.verdicts import DynamoVerdicts
-
-        return DynamoVerdicts(self.dynamo, self.settings.audience_table)
-
-    @cached_property
-    def judge_user(self) -> partial[None]:
-        from redpacket.operations.use_cases.judge_user import judge_user
-
-        return partial(judge_user, verdicts=self.verdicts, is_asked=self.settings.has_verdicts)
-
-    @cached_property
     def risk(self) -> RiskCheck | None:
         """Host's risk control, or None if none is configured."""
         if not self.settings.risk_url:
@@ -178,15 +110,10 @@ class OperationsContainer(Container):
         from redpacket.operations.clients.risk_hook import CALL_MS_MAX, RiskHook
         from redpacket.operations.redis.asked_verdicts import RedisAskedVerdicts
         from redpacket.operations.use_cases.ask_risk import RiskCheck
-        from redpacket.platform.ssrf_safe_http import HttpClient
 
-        outgoing = HttpClient(
-            self.settings.risk_url,
-            call_ms_max=CALL_MS_MAX,
-            allows_private=bool(self.settings.simulator_url),
-        )
+        client = self.platform.http_client(self.settings.risk_url, call_ms_max=CALL_MS_MAX)
         return RiskCheck(
-            RiskHook(outgoing, self.settings.risk_secret),
+            RiskHook(client, self.settings.risk_secret),
             RedisAskedVerdicts(self.platform.cache_client),
             is_open=self.settings.risk_is_open,
             clock=self.clock,

@@ -1,4 +1,4 @@
-"""Send, grab, open, sweep and list packets."""
+"""Sends, grabs, opens and sweeps of packets."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from redpacket.platform.telemetry import asked
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from redpacket.approvals.ports import OperatorLists
     from redpacket.containers.campaigns import CampaignsContainer
     from redpacket.containers.ledger import LedgerContainer
     from redpacket.containers.operations import OperationsContainer
-    from redpacket.packets.dynamodb.funding import DynamoFunding
     from redpacket.packets.ledger_ports import Funding
-    from redpacket.packets.model.claim import Admission, Claim, Share
+    from redpacket.packets.model.claim import Admission, Claim
     from redpacket.packets.model.packet import Packet
+    from redpacket.packets.model.seed_keys import SeedKeys
     from redpacket.packets.ports import (
         ClaimCache,
         ClaimRecorder,
@@ -44,25 +43,30 @@ _ORDER_TIMEOUT_S = 8
 
 @dataclass(eq=False)
 class PacketsContainer(Container):
-    """Send, grab, open, sweep and list packets."""
+    """Sends, grabs, opens and sweeps of packets."""
 
     operations: OperationsContainer
     ledger: LedgerContainer
     campaigns: CampaignsContainer
 
+    admission_factor = 5
+    """Users for each share that may be admitted at one time."""
+
+    part_share_count = 20_000
+    """Shares above which a campaign's packet is sharded, and the approximate size of a shard."""
+
     @cached_property
     def packet_funding(self) -> Funding:
         """Funding of users' packets, with a limit of open ones."""
-        return self._funding(self.settings.open_packets_max, self.settings.commitments_table)
+        settings = self.settings
+        return self._funding(settings.open_packets_max, settings.commitments_table)
 
     @cached_property
     def prize_funding(self) -> Funding:
         """Funding of cash prizes, which neither count as open nor are logged."""
-        return self._funding(None)
+        return self._funding(None, None)
 
-    def _funding(
-        self, open_packets_max: int | None, commitments_table: str | None = None
-    ) -> DynamoFunding:
+    def _funding(self, open_packets_max: int | None, commitments_table: str | None) -> Funding:
         from redpacket.packets.dynamodb.funding import DynamoFunding
 
         return DynamoFunding(
@@ -78,70 +82,25 @@ class PacketsContainer(Container):
         )
 
     @cached_property
-    def dead_letters(self) -> DeadLetters:
-        from redpacket.packets.clients.sqs_payouts import SqsDeadLetters
-
-        return SqsDeadLetters(lambda: self.platform.aws("sqs"), self.settings.payout_dlq_url)
-
-    @cached_property
-    def operator_lists(self) -> OperatorLists:
-        from redpacket.approvals.dynamodb.operator_lists import DynamoOperatorLists
-
-        return DynamoOperatorLists(
-            self.dynamo,
-            self.settings.campaigns_table,
-            self.settings.packets_table,
-        )
-
-    @cached_property
-    def list_packets(self) -> partial[tuple[list[Packet], str | None]]:
-        from redpacket.packets.use_cases.list_packets import list_packets
-
-        return partial(
-            list_packets,
-            campaigns=self.campaigns.repository,
-            packets=self.repository,
-            lists=self.operator_lists,
-            pages=self.pages,
-        )
-
-    @cached_property
-    def list_claims(self) -> partial[tuple[list[Share], int | None]]:
-        from redpacket.packets.use_cases.list_packets import list_claims
-
-        return partial(list_claims, packets=self.repository, pages=self.pages)
-
-    @cached_property
-    def new_packet_id(self) -> Callable[[int], str]:
-        return new_packet_id
-
-    admission_factor = 5
-    """Users for each share that may be admitted at one time."""
-
-    part_share_count = 20_000
-    """Shares above which a campaign's packet is sharded, and the approximate size of a shard."""
-
-    @cached_property
     def repository(self) -> PacketRepository:
-        from redpacket.packets.dynamodb.packets import DynamoPackets
-
-        return DynamoPackets(
-            self.dynamo,
-            self.settings.packets_table,
-            self.settings.shares_table,
-            seeds=self.platform.seeds,
-        )
+        return self._repository(self.platform.seeds)
 
     @cached_property
     def packet_rows(self) -> PacketRepository:
         """Repository without the keys of amounts."""
+        return self._repository(None)
+
+    def _repository(self, seeds: SeedKeys | None) -> PacketRepository:
         from redpacket.packets.dynamodb.packets import DynamoPackets
 
-        return DynamoPackets(
-            self.dynamo,
-            self.settings.packets_table,
-            self.settings.shares_table,
-        )
+        packets_table, shares_table = self.settings.packets_table, self.settings.shares_table
+        return DynamoPackets(self.dynamo, packets_table, shares_table, seeds=seeds)
+
+    @cached_property
+    def pages(self) -> Pages:
+        from redpacket.packets.dynamodb.pages import DynamoPages
+
+        return DynamoPages(self.dynamo, self.settings.packets_table, self.platform.seeds)
 
     @cached_property
     def claims(self) -> ClaimRecorder:
@@ -160,28 +119,29 @@ class PacketsContainer(Container):
         from redpacket.ledger.dynamodb.keys import work_shards
         from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
 
-        return DynamoWorkLists(
-            self.dynamo,
-            self.settings.packets_table,
-            self.settings.shares_table,
-            work_shards(group, groups),
-        )
-
-    @cached_property
-    def pages(self) -> Pages:
-        from redpacket.packets.dynamodb.pages import DynamoPages
-
-        return DynamoPages(self.dynamo, self.settings.packets_table, self.platform.seeds)
+        packets_table, shares_table = self.settings.packets_table, self.settings.shares_table
+        shards = work_shards(group, groups)
+        return DynamoWorkLists(self.dynamo, packets_table, shares_table, shards)
 
     @cached_property
     def claim_cache(self) -> ClaimCache:
         from redpacket.packets.redis.claims import RedisClaims
         from redpacket.packets.redis.parted_claims import PartedClaims
 
-        return PartedClaims(
-            RedisClaims(self.platform.cache_client, self.platform.seed_keys),
-            clock=self.clock,
-        )
+        cache = RedisClaims(self.platform.cache_client, self.platform.seed_keys)
+        return PartedClaims(cache, clock=self.clock)
+
+    @cached_property
+    def emptied(self) -> CachedEmptied:
+        from redpacket.packets.use_cases.cached_emptied import CachedEmptied
+
+        return CachedEmptied(self.claim_cache, clock=self.clock)
+
+    @cached_property
+    def quotas(self) -> Quotas:
+        from redpacket.packets.redis.quotas import RedisQuotas
+
+        return RedisQuotas(self.platform.cache_client)
 
     @cached_property
     def payouts(self) -> PayoutQueue:
@@ -195,6 +155,12 @@ class PacketsContainer(Container):
         )
 
     @cached_property
+    def dead_letters(self) -> DeadLetters:
+        from redpacket.packets.clients.sqs_payouts import SqsDeadLetters
+
+        return SqsDeadLetters(lambda: self.platform.aws("sqs"), self.settings.payout_dlq_url)
+
+    @cached_property
     def phrases(self) -> Phrases:
         """Comparison of passphrases, whose libraries only the grab function's second layer has."""
         from redpacket.packets.pinyin import PinyinPhrases
@@ -202,16 +168,8 @@ class PacketsContainer(Container):
         return PinyinPhrases()
 
     @cached_property
-    def quotas(self) -> Quotas:
-        from redpacket.packets.redis.quotas import RedisQuotas
-
-        return RedisQuotas(self.platform.cache_client)
-
-    @cached_property
-    def emptied(self) -> CachedEmptied:
-        from redpacket.packets.use_cases.cached_emptied import CachedEmptied
-
-        return CachedEmptied(self.claim_cache, clock=self.clock)
+    def new_packet_id(self) -> Callable[[int], str]:
+        return new_packet_id
 
     @cached_property
     def claim_ports(self) -> ClaimPorts:
@@ -235,6 +193,18 @@ class PacketsContainer(Container):
             clock=self.clock,
             journal=self.journal,
         )
+
+    @cached_property
+    def grab_packet(self) -> partial[Claim | Admission]:
+        from redpacket.packets.use_cases.grab_packet import grab_packet
+
+        return partial(grab_packet, ports=self.claim_ports)
+
+    @cached_property
+    def open_packet(self) -> partial[Claim]:
+        from redpacket.packets.use_cases.open_packet import open_packet
+
+        return partial(open_packet, ports=self.claim_ports)
 
     @cached_property
     def send_packet(self) -> partial[Packet]:
@@ -263,18 +233,6 @@ class PacketsContainer(Container):
             self.settings.order_function,
         )
         return order_payment(packet, sender, payments=payments, journal=self.journal)
-
-    @cached_property
-    def grab_packet(self) -> partial[Claim | Admission]:
-        from redpacket.packets.use_cases.grab_packet import grab_packet
-
-        return partial(grab_packet, ports=self.claim_ports)
-
-    @cached_property
-    def open_packet(self) -> partial[Claim]:
-        from redpacket.packets.use_cases.open_packet import open_packet
-
-        return partial(open_packet, ports=self.claim_ports)
 
     def payouts_in_parallel(self, do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """Run as many at once as operators allow."""

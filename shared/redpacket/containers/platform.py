@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from redpacket.platform.settings import Settings, settings
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from redpacket.platform.redis.client import Client
     from redpacket.platform.redis.connect import Options
     from redpacket.platform.runtime import Clock, EventLogger, InParallel
+    from redpacket.platform.ssrf_safe_http import HttpClient
 
 
 _CACHE_TIMEOUT_S = 0.5
@@ -137,6 +138,13 @@ class Platform:
             connect_timeout_s=_AWS_CONNECT_TIMEOUT_S,
             read_timeout_s=_AWS_READ_TIMEOUT_S,
         )
+
+    @cached_property
+    def http_client(self) -> Callable[..., HttpClient]:
+        """Constructor of clients of an address, which may be private if it is a simulator's."""
+        from redpacket.platform.ssrf_safe_http import HttpClient
+
+        return partial(HttpClient, allows_private=bool(self.settings.simulator_url))
 
     @cached_property
     def cache_client(self) -> Client:

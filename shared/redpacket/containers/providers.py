@@ -1,8 +1,8 @@
-"""Payment providers of the registry."""
+"""Payment providers of the registry, and the queue of their notices."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from redpacket.payments.model.channel import Channel
     from redpacket.payments.provider_ports import (
         CallbackVerifier,
+        NoticeQueue,
         PaymentProvider,
         PayoutProvider,
         Provider,
@@ -27,7 +28,7 @@ Part = TypeVar("Part")
 
 @dataclass(eq=False)
 class ProvidersContainer(Container):
-    """Payment providers of the registry, with their parts by channel."""
+    """Payment providers of the registry, with their parts by channel, and their notices."""
 
     @cached_property
     def providers(self) -> Mapping[Channel, Provider]:
@@ -35,63 +36,41 @@ class ProvidersContainer(Container):
         from redpacket.payments.provider_ports import ProviderEnvironment
 
         environment = ProviderEnvironment(
-            self.settings,
-            self.platform.secret,
-            self._accounts,
-            self._http,
-            self.clock.now_ms,
+            self.settings, self.platform.secret, self._accounts, self._http, self.clock.now_ms
         )
         return {channel: _class_of(channel)(environment) for channel in Channel}
 
+    def _parts(self, part_of: Callable[[Provider], Part | None]) -> dict[Channel, Part]:
+        parts = ((name, part_of(provider)) for name, provider in self.providers.items())
+        return {name: part for name, part in parts if part}
+
     @cached_property
     def gateways_in(self) -> Mapping[Channel, PaymentProvider]:
-        return {
-            name: part for name, provider in self.providers.items() if (part := provider.payments)
-        }
+        return self._parts(lambda provider: provider.payments)
 
     @cached_property
     def gateways_out(self) -> Mapping[Channel, PayoutProvider]:
-        return {
-            name: part for name, provider in self.providers.items() if (part := provider.payouts)
-        }
+        return self._parts(lambda provider: provider.payouts)
 
     @cached_property
     def callbacks(self) -> Mapping[Channel, CallbackVerifier]:
-        return {
-            name: part for name, provider in self.providers.items() if (part := provider.callbacks)
-        }
+        return self._parts(lambda provider: provider.callbacks)
 
     @cached_property
     def consent_gateways(self) -> Mapping[Channel, Authorizations]:
-        return {
-            name: part for name, provider in self.providers.items() if (part := provider.consents)
-        }
+        return self._parts(lambda provider: provider.consents)
 
     @cached_property
     def logins(self) -> Mapping[Channel, Logins]:
-        return {
-            name: part for name, provider in self.providers.items() if (part := provider.logins)
-        }
+        return self._parts(lambda provider: provider.logins)
 
     @cached_property
     def token_issuers(self) -> Mapping[Channel, TokenIssuer]:
-        return {
-            name: part
-            for name, provider in self.providers.items()
-            if (part := provider.token_issuer)
-        }
-
-    @cached_property
-    def page_signers(self) -> Mapping[Channel, PageSigner]:
-        return {
-            name: part
-            for name, provider in self.providers.items()
-            if (part := provider.page_signer)
-        }
+        return self._parts(lambda provider: provider.token_issuer)
 
     def page_signer(self, channel: Channel) -> PageSigner:
         """Return the signer of the page's addresses. Raises ChannelUnavailable."""
-        return required(self.page_signers, channel)
+        return required(self._parts(lambda provider: provider.page_signer), channel)
 
     @cached_property
     def automatic(self) -> list[Channel]:
@@ -99,6 +78,12 @@ class ProvidersContainer(Container):
         return [
             name for name, provider in self.providers.items() if provider.pays_out_automatically
         ]
+
+    @cached_property
+    def notice_queue(self) -> NoticeQueue:
+        from redpacket.payments.clients.sqs_notices import SqsNotices
+
+        return SqsNotices(lambda: self.platform.aws("sqs"), self.settings.notice_queue_url)
 
     @cached_property
     def host_accounts(self) -> Accounts:
@@ -117,10 +102,8 @@ class ProvidersContainer(Container):
 
     def _http(self, url: str) -> HttpClient:
         from redpacket.payments.provider_ports import CALL_MS_MAX
-        from redpacket.platform.ssrf_safe_http import HttpClient
 
-        is_simulated = bool(self.settings.simulator_url)
-        return HttpClient(url, call_ms_max=CALL_MS_MAX, allows_private=is_simulated)
+        return self.platform.http_client(url, call_ms_max=CALL_MS_MAX)
 
 
 def required(parts: Mapping[Channel, Part], channel: Channel) -> Part:

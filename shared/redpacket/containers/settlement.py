@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from redpacket.containers.ledger import LedgerContainer
     from redpacket.containers.operations import OperationsContainer
     from redpacket.containers.packets import PacketsContainer
-    from redpacket.containers.payments import PaymentsContainer
+    from redpacket.containers.providers import ProvidersContainer
     from redpacket.containers.users import UsersContainer
     from redpacket.packets.model.claim import Share, ShareRef
 
@@ -27,7 +27,7 @@ class SettlementContainer(Container):
     users: UsersContainer
     ledger: LedgerContainer
     packets: PacketsContainer
-    payments: PaymentsContainer
+    providers: ProvidersContainer
 
     @cached_property
     def settle_claims(self) -> partial[set[ShareRef]]:
@@ -54,8 +54,5 @@ class SettlementContainer(Container):
             return None
         from redpacket.payments.use_cases.trigger_auto_payouts import trigger_auto_payouts
 
-        return partial(
-            trigger_auto_payouts,
-            channels=self.payments.providers.automatic,
-            queue=self.payments.notice_queue,
-        )
+        channels, queue = self.providers.automatic, self.providers.notice_queue
+        return partial(trigger_auto_payouts, channels=channels, queue=queue)

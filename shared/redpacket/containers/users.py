@@ -1,4 +1,4 @@
-"""ProfileRepository and host ids."""
+"""Profiles and host ids."""
 
 from __future__ import annotations
 
@@ -9,19 +9,23 @@ from typing import TYPE_CHECKING
 from redpacket.containers.container import Container
 
 if TYPE_CHECKING:
-    from redpacket.events.ports import (
-        HostIds,
-    )
+    from redpacket.events.ports import HostIds
     from redpacket.users.ports import KnownPeople, Profile, ProfileRepository
     from redpacket.users.use_cases.cached_profiles import CachedProfiles
 
 
 @dataclass(eq=False)
 class UsersContainer(Container):
-    """ProfileRepository and host ids."""
+    """Profiles and host ids."""
 
     @cached_property
     def profiles(self) -> ProfileRepository:
+        from redpacket.users.dynamodb.profiles import DynamoProfiles
+
+        return DynamoProfiles(self.dynamo, self.settings.profiles_table)
+
+    @cached_property
+    def known_people(self) -> KnownPeople:
         from redpacket.users.dynamodb.profiles import DynamoProfiles
 
         return DynamoProfiles(self.dynamo, self.settings.profiles_table)
@@ -38,11 +42,9 @@ class UsersContainer(Container):
         from redpacket.users.confusables import skeleton_of
         from redpacket.users.use_cases.edit_profile import edit_profile
 
+        hosts = self.settings.avatar_hosts
         return partial(
-            edit_profile,
-            profiles=self.profiles,
-            skeleton_of=skeleton_of,
-            avatar_hosts=self.settings.avatar_hosts,
+            edit_profile, profiles=self.profiles, skeleton_of=skeleton_of, avatar_hosts=hosts
         )
 
     @cached_property
@@ -50,9 +52,3 @@ class UsersContainer(Container):
         from redpacket.users.dynamodb.host_ids import DynamoHostIds
 
         return DynamoHostIds(self.dynamo, self.settings.profiles_table)
-
-    @cached_property
-    def known_people(self) -> KnownPeople:
-        from redpacket.users.dynamodb.profiles import DynamoProfiles
-
-        return DynamoProfiles(self.dynamo, self.settings.profiles_table)

@@ -22,10 +22,7 @@ from redpacket.payments.use_cases.rate_limiter import NightWindow, Pace
 from redpacket.payments.use_cases.sign_in import sign_in
 from redpacket.payments.use_cases.transfer import cancel_withdrawal
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, find_withdrawal, withdraw
-from redpacket.payments.use_cases.withdrawal_ports import (
-    WithdrawalPorts,
-    WithdrawalSettings,
-)
+from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
 from redpacket.payments.withdrawal_ports import Payee, WithdrawalLimits
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User

@@ -1,6 +1,7 @@
 """Every page that users may read is counted against their limit, before anything is read."""
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -36,7 +37,8 @@ def test_a_read_is_counted_first(monkeypatch: pytest.MonkeyPatch) -> None:
         counted.append(user_id)
         raise RateLimited("too fast", 7)
 
-    monkeypatch.setattr(containers.operations, "limit_reads", refuse)
+    costs = SimpleNamespace(count=refuse)
+    monkeypatch.setitem(vars(containers.operations), "read_costs", costs)
     monkeypatch.setenv("TABLES", "packets=packets")
     for key, handler in READS.items():
         event: dict[str, Any] = {

@@ -1,6 +1,7 @@
 """From a request to an order: what depends on this deployment's settings, and what does not."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -77,7 +78,8 @@ def test_a_packet_is_paid_for_while_payments_are_on_and_its_channel_is_set_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[Switch] = []
-    monkeypatch.setattr(containers.operations, "require_on", asked.append, raising=False)
+    switches = SimpleNamespace(require_on=asked.append)
+    monkeypatch.setitem(vars(containers.operations), "switches", switches)
     with pytest.raises(ChannelUnavailable):
         _order({**BODY, "pay_with": "host"})
     monkeypatch.setenv("PAYMENT_CHANNELS", "host")

@@ -44,7 +44,7 @@ def do_or_wait(
     try:
         done = do()
     except ApprovalNeededError as needed:
-        approval = containers.approvals.ask_approval(
+        approval = containers.operators.ask_approval(
             needed, operator_of(request), asked_of, payee=payee
         )
         return HttpAnswer(awaiting_view(approval, containers.platform.clock.now_ms()), status=202)
@@ -120,6 +120,6 @@ def note_reconcile(request: HttpRequest) -> None:
 
 
 def _note(request: HttpRequest, kind: ActionKind, subject: str, after: Facts) -> None:
-    containers.operations.note_action(
+    containers.operators.note_action(
         request.user.user_id, kind, subject, changes_between(None, after)
     )

@@ -49,7 +49,7 @@ def from_of(text: str) -> int:
 
 def entries_page(request: HttpRequest) -> HttpAnswer[log.LogPage]:
     """Show entries from *cursor* on, with the signed head."""
-    page = containers.fairness.read_log(cursor_of(request), LIMIT_MAX)
+    page = containers.public_log.read_log(cursor_of(request), LIMIT_MAX)
     signed = page.signed
     body: log.LogPage = {
         "items": [_entry_view(index, entry) for index, entry in page.entries],
@@ -67,7 +67,7 @@ def entries_page(request: HttpRequest) -> HttpAnswer[log.LogPage]:
 def inclusion_page(request: HttpRequest) -> HttpAnswer[log.LogInclusion]:
     """Prove that an entry is in the log."""
     size = size_of(request)
-    proof = containers.fairness.prove_inclusion(id_hash_of(request), size)
+    proof = containers.public_log.prove_inclusion(id_hash_of(request), size)
     body: log.LogInclusion = {
         **_entry_view(proof.index, proof.entry),
         "size": proof.size,
@@ -79,7 +79,7 @@ def inclusion_page(request: HttpRequest) -> HttpAnswer[log.LogInclusion]:
 def consistency_page(request: HttpRequest) -> HttpAnswer[log.LogConsistency]:
     """Prove that the log has only grown between two sizes."""
     old, to = from_of(request), to_of(request)
-    new, path = containers.fairness.prove_consistency(old, to)
+    new, path = containers.public_log.prove_consistency(old, to)
     body: log.LogConsistency = {
         "from_size": old,
         "size": new,

@@ -10,30 +10,30 @@ from redpacket.platform.http.request import HttpRequest
 def guard_send(request: HttpRequest) -> None:
     """Check that a send is allowed. Raises Forbidden, SwitchedOff, RateLimited."""
     sender = request.user
-    containers.operations.require_on(Switch.SEND)
+    containers.operations.switches.require_on(Switch.SEND)
     containers.operations.limit_sends(sender.user_id)
 
 
 def guard_draw(request: HttpRequest) -> None:
     """Check that a draw is allowed. Raises Forbidden, SwitchedOff, RateLimited."""
     user = request.user
-    containers.operations.require_on(Switch.DRAW)
+    containers.operations.switches.require_on(Switch.DRAW)
     containers.operations.limit_draws(user.user_id)
 
 
 def guard_help() -> None:
     """Check that a help is allowed. Raises SwitchedOff."""
-    containers.operations.require_on(Switch.DRAW)
+    containers.operations.switches.require_on(Switch.DRAW)
 
 
 def guard_grab() -> None:
     """Check that a grab is allowed. Raises SwitchedOff."""
-    containers.operations.require_on(Switch.GRAB)
+    containers.operations.switches.require_on(Switch.GRAB)
 
 
 def guard_read(request: HttpRequest) -> None:
     """Check that a read is allowed. Raises Forbidden, RateLimited."""
-    containers.operations.limit_reads(request.user.user_id)
+    containers.operations.read_costs.count(request.user.user_id)
 
 
 def guard_payment() -> None:

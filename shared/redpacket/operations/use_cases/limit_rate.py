@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from redpacket.operations.model.limits import Limit
 from redpacket.operations.ports import Limits
@@ -19,14 +19,6 @@ def limit_rate(limit: Limit, subject: str, *, limits: Limits, journal: EventLogg
         require_rate(limit, subject, limits=limits)
     except Unavailable as error:
         journal.failure("limit_not_checked", error, limit=limit.name)
-
-
-def limit_rates(
-    wanted: Iterable[Limit], subject: str, *, limits: Limits, journal: EventLogger
-) -> None:
-    """Count one call of *subject* in each limit. Raises RateLimited."""
-    for limit in wanted:
-        limit_rate(limit, subject, limits=limits, journal=journal)
 
 
 def require_rate(limit: Limit, subject: str, *, limits: Limits) -> None:

@@ -58,7 +58,7 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
     is_until_the_end = is_of_campaign and "expires_in_s" not in body.model_fields_set
     is_paid_for = body.pay_with != "balance"
     if is_paid_for:
-        containers.operations.require_on(Switch.PAY)
+        containers.operations.switches.require_on(Switch.PAY)
     if is_paid_for and body.pay_with not in settings.payment_channels:
         raise ChannelUnavailable(
             f"Payments by {body.pay_with} are not available in this deployment."

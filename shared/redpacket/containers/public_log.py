@@ -1,0 +1,75 @@
+"""Public log of commitments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+from redpacket.containers.container import Container
+from redpacket.fairness.clients.kms_signer import KmsSigner
+from redpacket.fairness.dynamodb.commitments import DynamoCommitments
+from redpacket.fairness.dynamodb.log import DynamoLog
+from redpacket.fairness.log_ports import Commitments, HeadSigner, LogBook
+from redpacket.fairness.use_cases.extend_log import LogPorts, LogReport, extend_log
+from redpacket.fairness.use_cases.read_log import (
+    InclusionProof,
+    LogPage,
+    prove_consistency,
+    prove_inclusion,
+    read_entries,
+)
+from redpacket.platform.runtime import InParallel
+from redpacket.platform.threads import in_threads
+
+LOG_THREADS = 32
+"""Concurrent reads and transactions of one append's places."""
+
+LOG_RESERVE_MS = 15_000
+"""Milliseconds left to finish one transaction with retries, and one signature."""
+
+
+@dataclass(eq=False)
+class PublicLogContainer(Container):
+    """Public log of commitments."""
+
+    @cached_property
+    def log_book(self) -> LogBook:
+        """Read-only log; only the log function may append."""
+        return DynamoLog(self.dynamo, self.settings.log_table)
+
+    @cached_property
+    def noted_commitments(self) -> Commitments:
+        return DynamoCommitments(self.dynamo, self.settings.commitments_table)
+
+    @cached_property
+    def head_signer(self) -> HeadSigner:
+        return KmsSigner(lambda: self.platform.aws("kms"), self.settings.log_key_id)
+
+    @cached_property
+    def log_in_parallel(self) -> InParallel:
+        return partial(in_threads, threads=LOG_THREADS)
+
+    def extend_log(self, named: Sequence[str], time_left_ms: int) -> LogReport:
+        """Append the named commitments and all other waiting ones, and sign the head."""
+        ports = LogPorts(
+            book=DynamoLog(self.dynamo, self.settings.log_table, self.settings.commitments_table),
+            commitments=self.noted_commitments,
+            signer=self.head_signer,
+            clock=self.clock,
+            journal=self.journal,
+            in_parallel=self.log_in_parallel,
+        )
+        return extend_log(named, self.clock.now_ms() + time_left_ms - LOG_RESERVE_MS, ports=ports)
+
+    @cached_property
+    def read_log(self) -> partial[LogPage]:
+        return partial(read_entries, book=self.log_book)
+
+    @cached_property
+    def prove_inclusion(self) -> partial[InclusionProof]:
+        return partial(prove_inclusion, book=self.log_book)
+
+    @cached_property
+    def prove_consistency(self) -> partial[tuple[int, Sequence[bytes]]]:
+        return partial(prove_consistency, book=self.log_book)
