@@ -14,11 +14,13 @@ and one that imports what it should not must cost more, or the bound notices not
 import json
 import shutil
 import subprocess
+import threading
 import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
 from statistics import median
@@ -31,6 +33,7 @@ from bench.rounds import Figures, interleaved, ratio
 from local import places
 from local.build import Building
 from local.packet_ids import PUBLISHED_KEYS
+from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from local.user_ids import PUBLISHED_KEY
 from redpacket.operations.ports import SwitchesSeen
@@ -68,11 +71,31 @@ CONTENDERS = {
     "heavy_grab": f"import boto3, pydantic; {GRAB}",
     "heavy_payout": f"{PAYOUT}; containers.platform.aws_session.create_client('dynamodb')",
 }
+# As SnapStart restores it: the first grab of a copy of a prepared process.
+RESTORED_GRAB = """
+import os, sys, types
+hooks = types.ModuleType("snapshot_restore_py")
+hooks.register_after_restore = lambda hook: None
+sys.modules["snapshot_restore_py"] = hooks
+import app, json
+reader, writer = os.pipe()
+if os.fork():
+    os.wait()
+    print(os.read(reader, 100).decode(), end="", flush=True)
+    os._exit(0)
+os.dup2(writer, 1)
+os.environ.update({credentials!r})
+began_s = time.process_time()
+answer = app.handler(json.loads({event!r}), None)
+assert json.loads(answer["body"]).get({name!r}) == {expected!r}, answer
+"""
 FIRST_GRABS = {
     "loser": ("code", "packet_emptied"),
     "winner": ("outcome", "claimed"),
     # As it was with botocore, which the wiring takes where no keys are in the environment.
     "botocore_winner": ("outcome", "claimed"),
+    "restored_loser": ("code", "packet_emptied"),
+    "restored_winner": ("outcome", "claimed"),
 }
 
 _HOUR_MS = 3_600_000
@@ -136,7 +159,7 @@ def _costs_ms(folder: Path) -> Figures:
 def _first_grab_ms(
     folder: Path, name: str, environment: Mapping[str, str], users: Iterator[int]
 ) -> float:
-    packet_id = environment["EMPTIED" if name == "loser" else "OPEN"]
+    packet_id = environment["EMPTIED" if name.endswith("loser") else "OPEN"]
     event = {
         "routeKey": "POST /packets/{packet_id}/grab",
         "pathParameters": {"packet_id": packet_id},
@@ -148,6 +171,16 @@ def _first_grab_ms(
     key, expected = FIRST_GRABS[name]
     start = FIRST_GRAB.format(event=json.dumps(event), name=key, expected=expected)
     given = dict(environment)
+    if name.startswith("restored"):
+        given = {each: value for each, value in given.items() if each not in KEYS}
+        given["AWS_LAMBDA_INITIALIZATION_TYPE"] = "snap-start"
+        credentials = {
+            "AWS_CONTAINER_CREDENTIALS_FULL_URI": given.pop("CREDENTIALS_URL"),
+            "AWS_CONTAINER_AUTHORIZATION_TOKEN": "token",
+        }
+        start = RESTORED_GRAB.format(
+            credentials=credentials, event=json.dumps(event), name=key, expected=expected
+        )
     if name == "botocore_winner":
         given = {
             each: value for each, value in given.items() if each not in {*KEYS, "CACHE_CREDENTIALS"}
@@ -181,6 +214,7 @@ def _servers(folder: Path) -> Iterator[dict[str, str]]:
     context = authority.server_context("localhost")
     with ExitStack() as until_the_end:
         cache = until_the_end.enter_context(some_servers())()
+        credentials = until_the_end.enter_context(_credentials_endpoint(folder))
         aws = until_the_end.enter_context(an_aws_stub(answer=_answer))
         ports = [
             until_the_end.enter_context(tls_before(port, context))
@@ -207,6 +241,7 @@ def _servers(folder: Path) -> Iterator[dict[str, str]]:
                 folder / "all.pem", folder / "runtime/botocore/cacert.pem", authority.bundle
             ),
             "AWS_SHARED_CREDENTIALS_FILE": _credentials(folder),
+            "CREDENTIALS_URL": credentials,
         }
 
 
@@ -224,6 +259,24 @@ def _credentials(folder: Path) -> str:
     lines = ("[default]", *(f"{name.lower()} = {value}" for name, value in KEYS.items()))
     (folder / "credentials").write_text("\n".join(lines))
     return str(folder / "credentials")
+
+
+@contextmanager
+def _credentials_endpoint(folder: Path) -> Iterator[str]:
+    """Serve credentials as the endpoint does that Lambda gives a restored function."""
+    given = {"AccessKeyId": "test", "SecretAccessKey": "test", "Token": "token" * 200}
+    path = folder / "credentials.json"
+    path.write_text(json.dumps({**given, "Expiration": "2099-01-01T00:00:00Z"}))
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer((HOST, 0), partial(Quiet, directory=str(folder)))
+    with server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://{HOST}:{server.server_port}/{path.name}"
+        server.shutdown()
 
 
 def _unpack(folder: Path) -> None:

@@ -22,6 +22,7 @@ from redpacket.packets.errors import (
 from redpacket.platform.errors import InvalidRequest, RateLimited, SwitchedOff, Unavailable
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import RequestOf, sharer_of
+from redpacket.platform.snapstart import before_snapshot
 
 if TYPE_CHECKING:
     from redpacket.packets.api.answers import Claim, Grabbed
@@ -82,3 +83,12 @@ def open_share(request: RequestOf[OpenBody]) -> HttpAnswer[Claim]:
         packet_id, user, body.grab_token, sharer_of(body.via, user)
     )
     return HttpAnswer(views.claim_view(claim))
+
+
+before_snapshot(
+    "platform",
+    "operations",
+    "campaigns",
+    "packets",
+    build=lambda: (containers.packets.grab_packet, containers.packets.open_packet),
+)

@@ -27,6 +27,7 @@ from redpacket.platform.errors import (
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.parameters import key_hash_of
 from redpacket.platform.http.request import HttpRequest, RequestOf
+from redpacket.platform.snapstart import before_snapshot
 
 if TYPE_CHECKING:
     from redpacket.lottery.api.answers import Drawn, DrawProof, Draws, Helped
@@ -109,3 +110,14 @@ def read_draw_proof(request: HttpRequest) -> HttpAnswer[DrawProof]:
     guards.guard_read(request)
     proof = containers.lottery.read_draw_proof(campaign_id_of(request), day_of(request))
     return HttpAnswer(lottery_views.draw_proof_view(proof))
+
+
+before_snapshot(
+    "platform",
+    "operations",
+    "campaigns",
+    "packets",
+    "fairness",
+    "lottery",
+    build=lambda: containers.lottery.draw_prize,
+)

@@ -26,6 +26,7 @@ from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.parameters import key_hash_of
 from redpacket.platform.http.request import RequestOf
 from redpacket.platform.settings import settings
+from redpacket.platform.snapstart import before_snapshot
 
 if TYPE_CHECKING:
     from redpacket.packets.api.answers import SentPacket
@@ -72,3 +73,8 @@ def send_campaign_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]
     if not request.json().get("campaign_id"):
         raise InvalidRequest([{"field": "campaign_id", "message": "is missing"}])
     return send_packet(request)
+
+
+before_snapshot(
+    "platform", "operations", "campaigns", "packets", build=lambda: containers.packets.send_packet
+)

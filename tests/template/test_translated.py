@@ -124,6 +124,18 @@ def test_a_canary_is_made_where_it_is_wanted_and_watches_answers() -> None:
         ]
 
 
+def test_the_crowds_functions_start_from_a_snapshot_if_asked() -> None:
+    stack = STACK_OF["a page, with packets in other pages"]
+    snapshots = {
+        name
+        for name, each in stack.of_type("AWS::Lambda::Function").items()
+        if each.get("SnapStart", {}).get("ApplyOn") == "PublishedVersions"
+    }
+
+    assert snapshots == {"SendFunction", "GrabFunction", "LotteryFunction"}
+    assert "PublishedVersions" not in str(PROD.of_type("AWS::Lambda::Function"))
+
+
 def test_what_is_kept_warm_is_the_alias_of_the_crowds_functions() -> None:
     warm = {
         each["FunctionName"]: each["ProvisionedConcurrencyConfig"][
@@ -135,7 +147,6 @@ def test_what_is_kept_warm_is_the_alias_of_the_crowds_functions() -> None:
 
     assert {name.rpartition("-")[2]: count for name, count in warm.items()} == {
         "GrabFunction": "100",
-        "LotteryFunction": "20",
     }
     aliases = PROD.of_type("AWS::Lambda::Alias").values()
     assert not any("ProvisionedConcurrencyConfig" in each for each in aliases)

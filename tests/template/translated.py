@@ -403,7 +403,6 @@ STACKS = [
             "AlarmTopicArn": TOPIC,
             "Canary": "true",
             "GrabProvisionedConcurrency": "100",
-            "LotteryProvisionedConcurrency": "20",
             "SelfSignUp": "true",
             "OperatorClientIds": "treasury-ann,audit-bob",
             **RISK,
@@ -418,6 +417,7 @@ STACKS = [
             "EmbedOrigins": "https://shop.example",
             "AvatarHosts": "faces.example",
             "CoverHosts": "covers.example,*.shop.example",
+            "UseSnapStart": "true",
         },
     ),
     Stack(

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from redpacket.packets.model.seed_keys import SeedKeys
     from redpacket.platform.aws.client import AwsClient
+    from redpacket.platform.aws.container_keys import ContainerKeys
+    from redpacket.platform.aws.signature import Keys
     from redpacket.platform.dynamodb.client import Dynamo
     from redpacket.platform.redis.client import Client
     from redpacket.platform.redis.connect import Options
@@ -104,7 +106,7 @@ class Platform:
         self, service: str, *, read_timeout_s: int = _AWS_READ_TIMEOUT_S, tries: int = _AWS_TRIES
     ) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
         """Return a client of an AWS service; the light client ignores the arguments."""
-        if service in _LIGHT_SERVICES and self.settings.has_aws_keys():
+        if service in _LIGHT_SERVICES and self.has_aws_keys():
             return self._light(service)
         from botocore.config import Config
 
@@ -125,15 +127,32 @@ class Platform:
 
         return botocore.session.get_session()
 
+    def has_aws_keys(self) -> bool:
+        """Return whether Lambda gives credentials; a profile is read by botocore alone."""
+        return self.settings.has_aws_keys() or self.settings.has_aws_keys_endpoint()
+
+    def aws_keys(self) -> Keys:
+        """Return credentials for one request. Raises AwsSilent."""
+        if not self.settings.has_aws_keys():
+            return self._container_keys()
+        from redpacket.platform.aws.signature import Keys
+
+        return Keys(*self.settings.aws_keys())
+
+    @cached_property
+    def _container_keys(self) -> ContainerKeys:
+        from redpacket.platform.aws.container_keys import ContainerKeys
+
+        return ContainerKeys(self.settings.aws_keys_endpoint)
+
     def _light(self, service: str) -> AwsClient:
         from redpacket.platform.aws.client import AwsClient
-        from redpacket.platform.aws.signature import Keys
 
         return AwsClient(
             service,
             self.settings.aws_region(),
             self.settings.aws_endpoint(service),
-            keys=lambda: Keys(*self.settings.aws_keys()),
+            keys=self.aws_keys,
             ca_bundle=self.settings.aws_ca_bundle(),
             connect_timeout_s=_AWS_CONNECT_TIMEOUT_S,
             read_timeout_s=_AWS_READ_TIMEOUT_S,
@@ -172,8 +191,7 @@ class Platform:
             return CacheSecret(lambda: self.aws("secretsmanager"), credentials)
         if not credentials:
             return ""
-        from redpacket.platform.aws.cache_token import cache_token
-        from redpacket.platform.aws.signature import Keys
+        from redpacket.platform.redis.token import token_maker
 
         user_id, region = self.settings.cache_iam_user(), self.settings.aws_region()
-        return lambda: cache_token(credentials, user_id, region, Keys(*self.settings.aws_keys()))
+        return token_maker(credentials, user_id, region, self.aws_keys)

@@ -310,7 +310,7 @@ class Settings:
         return f"https://{service}.{region}.{domain}"
 
     def has_aws_keys(self) -> bool:
-        """Return whether AWS_ACCESS_KEY_ID is set; profiles and SnapStart have keys elsewhere."""
+        """Return whether AWS_ACCESS_KEY_ID is set; profiles and SnapStart have none."""
         return "AWS_ACCESS_KEY_ID" in self.variables
 
     def aws_keys(self) -> tuple[str, str, str]:
@@ -320,6 +320,21 @@ class Settings:
             self._required("AWS_SECRET_ACCESS_KEY"),
             self.variables.get("AWS_SESSION_TOKEN", ""),
         )
+
+    def has_aws_keys_endpoint(self) -> bool:
+        """Return whether an endpoint gives credentials, as with SnapStart."""
+        return "AWS_CONTAINER_CREDENTIALS_FULL_URI" in self.variables
+
+    def aws_keys_endpoint(self) -> tuple[str, str]:
+        """Return the URL of that endpoint and its token."""
+        return (
+            self._required("AWS_CONTAINER_CREDENTIALS_FULL_URI"),
+            self._required("AWS_CONTAINER_AUTHORIZATION_TOKEN"),
+        )
+
+    def makes_snapshot(self) -> bool:
+        """Return whether Lambda starts this process to take a snapshot of it."""
+        return self.variables.get("AWS_LAMBDA_INITIALIZATION_TYPE") == "snap-start"
 
     def aws_ca_bundle(self) -> str:
         """Return AWS_CA_BUNDLE or SSL_CERT_FILE, which replaces Amazon's roots."""
