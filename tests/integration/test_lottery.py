@@ -223,19 +223,3 @@ def test_a_cache_that_is_flushed_while_a_crowd_draws_gives_nothing_twice(
     for user in users:
         assert len(_all_draws(user, campaign_id)) == 8
         assert _refusal(user.draw(campaign_id)) == (403, "attempts_exhausted")
-
-
-def test_a_preheat_loads_a_lottery(
-    sponsor: HttpUser, made: Make, a_user: MakeUser, cache: redis.Redis
-) -> None:
-    campaign_id = made(phone={"total": 1})
-    winner = a_user()
-    _draw(winner, campaign_id)
-    cache.flushall()
-    assert not cache.keys(f"*{{draw:{campaign_id}}}*")
-
-    answer = sponsor.http.post(f"/admin/campaigns/{campaign_id}/preheat")
-
-    assert answer.json() == {"packet_count": 0, "loaded_count": 0, "next": None}
-    assert cache.keys(f"*{{draw:{campaign_id}}}*")
-    assert _draw(a_user(), campaign_id)["prize"] is None

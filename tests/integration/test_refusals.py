@@ -15,7 +15,7 @@ from local.issuer import KEY_ID
 from local.packet_ids import PUBLISHED_IDS
 from local.stack import Stack
 from testing.checks import Told
-from tests.integration.conftest import Eventually, HttpUser, Invoke, MakeUser, is_turned_away
+from tests.integration.conftest import HttpUser, MakeUser, is_turned_away
 from tests.integration.refusals import assert_refused
 
 # With a right tag, so that it is looked for.
@@ -123,23 +123,6 @@ def test_the_gateway_hands_on_bodies_as_they_are(
     answer = a_user().http.post("/packets", content=content, headers=headers)
 
     assert_refused(answer, status, code)
-
-
-def test_an_expired_packet_refuses_before_and_after_its_refund(
-    a_user: MakeUser, invoke: Invoke, eventually: Eventually
-) -> None:
-    user, late = a_user(funds_fen=100), a_user()
-    sent = user.send(total_fen=100, count=1, expires_in_s=1).json()
-    eventually(lambda: time.time() * 1000 > sent["expires_at_ms"])
-
-    before = late.grab(sent["packet_id"])
-    invoke("ExpireFunction", {"source": "aws.events"})
-    after = late.grab(sent["packet_id"])
-
-    assert_refused(before, 410, "packet_expired")
-    assert_refused(after, 410, "packet_expired")
-    eventually(lambda: user.balance_fen() == 100)
-    assert late.balance_fen() == 0
 
 
 def test_health_needs_no_token(stack: Stack) -> None:

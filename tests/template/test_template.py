@@ -164,67 +164,6 @@ CROWD = ("GrabFunction", "LotteryFunction")
 """The functions that a crowd calls: what they hold leaks first, and must not make money."""
 each_of_the_crowd = pytest.mark.parametrize("function", CROWD)
 
-ACTIONS = {"p": "PutItem", "u": "UpdateItem", "c": "ConditionCheckItem"}
-
-WRITES = """
-Send     Accounts:pu Packets:pu Campaigns:pu Commitments:p Profiles:u Journal:p
-Grab     Shares:u Quotas:u Audience:c
-Payout   Accounts:pu Packets:pu Shares:u Profiles:u
-Expire   Accounts:pu Packets:pu Shares:u
-Campaign Packets:u Campaigns:pu Draws:u Audience:u Commitments:p Transparency:u Profiles:u \
-         Approvals:pu Journal:p
-Prize    Accounts:pu Packets:pu Campaigns:u Draws:u Codes:pu Profiles:u Approvals:pu Journal:p
-Lottery  Draws:pu Shares:u Codes:c Profiles:u
-Payment  Accounts:pu Packets:u Payments:puc Profiles:u Journal:p
-Transfer Accounts:pu Packets:u Payments:puc
-Gateway  Payments:p
-Order    Payments:pu
-Admin    Accounts:pu Switches:u Audience:u Profiles:u Approvals:pu Journal:p
-Approval Accounts:pu Packets:pu Campaigns:pu Draws:u Commitments:p Transparency:u Approvals:u \
-         Journal:p
-Erasure  Payments:u Audience:u Profiles:u Journal:p
-Profile  Profiles:u
-Beacon   Transparency:p
-Log      Commitments:u Log:p
-Deliver  Webhooks:u
-Webhooks Webhooks:pu Journal:p
-Reconcile Journal:p
-Records
-Announce
-"""
-"""Who may put (p), update (u) and check (c) what of which table; all others read it at most.
-
-A payout puts entries and receipts, final pages and the sums of parts. A payment that comes opens
-the packet that it is for. Approvals do what another operator asked for.
-"""
-
-
-def test_each_function_writes_those_tables_that_it_must_and_no_other() -> None:
-    wanted = {
-        f"{name}Function": {
-            table: {ACTIONS[letter] for letter in letters}
-            for table, _, letters in (word.partition(":") for word in words)
-        }
-        for name, *words in map(str.split, WRITES.strip().splitlines())
-    }
-    granted = {
-        function: {
-            table.removesuffix("Table"): {action.removeprefix("dynamodb:") for action in actions}
-            for table in _of_type("AWS::DynamoDB::Table")
-            if (actions := _actions_on(function, table) - READS)
-        }
-        for function in FUNCTIONS
-    }
-
-    assert granted == wanted
-
-
-@each_of_the_crowd
-def test_the_crowd_reads_no_balance_and_one_row_of_a_campaign(function: str) -> None:
-    assert _actions_on(function, "AccountsTable") == set()
-    assert _actions_on(function, "CampaignsTable") == {"dynamodb:GetItem"}
-    assert (_actions_on(function, "PacketsTable") == set()) == (function == "LotteryFunction")
-
 
 @each_of_the_crowd
 def test_the_crowds_functions_only_update_shares_and_only_what_a_claim_writes(
@@ -300,16 +239,6 @@ def test_a_users_own_row_is_used_only_in_the_attributes_that_each_needs(function
     assert "host_id" not in shown
 
 
-@pytest.mark.parametrize("function", ["CampaignFunction", "PrizeFunction"])
-def test_who_counts_units_notes_a_place_and_wins_nothing(function: str) -> None:
-    (place,) = [one for one in _statements(function) if one["Sid"] == "NotePlace"]
-    written = ["pk", "sk", "until_no", "free_nos", "refunded_count"]
-
-    assert place["Action"] == ["dynamodb:UpdateItem"]
-    assert place["Resource"] == {"Fn::GetAtt": ["DrawsTable", "Arn"]}
-    assert place["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:Attributes": written}}
-
-
 def test_only_sends_call_lambda_and_only_a_function_without_routes() -> None:
     on_lambda = [
         (function, grant.resources)
@@ -360,18 +289,12 @@ def test_what_speaks_to_gateways_ends_in_time(function: str) -> None:
     assert FUNCTIONS[function].get("Timeout", GLOBALS["Timeout"]) * 1000 <= FUNCTION_MS
 
 
-def test_who_fetches_rounds_reaches_no_ledger() -> None:
-    resources = {name for grant in _grants("BeaconFunction") for name in grant.resources}
-
-    assert resources == {"TransparencyTable"}
-    assert "VpcConfig" not in FUNCTIONS["BeaconFunction"]
-
-
 def test_the_rounds_of_a_minute_are_waited_for_until_the_next_one_begins() -> None:
     (rule,) = [rule for name, rule in _of_type("AWS::Events::Rule").items() if "Beacon" in name]
 
     assert rule["ScheduleExpression"] == "rate(1 minute)"
     assert rule["State"] == {"Fn::If": ["HasBeacon", "ENABLED", "DISABLED"]}
+    assert "VpcConfig" not in FUNCTIONS["BeaconFunction"]
     assert 60_000 <= FUNCTIONS["BeaconFunction"]["Timeout"] * 1000 <= 60_000 + ROUNDS_RESERVE_MS
 
 

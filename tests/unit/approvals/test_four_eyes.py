@@ -532,17 +532,6 @@ def test_prizes_of_one_operator_at_once_are_both_funded(lottery: InMemorySystem)
     assert lottery.differences() == []
 
 
-def test_stock_at_once_can_not_both_be_within_the_sum(lottery: InMemorySystem) -> None:
-    assert _cash(lottery, 1) is None
-
-    done = _both_at_once(
-        lottery, lambda: _stock(lottery, 6, "other"), lambda: _stock(lottery, 6, "mine")
-    )
-
-    assert sorted(done) == [False, True]
-    assert _total(lottery) == 7
-
-
 def _before_funding(system: InMemorySystem, do: Callable[[], object]) -> None:
     """Let *do* happen once, whole, right before the next funding."""
     waiting = [do]
@@ -797,13 +786,3 @@ def test_what_was_asked_for_is_read_as_it_was_written(lottery: InMemorySystem) -
     for asked in (deposit, budget, cash, stock):
         found = lottery.process().approvals.find_approval(asked.approval_id)
         assert found == asked
-
-
-def test_an_action_is_noted_for_each_decision(system: InMemorySystem) -> None:
-    approval = _asked(_deposit(system, 2_000, "key"))
-    system.process().reject(approval.approval_id, BOB)
-
-    actions, _ = system.actions.list_actions("user:user", None, 10)
-
-    by_kind = {noted.action.kind: noted.action.operator_id for noted in actions}
-    assert by_kind == {ActionKind.APPROVAL_ASKED: "ann", ActionKind.APPROVAL_DECIDED: "bob"}

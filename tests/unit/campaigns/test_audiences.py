@@ -42,20 +42,6 @@ def _edit(
 # ---- the list
 
 
-def test_a_list_counts_its_users_whatever_is_repeated(
-    system: InMemorySystem, campaign: Campaign
-) -> None:
-    sizes = [
-        _edit(system, campaign, add=["ann", "bob", "ann"]).size,
-        _edit(system, campaign, add=["bob", "cat"]).size,
-        _edit(system, campaign, remove=["bob", "nobody"]).size,
-        _edit(system, campaign, remove=["bob"]).size,
-        _edit(system, campaign, add=["bob"], remove=["ann"]).size,
-    ]
-
-    assert sizes == [2, 3, 2, 2, 2]
-
-
 def test_users_by_the_thousand_are_counted_exactly(
     system: InMemorySystem, campaign: Campaign
 ) -> None:

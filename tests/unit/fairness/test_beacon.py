@@ -502,23 +502,28 @@ def test_a_campaign_draws_by_the_beacon_where_there_is_one(system: InMemorySyste
     assert put(system, None, title="Newer").beacon == made.beacon
 
 
-@pytest.mark.parametrize(("asked", "has_beacon"), [(None, False), (DrawBeacon.NONE, True)])
-def test_a_campaign_draws_without_a_beacon_where_there_is_none_or_by_choice(
-    asked: DrawBeacon | None, *, has_beacon: bool, system: InMemorySystem
-) -> None:
-    assert put(system, asked, has_beacon=has_beacon).beacon is None
-
-
-def test_the_deployment_says_what_a_campaign_draws_by_that_does_not_say_it(
+@pytest.mark.parametrize(
+    ("asked", "has_beacon", "default", "is_by_beacon"),
+    [
+        (None, False, "day", False),
+        (DrawBeacon.NONE, True, "day", False),
+        (None, True, "none", False),
+        (DrawBeacon.DAY, True, "none", True),
+    ],
+)
+def test_a_choice_counts_before_the_default_and_both_are_kept(
     system: InMemorySystem,
+    asked: DrawBeacon | None,
+    default: str,
+    *,
+    has_beacon: bool,
+    is_by_beacon: bool,
 ) -> None:
-    assert put(system, None, default="none").beacon is None
+    made = put(system, asked, has_beacon=has_beacon, default=default)
+
+    assert (made.beacon is not None) is is_by_beacon
     # What it draws by is fixed from then on, whatever the deployment says later.
-    assert put(system, None, default="day", title="Newer").beacon is None
-
-
-def test_a_choice_is_kept_whatever_the_deployment_says(system: InMemorySystem) -> None:
-    assert put(system, DrawBeacon.DAY, default="none").draw_beacon is DrawBeacon.DAY
+    assert put(system, None, default="day", title="Newer").beacon == made.beacon
 
 
 def test_a_beacon_that_is_not_there_is_refused_and_nothing_is_created(

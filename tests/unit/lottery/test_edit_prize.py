@@ -266,16 +266,6 @@ def test_a_campaign_that_is_over_funds_nothing(office: Shop) -> None:
     assert office.stock(prize, -1).total == 4
 
 
-def test_who_is_cut_off_between_money_and_prize_pays_once(office: Shop) -> None:
-    office.cut_off(office.cash(5))
-    assert (office.prizes(), office.balance_fen()) == ({}, 9_500)
-
-    prize, _ = office.put(office.cash(5, title="another title"))
-
-    assert len(prize.packets) == 1
-    assert office.balance_fen() == 9_500
-
-
 def test_who_is_cut_off_and_thinks_again_gets_the_first_money_back_at_the_end(office: Shop) -> None:
     office.cut_off(office.cash(5))
     prize, _ = office.put(office.cash(3))

@@ -11,7 +11,7 @@ from redpacket.campaigns.errors import (
 )
 from redpacket.campaigns.model import CampaignStatus, DrawRules
 from redpacket.lottery.api.views import campaign_view
-from redpacket.lottery.errors import AttemptsExhausted, HelpQuotaExhausted, SelfHelp
+from redpacket.lottery.errors import HelpQuotaExhausted, SelfHelp
 from redpacket.lottery.model.lottery import HelpStatus
 from redpacket.operations.model.limits import PASSPHRASE_TRIES
 from redpacket.packets.errors import PassphraseMismatch
@@ -30,31 +30,6 @@ def gala(system: InMemorySystem) -> InMemorySystem:
     """A system with a lottery of one draw a day, and one more for each of two helps."""
     system.lottery(a_prize("gala", total=100), **PLAN)
     return system
-
-
-def test_a_help_gives_one_more_attempt(gala: InMemorySystem) -> None:
-    gala.draw("gala", "ann", "one")
-    with pytest.raises(AttemptsExhausted):
-        gala.draw("gala", "ann", "two")
-
-    helped = gala.help("gala", "bob", "ann")
-
-    assert (helped.status, helped.attempts_left) == (HelpStatus.HELPED, 1)
-    assert gala.draw("gala", "ann", "two").attempts_left == 0
-    with pytest.raises(AttemptsExhausted):
-        gala.draw("gala", "ann", "three")
-
-
-def test_a_pair_helps_once_for_ever(gala: InMemorySystem) -> None:
-    gala.help("gala", "bob", "ann")
-
-    again = gala.help("gala", "bob", "ann")
-    gala.pass_time(DAY_MS)
-    tomorrow = gala.help("gala", "bob", "ann")
-
-    assert (again.status, again.attempts_left) == (HelpStatus.HELPED_BEFORE, 2)
-    assert (tomorrow.status, tomorrow.attempts_left) == (HelpStatus.HELPED_BEFORE, 1)
-    assert gala.help("gala", "ann", "bob").status is HelpStatus.HELPED
 
 
 def test_helps_are_capped_by_the_day(gala: InMemorySystem) -> None:

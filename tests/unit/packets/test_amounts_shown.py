@@ -67,17 +67,6 @@ def test_a_running_packet_tells_no_amount_but_ones_own(system: InMemorySystem) -
     assert (record["luckiest"], record["mine"]["is_luckiest"]) == (None, None)
 
 
-def test_the_last_share_of_a_running_packet_cant_be_computed(system: InMemorySystem) -> None:
-    packet = system.send(count=3, total_fen=30_011, **HIDDEN)
-    taken_fen = sum(share.amount_fen for share in system.grab_all(packet, "ann", "bob"))
-    system.settle()
-
-    seen = [_record(system, packet, name) for name in ("sender", "eve")]
-
-    told = {packet.terms.total_fen - taken_fen, taken_fen}
-    assert not told & _numbers([*seen, _feed(system, packet)])
-
-
 def test_amounts_appear_when_the_last_share_is_taken(system: InMemorySystem) -> None:
     packet = system.send(count=2, **HIDDEN)
     claims = [system.grab(packet, name).share for name in ("ann", "bob")]

@@ -15,7 +15,6 @@ from redpacket.packets.split import Terms, share_amount_fen
 from redpacket.packets.use_cases import expire_packets, refund_packet
 from redpacket.packets.use_cases.refund_packet import (
     OPERATIONS_PER_TRANSACTION,
-    SHARES_PER_TRANSACTION,
     batches,
 )
 from redpacket.platform.errors import Unavailable
@@ -49,29 +48,6 @@ def test_nothing_is_closed_before_its_time(system: InMemorySystem) -> None:
     assert system.found(packet).status == "open"
 
 
-def test_an_emptied_and_settled_packet_never_reaches_the_sweep(system: InMemorySystem) -> None:
-    packet = system.send(count=1)
-    system.grab(packet, "ann")
-    system.settle()
-
-    report = system.end()
-
-    assert (report.closed_count, report.refunded_fen) == (0, 0)
-    assert system.found(packet).status == "closed"
-
-
-def test_a_packet_with_an_unsettled_claim_stays_closing_until_it_is_settled(
-    system: InMemorySystem,
-) -> None:
-    packet = system.send()
-    system.grab(packet, "ann")
-
-    assert system.end().closed_count == 0
-    assert system.found(packet).status == "closing"
-    system.settle()
-    assert system.expire().closed_count == 1
-
-
 def test_the_grace_is_waited_once_for_all_packets(system: InMemorySystem) -> None:
     for _ in range(3):
         system.send()
@@ -81,16 +57,6 @@ def test_the_grace_is_waited_once_for_all_packets(system: InMemorySystem) -> Non
     assert system.expire().closed_count == 3
 
     assert system.clock.now_ms() == before_ms + GRACE_MS
-
-
-def test_a_large_refund_takes_one_transaction_for_forty_five_shares(system: InMemorySystem) -> None:
-    system.send(total_fen=1000, count=200)
-    system.end()
-
-    book, _ = system.ledger.list_entries("user:sender", None, 20)
-    refunds = [entry for entry in book if entry.kind == "refund"]
-    assert len(refunds) == -(-200 // SHARES_PER_TRANSACTION)
-    assert system.balance_fen("sender") == 1000
 
 
 def test_a_large_packet_is_split_once_there_is_time_for_it(
@@ -180,18 +146,6 @@ def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(
 
 def _sent(system: InMemorySystem, parts: int) -> Packet:
     return system.send_in_parts(parts, 300) if parts > 1 else system.send(total_fen=6000, count=30)
-
-
-def test_one_broken_packet_does_not_keep_others_from_their_refund() -> None:
-    system = InMemorySystem()
-    broken, sound = system.send("broken"), system.send("sound")
-    system.row("packets", keys.packet(broken.packet_id))["terms"] = {"S": "nonsense"}
-
-    report = system.end()
-
-    assert (report.closed_count, report.failed_count) == (1, 1)
-    assert system.ledger.balance_fen("user:sound") == 1000
-    assert system.found(sound).status == "closed"
 
 
 def test_a_fate_that_is_not_worth_its_share_keeps_the_packet_from_closing() -> None:
@@ -321,39 +275,6 @@ def test_nothing_is_handed_out_in_the_grace_even_where_the_clock_of_the_cache_is
     system.expire()
 
     assert asked == ["packet_expired"]
-
-
-def test_an_owner_gets_their_share_after_the_close_even_if_the_cache_forgot(
-    system: InMemorySystem,
-) -> None:
-    packet = system.send()
-    claim = system.grab(packet, "ann")
-    system.settle()
-    # A failover forgot ann just before the end.
-    system.memory.caches.clear()
-    system.memory.load(packet, [])
-    system.end()
-
-    assert system.grab(packet, "ann").share.amount_fen == claim.share.amount_fen
-
-
-def test_a_row_of_no_share_does_not_keep_claims_from_being_queued_again() -> None:
-    system = InMemorySystem()
-    packet = system.send()
-    claim = system.grab(packet, "ann")
-    system.queue.take_all()
-    # A thief may update the table of shares.
-    key = {"pk": {"S": "x"}, "sk": {"S": "y"}}
-    system.dynamo.tables["shares"]["x", "y"] = {
-        **key,
-        "work_pk": {"S": keys.work("settle", 0)},
-        "work_at_ms": {"N": "0"},
-    }
-    system.pass_time(60_001)
-
-    system.repair()
-
-    assert system.queue.take_all() == [claim.share.ref]
 
 
 def test_claims_are_queued_again_after_one_two_and_four_minutes(system: InMemorySystem) -> None:
@@ -517,18 +438,6 @@ def test_one_thread_refunds_all_packets_of_a_sender_one_after_the_other(
 
     # One read, five packets to begin with, and two senders.
     assert lanes == [1, 5, 2]
-
-
-def test_a_sweep_closes_packets_of_many_senders_in_threads(system: InMemorySystem) -> None:
-    packets = [system.send(f"sender-{number % 7}") for number in range(40)]
-    system.pass_time(61_000)
-    system.in_parallel = in_threads
-
-    report = system.expire()
-
-    assert (report.closed_count, report.refunded_fen, report.failed_count) == (40, 40_000, 0)
-    assert {system.found(packet).status for packet in packets} == {"closed"}
-    assert system.differences(bound_ms=0) == []
 
 
 def test_one_at_a_time_asks_the_cache_or_the_switches(system: InMemorySystem) -> None:

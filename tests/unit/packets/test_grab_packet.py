@@ -52,14 +52,6 @@ def test_losers_never_touch_the_ledger_or_the_queue(system: InMemorySystem) -> N
     system.stand_on(system.dynamo)
 
 
-def test_an_expired_packet_refuses(system: InMemorySystem) -> None:
-    packet = system.send()
-    system.pass_time(61_000)
-
-    with pytest.raises(PacketExpired):
-        system.grab(packet, "ann")
-
-
 def test_a_packet_that_was_not_sent_is_not_found_and_delays_no_next_grab(
     system: InMemorySystem,
 ) -> None:
@@ -82,17 +74,6 @@ def lost(system: InMemorySystem) -> Packet:
     packet = system.send()
     system.memory.caches.clear()
     return packet
-
-
-def test_a_packet_that_the_cache_lost_is_loaded_with_its_claims(system: InMemorySystem) -> None:
-    packet = system.send()
-    first = system.grab(packet, "ann")
-    system.memory.caches.clear()
-
-    second = system.grab(packet, "bob")
-
-    assert second.share.share_no == 2
-    assert system.grab(packet, "ann").share == first.share
 
 
 def test_a_large_packet_that_the_cache_lost_is_loaded_by_one_of_the_crowd(

@@ -138,18 +138,6 @@ def test_a_packet_is_sent_even_where_the_cache_is_away(system: InMemorySystem) -
     assert system.memory.caches[packet.packet_id]["letter"] == "O"
 
 
-def test_a_packet_that_could_not_be_loaded_all_its_life_is_refunded(system: InMemorySystem) -> None:
-    system.claim_cache = Away()
-    system.send(total_fen=1000)
-    system.claim_cache = system.memory
-    system.pass_time(90_000)
-
-    system.repair()
-    system.expire()
-
-    assert system.balance_fen("sender") == 1000
-
-
 class _StillHeld(FakeDynamo):
     """Holds the first row of a repeated transaction a moment longer than the others."""
 

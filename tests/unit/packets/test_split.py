@@ -286,14 +286,6 @@ def test_cut_points_spread_widest() -> None:
     assert max(amounts) > 5_000
 
 
-@pytest.mark.parametrize("split", LUCKY)
-def test_the_least_share_is_reached_and_kept(split: Split) -> None:
-    amounts = drawn(split, 200, 10, share_fen_min=15, share_fen_max=40)
-
-    assert min(amounts) >= 15
-    assert max(amounts) <= 40
-
-
 def test_a_bell_is_twice_as_wide_as_its_mean_unless_the_sender_says_otherwise() -> None:
     def widest(split: Split, total_fen: int, count: int, unit_fen: int = 1) -> int:
         return default_share_fen_max(

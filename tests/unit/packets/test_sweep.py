@@ -16,7 +16,6 @@ from redpacket.packets.split import Split
 from redpacket.packets.use_cases import expire_packets, refund_packet, repair
 from redpacket.packets.use_cases.repair import REPAIR_AFTER_MS, REQUEUE_PAUSE_MS_MAX
 from redpacket.packets.use_cases.sweep import RESERVE_MS
-from redpacket.platform.errors import Rejected
 from testing.builders import a_campaign, a_packet_id, a_prize
 from testing.fakes import Away
 from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order
@@ -436,20 +435,6 @@ def test_a_settled_claim_that_somebody_put_back_to_work_leaves_the_list(
 
 
 # ---- grabs of prizes' packets
-
-
-@pytest.mark.parametrize("units", [10, 5_000, 50_000])
-def test_a_prizes_packet_is_never_there_for_a_grab(system: InMemorySystem, units: int) -> None:
-    packet = _cash(system, units, amount_fen=1)
-    assert part_count(packet.packet_id) == (3 if units == 50_000 else 1)
-    heard = []
-
-    for number in range(6):
-        with pytest.raises(Rejected) as refused:
-            system.grab(packet, f"user-{number}")
-        heard.append(refused.value.code)
-
-    assert heard == ["packet_not_found"] * 6
 
 
 def test_won_units_of_a_prize_in_parts_are_found_in_all_of_them(

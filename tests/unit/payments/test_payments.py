@@ -20,7 +20,7 @@ from redpacket.payments.model.provider import (
     statement_day,
 )
 from redpacket.payments.use_cases.handle_callback import handle_callback
-from redpacket.payments.use_cases.return_payment import collect_owed, note_refund
+from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.start_payment import PaymentAsk, start_payment
 from redpacket.platform import errors
 from redpacket.platform.dynamodb.client import Dynamo
@@ -72,18 +72,6 @@ def test_a_client_inside_of_the_app_needs_an_account_there(town: PaymentSystem) 
         start_payment(ask, ports=town.payments)
 
     assert town.system.dynamo.tables.get("payments", {}) == {}
-
-
-def test_a_second_transaction_of_a_number_goes_back(town: PaymentSystem) -> None:
-    payment = town.pay_in("user", 100)
-    town.pay_again(payment)
-    (listed,) = town.returns.list_returns(payment.number)
-    town.sweep()
-
-    assert listed.reason is payments.ReturnReason.SECOND
-    assert town.balance_fen() == 100
-    assert [line.amount_fen for line in town.gateway.refunds.values()] == [100]
-    assert town.differences(bound_ms=0) == []
 
 
 def test_a_transaction_that_a_callback_invents_is_not_asked_for_twice(town: PaymentSystem) -> None:
@@ -263,19 +251,6 @@ def test_a_refund_outside_takes_what_the_user_has_and_the_rest_is_owed(town: Pay
     assert town.system.ledger.balance_fen("receivable:user") == -60
     assert found.shown_status is payments.PaymentStatus.REFUNDED
     assert packet.terms.total_fen == 60
-    assert town.differences() == []
-
-
-def test_what_is_owed_is_collected_from_what_comes_later(town: PaymentSystem) -> None:
-    payment = town.pay_in("user", 100)
-    town.system.send_order(_order_of("user", 60))
-    town.refund(payment, 100)
-    town.system.deposit("user", 45)
-
-    owed_fen = collect_owed("user", ports=town.payments)
-
-    assert owed_fen == 15
-    assert town.balance_fen() == 0
     assert town.differences() == []
 
 
@@ -513,23 +488,6 @@ def test_an_unpaid_packet_is_never_due_and_in_no_list_of_what_was_sent(town: Pay
     assert sent.packet_id == packet.packet_id
 
 
-def test_a_reconciliation_knows_the_outside(town: PaymentSystem) -> None:
-    town.pay_in("user", 100)
-    town.pay_packet(town.send_unpaid())
-    for _ in range(2):
-        # One stays unpaid, one is cancelled.
-        cancelled = town.send_unpaid("late")
-    assert town.system.ledger.cancel_unpaid(cancelled, town.clock.now_ms())
-    town.refund(town.pay_in("third", 70), 70)
-    town.withdraw("user", 40)
-    town.system.moving_ms = 0
-    town.system.pass_time(1)
-
-    found = town.system.reconcile()
-
-    assert found.differences == []
-
-
 # Callbacks
 
 
@@ -659,16 +617,6 @@ def test_a_payment_that_keeps_changing_is_credited_by_a_later_look(
             town.confirm(payment)
 
     assert town.confirm(payment).status is payments.PaymentStatus.PAID
-
-
-def test_a_payment_that_was_looked_at_waits_for_its_next_look(town: PaymentSystem) -> None:
-    payment = town.start()
-    town.system.pass_time(60_000)
-    assert town.book.list_waiting(WECHAT, town.clock.now_ms(), 10) == [payment.number]
-
-    town.confirm(payment)
-
-    assert town.book.list_waiting(WECHAT, town.clock.now_ms(), 10) == []
 
 
 def test_a_notice_is_kept_for_whole_seconds(town: PaymentSystem) -> None:

@@ -49,19 +49,6 @@ def test_a_user_begins_so_many_payments_a_day(town: PaymentSystem) -> None:
     assert town.start(key="three").prompt
 
 
-def test_payments_of_packets_count_as_well_and_a_repeat_does_not(town: PaymentSystem) -> None:
-    town.limits = PaymentLimits(1)
-    first, second = town.send_unpaid("user"), town.send_unpaid("user")
-    begun = [town.start_packet(first) for _ in range(2)]
-
-    with pytest.raises(RateLimited):
-        town.start_packet(second)
-
-    assert begun[0].number == begun[1].number
-    assert second.payment_id
-    assert town.book.find(second.payment_id) is None
-
-
 # A gateway that does not answer
 
 
@@ -254,3 +241,16 @@ def test_a_payment_that_was_never_ordered_is_closed_once(
 
     assert town.book.close(seen, town.clock.now_ms(), None)
     assert not town.book.close(seen, town.clock.now_ms(), None)
+
+
+def test_payments_of_packets_count_as_well_and_a_repeat_does_not(town: PaymentSystem) -> None:
+    town.limits = PaymentLimits(1)
+    first, second = town.send_unpaid("user"), town.send_unpaid("user")
+    begun = [town.start_packet(first) for _ in range(2)]
+
+    with pytest.raises(RateLimited):
+        town.start_packet(second)
+
+    assert begun[0].number == begun[1].number
+    assert second.payment_id
+    assert town.book.find(second.payment_id) is None

@@ -14,7 +14,6 @@ from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX
 from redpacket.payments.use_cases.start_payment import PaymentAsk, start_payment
 from redpacket.payments.use_cases.sweep_payments import (
     ROWS_PER_SWEEP,
-    STEP_MS,
     UNASKED_MS_MAX,
     _cancel_unpaid,
     _run_lane,
@@ -99,22 +98,6 @@ def test_a_gateway_that_hangs_takes_no_time_of_another_one(town: PaymentSystem) 
     assert {each and each.status for each in found} == {PaymentStatus.CLOSED}
 
 
-def test_a_slow_step_leaves_time_for_the_next(town: PaymentSystem) -> None:
-    slow = _SlowIn(town.gateway)
-    town.gates_in = {WECHAT: slow}
-    _start_many(town, WECHAT)
-    withdrawal = _called(town)
-    town.system.pass_time(MINUTE_MS)
-
-    slow.query_ms = CALL_MS
-    began_ms = town.clock.now_ms()
-    town.sweep(SWEEP_MS)
-
-    assert town.find(withdrawal).status is WithdrawalStatus.PAID
-    assert town.clock.now_ms() - began_ms <= SWEEP_MS - STEP_MS
-    assert "sweep_out_of_time" in town.system.journal.events
-
-
 def _overdue_packets(town: PaymentSystem, count: int) -> tuple[_SlowIn, list[Packet]]:
     """Start packets that nobody pays in time, at a gateway that then gives no answer."""
     slow = _SlowIn(town.gateway)
@@ -147,19 +130,6 @@ def test_a_packet_is_not_cancelled_unasked_while_the_gateway_gives_no_answer(
     assert {town.system.found(packet).status for packet in packets[:-1]} == {PacketStatus.CANCELLED}
     assert town.balance_fen(paid.sender.user_id) == 0
     assert town.differences() == []
-
-
-def test_a_packet_whose_gateway_is_not_set_up_any_more_waits_too(town: PaymentSystem) -> None:
-    packet = town.send_unpaid()
-    town.start_packet(packet)
-    own, town.gates_in = town.gates_in, {Channel.HOST: FakePaymentsIn(FakeGateway(town.clock))}
-    town.sweep_after(PAYMENT_LIFE_MS)
-
-    assert town.system.found(packet).status is PacketStatus.UNPAID
-
-    town.gates_in = own
-    town.sweep_after(MINUTE_MS)
-    assert town.system.found(packet).status is PacketStatus.CANCELLED
 
 
 @pytest.mark.parametrize(

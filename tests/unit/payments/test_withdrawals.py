@@ -1,5 +1,4 @@
 from dataclasses import replace
-from datetime import time
 from unittest.mock import patch
 
 import pytest
@@ -21,12 +20,11 @@ from redpacket.payments.model.withdrawals import (
     GIVEN_UP_AFTER_MS,
     LEASE_MS,
     Stop,
-    Verdict,
     Withdrawal,
     WithdrawalStatus,
     judge,
 )
-from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX, NightWindow
+from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX
 from redpacket.payments.use_cases.transfer import (
     Called,
     call_transfer,
@@ -52,15 +50,6 @@ def town() -> PaymentSystem:
     town = PaymentSystem()
     town.system.deposit("user", 1000)
     return town
-
-
-def test_a_withdrawal_is_taken_from_the_balance_before_any_call(town: PaymentSystem) -> None:
-    withdrawal = town.withdraw("user", 300)
-
-    assert town.balance_fen() == 700
-    assert withdrawal.status is WithdrawalStatus.QUEUED
-    assert town.gateway.transfers == {}
-    assert town.differences() == []
 
 
 def test_a_withdrawal_is_called_looked_at_and_posted(town: PaymentSystem) -> None:
@@ -204,18 +193,6 @@ def test_a_call_that_times_out_after_paying_is_repeated_with_its_number(
     assert town.differences(bound_ms=0) == []
 
 
-def test_a_call_that_never_arrived_is_repeated_with_its_number(town: PaymentSystem) -> None:
-    withdrawal = town.called(300, is_away=True)
-
-    town.sweep_after(60_000)
-    town.dispatch()
-    town.sweep_after(60_000)
-
-    assert town.find(withdrawal).attempt_no == 1
-    assert town.find(withdrawal).call_count == 2
-    assert town.find(withdrawal).status is WithdrawalStatus.PAID
-
-
 def test_a_worker_that_stalled_past_its_lease_does_not_call(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 300)
     lease = town.withdrawals.lease
@@ -250,18 +227,6 @@ def test_not_found_gives_nothing_back_before_every_call_is_over(town: PaymentSys
     assert town.find(withdrawal).status is WithdrawalStatus.CANCELLED
     assert town.balance_fen() == 1000
     assert town.differences(bound_ms=0) == []
-
-
-def test_after_a_cancel_no_worker_calls_any_more(town: PaymentSystem) -> None:
-    withdrawal = town.called(300, is_away=True)
-    town.cancel(withdrawal)
-
-    town.system.pass_time(60_000)
-    call_transfer(withdrawal.withdrawal_id, ports=town.transfers)
-    seen = town.find(withdrawal)
-
-    assert town.withdrawals.lease(seen, seen.lease_until_ms + 10**6, town.clock.now_ms()) is None
-    assert town.gateway.transfers == {}
 
 
 def test_what_was_never_called_is_cancelled_at_once(town: PaymentSystem) -> None:
@@ -547,38 +512,6 @@ def test_a_bill_over_another_amount_is_neither_posted_nor_given_back(town: Payme
             judge(withdrawal, other, town.clock.now_ms(), SETTLING_MS)
 
 
-def test_what_is_given_back_can_not_be_posted(town: PaymentSystem) -> None:
-    withdrawal = town.withdraw("user", 300)
-    seen = town.find(withdrawal)
-    town.cancel(withdrawal)
-
-    with pytest.raises(errors.InvariantViolated):
-        town.withdrawals.post(seen, gateway.TransferFound(gateway.TransferState.SUCCEEDED, "b"), 1)
-
-    assert town.balance_fen() == 1000
-
-
-def test_whatever_stopped_a_bill_it_is_over_only_after_all_calls(town: PaymentSystem) -> None:
-    leased_until_ms = town.clock.now_ms()
-    called = town.withdraw("user", 300)
-    missing = gateway.TransferFound(gateway.TransferState.NOT_FOUND)
-    over_ms = leased_until_ms + FUNCTION_MS + CLOCKS_DIFFER_MS + SETTLING_MS
-    verdicts = {
-        Stop.CANCELLED: Verdict.RETURN_CANCELLED,
-        Stop.EXPIRED: Verdict.RETURN_FAILED,
-        Stop.REFUSED: Verdict.RETURN_FAILED,
-        Stop.NOT_AUTHORIZED: Verdict.NEW_NUMBER,
-    }
-
-    # Without a stop a missing bill is never final.
-    assert judge(called, missing, 10**15, SETTLING_MS) is Verdict.CALL
-    for stop, verdict in verdicts.items():
-        withdrawal = replace(called, stop=stop, lease_until_ms=leased_until_ms)
-        early = judge(withdrawal, missing, over_ms - 1, SETTLING_MS)
-        late = judge(withdrawal, missing, over_ms, SETTLING_MS)
-        assert (stop, early, late) == (stop, Verdict.LOOK, verdict)
-
-
 def test_a_gateway_that_never_ends_is_given_up_after_days(town: PaymentSystem) -> None:
     town.gateway.is_away = True
     queued, called = town.withdraw("user", 100), town.withdraw("user", 200)
@@ -704,24 +637,6 @@ def test_a_run_calls_what_has_a_slot_within_its_time(town: PaymentSystem) -> Non
     town.dispatch(2_500)
 
     assert len(town.gateway.called_at_ms) == 3
-
-
-def test_nothing_is_called_in_the_night(town: PaymentSystem) -> None:
-    town.night = NightWindow(time(23, 0), time(7, 0))
-    opens_at_ms = town.night.open_from_ms(town.clock.now_ms())
-    # An hour before midnight in China, whatever the clock says now.
-    while town.night.open_from_ms(town.clock.at_ms) == town.clock.at_ms:
-        town.clock.at_ms += 60_000
-    withdrawal = town.withdraw("user", 100)
-
-    town.dispatch(60_000)
-    is_called_at_night = bool(town.gateway.called_at_ms)
-    town.clock.at_ms = withdrawal.expected_at_ms
-    town.dispatch(60_000)
-
-    assert opens_at_ms
-    assert not is_called_at_night
-    assert town.gateway.called_at_ms == [withdrawal.expected_at_ms]
 
 
 def test_a_gateway_that_fails_rests_and_no_withdrawal_fails(town: PaymentSystem) -> None:
@@ -861,18 +776,6 @@ def test_money_for_campaigns_is_not_withdrawn(town: PaymentSystem) -> None:
     assert town.balance_fen("chest") == 500
 
 
-def test_a_look_from_before_a_cancel_delays_nothing(town: PaymentSystem) -> None:
-    withdrawal = town.called(10, is_away=True)
-    seen = town.find(withdrawal)
-    stopped = cancel_withdrawal(withdrawal.withdrawal_id, "user", ports=town.transfers)
-
-    town.transfers.book.look_again(seen, town.clock.now_ms() + 10**9)
-
-    due_at_ms = stopped.lease_until_ms
-    waiting = town.transfers.book.list_to_look(WECHAT, due_at_ms, 10)
-    assert waiting == [withdrawal.withdrawal_id]
-
-
 def test_a_gateway_that_fails_a_few_times_does_not_rest(town: PaymentSystem) -> None:
     town.gateway.is_away = True
     for _ in range(FAILURES_MAX - 1):
@@ -881,3 +784,14 @@ def test_a_gateway_that_fails_a_few_times_does_not_rest(town: PaymentSystem) -> 
     town.dispatch(1_000)
 
     assert "gateway_rests" not in town.system.journal.events
+
+
+def test_what_is_given_back_can_not_be_posted(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+    seen = town.find(withdrawal)
+    town.cancel(withdrawal)
+
+    with pytest.raises(errors.InvariantViolated):
+        town.withdrawals.post(seen, gateway.TransferFound(gateway.TransferState.SUCCEEDED, "b"), 1)
+
+    assert town.balance_fen() == 1000

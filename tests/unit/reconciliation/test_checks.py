@@ -78,14 +78,6 @@ def test_a_packet_has_one_side_of_its_transfers_in_books() -> None:
     assert check_entries({"user:sender": -1000}, [sent]) == []
 
 
-def test_more_than_the_total_that_left_a_packet_is_found() -> None:
-    over = replace(SHARES[0], amount_fen=1001)
-
-    (found,) = checks.check_packet_total(replace(FACTS, shares=[over]))
-
-    assert (found.rule, found.expected, found.actual) == ("I2", 1000, 1001)
-
-
 def test_a_closed_packet_has_every_fate_and_every_claim_settled() -> None:
     closed = _closed()
 

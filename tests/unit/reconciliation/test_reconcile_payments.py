@@ -1,18 +1,14 @@
 """Corruption of PaymentsTable that entries do not show, planted for the nightly run."""
 
-from collections.abc import Callable
 from typing import TypeAlias
 
 import pytest
 
-from redpacket.ledger.dynamodb import keys
 from redpacket.payments.dynamodb import keys as payment_keys
-from redpacket.payments.model.payments import WATCHED_MS, Payment
+from redpacket.payments.model.payments import Payment
 from redpacket.payments.model.withdrawals import LEASE_MS, Withdrawal
-from redpacket.platform.clocks import CLOCKS_DIFFER_MS
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
 from testing.fakes import Item
-from testing.outside_checks import check_outside_in_time
 from testing.payment_system import PaymentSystem
 
 DAY_MS = 86_400_000
@@ -79,20 +75,6 @@ def test_rows_in_order_have_no_differences(town: PaymentSystem) -> None:
     assert _told(town) == set()
 
 
-def test_a_withdrawal_that_is_in_no_work_list_is_told(town: PaymentSystem) -> None:
-    withdrawal = town.withdraw("bob", 5_000)
-    _unlist(_row(town, payment_keys.withdrawal(withdrawal.withdrawal_id)))
-
-    assert _told(town) == {("I8", f"withdrawal:{withdrawal.withdrawal_id}")}
-
-
-def test_a_withdrawal_that_never_ends_is_told(town: PaymentSystem) -> None:
-    withdrawal = town.withdraw("bob", 5_000)
-
-    assert _told(town, 6 * DAY_MS) == set()
-    assert _told(town) == {("I8", f"withdrawal:{withdrawal.withdrawal_id}")}
-
-
 @pytest.mark.parametrize("status", ["pending", "closed"])
 def test_a_payment_that_is_in_no_work_list_is_told(town: PaymentSystem, status: str) -> None:
     payment = town.start("alice", 700)
@@ -105,22 +87,6 @@ def test_a_payment_that_is_in_no_work_list_is_told(town: PaymentSystem, status: 
     assert _told(town) == {("I8", f"payment:{payment.number}")}
     # A closed one is watched for a day.
     assert bool(_told(town, DAY_MS)) is (status == "pending")
-
-
-def test_a_closed_payment_may_leave_its_work_list_by_a_clock_that_is_ahead(
-    town: PaymentSystem,
-) -> None:
-    payment = town.start("alice", 700)
-    for _ in range(3):
-        town.sweep_after(MOVING_MS)
-    closed_at_ms = town.paid(payment).closed_at_ms
-    assert closed_at_ms
-    _unlist(_row(town, payment_keys.payment(payment.number)))
-    by_ms = closed_at_ms + WATCHED_MS - CLOCKS_DIFFER_MS
-    rows = [town.paid(payment)]
-
-    assert len(check_outside_in_time(rows, by_ms - 1, DAY_MS)) == 1
-    assert check_outside_in_time(rows, by_ms, DAY_MS) == []
 
 
 def test_a_payment_that_stays_pending_is_told(town: PaymentSystem) -> None:
@@ -183,33 +149,3 @@ def test_a_statement_line_that_its_row_does_not_ask_for_is_told(
         of_id = withdrawal.withdrawal_id
         subject = f"withdrawal:{of_id[:-1]}x" if change == "no row" else f"withdrawal:{of_id}"
     assert _told(town) == {("I6", subject)}
-
-
-def _lower(row: Item) -> None:
-    row["withdrawn_fen"], row["withdrawn_count"] = {"N": "-1000000000"}, {"N": "-1000"}
-
-
-@pytest.mark.parametrize("plant", [_lower, None])
-def test_a_days_sum_that_is_not_that_of_the_withdrawals_is_told(
-    town: PaymentSystem, plant: Callable[[Item], None] | None
-) -> None:
-    withdrawal = _paid_out(town)
-    key = payment_keys.withdrawn("bob", withdrawal.day)
-    if plant:
-        plant(_row(town, key))
-    else:
-        town.system.dynamo.tables["payments"].pop((key["pk"], key["sk"]))
-
-    assert _told(town, 2 * DAY_MS) == {("I9", f"bob {withdrawal.day}")}
-    # No limit reads it any more.
-    assert _told(town, 4 * DAY_MS) == set()
-
-
-@pytest.mark.parametrize("change", [7, -1])
-def test_places_that_unpaid_packets_lost_are_told(town: PaymentSystem, change: int) -> None:
-    town.send_unpaid("bob")
-    row = town.system.row("accounts", keys.account("user:bob"))
-    for name in ("open_count", "unpaid_count"):
-        row[name] = {"N": str(int(row[name]["N"]) + change)}
-
-    assert _told(town) == {("I9", "user:bob")}
