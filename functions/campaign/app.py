@@ -16,13 +16,13 @@ from redpacket.campaigns.api.schemas import CampaignBody
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.containers import containers
 from redpacket.lottery.api import views as lottery_views
-from redpacket.operations.api import guards
 from redpacket.operations.api.scopes import EDITORS, OPERATORS, WATCHERS, operator_of
 from redpacket.packets.api import views
 from redpacket.packets.errors import PacketNotFound
-from redpacket.platform.errors import InvalidRequest, RateLimited, Unavailable, VersionConflict
+from redpacket.platform.errors import InvalidRequest, Unavailable, VersionConflict
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of
+from redpacket.platform.http.entity_tags import known_tags_of, tagged
 from redpacket.platform.http.request import HttpRequest, RequestOf, person_of
 
 if TYPE_CHECKING:
@@ -32,20 +32,24 @@ if TYPE_CHECKING:
 _PREHEAT_WITHIN_MS = 20_000
 """API Gateway waits 30 seconds; what is left by then, the next call loads."""
 
+CAMPAIGN_CACHING = ("public, max-age=1",)
+
 handler = Api()
 
 
 @handler.route(
     "GET /campaigns/{campaign_id}",
-    parameters=(campaign_id_of,),
-    refusals=(CampaignNotFound, RateLimited, Unavailable),
+    parameters=(campaign_id_of, known_tags_of),
+    refusals=(CampaignNotFound, Unavailable),
+    is_public=True,
+    caching=CAMPAIGN_CACHING,
 )
 def read_campaign(request: HttpRequest) -> HttpAnswer[Campaign]:
-    """Show a campaign and its prizes to its users."""
-    guards.guard_read(request)
+    """Show a campaign and its prizes to everybody; the answer is the same with a token."""
     lottery = containers.lottery.lotteries.recall(campaign_id_of(request))
     rain = containers.lottery.rains.recall(lottery.table.campaign)
-    return HttpAnswer(lottery_views.campaign_view(lottery, rain))
+    shown = lottery_views.campaign_view(lottery, rain, containers.platform.clock.now_ms())
+    return tagged(shown, request, {"cache-control": CAMPAIGN_CACHING[0]})
 
 
 @handler.route(

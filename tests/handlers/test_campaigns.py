@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from redpacket.lottery.model.lottery import choose
+from testing.handlers import HandlerTransport
 from testing.in_memory_system import InMemorySystem
 from testing.users import HttpUser
 from tests.handlers.conftest import Eventually, Invoke, MakeUser
@@ -94,6 +95,41 @@ def test_users_see_neither_money_nor_passphrase_of_a_campaign(
     assert (seen["timezone"], seen["when_sold_out"]) == ("Asia/Shanghai", "redistribute")
     hidden = {"passphrase", "budget_fen", "budget_left_fen", "version", "miss_weight"}
     assert not hidden & set(seen)
+
+
+def test_anyone_sees_a_campaign_with_its_state_and_probabilities(
+    system: InMemorySystem, put: Put, sponsor: HttpUser, a_user: MakeUser
+) -> None:
+    now_ms = system.clock.now_ms()
+    put(status="off", starts_at_ms=now_ms + 20_000, ends_at_ms=now_ms + 40_000, miss_weight=60)
+    _put_prize(sponsor, "cup", weight=30, total=1)
+    _put_prize(sponsor, "pen", weight=10, total=9, status="off")
+    stranger = httpx.Client(base_url="https://api.example", transport=HandlerTransport({}))
+
+    def seen() -> dict[str, Any]:
+        system.pass_time(4_000)
+        page: dict[str, Any] = stranger.get("/campaigns/gala").json()
+        assert page == a_user().http.get("/campaigns/gala").json()
+        return page
+
+    assert seen()["code"] == "campaign_not_found"
+    edit = {"starts_at_ms": now_ms + 20_000, "ends_at_ms": now_ms + 40_000, "miss_weight": 60}
+    put(**edit)
+    assert seen()["state"] == "upcoming"
+    _put_prize(sponsor, "pen", weight=10, total=9)
+    system.pass_time(20_000 - (system.clock.now_ms() - now_ms))
+    page = seen()
+    assert page["state"] == "on"
+    assert [prize["probability"] for prize in page["prizes"]] == [0.3, 0.1]
+    put(**edit, status="off")
+    assert seen()["state"] == "paused"
+    system.pass_time(20_000)
+    assert seen()["state"] == "ended"
+
+    answer = stranger.get("/campaigns/gala")
+    assert answer.headers["cache-control"] == "public, max-age=1"
+    again = stranger.get("/campaigns/gala", headers={"If-None-Match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
 
 
 def test_what_does_not_exist_is_not_found(put: Put, sponsor: HttpUser) -> None:

@@ -44,6 +44,15 @@ class CampaignStatus(StrEnum):
     OFF = "off"
 
 
+class CampaignState(StrEnum):
+    """State of a campaign for users, which depends on the time, too."""
+
+    UPCOMING = "upcoming"
+    ON = "on"
+    PAUSED = "paused"
+    ENDED = "ended"
+
+
 class AudienceMode(StrEnum):
     """Mode of a campaign's list: only its users may take part, or all others."""
 
@@ -115,6 +124,14 @@ class CampaignPlan:
     def draw_beacon(self) -> DrawBeacon:
         """Whether draws use a round of a public beacon."""
         return DrawBeacon.DAY if self.beacon else DrawBeacon.NONE
+
+    def state(self, now_ms: int) -> CampaignState:
+        """Return the state at *now_ms*."""
+        if now_ms >= self.ends_at_ms:
+            return CampaignState.ENDED
+        if now_ms < self.starts_at_ms:
+            return CampaignState.UPCOMING
+        return CampaignState.ON if self.status is CampaignStatus.ON else CampaignState.PAUSED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -110,7 +110,7 @@ def _day(*, with_round: bool = False) -> Answers:
     return {
         "proof": _as_json(lottery_views.draw_proof_view(proof)),
         "draws": _as_json(lottery_views.draws_view(DrawPage("ann", draws, None), {})),
-        "campaign": _as_json(lottery_views.campaign_view(shown, [])),
+        "campaign": _as_json(lottery_views.campaign_view(shown, [], system.clock.now_ms())),
     }
 
 

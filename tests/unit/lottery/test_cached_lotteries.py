@@ -6,7 +6,14 @@ from dataclasses import replace
 import pytest
 
 from redpacket.campaigns.errors import CampaignNotFound
-from redpacket.lottery.model.lottery import PageNote, PrizeKind, chain_commitment
+from redpacket.campaigns.model import CampaignStatus, WhenSoldOut
+from redpacket.lottery.model.lottery import (
+    CampaignSnapshot,
+    PageNote,
+    PrizeKind,
+    chain_commitment,
+    probabilities,
+)
 from redpacket.lottery.use_cases import cached_lotteries
 from redpacket.lottery.use_cases.cached_lotteries import KEPT_MS, CachedLotteries
 from redpacket.platform.errors import Unavailable
@@ -219,3 +226,30 @@ def test_a_process_does_not_remember_campaigns_without_end(
         pages.recall(f"gala-{number}")
 
     assert len(pages._cache._entries) == 5
+
+
+@pytest.mark.parametrize(
+    ("when_sold_out", "left", "expected"),
+    [
+        (WhenSoldOut.REDISTRIBUTE, {"cup", "pen"}, [0.3, 0.1, 0]),
+        (WhenSoldOut.REDISTRIBUTE, {"pen"}, [0, 0.142857, 0]),
+        (WhenSoldOut.MISS, {"pen"}, [0, 0.1, 0]),
+        (WhenSoldOut.REDISTRIBUTE, set(), [0, 0, 0]),
+    ],
+)
+def test_a_prizes_probability_is_its_part_of_the_weights_that_are_left(
+    when_sold_out: WhenSoldOut, left: set[str], expected: list[float]
+) -> None:
+    prizes = (
+        a_prize("gala", "cup", weight=30),
+        a_prize("gala", "pen", weight=10),
+        a_prize("gala", "tea", weight=50, status=CampaignStatus.OFF),
+    )
+    campaign = a_campaign(miss_weight=60, when_sold_out=when_sold_out)
+
+    found = probabilities(CampaignSnapshot(campaign, prizes, 1), {"cup", "pen"} - left)
+
+    assert list(found.values()) == expected
+    certain = CampaignSnapshot(a_campaign(miss_weight=0), prizes[:1], 1)
+    assert probabilities(certain, {"cup"}) == {"cup": 0}
+    assert probabilities(certain, set()) == {"cup": 1}

@@ -7,7 +7,13 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 from typing_extensions import TypedDict
 
-from redpacket.campaigns.model import AUDIENCE_MAX, AudienceMode, DrawBeacon, WhenSoldOut
+from redpacket.campaigns.model import (
+    AUDIENCE_MAX,
+    AudienceMode,
+    CampaignState,
+    DrawBeacon,
+    WhenSoldOut,
+)
 from redpacket.ledger.model import FEN_MAX
 from redpacket.lottery.api.prize_schemas import ATTRIBUTE_NAME, PRIZE_KINDS, Code
 from redpacket.lottery.model.lottery import POINT_BITS, PRIZES_MAX, SEED_BYTES, UNITS_MAX, PrizeKind
@@ -72,6 +78,16 @@ class Prize(ShownPrize):
     """Prize in the users' view."""
 
     weight: Annotated[values.Weight | None, about("Null for a prize that is off.")]
+    probability: Annotated[
+        float,
+        about(
+            "Probability of this prize in a draw, by the weights of the prizes that are left; 0 if "
+            "it is sold out or off. A user's limits, and stock of a day or an hour, may change it.",
+            0.25,
+            ge=0,
+            le=1,
+        ),
+    ]
 
 
 class PrizeAdmin(ShownPrize):
@@ -180,7 +196,9 @@ class RainPacket(TypedDict):
 
 
 class Campaign(_Today):
-    """Campaign in the users' view."""
+    """Campaign as shown to anyone."""
+
+    state: Annotated[CampaignState, about("`paused`: it is off between its start and its end.")]
 
     prizes: Annotated[list[Prize], Field(max_length=PRIZES_MAX)]
     packets: Annotated[

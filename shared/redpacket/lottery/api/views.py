@@ -16,6 +16,7 @@ from redpacket.lottery.model.lottery import (
     day_named,
     has_units_left,
     point_text,
+    probabilities,
 )
 from redpacket.lottery.use_cases.cached_lotteries import Lottery
 from redpacket.lottery.use_cases.draw_prize import DrawResult
@@ -30,19 +31,22 @@ if TYPE_CHECKING:
     from redpacket.packets.model.packet import Packet
 
 
-def campaign_view(lottery: Lottery, rain: Sequence[Packet]) -> campaigns.Campaign:
-    """Return a campaign for users, without money, passphrase, plans and unused weights."""
+def campaign_view(lottery: Lottery, rain: Sequence[Packet], now_ms: int) -> campaigns.Campaign:
+    """Return a campaign for anyone, without money, passphrase, plans and unused weights."""
     campaign = lottery.table.campaign
     plan = _plan(campaign)
     if not campaign.passphrase or not campaign.rules.attempts_per_user_per_day:
         plan["rules"]["helps_per_user_per_day"] = 0
+    chances = probabilities(lottery.table, lottery.sold_out)
     return {
         **plan,
         **_drawn_by(lottery),
+        "state": campaign.state(now_ms),
         "prizes": [
             {
                 **_shown_prize(prize, is_sold_out=prize.prize_id in lottery.sold_out),
                 "weight": prize.weight if prize.status is CampaignStatus.ON else None,
+                "probability": chances[prize.prize_id],
             }
             for prize in lottery.table.prizes
         ],

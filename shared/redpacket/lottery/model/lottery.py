@@ -23,6 +23,7 @@ from redpacket.campaigns.errors import (
 from redpacket.campaigns.model import (
     AudienceMode,
     CampaignPlan,
+    CampaignState,
     CampaignStatus,
     DrawRules,
     WhenSoldOut,
@@ -31,6 +32,8 @@ from redpacket.packets.model.claim import ShareRef
 from redpacket.platform.errors import InvariantViolated
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from redpacket.fairness.model.beacon import CampaignBeacon
 
 # Same form as campaign ids, without the separators of keys and of the script's table.
@@ -293,8 +296,7 @@ def check_prize_id(prize_id: str) -> str:
 
 def is_giving(campaign: CampaignPlan, now_ms: int) -> bool:
     """Return whether the campaign is running."""
-    is_on = campaign.status is CampaignStatus.ON
-    return is_on and campaign.starts_at_ms <= now_ms < campaign.ends_at_ms
+    return campaign.state(now_ms) is CampaignState.ON
 
 
 def check_is_published(campaign: CampaignPlan, now_ms: int) -> None:
@@ -305,11 +307,12 @@ def check_is_published(campaign: CampaignPlan, now_ms: int) -> None:
 
 def check_is_giving(campaign: CampaignPlan, now_ms: int) -> None:
     """Raise CampaignEnded, CampaignNotStarted or CampaignPaused unless the campaign is running."""
-    if now_ms >= campaign.ends_at_ms:
+    state = campaign.state(now_ms)
+    if state is CampaignState.ENDED:
         raise CampaignEnded("The campaign has ended.")
-    if now_ms < campaign.starts_at_ms:
+    if state is CampaignState.UPCOMING:
         raise CampaignNotStarted("The campaign has not started. Try again later.")
-    if campaign.status is not CampaignStatus.ON:
+    if state is CampaignState.PAUSED:
         raise CampaignPaused("The campaign is paused. Try again later.")
 
 
@@ -418,6 +421,23 @@ def choose(odds: str, point: int) -> str | None:
         if place < 0:
             return prize_id
     return None
+
+
+def probabilities(table: CampaignSnapshot, sold_out: Collection[str]) -> dict[str, float]:
+    """Return the probability of each prize in a draw without *sold_out*, 0 if it can't be won.
+
+    Users' limits, and stock of a day or an hour, may change it for a single draw.
+    """
+    weights = {
+        prize.prize_id: prize.weight for prize in table.prizes if prize.status is CampaignStatus.ON
+    }
+    left = {name: weight for name, weight in weights.items() if name not in sold_out}
+    is_miss = table.campaign.when_sold_out is WhenSoldOut.MISS
+    total = sum((weights if is_miss else left).values()) + table.campaign.miss_weight
+    return {
+        prize.prize_id: round(left.get(prize.prize_id, 0) / total, 6) if total else 0.0
+        for prize in table.prizes
+    }
 
 
 def draw_id_of(campaign_id: str, user_id: str, day: str, draw_no: int) -> str:
