@@ -50,6 +50,21 @@ def test_a_record_page_tells_everything_about_a_packet(
     assert reader.record(sent["packet_id"])["claims"][0]["nickname"] == "Taker"
 
 
+def test_a_sender_sees_their_packet_before_anything_is_taken(
+    a_user: MakeUser, sender: HttpUser
+) -> None:
+    friend = a_user()
+    for recipients in ([], [friend.user_token()]):
+        packet_id = sender.send(count=2, recipients=recipients).json()["packet_id"]
+
+        mine, theirs = sender.record(packet_id), friend.record(packet_id)
+
+        assert (mine["is_sender"], theirs["is_sender"]) == (True, False)
+        assert (mine["claimed_count"], mine["claims"], mine["mine"]) == (0, [], None)
+        assert (mine["status"], mine["remaining_count"]) == ("open", 2)
+        assert {**mine, "is_sender": False} == theirs
+
+
 def test_a_record_page_comes_in_pages_of_claims(sender: HttpUser, a_user: MakeUser) -> None:
     packet_id = sender.send(count=5).json()["packet_id"]
     takers = [a_user() for _ in range(5)]

@@ -152,6 +152,7 @@ class Record(TypedDict):
 
     packet_id: values.PacketId
     sender: ShownPerson
+    is_sender: Annotated[bool, about("Whether the caller sent it.")]
     kind: values.PacketKind
     split: values.PacketSplit
     opening: values.PacketOpening

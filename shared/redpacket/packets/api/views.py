@@ -161,6 +161,7 @@ def record_view(record: Record, people: UserPresenter) -> packets.Record:
     return {
         "packet_id": packet.packet_id,
         "sender": people.view(packet.sender),
+        "is_sender": record.is_sender,
         "kind": packet.kind,
         "split": packet.terms.split,
         "opening": packet.rules.opening,

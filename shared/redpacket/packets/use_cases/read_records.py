@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from redpacket.ledger.ports import ReceivedItem
@@ -18,7 +18,7 @@ from redpacket.platform.user import User
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Packet with a page of its claims and the viewer's own claim.
+    """Packet with a page of its claims and the viewer's own claim; *is_sender* is the viewer's.
 
     *luckiest* is set once no claim can follow. Totals of an open large packet count settled claims.
     Check *shows_amount* and *hides_amounts* before showing amounts.
@@ -33,6 +33,7 @@ class Record:
     emptied_in_ms: int | None
     luckiest: Share | None
     mine: Share | None
+    is_sender: bool = False
 
     @property
     def hides_amounts(self) -> bool:
@@ -63,10 +64,13 @@ def read_record(
     if packet is None or not packet.may_be_read_by(viewer):
         raise PacketNotFound("The packet does not exist.")
     if packet.end:
-        return _read_closed(packet, packet.end, viewer, after_no, limit, packets, pages)
-    if packet.is_small:
-        return _read_small(packet, viewer, after_no, limit, packets)
-    return _read_large(packet, viewer, after_no, limit, packets, pages)
+        record = _read_closed(packet, packet.end, viewer, after_no, limit, packets, pages)
+    elif packet.is_small:
+        record = _read_small(packet, viewer, after_no, limit, packets)
+    else:
+        record = _read_large(packet, viewer, after_no, limit, packets, pages)
+    is_sender = viewer is not None and viewer.user_id == packet.sender.user_id
+    return replace(record, is_sender=is_sender)
 
 
 def _read_closed(
