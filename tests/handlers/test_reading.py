@@ -54,8 +54,10 @@ def test_a_sender_sees_their_packet_before_anything_is_taken(
     a_user: MakeUser, sender: HttpUser
 ) -> None:
     friend = a_user()
-    for recipients in ([], [friend.user_token()]):
-        packet_id = sender.send(count=2, recipients=recipients).json()["packet_id"]
+    exclusive = {"recipients": [friend.user_token(), a_user().user_token()]}
+    cases: list[dict[str, Any]] = [{}, exclusive]
+    for rules in cases:
+        packet_id = sender.send(count=2, **rules).json()["packet_id"]
 
         mine, theirs = sender.record(packet_id), friend.record(packet_id)
 
