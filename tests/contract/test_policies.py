@@ -787,7 +787,6 @@ def _tell_of_winners(handlers: Handlers, path: dict[str, str]) -> None:
 
 # Of paths that the story does not take, or of a statement that functions share.
 UNUSED = """\
-AdminFunction.PostDeposits dynamodb:Query
 ApprovalFunction.ReadShares dynamodb:BatchGetItem
 ApprovalFunction.ReadStock dynamodb:BatchGetItem
 CampaignFunction.ReadShares dynamodb:BatchGetItem
@@ -799,9 +798,7 @@ LotteryFunction.ReadShares dynamodb:BatchGetItem
 LotteryFunction.ReadShares dynamodb:GetItem
 PaymentFunction.KeepPayments dynamodb:ConditionCheckItem
 PaymentFunction.KeepPayments dynamodb:Query
-PaymentFunction.OpenPaidPackets dynamodb:GetItem
-PaymentFunction.OpenPaidPackets dynamodb:UpdateItem
-PrizeFunction.FundPrizes dynamodb:GetItem
+PaymentFunction.ReadPaidPackets dynamodb:GetItem
 PrizeFunction.ReadShares dynamodb:BatchGetItem
 PrizeFunction.ReadStock dynamodb:BatchGetItem
 ProfileFunction.EditProfile token_nickname

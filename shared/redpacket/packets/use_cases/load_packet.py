@@ -71,12 +71,10 @@ class CacheLoads:
         self._ports.clock.sleep_ms(self._left_ms.pop(0))
 
 
-def load_packet(
-    packet_id: str, part: int | None = None, *, packets: PacketRepository, claim_cache: ClaimCache
-) -> None:
-    """Load one part, or all parts, from the ledger. Raises PacketNotFound."""
+def load_packet(packet_id: str, *, packets: PacketRepository, claim_cache: ClaimCache) -> None:
+    """Load all parts from the ledger. Raises PacketNotFound."""
     packet = _get(packet_id, packets)
-    for number in range(part_count(packet_id)) if part is None else (part,):
+    for number in range(part_count(packet_id)):
         claim_cache.load(packet, packets.list_part_shares(packet_id, number), number)
 
 

@@ -43,8 +43,6 @@ GIVEN_UP_AFTER_MS = 72 * 3_600_000
 ID_LENGTH = 30
 """Length of a withdrawal id; bill numbers add two digits, and gateways accept 32 characters."""
 
-ATTEMPTS_MAX = 99
-
 
 class WithdrawalStatus(StrEnum):
     """Status of a withdrawal; PAID, FAILED and CANCELLED are final."""

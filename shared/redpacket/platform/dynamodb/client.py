@@ -263,15 +263,6 @@ class Dynamo:
                 return
             query["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
-    def scan_page(
-        self, table: str, begin: WireItem | None
-    ) -> tuple[list[dict[str, Value]], WireItem | None]:
-        """Return a page of a table, with adjacent partitions, and the start of the next page."""
-        position = {"ExclusiveStartKey": begin} if begin else {}
-        with translated("the ledger"):
-            page = self._open().scan(TableName=table, ConsistentRead=True, **position)
-        return [from_wire(item) for item in page["Items"]], page.get("LastEvaluatedKey")
-
     def query_some(self, table: str, limit: int, **query: Any) -> list[dict[str, Value]]:  # noqa: ANN401
         return list(islice(self.query(table, Limit=limit, **query), limit))
 

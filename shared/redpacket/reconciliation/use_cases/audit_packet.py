@@ -6,7 +6,7 @@ they can't write. Memory use is bounded for any packet size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
 from redpacket.packets.errors import PacketNotFound
@@ -48,18 +48,13 @@ _BETWEEN_LOOKS_MS = 300
 
 
 def audit_packet(
-    packet_id: str,
-    *,
-    packets: PacketRepository,
-    ledger: Ledger,
-    clock: Clock,
-    beat: Callable[[], None] = lambda: None,
+    packet_id: str, *, packets: PacketRepository, ledger: Ledger, clock: Clock
 ) -> list[Difference]:
-    """Return at most FOUND_MAX differences; *beat* may end the audit. Raises PacketNotFound."""
+    """Return at most FOUND_MAX differences. Raises PacketNotFound."""
     now_ms = clock.now_ms()
 
     def differences() -> list[Difference]:
-        found = _differences(packet_id, packets, ledger, now_ms, beat)
+        found = _differences(packet_id, packets, ledger, now_ms)
         return list(islice(found, FOUND_MAX))
 
     # The reads are not one moment: a settlement in between looks like a difference.
@@ -70,7 +65,7 @@ def audit_packet(
 
 
 def _differences(
-    packet_id: str, packets: PacketRepository, ledger: Ledger, now_ms: int, beat: Callable[[], None]
+    packet_id: str, packets: PacketRepository, ledger: Ledger, now_ms: int
 ) -> Iterator[Difference]:
     packet = packets.find_packet(packet_id)
     if packet is None:
@@ -79,7 +74,6 @@ def _differences(
     parts = range(part_count(packet_id))
     shares = chain.from_iterable(packets.scan_part_shares(packet_id, part) for part in parts)
     while page := list(islice(shares, _SHARES_AT_ONCE)):
-        beat()
         tally.add(page)
         add_refunds(refunds, page)
         yield from _of_shares(PacketFacts(packet, page), packets, ledger)
