@@ -112,13 +112,11 @@ def list_actions(context: typer.Context, subject: Subject = "", rows: Rows = 50)
     """Show what operators did, the newest first."""
     session = session_of(context)
     items = some(session.target.operator, "/admin/journal", {"subject": subject}, rows)
-    columns = ("at (UTC)", "operator", "did", "to", "changes")
+    columns = ("at (UTC)", "what", "changes")
     table = (
         (
             shown.moment(each["at_ms"]),
-            each["operator"],
-            each["action"],
-            each["subject"],
+            each["summary"],
             "; ".join(_change(one) for one in each["changes"]),
         )
         for each in items
@@ -150,13 +148,11 @@ def list_approvals(
     session = session_of(context)
     asked = {"status": "" if status == "all" else status}
     items = some(session.target.operator, "/admin/approvals", asked, rows)
-    columns = ("approval", "kind", "asked by", "subject", "amount", "asked at (UTC)", "status")
+    columns = ("approval", "what", "amount", "asked at (UTC)", "status")
     table = (
         (
             each["approval_id"],
-            each["kind"],
-            each["operator"],
-            each["subject"],
+            each["summary"],
             shown.yuan(each["amount_fen"]),
             shown.moment(each["asked_at_ms"]),
             each["status"],

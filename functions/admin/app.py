@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redpacket.approvals.api import operator_lists as listed
+from redpacket.approvals.api import summaries
 from redpacket.approvals.api.approval_gate import asked_deposit, do_or_wait, note_verdict
 from redpacket.campaigns.api.parameters import campaign_id_of
 from redpacket.campaigns.errors import CampaignNotFound
@@ -258,4 +259,7 @@ def read_journal(request: HttpRequest) -> HttpAnswer[Journal]:
     page, cursor = containers.operators.actions.list_actions(
         listed.subject_of(request), listed.action_cursor_of(request), listed.list_limit_of(request)
     )
-    return HttpAnswer({"items": [listed.action_view(noted) for noted in page], "next": cursor})
+    ids = summaries.ids_of([noted.action for noted in page])
+    people = containers.users.known_people.list_people(ids)
+    items = [listed.action_view(noted, people) for noted in page]
+    return HttpAnswer({"items": items, "next": cursor})

@@ -10,7 +10,7 @@ from redpacket.approvals.api.views import (
     approval_cursor_of,
     approval_id_of,
     approval_status_of,
-    approval_view,
+    approval_views,
 )
 from redpacket.approvals.errors import ApprovalNotFound, FourEyesNeeded
 from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound
@@ -42,8 +42,8 @@ def read_approvals(request: HttpRequest) -> HttpAnswer[ApprovalPage]:
         approval_cursor_of(request), list_limit_of(request)
     )
     status, now_ms = approval_status_of(request), containers.platform.clock.now_ms()
-    shown = [approval_view(one, now_ms) for one in page if status in {None, one.status_at(now_ms)}]
-    return HttpAnswer({"items": shown, "next": cursor})
+    asked = [one for one in page if status in {None, one.status_at(now_ms)}]
+    return HttpAnswer({"items": approval_views(asked), "next": cursor})
 
 
 @handler.route(
@@ -55,7 +55,7 @@ def read_approvals(request: HttpRequest) -> HttpAnswer[ApprovalPage]:
 def approve(request: HttpRequest) -> HttpAnswer[ListedApproval]:
     """Approve what another operator asked for; it is applied at once, and once."""
     approval = containers.operators.approve(approval_id_of(request), operator_of(request))
-    return HttpAnswer(approval_view(approval, containers.platform.clock.now_ms()))
+    return HttpAnswer(approval_views([approval])[0])
 
 
 @handler.route(
@@ -67,4 +67,4 @@ def approve(request: HttpRequest) -> HttpAnswer[ListedApproval]:
 def reject(request: HttpRequest) -> HttpAnswer[ListedApproval]:
     """Reject what another operator asked for."""
     approval = containers.operators.reject(approval_id_of(request), operator_of(request))
-    return HttpAnswer(approval_view(approval, containers.platform.clock.now_ms()))
+    return HttpAnswer(approval_views([approval])[0])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from redpacket.containers import containers
 from redpacket.operations.api import guards
+from redpacket.operations.api.scopes import WATCHERS
 from redpacket.packets.api import views
 from redpacket.platform.errors import InvalidRequest, RateLimited, Unavailable
 from redpacket.platform.http.api import Api, HttpAnswer
@@ -23,6 +25,10 @@ handler = Api()
 def read_me(request: HttpRequest) -> HttpAnswer[Me]:
     """Show the caller to themselves: public token, nickname, avatar, balance."""
     guards.guard_read(request)
+    if request.user.nickname and not request.scopes.isdisjoint(WATCHERS):
+        # The audit log shows operators by name.
+        named = replace(request.user, host_id=None)
+        containers.users.profiles.note(named, containers.platform.clock.now_ms())
     profiles = containers.users.profiles.list_profiles([request.user.user_id])
     return _me(request, profiles)
 

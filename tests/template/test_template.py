@@ -229,7 +229,8 @@ def test_a_users_own_row_is_used_only_in_the_attributes_that_each_needs(function
         "PaymentFunction": {changes: since},
         "PayoutFunction": {changes: since, reads: said},
         "ErasureFunction": {changes: since | shown},
-        "ProfileFunction": {changes: shown - {"erased_at_ms"}, reads: shown},
+        "ApprovalFunction": {reads: set(KNOWN.split(", "))},
+        "ProfileFunction": {changes: shown, reads: shown},
         "RecordsFunction": {reads: shown},
         "DeliverFunction": {reads: {"pk", "host_id"}},
     }

@@ -397,8 +397,11 @@ def test_a_budget_waits_and_is_applied_with_the_version_that_was_shown(
     raised = _asked(_budget(system, 5_000))
     assert raised.amount_fen == 4_000
     assert _budget(system, 5_000) == raised
-    shown = approval_view(raised, raised.asked_at_ms)
+    shown = approval_view(raised, {}, raised.asked_at_ms)
     assert (shown["version"], shown["status"]) == (1, "awaiting")
+    assert shown["asked_by"] == {"id": raised.operator_id, "name": None}
+    asks = "asks to edit campaign gala, which moves 40.00 yuan"
+    assert shown["summary"] == f"{raised.operator_id} {asks}"
 
     applied = system.process().approve(raised.approval_id, BOB)
 

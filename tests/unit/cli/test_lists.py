@@ -102,9 +102,7 @@ def test_packets_are_exported_by_campaign_sender_and_status(stack: Stack) -> Non
 def test_the_journal_is_read_as_far_as_it_is_asked_for(stack: Stack) -> None:
     did = {
         "at_ms": 0,
-        "operator": "token",
-        "action": "switch_turned",
-        "subject": "switch:send",
+        "summary": "Ann turned switch send off",
         "changes": [
             {"field": "on", "before": "true", "after": "false"},
             {"field": "reason", "before": None, "after": "why"},
@@ -118,6 +116,7 @@ def test_the_journal_is_read_as_far_as_it_is_asked_for(stack: Stack) -> None:
     assert len(found["items"]) == 3
     assert len(stack.sent("GET /admin/journal")) == 3
     assert stack.sent("GET /admin/journal")[0].url.params["subject"] == "switch:send"
+    assert "Ann turned switch send off" in shown
     assert "on: true -> false" in shown
     stack.answers["GET /admin/journal"] = _paged('"1","2","3"\r\n')
     assert stack.run("journal", "export").stdout.startswith('"unit"')
@@ -127,9 +126,7 @@ def test_approvals_are_listed_and_decided(stack: Stack) -> None:
     approval_id = "0" * 32
     waits = {
         "approval_id": approval_id,
-        "kind": "deposit",
-        "operator": "ann",
-        "subject": "user:bob",
+        "summary": "ann asks to deposit 2,000,000.00 yuan for bob",
         "amount_fen": 200_000_000,
         "asked_at_ms": 0,
         "status": "awaiting",

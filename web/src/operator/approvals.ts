@@ -5,7 +5,7 @@ import { html, nothing } from "lit";
 import { session } from "../session.ts";
 import { decisionOf } from "./deciding.ts";
 import type { OperatorList } from "./list.ts";
-import { approvals, type Approval } from "./lists.ts";
+import { approvals, nameOf, subjectOf, type Approval } from "./lists.ts";
 import { changesView, confirm, ConsoleView, duties, facts, money, when, write } from "./view.ts";
 import { o, wordOf } from "./words.ts";
 
@@ -48,10 +48,10 @@ export class OperatorApprovals extends ConsoleView {
     const body = html`
       ${facts(
         [o("asked"), wordOf(`asked_${row.kind}`)],
-        [o("subject"), html`<code>${row.subject}</code>`],
+        [o("subject"), subjectOf(row)],
         [o("amount"), html`${o("yuan", { n: money(row.amount_fen) })} <small>${row.amount_fen} fen</small>`],
         [o("version"), version],
-        [o("operator"), html`<code>${row.operator}</code>`],
+        [o("operator"), nameOf(row.asked_by)],
         [o("at"), when(row.asked_at_ms)],
         ...(row.payee ? [[o("payee"), html`<code>${row.payee}</code>`] as [string, ReturnType<typeof html>]] : []),
       )}

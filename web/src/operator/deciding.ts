@@ -9,7 +9,7 @@ export function decisionOf(row: Approval, me: string | undefined): Decision {
   // Approving was cut off before it was applied: any approval of another operator goes on.
   const isCutOff = row.status === "approved" && !row.is_applied && !row.refusal;
   if (row.status !== "awaiting" && !isCutOff) return "over";
-  if (row.operator === me) return "own";
+  if (row.asked_by.id === me) return "own";
   if (row.payee === me) return "payee";
   return isCutOff ? "finish" : "decide";
 }

@@ -144,9 +144,9 @@ export function journal(): ListOf<Action> {
     columns: [
       { label: "at", show: (row) => when(row.at_ms) },
       { label: "action", show: (row) => wordOf(`did_${row.action}`) },
-      { label: "subject", show: (row) => code(row.subject) },
+      { label: "subject", show: (row) => subjectOf(row) },
       { label: "changes", show: (row) => changesView(row.changes) },
-      { label: "operator", show: (row) => code(row.operator) },
+      { label: "operator", show: (row) => nameOf(row.operator) },
     ],
     filters: [{ name: "subject", label: "subject" }],
   };
@@ -161,14 +161,23 @@ export function approvals(): ListOf<Approval> {
     columns: [
       { label: "at", show: (row) => when(row.asked_at_ms) },
       { label: "asked", show: (row) => wordOf(`asked_${row.kind}`) },
-      { label: "subject", show: (row) => code(row.subject) },
+      { label: "subject", show: (row) => subjectOf(row) },
       { label: "amount", isNumber: true, show: (row) => money(row.amount_fen) },
       { label: "changes", show: (row) => changesView(row.changes) },
-      { label: "operator", show: (row) => code(row.operator) },
+      { label: "operator", show: (row) => nameOf(row.operator) },
       { label: "status", show: (row) => html`${wordOf(row.status)}<small>${outcome(row)}</small>` },
     ],
     filters: [status("awaiting", "approved", "rejected", "expired")],
   };
+}
+
+/** A person by name, with the token that the API takes. */
+export function nameOf({ id, name }: Action["operator"]) {
+  return name ? html`${name}<small>${code(id)}</small>` : code(id);
+}
+
+export function subjectOf(row: Action | Approval) {
+  return nameOf({ id: row.subject, name: row.subject_name });
 }
 
 function outcome(row: Approval): string {

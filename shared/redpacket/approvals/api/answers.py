@@ -7,7 +7,12 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from redpacket.approvals.api.list_answers import ActionChange
+from redpacket.approvals.api.list_answers import (
+    ActionChange,
+    OperatorName,
+    SubjectName,
+    Summary,
+)
 from redpacket.approvals.model import ApprovalKind, ApprovalStatus
 from redpacket.packets.api.values import AtMs, Next, SumFen, UserToken, Word
 from redpacket.platform.http.bodies import about
@@ -31,9 +36,12 @@ class ListedApproval(TypedDict):
     approval_id: ApprovalId
     kind: Annotated[ApprovalKind, about("What was asked for.")]
     status: ApprovalState
-    operator: Annotated[UserToken, about("Who asked.")]
+    operator: Annotated[OperatorName, about("Who asked, as `asked_by`.")]
+    asked_by: OperatorName
     payee: Annotated[UserToken | None, about("Who gets a deposit; null for others.")]
     subject: Annotated[Word, about("As in the journal.", "user:FxwabzlgU")]
+    subject_name: SubjectName
+    summary: Summary
     amount_fen: Annotated[SumFen, about("The money that it moves.", 888)]
     version: Annotated[
         int | None,

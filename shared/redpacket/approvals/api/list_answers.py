@@ -22,13 +22,26 @@ class ActionChange(TypedDict):
     after: Annotated[str | None, about("Null where nothing is.", "1000000")]
 
 
+class OperatorName(TypedDict):
+    """Operator; the name is null if it is not known, or erased."""
+
+    id: values.UserToken
+    name: Annotated[str | None, about("Nickname, or the host's own id.", "安")]
+
+
+Summary = Annotated[str, about("The same in one sentence.", "安 deposited 8.88 yuan for alice")]
+SubjectName = Annotated[str | None, about("Name of a subject that is a user.", "alice")]
+
+
 class ListedAction(TypedDict):
     """Operator's action, logged permanently before or with the change."""
 
     at_ms: values.AtMs
-    operator: Annotated[values.UserToken, about("Who did it, as `GET /me` shows them.")]
+    operator: Annotated[OperatorName, about("Who did it.")]
     action: Annotated[ActionKind, about("What was done.")]
     subject: Annotated[values.Word, about("To what: `kind:name`.", "campaign:new-year")]
+    subject_name: SubjectName
+    summary: Summary
     changes: Annotated[list[ActionChange], about("The fields that changed.")]
 
 

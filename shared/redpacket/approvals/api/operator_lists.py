@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
+from redpacket.approvals.api import summaries
+from redpacket.approvals.api.summaries import People
 from redpacket.approvals.ports import CAMPAIGN_CURSOR, OPEN_CURSOR
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import CAMPAIGN_ID, Campaign
@@ -36,7 +37,9 @@ RUN_ID = "[0-9a-f_-]{1,80}"
 
 UNIT = rf"{PRIZE_ID.pattern}\.[1-9][0-9]{{0,6}}"
 
-JOURNAL_COLUMNS = ("at_ms", "operator", "action", "subject", "changes")
+JOURNAL_COLUMNS = (
+    *("at_ms", "operator", "action", "subject", "subject_name", "summary", "changes"),
+)
 CAMPAIGN_COLUMNS = (
     *("campaign_id", "title", "status", "starts_at_ms", "ends_at_ms"),
     *("budget_fen", "budget_left_fen", "version"),
@@ -150,17 +153,16 @@ def unit_of(text: str) -> tuple[str, int]:
     return prize_id, int(unit_no)
 
 
-People: TypeAlias = Mapping[str, User]
-
-
-def action_view(noted: LoggedAction) -> lists.ListedAction:
+def action_view(noted: LoggedAction, people: People) -> lists.ListedAction:
     """Return an operator's action for the audit log."""
     action = noted.action
     return {
         "at_ms": action.at_ms,
-        "operator": action.operator_id,
+        "operator": summaries.named(action.operator_id, people),
         "action": action.kind,
         "subject": action.subject,
+        "subject_name": summaries.subject_name(action.subject, people),
+        "summary": summaries.action_summary(action, people),
         "changes": [
             {"field": change.field, "before": change.before, "after": change.after}
             for change in action.changes

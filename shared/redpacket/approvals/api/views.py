@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from redpacket.approvals.api import summaries
 from redpacket.approvals.api.operator_lists import of_form
+from redpacket.approvals.api.summaries import People
 from redpacket.approvals.errors import ApprovalNotFound
 from redpacket.approvals.model import Approval, ApprovalStatus
 from redpacket.approvals.ports import APPROVAL_CURSOR
+from redpacket.containers import containers
 from redpacket.platform.http.parameters import cursor, optional, required
 
 if TYPE_CHECKING:
@@ -16,7 +20,8 @@ if TYPE_CHECKING:
 
 APPROVAL_ID = "[0-9a-f]{32}"
 APPROVAL_COLUMNS = (
-    *("approval_id", "kind", "status", "operator", "payee", "subject", "amount_fen"),
+    *("approval_id", "kind", "status", "operator", "asked_by", "payee", "subject", "subject_name"),
+    *("summary", "amount_fen"),
     *("version", "asked_at_ms", "decided_by", "decided_at_ms", "is_applied", "refusal", "changes"),
 )
 
@@ -42,15 +47,26 @@ def awaiting_view(approval: Approval, now_ms: int) -> approvals.AwaitingApproval
     return {"approval_id": approval.approval_id, "status": approval.status_at(now_ms)}
 
 
-def approval_view(approval: Approval, now_ms: int) -> approvals.ListedApproval:
+def approval_views(found: Sequence[Approval]) -> list[approvals.ListedApproval]:
+    """Return approvals with the names of people."""
+    people = containers.users.known_people.list_people(summaries.ids_of(found))
+    now_ms = containers.platform.clock.now_ms()
+    return [approval_view(each, people, now_ms) for each in found]
+
+
+def approval_view(approval: Approval, people: People, now_ms: int) -> approvals.ListedApproval:
     """Return an approval for operators who decide."""
+    asked_by = summaries.named(approval.operator_id, people)
     return {
         "approval_id": approval.approval_id,
         "kind": approval.kind,
         "status": approval.status_at(now_ms),
-        "operator": approval.operator_id,
+        "operator": asked_by,
+        "asked_by": asked_by,
         "payee": approval.payee_id,
         "subject": approval.subject,
+        "subject_name": summaries.subject_name(approval.subject, people),
+        "summary": summaries.approval_summary(approval, people),
         "amount_fen": approval.amount_fen,
         "version": approval.version,
         "changes": [

@@ -1,0 +1,113 @@
+"""Sentences about operators' actions and pending changes, with the names of people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from redpacket.approvals.model import Approval, ApprovalKind
+from redpacket.operations.model.operators import Action, ActionKind, Change
+from redpacket.platform.user import User
+
+if TYPE_CHECKING:
+    from redpacket.approvals.api.list_answers import OperatorName
+
+People: TypeAlias = Mapping[str, User]
+
+_USER = "user:"
+
+_SENTENCES = {
+    ActionKind.DEPOSIT: "deposited {amount_fen} for {subject}",
+    ActionKind.CAMPAIGN_EDITED: "{edited} {subject}",
+    ActionKind.CAMPAIGN_PREHEATED: "loaded {subject} into the cache",
+    ActionKind.PACKET_SENT: "sent a packet of {total_fen} in {count} shares for {subject}",
+    ActionKind.PRIZE_EDITED: "{edited} prize {prize_id} of {subject}",
+    ActionKind.PRIZE_FUNDED: "funded prize {prize_id} of {subject} with {total_fen}",
+    ActionKind.STOCK_CHANGED: "changed the stock of prize {prize_id} of {subject}",
+    ActionKind.APPROVAL_ASKED: "asked to change {subject}",
+    ActionKind.APPROVAL_DECIDED: "{status} a change of {subject} that moves {amount_fen}",
+    ActionKind.WINNER_DECIDED: "marked unit {unit} of {subject} as {winner}",
+    ActionKind.AUDIENCE_EDITED: "edited the audience of {subject}",
+    ActionKind.USER_JUDGED: "set the risk decision on {subject} to {verdict}",
+    ActionKind.USER_ERASED: "erased {subject}",
+    ActionKind.WEBHOOK_EDITED: "edited {subject}",
+    ActionKind.WEBHOOK_KEY_ROTATED: "rotated the secret of {subject}",
+    ActionKind.WEBHOOK_REPLAYED: "replayed failed deliveries of {subject}",
+    ActionKind.SWITCH_TURNED: "turned {subject} {on}",
+    ActionKind.LIMIT_SET: "set {subject} to {value}",
+    ActionKind.RECONCILED: "started a reconciliation",
+    ActionKind.RETURN_RESOLVED: "resolved the return of {amount_fen} to {subject}",
+}
+
+_ASKED = {
+    ApprovalKind.DEPOSIT: "deposit {amount_fen} for {subject}",
+    ApprovalKind.CAMPAIGN: "edit {subject}, which moves {amount_fen}",
+    ApprovalKind.PRIZE: "edit prize {prize_id} of {subject}, which moves {amount_fen}",
+    ApprovalKind.STOCK: "change the stock of a prize of {subject}, which moves {amount_fen}",
+}
+
+
+def named(user_id: str, people: People) -> OperatorName:
+    """Return a person with their nickname, or the host's id if they have none."""
+    user = people.get(user_id)
+    return {"id": user_id, "name": (user.nickname or user.host_id) if user else None}
+
+
+def subject_name(subject: str, people: People) -> str | None:
+    """Return the name of a subject that is a user."""
+    is_user = subject.startswith(_USER)
+    return named(subject.removeprefix(_USER), people)["name"] if is_user else None
+
+
+def ids_of(actions: Sequence[Action | Approval]) -> list[str]:
+    """Return the ids of all people that the views of *actions* name."""
+    subjects = [one.subject.removeprefix(_USER) for one in actions if _USER in one.subject]
+    return [*(one.operator_id for one in actions), *subjects]
+
+
+def action_summary(action: Action, people: People) -> str:
+    """Return who did what to what, in one sentence."""
+    done = _SENTENCES[action.kind].format_map(_Facts(action.subject, action.changes, people))
+    return f"{_name(action.operator_id, people)} {done}"
+
+
+def approval_summary(approval: Approval, people: People) -> str:
+    """Return who asks for what, in one sentence."""
+    facts = _Facts(approval.subject, approval.changes, people)
+    facts["amount_fen"] = _yuan(approval.amount_fen)
+    asked = _ASKED[approval.kind].format_map(facts)
+    return f"{_name(approval.operator_id, people)} asks to {asked}"
+
+
+class _Facts(dict[str, str]):
+    """Values for a sentence; one that an older row lacks is an ellipsis."""
+
+    def __init__(self, subject: str, changes: Sequence[Change], people: People) -> None:
+        super().__init__({each.field: _text(each) for each in changes})
+        kind, _, name = subject.partition(":")
+        self["subject"] = (
+            _name(name, people) if kind == "user" else f"{kind} {name}" if name else f"the {kind}"
+        )
+        is_new = all(each.before is None for each in changes)
+        changed = (each.field for each in changes if each.before != each.after)
+        self["edited"] = "created" if is_new else f"changed {', '.join(changed) or 'nothing'} of"
+
+    def __missing__(self, field: str) -> str:
+        return "…"
+
+
+def _text(change: Change) -> str:
+    if change.field.endswith("_fen") and (change.after or "").lstrip("-").isdigit():
+        return _yuan(int(change.after or 0))
+    if change.field == "on":
+        return "on" if change.after == "true" else "off"
+    return "its default" if change.after is None else change.after.replace("_", " ")
+
+
+def _yuan(fen: int) -> str:
+    sign, fen = "-" if fen < 0 else "", abs(fen)
+    return f"{sign}{fen // 100:,}.{fen % 100:02d} yuan"
+
+
+def _name(user_id: str, people: People) -> str:
+    return named(user_id, people)["name"] or user_id
