@@ -481,6 +481,7 @@ def _tell_everything(handlers: Handlers, cache: OperatorCache) -> None:
     _tell_of_limits(handlers)
     handlers.reconcile()
     _tell_of_a_campaign(handlers, cache, tokens, now_ms)
+    handlers.operate("GET /me")
     handlers.operate("GET /admin/journal", query=json.dumps({"subject": "campaign:newyear"}))
     _tell_of_payments(handlers)
     _tell_of_an_erasure(handlers)
@@ -801,7 +802,6 @@ PaymentFunction.KeepPayments dynamodb:Query
 PaymentFunction.ReadPaidPackets dynamodb:GetItem
 PrizeFunction.ReadShares dynamodb:BatchGetItem
 PrizeFunction.ReadStock dynamodb:BatchGetItem
-ProfileFunction.EditProfile token_nickname
 TransferFunction.KeepPayments dynamodb:BatchGetItem
 TransferFunction.OpenPayees secretsmanager:GetSecretValue
 WebhooksFunction.EditWebhooks dynamodb:BatchGetItem"""

@@ -62,10 +62,10 @@ ROWS = {
 """Kinds of rows: table, key, and the attribute that decides."""
 
 MAY = """
-account              Admin:pru Approval:pru Erasure:r Expire:pu Payment:pru Payout:pu Prize:pru \
+account              Admin:pru Approval:pru Erasure:r Expire:pu Payment:pru Payout:pu Prize:pu \
                      Profile:r Reconcile:r Records:r Send:pu Transfer:pru
 packet               Admin:r Announce:r Approval:pru Campaign:ru Erasure:r Expire:pru Grab:r \
-                     Order:r Payment:ru Payout:pru Prize:pru Reconcile:r Records:r Send:pru \
+                     Order:r Payment:r Payout:pru Prize:pru Reconcile:r Records:r Send:pru \
                      Transfer:ru
 share                Admin:r Approval:r Campaign:r Erasure:r Expire:ru Grab:r Lottery:r \
                      Payout:ru Prize:r Reconcile:r Records:r
