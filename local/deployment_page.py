@@ -1,11 +1,11 @@
-"""Writes the parameters of template.yaml into docs/deployment.md, by the template's own groups."""
+"""Writes the parameters of template.yaml, by its own groups, into docs/reference/parameters.md."""
 
 from typing import Any
 
 from local import places
 from local.template import read_template
 
-PAGE = places.ROOT / "docs" / "deployment.md"
+PAGE = places.ROOT / "docs" / "reference" / "parameters.md"
 BEGIN, END = "<!-- parameters:begin -->", "<!-- parameters:end -->"
 
 
@@ -46,7 +46,7 @@ def page() -> str:
 def main() -> None:
     """Write the page."""
     PAGE.write_text(page(), encoding="utf-8")
-    print(f"Wrote docs/{PAGE.name}")
+    print(f"Wrote {PAGE.relative_to(places.ROOT)}")
 
 
 if __name__ == "__main__":

@@ -16,14 +16,14 @@ from redpacket.packets.model.packet import fate_partitions
 from redpacket.platform.aws.cache_token import cache_token
 from redpacket.platform.aws.signature import Keys
 from redpacket.platform.tls import context_for
-from redpacket_cli import lists
+from redpacket_cli import lists, restore
 from redpacket_cli import show as shown
 from redpacket_cli.failures import Exit, Failure, no_target
 from redpacket_cli.packets import PacketId
 from redpacket_cli.session import an_id, session_of
 from redpacket_cli.target import Target
 
-ledger = typer.Typer(help="Rows of the ledger: packet, account.", no_args_is_help=True)
+ledger = typer.Typer(help="Rows of the ledger: packet, account, restore.", no_args_is_help=True)
 payments = typer.Typer(help="Payments: show, returns, resolve, debts.", no_args_is_help=True)
 withdrawals = typer.Typer(help="Withdrawals: show.", no_args_is_help=True)
 work = typer.Typer(help="Work lists of the schedules: list.", no_args_is_help=True)
@@ -62,6 +62,7 @@ def add_to(app: typer.Typer) -> None:
     """Add the commands and groups of this module."""
     for function in (resource, logs, count, run, cache):
         app.command()(function)
+    ledger.command()(restore.restore)
     app.add_typer(ledger, name="ledger")
     app.add_typer(payments, name="payments")
     app.add_typer(withdrawals, name="withdrawals")

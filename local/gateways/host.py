@@ -1,4 +1,4 @@
-"""The wallet of an embedding app: what `docs/host-wallet.md` asks of a host."""
+"""The wallet of an embedding app: what `docs/reference/host-wallet.md` asks of a host."""
 
 import hmac
 import json

@@ -205,7 +205,7 @@ def test_a_lottery_that_was_altered_can_be_dropped(functions: ServerClient) -> N
 
 
 def test_the_rights_for_a_given_cache_are_those_of_the_template() -> None:
-    page = (ROOT / "docs" / "deployment.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "own-cache.md").read_text()
 
     assert " ".join(access_rules()[1:]) in page
 

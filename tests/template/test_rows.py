@@ -3,7 +3,7 @@
 A put is tried with the key alone, because that already destroys a row. An update is tried with the
 attribute that decides about the row. A read is tried as a whole row, which names no attributes.
 IAM cannot see the failed condition of a write, whose answer may hold a row
-(`ReturnValuesOnConditionCheckFailure`); docs/first-deployment.md tries it.
+(`ReturnValuesOnConditionCheckFailure`); docs/how-to/try-on-aws.md tries it.
 """
 
 from dataclasses import replace

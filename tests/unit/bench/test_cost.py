@@ -292,7 +292,7 @@ def test_the_documents_say_what_is_computed() -> None:
     assert {says: float(now[says]) for says in SAID} == pytest.approx(
         {says: answer[key] for says, key in SAID.items()}, rel=0.004
     )
-    page = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "deploy.md").read_text(encoding="utf-8")
     dev, prod, grabs = (now[says] for says in list(SAID)[4:6] + list(SAID)[:1])
     words = f"An idle stack costs about {dev} USD a month, prod {prod}; grabs cost about {grabs} a"
     assert words in page

@@ -1,4 +1,4 @@
-"""Erasure of users' attributes; the role may not name others, such as money (docs/privacy.md)."""
+"""Erasure of users' attributes (docs/explanation/privacy.md); the role may not name others."""
 
 from __future__ import annotations
 

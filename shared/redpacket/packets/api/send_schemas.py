@@ -56,7 +56,7 @@ class SendBody(StrictBody):
         ]
         | None,
         about(
-            "How the total is split; guide.md explains each. `double_mean` by default for `lucky`."
+            "How the total is split (docs/guide/packets.md). `double_mean` by default for `lucky`."
         ),
     ] = None
     share_fen_min: Annotated[Fen, about("Minimum amount of a share.")] = 1

@@ -66,7 +66,7 @@ Commitment = Annotated[
     Digest, about("Hash that is published before the first claim and that the proof must match.")
 ]
 PacketKind = Annotated[Kind, about("`equal` or `lucky`.")]
-PacketSplit = Annotated[Split, about("How the total is split; guide.md explains each.")]
+PacketSplit = Annotated[Split, about("How the total is split (docs/guide/packets.md).")]
 PacketOpening = Annotated[Opening, about("`two_step`: a grab admits, and opening takes the share.")]
 PacketState = Annotated[PacketStatus, about("Where it stands.")]
 Greeting = Annotated[str, about("At most 50 characters.", "恭喜发财，大吉大利")]

@@ -1,0 +1,102 @@
+"""Comparison of a restored table with the live one, and return of rows that the live one lost."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from redpacket_cli.failures import Exit
+from redpacket_cli.session import an_id, session_of
+
+_SEGMENTS = 16
+_ROWS_MAX = 100
+"""Most rows of one BatchGetItem."""
+
+_Row = dict[str, Any]
+_Key = tuple[str, ...]
+
+
+def restore(
+    context: typer.Context,
+    before: Annotated[str, typer.Argument(help="Name of the restored table.", callback=an_id)],
+    table: Annotated[str, typer.Argument(help="Output of the live table, like SharesTable.")],
+    is_put_back: Annotated[
+        bool, typer.Option("--put-back", help="Write the missing rows into the live table.")
+    ] = False,
+) -> None:
+    """Compare a restored table with the live one. Rows that differ are never written."""
+    session = session_of(context)
+    live = session.target.outputs[table]
+    # Clients are made here: boto3's default session is not safe to share while it makes one.
+    clients = [session.target.aws("dynamodb") for _ in range(_SEGMENTS)]
+    names = [part["AttributeName"] for part in _key_schema(clients[0], live)]
+
+    def compared(segment: int) -> list[dict[str, str]]:
+        client = clients[segment]
+        found = _compare(client, before, live, names, segment)
+        return [_noted(client, live, one, names, is_put_back=is_put_back) for one in found]
+
+    with ThreadPoolExecutor(_SEGMENTS) as pool:
+        items = [item for part in pool.map(compared, range(_SEGMENTS)) for item in part]
+    lines = (f"{item['state']} {item['key']}" for item in items)
+    session.screen.tell({"items": items}, Text("\n".join(lines) or "No row differs."))
+    if any(item["state"] != "put back" for item in items):
+        raise typer.Exit(Exit.FOUND)
+
+
+def _key_schema(client: Any, table: str) -> list[dict[str, str]]:  # noqa: ANN401 - of boto3
+    schema: list[dict[str, str]] = client.describe_table(TableName=table)["Table"]["KeySchema"]
+    return schema
+
+
+def _compare(
+    client: Any,  # noqa: ANN401 - of boto3
+    before: str,
+    live: str,
+    names: list[str],
+    segment: int,
+) -> Iterator[tuple[str, _Row]]:
+    """Yield each row of a segment of *before* that the live table lacks, or has in another form."""
+    pages = client.get_paginator("scan").paginate(
+        TableName=before, Segment=segment, TotalSegments=_SEGMENTS
+    )
+    for page in pages:
+        for start in range(0, len(page["Items"]), _ROWS_MAX):
+            rows = {_key(row, names): row for row in page["Items"][start : start + _ROWS_MAX]}
+            found = _read(client, live, names, list(rows.values()))
+            for key, row in rows.items():
+                if found.get(key) != row:
+                    yield "differs" if key in found else "missing", row
+
+
+def _read(client: Any, live: str, names: list[str], rows: list[_Row]) -> dict[_Key, _Row]:  # noqa: ANN401
+    wanted = [{name: row[name] for name in names} for row in rows]
+    asked: dict[str, Any] = {live: {"Keys": wanted, "ConsistentRead": True}}
+    found: dict[_Key, _Row] = {}
+    while asked:
+        answer = client.batch_get_item(RequestItems=asked)
+        found |= {_key(row, names): row for row in answer["Responses"].get(live, [])}
+        asked = answer["UnprocessedKeys"]
+    return found
+
+
+def _key(row: _Row, names: list[str]) -> _Key:
+    return tuple(str(row[name]["S"]) for name in names)
+
+
+def _noted(
+    client: Any,  # noqa: ANN401 - of boto3
+    live: str,
+    found: tuple[str, _Row],
+    names: list[str],
+    *,
+    is_put_back: bool,
+) -> dict[str, str]:
+    state, row = found
+    if state == "missing" and is_put_back:
+        condition = "attribute_not_exists(pk)"
+        client.put_item(TableName=live, Item=row, ConditionExpression=condition)
+        state = "put back"
+    return {"state": state, "key": " ".join(_key(row, names))}

@@ -1,0 +1,78 @@
+"""`redpacket ledger restore`."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.test_command import Stack, stack
+
+__all__ = ["stack"]
+
+SAME, LOST, CHANGED, NEW = (
+    {"pk": {"S": name}, "sk": {"S": "row"}, "fen": {"N": "1"}}
+    for name in ("same", "lost", "changed", "new")
+)
+
+
+class Tables:
+    """DynamoDB with the tables `before` and `shares`; it answers one row a read."""
+
+    def __init__(self) -> None:
+        self.before = [SAME, LOST, CHANGED]
+        self.live = [SAME, {**CHANGED, "fen": {"N": "2"}}, NEW]
+
+    def describe_table(self, *, TableName: str) -> Any:  # noqa: N803
+        assert TableName == "shares"
+        return {"Table": {"KeySchema": [{"AttributeName": "pk"}, {"AttributeName": "sk"}]}}
+
+    def get_paginator(self, name: str) -> "Tables":
+        assert name == "scan"
+        return self
+
+    def paginate(self, *, TableName: str, Segment: int, TotalSegments: int) -> Any:  # noqa: N803
+        assert TableName == "before"
+        return [{"Items": self.before[Segment::TotalSegments]}]
+
+    def batch_get_item(self, *, RequestItems: Any) -> Any:  # noqa: N803
+        asked = RequestItems["shares"]
+        assert asked["ConsistentRead"] is True
+        first, *rest = asked["Keys"]
+        found = [row for row in self.live if row["pk"] == first["pk"]]
+        more = {"shares": {**asked, "Keys": rest}} if rest else {}
+        return {"Responses": {"shares": found}, "UnprocessedKeys": more}
+
+    def put_item(self, *, TableName: str, Item: Any, ConditionExpression: str) -> None:  # noqa: N803
+        assert (TableName, ConditionExpression) == ("shares", "attribute_not_exists(pk)")
+        self.live.append(Item)
+
+
+@pytest.fixture
+def tables(stack: Stack) -> Tables:
+    tables = Tables()
+    stack.clients["dynamodb"] = tables
+    return tables
+
+
+def test_rows_that_are_missing_or_differ_are_listed_and_none_is_written(
+    stack: Stack, tables: Tables
+) -> None:
+    found = stack.ask_json("ledger", "restore", "before", "SharesTable", code=1)["items"]
+
+    assert found == [
+        {"state": "missing", "key": "lost row"},
+        {"state": "differs", "key": "changed row"},
+    ]
+    assert LOST not in tables.live
+
+
+def test_missing_rows_are_put_back_and_others_left_alone(stack: Stack, tables: Tables) -> None:
+    words = ("ledger", "restore", "before", "SharesTable", "--put-back")
+
+    first = stack.ask_json(*words, code=1)["items"]
+    tables.before.remove(CHANGED)
+    again = stack.run(*words)
+
+    assert [item["state"] for item in first] == ["put back", "differs"]
+    assert LOST in tables.live
+    assert CHANGED not in tables.live
+    assert (again.exit_code, again.stdout) == (0, "No row differs.\n")
