@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from itertools import count
 
 from bench.rounds import DAY_MS, Call, Contender, script_call, server_costs_us, speeds, the_limit
-from redpacket.lottery.model.lottery import POINT_BITS, CampaignSnapshot, DrawDay, Prize, PrizeKind
+from redpacket.fairness.model.days import DrawDay
+from redpacket.lottery.model.lottery import POINT_BITS, CampaignSnapshot, Prize, PrizeKind
 from redpacket.lottery.redis import keys
 from redpacket.lottery.redis.draws import RedisDraws
 from redpacket.platform.redis.scripts import read_script

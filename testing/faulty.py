@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
+from redpacket.fairness.model import days
 from redpacket.ledger.dynamodb.keys import WORK_SHARDS
 from redpacket.lottery.model import lottery
 from redpacket.lottery.ports import DrawCache
@@ -291,7 +292,7 @@ class FaultyDraws:
     def load(
         self,
         table: lottery.CampaignSnapshot,
-        day: lottery.DrawDay,
+        day: days.DrawDay,
         stock: Sequence[lottery.PrizeStock],
     ) -> None:
         self._call(lambda: self._claim_cache.load(table, day, stock))

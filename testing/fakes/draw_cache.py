@@ -6,9 +6,9 @@ from copy import deepcopy
 from dataclasses import replace
 
 from redpacket.campaigns.model import CampaignPlan, CampaignStatus, WhenSoldOut
+from redpacket.fairness.model.days import DrawDay
 from redpacket.lottery.model.lottery import (
     CampaignSnapshot,
-    DrawDay,
     DrawOutcome,
     DrawRequest,
     DrawStatus,

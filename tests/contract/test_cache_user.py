@@ -12,7 +12,8 @@ from redis.retry import Retry
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
 from local.template import read_template
-from redpacket.lottery.model.lottery import DrawDay, DrawRequest
+from redpacket.fairness.model.days import DrawDay
+from redpacket.lottery.model.lottery import DrawRequest
 from redpacket.lottery.redis.draws import RedisDraws
 from redpacket.operations.model.limits import Limit
 from redpacket.operations.model.switches import Switch

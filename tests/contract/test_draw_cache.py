@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from redpacket.campaigns.model import Campaign, CampaignStatus, DrawRules, WhenSoldOut
+from redpacket.fairness.model.days import DrawDay
 from redpacket.lottery.model.lottery import (
     CampaignSnapshot,
-    DrawDay,
     DrawOutcome,
     DrawRequest,
     DrawStatus,

@@ -12,6 +12,7 @@ import pytest
 
 from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
 from redpacket.campaigns.model import Campaign, CampaignStatus, DrawRules
+from redpacket.fairness.model import days
 from redpacket.ledger.dynamodb.deposits import DynamoDeposits
 from redpacket.ledger.model import user_account
 from redpacket.lottery.dynamodb import unit_stock
@@ -782,8 +783,8 @@ def test_the_seeds_of_all_days_are_fixed_with_the_campaign(fair: Fair) -> None:
     fair.put()
 
     assert hashlib.sha256(next_day).digest() == first
-    assert lottery.chain_commitment(campaign_id, first, DAY) == shown
-    assert lottery.chain_commitment(campaign_id, next_day, NEXT_DAY) == shown
+    assert days.chain_commitment(campaign_id, first, DAY) == shown
+    assert days.chain_commitment(campaign_id, next_day, NEXT_DAY) == shown
     assert fair.table().commitment == shown
 
 

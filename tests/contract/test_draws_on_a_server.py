@@ -11,6 +11,7 @@ import pytest
 from redis.crc import key_slot
 
 from redpacket.campaigns.model import DrawRules, WhenSoldOut
+from redpacket.fairness.model import days
 from redpacket.lottery.model import lottery
 from redpacket.lottery.redis import keys
 from redpacket.lottery.redis.draws import RedisDraws
@@ -28,8 +29,8 @@ def _now_ms() -> int:
     return int(time.time() * 1000)
 
 
-def _day() -> lottery.DrawDay:
-    return lottery.DrawDay("20270129", _now_ms() - HOUR_MS, _now_ms() + HOUR_MS)
+def _day() -> days.DrawDay:
+    return days.DrawDay("20270129", _now_ms() - HOUR_MS, _now_ms() + HOUR_MS)
 
 
 def _table(*prizes: lottery.Prize, **changes: object) -> lottery.CampaignSnapshot:
@@ -47,7 +48,7 @@ def _prize(
     return replace(prize, **changes)  # type: ignore[arg-type]
 
 
-def _ask(day: lottery.DrawDay, user_id: str, draw_id: str, point: int = 0) -> lottery.DrawRequest:
+def _ask(day: days.DrawDay, user_id: str, draw_id: str, point: int = 0) -> lottery.DrawRequest:
     return lottery.DrawRequest("spring", user_id, draw_id, day, point)
 
 
@@ -98,7 +99,7 @@ CRITICAL = {1: 6.635, 3: 11.345, 10: 23.209}
 DRAWS = 25_000
 
 
-def _drawn(cache: OperatorCache, day: lottery.DrawDay) -> Iterator[str]:
+def _drawn(cache: OperatorCache, day: days.DrawDay) -> Iterator[str]:
     """Make draws of users who draw once each, and yield the script's answers.
 
     The script itself runs, a thousand times in a call: the client would take most of the time.

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from redpacket.campaigns.errors import CampaignEnded, CampaignPaused
 from redpacket.campaigns.model import Campaign, CampaignPlan, CampaignStatus, DrawRules, WhenSoldOut
+from redpacket.fairness.model import days
 from redpacket.fairness.model.beacon import MARGIN_MS, BeaconChain, BeaconRound, CampaignBeacon
 from redpacket.fairness.use_cases.fetch_rounds import fetch_rounds
 from redpacket.lottery.errors import AttemptsExhausted, DayNotStarted
@@ -442,7 +443,7 @@ class DrawSchedule(Schedule):
 
     def _point(self, draw: lottery.Draw, tables: CachedSnapshots) -> int:
         campaign = self._campaign()
-        day = lottery.day_named(campaign.timezone, draw.day)
+        day = days.day_named(campaign.timezone, draw.day)
         self.seen["draws by a round"] += draw.beacon_round is not None
         round_no = self._round_no(day, campaign)
         randomness = a_round(round_no).randomness if round_no else lottery.NO_BEACON
@@ -451,6 +452,6 @@ class DrawSchedule(Schedule):
         )
 
     @staticmethod
-    def _round_no(day: lottery.DrawDay, campaign: CampaignPlan) -> int | None:
+    def _round_no(day: days.DrawDay, campaign: CampaignPlan) -> int | None:
         """Return the round that decides, whether anybody has it."""
         return campaign.beacon.round_of(day.starts_at_ms) if campaign.beacon else None

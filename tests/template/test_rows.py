@@ -47,7 +47,7 @@ ROWS = {
     "consent": ("Payments", payment_keys.authorization("1"), "expires_at_s"),
     "notice": ("Payments", payment_keys.notice("wechat", "1"), "expires_at_s"),
     "round": ("Transparency", log_keys.beacon_round("c", 1), "signature"),
-    "drawing": ("Transparency", campaign_keys.drawing(1, "c"), "beacon"),
+    "drawing": ("Transparency", log_keys.drawing(1, "c"), "beacon"),
     "commitment": ("Commitments", log_keys.commitment("h"), "commitment"),
     "log_place": ("Commitments", log_keys.commitment("h"), "log_index"),
     "log": ("Log", log_keys.log_entries(1), "root"),

@@ -13,6 +13,7 @@ from redpacket.approvals.ports import Approvals, OperatorLists
 from redpacket.approvals.use_cases.apply_approval import apply_approval
 from redpacket.approvals.use_cases.ask_approval import AskPorts, ask_approval
 from redpacket.approvals.use_cases.decide_approval import DecidePorts, approve, reject
+from redpacket.approvals.use_cases.list_packets import count_sharers, list_claims, list_packets
 from redpacket.containers.campaigns import CampaignsContainer
 from redpacket.containers.container import Container
 from redpacket.containers.editing import EditingContainer
@@ -36,7 +37,6 @@ from redpacket.operations.use_cases.judge_user import judge_user
 from redpacket.operations.use_cases.turn_switch import set_limit, turn_switch
 from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet
-from redpacket.packets.use_cases.list_packets import count_sharers, list_claims, list_packets
 
 
 @dataclass(eq=False)

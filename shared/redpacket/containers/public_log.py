@@ -67,7 +67,7 @@ class PublicLogContainer(Container):
         return partial(read_entries, book=self.log_book)
 
     @cached_property
-    def prove_inclusion(self) -> partial[InclusionProof]:
+    def prove_inclusion(self) -> partial[InclusionProof | None]:
         return partial(prove_inclusion, book=self.log_book)
 
     @cached_property

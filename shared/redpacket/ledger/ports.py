@@ -30,6 +30,13 @@ ENTRY_CURSOR = r"(entry|claim)#([0-9]{13})#[!-~]{1,200}"
 """Form of an entries cursor: the sort key of an entry."""
 
 
+class Balances(Protocol):
+    """Balances of accounts."""
+
+    def balance_fen(self, account: str) -> int:
+        """Return an account's balance, or 0 for an account without entries."""
+
+
 class Deposits(Protocol):
     """Deposits of outside money into accounts."""
 

@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from redpacket.campaigns.model import DrawRules
+    from redpacket.fairness.model.days import DrawDay
     from redpacket.lottery.model.lottery import (
         CampaignSnapshot,
         Draw,
-        DrawDay,
         DrawOutcome,
         DrawRequest,
         HelpStatus,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from redpacket.operations.model.operators import Action
     from redpacket.packets.model.claim import Share, ShareRef
     from redpacket.packets.model.packet import Packet, PacketEnd
-from redpacket.ledger.ports import ReceivedItem
+from redpacket.ledger.ports import Balances, ReceivedItem
 from redpacket.platform.idempotency import Request
 
 
@@ -38,7 +38,7 @@ class Funding(Protocol):
         """Return the request's packet id, if it was executed."""
 
 
-class Ledger(Protocol):
+class Ledger(Balances, Protocol):
     """Accounts and entries; each method is one transaction, or a few that can be resumed."""
 
     def cancel_unpaid(self, packet: Packet, now_ms: int) -> bool:
@@ -52,9 +52,6 @@ class Ledger(Protocol):
 
     def close(self, packet: Packet, end: PacketEnd, now_ms: int) -> bool:
         """Set a packet to CLOSED with its final sums; return False if it was CLOSED."""
-
-    def balance_fen(self, account: str) -> int:
-        """Return an account's balance, or 0 for an account without entries."""
 
     def year_sums(self, user_id: str, year: int | None) -> YearSums:
         """Return a user's sums for a UTC year, or for all years."""

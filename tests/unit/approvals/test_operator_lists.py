@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from redpacket.approvals.api.operator_lists import packet_cursor_of
+from redpacket.approvals.use_cases import list_packets
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.packet import Packet, PacketStatus, Rules
-from redpacket.packets.use_cases import list_packets
 from redpacket.platform.errors import InvalidRequest
 from testing.builders import a_campaign
 from testing.in_memory_system import LIFE_MS, InMemorySystem, a_person, an_operator

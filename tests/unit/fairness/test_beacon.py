@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from local.beacon.chain import LocalChain
-from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.campaigns.errors import CampaignEnded, CampaignPaused
 from redpacket.campaigns.model import Campaign, CampaignStatus, DrawBeacon, DrawRules
 from redpacket.fairness.bls import PublicKey
+from redpacket.fairness.dynamodb import keys
 from redpacket.fairness.model.beacon import (
     LATE_MS,
     MARGIN_MS,
@@ -18,10 +18,11 @@ from redpacket.fairness.model.beacon import (
     BeaconRound,
     CampaignBeacon,
 )
+from redpacket.fairness.model.days import day_at
 from redpacket.fairness.use_cases.fetch_rounds import LOOK_EVERY_MS, FetchReport, fetch_rounds
 from redpacket.fairness.use_cases.new_beacon import new_beacon
 from redpacket.lottery.errors import DayNotStarted
-from redpacket.lottery.model.lottery import PrizeKind, day_at, draw_point
+from redpacket.lottery.model.lottery import PrizeKind, draw_point
 from redpacket.packets.errors import ProofNotReady
 from redpacket.platform import errors
 from redpacket.platform.settings import Settings
@@ -408,7 +409,7 @@ def test_a_beacon_of_another_form_keeps_no_other_campaign_from_its_rounds(
     key, row = next(
         (key, row)
         for key, row in system.dynamo.tables["transparency"].items()
-        if key[0] == campaign_keys.DRAWING
+        if key[0] == keys.DRAWING
     )
     drawn = row["beacon"]["S"].rpartition(",")[0]
     other = {**row, "sk": {"S": f"{key[1]}-other"}, "beacon": {"S": f"{drawn},draw"}}

@@ -13,6 +13,7 @@ from redpacket.campaigns.errors import (
     CampaignPaused,
 )
 from redpacket.campaigns.model import Campaign, CampaignStatus, DrawRules, WhenSoldOut
+from redpacket.fairness.model import days
 from redpacket.lottery.errors import AttemptsExhausted
 from redpacket.lottery.model import lottery
 from redpacket.lottery.ports import DrawRepository
@@ -84,11 +85,11 @@ def test_no_key_wins_for_a_user_who_knows_the_seed(system: InMemorySystem) -> No
     # A review tried keys offline until one won such a prize: the point was a hash of the seed and
     # of an id that the client's key went into.
     system.lottery(a_prize("gala", "car", weight=1), miss_weight=ONE_IN - 1)
-    root = (40).to_bytes(lottery.SEED_BYTES, "big")  # with it the review's formula wins soon
+    root = (40).to_bytes(days.SEED_BYTES, "big")  # with it the review's formula wins soon
     row = system.dynamo.tables["campaigns"]["campaign#gala", "seed"]
     del row["sealed"]
     row["seed"] = {"S": root.hex()}
-    seed = lottery.day_seed(root, an_ask(system, "ann", "").day.name)
+    seed = days.day_seed(root, an_ask(system, "ann", "").day.name)
 
     def reviewed_point(key: str) -> int:
         draw_id = hashlib.sha256(f"gala\nann\n{key}".encode()).hexdigest()[:32]

@@ -5,7 +5,8 @@ import pytest
 
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import Campaign
-from redpacket.lottery.model.lottery import Draw, chain_commitment, draw_day, find_day
+from redpacket.fairness.model.days import chain_commitment
+from redpacket.lottery.model.lottery import Draw, draw_day, find_day
 from redpacket.lottery.use_cases import read_draws
 from redpacket.lottery.use_cases.cached_snapshots import KEPT_MS
 from redpacket.packets.errors import ProofNotReady

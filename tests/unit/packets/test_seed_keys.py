@@ -7,8 +7,8 @@ import pytest
 
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
+from redpacket.fairness.model.days import SEED_BYTES, chain_commitment, day_seed
 from redpacket.lottery.dynamodb.draws import DynamoDraws
-from redpacket.lottery.model.lottery import SEED_BYTES, chain_commitment, day_seed
 from redpacket.packets.dynamodb.packets import DynamoPackets
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.model.seed_keys import SeedKeys

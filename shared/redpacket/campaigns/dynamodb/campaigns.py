@@ -10,6 +10,7 @@ from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.campaigns.dynamodb.items import campaign_of, plan_row
 from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound, CampaignPaused
 from redpacket.campaigns.model import Campaign, CampaignStatus
+from redpacket.fairness.dynamodb import keys as fairness_keys
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.packets.model.packet import Packet
@@ -72,9 +73,9 @@ class DynamoCampaigns:
         self, campaign: Campaign, action: Action | None = None, spent: Allowance | None = None
     ) -> bool:
         from redpacket.fairness.dynamodb.commitments import note_commitment
+        from redpacket.fairness.model.days import CHAIN_LAST_DAY, chain_commitment
         from redpacket.fairness.model.log import Commitment, CommitmentKind, id_hash_of
         from redpacket.lottery.dynamodb.campaign_snapshot import shown_row
-        from redpacket.lottery.model.lottery import CHAIN_LAST_DAY, chain_commitment
         from redpacket.operations.dynamodb.allowances import spend_allowance
         from redpacket.operations.dynamodb.audit_log import note_action
 
@@ -176,7 +177,7 @@ class DynamoCampaigns:
         if self._transparency is None:
             raise InvariantViolated("campaigns have no beacon table")
         row: dict[str, Value] = {
-            **campaign_keys.drawing(campaign.ends_at_ms, campaign.campaign_id),
+            **fairness_keys.drawing(campaign.ends_at_ms, campaign.campaign_id),
             "starts_at_ms": campaign.starts_at_ms,
             "beacon": str(campaign.beacon),
         }

@@ -1,4 +1,4 @@
-"""Keys of campaigns, their audiences, and campaigns that draw by the beacon."""
+"""Keys of campaigns and their audiences."""
 
 from __future__ import annotations
 
@@ -52,12 +52,3 @@ def members(campaign_id: str, bucket: int) -> dict[str, str]:
 def audience_size(campaign_id: str) -> dict[str, str]:
     """Return the key of the size of a campaign's list, in AudienceTable."""
     return {"pk": f"audience#{campaign_id}", "sk": "size"}
-
-
-def drawing(ends_at_ms: int, campaign_id: str) -> dict[str, str]:
-    """Return the key of a beacon campaign in TransparencyTable, sorted by its end."""
-    return {"pk": DRAWING, "sk": f"{ends_at_ms:013d}#{campaign_id}"}
-
-
-DRAWING = "drawing"
-DRAWING_LAST = "~"

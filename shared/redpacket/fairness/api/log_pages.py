@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from redpacket.containers import containers
+from redpacket.packets.errors import PacketNotFound
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.entity_tags import tagged
 from redpacket.platform.http.page_sizes import LIMIT_MAX, LOG_SIZE_MAX
@@ -68,6 +69,8 @@ def inclusion_page(request: HttpRequest) -> HttpAnswer[log.LogInclusion]:
     """Prove that an entry is in the log."""
     size = size_of(request)
     proof = containers.public_log.prove_inclusion(id_hash_of(request), size)
+    if proof is None:
+        raise PacketNotFound("no entry of this hash is in the log of this size")
     body: log.LogInclusion = {
         **_entry_view(proof.index, proof.entry),
         "size": proof.size,

@@ -47,3 +47,12 @@ def log_place(id_hash: str) -> dict[str, str]:
 def log_node(level: int, number: int) -> dict[str, str]:
     """Return the key of a complete subtree's hash in LogTable, of at least a row of entries."""
     return {"pk": f"node#{level}#{number}", "sk": "node"}
+
+
+def drawing(ends_at_ms: int, campaign_id: str) -> dict[str, str]:
+    """Return the key of a beacon campaign in TransparencyTable, sorted by its end."""
+    return {"pk": DRAWING, "sk": f"{ends_at_ms:013d}#{campaign_id}"}
+
+
+DRAWING = "drawing"
+DRAWING_LAST = "~"

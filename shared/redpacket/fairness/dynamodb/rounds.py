@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.fairness.beacon_ports import Drawing
 from redpacket.fairness.dynamodb import keys as log_keys
 from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
@@ -44,7 +43,7 @@ class DynamoRounds:
             self._table,
             KeyConditionExpression="pk = :pk AND sk BETWEEN :now AND :last",
             ExpressionAttributeValues=values(
-                pk=campaign_keys.DRAWING, now=f"{now_ms:013d}", last=campaign_keys.DRAWING_LAST
+                pk=log_keys.DRAWING, now=f"{now_ms:013d}", last=log_keys.DRAWING_LAST
             ),
         )
         found = []

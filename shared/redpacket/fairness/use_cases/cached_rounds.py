@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redpacket.fairness.model.beacon import LATE_MS, PENDING_MS
-from redpacket.lottery.errors import DayNotStarted
 from redpacket.platform.errors import InvariantViolated, Unavailable
 from redpacket.platform.process_cache import ProcessCache
 
@@ -24,6 +23,13 @@ _SIZE_MAX = 1_000
 _AWAY = "the beacon's rounds can't be read"
 _OTHER_CHAIN = "this campaign's beacon is not the deployment's any more"
 _NOT_THERE = "the day's round of the beacon is not there yet"
+
+
+class RoundPendingError(Exception):
+    """A round is not published yet; *wait_s* estimates the wait."""
+
+    def __init__(self, wait_s: int) -> None:
+        self.wait_s = wait_s
 
 
 class CachedRounds:
@@ -80,14 +86,14 @@ class CachedRounds:
         return found
 
     def recall(self, chain: BeaconChain, round_no: int) -> BeaconRound:
-        """Return a day's round. Raises DayNotStarted, or Unavailable if the round is late."""
+        """Return a day's round. Raises RoundPendingError, or Unavailable if the round is late."""
         found = self.find(chain, round_no)
         if found is None:
             late_ms = self._clock.now_ms() - chain.time_ms(round_no)
             if late_ms >= LATE_MS:
                 raise Unavailable(_NOT_THERE)
             wait_s = -(-(PENDING_MS - late_ms) // 1000)
-            raise DayNotStarted("the day's draws begin with its beacon round", max(1, wait_s))
+            raise RoundPendingError(max(1, wait_s))
         if (chain.chain_hash, round_no) in self._unverified:
             raise Unavailable(_OTHER_CHAIN)
         return found

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from redpacket.fairness.beacon_ports import Beacon, Drawing, Rounds
 from redpacket.fairness.model.beacon import LATE_MS, BeaconChain
-from redpacket.lottery.model.lottery import day_at
+from redpacket.fairness.model.days import day_at
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import Clock, EventLogger
 

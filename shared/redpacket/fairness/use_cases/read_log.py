@@ -14,7 +14,6 @@ from redpacket.fairness.model.merkle import (
     inclusion_ranges,
     nodes_of,
 )
-from redpacket.packets.errors import PacketNotFound
 from redpacket.platform.errors import InvalidRequest, InvariantViolated, Unavailable
 
 
@@ -50,15 +49,15 @@ def read_entries(first: int, limit: int, *, book: LogBook) -> LogPage:
     return LogPage(signed, shown, end if end < size else None)
 
 
-def prove_inclusion(id_hash: str, size: int | None, *, book: LogBook) -> InclusionProof:
+def prove_inclusion(id_hash: str, size: int | None, *, book: LogBook) -> InclusionProof | None:
     """Prove that an id's only entry is in the log of *size*, by default the signed one.
 
-    Raises InvalidRequest, PacketNotFound, Unavailable.
+    Return None if it is not. Raises InvalidRequest, Unavailable.
     """
     size = _size("size", size, book)
     index = book.find_places([id_hash]).get(id_hash)
     if index is None or index >= size:
-        raise PacketNotFound("no entry of this hash is in the log of this size")
+        return None
     entries = book.list_entries(index, 1)
     if not entries or entries[0][0] != index or entries[0][1].id_hash != id_hash:
         raise InvariantViolated(f"entry {index} of the log is missing, or another one")

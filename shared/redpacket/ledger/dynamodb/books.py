@@ -10,7 +10,6 @@ from typing import Any
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.model import Entry, Receipt, TransferKind, YearSums, packet_of
 from redpacket.ledger.ports import ENTRY_CURSOR, ReceivedItem
-from redpacket.packets.model.claim import ShareRef
 from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Row, Value, values
 from redpacket.platform.errors import InvalidRequest
 
@@ -53,8 +52,7 @@ class BookPages:
         row_keys = [_key(entry) for entry in wanted]
         return [entry_of(row) for row in self._get_all(row_keys)]
 
-    def list_receipts(self, refs: Sequence[ShareRef]) -> list[Receipt]:
-        row_keys = [keys.receipt(ref.packet_id, ref.share_no) for ref in refs]
+    def list_receipts(self, row_keys: Sequence[Row]) -> list[Receipt]:
         return [receipt_of(row) for row in self._get_all(row_keys)]
 
     def _get_all(self, row_keys: Sequence[Row]) -> Iterator[dict[str, Value]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redpacket.ledger.model import DEPOSITS, Transfer, TransferKind, deposit_id, user_account
-from redpacket.ledger.ports import Deposits
+from redpacket.ledger.ports import Balances, Deposits
 from redpacket.operations.errors import AllowanceMoved
 from redpacket.operations.model.operators import (
     Action,
@@ -13,7 +13,6 @@ from redpacket.operations.model.operators import (
     user_subject,
 )
 from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
-from redpacket.packets.ledger_ports import Ledger
 from redpacket.platform.errors import Forbidden, InvalidRequest, Unavailable
 from redpacket.platform.idempotency import Request
 from redpacket.platform.runtime import Clock
@@ -31,7 +30,7 @@ def deposit(
     is_approved: bool = False,
     amount_fen_max: int,
     deposits: Deposits,
-    ledger: Ledger,
+    ledger: Balances,
     four_eyes: ApprovalPolicy,
     clock: Clock,
 ) -> tuple[str, int]:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from redpacket.campaigns.model import CampaignPlan, CampaignStatus
 from redpacket.campaigns.use_cases.edit_audience import Audience
+from redpacket.fairness.model.days import day_named
 from redpacket.lottery.model.lottery import (
     NO_BEACON,
     Draw,
     HelpStatus,
     Prize,
     PrizeStock,
-    day_named,
     has_units_left,
     point_text,
     probabilities,

@@ -9,6 +9,7 @@ from typing import Any
 from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.campaigns.dynamodb.campaigns import root_of
 from redpacket.campaigns.model import DrawRules
+from redpacket.fairness.model.days import day_seed
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.requests import find_result, transact_once
 from redpacket.lottery.dynamodb import keys as draw_keys
@@ -35,7 +36,6 @@ from redpacket.lottery.model.lottery import (
     PrizeKind,
     PrizeStock,
     RecordDrawStatus,
-    day_seed,
 )
 from redpacket.lottery.model.winners import Winner
 from redpacket.operations.dynamodb import keys as operator_keys

@@ -9,9 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, tzinfo
 from enum import StrEnum
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from redpacket.campaigns.errors import (
@@ -28,13 +26,13 @@ from redpacket.campaigns.model import (
     DrawRules,
     WhenSoldOut,
 )
+from redpacket.fairness.model.days import DrawDay, day_at, day_named
 from redpacket.packets.model.claim import ShareRef
 from redpacket.platform.errors import InvariantViolated
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from redpacket.fairness.model.beacon import CampaignBeacon
 
 # Same form as campaign ids, without the separators of keys and of the script's table.
 PRIZE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -42,16 +40,10 @@ PRIZE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 POINT_BITS = 52
 """A random point is an integer below 2^52: exact in Lua's doubles."""
 
-SEED_BYTES = 32
-
-CHAIN_FIRST_DAY, CHAIN_LAST_DAY = "20260101", "21000101"
-"""First and last day of a campaign's seed chain; no campaign lasts longer."""
 
 NO_BEACON = "none"
 """Randomness in a point's text for campaigns without a public beacon."""
 
-DAY_FORMAT = "%Y%m%d"
-_DAY = re.compile(r"\d{8}", re.ASCII)
 
 PRIZES_MAX = 100
 """Maximum prizes of one campaign, because every draw weighs all of them."""
@@ -104,15 +96,6 @@ class Prize:
     version: int = 1
     packets: tuple[tuple[str, int], ...] = ()
     codes_until_ms: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class DrawDay:
-    """Day of a campaign's calendar, like 20270129, with its bounds: [starts, ends)."""
-
-    name: str
-    starts_at_ms: int
-    ends_at_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,17 +304,6 @@ def draw_day(campaign: CampaignPlan, at_ms: int) -> DrawDay:
     return day_at(campaign.timezone, at_ms)
 
 
-def day_at(timezone: str, at_ms: int) -> DrawDay:
-    """Return the day of *at_ms* in a time zone."""
-    zone = _zone(timezone)
-    local = datetime.fromtimestamp(at_ms / 1000, zone)
-    first = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
-    after = (first + timedelta(days=1)).replace(tzinfo=zone)
-    return DrawDay(
-        first.strftime(DAY_FORMAT), int(first.timestamp() * 1000), int(after.timestamp() * 1000)
-    )
-
-
 def find_day(campaign: CampaignPlan, name: str) -> DrawDay | None:
     """Return the day *name* if it overlaps the campaign's window."""
     try:
@@ -341,13 +313,6 @@ def find_day(campaign: CampaignPlan, name: str) -> DrawDay | None:
     is_within = day.ends_at_ms > campaign.starts_at_ms and day.starts_at_ms < campaign.ends_at_ms
     # strptime also parses "2027129".
     return day if is_within and day.name == name else None
-
-
-def day_named(timezone: str, name: str) -> DrawDay:
-    """Return the day *name*. Raises ValueError if no campaign can have it."""
-    days_of_chain(name)
-    noon = datetime.strptime(name, DAY_FORMAT).replace(hour=12, tzinfo=_zone(timezone))
-    return day_at(timezone, int(noon.timestamp() * 1000))
 
 
 def point_text(
@@ -364,45 +329,6 @@ def draw_point(
     text = point_text(seed.hex(), campaign_id, user_id, draw_no, randomness)
     digest = hashlib.sha256(text.encode()).digest()
     return int.from_bytes(digest[:8]) >> (64 - POINT_BITS)
-
-
-def day_seed(root: bytes, day: str) -> bytes:
-    """Return the seed of *day*: the hash of the next day's seed; the last day's is *root*.
-
-    A revealed seed reveals only those of earlier days.
-    """
-    return _hashed(root, days_of_chain(CHAIN_LAST_DAY) - days_of_chain(day))
-
-
-def chain_commitment(
-    campaign_id: str, seed: bytes, day: str, beacon: CampaignBeacon | None = None
-) -> str:
-    """Return the commitment to the seeds and rounds of all days, computed from any *day*."""
-    head = _hashed(seed, days_of_chain(day)).hex()
-    text = f"rpc2,{campaign_id},{head},{beacon}" if beacon else f"rpc1,{campaign_id},{head}"
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def days_of_chain(day: str) -> int:
-    """Return the number of chain days up to *day*. Raises ValueError outside the chain."""
-    if not _DAY.fullmatch(day):
-        raise ValueError(f"{day} is not a day")
-    # strptime's import would slow down a cold start.
-    first, last, asked = (
-        date(int(name[:4]), int(name[4:6]), int(name[6:])).toordinal()
-        for name in (CHAIN_FIRST_DAY, CHAIN_LAST_DAY, day)
-    )
-    if not first <= asked <= last:
-        raise ValueError(f"day {day} is outside the seed chain")
-    return asked - first + 1
-
-
-@lru_cache(maxsize=1024)
-def _hashed(seed: bytes, times: int) -> bytes:
-    # Cached: a day takes about 27,000 hashes, and proofs and audits repeat days.
-    for _ in range(times):
-        seed = hashlib.sha256(seed).digest()
-    return seed
 
 
 def choose(odds: str, point: int) -> str | None:
@@ -511,10 +437,3 @@ def _possible_odds(odds: str, table: CampaignSnapshot) -> tuple[str, ...]:
 def has_prizes(odds: str) -> bool:
     """Return whether *odds* contain a prize."""
     return not odds.startswith("|")
-
-
-def _zone(timezone: str) -> tzinfo:
-    # Import lazily: grabs import this module but need no time zones.
-    from zoneinfo import ZoneInfo
-
-    return ZoneInfo(timezone)

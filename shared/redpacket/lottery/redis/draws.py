@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from redpacket.campaigns.model import CampaignPlan, CampaignStatus, WhenSoldOut
+from redpacket.fairness.model.days import DrawDay
 from redpacket.lottery.model.lottery import (
     CampaignSnapshot,
-    DrawDay,
     DrawOutcome,
     DrawRequest,
     DrawStatus,

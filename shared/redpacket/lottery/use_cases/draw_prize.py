@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from redpacket.fairness.use_cases.cached_rounds import RoundPendingError
 from redpacket.lottery.errors import DayNotStarted
 from redpacket.lottery.model.lottery import (
     NO_BEACON,
@@ -34,10 +35,10 @@ from redpacket.platform.errors import Unavailable
 if TYPE_CHECKING:
     from redpacket.campaigns.model import CampaignPlan
     from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
+    from redpacket.fairness.model.days import DrawDay
     from redpacket.lottery.model.lottery import (
         CampaignSnapshot,
         Draw,
-        DrawDay,
         DrawStatus,
         Player,
         PlayerState,
@@ -114,7 +115,11 @@ def _round_of(campaign: CampaignPlan, day: DrawDay, ports: DrawPorts) -> BeaconR
 
 
 def _recall_round(beacon: CampaignBeacon, day: DrawDay, ports: DrawPorts) -> BeaconRound:
-    return ports.rounds.recall(beacon.chain, beacon.round_of(day.starts_at_ms))
+    try:
+        return ports.rounds.recall(beacon.chain, beacon.round_of(day.starts_at_ms))
+    except RoundPendingError as pending:
+        message = "the day's draws begin with its beacon round"
+        raise DayNotStarted(message, pending.wait_s) from pending
 
 
 def _ask(

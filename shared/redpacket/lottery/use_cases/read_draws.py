@@ -10,15 +10,9 @@ from redpacket.campaigns.model import Campaign
 from redpacket.campaigns.ports import CampaignRepository
 from redpacket.campaigns.use_cases.edit_campaign import get_campaign
 from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
+from redpacket.fairness.model.days import DrawDay
 from redpacket.fairness.use_cases.cached_rounds import CachedRounds
-from redpacket.lottery.model.lottery import (
-    Draw,
-    DrawDay,
-    PrizeStock,
-    draw_day,
-    find_day,
-    has_units_left,
-)
+from redpacket.lottery.model.lottery import Draw, PrizeStock, draw_day, find_day, has_units_left
 from redpacket.lottery.ports import DrawRepository
 from redpacket.lottery.use_cases.cached_lotteries import Lottery
 from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots

@@ -170,7 +170,8 @@ class DynamoLedger:
         return self._books.list_postings(wanted)
 
     def list_receipts(self, refs: Sequence[ShareRef]) -> list[Receipt] | None:
-        return self._books.list_receipts(refs) if self._has_receipts else None
+        row_keys = [keys.receipt(ref.packet_id, ref.share_no) for ref in refs]
+        return self._books.list_receipts(row_keys) if self._has_receipts else None
 
     def _receipts(self, shares: Sequence[Share], account: str, now_ms: int) -> list[Operation]:
         if not self._has_receipts:
