@@ -15,9 +15,8 @@ from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from local.warehouse import Duck, export
 from redpacket.campaigns.audience_ports import AudienceRows
 from redpacket.campaigns.model import Campaign, CampaignPlan
-from redpacket.campaigns.ports import CampaignRepository
+from redpacket.campaigns.ports import EditedCampaigns
 from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
-from redpacket.campaigns.use_cases.edit_campaign import CampaignPorts, edit_campaign
 from redpacket.fairness.beacon_ports import Rounds
 from redpacket.fairness.model.beacon import BeaconRound
 from redpacket.ledger.ports import Deposits
@@ -27,6 +26,7 @@ from redpacket.lottery.ports import DrawCache, DrawRepository
 from redpacket.lottery.use_cases.cached_lotteries import CachedLotteries
 from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
 from redpacket.lottery.use_cases.draw_prize import DrawResult
+from redpacket.lottery.use_cases.edit_campaign import CampaignPorts, edit_campaign
 from redpacket.lottery.use_cases.edit_prize import PrizePorts, change_stock, put_prize
 from redpacket.lottery.use_cases.help_inviter import Helped
 from redpacket.lottery.use_cases.load_campaign import load_campaign
@@ -139,7 +139,7 @@ class InMemorySystem:
         self.stand_on(self.dynamo)
         stored = process_on(_at_once(lambda: self.dynamo), new_seed=self._new_seed)
         self.pages: Pages = stored.pages
-        self.campaigns: CampaignRepository = stored.edited_campaigns
+        self.campaigns: EditedCampaigns = stored.edited_campaigns
         self.audiences = FakeAudiences()
         self.reserved = FakeQuotas(self.audiences)
         self.quotas: Quotas = self.reserved
@@ -254,7 +254,6 @@ class InMemorySystem:
             "campaigns": self.campaigns,
             "rounds": self.rounds,
             **({"is_round_signed": self.is_round_signed} if self.is_round_signed else {}),
-            "campaign_rows": self.campaigns,
             "edited_campaigns": self.campaigns,
             "claim_cache": self.claim_cache,
             "payouts": self.payouts,

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.campaigns.dynamodb import keys as campaign_keys
-from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.dynamodb import keys as ledger_keys
 from redpacket.ledger.dynamodb.books import entry_of, receipt_of, sums_of
 from redpacket.ledger.model import (
     Entry,
@@ -24,7 +24,7 @@ from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.dynamodb.campaign_snapshot import table_of
 from redpacket.lottery.dynamodb.items import draw_of
 from redpacket.lottery.model.lottery import Draw, PrizeKind
-from redpacket.packets.dynamodb import items
+from redpacket.packets.dynamodb import items, keys
 from redpacket.packets.model.claim import Claimer, Share, ShareStatus
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.model.seed_keys import SeedKeys
@@ -239,14 +239,14 @@ def _accounts(rows: Iterable[dict[str, Any]]) -> _Accounts:
     )
     for row in rows:
         account, sk = row["pk"], row["sk"]
-        if sk == keys.BALANCE:
+        if sk == ledger_keys.BALANCE:
             found["balances_fen"][account] = row.get("balance_fen", 0)
             found["year_sums"][account] = sums_of(row, None)
             found["open_counts"][account] = row.get("open_count", 0)
             found["unpaid_counts"][account] = row.get("unpaid_count", 0)
-        elif sk == keys.RECEIPT:
+        elif sk == ledger_keys.RECEIPT:
             found["receipts"].append(receipt_of(row))
-        elif sk.startswith((keys.ENTRY_PREFIX, keys.CLAIM_PREFIX)):
+        elif sk.startswith((ledger_keys.ENTRY_PREFIX, ledger_keys.CLAIM_PREFIX)):
             found["entries"].append(entry_of(row))
     return found
 

@@ -9,8 +9,8 @@ from typing import Any, Self, TypeVar
 from botocore.exceptions import ReadTimeoutError
 
 from redpacket.campaigns.model import Campaign, CampaignPlan
-from redpacket.campaigns.use_cases.edit_campaign import edit_campaign
 from redpacket.lottery.model.lottery import Prize, PrizeKind
+from redpacket.lottery.use_cases.edit_campaign import edit_campaign
 from redpacket.lottery.use_cases.edit_prize import change_stock, put_prize
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.platform.dynamodb.client import Dynamo

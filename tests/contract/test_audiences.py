@@ -7,11 +7,11 @@ import pytest
 
 from redpacket.campaigns.audience_ports import AudienceCache
 from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
-from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
 from redpacket.campaigns.model import AudienceMode, Campaign, audience_bucket
 from redpacket.campaigns.redis import keys
 from redpacket.campaigns.redis.audiences import RedisAudiences
 from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.packets.dynamodb.claims import DynamoClaims
 from redpacket.packets.model.claim import Quota
 from redpacket.packets.model.packet import Rules
@@ -40,7 +40,7 @@ class Office:
         dynamo = Dynamo(lambda: client, pause_s=lambda _: None)
         self.books = some_books(client)
         self.rows = DynamoAudiences(dynamo, "audience", "campaigns")
-        self.campaigns = DynamoCampaigns(dynamo, "campaigns", new_seed=bytes)
+        self.campaigns = DynamoEditedCampaigns(dynamo, "campaigns", new_seed=bytes)
         self.claims = DynamoClaims(dynamo, "shares", "quotas", "audience")
         self.draws = DynamoDraws(dynamo, "campaigns", "shares", "draws", audience_table="audience")
 

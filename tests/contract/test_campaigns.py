@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
 from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound, CampaignPaused
 from redpacket.campaigns.model import Campaign, CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.ledger.dynamodb.deposits import DynamoDeposits
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.ledger.model import DEPOSITS, Transfer, TransferKind, user_account
+from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.packets.dynamodb.claims import DynamoClaims
 from redpacket.packets.dynamodb.funding import DynamoFunding
 from redpacket.packets.dynamodb.ledger import DynamoLedger
@@ -35,7 +35,7 @@ FUNDS_FEN = 50_000
 class Office:
     """The adapters under test, and an operator with money."""
 
-    campaigns: DynamoCampaigns
+    campaigns: DynamoEditedCampaigns
     ledger: DynamoLedger
     funding: DynamoFunding
     packets: DynamoPackets
@@ -82,7 +82,7 @@ def _office(client: Any) -> Office:
         deposit, Request("operator", f"funds-of-{operator.user_id}", "body")
     )
     return Office(
-        DynamoCampaigns(dynamo, "campaigns", new_seed=bytes),
+        DynamoEditedCampaigns(dynamo, "campaigns", new_seed=bytes),
         DynamoLedger(dynamo, "accounts", "packets", "shares"),
         DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles"),
         DynamoPackets(dynamo, "packets", "shares"),

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
 from redpacket.campaigns.model import Campaign, CampaignStatus, DrawRules
 from redpacket.fairness.model import days
 from redpacket.ledger.dynamodb.deposits import DynamoDeposits
 from redpacket.ledger.model import user_account
 from redpacket.lottery.dynamodb import unit_stock
 from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.lottery.model import lottery
 from redpacket.packets.dynamodb.funding import DynamoFunding
 from redpacket.packets.dynamodb.ledger import DynamoLedger
@@ -54,7 +54,7 @@ class Fair:
     """The adapters under test, and one campaign."""
 
     draws: DynamoDraws
-    campaigns: DynamoCampaigns
+    campaigns: DynamoEditedCampaigns
     ledger: DynamoLedger
     deposits: DynamoDeposits
     funding: DynamoFunding
@@ -155,7 +155,7 @@ def _fair(client: Any) -> Fair:
     dynamo = Dynamo(lambda: client)
     fair = Fair(
         DynamoDraws(dynamo, "campaigns", "shares", "draws", "packets"),
-        DynamoCampaigns(dynamo, "campaigns", new_seed=bytes),
+        DynamoEditedCampaigns(dynamo, "campaigns", new_seed=bytes),
         DynamoLedger(dynamo, "accounts", "packets", "shares"),
         DynamoDeposits(dynamo, "accounts", "profiles"),
         DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles"),

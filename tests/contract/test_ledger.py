@@ -13,6 +13,7 @@ from redpacket.ledger.dynamodb.deposits import DynamoDeposits
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.ledger.model import Receipt, YearSums, user_account, year_of
 from redpacket.packets.dynamodb import items
+from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.packets.model.claim import ShareStatus
 from redpacket.packets.model.packet import Kind, Packet, PacketStatus
 from redpacket.platform.dynamodb.client import Dynamo, from_wire, to_wire
@@ -359,7 +360,7 @@ def test_a_share_is_refunded_once(books: Books) -> None:
 def test_a_share_that_was_paid_is_not_refunded_though_its_fate_is_gone(books: Books) -> None:
     packet = books.sent()
     share = books.settled(packet, 1)
-    key = to_wire(keys.share(packet.packet_id, 1))
+    key = to_wire(packet_keys.share(packet.packet_id, 1))
     row = books.client.get_item(TableName="shares", Key=key, ConsistentRead=True)["Item"]
     books.client.delete_item(TableName="shares", Key=key)
     try:
@@ -391,7 +392,7 @@ def test_closing_writes_the_sums_once_and_counts_the_luckiest(books: Books) -> N
 
     closed = books.packets.find_packet(packet.packet_id)
     assert closed == replace(packet, status=PacketStatus.CLOSED, closed_at_ms=PAID_MS, end=end)
-    key = to_wire(keys.packet(packet.packet_id))
+    key = to_wire(packet_keys.packet(packet.packet_id))
     row = books.client.get_item(TableName="packets", Key=key, ConsistentRead=True)["Item"]
     assert "opened_seed" not in row  # of terms that were never sealed
     assert (end.claimed_count, end.refunded_count, end.refunded_at_ms) == (3, 1, REFUNDED_MS)
@@ -463,7 +464,7 @@ def test_what_the_crowds_functions_may_write_turns_no_share_into_money_again(
     forged = a_claim(packet, 1, mallory, decided_at_ms=NOW_MS + 900)
     written = items.share_row(forged)
     before = bare_books.client.get_item(
-        TableName="shares", Key=to_wire(keys.share(packet.packet_id, 1)), ConsistentRead=True
+        TableName="shares", Key=to_wire(packet_keys.share(packet.packet_id, 1)), ConsistentRead=True
     )["Item"]
 
     # An update by those attributes that template.yaml allows.

@@ -32,6 +32,7 @@ from redpacket.fairness.model.log import id_hash_of
 from redpacket.ledger.dynamodb import keys
 from redpacket.packets.api.packet_ids import packet_ids
 from redpacket.packets.clients.payout_messages import SETTLE
+from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind, StatementKind
 from redpacket.payments.providers.wechat.token_issuer import IssuerKeys
@@ -496,7 +497,7 @@ def _lose_messages(handlers: Handlers, packet_id: str) -> None:
         for name in ("PacketsTable", "SharesTable")
     )
     waits = {"work_pk": {"S": keys.work("load", 0)}, "work_at_ms": {"N": "0"}}
-    key = f"packet#{packet_id}", keys.PACKET
+    key = f"packet#{packet_id}", packet_keys.PACKET
     packets[key] = {**packets[key], **waits}
     for key, row in list(shares.items()):
         shares[key] = {**row, **({"work_at_ms": {"N": "0"}} if "work_at_ms" in row else {})}

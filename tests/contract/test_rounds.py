@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
 from redpacket.fairness.beacon_ports import Drawing
 from redpacket.fairness.dynamodb.rounds import DynamoRounds
 from redpacket.fairness.model.beacon import BeaconChain, BeaconRound, CampaignBeacon
+from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import NOW_MS, a_campaign
 from tests.contract.tables import KINDS, a_client
@@ -53,7 +53,7 @@ def test_the_newest_round_is_known(dynamo: Dynamo) -> None:
 
 def test_campaigns_that_draw_are_listed_until_their_end(dynamo: Dynamo) -> None:
     chain = a_chain()
-    campaigns = DynamoCampaigns(dynamo, "campaigns", transparency_table="transparency")
+    campaigns = DynamoEditedCampaigns(dynamo, "campaigns", transparency_table="transparency")
     rounds = DynamoRounds(dynamo, "transparency")
     beacon = CampaignBeacon(chain, NOW_MS, "Asia/Shanghai")
     campaign = a_campaign(beacon=beacon)

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
 from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 from redpacket.fairness.dynamodb.rounds import DynamoRounds
 from redpacket.ledger.dynamodb.deposits import DynamoDeposits
 from redpacket.ledger.dynamodb.keys import WORK_SHARDS
 from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.lottery.ports import DrawCache
 from redpacket.operations.dynamodb.audit_log import DynamoActions
 from redpacket.operations.ports import Limits, SwitchCopy, SwitchStore
@@ -108,7 +108,7 @@ class Process(InMemorySystem):
         )
         self.pages = DynamoPages(dynamo, "packets", seeds)
         self.profiles = DynamoProfiles(dynamo, "profiles")
-        self.campaigns = DynamoCampaigns(
+        self.campaigns = DynamoEditedCampaigns(
             dynamo,
             "campaigns",
             system._new_seed,

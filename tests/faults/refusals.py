@@ -11,7 +11,7 @@ from typing import Any
 from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.campaigns.errors import CampaignPaused
 from redpacket.campaigns.model import CampaignStatus
-from redpacket.ledger.dynamodb import keys
+from redpacket.packets.dynamodb import keys
 from redpacket.packets.errors import (
     GrabTokenInvalid,
     NotInvited,

@@ -15,10 +15,10 @@ from typing import ClassVar
 
 from greenlet import getcurrent, greenlet
 
-from redpacket.ledger.dynamodb import keys
 from redpacket.operations.model.switches import Switch
 from redpacket.operations.use_cases.turn_switch import turn_switch
 from redpacket.packets.api.queue import settle_batch
+from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.claim import ShareRef
 from redpacket.platform.difference import Difference
 from redpacket.platform.errors import InvariantViolated, RedPacketError

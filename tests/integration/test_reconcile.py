@@ -10,6 +10,7 @@ import httpx
 from local.stack import Stack
 from redpacket.ledger.dynamodb import keys
 from redpacket.packets.clients.sqs_payouts import SqsPayouts
+from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.packets.dynamodb.claims import DynamoClaims
 from redpacket.packets.dynamodb.funding import DynamoFunding
 from redpacket.packets.model.claim import RecordStatus
@@ -129,7 +130,7 @@ def test_a_claim_whose_takers_row_is_gone_is_found_and_named(
     audit = f"/admin/packets/{packet_id}/audit"
     assert operator.http.get(audit).json()["differences"] == []
 
-    with _without(stack, keys.taker(packet_id, taker.user_id)):
+    with _without(stack, packet_keys.taker(packet_id, taker.user_id)):
         found = _reconciled(operator)
         audited = operator.http.get(audit).json()["differences"]
 

@@ -14,8 +14,8 @@ import pytest
 import redis
 
 from local.stack import Stack
-from redpacket.ledger.dynamodb import keys
 from redpacket.packets.clients.payout_messages import settle_message
+from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.redis import keys as cache_keys
 from redpacket.platform.dynamodb.client import from_wire, to_wire

@@ -13,9 +13,8 @@ from botocore.exceptions import ClientError
 
 from local.seed_keys import seed_keys_of
 from local.stack import Stack
-from redpacket.ledger.dynamodb import keys
 from redpacket.packets.clients.payout_messages import settle_message
-from redpacket.packets.dynamodb import items
+from redpacket.packets.dynamodb import items, keys
 from redpacket.packets.model.claim import Share, ShareRef, ShareStatus
 from redpacket.packets.split import share_amount_fen
 from redpacket.platform.dynamodb.client import create, from_wire, to_wire, values

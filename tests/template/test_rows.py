@@ -15,6 +15,7 @@ from redpacket.fairness.dynamodb import keys as log_keys
 from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.operations.dynamodb import keys as operator_keys
+from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.payments.dynamodb import keys as payment_keys
 from tests.template.iam import ALL, NAMED, Asked, may
 from tests.template.translated import STACK_OF
@@ -24,10 +25,10 @@ FUNCTIONS = sorted(STACK.of_type("AWS::Lambda::Function"))
 
 ROWS = {
     "account": ("Accounts", keys.account("u"), "balance_fen"),
-    "packet": ("Packets", keys.packet("p"), "status"),
-    "share": ("Shares", keys.share("p", 1), "settled_at_ms"),
-    "claim": ("Shares", keys.share("p", 1), "user_id"),
-    "quota": ("Quotas", keys.claim_count("c", "u"), "count"),
+    "packet": ("Packets", packet_keys.packet("p"), "status"),
+    "share": ("Shares", packet_keys.share("p", 1), "settled_at_ms"),
+    "claim": ("Shares", packet_keys.share("p", 1), "user_id"),
+    "quota": ("Quotas", packet_keys.claim_count("c", "u"), "count"),
     "member": ("Audience", campaign_keys.member("c", "u"), "is_member"),
     "verdict": ("Audience", operator_keys.verdict("u"), "denied_until_ms"),
     "campaign": ("Campaigns", campaign_keys.campaign("c"), "budget_fen"),

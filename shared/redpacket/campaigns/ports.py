@@ -11,10 +11,20 @@ if TYPE_CHECKING:
 
 
 class CampaignRepository(Protocol):
-    """Campaigns and their budgets; `Funding.fund` adds packets."""
+    """Campaigns and their packets."""
 
     def find_campaign(self, campaign_id: str) -> Campaign | None:
         """Return a campaign."""
+
+    def list_packet_ids(self, campaign_id: str, after: str | None, limit: int) -> list[str]:
+        """Return ids of the campaign's packets after the id *after*, sorted."""
+
+    def list_newest_packet_ids(self, campaign_id: str, limit: int) -> list[str]:
+        """Return ids of the campaign's newest packets, newest first; eventually consistent."""
+
+
+class EditedCampaigns(CampaignRepository, Protocol):
+    """Campaigns and their budgets, as operators edit them; `Funding.fund` adds packets."""
 
     def create(
         self, campaign: Campaign, action: Action | None = None, spent: Allowance | None = None
@@ -29,9 +39,3 @@ class CampaignRepository(Protocol):
         spent: Allowance | None = None,
     ) -> bool:
         """Replace *before* and adjust the remaining budget, which must suffice; log *action*."""
-
-    def list_packet_ids(self, campaign_id: str, after: str | None, limit: int) -> list[str]:
-        """Return ids of the campaign's packets after the id *after*, sorted."""
-
-    def list_newest_packet_ids(self, campaign_id: str, limit: int) -> list[str]:
-        """Return ids of the campaign's newest packets, newest first; eventually consistent."""

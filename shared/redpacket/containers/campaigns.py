@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from redpacket.campaigns.model import Campaign
     from redpacket.campaigns.ports import CampaignRepository
     from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
-    from redpacket.packets.model.seed_keys import SeedKeys
 
 
 @dataclass(eq=False)
@@ -22,18 +21,9 @@ class CampaignsContainer(Container):
 
     @cached_property
     def repository(self) -> CampaignRepository:
-        return self._repository(self.platform.seeds)
-
-    @cached_property
-    def campaign_rows(self) -> CampaignRepository:
-        """Repository without the keys of seeds."""
-        return self._repository(None)
-
-    def _repository(self, seeds: SeedKeys | None) -> CampaignRepository:
         from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
 
-        table, new_seed = self.settings.campaigns_table, self.platform.new_seed
-        return DynamoCampaigns(self.dynamo, table, new_seed, seeds)
+        return DynamoCampaigns(self.dynamo, self.settings.campaigns_table)
 
     @cached_property
     def cached_campaigns(self) -> CachedCampaigns:
@@ -43,7 +33,7 @@ class CampaignsContainer(Container):
 
     @cached_property
     def get_campaign(self) -> partial[Campaign]:
-        from redpacket.campaigns.use_cases.edit_campaign import get_campaign
+        from redpacket.campaigns.use_cases.get_campaign import get_campaign
 
         return partial(get_campaign, campaigns=self.repository)
 

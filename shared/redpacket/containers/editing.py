@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 
-from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
 from redpacket.campaigns.model import DrawBeacon
-from redpacket.campaigns.ports import CampaignRepository
+from redpacket.campaigns.ports import EditedCampaigns
 from redpacket.campaigns.use_cases.edit_audience import Audience, edit_audience
 from redpacket.containers.campaigns import CampaignsContainer
 from redpacket.containers.container import Container
@@ -15,12 +14,13 @@ from redpacket.containers.fairness import FairnessContainer
 from redpacket.containers.lottery import LotteryContainer
 from redpacket.containers.operations import OperationsContainer
 from redpacket.containers.packets import PacketsContainer
+from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.lottery.dynamodb.winners import DynamoWinners
 from redpacket.lottery.model.lottery import Prize, PrizeStock
 from redpacket.lottery.model.winners import Winner
 from redpacket.lottery.ports import DrawRepository
 from redpacket.lottery.use_cases.apply_edit import (
-    EditPorts,
+    LoadPorts,
     apply_campaign,
     apply_codes,
     apply_decision,
@@ -29,10 +29,10 @@ from redpacket.lottery.use_cases.apply_edit import (
     load_edited,
 )
 from redpacket.lottery.use_cases.decide_winner import WinnerPorts
+from redpacket.lottery.use_cases.edit_campaign import CampaignPorts
 from redpacket.lottery.use_cases.edit_prize import PrizePorts
 from redpacket.lottery.use_cases.preheat_campaign import Preheated, preheat_campaign
 from redpacket.lottery.use_cases.read_draws import WatchedLottery
-from redpacket.packets.ports import PacketRepository
 
 
 @dataclass(eq=False)
@@ -60,9 +60,9 @@ class EditingContainer(Container):
         )
 
     @cached_property
-    def edited_campaigns(self) -> CampaignRepository:
+    def edited_campaigns(self) -> EditedCampaigns:
         """Repository for the function that edits campaigns and announces beacon campaigns."""
-        return DynamoCampaigns(
+        return DynamoEditedCampaigns(
             self.dynamo,
             self.settings.campaigns_table,
             self.platform.new_seed,
@@ -74,46 +74,50 @@ class EditingContainer(Container):
         )
 
     @cached_property
-    def edit_ports(self) -> EditPorts:
-        ports = self._edit_ports(self.edited_campaigns, self.lottery.draws, self.packets.repository)
-        default = DrawBeacon(self.settings.default_draw_beacon)
-        return replace(ports, new_beacon=self.fairness.new_beacon, default_beacon=default)
-
-    @cached_property
-    def prize_edit_ports(self) -> EditPorts:
-        """Ports of prize edits, without the keys of seeds."""
-        return self._edit_ports(
-            self.campaigns.campaign_rows, self.lottery.prize_draws, self.packets.packet_rows
+    def campaign_ports(self) -> CampaignPorts:
+        return CampaignPorts(
+            campaigns=self.edited_campaigns,
+            draws=self.lottery.draws,
+            packets=self.packets.repository,
+            clock=self.clock,
+            four_eyes=self.operations.four_eyes,
+            new_beacon=self.fairness.new_beacon,
+            default_beacon=DrawBeacon(self.settings.default_draw_beacon),
         )
 
-    def _edit_ports(
-        self, stored: CampaignRepository, drawn: DrawRepository, sent: PacketRepository
-    ) -> EditPorts:
-        return EditPorts(
-            campaigns=stored,
-            draws=drawn,
-            packets=sent,
+    @cached_property
+    def load_ports(self) -> LoadPorts:
+        return self._load_ports(self.lottery.draws)
+
+    @cached_property
+    def prize_load_ports(self) -> LoadPorts:
+        """Ports that load edited prizes, without the keys of seeds."""
+        return self._load_ports(self.lottery.prize_draws)
+
+    def _load_ports(self, draws: DrawRepository) -> LoadPorts:
+        return LoadPorts(
+            campaigns=self.campaigns.repository,
+            draws=draws,
             draw_cache=self.lottery.draw_cache,
             clock=self.clock,
             journal=self.journal,
-            four_eyes=self.operations.four_eyes,
         )
 
     @cached_property
     def edit_campaign(self) -> partial[tuple[WatchedLottery, bool]]:
-        return partial(apply_campaign, ports=self.edit_ports)
+        return partial(apply_campaign, campaign_ports=self.campaign_ports, ports=self.load_ports)
 
     @cached_property
     def put_prize(self) -> partial[tuple[Prize, PrizeStock, bool]]:
-        return partial(apply_prize, prize_ports=self.prize_ports, ports=self.prize_edit_ports)
+        return partial(apply_prize, prize_ports=self.prize_ports, ports=self.prize_load_ports)
 
     @cached_property
     def change_stock(self) -> partial[tuple[Prize, PrizeStock]]:
-        return partial(apply_stock, prize_ports=self.prize_ports, ports=self.prize_edit_ports)
+        return partial(apply_stock, prize_ports=self.prize_ports, ports=self.prize_load_ports)
 
     @cached_property
     def add_codes(self) -> partial[tuple[Prize, PrizeStock]]:
-        return partial(apply_codes, prize_ports=self.prize_ports, ports=self.prize_edit_ports)
+        return partial(apply_codes, prize_ports=self.prize_ports, ports=self.prize_load_ports)
 
     @cached_property
     def edit_audience(self) -> partial[Audience]:
@@ -134,11 +138,11 @@ class EditingContainer(Container):
             draws=self.lottery.prize_draws,
             clock=self.clock,
         )
-        return partial(apply_decision, winner_ports=ports, ports=self.prize_edit_ports)
+        return partial(apply_decision, winner_ports=ports, ports=self.prize_load_ports)
 
     @cached_property
     def load_lottery(self) -> partial[None]:
-        return partial(load_edited, ports=self.edit_ports)
+        return partial(load_edited, ports=self.load_ports)
 
     def preheat_campaign(
         self, campaign_id: str, cursor: str | None, time_left_ms: int

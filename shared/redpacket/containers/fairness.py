@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from redpacket.containers.container import Container
 
 if TYPE_CHECKING:
-    from redpacket.campaigns.use_cases.edit_campaign import NewBeacon
     from redpacket.fairness.beacon_ports import Beacon, Rounds
     from redpacket.fairness.model.beacon import BeaconChain, BeaconRound
     from redpacket.fairness.use_cases.cached_rounds import CachedRounds
     from redpacket.fairness.use_cases.fetch_rounds import FetchReport
+    from redpacket.lottery.use_cases.edit_campaign import NewBeacon
 
 
 _CALL_MS_MAX = 2_000

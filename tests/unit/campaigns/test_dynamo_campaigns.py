@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
 from redpacket.fairness.model.beacon import BeaconChain, CampaignBeacon
 from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.lottery.model.lottery import Prize
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvariantViolated, Unavailable
@@ -38,14 +38,14 @@ def client() -> MeddledDynamo:
 
 
 @pytest.fixture
-def campaigns(client: MeddledDynamo) -> DynamoCampaigns:
-    campaigns = DynamoCampaigns(Dynamo(lambda: client), "campaigns")
+def campaigns(client: MeddledDynamo) -> DynamoEditedCampaigns:
+    campaigns = DynamoEditedCampaigns(Dynamo(lambda: client), "campaigns")
     assert campaigns.create(FAIR)
     return campaigns
 
 
 @pytest.fixture
-def draws(client: MeddledDynamo, campaigns: DynamoCampaigns) -> DynamoDraws:
+def draws(client: MeddledDynamo, campaigns: DynamoEditedCampaigns) -> DynamoDraws:
     del campaigns
     return DynamoDraws(Dynamo(lambda: client), "campaigns", "shares", "draws", "packets")
 
@@ -57,7 +57,7 @@ def put(draws: DynamoDraws, prize_id: str) -> Prize:
 
 
 def test_an_edit_of_the_campaign_and_one_of_a_prize_at_once_are_both_done(
-    client: MeddledDynamo, draws: DynamoDraws, campaigns: DynamoCampaigns
+    client: MeddledDynamo, draws: DynamoDraws, campaigns: DynamoEditedCampaigns
 ) -> None:
     edited = replace(FAIR, title="new", version=2)
     client.meddle = lambda: campaigns.edit(edited, FAIR)
@@ -91,7 +91,9 @@ def test_a_campaign_that_is_edited_all_the_time_is_not_written(
     assert "cup" not in [prize.prize_id for prize in draws.list_prizes("fair")]
 
 
-def test_no_campaign_has_a_beacon_whose_rounds_nobody_fetches(campaigns: DynamoCampaigns) -> None:
+def test_no_campaign_has_a_beacon_whose_rounds_nobody_fetches(
+    campaigns: DynamoEditedCampaigns,
+) -> None:
     beacon = CampaignBeacon(BeaconChain("chain", 0, 3), NOW_MS, "UTC")
 
     with pytest.raises(InvariantViolated):

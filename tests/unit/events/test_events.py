@@ -7,8 +7,8 @@ import pytest
 from redpacket.events.errors import WebhookNotFound
 from redpacket.events.model import webhooks
 from redpacket.events.model.events import EventType
-from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.packets.dynamodb import keys
 from redpacket.platform.errors import InvalidRequest, VersionConflict
 from testing.builders import a_campaign, a_prize
 from testing.event_system import FAILED, OK, EventSystem, FakeReceiver

@@ -19,6 +19,7 @@ from redpacket.fairness.use_cases import extend_log
 from redpacket.fairness.use_cases.extend_log import FRESH_MS, LATE_MS, LogReport
 from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.packets.errors import PacketNotFound
 from redpacket.platform import errors
 from redpacket.platform.difference import Difference
@@ -403,7 +404,7 @@ def test_a_commitment_that_is_swapped_after_the_send_is_found(
     system.pass_time(2 * HOUR_MS)
     packet = system.send()
     system.extend()
-    row = system.dynamo.tables["packets"][_key(keys.packet(packet.packet_id))]
+    row = system.dynamo.tables["packets"][_key(packet_keys.packet(packet.packet_id))]
     entry = system.page(log_pages.inclusion_page, id_hash=id_hash_of(packet.packet_id))
     assert system.differences_of_log() == []
     other = replace(packet.terms, seed=b"", sealed=b"\1" + b"another seed!!!")

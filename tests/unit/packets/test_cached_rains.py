@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
 from redpacket.campaigns.model import Campaign, CampaignStatus
+from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.lottery.use_cases.cached_rains import KEPT_MS, CachedRains
 from redpacket.packets.dynamodb.pages import DynamoPages
 from redpacket.packets.model.packet import Packet, Rules
@@ -76,7 +76,7 @@ def test_a_process_reads_packets_once_in_a_while_and_keeps_them_without_the_ledg
     packets = [send(system) for _ in range(2)]
     meter = MeteredDynamo(system.dynamo)
     metered = Dynamo(lambda: meter)
-    campaigns = DynamoCampaigns(metered, "campaigns")
+    campaigns = DynamoEditedCampaigns(metered, "campaigns")
     pages = DynamoPages(metered, "packets", PUBLISHED_SEEDS)
     rains = system.process(campaigns=campaigns, pages=pages).rains
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.dynamodb import keys as ledger_keys
+from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet
 from redpacket.packets.redis.parted_claims import PartedClaims
@@ -489,7 +490,7 @@ def test_a_small_packet_is_read_once_and_written_three_times(system: InMemorySys
     system.expire()
 
     listing = [name for name in asked if name == "query"]
-    assert len(listing) == keys.WORK_SHARDS + 1
+    assert len(listing) == ledger_keys.WORK_SHARDS + 1
     assert [name for name in asked if name != "query"] == [
         "batch_get_item",
         "update_item",  # it is closing

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
-from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
 from redpacket.fairness.model.days import SEED_BYTES, chain_commitment, day_seed
 from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.packets.dynamodb.packets import DynamoPackets
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.model.seed_keys import SeedKeys
@@ -138,7 +138,7 @@ def test_terms_that_were_never_sealed_stay_as_they_are() -> None:
 
 def test_an_insider_with_a_campaigns_rows_knows_no_seed_of_a_day(system: InMemorySystem) -> None:
     dynamo = Dynamo(lambda: system.dynamo)
-    DynamoCampaigns(dynamo, "campaigns", seeds=PUBLISHED_SEEDS).create(
+    DynamoEditedCampaigns(dynamo, "campaigns", seeds=PUBLISHED_SEEDS).create(
         a_campaign(campaign_id="gala")
     )
     row = system.dynamo.tables["campaigns"]["campaign#gala", "seed"]

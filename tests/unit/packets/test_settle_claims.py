@@ -6,7 +6,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from redpacket.ledger.dynamodb import keys
+from redpacket.packets.dynamodb import keys
 from redpacket.packets.errors import PacketEmptied
 from redpacket.packets.model.claim import RecordStatus, ShareRef
 from redpacket.packets.model.packet import Kind, PacketStatus, Rules

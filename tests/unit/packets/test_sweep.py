@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.dynamodb import keys as ledger_keys
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.lottery.use_cases import edit_prize
 from redpacket.operations.model.switches import Switch
+from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.claim import Share, ShareRef
 from redpacket.packets.model.packet import Kind, Packet, part_count, part_of_share
 from redpacket.packets.split import Split
@@ -263,7 +264,7 @@ def test_a_prizes_end_that_was_moved_after_the_list_was_read_is_harmless(
 def test_short_packets_are_due_in_time_while_the_cache_is_away_for_long(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repair, "ROWS_PER_SWEEP", 3 * keys.WORK_SHARDS)
+    monkeypatch.setattr(repair, "ROWS_PER_SWEEP", 3 * ledger_keys.WORK_SHARDS)
 
     known, system.claim_cache = system.claim_cache, Away()
     for number in range(200):
@@ -303,8 +304,8 @@ def test_packets_that_can_not_be_read_do_not_stay_at_the_head_of_the_list(
     monkeypatch: pytest.MonkeyPatch, *, is_loaded: bool
 ) -> None:
     system = InMemorySystem()
-    monkeypatch.setattr(expire_packets, "PACKETS_PER_SWEEP", keys.WORK_SHARDS)
-    monkeypatch.setattr(repair, "ROWS_PER_SWEEP", keys.WORK_SHARDS)
+    monkeypatch.setattr(expire_packets, "PACKETS_PER_SWEEP", ledger_keys.WORK_SHARDS)
+    monkeypatch.setattr(repair, "ROWS_PER_SWEEP", ledger_keys.WORK_SHARDS)
     # Of one sender, so of one shard of the due ones, of which a sweep takes few here.
     *broken, sound = [_sent_by_one(system, number) for number in range(70)]
     for packet in broken:
@@ -322,7 +323,10 @@ def test_packets_that_can_not_be_read_do_not_stay_at_the_head_of_the_list(
 def _unload(system: InMemorySystem, packet: Packet) -> None:
     """Put a packet where its send leaves it that is cut off, all in one shard."""
     row = system.row("packets", keys.packet(packet.packet_id))
-    waits = {"work_pk": {"S": keys.work("load", 0)}, "work_at_ms": {"N": str(packet.created_at_ms)}}
+    waits = {
+        "work_pk": {"S": ledger_keys.work("load", 0)},
+        "work_at_ms": {"N": str(packet.created_at_ms)},
+    }
     item = {**row, "is_loaded": {"BOOL": False}, **waits}
     system.dynamo.put_item(TableName="packets", Item=item)
 
@@ -364,7 +368,7 @@ def test_a_thiefs_rows_do_not_keep_claims_of_their_shard_from_being_queued_again
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     system = InMemorySystem()
-    monkeypatch.setattr(repair, "ROWS_PER_SWEEP", keys.WORK_SHARDS)
+    monkeypatch.setattr(repair, "ROWS_PER_SWEEP", ledger_keys.WORK_SHARDS)
     packet = system.send(life_ms=100 * LIFE_MS)
     claim = system.grab(packet, "ann").share
     system.queue.take_all()
@@ -392,7 +396,7 @@ def _put_work(system: InMemorySystem, pk: str, sk: str, shard: str, **values: An
 def test_a_share_that_can_not_be_read_is_set_aside_for_an_hour() -> None:
     system = InMemorySystem()
     key = keys.share(a_packet_id(), 1)
-    _put_work(system, key["pk"], key["sk"], keys.work("settle", 0), fate={"S": "eaten"})
+    _put_work(system, key["pk"], key["sk"], ledger_keys.work("settle", 0), fate={"S": "eaten"})
     system.pass_time(REPAIR_AFTER_MS)
 
     system.repair()
@@ -424,7 +428,7 @@ def test_a_settled_claim_that_somebody_put_back_to_work_leaves_the_list(
     packet = system.send()
     claim = system.grab(packet, "ann").share
     system.settle()
-    key, work = keys.share(packet.packet_id, claim.share_no), {"S": keys.work("settle", 3)}
+    key, work = keys.share(packet.packet_id, claim.share_no), {"S": ledger_keys.work("settle", 3)}
     system.forge("shares", key, work_pk=work, work_at_ms={"N": "0"})
     system.pass_time(REPAIR_AFTER_MS)
 

@@ -23,7 +23,6 @@ from redpacket.campaigns.model import AudienceMode, CampaignStatus, DrawRules, m
 from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 from redpacket.events.model.webhooks import FAILURES_MAX
 from redpacket.fairness.model.merkle import EMPTY_ROOT, is_consistent, leaf_hash
-from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.model.lottery import (
     DrawStatus,
     Player,
@@ -34,6 +33,7 @@ from redpacket.lottery.model.lottery import (
 from redpacket.lottery.use_cases.eligibility import check_audience
 from redpacket.lottery.use_cases.validate_draw import _check_refusal
 from redpacket.operations.model import allowances
+from redpacket.packets.dynamodb import keys
 from redpacket.packets.errors import SplitImpossible
 from redpacket.packets.model.claim import ShareStatus
 from redpacket.packets.model.packet import PacketStatus

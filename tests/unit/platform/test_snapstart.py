@@ -110,4 +110,4 @@ def test_only_a_process_that_becomes_a_snapshot_is_prepared(
 
     assert built == ["built"]
     assert hooks == [random.seed]
-    assert "redpacket.campaigns.use_cases.edit_campaign" in sys.modules
+    assert "redpacket.lottery.use_cases.edit_campaign" in sys.modules

@@ -6,9 +6,10 @@ from typing import Any, TypeAlias
 import pytest
 
 from redpacket.campaigns.model import DrawRules
-from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.dynamodb import keys as ledger_keys
 from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.model.provider import StatementKind, statement_day
@@ -102,7 +103,7 @@ class World:
 
 
 def _balance(user: str) -> dict[str, str]:
-    return keys.account(f"user:{user}")
+    return ledger_keys.account(f"user:{user}")
 
 
 def _give_to_another(world: World) -> None:
@@ -152,7 +153,7 @@ PLANTED: dict[str, Plant] = {
     "check_tally": lambda w: w.add(
         "packets", keys.packet(w.closed.packet_id), _end_of(w, w.closed), -1
     ),
-    "check_receipts": lambda w: w.drop("accounts", keys.receipt(w.open.packet_id, 1)),
+    "check_receipts": lambda w: w.drop("accounts", ledger_keys.receipt(w.open.packet_id, 1)),
     "check_fates": lambda w: w.add("shares", keys.share(w.open.packet_id, 1), "amount_fen", 1),
     "check_packet_exists": lambda w: w.drop("packets", keys.packet(w.closed.packet_id)),
     "check_once_per_user": _give_to_another,

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from redpacket.ledger.dynamodb import keys
+from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.packets.dynamodb.items import share_row
 from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet, part_count
@@ -104,7 +105,7 @@ def test_a_lost_share_of_a_packet_in_parts_is_found(
 ) -> None:
     system, packet = in_parts
     share = system.packets.list_shares(packet.packet_id)[4]
-    system.dynamo.tables["shares"].pop(_key(keys.share(packet.packet_id, share.share_no)))
+    system.dynamo.tables["shares"].pop(_key(packet_keys.share(packet.packet_id, share.share_no)))
 
     # Its claim's entry, receipt, taker's row and count have no fate.
     assert {rule for rule, _ in _told(system)} == {"I1", "I2", "I4", "I9"}
@@ -130,22 +131,22 @@ CHANGES: list[tuple[str, Any, dict[str, str] | None, Rules]] = [
     ("accounts", lambda _: keys.account("user:ann"), {"balance_fen": "1"}, PLANTED),
     (
         "shares",
-        lambda p: keys.share(p, 1),
+        lambda p: packet_keys.share(p, 1),
         {"amount_fen": "7777"},
         {*((f"I{rule}", P) for rule in (1, 2, 3, 4)), ALL},
     ),
     # Of a settlement that moved no money neither the entry nor the receipt is of that time.
     (
         "shares",
-        lambda p: keys.share(p, 1),
+        lambda p: packet_keys.share(p, 1),
         {"settled_at_ms": str(NOW_MS - 4)},
         {("I1", P), ("I2", P)},
     ),
     ("accounts", lambda p: keys.receipt(p, 1), None, {("I2", P)}),
     ("accounts", lambda p: keys.receipt(p, 1), {"amount_fen": "1"}, {("I2", P)}),
-    ("shares", lambda p: keys.taker(p, "ann"), None, {("I4", P)}),
-    ("shares", lambda p: keys.taker(p, "bob"), {"share_no": "4000"}, {("I4", P)}),
-    ("shares", lambda p: keys.taker(p, "bob"), {"amount_fen": "4000"}, {("I4", P)}),
+    ("shares", lambda p: packet_keys.taker(p, "ann"), None, {("I4", P)}),
+    ("shares", lambda p: packet_keys.taker(p, "bob"), {"share_no": "4000"}, {("I4", P)}),
+    ("shares", lambda p: packet_keys.taker(p, "bob"), {"amount_fen": "4000"}, {("I4", P)}),
 ]
 
 
@@ -197,7 +198,7 @@ def test_an_entry_that_no_claim_asks_for_is_found(town: InMemorySystem, packet_i
 def test_a_packet_whose_key_of_seeds_is_gone_is_told_and_hides_no_other(
     town: InMemorySystem, packet_id: str
 ) -> None:
-    row = town.row("packets", keys.packet(packet_id))
+    row = town.row("packets", packet_keys.packet(packet_id))
     terms = Terms.parse(row["terms"]["S"])
     unknown = replace(terms, seed=b"", sealed=bytes([99]) + terms.sealed[1:])
     row["terms"] = {"S": unknown.stored}
@@ -214,7 +215,7 @@ def test_a_row_that_can_not_be_read_is_told_and_hides_no_other(
     town: InMemorySystem, packet_id: str, *, is_empty: bool
 ) -> None:
     second = town.ledger_state().packets[1].packet.packet_id
-    key = keys.share(packet_id, 4 if is_empty else 1)
+    key = packet_keys.share(packet_id, 4 if is_empty else 1)
     if is_empty:
         town.dynamo.tables["shares"][_key(key)] = {k: {"S": text} for k, text in key.items()}
     else:
@@ -231,7 +232,7 @@ def test_a_row_that_can_not_be_read_is_told_and_hides_no_other(
 
 def test_a_forged_refund_that_moved_no_money_is_found(town: InMemorySystem, packet_id: str) -> None:
     refund = a_refund(town.ledger_state().packets[0].packet, 4)
-    town.dynamo.tables["shares"][_key(keys.share(packet_id, 4))] = to_wire(share_row(refund))
+    town.dynamo.tables["shares"][_key(packet_keys.share(packet_id, 4))] = to_wire(share_row(refund))
 
     assert _told(town) == {("I1", packet_id), ("I2", packet_id), ALL}
 
@@ -242,7 +243,7 @@ def test_terms_that_are_not_those_that_the_sender_was_promised_are_found(
     # Of the other nothing was claimed yet: only the sender's entry has the commitment.
     for packet in (town.ledger_state().packets[0].packet, town.send(life_ms=LIFE_MS)):
         terms = replace(packet.terms, seed=b"a seed of a thief")
-        town.row("packets", keys.packet(packet.packet_id))["terms"] = {"S": str(terms)}
+        town.row("packets", packet_keys.packet(packet.packet_id))["terms"] = {"S": str(terms)}
     town.pass_time(MOVING_MS + 1)
 
     assert _told(town) >= {("I1", packet_id), ("I1", packet.packet_id)}
@@ -272,11 +273,11 @@ def test_dead_letters_are_found(town: InMemorySystem) -> None:
 def test_a_takers_row_without_its_claim_or_of_another_user_is_found(town: InMemorySystem) -> None:
     first, second = (facts.packet.packet_id for facts in town.ledger_state().packets)
     shares, eve, nowhere = town.dynamo.tables["shares"], {"pk": {"S": "user#eve"}}, "x" * 22
-    stray = {**town.row("shares", keys.taker(first, "ann")), **eve}
+    stray = {**town.row("shares", packet_keys.taker(first, "ann")), **eve}
     shares["user#eve", f"claim#{first}"] = stray
     of_none = {"sk": {"S": f"claim#{nowhere}"}, "packet_id": {"S": nowhere}}
     shares["user#eve", f"claim#{nowhere}"] = {**stray, **of_none}
-    key = _key(keys.taker(second, "bob"))
+    key = _key(packet_keys.taker(second, "bob"))
     shares["user#eve", key[1]] = {**shares.pop(key), **eve}
 
     found = town.reconcile().differences

@@ -7,11 +7,11 @@ import pytest
 
 from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.campaigns.model import DrawRules
-from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.dynamodb import unit_stock
 from redpacket.lottery.dynamodb.items import draw_row, won_by
 from redpacket.lottery.model.lottery import Draw, Prize, PrizeKind
+from redpacket.packets.dynamodb import keys
 from redpacket.packets.dynamodb.items import prize_taker_row, share_row
 from redpacket.packets.model.packet import Packet
 from redpacket.platform.difference import Difference

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redpacket.ledger.dynamodb import keys
+from redpacket.packets.dynamodb import keys
 from redpacket.reconciliation.use_cases.reconcile import sums_of
 from redpacket.reconciliation.use_cases.statements import MOVING_MS, rules
 from testing import sql

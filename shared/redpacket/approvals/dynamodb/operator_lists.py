@@ -11,6 +11,7 @@ from redpacket.campaigns.dynamodb.items import campaign_of
 from redpacket.campaigns.model import Campaign
 from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.dynamodb.winners import read_in_order
+from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.platform.dynamodb.client import Dynamo, Row, WireItem, to_wire, values
 from redpacket.platform.errors import InvalidRequest
 
@@ -72,7 +73,7 @@ class DynamoOperatorLists:
 def _due_row(shard: int, at_ms: int, packet_id: str) -> WireItem:
     """Return a packet's full index position, which is unique for packets of one moment."""
     return to_wire(
-        {**keys.packet(packet_id), "work_pk": keys.work("due", shard), "work_at_ms": at_ms}
+        {**packet_keys.packet(packet_id), "work_pk": keys.work("due", shard), "work_at_ms": at_ms}
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from redpacket.campaigns.audience_ports import AudienceCache, AudienceRows
 from redpacket.campaigns.model import AudienceMode
 from redpacket.campaigns.ports import CampaignRepository
-from redpacket.campaigns.use_cases.edit_campaign import get_campaign
+from redpacket.campaigns.use_cases.get_campaign import get_campaign
 from redpacket.platform.errors import InvalidRequest
 
 

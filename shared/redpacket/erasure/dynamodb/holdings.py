@@ -10,6 +10,7 @@ from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.books import sums_of
 from redpacket.ledger.model import receivable_account, user_account
 from redpacket.packets.dynamodb import items
+from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import payment_of, return_of, withdrawal_of
@@ -51,11 +52,13 @@ class DynamoHoldings:
         )
 
     def count_claims(self, user_id: str) -> int:
-        rows = self._partition(self._shares, f"{keys.USER_PREFIX}{user_id}", keys.TAKER_PREFIX)
+        rows = self._partition(
+            self._shares, f"{packet_keys.USER_PREFIX}{user_id}", packet_keys.TAKER_PREFIX
+        )
         return sum(1 for _ in rows)
 
     def list_sent(self, user_id: str) -> list[Packet]:
-        listed = self._listed(self._packets, keys.sent_list(user_id))
+        listed = self._listed(self._packets, packet_keys.sent_list(user_id))
         return [
             items.packet_of(row)
             for start in range(0, len(listed), KEYS_PER_READ)
@@ -65,7 +68,7 @@ class DynamoHoldings:
         ]
 
     def list_outside(self, user_id: str) -> OutsideRows:
-        counted = f"{keys.USER_PREFIX}{user_id}"
+        counted = f"{packet_keys.USER_PREFIX}{user_id}"
         # Read counts before lists: a concurrent start is then in neither or only in the lists.
         begun_counts = {
             row["sk"].removeprefix(payment_keys.BEGUN_PREFIX): int(row["begun_count"])

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from redpacket.events.ports import Change, Subject
-from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.dynamodb.items import draw_of
-from redpacket.packets.dynamodb import items
+from redpacket.packets.dynamodb import items, keys
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import payment_of, withdrawal_of
 from redpacket.platform.dynamodb.client import from_wire

@@ -7,7 +7,6 @@ from enum import Enum, auto
 from typing import Any
 
 from redpacket.campaigns.dynamodb import keys as campaign_keys
-from redpacket.campaigns.dynamodb.campaigns import root_of
 from redpacket.campaigns.model import DrawRules
 from redpacket.fairness.model.days import day_seed
 from redpacket.ledger.dynamodb import keys
@@ -23,6 +22,7 @@ from redpacket.lottery.dynamodb.items import (
     share_won,
     won_by,
 )
+from redpacket.lottery.dynamodb.roots import root_of
 from redpacket.lottery.dynamodb.unit_stock import UnitStock
 from redpacket.lottery.dynamodb.winners import decide
 from redpacket.lottery.model.lottery import (

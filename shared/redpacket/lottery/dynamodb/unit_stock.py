@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.model.lottery import UNITS_MAX, Prize, PrizeKind, PrizeStock, unit_share
+from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.claim import ShareStatus
 from redpacket.packets.model.packet import fate_partitions
 from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Row, Value, update, values

@@ -6,25 +6,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from redpacket.campaigns.model import CampaignPlan, DrawBeacon
-from redpacket.campaigns.use_cases.edit_campaign import CampaignPorts, edit_campaign
+from redpacket.campaigns.ports import CampaignRepository
 from redpacket.lottery.model.lottery import Prize, PrizeStock
 from redpacket.lottery.model.winners import Winner, WinnerStatus
-from redpacket.lottery.ports import DrawCache
+from redpacket.lottery.ports import DrawCache, DrawRepository
 from redpacket.lottery.use_cases.decide_winner import WinnerPorts, decide_winner
+from redpacket.lottery.use_cases.edit_campaign import CampaignPorts, edit_campaign
 from redpacket.lottery.use_cases.edit_prize import PrizePorts, add_codes, change_stock, put_prize
 from redpacket.lottery.use_cases.load_campaign import load_campaign
 from redpacket.lottery.use_cases.read_draws import WatchedLottery, watch_lottery
 from redpacket.operations.model.operators import Operator
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.idempotency import Request
-from redpacket.platform.runtime import EventLogger
+from redpacket.platform.runtime import Clock, EventLogger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EditPorts(CampaignPorts):
-    """Ports that write, read, and load a campaign."""
+class LoadPorts:
+    """Ports that read a campaign and load it into the cache."""
 
+    campaigns: CampaignRepository
+    draws: DrawRepository
     draw_cache: DrawCache
+    clock: Clock
     journal: EventLogger
 
 
@@ -35,10 +39,13 @@ def apply_campaign(
     operator: Operator,
     draw_beacon: DrawBeacon | None = None,
     *,
-    ports: EditPorts,
+    campaign_ports: CampaignPorts,
+    ports: LoadPorts,
 ) -> tuple[WatchedLottery, bool]:
     """Edit a campaign; return its operator view and whether it is new."""
-    campaign, is_new = edit_campaign(plan, budget_fen, version, operator, draw_beacon, ports=ports)
+    campaign, is_new = edit_campaign(
+        plan, budget_fen, version, operator, draw_beacon, ports=campaign_ports
+    )
     found = _watch(plan.campaign_id, ports)
     if found.lottery.table.prizes:
         load_edited(plan.campaign_id, ports=ports)
@@ -51,7 +58,7 @@ def apply_prize(
     operator: Operator,
     *,
     prize_ports: PrizePorts,
-    ports: EditPorts,
+    ports: LoadPorts,
 ) -> tuple[Prize, PrizeStock, bool]:
     """Create or edit a prize; return it with its stock and whether it is new."""
     prize, is_new = put_prize(plan, version, operator, ports=prize_ports)
@@ -67,7 +74,7 @@ def apply_stock(
     request: Request,
     *,
     prize_ports: PrizePorts,
-    ports: EditPorts,
+    ports: LoadPorts,
 ) -> tuple[Prize, PrizeStock]:
     """Change a prize's stock; return the prize and its remaining stock."""
     prize = change_stock(
@@ -83,7 +90,7 @@ def apply_codes(
     operator: Operator,
     *,
     prize_ports: PrizePorts,
-    ports: EditPorts,
+    ports: LoadPorts,
 ) -> tuple[Prize, PrizeStock]:
     """Add codes to a prize; return the prize and its remaining stock."""
     prize = add_codes(campaign_id, prize_id, codes, operator, ports=prize_ports)
@@ -99,7 +106,7 @@ def apply_decision(
     operator: Operator,
     *,
     winner_ports: WinnerPorts,
-    ports: EditPorts,
+    ports: LoadPorts,
 ) -> Winner:
     """Decide on a won unit; a forfeited one can be drawn again immediately."""
     winner = decide_winner(
@@ -110,7 +117,7 @@ def apply_decision(
     return winner
 
 
-def load_edited(campaign_id: str, *, ports: EditPorts) -> None:
+def load_edited(campaign_id: str, *, ports: LoadPorts) -> None:
     """Load the ledger's state into the cache; an unavailable cache does not fail the edit."""
     try:
         load_campaign(
@@ -120,12 +127,12 @@ def load_edited(campaign_id: str, *, ports: EditPorts) -> None:
         ports.journal.failure("campaign_not_loaded", error, campaign_id=campaign_id)
 
 
-def _load_prize(prize: Prize, ports: EditPorts) -> PrizeStock:
+def _load_prize(prize: Prize, ports: LoadPorts) -> PrizeStock:
     load_edited(prize.campaign_id, ports=ports)
     return _watch(prize.campaign_id, ports).stock[prize.prize_id]
 
 
-def _watch(campaign_id: str, ports: EditPorts) -> WatchedLottery:
+def _watch(campaign_id: str, ports: LoadPorts) -> WatchedLottery:
     return watch_lottery(
         campaign_id, campaigns=ports.campaigns, draws=ports.draws, clock=ports.clock
     )

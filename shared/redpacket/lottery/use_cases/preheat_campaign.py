@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redpacket.campaigns.model import AUDIENCE_BUCKETS
 from redpacket.campaigns.ports import CampaignRepository
-from redpacket.campaigns.use_cases.edit_campaign import get_campaign
+from redpacket.campaigns.use_cases.get_campaign import get_campaign
 from redpacket.packets.model.packet import Packet, PacketStatus, part_count, part_id
 from redpacket.packets.ports import ClaimCache, PacketRepository
 from redpacket.platform.errors import InvariantViolated, Unavailable

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import Campaign
 from redpacket.campaigns.ports import CampaignRepository
-from redpacket.campaigns.use_cases.edit_campaign import get_campaign
+from redpacket.campaigns.use_cases.get_campaign import get_campaign
 from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
 from redpacket.fairness.model.days import DrawDay
 from redpacket.fairness.use_cases.cached_rounds import CachedRounds

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.ledger.dynamodb import keys
-from redpacket.packets.dynamodb import items
+from redpacket.packets.dynamodb import items, keys
 from redpacket.packets.model.claim import Quota, RecordStatus, Share, ShareStatus
 from redpacket.platform.dynamodb.client import Dynamo, Guarded, Operation, Row, create, update
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.campaigns.dynamodb.campaigns import spend
 from redpacket.fairness.dynamodb.commitments import note_commitment
 from redpacket.fairness.model.log import Commitment, CommitmentKind, id_hash_of
 from redpacket.ledger.dynamodb import keys
@@ -22,6 +21,7 @@ from redpacket.ledger.model import Transfer, entries, user_account
 from redpacket.operations.errors import AllowanceMoved
 from redpacket.operations.model.operators import Action
 from redpacket.packets.dynamodb import items
+from redpacket.packets.dynamodb.budgets import spend
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.platform.dynamodb.client import (
     Dynamo,

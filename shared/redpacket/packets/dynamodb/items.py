@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from redpacket.campaigns.model import AmountsShown
-from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.dynamodb import keys as ledger_keys
+from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.claim import Claimer, Share, ShareRef, ShareStatus
 from redpacket.packets.model.packet import Kind, Opening, Packet, PacketEnd, PacketStatus, Rules
 from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT
@@ -32,10 +33,10 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         "expires_at_ms": packet.expires_at_ms,
         "status": packet.status,
         "is_loaded": False,
-        "work_pk": keys.work("load", keys.work_shard(packet.packet_id)),
+        "work_pk": ledger_keys.work("load", ledger_keys.work_shard(packet.packet_id)),
         "work_at_ms": packet.created_at_ms,
         "list_pk": keys.sent_list(packet.sender.user_id),
-        "list_sk": keys.list_position(packet.created_at_ms, packet.packet_id),
+        "list_sk": ledger_keys.list_position(packet.created_at_ms, packet.packet_id),
     }
     if packet.payment_id:
         # An unpaid packet is neither loaded nor listed as sent until its payment arrives.
@@ -44,7 +45,7 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         row["payment_id"] = packet.payment_id
         row["pay_channel"] = packet.pay_channel
         row["pay_method"] = packet.pay_method
-        row["work_pk"] = keys.work("unpaid", keys.work_shard(packet.packet_id))
+        row["work_pk"] = ledger_keys.work("unpaid", ledger_keys.work_shard(packet.packet_id))
     if packet.amounts_shown is not AmountsShown.LIVE:
         row["amounts_shown"] = packet.amounts_shown
     if packet.cover_url:
@@ -76,7 +77,7 @@ def payment_packet_row(packet: Packet) -> dict[str, Value]:
 
 def due_list(packet: Packet) -> str:
     """Return the work list partition in which a packet waits for its end."""
-    return keys.work("due", keys.work_shard(packet.sender.user_id))
+    return ledger_keys.work("due", ledger_keys.work_shard(packet.sender.user_id))
 
 
 def rules_of(row: dict[str, Any]) -> Rules:
@@ -176,7 +177,9 @@ def share_row(share: Share) -> dict[str, Value]:
         row["via"] = share.via
     if share.taker:
         row["user_id"] = share.taker.user_id
-        row["work_pk"] = keys.work("settle", keys.work_shard(f"{share.packet_id}{share.share_no}"))
+        row["work_pk"] = ledger_keys.work(
+            "settle", ledger_keys.work_shard(f"{share.packet_id}{share.share_no}")
+        )
         row["work_at_ms"] = share.decided_at_ms
     return row
 

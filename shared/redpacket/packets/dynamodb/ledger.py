@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.dynamodb import keys as ledger_keys
 from redpacket.ledger.dynamodb.books import BookPages, entry_row, receipt_row, sums_of
 from redpacket.ledger.dynamodb.posting import change_balance, post_operations
 from redpacket.ledger.model import (
@@ -18,7 +18,7 @@ from redpacket.ledger.model import (
     year_of,
 )
 from redpacket.ledger.ports import ReceivedItem
-from redpacket.packets.dynamodb import items
+from redpacket.packets.dynamodb import items, keys
 from redpacket.packets.model.claim import Share, ShareRef
 from redpacket.packets.model.packet import Packet, PacketEnd, PacketStatus
 from redpacket.platform.dynamodb.client import (
@@ -118,7 +118,7 @@ class DynamoLedger:
         changes = [
             update(
                 self._accounts,
-                keys.account(account),
+                ledger_keys.account(account),
                 "ADD " + ", ".join(f"{name} :{name}" for name in changed),
                 condition=None,
                 **changed,
@@ -141,19 +141,19 @@ class DynamoLedger:
         cancelled["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
         freed = update(
             self._accounts,
-            keys.account(user_account(packet.sender.user_id)),
+            ledger_keys.account(user_account(packet.sender.user_id)),
             "ADD open_count :freed, unpaid_count :freed",
             freed=-1,
         )
         return self._dynamo.try_transact([cancelled, freed])
 
     def balance_fen(self, account: str) -> int:
-        row = self._dynamo.get(self._accounts, keys.account(account))
+        row = self._dynamo.get(self._accounts, ledger_keys.account(account))
         # A row with only counters, such as an unpaid packet's, has no balance yet.
         return int(row.get("balance_fen", 0)) if row else 0
 
     def year_sums(self, user_id: str, year: int | None) -> YearSums:
-        row = self._dynamo.get(self._accounts, keys.account(user_account(user_id)))
+        row = self._dynamo.get(self._accounts, ledger_keys.account(user_account(user_id)))
         return sums_of(row or {}, year)
 
     def list_entries(
@@ -170,7 +170,7 @@ class DynamoLedger:
         return self._books.list_postings(wanted)
 
     def list_receipts(self, refs: Sequence[ShareRef]) -> list[Receipt] | None:
-        row_keys = [keys.receipt(ref.packet_id, ref.share_no) for ref in refs]
+        row_keys = [ledger_keys.receipt(ref.packet_id, ref.share_no) for ref in refs]
         return self._books.list_receipts(row_keys) if self._has_receipts else None
 
     def _receipts(self, shares: Sequence[Share], account: str, now_ms: int) -> list[Operation]:

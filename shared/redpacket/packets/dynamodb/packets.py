@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from redpacket.ledger.dynamodb import keys
-from redpacket.packets.dynamodb import items
+from redpacket.ledger.dynamodb import keys as ledger_keys
+from redpacket.packets.dynamodb import items, keys
 from redpacket.packets.dynamodb.shares import DynamoShares
 from redpacket.packets.model.packet import Packet, PacketEnd, PacketStatus, Rules
 from redpacket.packets.model.seed_keys import SeedKeys
@@ -191,8 +191,8 @@ def last_until(table: str, packet_id: str, ends_at_ms: int, table_version: int) 
 def _bound(year: int) -> str:
     """Return the first position of a year; 0 and 9999 stand for the ends of the list."""
     if not 0 < year < 9999:  # noqa: PLR2004 - the ends of time
-        return keys.list_position(10**13 - 1 if year else 0, "")
-    return keys.list_position(int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000), "")
+        return ledger_keys.list_position(10**13 - 1 if year else 0, "")
+    return ledger_keys.list_position(int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000), "")
 
 
 def _sent_item(row: dict[str, Any]) -> SentItem:

@@ -7,8 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from redpacket.ledger.dynamodb import keys
-from redpacket.packets.dynamodb import items
+from redpacket.packets.dynamodb import items, keys
 from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import Packet, fate_partitions
 from redpacket.packets.model.seed_keys import SeedKeys

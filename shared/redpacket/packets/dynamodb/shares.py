@@ -7,8 +7,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from redpacket.ledger.dynamodb import keys
-from redpacket.packets.dynamodb import items
+from redpacket.packets.dynamodb import items, keys
 from redpacket.packets.model.claim import Claimer, Share, ShareRef
 from redpacket.packets.model.packet import fate_partitions, part_count
 from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, update, values

@@ -7,8 +7,8 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any
 
-from redpacket.ledger.dynamodb import keys
-from redpacket.packets.dynamodb import items
+from redpacket.ledger.dynamodb import keys as ledger_keys
+from redpacket.packets.dynamodb import items, keys
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.work_list_ports import Unreadable
 from redpacket.platform.dynamodb.client import Dynamo, update, values
@@ -26,7 +26,7 @@ class DynamoWorkLists:
         dynamo: Dynamo,
         packets_table: str,
         shares_table: str,
-        shards: Sequence[int] = range(keys.WORK_SHARDS),
+        shards: Sequence[int] = range(ledger_keys.WORK_SHARDS),
     ) -> None:
         self._dynamo = dynamo
         self._packets = packets_table
@@ -76,7 +76,9 @@ class DynamoWorkLists:
                 count,
                 IndexName="by_work",
                 KeyConditionExpression="work_pk = :work AND work_at_ms <= :until_ms",
-                ExpressionAttributeValues=values(work=keys.work(kind, shard), until_ms=until_ms),
+                ExpressionAttributeValues=values(
+                    work=ledger_keys.work(kind, shard), until_ms=until_ms
+                ),
             )
 
         fair = limit // len(self._shards)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from redpacket.ledger.dynamodb.keys import USER_PREFIX, work_shard
+from redpacket.ledger.dynamodb.keys import work_shard
+from redpacket.packets.dynamodb.keys import USER_PREFIX
 
 
 def payment(number: str) -> dict[str, str]:

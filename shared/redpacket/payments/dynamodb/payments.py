@@ -8,6 +8,7 @@ from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.posting import exists, post_operations
 from redpacket.ledger.dynamodb.requests import transact_once
 from redpacket.ledger.model import Transfer
+from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import line_in, line_of, line_row, payment_of, payment_row
@@ -227,7 +228,7 @@ class DynamoPayments:
         paid_at_ms = packet.starts_at_ms
         operation = update(
             self._packets,
-            keys.packet(packet.packet_id),
+            packet_keys.packet(packet.packet_id),
             "SET #status = :open, paid_at_ms = :paid_at_ms, starts_at_ms = :paid_at_ms,"
             " expires_at_ms = :expires_at_ms, is_loaded = :no, work_pk = :load,"
             " work_at_ms = :paid_at_ms, list_pk = :list_pk, list_sk = :list_sk",
@@ -239,7 +240,7 @@ class DynamoPayments:
             expires_at_ms=packet.expires_at_ms,
             no=False,
             load=keys.work("load", keys.work_shard(packet.packet_id)),
-            list_pk=keys.sent_list(packet.sender.user_id),
+            list_pk=packet_keys.sent_list(packet.sender.user_id),
             list_sk=keys.list_position(paid_at_ms, packet.packet_id),
         )
         operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}

@@ -1,4 +1,4 @@
-"""Creation, edits, and lookup of campaigns."""
+"""Creation and edits of campaigns."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, TypeAlias
 
-from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import Campaign, CampaignPlan, DrawBeacon
-from redpacket.campaigns.ports import CampaignRepository
+from redpacket.campaigns.ports import EditedCampaigns
+from redpacket.campaigns.use_cases.get_campaign import get_campaign
 from redpacket.fairness.model.beacon import CampaignBeacon
 from redpacket.lottery.model.lottery import CODES_KEPT_MS, CampaignSnapshot
 from redpacket.lottery.ports import DrawRepository
@@ -40,7 +40,7 @@ NewBeacon: TypeAlias = Callable[[str], CampaignBeacon]
 class CampaignPorts:
     """Ports that write a campaign; *new_beacon* is None if the deployment has no beacon."""
 
-    campaigns: CampaignRepository
+    campaigns: EditedCampaigns
     draws: DrawRepository
     packets: PacketRepository
     clock: Clock
@@ -99,14 +99,6 @@ def edit_campaign(
         if is_done:
             return get_campaign(plan.campaign_id, campaigns=campaigns), False
     raise Unavailable("others edit it at the same time")
-
-
-def get_campaign(campaign_id: str, *, campaigns: CampaignRepository) -> Campaign:
-    """Return the campaign. Raises CampaignNotFound."""
-    campaign = campaigns.find_campaign(campaign_id)
-    if campaign is None:
-        raise CampaignNotFound("The campaign does not exist.")
-    return campaign
 
 
 def _end_with_campaign(campaign_id: str, draws: DrawRepository, packets: PacketRepository) -> None:

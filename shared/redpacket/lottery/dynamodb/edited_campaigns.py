@@ -1,0 +1,154 @@
+"""Campaigns as operators create and edit them, with their budgets and seeds, in CampaignsTable."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+
+from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
+from redpacket.campaigns.dynamodb.items import plan_row
+from redpacket.campaigns.model import Campaign
+from redpacket.fairness.dynamodb import keys as fairness_keys
+from redpacket.fairness.dynamodb.commitments import note_commitment
+from redpacket.fairness.model.days import CHAIN_LAST_DAY, chain_commitment
+from redpacket.fairness.model.log import Commitment, CommitmentKind, id_hash_of
+from redpacket.ledger.dynamodb import keys
+from redpacket.lottery.dynamodb.campaign_snapshot import packed_plan, shown_row
+from redpacket.lottery.dynamodb.roots import root_of
+from redpacket.operations.dynamodb.allowances import spend_allowance
+from redpacket.operations.dynamodb.audit_log import note_action
+from redpacket.operations.model.allowances import Allowance
+from redpacket.operations.model.operators import Action
+from redpacket.packets.model.seed_keys import SeedKeys
+from redpacket.platform.dynamodb.client import (
+    Dynamo,
+    Operation,
+    TransactionCanceled,
+    Value,
+    merge,
+    put,
+    update,
+)
+from redpacket.platform.errors import InvariantViolated
+
+IS_THERE = "attribute_exists(pk)"
+IS_AS_READ = "version = :read_version"
+CAN_GIVE_UP = "budget_left_fen >= :given_up"
+
+_ROOT_BYTES = 32
+
+
+class DynamoEditedCampaigns(DynamoCampaigns):
+    """DynamoDB implementation of EditedCampaigns."""
+
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        table: str,
+        new_seed: Callable[[int], bytes] = secrets.token_bytes,
+        seeds: SeedKeys | None = None,
+        transparency_table: str | None = None,
+        journal_table: str | None = None,
+        approvals_table: str | None = None,
+        commitments_table: str | None = None,
+    ) -> None:
+        super().__init__(dynamo, table)
+        self._transparency = transparency_table
+        self._journal = journal_table
+        self._approvals = approvals_table
+        self._commitments = commitments_table
+        self._new_seed = new_seed
+        self._seeds = seeds
+
+    def create(
+        self, campaign: Campaign, action: Action | None = None, spent: Allowance | None = None
+    ) -> bool:
+        money: dict[str, Value] = {
+            **campaign_keys.campaign(campaign.campaign_id),
+            **_listed(campaign),
+            "budget_fen": campaign.budget_fen,
+            "budget_left_fen": campaign.budget_left_fen,
+            "version": campaign.version,
+        }
+        # Functions that draw cannot write this table, so every day's seed is fixed from here on.
+        seed = {**campaign_keys.lottery_seed(campaign.campaign_id), **self._new_root()}
+        root = root_of(campaign.campaign_id, seed, self._seeds)
+        commitment = chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY, campaign.beacon)
+        rows = {**plan_row(campaign), **money}, shown_row(campaign, commitment), seed
+        noted = note_action(self._journal, action) + spend_allowance(self._approvals, spent)
+        written = [put(self._table, row) for row in rows]
+        if self._commitments and action:  # only tests create campaigns without an operator
+            kind, id_hash = CommitmentKind.CAMPAIGN, id_hash_of(campaign.campaign_id)
+            logged = Commitment(kind, id_hash, commitment, action.at_ms)
+            written += note_commitment(self._commitments, logged)
+        return self._write([*written, *self._drawing(campaign), *noted])
+
+    def edit(
+        self,
+        campaign: Campaign,
+        before: Campaign,
+        action: Action | None = None,
+        spent: Allowance | None = None,
+    ) -> bool:
+        change_fen = campaign.budget_fen - before.budget_fen
+        planned = plan_row(campaign)
+        operation = update(
+            self._table,
+            campaign_keys.campaign(campaign.campaign_id),
+            # Packets spend concurrently, so change the remaining budget by the difference.
+            "SET budget_left_fen = budget_left_fen + :change_fen, budget_fen = :budget_fen,"
+            f" version = :version, {', '.join(f'#{name} = :{name}' for name in planned)},"
+            " list_pk = :list_pk, list_sk = :list_sk",
+            condition=f"{IS_AS_READ} AND {CAN_GIVE_UP}",
+            **planned,
+            **_listed(campaign),
+            change_fen=change_fen,
+            given_up=-change_fen,
+            budget_fen=campaign.budget_fen,
+            version=campaign.version,
+            read_version=before.version,
+        )
+        # Some attribute names are reserved words in DynamoDB.
+        operation["Update"]["ExpressionAttributeNames"] = {f"#{name}": name for name in planned}
+        shown = update(
+            self._table,
+            campaign_keys.shown(campaign.campaign_id),
+            # No version check: a concurrent edit of the plan already fails the update above.
+            "SET #plan = :plan ADD version :one",
+            condition=IS_THERE,
+            plan=packed_plan(campaign),
+            one=1,
+        )
+        shown["Update"]["ExpressionAttributeNames"] = {"#plan": "plan"}
+        noted = note_action(self._journal, action) + spend_allowance(self._approvals, spent)
+        return self._write([operation, shown, *self._drawing(campaign), *noted])
+
+    def _drawing(self, campaign: Campaign) -> list[Operation]:
+        """Return the write that makes the beacon job fetch rounds until the campaign ends."""
+        if campaign.beacon is None:
+            return []
+        if self._transparency is None:
+            raise InvariantViolated("campaigns have no beacon table")
+        row: dict[str, Value] = {
+            **fairness_keys.drawing(campaign.ends_at_ms, campaign.campaign_id),
+            "starts_at_ms": campaign.starts_at_ms,
+            "beacon": str(campaign.beacon),
+        }
+        return [merge(self._transparency, row)]
+
+    def _new_root(self) -> dict[str, Value]:
+        salt = self._new_seed(_ROOT_BYTES)
+        return {"sealed": self._seeds.seal(salt).hex()} if self._seeds else {"seed": salt.hex()}
+
+    def _write(self, operations: list[Operation]) -> bool:
+        try:
+            self._dynamo.transact(operations)
+        except TransactionCanceled:
+            return False
+        return True
+
+
+def _listed(campaign: Campaign) -> dict[str, Value]:
+    place = keys.list_position(campaign.starts_at_ms, campaign.campaign_id)
+    return {"list_pk": campaign_keys.CAMPAIGNS, "list_sk": place}

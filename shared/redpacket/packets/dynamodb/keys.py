@@ -1,0 +1,91 @@
+"""Keys of packets, shares and quotas."""
+
+from __future__ import annotations
+
+from redpacket.packets.model.packet import fate_partitions, part_count
+
+
+def packet(packet_id: str) -> dict[str, str]:
+    """Return the key of a packet in PacketsTable."""
+    return {"pk": f"packet#{packet_id}", "sk": PACKET}
+
+
+PACKET = "packet"
+
+
+def paid_packet(number: str) -> dict[str, str]:
+    """Return the key in PacketsTable that maps a payment's number to its packet."""
+    return {"pk": f"payment#{number}", "sk": "payment"}
+
+
+def part_end(packet_id: str, part: int) -> dict[str, str]:
+    """Return the key of a shard's final sums in PacketsTable."""
+    return {"pk": f"packet#{packet_id}", "sk": f"{PART_END_PREFIX}{part:02d}"}
+
+
+PART_END_PREFIX = "end#"
+
+
+def final_page(packet_id: str, partition: int, last_no: int) -> dict[str, str]:
+    """Return the key of a page of a closed packet's claims in PacketsTable, by its last share."""
+    return {"pk": f"final#{packet_id}#{partition}", "sk": f"{FINAL_PREFIX}{last_no:07d}"}
+
+
+FINAL_PREFIX = "page#"
+
+
+def settled_sums(packet_id: str) -> dict[str, str]:
+    """Return the key of a large packet's number of settled claims in PacketsTable."""
+    return {"pk": f"settled#{packet_id}", "sk": "sums"}
+
+
+def share(packet_id: str, share_no: int) -> dict[str, str]:
+    """Return the key of a share in SharesTable; seven digits keep 1,000,000 shares in order."""
+    partition = (share_no - 1) % fate_partitions(packet_id)
+    return {**shares(packet_id, partition), "sk": f"{SHARE_PREFIX}{share_no:07d}"}
+
+
+def shares(packet_id: str, partition: int) -> dict[str, str]:
+    """Return one partition of a packet's shares in SharesTable."""
+    return {"pk": f"{SHARES_PREFIX}{packet_id}#{partition}"}
+
+
+def share_partitions(packet_id: str, part: int) -> range:
+    """Return the numbers of the partitions with one shard's shares."""
+    return range(part, fate_partitions(packet_id), part_count(packet_id))
+
+
+SHARES_PREFIX = "shares#"
+
+SHARE_PREFIX = "share#"
+
+
+def taker(packet_id: str, user_id: str) -> dict[str, str]:
+    """Return the key in SharesTable of a user's only share of a packet."""
+    return {"pk": f"{USER_PREFIX}{user_id}", "sk": f"{TAKER_PREFIX}{packet_id}"}
+
+
+def prize_taker(packet_id: str, user_id: str, share_no: int) -> dict[str, str]:
+    """Return the key in SharesTable of one of a user's shares of a prize packet."""
+    key = taker(packet_id, user_id)
+    return {**key, "sk": f"{key['sk']}#{share_no}"}
+
+
+USER_PREFIX = "user#"
+
+TAKER_PREFIX = "claim#"
+
+
+def claim_count(campaign_id: str, user_id: str) -> dict[str, str]:
+    """Return the key of a user's claim count in a campaign; campaign ids contain no "#"."""
+    return {"pk": f"{campaign_id}#{user_id}"}
+
+
+def sent_list(user_id: str) -> str:
+    """Return the partition of a user's sent packets in PacketsTable's index by_list."""
+    return f"sent#{user_id}"
+
+
+def unpaid_list(user_id: str) -> str:
+    """Return the partition of a user's unpaid packets in the same index."""
+    return f"unpaid#{user_id}"
