@@ -207,8 +207,8 @@ openapi: $(VENV)/app.ready ## write openapi.json from the code
 reference: $(VENV)/app.ready web/node_modules/.ready ## render openapi.json as a page, .local/reference/index.html
 	@PYTHONPATH=shared $(APP)/python -m local.reference
 
-docs: $(VENV)/app.ready ## write the generated parts of docs/: parameters, and the pictures and figures of splits
-	@PYTHONPATH=shared $(APP)/python -m local.deployment_page
+docs: $(VENV)/app.ready ## write the generated parts of docs/: parameters, alarms, and the pictures and figures of splits
+	@PYTHONPATH=shared $(APP)/python -m local.reference_pages
 	@PYTHONPATH=shared $(UV) run --quiet --no-project --python "$$(local/find-python)" --with matplotlib==3.11.2 python -m bench.gallery
 
 lock: $(UV) ## compile the pinned requirements again

@@ -73,7 +73,8 @@ def _alarms(session: Session) -> Iterator[Finding]:
     asked = {"StateValue": "ALARM", "AlarmNamePrefix": session.target.stack_name}
     found = cloudwatch.describe_alarms(**asked)["MetricAlarms"]
     for alarm in found:
-        yield "fail", "alarm", f"{alarm['AlarmName']} since {alarm['StateUpdatedTimestamp']}"
+        since = f"{alarm['AlarmName']} since {alarm['StateUpdatedTimestamp']}"
+        yield "fail", "alarm", f"{since}. {alarm['AlarmDescription']}"
     if not found:
         yield "ok", "alarms", "none is on"
 

@@ -24,7 +24,8 @@ class Counted:
 
     def describe_alarms(self, **asked: Any) -> Any:
         assert asked == {"StateValue": "ALARM", "AlarmNamePrefix": "redpacket-local"}
-        alarms = [{"AlarmName": name, "StateUpdatedTimestamp": "noon"} for name in self.alarms]
+        what = {"StateUpdatedTimestamp": "noon", "AlarmDescription": "Runbook - page.md"}
+        alarms = [{"AlarmName": name, **what} for name in self.alarms]
         return {"MetricAlarms": alarms}
 
 
@@ -64,7 +65,7 @@ def test_what_is_wrong_is_told_with_the_next_step(stack: Stack) -> None:
 
     wrong = {item["check"]: item["detail"] for item in items if item["state"] == "fail"}
     assert wrong == {
-        "alarm": "redpacket-local-DeadLettersAlarm since noon",
+        "alarm": "redpacket-local-DeadLettersAlarm since noon. Runbook - page.md",
         "queue payout": "2 given up. Look: redpacket dlq list payout",
     }
 

@@ -14,7 +14,7 @@ import pytest
 import typer
 
 import redpacket
-from local import deployment_page
+from local import reference_pages
 from local.openapi import statuses_by_code
 from local.template import read_template
 from redpacket.campaigns.model import CampaignStatus, WhenSoldOut
@@ -143,11 +143,12 @@ def test_every_route_exists(template: dict[str, Any]) -> None:
     assert _wrong(lambda document: set(named.findall(_text(document))) - known) == []
 
 
-def test_the_page_of_the_deployment_has_the_parameters_of_the_template(
+def test_generated_tables_have_the_parameters_and_alarms_of_the_template(
     template: dict[str, Any],
 ) -> None:
-    assert _text(deployment_page.PAGE) == deployment_page.page(), "run `make docs`"
-    assert set(template["Parameters"]) <= set(_quoted(deployment_page.PAGE))
+    for page in reference_pages.TABLES:
+        assert _text(page) == reference_pages.filled(page), "run `make docs`"
+    assert set(template["Parameters"]) <= set(_quoted(reference_pages.PARAMETERS))
 
 
 def test_every_environment_variable_is_documented() -> None:

@@ -1,0 +1,74 @@
+"""Writes the parameters and the alarms of template.yaml into their pages of docs/."""
+
+from pathlib import Path
+from typing import Any
+
+from local import places
+from local.template import read_template
+
+PARAMETERS = places.ROOT / "docs" / "reference" / "parameters.md"
+RUNBOOK = places.ROOT / "docs" / "runbook" / "README.md"
+
+_PAGE_OF_ALARM = " Runbook - docs/runbook/"
+"""Separator of an alarm's description from its page in the runbook."""
+
+
+def parameters() -> str:
+    """Return one table for each group of parameters."""
+    template = read_template()
+    groups = template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
+    parts = []
+    for group in groups:
+        parts += [
+            f"### {group['Label']['default']}\n",
+            "| Parameter | Default | Meaning |\n|---|---|---|",
+        ]
+        parts += [_row(name, template["Parameters"][name]) for name in group["Parameters"]]
+        parts += [""]
+    return "\n".join(parts)
+
+
+def _row(name: str, parameter: dict[str, Any]) -> str:
+    default = parameter.get("Default", "")
+    shown = f"`{default}`" if default != "" else "empty"
+    meaning = " ".join(parameter["Description"].split())
+    if words := parameter.get("AllowedValues"):
+        meaning += f" One of {', '.join(f'`{word}`' for word in words)}."
+    elif "MinValue" in parameter:
+        low, high = parameter["MinValue"], parameter.get("MaxValue")
+        meaning += f" From {low:,} to {high:,}." if high is not None else f" At least {low:,}."
+    return f"| `{name}` | {shown} | {meaning} |"
+
+
+def alarms() -> str:
+    """Return the index of alarms: when each fires, and its page in the runbook."""
+    lines = ["| Alarm | Fires when | Page |", "|---|---|---|"]
+    for name, resource in read_template()["Resources"].items():
+        if resource["Type"] == "AWS::CloudWatch::Alarm":
+            when, page = resource["Properties"]["AlarmDescription"].split(_PAGE_OF_ALARM)
+            title = (RUNBOOK.parent / page).read_text(encoding="utf-8").partition("\n")[0]
+            lines += [f"| {name} | {when.rstrip('.')} | [{title.removeprefix('# ')}]({page}) |"]
+    return "\n".join(lines) + "\n"
+
+
+TABLES = {PARAMETERS: ("parameters", parameters), RUNBOOK: ("alarms", alarms)}
+"""Pages with a generated part: its mark and its text."""
+
+
+def filled(page: Path) -> str:
+    """Return a page with the tables of the present template."""
+    mark, table = TABLES[page]
+    begin, end = f"<!-- {mark}:begin -->", f"<!-- {mark}:end -->"
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    return f"{before}{begin}\n{table()}{end}{rest.partition(end)[2]}"
+
+
+def main() -> None:
+    """Write the pages."""
+    for page in TABLES:
+        page.write_text(filled(page), encoding="utf-8")
+        print(f"Wrote {page.relative_to(places.ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
