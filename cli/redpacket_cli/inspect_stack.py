@@ -25,7 +25,7 @@ from redpacket_cli.target import Target
 
 ledger = typer.Typer(help="Rows of the ledger: packet, account, restore.", no_args_is_help=True)
 payments = typer.Typer(help="Payments: show, returns, resolve, debts.", no_args_is_help=True)
-withdrawals = typer.Typer(help="Withdrawals: show.", no_args_is_help=True)
+withdrawals = typer.Typer(help="Withdrawals: list, show.", no_args_is_help=True)
 work = typer.Typer(help="Work lists of the schedules: list.", no_args_is_help=True)
 
 _HOUR_S = 3600
@@ -212,7 +212,7 @@ def show_account(
 
 
 _PAYMENT_COLUMNS = (
-    *("sk", "payment_status", "withdrawal_status", "return_status", "amount_fen", "user_id"),
+    *("sk", "payment_status", "return_status", "amount_fen", "user_id"),
     *("transaction_id", "outside_no", "attempt_no", "stop_reason", "gateway_reason"),
     *("return_reason", "work_pk", "work_at_ms"),
 )
@@ -223,7 +223,8 @@ def show_payment(
     context: typer.Context, payment_id: Annotated[str, typer.Argument(callback=an_id)]
 ) -> None:
     """Show the rows of a payment and its returns."""
-    _tell_rows(context, _payment_rows(context, f"payment#{payment_id}"), _PAYMENT_COLUMNS)
+    rows = list(_rows(session_of(context).target, "PaymentsTable", f"payment#{payment_id}"))
+    _tell_rows(context, rows, _PAYMENT_COLUMNS)
 
 
 @payments.command("returns")
@@ -238,9 +239,9 @@ def list_debts(context: typer.Context) -> None:
     _tell_list(context, "/admin/payments/debts")
 
 
-def _tell_list(context: typer.Context, path: str) -> None:
+def _tell_list(context: typer.Context, path: str, **asked: str) -> None:
     session = session_of(context)
-    items = lists.some(session.target.operator, path, {}, _LISTED_MAX)
+    items = lists.some(session.target.operator, path, asked, _LISTED_MAX)
     columns = list(dict.fromkeys(name for item in items for name in item))
     cells = ([_cell(name, item.get(name)) for name in columns] for item in items)
     session.screen.tell({"items": items}, shown.table(columns, cells) if items else Text("none"))
@@ -266,16 +267,26 @@ def resolve_return(
     session.screen.tell(session.target.operator.post("/admin/payments/returns", body))
 
 
+@withdrawals.command("list")
+def list_withdrawals(
+    context: typer.Context,
+    status: Annotated[str, typer.Option(help="Only this status; an end needs --user.")] = "",
+    user: Annotated[str, typer.Option(help="The host's own id of a user.")] = "",
+) -> None:
+    """Show withdrawals that have not ended, or all of a user, with what they wait for."""
+    _tell_list(context, "/admin/withdrawals", status=status, user=user)
+
+
 @withdrawals.command("show")
 def show_withdrawal(
     context: typer.Context, withdrawal_id: Annotated[str, typer.Argument(callback=an_id)]
 ) -> None:
-    """Show the rows of a withdrawal, with the reason if it is stuck."""
-    _tell_rows(context, _payment_rows(context, f"withdrawal#{withdrawal_id}"), _PAYMENT_COLUMNS)
-
-
-def _payment_rows(context: typer.Context, pk: str) -> list[dict[str, Any]]:
-    return list(_rows(session_of(context).target, "PaymentsTable", pk))
+    """Show what a withdrawal waits for, its lease and the provider's last answers."""
+    session = session_of(context)
+    found = session.target.operator.get(f"/admin/withdrawals/{withdrawal_id}")
+    facts = [(name, _cell(name, value)) for name, value in found.items() if name != "calls"]
+    answers = [(shown.moment(each["at_ms"]), each["answer"]) for each in found["calls"]]
+    session.screen.tell(found, shown.table(("what", "is"), [*facts, *answers]))
 
 
 @work.command("list")

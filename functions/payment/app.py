@@ -9,10 +9,13 @@ from redpacket.ledger.errors import InsufficientFunds
 from redpacket.operations.api import guards
 from redpacket.operations.api.scopes import AUDITORS, TREASURERS, operator_of, refuse_operators
 from redpacket.payments.api.parameters import (
+    any_withdrawals_cursor_of,
     page_url_of,
     payment_id_of,
     withdrawal_id_of,
+    withdrawal_status_of,
     withdrawals_cursor_of,
+    withdrawer_of,
 )
 from redpacket.payments.api.schemas import (
     CodeBody,
@@ -26,7 +29,9 @@ from redpacket.payments.api.views import (
     consent_view,
     debt_view,
     listed_return_view,
+    listed_withdrawals,
     payment_view,
+    withdrawal_details,
     withdrawal_view,
 )
 from redpacket.payments.errors import (
@@ -69,6 +74,8 @@ if TYPE_CHECKING:
         Token,
         WeChatJsConfig,
         Withdrawal,
+        WithdrawalDetails,
+        WithdrawalPage,
         Withdrawals,
     )
 
@@ -275,6 +282,35 @@ def resolve_return(request: RequestOf[ResolutionBody]) -> HttpAnswer[ListedRetur
     resolution = body_of(ResolutionBody, request).parsed
     resolved = containers.payments.resolve_return(resolution, operator_of(request).user_id)
     return HttpAnswer(listed_return_view(resolved))
+
+
+@handler.route(
+    "GET /admin/withdrawals",
+    parameters=(withdrawal_status_of, withdrawer_of, any_withdrawals_cursor_of),
+    scopes=AUDITORS,
+    refusals=(InvalidRequest, Unavailable),
+)
+def list_withdrawals(request: HttpRequest) -> HttpAnswer[WithdrawalPage]:
+    """List withdrawals that have not ended, the oldest first, or all of a user."""
+    user_id, status = withdrawer_of(request), withdrawal_status_of(request)
+    page, cursor = containers.withdrawals.list_of_operators(
+        user_id, status, any_withdrawals_cursor_of(request)
+    )
+    return HttpAnswer({"items": listed_withdrawals(page), "next": cursor})
+
+
+@handler.route(
+    "GET /admin/withdrawals/{withdrawal_id}",
+    parameters=(withdrawal_id_of,),
+    scopes=AUDITORS,
+    refusals=(WithdrawalNotFound, Unavailable),
+)
+def show_withdrawal(request: HttpRequest) -> HttpAnswer[WithdrawalDetails]:
+    """Show what a withdrawal waits for, and the provider's last answers."""
+    found = containers.withdrawals.find_any(withdrawal_id_of(request))
+    if found is None:
+        raise WithdrawalNotFound("This withdrawal does not exist.")
+    return HttpAnswer(withdrawal_details(found))
 
 
 @handler.route(

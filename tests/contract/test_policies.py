@@ -616,6 +616,9 @@ def _tell_of_payments(handlers: Handlers) -> None:
     handlers.transfer("compare_bills")
     _tell_of_a_listed_return(handlers)
     handlers.operate("GET /admin/payments/debts")
+    handlers.operate("GET /admin/withdrawals")
+    handlers.operate("GET /admin/withdrawals", query=json.dumps({"user": "gil"}))
+    handlers.operate("GET /admin/withdrawals/{withdrawal_id}", **path)
     handlers.reconcile()
 
 

@@ -151,3 +151,31 @@ def test_an_operator_takes_no_money_of_campaigns(
     assert _refused(plain.post("/packets", private)) == (403, "forbidden")
     assert till.post("/packets", {**private, "campaign_id": "gala"}).is_success
     assert till.balance_fen() == 900
+
+
+def test_auditors_see_what_withdrawals_wait_for(a_user: MakeUser) -> None:
+    user, auditor = a_user("ann", funds_fen=1_000), a_user("eve", scope="hongbao/audit")
+    asked = {"amount_fen": 100, "channel": "host"}
+    made = [user.post("/me/withdrawals", asked).json()["withdrawal_id"] for _ in range(2)]
+    user.http.post(f"/me/withdrawals/{made[0]}/cancel")
+    read, path = auditor.http.get, "/admin/withdrawals"
+
+    (waiting,) = read(path).json()["items"]
+    shown = read(f"{path}/{made[1]}").json()
+    ended = read(path, params={"user": "ann", "status": "cancelled"}).json()["items"]
+
+    assert shown == {
+        **waiting,
+        "transfer_no": f"{made[1]}01",
+        "call_count": 0,
+        "lease_until_ms": 0,
+        "reason": "",
+        "calls": [],
+    }
+    assert (waiting["withdrawal_id"], waiting["status"]) == (made[1], "queued")
+    assert waiting["waits_for"] == "the next call to the provider"
+    assert [(each["withdrawal_id"], each["waits_for"]) for each in ended] == [(made[0], None)]
+    assert _refused(read(path, params={"status": "paid"})) == (422, "invalid_request")
+    assert _refused(read(path, params={"cursor": "x"})) == (422, "invalid_request")
+    assert _refused(read(f"{path}/{'0' * 30}")) == (404, "withdrawal_not_found")
+    assert _refused(a_user("tom", scope="hongbao/operate").http.get(path)) == (403, "forbidden")

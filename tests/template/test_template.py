@@ -226,7 +226,7 @@ def test_a_users_own_row_is_used_only_in_the_attributes_that_each_needs(function
         "LotteryFunction": {changes: said, reads: {"pk", "erased_at_ms"}},
         # Whom the host means, for who hands over what was won.
         "AdminFunction": {changes: said, reads: set(KNOWN.split(", "))},
-        "PaymentFunction": {changes: since},
+        "PaymentFunction": {changes: since, reads: set(KNOWN.split(", "))},
         "PayoutFunction": {changes: since, reads: said},
         "ErasureFunction": {changes: since | shown},
         "ApprovalFunction": {reads: set(KNOWN.split(", "))},

@@ -14,7 +14,7 @@ from redpacket.containers.providers import ProvidersContainer, required
 from redpacket.payments.api.parameters import new_payment_id
 from redpacket.payments.model.authorization import Authorization
 from redpacket.payments.model.channel import Channel
-from redpacket.payments.model.withdrawals import Withdrawal
+from redpacket.payments.model.withdrawals import FINAL, Withdrawal, WithdrawalStatus
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
 from redpacket.payments.use_cases.authorize import authorize, end_authorization
 from redpacket.payments.use_cases.bind_account import bind_account
@@ -24,6 +24,7 @@ from redpacket.payments.use_cases.transfer import cancel_withdrawal
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, find_withdrawal, withdraw
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
 from redpacket.payments.withdrawal_ports import Payee, WithdrawalLimits
+from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 
@@ -34,6 +35,8 @@ _WITHDRAWALS_PER_DAY = 10
 
 _WITHDRAWAL_FEN_MIN = 30
 """Smallest withdrawal that every provider transfers."""
+
+_LISTED_PER_PAGE = 50
 
 _WITHDRAWALS_PER_PAGE = 20
 
@@ -96,6 +99,30 @@ class WithdrawalsContainer(Container):
         self, user_id: str, cursor: str | None
     ) -> tuple[list[Withdrawal], str | None]:
         return self.payments.withdrawal_book.list_of_user(user_id, cursor, _WITHDRAWALS_PER_PAGE)
+
+    def list_of_operators(
+        self, user_id: str | None, status: WithdrawalStatus | None, cursor: str | None
+    ) -> tuple[list[Withdrawal], str | None]:
+        """Return a page of one user's withdrawals, or of all that have not ended.
+
+        Raises InvalidRequest for an end without a user, because no index has all withdrawals.
+        """
+        if status in FINAL and user_id is None:
+            field = {"field": "user", "message": f"is needed for the status {status}"}
+            raise InvalidRequest([field])
+        if user_id:
+            page, more = self.payments.withdrawal_book.list_of_user(
+                user_id, cursor, _LISTED_PER_PAGE
+            )
+        else:
+            page, more = self.payments.payment_lists.list_pending_withdrawals(
+                cursor, _LISTED_PER_PAGE
+            )
+        return [each for each in page if status in {None, each.status}], more
+
+    @cached_property
+    def find_any(self) -> Callable[[str], Withdrawal | None]:
+        return self.payments.withdrawal_book.find
 
     @cached_property
     def authorization_ports(self) -> AuthorizationPorts:

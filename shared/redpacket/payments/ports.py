@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from redpacket.payments.model.channel import Channel
     from redpacket.payments.model.payments import Payment, PaymentRefund, PaymentReturn
     from redpacket.payments.model.provider import RefundFound, StatementLine, Transaction
+    from redpacket.payments.model.withdrawals import Withdrawal
     from redpacket.platform.idempotency import Request
 
+
+PENDING_CURSOR = "[0-9]{1,2}(\\.[0-9]{1,13}\\.[0-9a-f]{30})?"
+"""Work list of a page's first withdrawal, and the one before it."""
 
 PAYMENTS_CURSOR = r"[0-9]{13}#[!-~]{1,200}"
 """Pattern of a cursor in lists of withdrawals, returns and debts: a sort key."""
@@ -153,6 +157,11 @@ class PaymentLists(Protocol):
         self, cursor: str | None, limit: int
     ) -> tuple[list[PaymentReturn], str | None]:
         """Return a page of returns that wait for an operator, and the next cursor."""
+
+    def list_pending_withdrawals(
+        self, cursor: str | None, limit: int
+    ) -> tuple[list[Withdrawal], str | None]:
+        """Return a page of withdrawals that have not ended, by work list, the oldest first."""
 
     def list_debts(self, cursor: str | None, limit: int) -> tuple[list[PaymentRefund], str | None]:
         """Return a page of outside refunds that left a debt, paid or not, and the next cursor."""

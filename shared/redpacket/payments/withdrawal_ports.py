@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from redpacket.payments.model.authorization import Authorization
     from redpacket.payments.model.channel import Channel
     from redpacket.payments.model.provider import ExternalAccount, TransferFound
-    from redpacket.payments.model.withdrawals import Stop, Withdrawal
+    from redpacket.payments.model.withdrawals import ProviderAnswer, Stop, Withdrawal
     from redpacket.platform.idempotency import Request
 
 
@@ -48,6 +48,9 @@ class WithdrawalRepository(Protocol):
 
     def list_to_look(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
         """Return ids of withdrawals to query at the gateway; the list may lag."""
+
+    def note_call(self, seen: Withdrawal, answer: ProviderAnswer) -> None:
+        """Keep a provider's answer for operators, with the last ones of *seen*."""
 
     def promise(self, withdrawal_id: str, expected_at_ms: int) -> None:
         """Store the completion time that the user was shown."""

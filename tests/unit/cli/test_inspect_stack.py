@@ -92,19 +92,31 @@ def test_an_account_without_rows_holds_nothing(stack: Stack, tables: Tables) -> 
     assert tables.asked[0]["ConsistentRead"] is True
 
 
-def test_a_payment_and_a_withdrawal_are_shown_without_the_payee(
-    stack: Stack, tables: Tables
-) -> None:
-    tables.rows = {
-        "payment#1": [_row(sk="payment", payment_status="paid", prompt="secret")],
-        "withdrawal#2": [_row(sk="withdrawal", stop_reason="NOT_ENOUGH", payee="secret")],
+def test_a_withdrawal_is_shown_with_what_it_waits_for(stack: Stack) -> None:
+    waits = {
+        "withdrawal_id": "1",
+        "waits_for": "the next call",
+        "next_step": "Wait.",
+        "next_at_ms": 0,
     }
+    details = {**waits, "calls": [{"at_ms": 0, "answer": "refused NOT_ENOUGH"}]}
+    stack.answers["GET /admin/withdrawals"] = _ok(items=[waits], next=None)
+    stack.answers["GET /admin/withdrawals/1"] = _ok(**details)
+
+    assert stack.ask_json("withdrawals", "list", "--status", "queued")["items"] == [waits]
+    assert stack.ask_json("withdrawals", "show", "1") == details
+    assert "refused NOT_ENOUGH" in stack.run("withdrawals", "show", "1").stdout
+    assert "the next call" in stack.run("withdrawals", "list").stdout
+    (first, _) = stack.sent("GET /admin/withdrawals")
+    assert dict(first.url.params)["status"] == "queued"
+
+
+def test_a_payment_is_shown_without_its_prompt(stack: Stack, tables: Tables) -> None:
+    tables.rows = {"payment#1": [_row(sk="payment", payment_status="paid", prompt="secret")]}
 
     paid = stack.ask_json("payments", "show", "1")["items"]
-    stuck = stack.ask_json("withdrawals", "show", "2")["items"]
 
     assert paid == [{"sk": "payment", "payment_status": "paid"}]
-    assert stuck == [{"sk": "withdrawal", "stop_reason": "NOT_ENOUGH"}]
     assert stack.run("payments", "show", "3").stdout == "none\n"
 
 

@@ -94,6 +94,45 @@ class Withdrawal(TypedDict):
     ]
 
 
+class ProviderCall(TypedDict):
+    """Answer of the provider to a call or query."""
+
+    at_ms: AtMs
+    answer: Annotated[str, about("State, and the provider's code.", "refused ACCOUNT_ERROR")]
+
+
+class ListedWithdrawal(TypedDict):
+    """Withdrawal in the operators' view; the sentences are null after its end."""
+
+    withdrawal_id: WithdrawalId
+    status: WithdrawalStatus
+    amount_fen: PaidFen
+    channel: ByChannel
+    user: Annotated[str | None, about("The host's own id; null if erased or unknown.", "alice")]
+    user_token: UserToken
+    created_at_ms: AtMs
+    waits_for: Annotated[str | None, about("What it waits for.", "the provider's answer")]
+    next_step: Annotated[str | None, about("What happens, or what to do, next.", None)]
+    next_at_ms: Annotated[AtMs | None, about("When the schedule looks at it again.")]
+
+
+class WithdrawalDetails(ListedWithdrawal):
+    """Withdrawal with its lease and the last answers of the provider."""
+
+    transfer_no: Annotated[Word, about("Number of the transfer at the provider.", "0" * 32)]
+    call_count: Annotated[int, about("Calls to the provider.", 1, ge=0)]
+    lease_until_ms: Annotated[int, about("Until then one worker may call; 0 before a call.", 0)]
+    reason: Annotated[str, about("The provider's code if it failed; otherwise empty.", "")]
+    calls: Annotated[list[ProviderCall], about("The last answers, oldest first.", max_length=10)]
+
+
+class WithdrawalPage(TypedDict):
+    """Page of withdrawals; it may be short or empty without being the last."""
+
+    items: Annotated[list[ListedWithdrawal], about("The page.")]
+    next: Next
+
+
 class Withdrawals(TypedDict):
     """The caller's withdrawals, newest first."""
 

@@ -6,9 +6,12 @@ import re
 import secrets
 
 from redpacket.payments.errors import PaymentNotFound, WithdrawalNotFound
-from redpacket.payments.ports import PAYMENTS_CURSOR
+from redpacket.payments.model.withdrawals import WithdrawalStatus
+from redpacket.payments.ports import PAYMENTS_CURSOR, PENDING_CURSOR
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.parameters import optional, required
+from redpacket.platform.http.request import person_of
+from redpacket.platform.user_id import HOST_ID
 
 PAYMENT_ID = re.compile(r"[0-9a-f]{32}")
 WITHDRAWAL_ID = re.compile(r"[0-9a-f]{30}")
@@ -42,6 +45,33 @@ def withdrawals_cursor_of(text: str) -> str:
     if not re.fullmatch(PAYMENTS_CURSOR, text):
         raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
     return text
+
+
+_ANY_CURSOR = f"{PAYMENTS_CURSOR}|{PENDING_CURSOR}"
+
+
+@optional("query", "cursor", missing=None, type="string", pattern=f"^({_ANY_CURSOR})$")
+def any_withdrawals_cursor_of(text: str) -> str:
+    """`next` of the previous page, by the same user."""
+    if not re.fullmatch(_ANY_CURSOR, text, re.ASCII):
+        raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
+    return text
+
+
+@optional("query", "user", missing=None, type="string", pattern=f"^{HOST_ID.pattern}$")
+def withdrawer_of(text: str) -> str:
+    """Only withdrawals of this user, by the host's own id."""
+    if not HOST_ID.fullmatch(text):
+        raise InvalidRequest([{"field": "user", "message": "is not a host's user id"}])
+    return person_of(text).user_id
+
+
+@optional("query", "status", missing=None, type="string", enum=list(WithdrawalStatus))
+def withdrawal_status_of(text: str) -> WithdrawalStatus:
+    """Only withdrawals of this status; one that has ended needs `user`."""
+    if text not in list(WithdrawalStatus):
+        raise InvalidRequest([{"field": "status", "message": "is not a status of withdrawals"}])
+    return WithdrawalStatus(text)
 
 
 @required("query", "url", type="string", format="uri")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from redpacket.containers import containers
@@ -10,6 +11,7 @@ from redpacket.payments.model.authorization import AuthorizationStatus
 from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PaymentStatus
 from redpacket.payments.model.withdrawals import WithdrawalStatus
+from redpacket.payments.use_cases.explain_withdrawal import explain_withdrawal
 
 if TYPE_CHECKING:
     from redpacket.payments.api import answers
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from redpacket.payments.model.provider import Merchant
     from redpacket.payments.model.withdrawals import Withdrawal
     from redpacket.payments.withdrawal_ports import Payee
+    from redpacket.platform.user import User
 
 
 def payment_view(payment: Payment) -> answers.Payment:
@@ -51,6 +54,44 @@ def withdrawal_view(withdrawal: Withdrawal) -> answers.Withdrawal:
         "wechat": _confirmation_view(withdrawal.merchant, withdrawal.confirmation)
         if is_asked and withdrawal.channel is Channel.WECHAT
         else None,
+    }
+
+
+def listed_withdrawals(found: Sequence[Withdrawal]) -> list[answers.ListedWithdrawal]:
+    """Return withdrawals for operators, with what they wait for."""
+    people = containers.users.known_people.list_people([each.user_id for each in found])
+    now_ms = containers.platform.clock.now_ms()
+    return [_listed_view(each, people.get(each.user_id), now_ms) for each in found]
+
+
+def withdrawal_details(withdrawal: Withdrawal) -> answers.WithdrawalDetails:
+    """Return a withdrawal for operators, with the provider's last answers."""
+    (listed,) = listed_withdrawals([withdrawal])
+    return {
+        **listed,
+        "transfer_no": withdrawal.bill_no,
+        "call_count": withdrawal.call_count,
+        "lease_until_ms": withdrawal.lease_until_ms,
+        "reason": withdrawal.reason,
+        "calls": [{"at_ms": each.at_ms, "answer": each.answer} for each in withdrawal.calls],
+    }
+
+
+def _listed_view(
+    withdrawal: Withdrawal, user: User | None, now_ms: int
+) -> answers.ListedWithdrawal:
+    waiting = explain_withdrawal(withdrawal, now_ms)
+    return {
+        "withdrawal_id": withdrawal.withdrawal_id,
+        "status": withdrawal.status,
+        "amount_fen": withdrawal.amount_fen,
+        "channel": withdrawal.channel,
+        "user": user.host_id if user else None,
+        "user_token": withdrawal.user_id,
+        "created_at_ms": withdrawal.created_at_ms,
+        "waits_for": waiting.waits_for,
+        "next_step": waiting.next_step,
+        "next_at_ms": withdrawal.next_at_ms,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from redpacket.ledger.dynamodb import keys
@@ -25,7 +26,7 @@ from redpacket.payments.model.provider import (
     Transaction,
     statement_day,
 )
-from redpacket.payments.model.withdrawals import Stop, Withdrawal, WithdrawalStatus
+from redpacket.payments.model.withdrawals import ProviderAnswer, Stop, Withdrawal, WithdrawalStatus
 from redpacket.platform.dynamodb.client import Value
 
 SHARDS = range(8)
@@ -220,7 +221,19 @@ def withdrawal_of(row: dict[str, Any]) -> Withdrawal:
         reason=row.get("gateway_reason", ""),
         ended_at_ms=row.get("ended_at_ms"),
         is_listed="work_pk" in row,
+        next_at_ms=row.get("work_at_ms"),
+        calls=_calls_of(row.get("calls", "")),
     )
+
+
+def calls_text(calls: Sequence[ProviderAnswer]) -> str:
+    """Return the stored form of a provider's answers."""
+    return "\n".join(f"{each.at_ms} {each.answer}" for each in calls)
+
+
+def _calls_of(text: str) -> tuple[ProviderAnswer, ...]:
+    pairs = (line.split(" ", 1) for line in text.splitlines())
+    return tuple(ProviderAnswer(int(at_ms), answer) for at_ms, answer in pairs)
 
 
 def line_row(channel: Channel, line: StatementLine, noted_at_ms: int) -> dict[str, Value]:

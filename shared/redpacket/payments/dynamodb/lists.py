@@ -7,14 +7,19 @@ from typing import Any
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.payments.dynamodb import keys as payment_keys
-from redpacket.payments.dynamodb.items import refund_of, return_of
+from redpacket.payments.dynamodb.items import SHARDS, refund_of, return_of, withdrawal_of
 from redpacket.payments.dynamodb.reads import get_all
+from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PaymentRefund, PaymentReturn, ReturnStatus
+from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.ports import PAYMENTS_CURSOR
-from redpacket.platform.dynamodb.client import Dynamo, Row, values
+from redpacket.platform.dynamodb.client import Dynamo, Row, to_wire, values
 from redpacket.platform.errors import InvalidRequest
 
 CURSOR = re.compile(PAYMENTS_CURSOR)
+
+_KINDS = ("transfer", "look")
+"""Work lists of withdrawals: to call, and to query."""
 
 
 class DynamoPaymentLists:
@@ -35,11 +40,50 @@ class DynamoPaymentLists:
         rows, more = self._page(payment_keys.DEBTS, cursor, limit)
         return [refund_of(row) for row in rows], more
 
+    def list_pending_withdrawals(
+        self, cursor: str | None, limit: int
+    ) -> tuple[list[Withdrawal], str | None]:
+        first, _, begin = (cursor or "0").partition(".")
+        lists = [
+            keys.work(f"{kind}-{each}", n) for kind in _KINDS for each in Channel for n in SHARDS
+        ]
+        page: list[dict[str, Any]] = []
+        for number in range(int(first), len(lists)):
+            place = {"ExclusiveStartKey": to_wire(_place(lists[number], begin))} if begin else {}
+            room, begin = limit - len(page), ""
+            if not room:
+                return self._withdrawals(page), str(number)
+            rows = self._dynamo.query_some(
+                self._payments,
+                room + 1,
+                IndexName="by_work",
+                KeyConditionExpression="work_pk = :work",
+                ExpressionAttributeValues=values(work=lists[number]),
+                **place,
+            )
+            page += rows[:room]
+            if len(rows) > room:
+                last = page[-1]
+                number_of = str(last["pk"]).removeprefix(payment_keys.WITHDRAWAL_PREFIX)
+                return self._withdrawals(page), f"{number}.{last['work_at_ms']}.{number_of}"
+        return self._withdrawals(page), None
+
+    def _withdrawals(self, page: list[dict[str, Any]]) -> list[Withdrawal]:
+        rows = read_page(self._dynamo, self._payments, page)
+        return [withdrawal for row in rows if not (withdrawal := withdrawal_of(row)).is_final]
+
     def _page(
         self, name: str, cursor: str | None, limit: int
     ) -> tuple[list[dict[str, Any]], str | None]:
         page, more = page_of(self._dynamo, self._payments, name, cursor, limit)
         return read_page(self._dynamo, self._payments, page), more
+
+
+def _place(work_list: str, begin: str) -> Row:
+    """Return the position of a withdrawal in a work list."""
+    work_at_ms, _, withdrawal_id = begin.partition(".")
+    row_key = payment_keys.withdrawal(withdrawal_id)
+    return {**row_key, "work_pk": work_list, "work_at_ms": int(work_at_ms)}
 
 
 def page_of(

@@ -8,14 +8,22 @@ from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.posting import exists, post, post_operations
 from redpacket.ledger.dynamodb.requests import find_result, transact_once
 from redpacket.payments.dynamodb import keys as payment_keys
-from redpacket.payments.dynamodb.items import line_row, withdrawal_of, withdrawal_row, work_list
+from redpacket.payments.dynamodb.items import (
+    calls_text,
+    line_row,
+    withdrawal_of,
+    withdrawal_row,
+    work_list,
+)
 from redpacket.payments.dynamodb.lists import page_of, read_page
 from redpacket.payments.dynamodb.reads import get_all, oldest
 from redpacket.payments.errors import WithdrawalLimitReached
 from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import StatementKind, StatementLine, TransferFound
 from redpacket.payments.model.withdrawals import (
+    CALLS_KEPT,
     CANCELS,
+    ProviderAnswer,
     Stop,
     Withdrawal,
     WithdrawalStatus,
@@ -99,6 +107,17 @@ class DynamoWithdrawals:
 
     def list_to_look(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
         return self._waiting("look", channel, until_ms, limit)
+
+    def note_call(self, seen: Withdrawal, answer: ProviderAnswer) -> None:
+        self._dynamo.write(
+            update(
+                self._payments,
+                payment_keys.withdrawal(seen.withdrawal_id),
+                "SET calls = :calls",
+                condition="attribute_exists(pk)",
+                calls=calls_text([*seen.calls, answer][-CALLS_KEPT:]),
+            )
+        )
 
     def promise(self, withdrawal_id: str, expected_at_ms: int) -> None:
         self._dynamo.write(

@@ -73,6 +73,18 @@ CANCELS = frozenset({Stop.CANCELLED, Stop.EXPIRED})
 """Stops that request a cancellation. They replace a refusal, not each other."""
 
 
+CALLS_KEPT = 10
+"""Answers of the provider that a withdrawal keeps for operators."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderAnswer:
+    """State and code that a provider answered to a call or query."""
+
+    at_ms: int
+    answer: str
+
+
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
     """Row of a withdrawal: a frozen request with its bill number, and its state.
@@ -102,6 +114,9 @@ class Withdrawal:
     ended_at_ms: int | None = None
     is_listed: bool = field(default=True, compare=False)
     """Whether a work list contains it."""
+    next_at_ms: int | None = field(default=None, compare=False)
+    """When the work list is due; None after the end."""
+    calls: tuple[ProviderAnswer, ...] = field(default=(), compare=False)
 
     @property
     def bill_no(self) -> str:

@@ -15,6 +15,7 @@ from redpacket.payments.model.withdrawals import (
     CANCELS,
     GIVEN_UP_AFTER_MS,
     LEASE_MS,
+    ProviderAnswer,
     Stop,
     Verdict,
     Withdrawal,
@@ -25,13 +26,15 @@ from redpacket.payments.model.withdrawals import (
 from redpacket.payments.provider_ports import PayoutProvider
 from redpacket.payments.use_cases.withdraw import find_withdrawal
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
-from redpacket.platform.errors import InvariantViolated, Unavailable
+from redpacket.platform.errors import Contended, InvariantViolated, Unavailable
 
 _FIRST_LOOK_MS = 5_000
 _LOOK_PAUSE_MS_MAX = 30 * 60_000
 
 _CALL_PAUSE_MS = 60_000
 """Milliseconds until the next call after a temporary refusal."""
+
+_ANSWER_LENGTH_MAX = 100
 
 _TRIES = 5
 
@@ -66,6 +69,7 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
     except Unavailable as error:
         # The outcome is unknown. The sweep queries it after the lease.
         ports.journal.failure("transfer_unknown", error, bill_no=leased.bill_no)
+        _note(leased, "no answer", ports)
         return Called.FAILED
     verdict = _act(leased, found, gateway, ports)
     return Called.FAILED if verdict is Verdict.CALL_LATER else Called.ANSWERED
@@ -139,6 +143,7 @@ def _act(
     seen: Withdrawal, found: TransferFound, gateway: PayoutProvider, ports: WithdrawalPorts
 ) -> Verdict:
     book, now_ms, settling_ms = ports.book, ports.clock.now_ms(), gateway.settling_ms
+    _note(seen, " ".join(filter(None, (found.state, found.refusal, found.reason))), ports)
     try:
         verdict = judge(seen, found, now_ms, settling_ms)
     except InvariantViolated as error:
@@ -166,6 +171,15 @@ def _act(
         on_its_way = replace(seen, status=WithdrawalStatus.PROCESSING)
         book.look_again(on_its_way, max(again_ms, seen.lease_until_ms))
     return verdict
+
+
+def _note(seen: Withdrawal, answer: str, ports: WithdrawalPorts) -> None:
+    """Keep an answer for operators; a failure must not delay the money."""
+    kept = " ".join(answer.split())[:_ANSWER_LENGTH_MAX]
+    try:
+        ports.book.note_call(seen, ProviderAnswer(ports.clock.now_ms(), kept))
+    except (Contended, Unavailable) as error:
+        ports.journal.failure("answer_not_kept", error, bill_no=seen.bill_no)
 
 
 def _is_answered(seen: Withdrawal) -> bool:

@@ -1,0 +1,56 @@
+"""What a withdrawal waits for, in words for operators."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from redpacket.payments.model.withdrawals import Stop, Withdrawal, WithdrawalStatus
+
+
+class Waiting(NamedTuple):
+    """Cause of a wait, and what happens next; both are None after the end."""
+
+    waits_for: str | None
+    next_step: str | None
+
+
+_LISTED = "The money goes back to the user once the provider can no longer pay this transfer."
+_STOPPED = {
+    Stop.CANCELLED: Waiting("the provider to cancel the transfer, as the user asked", _LISTED),
+    Stop.EXPIRED: Waiting("the provider to cancel the transfer, which is 72 hours old", _LISTED),
+    Stop.REFUSED: Waiting("proof that the refused transfer was never made", _LISTED),
+    Stop.NOT_AUTHORIZED: Waiting(
+        "proof that the transfer was never made: the user's consent has ended",
+        "A new transfer asks the user to confirm.",
+    ),
+}
+_IN_FLIGHT = Waiting("the provider's answer to a call", "The schedule queries it after the call.")
+_TO_CALL = Waiting(
+    "the next call to the provider",
+    "The schedule calls within a minute. If it does not, check the switch withdraw, the provider's"
+    " rate limit and breaker, and the alarms of TransferFunction.",
+)
+_TO_CONFIRM = Waiting(
+    "the user to confirm in the provider's app",
+    "Ask the user to open the withdrawal and confirm. It is canceled after 72 hours.",
+)
+_TO_QUERY = Waiting("the provider to finish the transfer", "The schedule queries it again.")
+_UNLISTED = Waiting(
+    "nothing: no work list contains it",
+    "Run the reconciliation, then invoke TransferFunction for it.",
+)
+
+
+def explain_withdrawal(withdrawal: Withdrawal, now_ms: int) -> Waiting:
+    """Return what a withdrawal waits for, and the next step."""
+    if withdrawal.is_final:
+        return Waiting(None, None)
+    if not withdrawal.is_listed:
+        return _UNLISTED
+    if withdrawal.stop:
+        return _STOPPED[withdrawal.stop]
+    if withdrawal.status is WithdrawalStatus.AWAITING_CONFIRMATION:
+        return _TO_CONFIRM
+    if withdrawal.status is WithdrawalStatus.QUEUED:
+        return _TO_CALL
+    return _IN_FLIGHT if now_ms < withdrawal.lease_until_ms else _TO_QUERY

@@ -1,0 +1,77 @@
+"""What operators are told of withdrawals that wait."""
+
+import pytest
+
+from redpacket.payments.model.withdrawals import CALLS_KEPT, LEASE_MS, Withdrawal
+from redpacket.payments.use_cases.explain_withdrawal import explain_withdrawal
+from redpacket.payments.use_cases.transfer import sync_transfer
+from testing.payment_system import PaymentSystem
+
+
+@pytest.fixture
+def town() -> PaymentSystem:
+    town = PaymentSystem()
+    town.system.deposit("user", 1000)
+    return town
+
+
+def _waits_for(town: PaymentSystem, withdrawal: Withdrawal) -> str | None:
+    return explain_withdrawal(town.find(withdrawal), town.clock.now_ms()).waits_for
+
+
+def test_each_wait_has_its_cause(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+    assert _waits_for(town, withdrawal) == "the next call to the provider"
+
+    town.dispatch()
+    assert _waits_for(town, withdrawal) == "the provider's answer to a call"
+    town.system.pass_time(LEASE_MS)
+    assert _waits_for(town, withdrawal) == "the provider to finish the transfer"
+    town.sweep()
+    assert explain_withdrawal(town.find(withdrawal), 0) == (None, None)
+
+
+def test_a_cancellation_waits_for_the_provider(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+    town.dispatch()
+    town.cancel(withdrawal)
+
+    assert _waits_for(town, withdrawal) == "the provider to cancel the transfer, as the user asked"
+
+
+def test_a_withdrawal_that_no_list_contains_is_told(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+    (row,) = (row for row in town.system.dynamo.tables["payments"].values() if "call_count" in row)
+    del row["work_pk"], row["work_at_ms"]
+
+    assert _waits_for(town, withdrawal) == "nothing: no work list contains it"
+
+
+def test_the_last_answers_of_the_provider_are_kept(town: PaymentSystem) -> None:
+    withdrawal = town.called(300, is_away=True)
+    assert [each.answer for each in town.find(withdrawal).calls] == ["no answer"]
+
+    for _ in range(CALLS_KEPT + 3):
+        town.system.pass_time(2 * LEASE_MS)
+        sync_transfer(withdrawal.withdrawal_id, ports=town.transfers)
+
+    calls = town.find(withdrawal).calls
+    assert len(calls) == CALLS_KEPT
+    assert {each.answer for each in calls} == {"not_found"}
+    assert [each.at_ms for each in calls] == sorted(each.at_ms for each in calls)
+
+
+def test_pending_withdrawals_are_listed_once_page_by_page(town: PaymentSystem) -> None:
+    made = {town.withdraw("user", 10).withdrawal_id for _ in range(30)}
+    town.system.pass_time(1)
+    town.dispatch(100)
+    found: list[str] = []
+    cursor: str | None = None
+    while True:
+        page, cursor = town.lists.list_pending_withdrawals(cursor, 4)
+        assert len(page) <= 4
+        found += [each.withdrawal_id for each in page]
+        if cursor is None:
+            break
+
+    assert sorted(found) == sorted(made)
