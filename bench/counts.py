@@ -109,7 +109,7 @@ class Till:
         shares = [
             replace(
                 a_claim(packet, number, "", is_last=number > last_no, **changes),
-                taker=a_person(user_from + number),
+                claimer=a_person(user_from + number),
             )
             for number in numbers
         ]
@@ -221,5 +221,5 @@ def record_reads(
         packet.packet_id, viewer, after_no=0, limit=PAGE, packets=till.packets, pages=till.pages
     )
     page = till.read()
-    till.profiles.list_profiles([claim.taker.user_id for claim in record.claims if claim.taker])
+    till.profiles.list_profiles([claim.claimer.user_id for claim in record.claims if claim.claimer])
     return RecordReads(page, till.read())

@@ -95,12 +95,12 @@ def _operations(
         )
     ]
     for ref in refs:
-        taker, fen = f"user:{fates[ref]['user_id']}", fates[ref]["amount_fen"]
+        claimer, fen = f"user:{fates[ref]['user_id']}", fates[ref]["amount_fen"]
         transfer_id = f"settle:{ref.packet_id}:{ref.share_no}"
         at = f"entry#{now_ms:013d}#{transfer_id}"
         book = {"transfer_id": transfer_id, "kind": "settle", "at_ms": now_ms}
-        debit = {**book, "pk": escrow, "sk": at, "amount_fen": -fen, "counterparty": taker}
-        credit = {**book, "pk": taker, "sk": at, "amount_fen": fen, "counterparty": escrow}
+        debit = {**book, "pk": escrow, "sk": at, "amount_fen": -fen, "counterparty": claimer}
+        credit = {**book, "pk": claimer, "sk": at, "amount_fen": fen, "counterparty": escrow}
         operations += [
             update(
                 PACKETS,
@@ -109,7 +109,7 @@ def _operations(
                 condition="attribute_not_exists(settled_at_ms)",
                 now_ms=now_ms,
             ),
-            update(ACCOUNTS, {"pk": taker, "sk": "balance"}, "ADD balance_fen :fen", fen=fen),
+            update(ACCOUNTS, {"pk": claimer, "sk": "balance"}, "ADD balance_fen :fen", fen=fen),
             put(ACCOUNTS, debit),
             put(ACCOUNTS, credit),
         ]

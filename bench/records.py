@@ -100,12 +100,13 @@ class Book:
 
     def views(self) -> Iterator[Units]:
         """Count pages of both limits, from the beginning, the middle and the end, to anybody."""
-        takers = [
-            share.taker for share in (*self.claims[len(self.claims) // 3 :][:1], *self.claims[-1:])
+        claimers = [
+            share.claimer
+            for share in (*self.claims[len(self.claims) // 3 :][:1], *self.claims[-1:])
         ]
         for limit in LIMITS:
             for after_no in self._cursors(limit):
-                for viewer in (STRANGER, *takers):
+                for viewer in (STRANGER, *claimers):
                     yield self._view(after_no, limit, viewer)
 
     def _view(self, after_no: int, limit: int, viewer: User | None) -> Units:
@@ -113,7 +114,7 @@ class Book:
         record = self._read(after_no, limit, viewer)
         page = self.meter.units
         assert (record.mine is None) == (viewer is STRANGER)
-        people = [claim.taker for claim in (*record.claims, record.luckiest) if claim]
+        people = [claim.claimer for claim in (*record.claims, record.luckiest) if claim]
         seen = [person.user_id for person in (*people, self.packet.sender, viewer) if person]
         self._profiles.list_profiles(seen)
         return Units(page, self.meter.units - page)
@@ -158,8 +159,8 @@ class Book:
                 del row["work_pk"], row["work_at_ms"]
                 row["settled_at_ms"] = share.decided_at_ms + 700
             self._put("shares", row)
-            assert share.taker
-            self._put("shares", items.taker_row(share, share.taker.user_id))
+            assert share.claimer
+            self._put("shares", items.claimer_row(share, share.claimer.user_id))
         return claims
 
     def _put(self, table: str, row: Row) -> None:

@@ -51,7 +51,7 @@ PAID: dict[str, Any] = {
 }
 WITHDRAWN: dict[str, Any] = {"amount_fen": 300, "channel": "wechat"}
 OUTSIDE_KINDS = {"payment", "payment_refunded", "withdrawal", "withdrawal_returned"}
-TAKERS = 4
+CLAIMERS = 4
 SPELL = "芝麻开门"
 CAMPAIGN_ID = "new-year"
 LOTTERY_ID = "lantern"
@@ -156,14 +156,14 @@ def _kinds(invited: list[str]) -> dict[str, dict[str, Any]]:
 def _show_kinds(show: _Demo) -> None:
     invited = [_user_token(show.user(number)) for number in range(2)]
     for words, kind in _kinds(invited).items():
-        packet = {"kind": "lucky", "total_fen": 2_000, "count": TAKERS, "greeting": "万事如意"}
+        packet = {"kind": "lucky", "total_fen": 2_000, "count": CLAIMERS, "greeting": "万事如意"}
         packet_id = show.send({**packet, **kind})
         # As it is, as it sounds, something else, and nothing.
-        said = (SPELL, "知麻开门", "开心", None) if "passphrase" in kind else (None,) * TAKERS
-        outcomes = [_grab(show.user(number), packet_id, said[number]) for number in range(TAKERS)]
+        said = (SPELL, "知麻开门", "开心", None) if "passphrase" in kind else (None,) * CLAIMERS
+        outcomes = [_grab(show.user(number), packet_id, said[number]) for number in range(CLAIMERS)]
         page = show.page(packet_id)
         amounts = " ".join(f"{claim['amount_fen'] / 100:.2f}" for claim in page["claims"])
-        say(f"\n{TAKERS} shares {words}: {', '.join(outcomes)}\n  {amounts} yuan")
+        say(f"\n{CLAIMERS} shares {words}: {', '.join(outcomes)}\n  {amounts} yuan")
 
 
 def _rain(show: _Demo) -> None:
@@ -244,7 +244,7 @@ def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
     say("\nA packet that its sender pays for by WeChat Pay, at the gateway of this stack")
     with (
         Client(show.stack.api, show.stack.token("payer", nickname="付款人")) as payer,
-        show.user(1) as taker,
+        show.user(1) as claimer,
     ):
         sent = payer.post("/packets", PAID)
         packet_id, payment_id = sent["packet_id"], sent["payment_id"]
@@ -259,8 +259,8 @@ def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
         outcome = _grab(show.user(1), packet_id)
         say(f"  paid, and the packet is {show.page(packet_id)['status']}; a grab: {outcome}")
         _wait_for("settlement", lambda: _is_settled(show.page(packet_id), 1))
-        taker.post("/me/wechat", {"code": "code-racer"})
-        withdrawal = taker.post("/me/withdrawals", WITHDRAWN)
+        claimer.post("/me/wechat", {"code": "code-racer"})
+        withdrawal = claimer.post("/me/withdrawals", WITHDRAWN)
         path = f"/me/withdrawals/{withdrawal['withdrawal_id']}"
         say(f"\nThe taker withdraws {_yuan(WITHDRAWN['amount_fen'])} yuan: {withdrawal['status']}")
         name, task = show.stack.outputs["TransferFunction"], {"task": "dispatch"}
@@ -268,14 +268,14 @@ def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
 
         def is_called() -> bool:
             functions.invoke(FunctionName=name, Payload=json.dumps(task).encode())
-            return bool(taker.get(path)["status"] == "awaiting_confirmation")
+            return bool(claimer.get(path)["status"] == "awaiting_confirmation")
 
         _wait_for("the gateway's call", is_called)
-        say(f"  {taker.get(path)['status']}: {taker.get(path)['wechat']['package']}")
+        say(f"  {claimer.get(path)['status']}: {claimer.get(path)['wechat']['package']}")
         gateway.post("/_fake/confirm", {"withdrawal_id": withdrawal["withdrawal_id"]})
-        _wait_for("the withdrawal", lambda: taker.get(path)["status"] == "paid")
-        say(f"  confirmed: {taker.get(path)['status']}")
-        transfers = [*payer.get("/me/transfers")["items"], *taker.get("/me/transfers")["items"]]
+        _wait_for("the withdrawal", lambda: claimer.get(path)["status"] == "paid")
+        say(f"  confirmed: {claimer.get(path)['status']}")
+        transfers = [*payer.get("/me/transfers")["items"], *claimer.get("/me/transfers")["items"]]
     ledger_fen = sum(one["amount_fen"] for one in transfers if one["kind"] in OUTSIDE_KINDS)
     book = gateway.get("/_fake/book")
     outside_fen = sum(one["paid_fen"] - one["refunded_fen"] for one in book["in"])

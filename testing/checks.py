@@ -292,9 +292,9 @@ def check_packet_total(facts: PacketFacts) -> list[Difference]:
 def check_told(facts: PacketFacts, told: Iterable[Told]) -> list[Difference]:
     """I5: whatever a user was told is the durable truth, number and amount."""
     owned = {
-        share.taker.user_id: (share.share_no, share.amount_fen)
+        share.claimer.user_id: (share.share_no, share.amount_fen)
         for share in facts.shares
-        if share.taker
+        if share.claimer
     }
     return [
         Difference(
@@ -360,11 +360,11 @@ def check_claim_counts(
 ) -> list[Difference]:
     """I9: what is counted against a quota, by campaign and user, are the claims that there are."""
     claimed = Counter(
-        (facts.packet.rules.campaign_id, share.taker.user_id)
+        (facts.packet.rules.campaign_id, share.claimer.user_id)
         for facts in packets
         for share in facts.shares
         # Prizes have rules of their own.
-        if facts.packet.rules.campaign_id and not facts.packet.rules.prize_id and share.taker
+        if facts.packet.rules.campaign_id and not facts.packet.rules.prize_id and share.claimer
     )
     return [
         Difference("I9", f"{campaign_id} {user_id}", "claims counted", claimed[key], counted)
@@ -444,8 +444,8 @@ def _check_cash(facts: LotteryFacts) -> list[Difference]:
     claimed: dict[ShareRef, list[tuple[str, int]]] = defaultdict(list)
     won: dict[ShareRef, list[tuple[str, int]]] = defaultdict(list)
     for share in facts.shares:
-        if share.packet_id in packets and share.taker:
-            claimed[share.ref].append((share.taker.user_id, share.amount_fen))
+        if share.packet_id in packets and share.claimer:
+            claimed[share.ref].append((share.claimer.user_id, share.amount_fen))
     for draw in facts.draws:
         if draw.prize and draw.prize.kind is PrizeKind.PACKET:
             ref = unit_share(draw.prize, draw.unit_no)

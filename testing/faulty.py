@@ -209,8 +209,8 @@ class FaultyClaimCache:
     def load_sent_part(self, packet: Packet, part: int) -> None:
         self._call(lambda: self._claim_cache.load_sent_part(packet, part))
 
-    def knows_takers(self, packet_id: str, user_id: str) -> bool:
-        return self._call(lambda: self._claim_cache.knows_takers(packet_id, user_id))
+    def knows_claimers(self, packet_id: str, user_id: str) -> bool:
+        return self._call(lambda: self._claim_cache.knows_claimers(packet_id, user_id))
 
     def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
         return self._call(lambda: self._claim_cache.begin_look(packet_id, part, life_ms))

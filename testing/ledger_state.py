@@ -83,7 +83,7 @@ class LedgerState:
     receipts: list[Receipt]
     packets: list[PacketFacts]
     shares: list[Share]
-    takers: list[Claimer]
+    claimers: list[Claimer]
     claim_counts: dict[tuple[str, str], int]
     lotteries: list[LotteryFacts]
     outside: OutsideFacts = NOTHING_OUTSIDE
@@ -123,8 +123,8 @@ class LedgerState:
         yield "check_known_packets", len(in_packets), check_known_packets(entries, packet_ids)
         year_sums = check_year_sums(self.year_sums, entries, self.packets)
         yield "check_year_sums", sum(map(any_sum, self.year_sums.values())), year_sums
-        takers = check_takers(self.shares, self.takers)
-        yield "check_takers", min(len(claims), len(self.takers)), takers
+        claimers = check_takers(self.shares, self.claimers)
+        yield "check_takers", min(len(claims), len(self.claimers)), claimers
         counts = check_claim_counts(self.packets, self.claim_counts)
         yield "check_claim_counts", sum(self.claim_counts.values()), counts
         packets = [facts.packet for facts in self.packets]
@@ -208,7 +208,9 @@ def read_ledger_state(
     accounts = _accounts(scan_rows(dynamodb, accounts_table))
     share_rows = list(scan_rows(dynamodb, shares_table))
     shares = [items.share_of(row) for row in share_rows if row["sk"].startswith(keys.SHARE_PREFIX)]
-    takers = [items.taker_of(row) for row in share_rows if row["sk"].startswith(keys.TAKER_PREFIX)]
+    claimers = [
+        items.claimer_of(row) for row in share_rows if row["sk"].startswith(keys.CLAIMER_PREFIX)
+    ]
     packets = _packets(scan_rows(dynamodb, packets_table), shares, seeds)
     claim_counts = _claim_counts(scan_rows(dynamodb, quotas_table) if quotas_table else ())
     lottery_tables = [table for table in (campaigns_table, draws_table) if table]
@@ -217,7 +219,7 @@ def read_ledger_state(
         **accounts,
         packets=packets,
         shares=shares,
-        takers=takers,
+        claimers=claimers,
         claim_counts=claim_counts,
         lotteries=_lotteries(lottery_rows, shares),
         outside=_outside(scan_rows(dynamodb, payments_table) if payments_table else ()),

@@ -197,7 +197,7 @@ def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
         packet_id_of(request), views.claim_cursor_of(request), listed.list_limit_of(request)
     )
     people = containers.users.known_people.list_people(
-        [share.taker.user_id for share in page if share.taker]
+        [share.claimer.user_id for share in page if share.claimer]
     )
     rows = [listed.claim_row(share, people) for share in page]
     return HttpAnswer({"items": rows, "next": views.claim_place(place)})

@@ -80,13 +80,13 @@ class FakeClaimCache:
         outcome = seen or self._hand_out(packet_id, user_id)
         is_certain = claim_cache.get("is_whole", True)
         if outcome.status is GrabStatus.PACKET_EMPTIED:
-            is_certain = is_certain and self.knows_takers(packet_id, user_id)
+            is_certain = is_certain and self.knows_claimers(packet_id, user_id)
         return replace(outcome, is_certain=is_certain)
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
         outcome = self._look(packet_id, user_id) or self._hand_out(packet_id, user_id)
         if outcome.status is GrabStatus.PACKET_EMPTIED:
-            return replace(outcome, is_certain=self.knows_takers(packet_id, user_id))
+            return replace(outcome, is_certain=self.knows_claimers(packet_id, user_id))
         return outcome
 
     def admit(
@@ -171,7 +171,7 @@ class FakeClaimCache:
         if is_new:
             self.caches[cache_id]["sign"] = self._life_of(cache_id)
 
-    def knows_takers(self, packet_id: str, user_id: str) -> bool:
+    def knows_claimers(self, packet_id: str, user_id: str) -> bool:
         sign = self.caches.get(packet_id, {}).get("sign")
         return sign in {"told", self._life_of(packet_id)}
 
@@ -205,8 +205,8 @@ class FakeClaimCache:
                 "expires_at_ms": packet.expires_at_ms,
             }
         for share in shares:
-            if share.taker:
-                claim_cache["users"].setdefault(share.taker.user_id, share.share_no)
+            if share.claimer:
+                claim_cache["users"].setdefault(share.claimer.user_id, share.share_no)
         numbers = {share.share_no for share in shares}
         durable_no = max(numbers, default=0)
         claim_cache["returned"] += [

@@ -154,8 +154,8 @@ def test_a_refund_is_nothing_that_was_received(books: Books) -> None:
 
 def _facts(books: Books) -> tuple[Packet, PacketFacts]:
     packet = books.sent()
-    taker = a_user_id()
-    books.settled(packet, 1, taker)
+    claimer = a_user_id()
+    books.settled(packet, 1, claimer)
     books.claimed(packet, 2)
     assert books.refunded(packet, 3, 4)
     return packet, PacketFacts(packet, books.packets.list_shares(packet.packet_id))

@@ -559,8 +559,10 @@ def test_a_user_may_win_several_units_of_one_packet(fair: Fair) -> None:
         assert fair.record(fair.won(prize, unit_no)) is lottery.RecordDrawStatus.RECORDED
     fair.record(fair.won(prize, 3, "bob"))
 
-    takers = fair.packets.list_winners(packet_id, ["ann", "bob", "cat", "ann"])
-    assert sorted((taker.user_id, taker.share_no, taker.amount_fen) for taker in takers) == [
+    claimers = fair.packets.list_winners(packet_id, ["ann", "bob", "cat", "ann"])
+    assert sorted(
+        (claimer.user_id, claimer.share_no, claimer.amount_fen) for claimer in claimers
+    ) == [
         ("ann", 1, 88),
         ("ann", 2, 88),
         ("bob", 3, 88),

@@ -167,14 +167,14 @@ def test_a_transfer_id_is_never_used_again(books: Books) -> None:
 
 def test_settling_credits_each_taker_once(books: Books) -> None:
     packet = books.sent()
-    takers = [a_user_id("taker") for _ in range(3)]
-    shares = [books.claimed(packet, no, user) for no, user in enumerate(takers, start=1)]
+    claimers = [a_user_id("taker") for _ in range(3)]
+    shares = [books.claimed(packet, no, user) for no, user in enumerate(claimers, start=1)]
     settlements = [a_settlement(share) for share in shares]
 
     assert books.ledger.settle(settlements, PAID_MS) == set()
     assert books.ledger.settle(settlements[:1], PAID_MS + 1) == {shares[0].ref}
 
-    assert [books.balance_fen(user) for user in takers] == [share.amount_fen for share in shares]
+    assert [books.balance_fen(user) for user in claimers] == [share.amount_fen for share in shares]
     settled = books.packets.list_shares(packet.packet_id)
     assert {share.settled_at_ms for share in settled} == {PAID_MS}
 
@@ -182,27 +182,27 @@ def test_settling_credits_each_taker_once(books: Books) -> None:
 def test_a_claim_that_was_paid_before_is_named_and_cancels_the_whole_group(books: Books) -> None:
     packet = books.sent()
     first = books.settled(packet, 1)
-    taker = a_user_id("taker")
-    second = books.claimed(packet, 2, taker)
+    claimer = a_user_id("taker")
+    second = books.claimed(packet, 2, claimer)
 
     stood = books.ledger.settle([a_settlement(first), a_settlement(second)], PAID_MS + 1)
 
     assert stood == {first.ref}
-    assert books.balance_fen(taker) == 0
+    assert books.balance_fen(claimer) == 0
 
 
 def test_shares_of_one_taker_in_one_transaction_are_added_up(books: Books) -> None:
-    taker, other = a_user_id("taker"), a_user_id("taker")
+    claimer, other = a_user_id("taker"), a_user_id("taker")
     packets = [books.sent() for _ in range(3)]
-    shares = [books.claimed(packet, 1, taker) for packet in packets]
+    shares = [books.claimed(packet, 1, claimer) for packet in packets]
     apart = books.claimed(packets[0], 2, other)
 
     assert not books.ledger.settle([a_settlement(share) for share in [*shares, apart]], PAID_MS)
 
     total = sum(share.amount_fen for share in shares)
-    assert books.balance_fen(taker) == total
+    assert books.balance_fen(claimer) == total
     assert books.balance_fen(other) == apart.amount_fen
-    assert books.ledger.year_sums(taker, YEAR) == YearSums(received_fen=total, received_count=3)
+    assert books.ledger.year_sums(claimer, YEAR) == YearSums(received_fen=total, received_count=3)
 
 
 def test_what_was_never_claimed_is_not_settled(books: Books) -> None:
@@ -247,14 +247,14 @@ def test_a_share_that_was_paid_is_not_paid_again_to_whom_a_forged_fate_names(boo
 
 
 def test_a_claim_whose_receipt_exists_is_not_settled(books: Books) -> None:
-    packet, taker = books.sent(), a_user_id("taker")
-    share = books.claimed(packet, 1, taker)
+    packet, claimer = books.sent(), a_user_id("taker")
+    share = books.claimed(packet, 1, claimer)
     receipt = Receipt(packet.packet_id, 1, user_account("somebody"), share.amount_fen, NOW_MS)
 
     with _replaced(books, "accounts", receipt_row(receipt)):
         assert books.ledger.settle([a_settlement(share)], PAID_MS) == {share.ref}
 
-    assert books.balance_fen(taker) == 0
+    assert books.balance_fen(claimer) == 0
 
 
 @pytest.mark.parametrize(
@@ -265,23 +265,23 @@ def test_claims_whose_rows_others_hold_all_the_time_are_named(held: str, stood: 
     books = some_books(client)
     packet = books.sent()
     packets = [packet, books.sent()]
-    taker = a_user_id("taker")
-    shares = [books.claimed(one, 1, taker) for one in packets]
+    claimer = a_user_id("taker")
+    shares = [books.claimed(one, 1, claimer) for one in packets]
     shares.append(books.claimed(packet, 3))
     numbers = {1: shares[0].ref, 2: shares[1].ref, 3: shares[2].ref}
     client.held = {
         "#1": {f"shares#{packet.packet_id}#0/share#0000001"},
-        "user:": {f"user:{taker}/balance"},
+        "user:": {f"user:{claimer}/balance"},
         "shares#": {
             *(f"shares#{one.packet_id}#0/share#0000001" for one in packets),
-            f"user:{shares[2].taker.user_id if shares[2].taker else ''}/balance",
+            f"user:{shares[2].claimer.user_id if shares[2].claimer else ''}/balance",
         },
     }[held]
 
     found = books.ledger.settle([a_settlement(share) for share in shares], PAID_MS)
 
     assert found == {numbers[number] for number in stood}
-    assert books.balance_fen(taker) == 0
+    assert books.balance_fen(claimer) == 0
 
 
 def test_a_request_that_is_under_way_is_told_apart_from_busy_money() -> None:
@@ -379,8 +379,8 @@ def _all_fates(books: Books, **changes: Any) -> tuple[Packet, str]:
     shares = [books.settled(packet, no) for no in (1, 2, 3)]
     assert books.refunded(packet, 4)
     best = max(shares, key=lambda share: (share.amount_fen, -share.decided_at_ms))
-    assert best.taker
-    return packet, best.taker.user_id
+    assert best.claimer
+    return packet, best.claimer.user_id
 
 
 def test_closing_writes_the_sums_once_and_counts_the_luckiest(books: Books) -> None:
@@ -475,12 +475,12 @@ def test_what_the_crowds_functions_may_write_turns_no_share_into_money_again(
 
 
 def test_a_claim_whose_entry_stands_is_not_paid_again(bare_books: Books) -> None:
-    packet, taker = bare_books.sent(), a_user_id("taker")
-    share = bare_books.settled(packet, 1, taker)
+    packet, claimer = bare_books.sent(), a_user_id("taker")
+    share = bare_books.settled(packet, 1, claimer)
     unsettled = replace(share, settled_at_ms=None)
 
     with _replaced(bare_books, "shares", items.share_row(unsettled)):
         stood = bare_books.ledger.settle([a_settlement(unsettled, PAID_MS + 1)], PAID_MS + 1)
 
     assert stood == {share.ref}
-    assert bare_books.balance_fen(taker) == share.amount_fen
+    assert bare_books.balance_fen(claimer) == share.amount_fen

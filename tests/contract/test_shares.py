@@ -32,14 +32,14 @@ def test_a_claim_is_recorded_once(books: Books) -> None:
 
     assert again is RecordStatus.USER_HAS_SHARE
     assert books.packets.find_share_of(packet.packet_id, "ann") == share
-    assert books.packets.find_taker(packet.packet_id, "ann") == claimer_of(share)
+    assert books.packets.find_claimer(packet.packet_id, "ann") == claimer_of(share)
 
 
 def test_a_claim_is_found_as_it_was_recorded(books: Books) -> None:
     packet = books.sent()
-    taker = User(a_user_id(), "阿明")
+    claimer = User(a_user_id(), "阿明")
 
-    share = books.claimed(packet, 3, taker.user_id, taker=taker, is_last=True)
+    share = books.claimed(packet, 3, claimer.user_id, claimer=claimer, is_last=True)
 
     assert books.packets.list_refs([share.ref]) == [share]
 
@@ -51,7 +51,7 @@ def test_a_share_belongs_to_the_first_who_recorded_it(books: Books) -> None:
     assert books.claims.record_claim(a_claim(packet, 1, "bob")) == "share_taken"
 
     assert books.packets.find_share_of(packet.packet_id, "bob") is None
-    assert books.packets.find_taker(packet.packet_id, "bob") is None
+    assert books.packets.find_claimer(packet.packet_id, "bob") is None
     assert books.packets.list_shares(packet.packet_id) == [share]
 
 
@@ -85,10 +85,10 @@ def test_takers_are_listed_with_what_they_have(books: Books) -> None:
     packet = books.sent()
     share = books.claimed(packet, 2, "ann")
 
-    found = books.packets.list_takers(packet.packet_id, ["ann", "bob", "ann"])
+    found = books.packets.list_claimers(packet.packet_id, ["ann", "bob", "ann"])
 
     assert found == [Claimer(packet.packet_id, "ann", 2, share.amount_fen, share.decided_at_ms)]
-    assert books.packets.list_takers(packet.packet_id, []) == []
+    assert books.packets.list_claimers(packet.packet_id, []) == []
 
 
 def test_a_hundred_takers_and_more_are_read_in_calls_that_are_allowed(books: Books) -> None:
@@ -96,9 +96,9 @@ def test_a_hundred_takers_and_more_are_read_in_calls_that_are_allowed(books: Boo
     books.claimed(packet, 1, "user-x250")
     everybody = [f"user-x{number}" for number in range(251)]
 
-    found = books.packets.list_takers(packet.packet_id, everybody)
+    found = books.packets.list_claimers(packet.packet_id, everybody)
 
-    assert [taker.user_id for taker in found] == ["user-x250"]
+    assert [claimer.user_id for claimer in found] == ["user-x250"]
 
 
 # ---- lists of fates
@@ -293,8 +293,8 @@ def test_steps_are_noted_while_a_packet_closes_and_not_before(books: Books) -> N
 
 def test_the_end_of_a_part_is_written_once(books: Books) -> None:
     packet, other = (books.sent(count=20, parts=2) for _ in range(2))
-    taker = User(a_user_id(), "阿明")
-    first = PacketEnd(4, 400, 6, 600, REFUNDED_MS, NOW_MS, 3, 120, NOW_MS + 7, taker)
+    claimer = User(a_user_id(), "阿明")
+    first = PacketEnd(4, 400, 6, 600, REFUNDED_MS, NOW_MS, 3, 120, NOW_MS + 7, claimer)
     second = PacketEnd(10, 1000, last_claimed_at_ms=NOW_MS)
     assert books.packets.list_part_ends(packet.packet_id) == []
 

@@ -87,7 +87,7 @@ class PacketSchedule(Schedule):
         """Return what runs interleaved: some people tap on two devices at once."""
         users = self.users + self.random.sample(self.users, 2)
         parts = [self._sender(order) for order in self.orders]
-        parts += [self._taker(user) for user in users]
+        parts += [self._claimer(user) for user in users]
         parts += [self.payout_worker, self.payout_worker, self._chaos]
         parts += [self.sweeper(group) for group in (*range(self.groups), 0)]
         if not self.is_naive:
@@ -159,7 +159,7 @@ class PacketSchedule(Schedule):
     def _is_sent(self, order: SendOrder) -> bool:
         return any(one.sender == order.sender for one in self.packets)
 
-    def _taker(self, user_id: str) -> Callable[[], None]:
+    def _claimer(self, user_id: str) -> Callable[[], None]:
         grab = self._grab_naively if self.is_naive else self._grab
         began = False
 
@@ -429,9 +429,9 @@ class PacketSchedule(Schedule):
         for facts in ledger_state.packets:
             rules = facts.packet.rules
             for share in facts.shares:
-                if not share.taker:
+                if not share.claimer:
                     continue
-                user_id = share.taker.user_id
+                user_id = share.claimer.user_id
                 if rules.recipients:
                     self.seen["claims of the invited"] += 1
                     if user_id not in rules.recipients:

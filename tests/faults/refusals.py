@@ -69,7 +69,7 @@ def known(dynamo: FakeDynamo, packet: Packet, user_id: str, at_ms: int) -> Known
         campaign = from_wire(_row(dynamo, "campaigns", campaign_keys.campaign(campaign_id)))
         counted = _row(dynamo, "quotas", keys.claim_count(campaign_id, user_id))
         claim_count = int(counted["claim_count"]["N"]) if counted else 0
-    owns = bool(_row(dynamo, "shares", keys.taker(packet_id, user_id)))
+    owns = bool(_row(dynamo, "shares", keys.claimer(packet_id, user_id)))
     return Known(at_ms, owns, PacketStatus(status), claim_count, campaign)
 
 

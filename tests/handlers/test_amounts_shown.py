@@ -59,7 +59,7 @@ def test_hidden_amounts_are_in_no_read_until_the_end(
 def test_a_campaign_hides_amounts_by_default_and_a_packet_may_say_otherwise(
     system: InMemorySystem, a_user: MakeUser
 ) -> None:
-    sponsor, taker = a_user("sponsor", funds_fen=3_000, scope="hongbao/admin"), a_user()
+    sponsor, claimer = a_user("sponsor", funds_fen=3_000, scope="hongbao/admin"), a_user()
     now_ms = system.clock.now_ms()
     plan = {"title": "红包雨", "starts_at_ms": now_ms, "ends_at_ms": now_ms + 3_600_000}
     for campaign_id, changes in (("hidden", {}), ("live", {"amounts_shown": "live"})):
@@ -72,9 +72,9 @@ def test_a_campaign_hides_amounts_by_default_and_a_packet_may_say_otherwise(
         sponsor.send(campaign_id="live", **order).json(),
     ]
     for packet in packets:
-        taker.grab(packet["packet_id"])
+        claimer.grab(packet["packet_id"])
 
-    feeds = [_feed(taker, packet["packet_id"]).json() for packet in packets]
+    feeds = [_feed(claimer, packet["packet_id"]).json() for packet in packets]
 
     assert [packet["amounts_shown"] for packet in packets] == ["end", "live", "live"]
     assert [feed["claims"][0]["amount_fen"] is None for feed in feeds] == [True, False, False]

@@ -200,11 +200,11 @@ def test_a_preheat_loads_before_the_start(
     assert rest.json() == {"packet_count": 2, "loaded_count": 2, "next": None}
     assert set(ids) <= set(system.memory.caches)
     assert _refusal(sponsor.http.post(path, params={"cursor": "~"})) == (422, "invalid_request")
-    taker = a_user()
+    claimer = a_user()
     assert packets[0]["starts_at_ms"] == starts_at_ms
-    assert _refusal(taker.grab(ids[0])) == (409, "packet_not_started")
+    assert _refusal(claimer.grab(ids[0])) == (409, "packet_not_started")
     system.pass_time(3_000)
-    assert taker.grab(ids[0]).status_code == httpx.codes.OK
+    assert claimer.grab(ids[0]).status_code == httpx.codes.OK
 
 
 # ---------------------------------------------------------------- draws

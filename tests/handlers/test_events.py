@@ -140,9 +140,10 @@ def test_settle_batch_pays_two_claims_and_returns_the_poison(
     desk: Desk, invoke: Invoke, a_user: MakeUser
 ) -> None:
     packet = desk.send(_id("event-settle-000000001"), count=3)
-    takers = [a_user(), a_user()]
+    claimers = [a_user(), a_user()]
     amounts_fen = [
-        desk.claim(packet, share_no, taker.user_id) for share_no, taker in enumerate(takers, 1)
+        desk.claim(packet, share_no, claimer.user_id)
+        for share_no, claimer in enumerate(claimers, 1)
     ]
     event = _event("settle_batch")
 
@@ -150,7 +151,7 @@ def test_settle_batch_pays_two_claims_and_returns_the_poison(
 
     poison = event["Records"][1]["messageId"]
     assert answers == [{"batchItemFailures": [{"itemIdentifier": poison}]}] * 2
-    assert [taker.balance_fen() for taker in takers] == amounts_fen
+    assert [claimer.balance_fen() for claimer in claimers] == amounts_fen
     # They are what a grab puts into the queue.
     for share_no, record in enumerate((event["Records"][number] for number in (0, 2)), start=1):
         body = json.loads(record["body"])

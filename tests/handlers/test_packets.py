@@ -98,22 +98,22 @@ def test_a_passphrase_for_a_packet_without_one_is_ignored(
 
 
 def test_a_packet_in_two_steps_is_grabbed_and_opened(a_user: MakeUser, sender: HttpUser) -> None:
-    taker, slow, thief = a_user(), a_user(), a_user()
+    claimer, slow, thief = a_user(), a_user(), a_user()
     packet_id, other = (_sent(sender, opening="two_step", count=1) for _ in range(2))
 
-    admitted, of_slow = (user.grab(packet_id).json() for user in (taker, slow))
+    admitted, of_slow = (user.grab(packet_id).json() for user in (claimer, slow))
     for user, path, token in (
         (thief, packet_id, admitted["grab_token"]),
-        (taker, other, admitted["grab_token"]),
-        (taker, _sent(sender), admitted["grab_token"]),
+        (claimer, other, admitted["grab_token"]),
+        (claimer, _sent(sender), admitted["grab_token"]),
     ):
         assert _refusal(user.open(path, token)) == (403, "grab_token_invalid")
-    opened = taker.open(packet_id, admitted["grab_token"])
+    opened = claimer.open(packet_id, admitted["grab_token"])
 
     assert set(admitted) == {"outcome", "grab_token", "expires_at_ms"}
     assert (admitted["outcome"], opened.json()["outcome"]) == ("admitted", "claimed")
-    assert taker.open(packet_id, "whatever").json()["outcome"] == "already_claimed"
-    assert taker.grab(packet_id).json()["amount_fen"] == opened.json()["amount_fen"]
+    assert claimer.open(packet_id, "whatever").json()["outcome"] == "already_claimed"
+    assert claimer.grab(packet_id).json()["amount_fen"] == opened.json()["amount_fen"]
     assert _refusal(slow.open(packet_id, of_slow["grab_token"])) == (410, "packet_emptied")
     assert sender.record(packet_id)["opening"] == "two_step"
 

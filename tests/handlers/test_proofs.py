@@ -22,7 +22,7 @@ def test_a_packet_is_sent_emptied_proven_and_verified(
     split: Split, a_user: MakeUser, tmp_path: Path
 ) -> None:
     sender = a_user(funds_fen=8800)
-    takers = [a_user() for _ in range(5)]
+    claimers = [a_user() for _ in range(5)]
     kind = "equal" if split is Split.EQUAL else "lucky"
     unit_fen = 100 if split is Split.BASE_DOUBLE_MEAN else 1
     total_fen = 8800 if unit_fen > 1 else 1000
@@ -35,9 +35,9 @@ def test_a_packet_is_sent_emptied_proven_and_verified(
 
     sent = sender.send(count=5, **order).json()
     early = proof_of(sender, sent["packet_id"])
-    claims = [taker.grab(sent["packet_id"]).json() for taker in takers]
-    proof = proof_of(takers[0], sent["packet_id"]).json()
-    record = takers[0].record(sent["packet_id"])
+    claims = [claimer.grab(sent["packet_id"]).json() for claimer in claimers]
+    proof = proof_of(claimers[0], sent["packet_id"]).json()
+    record = claimers[0].record(sent["packet_id"])
     good = verify(tmp_path, proof, record, sent, commitment=sent["commitment"])
     record["claims"][0]["amount_fen"] += 1
     wrong = verify(tmp_path, proof, record, sent, commitment=sent["commitment"])

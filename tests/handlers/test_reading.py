@@ -12,8 +12,8 @@ from testing.users import HttpUser
 from tests.handlers.conftest import Eventually, Invoke, MakeUser
 
 
-def _grab_all(packet_id: str, takers: list[HttpUser]) -> list[dict[str, Any]]:
-    return [taker.grab(packet_id).json() for taker in takers]
+def _grab_all(packet_id: str, claimers: list[HttpUser]) -> list[dict[str, Any]]:
+    return [claimer.grab(packet_id).json() for claimer in claimers]
 
 
 # ---------------------------------------------------------------- the record page
@@ -23,9 +23,9 @@ def test_a_record_page_tells_everything_about_a_packet(
     system: InMemorySystem, a_user: MakeUser
 ) -> None:
     sender = a_user(funds_fen=1000, nickname="Sender")
-    taker, reader = a_user(nickname="Taker"), a_user()
+    claimer, reader = a_user(nickname="Taker"), a_user()
     sent = sender.send(total_fen=1000, count=4, greeting=" 新年好 ").json()
-    claim = taker.grab(sent["packet_id"]).json()
+    claim = claimer.grab(sent["packet_id"]).json()
 
     record = reader.record(sent["packet_id"])
 
@@ -44,7 +44,7 @@ def test_a_record_page_tells_everything_about_a_packet(
     same = ["share_no", "amount_fen", "claimed_at_ms"]
     assert {name: shown[name] for name in same} == {name: claim[name] for name in same}
     assert shown["is_luckiest"] is False
-    assert taker.record(sent["packet_id"])["mine"]["share_no"] == claim["share_no"]
+    assert claimer.record(sent["packet_id"])["mine"]["share_no"] == claim["share_no"]
     # What only the token says is shown once the claim is settled.
     system.settle()
     assert reader.record(sent["packet_id"])["claims"][0]["nickname"] == "Taker"
@@ -69,8 +69,8 @@ def test_a_sender_sees_their_packet_before_anything_is_taken(
 
 def test_a_record_page_comes_in_pages_of_claims(sender: HttpUser, a_user: MakeUser) -> None:
     packet_id = sender.send(count=5).json()["packet_id"]
-    takers = [a_user() for _ in range(5)]
-    _grab_all(packet_id, takers)
+    claimers = [a_user() for _ in range(5)]
+    _grab_all(packet_id, claimers)
     pages = []
     cursor: str | None = "0"
 
@@ -86,17 +86,17 @@ def test_a_record_page_comes_in_pages_of_claims(sender: HttpUser, a_user: MakeUs
     assert {page["claimed_fen"] for page in pages} == {1000}
     assert all(page["luckiest"] == whole["luckiest"] for page in pages)
     # A full last page is the last.
-    page = takers[0].http.get(f"/packets/{packet_id}", params={"limit": 5}).json()
-    beyond = takers[0].http.get(f"/packets/{packet_id}", params={"cursor": 5}).json()
+    page = claimers[0].http.get(f"/packets/{packet_id}", params={"limit": 5}).json()
+    beyond = claimers[0].http.get(f"/packets/{packet_id}", params={"cursor": 5}).json()
     assert (len(page["claims"]), page["next"]) == (5, None)
     assert (beyond["claims"], beyond["next"]) == ([], None)
-    assert beyond["mine"] == takers[0].record(packet_id)["mine"]
+    assert beyond["mine"] == claimers[0].record(packet_id)["mine"]
 
 
 def test_a_record_page_that_did_not_change_is_not_sent_again(
     sender: HttpUser, a_user: MakeUser
 ) -> None:
-    reader, taker = a_user(), a_user()
+    reader, claimer = a_user(), a_user()
     path = "/packets/" + sender.send().json()["packet_id"]
     first = reader.http.get(path)
     etag = first.headers["etag"]
@@ -104,14 +104,14 @@ def test_a_record_page_that_did_not_change_is_not_sent_again(
     same = reader.http.get(path, headers={"If-None-Match": etag})
     same_of_several = reader.http.get(path, headers={"If-None-Match": f'"other", {etag}'})
     other = reader.http.get(path, headers={"If-None-Match": '"other"'})
-    taker.grab(path.rpartition("/")[2])
+    claimer.grab(path.rpartition("/")[2])
     changed = reader.http.get(path, headers={"If-None-Match": etag})
 
     assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", etag)
     assert same_of_several.status_code == 304
     assert (other.status_code, other.json()) == (200, first.json())
     assert (changed.status_code, changed.headers["etag"] != etag) == (200, True)
-    assert taker.http.get(path).headers["etag"] != changed.headers["etag"]
+    assert claimer.http.get(path).headers["etag"] != changed.headers["etag"]
     assert "private" in first.headers["cache-control"]
 
 
@@ -121,9 +121,9 @@ def test_the_luckiest_is_named_once_the_last_share_is_taken(
     packet_id = sender.send(count=3).json()["packet_id"]
     seen = []
 
-    for taker in (a_user() for _ in range(3)):
+    for claimer in (a_user() for _ in range(3)):
         system.pass_time(1)
-        taker.grab(packet_id)
+        claimer.grab(packet_id)
         seen.append(sender.record(packet_id))
 
     assert [record["luckiest"] for record in seen[:2]] == [None, None]
@@ -139,9 +139,9 @@ def test_the_luckiest_is_named_once_the_last_share_is_taken(
 def test_a_packet_that_expired_has_a_luckiest_among_those_who_came(
     a_user: MakeUser, sender: HttpUser, invoke: Invoke, eventually: Eventually
 ) -> None:
-    taker, late = a_user(), a_user()
+    claimer, late = a_user(), a_user()
     sent = sender.send(count=3, expires_in_s=3).json()
-    claim = taker.grab(sent["packet_id"]).json()
+    claim = claimer.grab(sent["packet_id"]).json()
 
     def closed() -> dict[str, Any] | None:
         invoke("ExpireFunction", {"source": "aws.events"})
@@ -155,29 +155,29 @@ def test_a_packet_that_expired_has_a_luckiest_among_those_who_came(
     assert record["emptied_in_ms"] is None
     assert record["refunded_fen"] == 1000 - claim["amount_fen"]
     assert (record["claimed_count"], record["remaining_count"]) == (1, 2)
-    assert taker.http.get("/me/received").json()["luckiest_count"] == 1
+    assert claimer.http.get("/me/received").json()["luckiest_count"] == 1
     assert late.grab(sent["packet_id"]).json()["code"] == "packet_expired"
-    assert taker.grab(sent["packet_id"]).json()["outcome"] == "already_claimed"
+    assert claimer.grab(sent["packet_id"]).json()["outcome"] == "already_claimed"
 
 
 @pytest.mark.parametrize("kind", ["equal", "lucky"])
 def test_a_packet_is_paid_out_to_the_fen(
     system: InMemorySystem, a_user: MakeUser, sender: HttpUser, kind: str
 ) -> None:
-    takers = [a_user() for _ in range(3)]
+    claimers = [a_user() for _ in range(3)]
     sent = sender.send(kind=kind, total_fen=999, count=3).json()
 
-    claims = _grab_all(sent["packet_id"], takers)
+    claims = _grab_all(sent["packet_id"], claimers)
     system.settle()
 
     record = sender.record(sent["packet_id"])
     amounts_fen = [claim["amount_fen"] for claim in claims]
     assert sum(amounts_fen) == 999
-    assert [taker.balance_fen() for taker in takers] == amounts_fen
+    assert [claimer.balance_fen() for claimer in claimers] == amounts_fen
     assert {claim["payout"] for claim in record["claims"]} == {"settled"}
     if kind == "equal":
         assert (sent["split"], amounts_fen, record["luckiest"]) == ("equal", [333] * 3, None)
-        assert takers[0].http.get("/me/received").json()["luckiest_count"] == 0
+        assert claimers[0].http.get("/me/received").json()["luckiest_count"] == 0
     # A sender may take a share of their own, and one share is the whole total.
     for total_fen in (1, 20_000):
         own = sender.send(kind=kind, total_fen=total_fen, count=1).json()["packet_id"]
@@ -204,18 +204,18 @@ def test_a_user_is_named_by_the_token_until_they_choose(a_user: MakeUser) -> Non
 def test_a_profile_shows_wherever_its_user_is_shown_and_is_replaced_as_a_whole(
     a_user: MakeUser, sender: HttpUser
 ) -> None:
-    taker = a_user(nickname="From the token")
+    claimer = a_user(nickname="From the token")
     packet_id = sender.send(total_fen=100, count=1).json()["packet_id"]
-    taker.grab(packet_id)
+    claimer.grab(packet_id)
     profiles: list[dict[str, str | None]] = [
         {"nickname": "发红包的人", "avatar_url": "https://images.example/a.png?size=64"},
         {"nickname": "👍🏽" * 32, "avatar_url": None},
     ]
 
-    for user, profile in zip((sender, taker), profiles, strict=True):
+    for user, profile in zip((sender, claimer), profiles, strict=True):
         assert user.http.put("/me/profile", json=profile).is_success
 
-    record = taker.record(packet_id)
+    record = claimer.record(packet_id)
     assert record["sender"].items() >= profiles[0].items()
     for shown in (record["claims"][0], record["luckiest"], record["mine"]):
         assert shown.items() >= profiles[1].items()
@@ -231,17 +231,17 @@ def test_the_lists_of_sent_and_received_have_the_years_totals(
     system: InMemorySystem, a_user: MakeUser, sender: HttpUser
 ) -> None:
     year = datetime.fromtimestamp(system.clock.now_ms() / 1000, UTC).year
-    taker, other = a_user(), a_user()
+    claimer, other = a_user(), a_user()
     first = sender.send(total_fen=1000, count=1).json()
     system.pass_time(1)
     second = sender.send(total_fen=2000, count=2).json()
-    _grab_all(first["packet_id"], [taker])
-    claims = _grab_all(second["packet_id"], [taker, other])
+    _grab_all(first["packet_id"], [claimer])
+    claims = _grab_all(second["packet_id"], [claimer, other])
     system.settle()
 
     sent = sender.http.get("/me/sent", params={"year": year}).json()
-    received = taker.http.get("/me/received", params={"year": year}).json()
-    before = taker.http.get("/me/received", params={"year": year - 1}).json()
+    received = claimer.http.get("/me/received", params={"year": year}).json()
+    before = claimer.http.get("/me/received", params={"year": year - 1}).json()
 
     shown = [(item["packet_id"], item["total_fen"], item["at_ms"]) for item in sent["items"]]
     assert shown == [
@@ -263,7 +263,7 @@ def test_a_sent_packet_is_listed_with_its_progress(
 ) -> None:
     first = sender.send(total_fen=1000, count=2, greeting="新年好").json()
     hidden = sender.send(total_fen=1000, count=2, kind="equal", amounts_shown="end").json()
-    takers = [a_user(), a_user()]
+    claimers = [a_user(), a_user()]
 
     def listed(packet: dict[str, Any]) -> dict[str, Any]:
         items = sender.http.get("/me/sent").json()["items"]
@@ -277,12 +277,12 @@ def test_a_sent_packet_is_listed_with_its_progress(
         return {name: item[name] for name in names}
 
     assert listed(first) == {"status": "open", "claimed_count": 0, "claimed_fen": 0}
-    amount_fen = takers[0].grab(first["packet_id"]).json()["amount_fen"]
-    takers[0].grab(hidden["packet_id"])
+    amount_fen = claimers[0].grab(first["packet_id"]).json()["amount_fen"]
+    claimers[0].grab(hidden["packet_id"])
     assert listed(first) == {"status": "open", "claimed_count": 1, "claimed_fen": amount_fen}
     assert listed(hidden) == {"status": "open", "claimed_count": 1, "claimed_fen": None}
     for packet in (first, hidden):
-        takers[1].grab(packet["packet_id"])
+        claimers[1].grab(packet["packet_id"])
     done = {"status": "emptied", "claimed_count": 2, "claimed_fen": 1000}
     assert listed(first) == listed(hidden) == done
     system.settle()
@@ -292,7 +292,7 @@ def test_a_sent_packet_is_listed_with_its_progress(
 def test_a_received_share_is_listed_with_its_sender_and_the_best_luck(
     system: InMemorySystem, a_user: MakeUser, operator: HttpUser
 ) -> None:
-    sender, taker, other = a_user(funds_fen=3000, nickname="Ann"), a_user(), a_user()
+    sender, claimer, other = a_user(funds_fen=3000, nickname="Ann"), a_user(), a_user()
     packets = [
         sender.send(total_fen=1000, count=2, greeting="新年好").json(),
         sender.send(total_fen=1000, count=2, kind="equal").json(),
@@ -307,8 +307,8 @@ def test_a_received_share_is_listed_with_its_sender_and_the_best_luck(
     avatar_url = "https://images.example/a.png"
     sender.http.put("/me/profile", json={"nickname": "安", "avatar_url": avatar_url})
     for packet_id in (lucky, equal, hidden):
-        taker.grab(packet_id)
-    before = listed(taker)
+        claimer.grab(packet_id)
+    before = listed(claimer)
     mine_fen = before[lucky]["amount_fen"]
     assert before[lucky]["sender"] == {"nickname": "安", "avatar_url": avatar_url}
     assert (before[lucky]["greeting"], before[lucky]["kind"]) == ("新年好", "lucky")
@@ -316,14 +316,14 @@ def test_a_received_share_is_listed_with_its_sender_and_the_best_luck(
     assert luck == [False, False, None]
     for packet_id in (lucky, equal, hidden):
         other.grab(packet_id)
-    after = listed(taker)
+    after = listed(claimer)
     assert after[lucky]["is_luckiest"] is (mine_fen >= 1000 - mine_fen)
     assert after[equal]["is_luckiest"] is False
     assert listed(other)[hidden]["is_luckiest"] is not after[hidden]["is_luckiest"]
 
     assert operator.http.delete(f"/admin/users/{sender.host_id}").is_success
     system.pass_time(10_001)
-    assert listed(taker)[lucky]["sender"] == {"nickname": None, "avatar_url": None}
+    assert listed(claimer)[lucky]["sender"] == {"nickname": None, "avatar_url": None}
 
 
 def test_the_list_of_sent_comes_in_pages_of_twenty(sender: HttpUser) -> None:

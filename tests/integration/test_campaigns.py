@@ -129,13 +129,13 @@ def test_a_packet_of_a_million_shares_is_sent_and_its_first_grab_answered(
 
     sent = sponsor.send(campaign_id=campaign_id, **pool)
     chat = sponsor.send(**pool)
-    taker = a_user()
-    claim = taker.grab(sent.json()["packet_id"])
+    claimer = a_user()
+    claim = claimer.grab(sent.json()["packet_id"])
 
     assert sent.status_code == httpx.codes.CREATED, sent.text
     assert _refusal(chat) == (422, "invalid_request")
     assert claim.json()["amount_fen"] == 100
-    eventually(lambda: taker.balance_fen() == 100)
+    eventually(lambda: claimer.balance_fen() == 100)
 
 
 def test_a_packet_in_parts_gives_each_user_one_share_also_where_a_part_is_lost(
@@ -144,12 +144,12 @@ def test_a_packet_in_parts_gives_each_user_one_share_also_where_a_part_is_lost(
     campaign_id = made(budget_fen=200_000_000)["campaign_id"]
     pool: dict[str, Any] = {"kind": "equal", "total_fen": 4_000_200, "count": 40_002}
     packet_id = sponsor.send(campaign_id=campaign_id, **pool).json()["packet_id"]
-    takers = [a_user() for _ in range(12)]
+    claimers = [a_user() for _ in range(12)]
 
     with ThreadPoolExecutor(4) as pool_of_threads:
-        claims = list(pool_of_threads.map(lambda taker: taker.grab(packet_id).json(), takers))
+        claims = list(pool_of_threads.map(lambda claimer: claimer.grab(packet_id).json(), claimers))
     cache.delete(*(keys.claim_cache(part_id(packet_id, part)) for part in (0, 2)))
-    again = [taker.grab(packet_id).json() for taker in takers]
+    again = [claimer.grab(packet_id).json() for claimer in claimers]
     newcomer = a_user().grab(packet_id).json()
 
     assert packet_id.endswith("~3")
@@ -157,7 +157,7 @@ def test_a_packet_in_parts_gives_each_user_one_share_also_where_a_part_is_lost(
     assert len(numbers) == 12
     assert newcomer["share_no"] not in numbers
     assert [claim["share_no"] for claim in again] == [claim["share_no"] for claim in claims]
-    eventually(lambda: all(taker.balance_fen() == 100 for taker in takers))
+    eventually(lambda: all(claimer.balance_fen() == 100 for claimer in claimers))
     assert sponsor.record(packet_id)["claimed_count"] == 13
     audit = sponsor.http.get(f"/admin/packets/{packet_id}/audit").json()
     assert audit["differences"] == []

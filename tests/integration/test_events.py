@@ -12,7 +12,7 @@ from tests.integration.conftest import Invoke, MakeUser
 pytestmark = pytest.mark.usefixtures("only_own_sweeps")
 
 EVENTS = Path(__file__).parents[2] / "events"
-SENDER, TAKER = "event-sender", "event-taker"
+SENDER, CLAIMER = "event-sender", "event-taker"
 
 
 def _event(name: str) -> dict[str, Any]:

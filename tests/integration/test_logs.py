@@ -26,26 +26,26 @@ def test_no_log_names_a_user(
     stack: Stack, dynamodb: Any, a_user: MakeUser, eventually: Eventually
 ) -> None:
     sender = a_user("sub-of-the-sender@host.example", funds_fen=2000)
-    taker = a_user("sub-of-the-taker@host.example", nickname="名字-in-a-log")
+    claimer = a_user("sub-of-the-taker@host.example", nickname="名字-in-a-log")
     boss = a_user("sub-of-the-boss@host.example", scope="hongbao/admin")
     packet_id = sender.send(total_fen=100, count=2, passphrase="open sesame").json()["packet_id"]
-    taker.grab(packet_id, "something else")
-    taker.grab(packet_id, "open sesame")
+    claimer.grab(packet_id, "something else")
+    claimer.grab(packet_id, "open sesame")
     sender.send(total_fen=10**6)
-    taker.http.get("/admin/switches")
-    boss.http.put("/admin/switches/withdraw", json={"on": False, "reason": taker.host_id})
+    claimer.http.get("/admin/switches")
+    boss.http.put("/admin/switches/withdraw", json={"on": False, "reason": claimer.host_id})
     boss.http.put("/admin/switches/withdraw", json={"on": True})
-    for query in (f"packets?sender={sender.host_id}", f"packets?sender={taker.host_id}&cursor=x"):
+    for query in (f"packets?sender={sender.host_id}", f"packets?sender={claimer.host_id}&cursor=x"):
         boss.http.get(f"/admin/{query}")
     boss.http.get(f"/admin/packets/{packet_id}/claims")
-    boss.post("/admin/deposits", {"user": taker.host_id, "amount_fen": 10**9})
+    boss.post("/admin/deposits", {"user": claimer.host_id, "amount_fen": 10**9})
     # A row that can't be read: the page is a 500, and its error is logged with its causes.
     broken = sender.send(total_fen=100, count=1).json()["packet_id"]
     table = stack.outputs["PacketsTable"]
     key = {"pk": {"S": f"packet#{broken}"}, "sk": {"S": "packet"}}
     whole = dynamodb.get_item(TableName=table, Key=key)["Item"]
     dynamodb.put_item(TableName=table, Item={**whole, "terms": {"S": "nonsense"}})
-    assert taker.http.get(f"/packets/{broken}").status_code == 500
+    assert claimer.http.get(f"/packets/{broken}").status_code == 500
     dynamodb.put_item(TableName=table, Item=whole)
 
     logged = eventually(lambda: "unexpected_error" in (text := _logged(stack)) and text)

@@ -150,12 +150,12 @@ def test_the_wallet_of_the_host_pays_in_and_its_forged_results_are_refused(
 def test_a_packet_that_its_sender_pays_for_begins_with_the_payment(
     a_user: MakeUser, gateway: Counterparty, eventually: Eventually
 ) -> None:
-    sender, taker = a_user(), a_user()
+    sender, claimer = a_user(), a_user()
     sent = sender.send("pays", total_fen=200, count=1, pay_with="wechat")
     again = sender.send("pays", total_fen=200, count=1, pay_with="wechat")
     packet = sent.json()
     packet_id, payment_id = packet["packet_id"], packet["payment_id"]
-    early = taker.grab(packet_id)
+    early = claimer.grab(packet_id)
     unpaid = sender.record(packet_id)
 
     gateway.do("pay", payment_id=payment_id)
@@ -167,8 +167,8 @@ def test_a_packet_that_its_sender_pays_for_begins_with_the_payment(
     assert _refused(early) == (409, "packet_not_started")
     assert unpaid["status"] == "unpaid"
     assert sender.balance_fen() == 0
-    assert taker.grab(packet_id).json()["amount_fen"] == 200
-    eventually(lambda: taker.balance_fen() == 200)
+    assert claimer.grab(packet_id).json()["amount_fen"] == 200
+    eventually(lambda: claimer.balance_fen() == 200)
     assert _kinds(sender) == [("send", -200), ("payment", 200)]
 
 

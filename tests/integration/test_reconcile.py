@@ -51,7 +51,7 @@ def _without(stack: Stack, key: dict[str, str]) -> Iterator[None]:
         dynamodb.put_item(TableName=table, Item=row)
 
 
-def _claimed_long_ago(stack: Stack, sender: HttpUser, taker: HttpUser) -> str:
+def _claimed_long_ago(stack: Stack, sender: HttpUser, claimer: HttpUser) -> str:
     """Claim a share so long ago that a scan compares it, and queue it; return the packet's id."""
     dynamo = Dynamo(lambda: stack.aws("dynamodb"))
     accounts, packets, campaigns, profiles = (
@@ -67,7 +67,7 @@ def _claimed_long_ago(stack: Stack, sender: HttpUser, taker: HttpUser) -> str:
     )
     funding = DynamoFunding(dynamo, accounts, packets, campaigns, profiles)
     funding.fund(packet, a_funding(packet), Request(sender.user_id, packet.packet_id, "body"))
-    claim = a_claim(packet, 1, taker.user_id, decided_at_ms=now_ms - MOVING_MS - 60_000)
+    claim = a_claim(packet, 1, claimer.user_id, decided_at_ms=now_ms - MOVING_MS - 60_000)
     tables = (stack.outputs[f"{name}Table"] for name in ("Shares", "Quotas", "Audience"))
     recorder = DynamoClaims(dynamo, *tables)
     assert recorder.record_claim(claim) is RecordStatus.RECORDED
@@ -124,19 +124,19 @@ def test_a_planted_fen_is_found_and_named(
 def test_a_claim_whose_takers_row_is_gone_is_found_and_named(
     stack: Stack, a_user: MakeUser, operator: HttpUser, eventually: Eventually
 ) -> None:
-    sender, taker = a_user(funds_fen=1000), a_user()
-    packet_id = _claimed_long_ago(stack, sender, taker)
-    eventually(lambda: taker.balance_fen() > 0)
+    sender, claimer = a_user(funds_fen=1000), a_user()
+    packet_id = _claimed_long_ago(stack, sender, claimer)
+    eventually(lambda: claimer.balance_fen() > 0)
     audit = f"/admin/packets/{packet_id}/audit"
     assert operator.http.get(audit).json()["differences"] == []
 
-    with _without(stack, packet_keys.taker(packet_id, taker.user_id)):
+    with _without(stack, packet_keys.claimer(packet_id, claimer.user_id)):
         found = _reconciled(operator)
         audited = operator.http.get(audit).json()["differences"]
 
     differences = _about(found, packet_id)
     assert {one["rule"] for one in differences} == {"I4"}
-    assert all(taker.user_id in one["what"] for one in differences)
+    assert all(claimer.user_id in one["what"] for one in differences)
     assert {one["rule"] for one in audited} == {"I4"}
 
 

@@ -183,7 +183,7 @@ def test_a_grab_while_the_cache_hangs_is_unknown_and_then_one_truth(
 def test_a_packet_sent_while_the_cache_hangs_is_loaded_by_its_first_grab(
     a_user: MakeUser, frozen_cache: Interruption, rows: PacketRows
 ) -> None:
-    sender, taker = a_user(funds_fen=1000), a_user()
+    sender, claimer = a_user(funds_fen=1000), a_user()
 
     with frozen_cache():
         sent = sender.send(count=1)
@@ -192,7 +192,7 @@ def test_a_packet_sent_while_the_cache_hangs_is_loaded_by_its_first_grab(
     packet_id = sent.json()["packet_id"]
     assert rows.packet(packet_id)["is_loaded"] is False
     assert sender.balance_fen() == 0
-    assert taker.grab(packet_id).json()["amount_fen"] == 1000
+    assert claimer.grab(packet_id).json()["amount_fen"] == 1000
 
 
 # ---------------------------------------------------------------- the queue
@@ -206,10 +206,10 @@ def test_a_claim_whose_message_was_lost_is_queued_again_after_a_minute(
     invoke: Invoke,
     eventually: Eventually,
 ) -> None:
-    taker = a_user()
+    claimer = a_user()
     with paused_payouts():
         packet_id = a_user(funds_fen=1000).send(count=1).json()["packet_id"]
-        claim = taker.grab(packet_id).json()
+        claim = claimer.grab(packet_id).json()
         stack.aws("sqs").purge_queue(QueueUrl=stack.outputs["PayoutQueueUrl"])
     invoke("ExpireFunction", SCHEDULE)
     fresh = rows.share(packet_id, claim["share_no"])
@@ -220,7 +220,7 @@ def test_a_claim_whose_message_was_lost_is_queued_again_after_a_minute(
     assert "requeued_count" not in fresh
     assert "settled_at_ms" not in fresh
     assert report["requeued_count"] >= 1
-    eventually(lambda: taker.balance_fen() == 1000)
+    eventually(lambda: claimer.balance_fen() == 1000)
     assert rows.share(packet_id, claim["share_no"])["requeued_count"] == 1
     # It was the packet's last one, and waited for its end as well.
     eventually(lambda: "work_pk" not in rows.share(packet_id, claim["share_no"]))
@@ -230,9 +230,9 @@ def test_a_claim_whose_message_was_lost_is_queued_again_after_a_minute(
 def test_a_message_that_comes_five_times_pays_once(
     stack: Stack, a_user: MakeUser, eventually: Eventually
 ) -> None:
-    taker, sender = a_user(), a_user(funds_fen=1000)
+    claimer, sender = a_user(), a_user(funds_fen=1000)
     packet_id = sender.send(count=2).json()["packet_id"]
-    claim = taker.grab(packet_id).json()
+    claim = claimer.grab(packet_id).json()
     message = json.dumps(settle_message(ShareRef(packet_id, claim["share_no"]), 0))
     sqs, queue = stack.aws("sqs"), stack.outputs["PayoutQueueUrl"]
 
@@ -242,14 +242,14 @@ def test_a_message_that_comes_five_times_pays_once(
 
     eventually(lambda: _is_settled(sender, packet_id))
     eventually(lambda: _depth(sqs, queue) == 0)
-    assert taker.balance_fen() == claim["amount_fen"]
-    assert len(taker.http.get("/me/transfers").json()["items"]) == 1
+    assert claimer.balance_fen() == claim["amount_fen"]
+    assert len(claimer.http.get("/me/transfers").json()["items"]) == 1
 
 
 def test_a_poison_message_ends_in_the_dlq_and_its_batch_is_settled(
     stack: Stack, a_user: MakeUser, paused_payouts: Interruption, eventually: Eventually
 ) -> None:
-    takers, sender = [a_user(), a_user()], a_user(funds_fen=1000)
+    claimers, sender = [a_user(), a_user()], a_user(funds_fen=1000)
     sqs, queue = stack.aws("sqs"), stack.outputs["PayoutQueueUrl"]
     dlq = stack.outputs["PayoutDlqUrl"]
     poison = {
@@ -270,13 +270,15 @@ def test_a_poison_message_ends_in_the_dlq_and_its_batch_is_settled(
             packet_id = sender.send(count=2).json()["packet_id"]
             for text in poison.values():
                 sqs.send_message(QueueUrl=queue, MessageBody=text)
-            claims = [taker.grab(packet_id).json() for taker in takers]
+            claims = [claimer.grab(packet_id).json() for claimer in claimers]
         eventually(lambda: _is_settled(sender, packet_id))
         settled_while_poison_stays = _depth(sqs, dlq)
         eventually(lambda: _depth(sqs, dlq) == len(poison))
 
     assert settled_while_poison_stays == 0
-    assert [taker.balance_fen() for taker in takers] == [claim["amount_fen"] for claim in claims]
+    assert [claimer.balance_fen() for claimer in claimers] == [
+        claim["amount_fen"] for claim in claims
+    ]
     assert _depth(sqs, queue) == 0
     found = sqs.receive_message(QueueUrl=dlq, MaxNumberOfMessages=10)["Messages"]
     assert sorted(message["Body"] for message in found) == sorted(poison.values())
@@ -306,9 +308,9 @@ def _visibility_timeout(sqs: Any, queue_url: str, seconds: str) -> Iterator[None
 def test_two_sweeps_at_once_refund_once(
     a_user: MakeUser, invoke: Invoke, eventually: Eventually
 ) -> None:
-    sender, taker = a_user(funds_fen=2000), a_user()
+    sender, claimer = a_user(funds_fen=2000), a_user()
     packets = [sender.send(total_fen=1000, count=4, expires_in_s=2).json() for _ in range(2)]
-    claim = taker.grab(packets[0]["packet_id"]).json()
+    claim = claimer.grab(packets[0]["packet_id"]).json()
     eventually(lambda: time.time() * 1000 > packets[1]["expires_at_ms"])
 
     def is_closed() -> bool:

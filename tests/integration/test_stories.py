@@ -157,14 +157,14 @@ def test_s4_shares_of_a_bell_are_split_beforehand(
     a_user: MakeUser, eventually: Eventually, tmp_path: Path
 ) -> None:
     sender = a_user(funds_fen=100_000)
-    takers = [a_user() for _ in range(40)]
+    claimers = [a_user() for _ in range(40)]
     sent = sender.send(
         total_fen=40_000, count=40, split="bell", share_fen_min=500, share_fen_max=1_500
     ).json()
     packet_id = sent["packet_id"]
 
     with ThreadPoolExecutor(max_workers=8) as pool:
-        answers = list(pool.map(lambda taker: taker.grab(packet_id).json(), takers))
+        answers = list(pool.map(lambda claimer: claimer.grab(packet_id).json(), claimers))
 
     # Exact to the fen, within the bounds, and more of them near the mean than at both ends.
     amounts = [answer["amount_fen"] for answer in answers]

@@ -68,21 +68,21 @@ def test_what_is_delivered_while_payouts_are_off_goes_back_with_all_its_receives
     operator: HttpUser,
     eventually: Eventually,
 ) -> None:
-    taker = a_user()
+    claimer = a_user()
     packet_id = a_user(funds_fen=1000).send(count=1).json()["packet_id"]
     # Claims of other tests would stay hidden for minutes, if they were delivered just now.
     eventually(lambda: _in_flight(stack) == 0)
     _turn(operator, "payout", is_on=False)
     # A payout process that paid just now still believes that it may, and the other way round below.
     time.sleep(KEPT_MS / 1000 + 0.5)
-    claim = taker.grab(packet_id).json()
+    claim = claimer.grab(packet_id).json()
     eventually(lambda: _counts(stack, "PayoutQueueUrl")["delayed"] >= 1)
     # The message that was delivered is hidden until its receiver has answered.
     eventually(lambda: _in_flight(stack) == 0)
-    balance_fen = taker.balance_fen()
+    balance_fen = claimer.balance_fen()
     _turn(operator, "payout", is_on=True)
     time.sleep(KEPT_MS / 1000 + 0.5)
-    eventually(lambda: taker.balance_fen() == claim["amount_fen"])
+    eventually(lambda: claimer.balance_fen() == claim["amount_fen"])
 
     assert balance_fen == 0
     assert sum(_counts(stack, "PayoutDlqUrl").values()) == 0
@@ -96,16 +96,16 @@ def test_grabs_stop_and_go_on_within_ten_seconds_under_load(
 ) -> None:
     """tests/unit/operations/test_switches.py proves the same of every switch on a virtual clock."""
     packet_id = a_user(funds_fen=1000).send(count=100).json()["packet_id"]
-    takers = [a_user() for _ in range(12)]
+    claimers = [a_user() for _ in range(12)]
     asked: list[tuple[float, int, bool]] = []
     is_over = False
 
     def grab() -> None:
-        for taker in itertools.cycle(takers):
+        for claimer in itertools.cycle(claimers):
             if is_over:
                 return
             asked_at = time.monotonic()
-            answer = taker.grab(packet_id)
+            answer = claimer.grab(packet_id)
             asked.append((asked_at, answer.status_code, _is_switched_off(answer)))
             time.sleep(0.05)
 
@@ -129,4 +129,4 @@ def test_grabs_stop_and_go_on_within_ten_seconds_under_load(
 
     assert max(took) <= WITHIN_S
     assert {status for _, status, _ in asked} == {200, 503}
-    assert all(taker.grab(packet_id).status_code == httpx.codes.OK for taker in takers)
+    assert all(claimer.grab(packet_id).status_code == httpx.codes.OK for claimer in claimers)

@@ -154,7 +154,7 @@ def test_whatever_a_thief_writes_the_packet_pays_its_own_amounts_and_the_audit_n
         claim = Share(
             packet_id, share_no, ShareStatus.CLAIMED, amount_fen, packet.created_at_ms + 1
         )
-        return replace(claim, taker=User(thief.user_id), **changes)
+        return replace(claim, claimer=User(thief.user_id), **changes)
 
     own = forged(3)
     # A claim that is to be paid once more, to somebody else. The policy's dynamodb:Attributes
@@ -163,7 +163,7 @@ def test_whatever_a_thief_writes_the_packet_pays_its_own_amounts_and_the_audit_n
     shares.forge(items.share_row(forged(2, amount_fen=900)))  # worth more than it is
     shares.forge(items.share_row(own))  # a free share, without a taker's row
     shares.forge(items.share_row(forged(99)))  # a share that does not exist
-    shares.forge(items.taker_row(forged(5), "nobody"))  # a taker of nothing
+    shares.forge(items.claimer_row(forged(5), "nobody"))  # a taker of nothing
     named = [paid_no, 2, 3, 99]
     event = {
         "Records": [
@@ -193,4 +193,4 @@ def test_whatever_a_thief_writes_the_packet_pays_its_own_amounts_and_the_audit_n
     shares.restore()
     row = {**items.share_row(settled), "settled_at_ms": settled.settled_at_ms or 0}
     shares.keep({name: value for name, value in row.items() if not name.startswith("work_")})
-    shares.keep(items.taker_row(own, thief.user_id))
+    shares.keep(items.claimer_row(own, thief.user_id))

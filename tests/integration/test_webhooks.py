@@ -81,7 +81,7 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
 ) -> None:
     down, live = an_endpoint("shop"), an_endpoint("archive")
     down.become(mode="down")
-    sender, takers = a_user(funds_fen=2_000), [a_user() for _ in range(SHARES)]
+    sender, claimers = a_user(funds_fen=2_000), [a_user() for _ in range(SHARES)]
 
     def answer_of(ask: Callable[[], httpx.Response]) -> dict[str, Any]:
         # A machine that is busy may answer 503, which asks for another try.
@@ -90,9 +90,10 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
     sent = answer_of(lambda: sender.send("the one packet", total_fen=2_000, count=SHARES))
     packet_id = sent["packet_id"]
     with ThreadPoolExecutor(SHARES) as pool:
-        claims = pool.map(lambda taker: answer_of(lambda: taker.grab(packet_id)), takers)
+        claims = pool.map(lambda claimer: answer_of(lambda: claimer.grab(packet_id)), claimers)
     amounts_fen = {
-        taker.host_id: claim["amount_fen"] for taker, claim in zip(takers, claims, strict=True)
+        claimer.host_id: claim["amount_fen"]
+        for claimer, claim in zip(claimers, claims, strict=True)
     }
 
     def told_all() -> list[_Event]:

@@ -19,7 +19,7 @@ from local.template import read_long_form
 from redpacket.containers.fairness import ROUNDS_RESERVE_MS
 from redpacket.containers.public_log import LOG_RESERVE_MS
 from redpacket.ledger.dynamodb.keys import WORK_SHARDS
-from redpacket.packets.dynamodb.items import prize_taker_row, share_row, taker_row
+from redpacket.packets.dynamodb.items import claimer_row, prize_claimer_row, share_row
 from redpacket.payments.model.withdrawals import FUNCTION_MS
 from redpacket.platform.settings import Settings
 from redpacket.platform.user import User
@@ -189,9 +189,9 @@ def _written_by_a_claim() -> set[str]:
     """Return the attributes of all rows that a claim may write, with all that it may have."""
     packet = a_packet()
     claim = replace(
-        a_claim(packet, 1, "ann", taker=User("ann", "Ann", "ann@host"), is_last=True), via="bob"
+        a_claim(packet, 1, "ann", claimer=User("ann", "Ann", "ann@host"), is_last=True), via="bob"
     )
-    rows = [share_row(claim), taker_row(claim, "ann"), prize_taker_row(claim, "ann")]
+    rows = [share_row(claim), claimer_row(claim, "ann"), prize_claimer_row(claim, "ann")]
     return {name for row in rows for name in row}
 
 

@@ -44,7 +44,7 @@ class ClaimCache(Protocol):
     def load_sent(self, packet: Packet) -> None:
         """Load a packet whose id is not public yet, so that the cache sees every claim."""
 
-    def knows_takers(self, packet_id: str, user_id: str) -> bool:
+    def knows_claimers(self, packet_id: str, user_id: str) -> bool:
         """Return whether the cache has lost nothing of a packet: then its refusals are certain."""
 
     def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
@@ -164,7 +164,7 @@ class PacketRepository(Protocol):
     def find_share_of(self, packet_id: str, user_id: str) -> Share | None:
         """Return the share that a user durably owns."""
 
-    def find_taker(self, packet_id: str, user_id: str) -> Claimer | None:
+    def find_claimer(self, packet_id: str, user_id: str) -> Claimer | None:
         """Return the note of a user's share, eventually consistent."""
 
     def list_refs(self, refs: Sequence[ShareRef]) -> list[Share]:
@@ -196,7 +196,7 @@ class PacketRepository(Protocol):
     ) -> None:
         """Set an open prize packet's end, unless a newer table did or *only_later* forbids it."""
 
-    def list_takers(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
+    def list_claimers(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
         """Return the existing claimer rows of these users."""
 
     def list_winners(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:

@@ -121,9 +121,11 @@ def test_claims_are_listed_with_their_amounts_also_of_a_packet_for_some(
     page, place = listed(packet.packet_id, 0, 1)
     rest, end = listed(packet.packet_id, place, 10)
 
-    found = {(share.taker.user_id, share.amount_fen) for share in [*page, *rest] if share.taker}
+    found = {(share.claimer.user_id, share.amount_fen) for share in [*page, *rest] if share.claimer}
     assert found == {
-        (share.taker.user_id, share.amount_fen) for claim in claims if (share := claim.share).taker
+        (share.claimer.user_id, share.amount_fen)
+        for claim in claims
+        if (share := claim.share).claimer
     }
     assert end is None
     with pytest.raises(PacketNotFound):

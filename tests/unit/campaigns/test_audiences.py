@@ -124,7 +124,7 @@ def test_a_list_does_not_count_before_it_is_said_what_it_is_for(
     ("mode", "taker", "refused"), [(ALLOW, "ann", "bob"), (DENY, "bob", "ann")]
 )
 def test_only_who_may_take_part_gets_a_share(
-    system: InMemorySystem, mode: AudienceMode, taker: str, refused: str, quota: int
+    system: InMemorySystem, mode: AudienceMode, claimer: str, refused: str, quota: int
 ) -> None:
     campaign = system.rain(quota_per_user=quota)
     packet = system.send_of(campaign)
@@ -132,11 +132,11 @@ def test_only_who_may_take_part_gets_a_share(
 
     with pytest.raises(NotInAudience):
         system.grab(packet, refused)
-    assert system.grab(packet, taker).share.share_no == 1
+    assert system.grab(packet, claimer).share.share_no == 1
     with pytest.raises(NotInAudience):
         system.grab(packet, refused)
 
-    assert set(system.memory.holders(packet.packet_id)) == {taker}
+    assert set(system.memory.holders(packet.packet_id)) == {claimer}
 
 
 def test_an_emptied_packet_and_a_paused_campaign_are_so_to_everybody(

@@ -370,8 +370,8 @@ def test_a_message_of_before_does_not_bring_the_user_back(system: InMemorySystem
     packet = system.send("bob", total_fen=100, count=1)
     share = system.grab(packet, "ann").share
     said_at_ms = system.clock.now_ms()
-    taker = User("ann", host_id="ann@host")
-    ref = ShareRef(packet.packet_id, share.share_no, taker, said_at_ms)
+    claimer = User("ann", host_id="ann@host")
+    ref = ShareRef(packet.packet_id, share.share_no, claimer, said_at_ms)
     system.queue.take_all()
     assert system.settle([ref]) == set()
     assert system.host_ids()["ann"] == "ann@host"

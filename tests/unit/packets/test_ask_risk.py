@@ -67,8 +67,8 @@ class Asking:
         )
 
     def grab(self, packet: Packet, name: str) -> Any:
-        taker = User(name, None, name)
-        return self.system.process(risk=self.check).grab_packet(packet.packet_id, taker, None)
+        claimer = User(name, None, name)
+        return self.system.process(risk=self.check).grab_packet(packet.packet_id, claimer, None)
 
 
 @pytest.fixture

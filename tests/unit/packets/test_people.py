@@ -36,9 +36,9 @@ def _row(system: InMemorySystem, user_id: str) -> dict[str, Any]:
     return from_wire(row)
 
 
-def _claim(system: InMemorySystem, taker: User) -> ShareRef:
+def _claim(system: InMemorySystem, claimer: User) -> ShareRef:
     packet = system.send(count=1)
-    share = a_claim(packet, 1, taker.user_id, taker=taker)
+    share = a_claim(packet, 1, claimer.user_id, claimer=claimer)
     system.claims.record_claim(share)
     assert not system.settle([share.ref])
     return share.ref
@@ -189,21 +189,21 @@ def _delivered(message: dict[str, Any]) -> User | None:
 
     settle_batch([{"messageId": "1", "body": json.dumps(message)}], settle=settle)
     (ref,) = found
-    return ref.taker
+    return ref.claimer
 
 
-def _message(taker: User | None) -> dict[str, Any]:
-    return settle_message(ShareRef(a_packet_id(), 1, taker), 0)
+def _message(claimer: User | None) -> dict[str, Any]:
+    return settle_message(ShareRef(a_packet_id(), 1, claimer), 0)
 
 
 def test_a_message_names_the_taker_and_the_user_id_is_computed_again() -> None:
     message = _message(User("whatever", "安", "ann@host.example"))
 
-    taker = _delivered(message)
+    claimer = _delivered(message)
 
-    assert taker
-    assert taker.user_id == PUBLISHED_USER_IDS.id_of("ann@host.example")
-    assert (taker.host_id, taker.nickname) == ("ann@host.example", "安")
+    assert claimer
+    assert claimer.user_id == PUBLISHED_USER_IDS.id_of("ann@host.example")
+    assert (claimer.host_id, claimer.nickname) == ("ann@host.example", "安")
     assert "whatever" not in json.dumps(message)
 
 
@@ -213,8 +213,8 @@ def test_a_message_names_the_taker_and_the_user_id_is_computed_again() -> None:
     + [{"host_id": host_id, "nickname": None} for host_id in ("", "a b", "a" * 129)],
     ids=str,
 )
-def test_a_message_without_a_taker_is_settled(taker: object) -> None:
-    assert _delivered({**_message(None), "taker": taker}) is None
+def test_a_message_without_a_taker_is_settled(claimer: object) -> None:
+    assert _delivered({**_message(None), "taker": claimer}) is None
     assert _delivered(_message(None)) is None
     assert "taker" not in _message(User("of a fate that was read"))
 

@@ -76,16 +76,20 @@ def test_a_message_of_the_future_is_of_when_it_was_sent() -> None:
 
 @pytest.mark.parametrize("nickname", ["客服", "a\u202eb", "\u3164", "x" * 65, " ", ""])
 def test_a_message_gives_no_name_that_a_token_may_not_give(nickname: str) -> None:
-    taker = {"host_id": "ann", "nickname": nickname}
+    claimer = {"host_id": "ann", "nickname": nickname}
 
     ((bad, good), failed) = _settle(
-        {**MESSAGE, "taker": taker}, {**MESSAGE, "taker": {**taker, "nickname": " Ann "}}
+        {**MESSAGE, "taker": claimer}, {**MESSAGE, "taker": {**claimer, "nickname": " Ann "}}
     )
 
     assert failed == []
-    assert bad.taker
-    assert good.taker
-    assert (bad.taker.host_id, bad.taker.nickname, good.taker.nickname) == ("ann", None, "Ann")
+    assert bad.claimer
+    assert good.claimer
+    assert (bad.claimer.host_id, bad.claimer.nickname, good.claimer.nickname) == (
+        "ann",
+        None,
+        "Ann",
+    )
 
 
 def test_a_batch_says_by_which_requests_its_shares_were_claimed(

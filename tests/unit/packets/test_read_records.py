@@ -73,9 +73,9 @@ def test_final_pages_show_what_the_open_ones_showed(
 
     shown = _all_claims(system, packet, limit)
 
-    names = [(share.ref, share.amount_fen, share.taker, share.decided_at_ms) for share in before]
+    names = [(share.ref, share.amount_fen, share.claimer, share.decided_at_ms) for share in before]
     assert names == [
-        (share.ref, share.amount_fen, share.taker, share.decided_at_ms) for share in shown
+        (share.ref, share.amount_fen, share.claimer, share.decided_at_ms) for share in shown
     ]
 
 
@@ -199,8 +199,8 @@ def test_a_page_reads_few_units_however_claims_are_spread(
     quota = Quota(packet.rules.campaign_id or "", 1)
     claimed = [number for number in range(1, 1_001) if (number - 1) // partitions < per_partition]
     for number in claimed:
-        taker = User(f"5f0c8f5e-{number:04d}-4b1e-9a53-0c4a3d2f1b6a", "恭喜发财大吉")
-        system.claims.record_claim(a_claim(packet, number, "", taker=taker), quota)
+        claimer = User(f"5f0c8f5e-{number:04d}-4b1e-9a53-0c4a3d2f1b6a", "恭喜发财大吉")
+        system.claims.record_claim(a_claim(packet, number, "", claimer=claimer), quota)
     if is_final:
         shares = system.packets.list_shares(packet.packet_id)
         system.settle([share.ref for share in shares])

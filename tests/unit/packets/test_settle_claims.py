@@ -370,7 +370,7 @@ def test_a_packet_that_a_sweep_has_begun_to_close_is_left_to_it_and_the_cache_is
 def test_a_claim_of_a_user_who_is_not_invited_is_not_paid_and_is_found() -> None:
     system = InMemorySystem()
     packet = system.send(count=2, rules=Rules(recipients=frozenset({"ann"})), life_ms=10 * LIFE_MS)
-    thief = replace(system.grab(packet, "ann").share, share_no=2, taker=a_person("thief"))
+    thief = replace(system.grab(packet, "ann").share, share_no=2, claimer=a_person("thief"))
     thief = replace(thief, amount_fen=share_amount_fen(system.found(packet).terms, 2))
     assert system.claims.record_claim(thief, None) is RecordStatus.RECORDED
 

@@ -525,11 +525,11 @@ def test_only_a_claim_with_a_taker_is_recorded(system: InMemorySystem) -> None:
     packet = system.send(count=2)
     claim = a_claim(packet, 1, "ann")
 
-    for wrong in (replace(claim, taker=None), replace(claim, fate=ShareStatus.REFUNDED)):
+    for wrong in (replace(claim, claimer=None), replace(claim, fate=ShareStatus.REFUNDED)):
         with pytest.raises(ValueError, match="taker"):
             system.process().claims.record_claim(wrong)
     with pytest.raises(errors.InvariantViolated, match="no taker"):
-        _transfer(replace(claim, taker=None), NOW_MS)
+        _transfer(replace(claim, claimer=None), NOW_MS)
 
 
 def test_only_a_refusal_for_attempts_is_doubted() -> None:

@@ -34,7 +34,7 @@ def test_an_error_about_a_taker_named_them(
 
 def test_a_claim_that_can_not_be_paid_was_logged_with_its_taker(system: InMemorySystem) -> None:
     packet = system.send(count=2)
-    share = replace(a_claim(packet, 1, ANN), taker=User(ANN, "阿宁"))
+    share = replace(a_claim(packet, 1, ANN), claimer=User(ANN, "阿宁"))
     system.claims.record_claim(share)
 
     def broken(*_args: Any, **_named: Any) -> Any:

@@ -321,8 +321,8 @@ def test_events_are_of_the_form_that_receivers_are_promised() -> None:
     system, ann, bob = EventSystem(), ME.user_id, HER.user_id
     receiver = system.receiver("shop")
     packet = system.system.send(ann, count=2)
-    for taker in (ann, bob):
-        system.system.grab(packet, taker)
+    for claimer in (ann, bob):
+        system.system.grab(packet, claimer)
     system.system.settle()
     system.run()
     system.process().test_webhook("shop")

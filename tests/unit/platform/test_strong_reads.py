@@ -46,7 +46,7 @@ def test_reads_of_shares_are_strong(system: InMemorySystem, noting: _Noting) -> 
 
     assert system.packets.list_refs([share.ref]) == [share]
     assert list(system.packets.scan_part_shares(packet.packet_id, 0)) == [share]
-    for read in (system.packets.list_takers, system.packets.list_winners):
+    for read in (system.packets.list_claimers, system.packets.list_winners):
         assert [one.share_no for one in read(packet.packet_id, USERS)] == [1]
 
     assert noting.is_strong == [True] * 4

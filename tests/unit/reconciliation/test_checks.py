@@ -127,13 +127,13 @@ def test_a_share_that_nobody_took_has_no_taker() -> None:
 
 
 def test_takers_rows_that_are_not_those_of_the_claims_are_found() -> None:
-    anns, bobs = takers = [claimer_of(share) for share in SHARES]
-    assert packets.check_takers([*SHARES, a_refund(PACKET, 3)], takers) == []
-    nobodys = replace(SHARES[0], taker=None)
+    anns, bobs = claimers = [claimer_of(share) for share in SHARES]
+    assert packets.check_takers([*SHARES, a_refund(PACKET, 3)], claimers) == []
+    nobodys = replace(SHARES[0], claimer=None)
 
     found = [
         packets.check_takers(SHARES, [anns]),
-        packets.check_takers(SHARES[:1], takers),
+        packets.check_takers(SHARES[:1], claimers),
         packets.check_takers(SHARES, [replace(anns, share_no=3), bobs]),
         packets.check_takers(SHARES, [anns, replace(bobs, amount_fen=1)]),
         packets.check_takers([nobodys], []),

@@ -111,7 +111,7 @@ def test_a_second_win_of_a_once_per_user_prize_is_found() -> None:
 def test_cash_that_is_not_its_winners_is_found() -> None:
     share = FACTS.shares[0]
     another = replace(share, share_no=2, packet_id="packet-1")
-    changed = replace(share, taker=User("cat")), replace(share, amount_fen=89), another
+    changed = replace(share, claimer=User("cat")), replace(share, amount_fen=89), another
     for shares in ([], *([one] for one in changed), [share, another]):
         assert _found(replace(FACTS, shares=shares))
 
@@ -155,12 +155,12 @@ def test_a_user_may_have_several_shares_of_a_prizes_packet_and_of_no_other() -> 
 
 
 def test_each_share_that_a_user_won_has_a_takers_row() -> None:
-    takers = [claimer_of(share) for share in SHARES]
+    claimers = [claimer_of(share) for share in SHARES]
 
-    assert check_takers(SHARES, reversed(takers)) == []
-    assert len(check_takers(SHARES, takers[1:])) == 1
-    assert len(check_takers(SHARES, [*takers, replace(takers[2], user_id="cat")])) == 1
-    assert len(check_takers(SHARES, [replace(takers[0], amount_fen=1), *takers[1:]])) == 1
+    assert check_takers(SHARES, reversed(claimers)) == []
+    assert len(check_takers(SHARES, claimers[1:])) == 1
+    assert len(check_takers(SHARES, [*claimers, replace(claimers[2], user_id="cat")])) == 1
+    assert len(check_takers(SHARES, [replace(claimers[0], amount_fen=1), *claimers[1:]])) == 1
 
 
 def test_what_was_won_counts_against_no_quota() -> None:

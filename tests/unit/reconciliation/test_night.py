@@ -157,7 +157,7 @@ PLANTED: dict[str, Plant] = {
     "check_fates": lambda w: w.add("shares", keys.share(w.open.packet_id, 1), "amount_fen", 1),
     "check_packet_exists": lambda w: w.drop("packets", keys.packet(w.closed.packet_id)),
     "check_once_per_user": _give_to_another,
-    "check_takers": lambda w: w.drop("shares", keys.taker(w.open.packet_id, "ann")),
+    "check_takers": lambda w: w.drop("shares", keys.claimer(w.open.packet_id, "ann")),
     "check_outcomes": lambda w: w.row("draws", _draw(w)).update(odds={"S": "cup:0|1"}),
     "check_outside": lambda w: w.town.gateway.book.append(
         w.town.gateway.lines(StatementKind.TRANSFER)[0]

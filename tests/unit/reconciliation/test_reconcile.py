@@ -144,9 +144,9 @@ CHANGES: list[tuple[str, Any, dict[str, str] | None, Rules]] = [
     ),
     ("accounts", lambda p: keys.receipt(p, 1), None, {("I2", P)}),
     ("accounts", lambda p: keys.receipt(p, 1), {"amount_fen": "1"}, {("I2", P)}),
-    ("shares", lambda p: packet_keys.taker(p, "ann"), None, {("I4", P)}),
-    ("shares", lambda p: packet_keys.taker(p, "bob"), {"share_no": "4000"}, {("I4", P)}),
-    ("shares", lambda p: packet_keys.taker(p, "bob"), {"amount_fen": "4000"}, {("I4", P)}),
+    ("shares", lambda p: packet_keys.claimer(p, "ann"), None, {("I4", P)}),
+    ("shares", lambda p: packet_keys.claimer(p, "bob"), {"share_no": "4000"}, {("I4", P)}),
+    ("shares", lambda p: packet_keys.claimer(p, "bob"), {"amount_fen": "4000"}, {("I4", P)}),
 ]
 
 
@@ -273,11 +273,11 @@ def test_dead_letters_are_found(town: InMemorySystem) -> None:
 def test_a_takers_row_without_its_claim_or_of_another_user_is_found(town: InMemorySystem) -> None:
     first, second = (facts.packet.packet_id for facts in town.ledger_state().packets)
     shares, eve, nowhere = town.dynamo.tables["shares"], {"pk": {"S": "user#eve"}}, "x" * 22
-    stray = {**town.row("shares", packet_keys.taker(first, "ann")), **eve}
+    stray = {**town.row("shares", packet_keys.claimer(first, "ann")), **eve}
     shares["user#eve", f"claim#{first}"] = stray
     of_none = {"sk": {"S": f"claim#{nowhere}"}, "packet_id": {"S": nowhere}}
     shares["user#eve", f"claim#{nowhere}"] = {**stray, **of_none}
-    key = _key(packet_keys.taker(second, "bob"))
+    key = _key(packet_keys.claimer(second, "bob"))
     shares["user#eve", key[1]] = {**shares.pop(key), **eve}
 
     found = town.reconcile().differences

@@ -12,7 +12,7 @@ from redpacket.lottery.dynamodb import unit_stock
 from redpacket.lottery.dynamodb.items import draw_row, won_by
 from redpacket.lottery.model.lottery import Draw, Prize, PrizeKind
 from redpacket.packets.dynamodb import keys
-from redpacket.packets.dynamodb.items import prize_taker_row, share_row
+from redpacket.packets.dynamodb.items import prize_claimer_row, share_row
 from redpacket.packets.model.packet import Packet
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import to_wire
@@ -203,7 +203,7 @@ def test_a_share_of_a_prize_without_a_draw_is_found(fair: Fair) -> None:
         packet, free_no, "eve", decided_at_ms=fair.system.clock.now_ms() - MOVING_MS - 5
     )
     fair.put("shares", share_row(claim))
-    fair.put("shares", prize_taker_row(claim, "eve"))
+    fair.put("shares", prize_claimer_row(claim, "eve"))
 
     found = fair.found()
 

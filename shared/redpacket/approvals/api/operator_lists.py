@@ -207,13 +207,13 @@ def packet_row(packet: Packet, people: People) -> lists.ListedPacket:
 
 def claim_row(share: Share, people: People) -> lists.ListedClaim:
     """Return a claim's row."""
-    assert share.taker
-    taker = share.taker.user_id
+    assert share.claimer
+    claimer = share.claimer.user_id
     return {
         "share_no": share.share_no,
-        "user": _host_id(taker, people),
-        "user_token": taker,
-        "nickname": _nickname(taker, people),
+        "user": _host_id(claimer, people),
+        "user_token": claimer,
+        "nickname": _nickname(claimer, people),
         "amount_fen": share.amount_fen,
         "claimed_at_ms": share.decided_at_ms,
         "payout": "queued" if share.settled_at_ms is None else "settled",

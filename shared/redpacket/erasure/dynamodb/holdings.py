@@ -53,7 +53,7 @@ class DynamoHoldings:
 
     def count_claims(self, user_id: str) -> int:
         rows = self._partition(
-            self._shares, f"{packet_keys.USER_PREFIX}{user_id}", packet_keys.TAKER_PREFIX
+            self._shares, f"{packet_keys.USER_PREFIX}{user_id}", packet_keys.CLAIMER_PREFIX
         )
         return sum(1 for _ in rows)
 

@@ -139,9 +139,9 @@ def packet_events(before: Packet | None, after: Packet) -> Iterator[Event]:
 
 def share_events(before: Share | None, after: Share, packet: Packet) -> Iterator[Event]:
     """Yield what a change of a share's fate means; a unit of a prize is told of by its draw."""
-    if after.fate is not ShareStatus.CLAIMED or after.taker is None:
+    if after.fate is not ShareStatus.CLAIMED or after.claimer is None:
         return
-    users = {"user": after.taker.user_id, "sender": packet.sender.user_id}
+    users = {"user": after.claimer.user_id, "sender": packet.sender.user_id}
     claim = {
         "packet_id": after.packet_id,
         "campaign_id": packet.rules.campaign_id,

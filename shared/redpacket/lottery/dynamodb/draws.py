@@ -374,9 +374,9 @@ class DynamoDraws:
             writes.append(Guarded(put(self._draws, {**day_unit, **won_by(draw)}), _unit_refusal))
         if prize.kind is PrizeKind.PACKET:
             share = share_won(draw, prize)
-            taker = create(self._shares, items.prize_taker_row(share, draw.user_id))
+            claimer = create(self._shares, items.prize_claimer_row(share, draw.user_id))
             writes += [
-                Guarded(taker, _unit_refusal),
+                Guarded(claimer, _unit_refusal),
                 Guarded(
                     create(self._shares, items.share_row(share)), _unit_refusal
                 ),  # I3: one fate

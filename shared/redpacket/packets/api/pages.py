@@ -100,8 +100,8 @@ def _read(request: HttpRequest, packet_id: str, viewer: User | None) -> Record:
 def _people(record: Record, viewer: User | None = None) -> views.UserPresenter:
     """Return the users on a page from ProfilesTable; money rows have no names."""
     shares = [*record.claims, record.luckiest, record.mine]
-    takers = [share.taker for share in shares if share and share.taker]
-    return _presenter([record.packet.sender, *takers], viewer)
+    claimers = [share.claimer for share in shares if share and share.claimer]
+    return _presenter([record.packet.sender, *claimers], viewer)
 
 
 def _presenter(people: Sequence[User], viewer: User | None = None) -> views.UserPresenter:

@@ -54,7 +54,7 @@ def settle_batch(
     return {"batchItemFailures": [{"itemIdentifier": found} for found in unreadable + unsettled]}
 
 
-def _taker_of(message: dict[str, Any]) -> User | None:
+def _claimer_of(message: dict[str, Any]) -> User | None:
     """Parse the claimer; the user id is recomputed from host_id, not read from the message."""
     match message.get("taker"):
         case {"host_id": str(host_id), "nickname": str() | None as nickname} if HOST_ID.fullmatch(
@@ -91,5 +91,5 @@ def _ref_of(message: dict[str, Any], sent_at_ms: int = _AT_MS_MAX) -> ShareRef:
             "body": {"packet_id": str(packet_id), "share_no": int(share_no), **more},
         } if not more and 0 < share_no < _SHARE_NO_MAX and packet_ids().has_signed(packet_id):
             said_at_ms = _said_at_ms(message, sent_at_ms)
-            return ShareRef(packet_id, int(share_no), _taker_of(message), said_at_ms)
+            return ShareRef(packet_id, int(share_no), _claimer_of(message), said_at_ms)
     raise InvalidRequest([{"field": "message", "message": "names no claim"}])

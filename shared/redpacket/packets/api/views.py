@@ -145,7 +145,7 @@ def record_view(record: Record, people: UserPresenter) -> packets.Record:
 
     def taken(share: Share) -> packets.Taken:
         return {
-            **people.view(_taker(share)),
+            **people.view(_claimer(share)),
             "share_no": share.share_no,
             "claimed_at_ms": share.decided_at_ms,
             "is_luckiest": _is_luckiest(record, share),
@@ -211,7 +211,7 @@ def feed_view(record: Record, people: UserPresenter) -> packets.Feed:
         "cover_url": packet.cover_url,
         "claims": [
             {
-                **people.public_view(_taker(share)),
+                **people.public_view(_claimer(share)),
                 "amount_fen": share.amount_fen if record.shows_amount(share) else None,
                 "claimed_at_ms": share.decided_at_ms,
                 "is_luckiest": _is_luckiest(record, share),
@@ -386,9 +386,9 @@ def _is_luckiest(record: Record, share: Share) -> bool | None:
     return record.luckiest is not None and share.share_no == record.luckiest.share_no
 
 
-def _taker(share: Share) -> User:
-    assert share.taker  # only a refunded share has none
-    return share.taker
+def _claimer(share: Share) -> User:
+    assert share.claimer  # only a refunded share has none
+    return share.claimer
 
 
 def _payout(share: Share) -> Literal["queued", "settled"]:

@@ -19,8 +19,8 @@ def settle_message(ref: ShareRef, now_ms: int, request_id: str = "") -> dict[str
         "occurred_at_ms": ref.said_at_ms or now_ms,
         "body": {"packet_id": ref.packet_id, "share_no": ref.share_no},
     }
-    if ref.taker and ref.taker.host_id:
-        message["taker"] = {"host_id": ref.taker.host_id, "nickname": ref.taker.nickname}
+    if ref.claimer and ref.claimer.host_id:
+        message["taker"] = {"host_id": ref.claimer.host_id, "nickname": ref.claimer.nickname}
     if request_id:
         message["request_id"] = request_id
     return message

@@ -28,14 +28,14 @@ class DynamoClaims:
         self._asks_verdicts = asks_verdicts
 
     def record_claim(self, share: Share, quota: Quota | None = None) -> RecordStatus:
-        if share.taker is None or share.fate is not ShareStatus.CLAIMED:
+        if share.claimer is None or share.fate is not ShareStatus.CLAIMED:
             raise ValueError("only a claim has a taker to record")
-        user_id = share.taker.user_id
+        user_id = share.claimer.user_id
         # The order is the precedence of the refusals.
         writes = [
             # I4: one share
             Guarded(
-                create(self._shares, items.taker_row(share, user_id)),
+                create(self._shares, items.claimer_row(share, user_id)),
                 lambda _: RecordStatus.USER_HAS_SHARE,
             ),
             # I3: one fate

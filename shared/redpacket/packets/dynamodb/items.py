@@ -175,8 +175,8 @@ def share_row(share: Share) -> dict[str, Value]:
         row["is_last"] = True
     if share.via:
         row["via"] = share.via
-    if share.taker:
-        row["user_id"] = share.taker.user_id
+    if share.claimer:
+        row["user_id"] = share.claimer.user_id
         row["work_pk"] = ledger_keys.work(
             "settle", ledger_keys.work_shard(f"{share.packet_id}{share.share_no}")
         )
@@ -184,25 +184,25 @@ def share_row(share: Share) -> dict[str, Value]:
     return row
 
 
-def taker_row(share: Share, user_id: str) -> dict[str, Value]:
+def claimer_row(share: Share, user_id: str) -> dict[str, Value]:
     """Return the row that prevents a second share for *user_id*."""
     return {
-        **keys.taker(share.packet_id, user_id),
+        **keys.claimer(share.packet_id, user_id),
         "share_no": share.share_no,
         "amount_fen": share.amount_fen,
         "claimed_at_ms": share.decided_at_ms,
     }
 
 
-def prize_taker_row(share: Share, user_id: str) -> dict[str, Value]:
+def prize_claimer_row(share: Share, user_id: str) -> dict[str, Value]:
     """Return the row of a won share; *user_id* may win several shares of one prize packet."""
-    key = keys.prize_taker(share.packet_id, user_id, share.share_no)
-    return {**taker_row(share, user_id), **key}
+    key = keys.prize_claimer(share.packet_id, user_id, share.share_no)
+    return {**claimer_row(share, user_id), **key}
 
 
-def taker_of(row: dict[str, Any]) -> Claimer:
+def claimer_of(row: dict[str, Any]) -> Claimer:
     """Parse a claimer's row."""
-    packet_id, _, _ = row["sk"].removeprefix(keys.TAKER_PREFIX).partition("#")
+    packet_id, _, _ = row["sk"].removeprefix(keys.CLAIMER_PREFIX).partition("#")
     return Claimer(
         packet_id=packet_id,
         user_id=row["pk"].removeprefix(keys.USER_PREFIX),
@@ -215,14 +215,14 @@ def taker_of(row: dict[str, Any]) -> Claimer:
 def share_of(row: dict[str, Any]) -> Share:
     """Parse a share's row."""
     ref = ref_of(row)
-    taker = User(row["user_id"]) if "user_id" in row else None
+    claimer = User(row["user_id"]) if "user_id" in row else None
     return Share(
         packet_id=ref.packet_id,
         share_no=ref.share_no,
         fate=ShareStatus(row["fate"]),
         amount_fen=row["amount_fen"],
         decided_at_ms=row["decided_at_ms"],
-        taker=taker,
+        claimer=claimer,
         settled_at_ms=row.get("settled_at_ms"),
         requeued_count=row.get("requeued_count", 0),
         is_last=row.get("is_last", False),

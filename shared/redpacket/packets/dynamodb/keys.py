@@ -60,20 +60,20 @@ SHARES_PREFIX = "shares#"
 SHARE_PREFIX = "share#"
 
 
-def taker(packet_id: str, user_id: str) -> dict[str, str]:
+def claimer(packet_id: str, user_id: str) -> dict[str, str]:
     """Return the key in SharesTable of a user's only share of a packet."""
-    return {"pk": f"{USER_PREFIX}{user_id}", "sk": f"{TAKER_PREFIX}{packet_id}"}
+    return {"pk": f"{USER_PREFIX}{user_id}", "sk": f"{CLAIMER_PREFIX}{packet_id}"}
 
 
-def prize_taker(packet_id: str, user_id: str, share_no: int) -> dict[str, str]:
+def prize_claimer(packet_id: str, user_id: str, share_no: int) -> dict[str, str]:
     """Return the key in SharesTable of one of a user's shares of a prize packet."""
-    key = taker(packet_id, user_id)
+    key = claimer(packet_id, user_id)
     return {**key, "sk": f"{key['sk']}#{share_no}"}
 
 
 USER_PREFIX = "user#"
 
-TAKER_PREFIX = "claim#"
+CLAIMER_PREFIX = "claim#"
 
 
 def claim_count(campaign_id: str, user_id: str) -> dict[str, str]:

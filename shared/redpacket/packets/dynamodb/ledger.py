@@ -194,7 +194,7 @@ class DynamoLedger:
             keys.share(share.packet_id, share.share_no),
             f"SET settled_at_ms = :now_ms{removed}",
             condition=IS_CLAIMED_AND_UNSETTLED,
-            user_id=share.taker.user_id if share.taker else "",
+            user_id=share.claimer.user_id if share.claimer else "",
             amount_fen=share.amount_fen,
             now_ms=now_ms,
         )

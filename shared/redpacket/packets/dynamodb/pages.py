@@ -109,12 +109,12 @@ class DynamoPages:
 
 def _packed(page: Sequence[Share]) -> str | bytes:
     """Return a page's claims by column, which compresses better."""
-    takers = [share.taker or User("") for share in page]
+    claimers = [share.claimer or User("") for share in page]
     columns = [
         [share.share_no for share in page],
         [share.amount_fen for share in page],
         [share.decided_at_ms for share in page],
-        [taker.user_id for taker in takers],
+        [claimer.user_id for claimer in claimers],
     ]
     return packed(json_text(columns))
 
@@ -128,7 +128,7 @@ def _unpacked(packet_id: str, row: dict[str, Any]) -> list[Share]:
             fate=ShareStatus.CLAIMED,
             amount_fen=amount_fen,
             decided_at_ms=at_ms,
-            taker=User(user_id),
+            claimer=User(user_id),
             # Every claim of a final page is settled; the account's entry has the time.
             settled_at_ms=at_ms,
         )

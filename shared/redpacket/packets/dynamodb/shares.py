@@ -86,15 +86,15 @@ class DynamoShares:
             first = 0
         return found, -partition
 
-    def find_taker(self, packet_id: str, user_id: str) -> Claimer | None:
-        row = self._dynamo.get_seen(self._shares, keys.taker(packet_id, user_id))
-        return items.taker_of(row) if row else None
+    def find_claimer(self, packet_id: str, user_id: str) -> Claimer | None:
+        row = self._dynamo.get_seen(self._shares, keys.claimer(packet_id, user_id))
+        return items.claimer_of(row) if row else None
 
     def find_share_of(self, packet_id: str, user_id: str) -> Share | None:
-        taker = self._dynamo.get(self._shares, keys.taker(packet_id, user_id))
-        if taker is None:
+        claimer = self._dynamo.get(self._shares, keys.claimer(packet_id, user_id))
+        if claimer is None:
             return None
-        share_no = items.taker_of(taker).share_no
+        share_no = items.claimer_of(claimer).share_no
         share = self._dynamo.get(self._shares, keys.share(packet_id, share_no))
         return items.share_of(share) if share else None
 
@@ -124,19 +124,19 @@ class DynamoShares:
             )
         )
 
-    def list_takers(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
-        wanted = [keys.taker(packet_id, user_id) for user_id in dict.fromkeys(user_ids)]
-        return [items.taker_of(row) for row in self._get_all(wanted)]
+    def list_claimers(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
+        wanted = [keys.claimer(packet_id, user_id) for user_id in dict.fromkeys(user_ids)]
+        return [items.claimer_of(row) for row in self._get_all(wanted)]
 
     def list_winners(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
         return [
-            items.taker_of(row)
+            items.claimer_of(row)
             for user_id in dict.fromkeys(user_ids)
-            for key in [keys.taker(packet_id, user_id)]
+            for key in [keys.claimer(packet_id, user_id)]
             for row in self._dynamo.query(
                 self._shares,
-                KeyConditionExpression="pk = :pk AND begins_with(sk, :taker)",
-                ExpressionAttributeValues=values(pk=key["pk"], taker=key["sk"]),
+                KeyConditionExpression="pk = :pk AND begins_with(sk, :claimer)",
+                ExpressionAttributeValues=values(pk=key["pk"], claimer=key["sk"]),
                 ConsistentRead=True,
             )
         ]

@@ -114,12 +114,12 @@ class QuotaStatus(StrEnum):
 class ShareRef:
     """Reference to one share of one packet.
 
-    *taker* has the claimer's token data, if known; *said_at_ms* is when a message first had it.
+    *claimer* has the claimer's token data, if known; *said_at_ms* is when a message first had it.
     """
 
     packet_id: str
     share_no: int
-    taker: User | None = field(default=None, repr=False, compare=False)
+    claimer: User | None = field(default=None, repr=False, compare=False)
     said_at_ms: int = field(default=0, repr=False, compare=False)
 
     @property
@@ -137,7 +137,7 @@ class ShareStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The durable state of one share; *taker* is None if it was refunded.
+    """The durable state of one share; *claimer* is None if it was refunded.
 
     *decided_at_ms* is the claim or refund, *settled_at_ms* the credit. *is_last*: no other share
     was left, so its settlement tries to close the packet. *refund_no* is the first share of a
@@ -149,7 +149,7 @@ class Share:
     fate: ShareStatus
     amount_fen: int
     decided_at_ms: int
-    taker: User | None = None
+    claimer: User | None = None
     settled_at_ms: int | None = None
     requeued_count: int = 0
     is_last: bool = False
@@ -159,7 +159,7 @@ class Share:
     @property
     def ref(self) -> ShareRef:
         """The reference to this share."""
-        return ShareRef(self.packet_id, self.share_no, self.taker)
+        return ShareRef(self.packet_id, self.share_no, self.claimer)
 
     @property
     def name(self) -> str:
@@ -199,7 +199,7 @@ class Claim:
 
 def claimer_of(share: Share) -> Claimer:
     """Return the claimer row for *share*, with user "" if it has no taker."""
-    user_id = share.taker.user_id if share.taker else ""
+    user_id = share.claimer.user_id if share.claimer else ""
     return Claimer(share.packet_id, user_id, share.share_no, share.amount_fen, share.decided_at_ms)
 
 

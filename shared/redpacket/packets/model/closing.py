@@ -41,7 +41,7 @@ def find_end(shares: Sequence[Share], share_count: int) -> PacketEnd | None:
         luckiest_no=best.share_no if best else 0,
         luckiest_fen=best.amount_fen if best else 0,
         luckiest_at_ms=best.decided_at_ms if best else 0,
-        luckiest=best.taker if best else None,
+        luckiest=best.claimer if best else None,
     )
 
 

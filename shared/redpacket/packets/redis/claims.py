@@ -130,7 +130,7 @@ class RedisClaims(Cache):
         """Mark a refusal as uncertain if the cache may lack a claim of the user."""
         if outcome.status is not GrabStatus.PACKET_EMPTIED or not outcome.is_certain:
             return outcome
-        return replace(outcome, is_certain=self.knows_takers(packet_id, user_id))
+        return replace(outcome, is_certain=self.knows_claimers(packet_id, user_id))
 
     def _is_whole(self, packet_id: str, marks: str, now_s: float) -> bool:
         _, is_life, life = marks.partition("@")
@@ -252,7 +252,7 @@ class RedisClaims(Cache):
         free = ",".join(str(no) for no in range(1, durable_no) if no not in numbers)
         # Refunded shares have no claimer.
         pairs: list[tuple[str, int]] = [
-            (share.taker.user_id, share.share_no) for share in shares if share.taker
+            (share.claimer.user_id, share.share_no) for share in shares if share.claimer
         ]
         last_start = max(0, (len(pairs) - 1) // _PAIRS_PER_LOAD * _PAIRS_PER_LOAD)
         life = "-"
@@ -280,7 +280,7 @@ class RedisClaims(Cache):
     def close(self, packet_id: str) -> None:
         self.run(self._close, keys.claim_cache(packet_id))
 
-    def knows_takers(
+    def knows_claimers(
         self,
         packet_id: str,
         user_id: str,  # noqa: ARG002 - an unsharded packet is one part

@@ -110,10 +110,10 @@ class PartedClaims:
         for share in shares:
             of_share = part_of_share(packet_id, share.share_no)
             own[of_share].append(replace(share, share_no=local_no(packet_id, share.share_no)))
-            if share.taker:
-                home = part_of_user(packet_id, share.taker.user_id)
+            if share.claimer:
+                home = part_of_user(packet_id, share.claimer.user_id)
                 if home != of_share:
-                    notes[home][share.taker.user_id] = -share.share_no
+                    notes[home][share.claimer.user_id] = -share.share_no
         # One shard's shares lack its users who own a share of another shard, but before the start
         # no user owns one.
         is_whole = part is None or self._clock.now_ms() < packet.starts_at_ms
@@ -130,12 +130,12 @@ class PartedClaims:
         for part in range(part_count(packet.packet_id)):
             self._claim_cache.load_sent_part(packet, part)
 
-    def knows_takers(self, packet_id: str, user_id: str) -> bool:
+    def knows_claimers(self, packet_id: str, user_id: str) -> bool:
         """Check the home shard: claims from other shards are noted there before they count."""
         cache_id = packet_id
         if is_cut(packet_id):
             cache_id = part_id(packet_id, part_of_user(packet_id, user_id))
-        return self._claim_cache.knows_takers(cache_id, user_id)
+        return self._claim_cache.knows_claimers(cache_id, user_id)
 
     def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
         return self._claim_cache.begin_look(packet_id, part, life_ms)

@@ -32,10 +32,10 @@ def find_rules(packet_id: str, packets: PacketRepository) -> Rules:
 class CampaignQuota:
     """Quota of one user's claim. On exit, a rejected claim releases its reservation."""
 
-    def __init__(self, packet_id: str, taker: User, ports: ClaimPorts) -> None:
+    def __init__(self, packet_id: str, claimer: User, ports: ClaimPorts) -> None:
         self._packet_id = packet_id
-        self._taker = taker
-        self._user_id = taker.user_id
+        self._claimer = claimer
+        self._user_id = claimer.user_id
         self._ports = ports
         self._reserved: Quota | None = None
 
@@ -101,7 +101,7 @@ class CampaignQuota:
     def _find_known_refusal(self, campaign: Campaign) -> Rejected | None:
         if campaign.status is CampaignStatus.OFF:
             return CampaignPaused("An operator has paused the campaign.")
-        if not meets(campaign.required_claims, self._taker.claims):
+        if not meets(campaign.required_claims, self._claimer.claims):
             return NotInAudience(NOT_FOR_YOU)
         return None
 

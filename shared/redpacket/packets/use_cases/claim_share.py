@@ -41,7 +41,7 @@ _REFUSALS: dict[GrabStatus, tuple[type[Rejected], str]] = {
 
 def claim_share(
     packet_id: str,
-    taker: User,
+    claimer: User,
     answer: GrabOutcome | Rejected,
     quota: CampaignQuota,
     check_rules: Callable[[str], Rules],
@@ -57,27 +57,27 @@ def claim_share(
     the outcome is unknown; a retry returns it.
     """
     if isinstance(answer, Rejected):
-        return _own_or_refuse(packet_id, taker, answer, ports)
+        return _own_or_refuse(packet_id, claimer, answer, ports)
     if answer.status in _REFUSALS:
-        return _refuse(packet_id, taker, answer, ports)
+        return _refuse(packet_id, claimer, answer, ports)
     if answer.share_no is None:
         return _part_to_load(packet_id, answer, ports)
     if answer.status is GrabStatus.ALREADY_CLAIMED:
-        owned = _owned(packet_id, taker, ports)
+        owned = _owned(packet_id, claimer, ports)
         if owned and owned.share_no == answer.share_no:
             return Claim(owned, is_new=False)
         if owned is None and answer.is_gated:
             # The claim was interrupted, or the cache entry is forged.
             quota.check(check_rules(answer.terms))
-    share = replace(_named_share(packet_id, taker, answer, answer.share_no, ports), via=via)
-    if ports.risk and not ports.risk.allows(taker):
-        ports.claim_cache.release(packet_id, taker.user_id, share.share_no)
+    share = replace(_named_share(packet_id, claimer, answer, answer.share_no, ports), via=via)
+    if ports.risk and not ports.risk.allows(claimer):
+        ports.claim_cache.release(packet_id, claimer.user_id, share.share_no)
         raise NotInAudience(NOT_FOR_YOU)
     # The cache does not store which quota an interrupted claim counts against.
     counted = quota.find() if answer.is_gated else None
     recorded = ports.claims.record_claim(share, counted)
     if recorded is not RecordStatus.RECORDED:
-        return _corrected(recorded, share, taker, ports)
+        return _corrected(recorded, share, claimer, ports)
     try:
         ports.payouts.put([share.ref])
     except Unavailable as error:
@@ -92,40 +92,40 @@ def _part_to_load(packet_id: str, answer: GrabOutcome, ports: ClaimPorts) -> Par
     return PartToLoad(answer.part, is_behind=False)
 
 
-def _own_or_refuse(packet_id: str, taker: User, refusal: Rejected, ports: ClaimPorts) -> Claim:
+def _own_or_refuse(packet_id: str, claimer: User, refusal: Rejected, ports: ClaimPorts) -> Claim:
     """Return the user's share if the cache lost it in a failover (I5), or raise *refusal*."""
-    if ports.claim_cache.knows_takers(packet_id, taker.user_id):
+    if ports.claim_cache.knows_claimers(packet_id, claimer.user_id):
         raise refusal
-    owned = _owned(packet_id, taker, ports)
+    owned = _owned(packet_id, claimer, ports)
     if owned is None:
         raise refusal
     return Claim(owned, is_new=False)
 
 
 def _refuse(
-    packet_id: str, taker: User, answer: GrabOutcome, ports: ClaimPorts
+    packet_id: str, claimer: User, answer: GrabOutcome, ports: ClaimPorts
 ) -> Claim | PartToLoad:
     error, detail = _REFUSALS[answer.status]
     if error is PacketEmptied:
         if not answer.is_certain and is_cut(packet_id):
-            return _own_or_refuse(packet_id, taker, error(detail), ports)
+            return _own_or_refuse(packet_id, claimer, error(detail), ports)
         # After a failover, reload the owners once instead of looking up each user of the crowd.
         if not answer.is_certain and ports.claim_cache.begin_look(packet_id, 0, _LOOK_LIFE_MS):
-            ports.costs.count(taker.user_id)
+            ports.costs.count(claimer.user_id)
             return PartToLoad(0, is_behind=True)
         ports.emptied.remember(packet_id, answer.terms)
     elif error is PacketExpired or not answer.is_certain:
-        return _own_or_refuse(packet_id, taker, error(detail), ports)
+        return _own_or_refuse(packet_id, claimer, error(detail), ports)
     raise error(detail)
 
 
-def _owned(packet_id: str, taker: User, ports: ClaimPorts) -> Share | None:
-    ports.costs.count(taker.user_id)
-    return ports.packets.find_share_of(packet_id, taker.user_id)
+def _owned(packet_id: str, claimer: User, ports: ClaimPorts) -> Share | None:
+    ports.costs.count(claimer.user_id)
+    return ports.packets.find_share_of(packet_id, claimer.user_id)
 
 
 def _named_share(
-    packet_id: str, taker: User, outcome: GrabOutcome, share_no: int, ports: ClaimPorts
+    packet_id: str, claimer: User, outcome: GrabOutcome, share_no: int, ports: ClaimPorts
 ) -> Share:
     return Share(
         packet_id=packet_id,
@@ -133,29 +133,29 @@ def _named_share(
         fate=ShareStatus.CLAIMED,
         amount_fen=share_amount_fen(ports.seeds.read_terms(packet_id, outcome.terms), share_no),
         decided_at_ms=ports.clock.now_ms(),
-        taker=taker,
+        claimer=claimer,
         is_last=outcome.is_last,
     )
 
 
 def _corrected(
-    recorded: RecordStatus, share: Share, taker: User, ports: ClaimPorts
+    recorded: RecordStatus, share: Share, claimer: User, ports: ClaimPorts
 ) -> Claim | PartToLoad:
     """Repair the cache, which named a share that the ledger does not grant to this user."""
     if recorded is RecordStatus.SHARE_REFUNDED:
         raise PacketExpired("The packet has expired. This share was refunded to the sender.")
     if recorded in {RecordStatus.QUOTA_EXHAUSTED, RecordStatus.NOT_IN_AUDIENCE}:
         # The cache lost a count or missed an edit, or the host denied the user: release the share.
-        ports.claim_cache.release(share.packet_id, taker.user_id, share.share_no)
+        ports.claim_cache.release(share.packet_id, claimer.user_id, share.share_no)
         if recorded is RecordStatus.QUOTA_EXHAUSTED:
             raise QuotaExhausted(EXHAUSTED)
-        ports.costs.count(taker.user_id)
+        ports.costs.count(claimer.user_id)
         raise NotInAudience(NOT_FOR_YOU)
     if recorded is RecordStatus.SHARE_TAKEN:
         ports.journal.event("share_collision", packet_id=share.packet_id, share_no=share.share_no)
-        ports.claim_cache.revoke(share.packet_id, taker.user_id, share.share_no)
+        ports.claim_cache.revoke(share.packet_id, claimer.user_id, share.share_no)
         return PartToLoad(part_of_share(share.packet_id, share.share_no), is_behind=True)
-    owned = ports.packets.find_share_of(share.packet_id, taker.user_id)
+    owned = ports.packets.find_share_of(share.packet_id, claimer.user_id)
     if owned is None:
         raise InvariantViolated(
             f"the taker of share {share.share_no} of {share.packet_id} has a row but no share"
@@ -163,6 +163,6 @@ def _corrected(
     if owned.share_no != share.share_no:
         ports.journal.event("share_given_back", packet_id=share.packet_id, share_no=share.share_no)
         ports.claim_cache.reassign(
-            share.packet_id, taker.user_id, share.share_no, owned_no=owned.share_no
+            share.packet_id, claimer.user_id, share.share_no, owned_no=owned.share_no
         )
     return Claim(owned, is_new=False)

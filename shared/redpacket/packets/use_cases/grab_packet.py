@@ -20,13 +20,13 @@ from redpacket.platform.user import User
 
 
 def grab_packet(
-    packet_id: str, taker: User, said: str | None, via: str | None = None, *, ports: ClaimPorts
+    packet_id: str, claimer: User, said: str | None, via: str | None = None, *, ports: ClaimPorts
 ) -> Claim | Admission:
     """Return the user's share or admission; *said* is the optional passphrase.
 
     Raises as `claim_share`, and NotInvited, PassphraseMismatch, RateLimited, CampaignPaused.
     """
-    user_id, loads = taker.user_id, CacheLoads(taker.user_id, ports)
+    user_id, loads = claimer.user_id, CacheLoads(claimer.user_id, ports)
 
     def check_rules(stored: str) -> Rules:
         rules = find_rules(packet_id, ports.packets)
@@ -34,7 +34,7 @@ def grab_packet(
         _check_passphrase(rules, said, packet_id, user_id, stored, ports)
         return rules
 
-    with CampaignQuota(packet_id, taker, ports) as quota:
+    with CampaignQuota(packet_id, claimer, ports) as quota:
         while True:
             if ports.emptied.refuses(packet_id, user_id):
                 raise PacketEmptied(EMPTIED)
@@ -56,7 +56,7 @@ def grab_packet(
                     )
                 if isinstance(answer, GrabOutcome):
                     answer = replace(answer, is_certain=answer.is_certain and asked.is_certain)
-            claim = claim_share(packet_id, taker, answer, quota, check_rules, via, ports)
+            claim = claim_share(packet_id, claimer, answer, quota, check_rules, via, ports)
             if isinstance(claim, Claim):
                 return claim
             loads.load(packet_id, claim)
@@ -102,7 +102,7 @@ def _admit(packet_id: str, user_id: str, stored: str, ports: ClaimPorts) -> Admi
         raise RateLimited("Too many users are opening this packet. Try again.", -(-wait_ms // 1000))
     share_no = outcome.number or None
     status = GrabStatus(outcome.status)
-    is_certain = status is not GrabStatus.PACKET_EMPTIED or ports.claim_cache.knows_takers(
+    is_certain = status is not GrabStatus.PACKET_EMPTIED or ports.claim_cache.knows_claimers(
         packet_id, user_id
     )
     return GrabOutcome(

@@ -17,13 +17,13 @@ from redpacket.platform.user import User
 
 
 def open_packet(
-    packet_id: str, taker: User, grab_token: str, via: str | None = None, *, ports: ClaimPorts
+    packet_id: str, claimer: User, grab_token: str, via: str | None = None, *, ports: ClaimPorts
 ) -> Claim:
     """Return the user's share. Raises as `claim_share`, and GrabTokenInvalid, CampaignPaused."""
     rules = find_rules(packet_id, ports.packets)
     if rules.opening is not Opening.TWO_STEP:
         raise GrabTokenInvalid("This packet has one step. Grab it instead.")
-    user_id, loads = taker.user_id, CacheLoads(taker.user_id, ports)
+    user_id, loads = claimer.user_id, CacheLoads(claimer.user_id, ports)
 
     def check_token(stored: str) -> Rules:
         # The token proves that the grab checked all other rules.
@@ -31,7 +31,7 @@ def open_packet(
         check_grab_token(grab_token, seed, packet_id, user_id, ports.clock.now_ms())
         return rules
 
-    with CampaignQuota(packet_id, taker, ports) as quota:
+    with CampaignQuota(packet_id, claimer, ports) as quota:
         while True:
             if ports.emptied.refuses(packet_id, user_id):
                 raise PacketEmptied(EMPTIED)
@@ -44,7 +44,7 @@ def open_packet(
                 )
                 if isinstance(answer, GrabOutcome):
                     answer = replace(answer, is_certain=answer.is_certain and asked.is_certain)
-            claim = claim_share(packet_id, taker, answer, quota, check_token, via, ports)
+            claim = claim_share(packet_id, claimer, answer, quota, check_token, via, ports)
             if isinstance(claim, Claim):
                 return claim
             loads.load(packet_id, claim)

@@ -87,8 +87,8 @@ def _read_closed(
         next_no = None
     mine = _own_of(claims, viewer)
     if viewer and mine is None and len(claims) < end.claimed_count:
-        taker = packets.find_taker(packet.packet_id, viewer.user_id)
-        mine = _claim_of(taker, viewer, end.last_claimed_at_ms) if taker else None
+        claimer = packets.find_claimer(packet.packet_id, viewer.user_id)
+        mine = _claim_of(claimer, viewer, end.last_claimed_at_ms) if claimer else None
     best = None
     if end.luckiest and packet.has_luckiest:
         best = Share(
@@ -170,17 +170,17 @@ def _read_large(
 
 
 def _own_of(claims: Sequence[Share], viewer: User | None) -> Share | None:
-    own = (s for s in claims if viewer and s.taker and s.taker.user_id == viewer.user_id)
+    own = (s for s in claims if viewer and s.claimer and s.claimer.user_id == viewer.user_id)
     return next(own, None)
 
 
-def _claim_of(taker: Claimer, viewer: User, settled_at_ms: int) -> Share:
+def _claim_of(claimer: Claimer, viewer: User, settled_at_ms: int) -> Share:
     return Share(
-        taker.packet_id,
-        taker.share_no,
+        claimer.packet_id,
+        claimer.share_no,
         ShareStatus.CLAIMED,
-        taker.amount_fen,
-        taker.claimed_at_ms,
+        claimer.amount_fen,
+        claimer.claimed_at_ms,
         viewer,
         settled_at_ms=settled_at_ms,
     )

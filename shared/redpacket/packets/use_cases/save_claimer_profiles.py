@@ -19,17 +19,17 @@ def save_claimer_profiles(
     in_parallel: InParallel,
 ) -> set[ShareRef]:
     """Store the profiles in messages; return the claims to redeliver."""
-    named = [ref for ref in refs if ref.taker and ref.taker.host_id]
-    takers: dict[User, int] = {}
+    named = [ref for ref in refs if ref.claimer and ref.claimer.host_id]
+    claimers: dict[User, int] = {}
     for ref in named:
-        if ref.taker:
-            takers[ref.taker] = max(ref.said_at_ms, takers.get(ref.taker, 0))
+        if ref.claimer:
+            claimers[ref.claimer] = max(ref.said_at_ms, claimers.get(ref.claimer, 0))
 
     def note(person: User) -> None:
-        profiles.note(person, takers[person])
+        profiles.note(person, claimers[person])
 
     try:
-        in_parallel(note, profiles.list_unnoted(list(takers)))
+        in_parallel(note, profiles.list_unnoted(list(claimers)))
     except Unavailable as error:
         journal.failure("people_not_noted", error, count=len(named))
         return set(named)

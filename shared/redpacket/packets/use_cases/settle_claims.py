@@ -160,7 +160,7 @@ def _checked(ref: ShareRef, share: Share | None, packet: Packet | None) -> Share
         raise InvariantViolated(
             f"share {ref.share_no} has {share.amount_fen} fen, which the packet's terms do not"
         )
-    if not (share.taker and packet.rules.invites(share.taker.user_id)):
+    if not (share.claimer and packet.rules.invites(share.claimer.user_id)):
         raise InvariantViolated(f"share {ref.share_no} was claimed by a user who is not invited")
     if packet.funded_at_ms is None:
         raise InvariantViolated(
@@ -215,13 +215,13 @@ def _still_unsettled(refs: set[ShareRef], packets: PacketRepository) -> set[Shar
 
 
 def _transfer(share: Share, now_ms: int) -> Transfer:
-    if share.taker is None:
+    if share.claimer is None:
         raise InvariantViolated(f"claimed share {share.share_no} of {share.packet_id} has no taker")
     return Transfer(
         transfer_id=settle_id(share.packet_id, share.share_no),
         kind=TransferKind.SETTLE,
         debit=packet_account(share.packet_id),
-        credit=user_account(share.taker.user_id),
+        credit=user_account(share.claimer.user_id),
         amount_fen=share.amount_fen,
         at_ms=now_ms,
         placed_at_ms=share.decided_at_ms,

@@ -17,7 +17,7 @@ def trigger_auto_payouts(
 
     Raises Unavailable.
     """
-    causes = {share.taker.user_id: share.name for share in claims if share.taker}
+    causes = {share.claimer.user_id: share.name for share in claims if share.claimer}
     notices = [
         ProviderEvent(ProviderEventKind.BALANCE, f"balance:{cause}", user_id, cause)
         for user_id, cause in causes.items()

@@ -48,10 +48,10 @@ def check_fates(facts: PacketFacts) -> list[Difference]:
         if share.amount_fen != expected:
             what = f"amount of share {share.share_no}"
             differences.append(Difference("I3", packet_id, what, expected, share.amount_fen))
-        if share.taker and not facts.packet.rules.invites(share.taker.user_id):
+        if share.claimer and not facts.packet.rules.invites(share.claimer.user_id):
             what = f"taker of share {share.share_no}"
             differences.append(
-                Difference("I3", packet_id, what, "an invited user", share.taker.user_id)
+                Difference("I3", packet_id, what, "an invited user", share.claimer.user_id)
             )
     return differences
 
@@ -60,24 +60,24 @@ def check_once_per_user(facts: PacketFacts) -> list[Difference]:
     """I4: a user takes at most one share of a packet, but of a prize's, which are won."""
     if facts.packet.rules.prize_id:
         return []
-    takers = Counter(share.taker.user_id for share in facts.shares if share.taker)
+    claimers = Counter(share.claimer.user_id for share in facts.shares if share.claimer)
     return [
         Difference("I4", facts.packet.packet_id, f"shares of {user_id}", 1, times)
-        for user_id, times in takers.items()
+        for user_id, times in claimers.items()
         if times > 1
     ]
 
 
-def check_takers(shares: Iterable[Share], takers: Iterable[Claimer]) -> list[Difference]:
+def check_takers(shares: Iterable[Share], claimers: Iterable[Claimer]) -> list[Difference]:
     """I4: every claim has its taker's note, of that share and amount; no note lacks its claim."""
     claimed: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     noted: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for share in shares:
         if share.fate is ShareStatus.CLAIMED:
-            user_id = share.taker.user_id if share.taker else ""
+            user_id = share.claimer.user_id if share.claimer else ""
             claimed[share.packet_id, user_id].append((share.share_no, share.amount_fen))
-    for taker in takers:
-        noted[taker.packet_id, taker.user_id].append((taker.share_no, taker.amount_fen))
+    for claimer in claimers:
+        noted[claimer.packet_id, claimer.user_id].append((claimer.share_no, claimer.amount_fen))
     return [
         Difference(
             "I4",

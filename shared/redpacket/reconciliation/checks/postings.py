@@ -95,7 +95,7 @@ def settled_entries(shares: Iterable[Share]) -> list[Entry]:
     """Return the entries of those claims that are settled."""
     return [
         Entry(
-            account=user_account(share.taker.user_id if share.taker else ""),
+            account=user_account(share.claimer.user_id if share.claimer else ""),
             transfer_id=settle_id(share.packet_id, share.share_no),
             kind=TransferKind.SETTLE,
             amount_fen=share.amount_fen,
@@ -144,7 +144,7 @@ def _receiver(share: Share, sender: str) -> tuple[str, int]:
     """Return who got the money, and when; 0 where it has not moved."""
     if share.fate is ShareStatus.REFUNDED:
         return sender, share.decided_at_ms
-    return user_account(share.taker.user_id if share.taker else ""), share.settled_at_ms or 0
+    return user_account(share.claimer.user_id if share.claimer else ""), share.settled_at_ms or 0
 
 
 def _name(entry: Entry) -> tuple[str, str]:

@@ -87,14 +87,14 @@ def _of_shares(
     facts: PacketFacts, packets: PacketRepository, ledger: Ledger
 ) -> Iterator[Difference]:
     packet_id, shares = facts.packet.packet_id, facts.shares
-    find_takers = packets.list_winners if facts.packet.rules.prize_id else packets.list_takers
-    takers = find_takers(packet_id, user_ids_of(shares))
+    find_claimers = packets.list_winners if facts.packet.rules.prize_id else packets.list_claimers
+    claimers = find_claimers(packet_id, user_ids_of(shares))
     if facts.packet.rules.prize_id:
         numbers = {share.share_no for share in shares}
-        takers = [taker for taker in takers if taker.share_no in numbers]
+        claimers = [claimer for claimer in claimers if claimer.share_no in numbers]
     yield from check_fates(facts)
     yield from check_once_per_user(facts)
-    yield from check_takers(shares, takers)
+    yield from check_takers(shares, claimers)
     expected = settled_entries(shares)
     posted = ledger.list_postings(expected)
     yield from check_posted(packet_id, expected, posted)
@@ -114,4 +114,4 @@ def _of_sender(packet: Packet, refunds: Refunds, ledger: Ledger) -> Iterator[Dif
 def user_ids_of(shares: Iterable[Share]) -> list[str]:
     """Return the users who claimed these shares; "" for a claim without a user."""
     claims = (share for share in shares if share.fate is ShareStatus.CLAIMED)
-    return [share.taker.user_id if share.taker else "" for share in claims]
+    return [share.claimer.user_id if share.claimer else "" for share in claims]

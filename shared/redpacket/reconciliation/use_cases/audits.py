@@ -89,8 +89,8 @@ class Audits:
             ref = unit_share(draw.prize, draw.unit_no)
         except InvariantViolated as error:
             return [*found, Difference("I9", subject, str(error), "a packet", "none")]
-        claimed = [(one.taker, one.amount_fen) for one in self.packets.list_refs([ref])]
-        owners = [(taker.user_id, fen) for taker, fen in claimed if taker]
+        claimed = [(one.claimer, one.amount_fen) for one in self.packets.list_refs([ref])]
+        owners = [(claimer.user_id, fen) for claimer, fen in claimed if claimer]
         if owners != [(user_id, draw.prize.amount_fen)]:
             what = f"who won share {ref.share_no} vs whose it is"
             found.append(Difference("I9", ref.packet_id, what, user_id, str(owners)))
