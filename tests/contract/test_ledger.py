@@ -212,7 +212,7 @@ def test_what_was_never_claimed_is_not_settled(books: Books) -> None:
     assert books.ledger.settle([a_settlement(share)], PAID_MS) == {share.ref}
 
 
-@pytest.mark.parametrize("change", [{"amount_fen": 1}, {"taker": User("mallory")}])
+@pytest.mark.parametrize("change", [{"amount_fen": 1}, {"claimer": User("mallory")}])
 def test_a_settlement_unlike_its_claim_is_refused(books: Books, change: dict[str, Any]) -> None:
     packet = books.sent(4000)
     share, other = (books.claimed(packet, no) for no in (1, 2))

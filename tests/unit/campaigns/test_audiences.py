@@ -121,7 +121,7 @@ def test_a_list_does_not_count_before_it_is_said_what_it_is_for(
 
 @pytest.mark.parametrize("quota", [0, 2])
 @pytest.mark.parametrize(
-    ("mode", "taker", "refused"), [(ALLOW, "ann", "bob"), (DENY, "bob", "ann")]
+    ("mode", "claimer", "refused"), [(ALLOW, "ann", "bob"), (DENY, "bob", "ann")]
 )
 def test_only_who_may_take_part_gets_a_share(
     system: InMemorySystem, mode: AudienceMode, claimer: str, refused: str, quota: int

@@ -208,7 +208,7 @@ def test_a_message_names_the_taker_and_the_user_id_is_computed_again() -> None:
 
 
 @pytest.mark.parametrize(
-    "taker",
+    "claimer",
     [None, "ann", [], {}, {"host_id": "ann"}, {"host_id": 7, "nickname": None}]
     + [{"host_id": host_id, "nickname": None} for host_id in ("", "a b", "a" * 129)],
     ids=str,
