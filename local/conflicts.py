@@ -2,7 +2,7 @@
 
 The emulator carries out one transaction after the other. Here each holds its items for a while
 before it is handed on; what meets it there is refused, in the real service's words
-(docs/adr/0011). Everything else passes through untouched. Items are told apart by `pk` and `sk`,
+(docs/adr/0004). Everything else passes through untouched. Items are told apart by `pk` and `sk`,
 the keys of all tables of this project.
 """
 

@@ -43,7 +43,7 @@ class FakeDynamo:
 
     A transaction holds its items while *during_transaction* runs. Another one that touches them is
     canceled, and a single write is refused; plain reads see what stood there before
-    (docs/adr/0011). Attribute values are replaced and never changed, so a shallow copy of a row is
+    (docs/adr/0004). Attribute values are replaced and never changed, so a shallow copy of a row is
     a copy.
 
     What AWS may do at any time happens where a suite sets it: pages of *page_size* rows, of which

@@ -197,7 +197,7 @@ def _hears(system: InMemorySystem, packet: Packet, user_id: str, said: str) -> s
 
 
 def test_a_thousand_accounts_guessed_a_code_of_four_digits(system: InMemorySystem) -> None:
-    # 24 hours at a chat packet of ten shares; docs/adr/0025 states the figure.
+    # 24 hours at a chat packet of ten shares; docs/adr/0006 states the figure.
     packet = system.send(rules=Rules(passphrase="8848"), count=10, life_ms=25 * 3_600_000)
     judged: Counter[str] = Counter()
     for hour in range(24):

@@ -35,7 +35,7 @@ SHOWN = "shown"
 
 
 def shown(campaign_id: str) -> dict[str, str]:
-    """Return the key of a campaign's packed plan and prizes in CampaignsTable (docs/adr/0014)."""
+    """Return the key of a campaign's packed plan and prizes in CampaignsTable (docs/adr/0007)."""
     return {"pk": f"campaign#{campaign_id}", "sk": SHOWN}
 
 

@@ -1,4 +1,4 @@
-"""Mapper between a campaign with its prizes and its packed row (docs/adr/0014)."""
+"""Mapper between a campaign with its prizes and its packed row (docs/adr/0007)."""
 
 from __future__ import annotations
 

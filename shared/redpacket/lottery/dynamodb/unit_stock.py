@@ -2,7 +2,7 @@
 
 Units are won permanently and in order of numbers. DrawsTable stores a position up to which all
 units but a few are won. A call reads a bounded number of rows, stores its position, and fails if
-more are left; the next call resumes there (docs/adr/0024).
+more are left; the next call resumes there (docs/adr/0008).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 <22 random characters> <key version> <8 characters of a tag> [ "~" <parts> ]
 
 The tag covers the rest of the id. It protects no money: a leaked key only lets an attacker cause
-reads of nonexistent packets (docs/adr/0015-packet-ids-with-a-tag.md).
+reads of nonexistent packets (docs/adr/0019-user-ids-are-keyed-hashes.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Commands to the cache over redis-py's connections, without its client (ADR 0012)."""
+"""Commands to the cache over redis-py's connections, without its client (ADR 0002)."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from redpacket.reconciliation.checks.lottery import check_outcomes, check_unit
 from redpacket.reconciliation.use_cases.audit_packet import audit_packet
 
 ENDS_DIFFER = "end vs that of its campaign"
-"""State after an interrupted edit, until it is repeated (docs/adr/0022)."""
+"""State after an interrupted edit, until it is repeated (docs/adr/0007)."""
 
 _UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)
 """Errors of a forged row, which must not keep other rows from being audited."""
