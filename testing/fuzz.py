@@ -87,6 +87,7 @@ OF_STATE = {
     "campaign_paused",
     "version_conflict",
     "proof_not_ready",
+    "already_thanked",
     "grab_token_invalid",
     "not_invited",
     "not_in_audience",

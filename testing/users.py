@@ -32,6 +32,9 @@ class HttpUser:
         body = {"grab_token": grab_token}
         return self._remember(self.http.post(f"/packets/{packet_id}/open", json=body))
 
+    def thank(self, packet_id: str, emoji: str) -> httpx.Response:
+        return self.http.post(f"/packets/{packet_id}/thanks", json={"emoji": emoji})
+
     def draw(self, campaign_id: str, key: str | None = None) -> httpx.Response:
         headers = {"Idempotency-Key": key or uuid.uuid4().hex}
         return self.http.post(f"/campaigns/{campaign_id}/draws", headers=headers)

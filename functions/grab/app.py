@@ -1,4 +1,4 @@
-"""HTTP handler for grabbing (抢) a packet and opening (拆) a two-step packet."""
+"""HTTP handler for grabbing (抢) a packet, opening (拆) a two-step packet, and thanks."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from redpacket.operations.api import guards
 from redpacket.packets.api import views
 from redpacket.packets.api.packet_ids import packet_id_of
 from redpacket.packets.errors import (
+    AlreadyThanked,
     GrabTokenInvalid,
     NotInvited,
     PacketEmptied,
@@ -25,8 +26,8 @@ from redpacket.platform.http.request import RequestOf, sharer_of
 from redpacket.platform.snapstart import before_snapshot
 
 if TYPE_CHECKING:
-    from redpacket.packets.api.answers import Claim, Grabbed
-    from redpacket.packets.api.claim_schemas import GrabBody, OpenBody
+    from redpacket.packets.api.answers import Claim, Grabbed, Thanked
+    from redpacket.packets.api.claim_schemas import GrabBody, OpenBody, ThanksBody
 
 _CLAIMING = (
     CampaignPaused,
@@ -92,3 +93,21 @@ before_snapshot(
     "packets",
     build=lambda: (containers.packets.grab_packet, containers.packets.open_packet),
 )
+
+
+@handler.route(
+    "POST /packets/{packet_id}/thanks",
+    parameters=(packet_id_of,),
+    refusals=(PacketNotFound, AlreadyThanked, RateLimited, InvalidRequest, Unavailable),
+)
+def thank_sender(request: RequestOf[ThanksBody]) -> HttpAnswer[Thanked]:
+    """Thank the sender for the caller's share; a repeat with the same emoji changes nothing."""
+    packet_id = packet_id_of(request)
+    guards.guard_read(request)
+    from redpacket.packets.api.claim_schemas import ThanksBody
+    from redpacket.platform.http.bodies import body_of
+
+    emoji = body_of(ThanksBody, request).emoji
+    return HttpAnswer(
+        views.thanks_view(containers.packets.thank_sender(packet_id, request.user, emoji))
+    )

@@ -47,6 +47,18 @@ def _paged(books: Books, packet_id: str, limit: int) -> tuple[list[Share], list[
     return found, cursors
 
 
+def test_thanks_are_stored_once_for_each_share_and_read_in_any_order(books: Books) -> None:
+    packet_id, other_id = a_packet_id(), a_packet_id()
+    pages = books.pages
+
+    stored = [pages.put_thanks(packet_id, number, "🙏") for number in (1, 100, 101, 250)]
+    again = pages.put_thanks(packet_id, 100, "🎉")
+
+    assert (stored, again) == (["🙏"] * 4, "🙏")
+    assert pages.list_thanks(packet_id, [250, 2, 1, 101]) == dict.fromkeys([250, 1, 101], "🙏")
+    assert pages.list_thanks(other_id, [1]) == pages.list_thanks(packet_id, []) == {}
+
+
 def test_final_pages_are_read_by_number(books: Books) -> None:
     packet_id = a_packet_id()
     refunded = (1, 7, 50, 51, 130)

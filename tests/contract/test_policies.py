@@ -439,8 +439,8 @@ def _tell_everything(handlers: Handlers, cache: OperatorCache) -> None:
     plain, again = (handlers.ask("POST /packets", body=order, key="plain") for _ in range(2))
     assert again == plain
     packet_id = plain["packet_id"]
-    handlers.ask("POST /packets/{packet_id}/grab", "bob", packet_id=packet_id)
-    handlers.ask("POST /packets/{packet_id}/grab", "bob", packet_id=packet_id)
+    for step, body in (("grab", None), ("grab", None), ("thanks", {"emoji": "🙏"})):
+        handlers.ask(f"POST /packets/{{packet_id}}/{step}", "bob", body, packet_id=packet_id)
     _restart(cache)
     handlers.ask("POST /packets/{packet_id}/grab", "cat", packet_id=packet_id)
     for route in ("", "/feed", "/proof"):

@@ -1,12 +1,13 @@
 """What everybody may read: record pages, their own lists and books; never who somebody is."""
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.model import send_id, user_account
+from redpacket.packets.model.thanks import Emoji
 from testing.in_memory_system import InMemorySystem
 from testing.users import HttpUser
 from tests.handlers.conftest import Eventually, Invoke, MakeUser
@@ -184,6 +185,64 @@ def test_a_packet_is_paid_out_to_the_fen(
         assert sender.grab(own).json()["amount_fen"] == total_fen
     system.settle()
     assert sender.balance_fen() == 1_000_000 - 999
+
+
+# ---------------------------------------------------------------- thanks
+
+
+def test_a_claimer_thanks_the_sender_once_and_everybody_sees_it(
+    system: InMemorySystem, sender: HttpUser, a_user: MakeUser
+) -> None:
+    first, second = a_user(), a_user()
+    packet_id = sender.send(total_fen=300, count=2).json()["packet_id"]
+    share_no = first.grab(packet_id).json()["share_no"]
+
+    thanked = first.thank(packet_id, "🎉")
+    again, other = first.thank(packet_id, "🎉"), first.thank(packet_id, "🙏")
+
+    told = {"packet_id": packet_id, "share_no": share_no, "thanks": "🎉"}
+    assert thanked.json() == again.json() == told
+    assert (other.status_code, other.json()["code"]) == (409, "already_thanked")
+    assert "🎉" in other.json()["detail"]
+
+    def shown() -> list[str | None]:
+        record = sender.record(packet_id)
+        feed = sender.http.get(f"/packets/{packet_id}/feed").json()
+        thanks = [claim["thanks"] for claim in record["claims"]]
+        assert thanks == [claim["thanks"] for claim in feed["claims"]]
+        best = record["luckiest"]
+        assert best is None or best in record["claims"]
+        return thanks
+
+    assert shown() == ["🎉"]
+    assert first.record(packet_id)["mine"]["thanks"] == "🎉"
+    second.grab(packet_id)
+    assert shown() == ["🎉", None]
+    # A closed packet has pages of its own, and thanks may follow.
+    system.settle()
+    assert second.thank(packet_id, "❤️").is_success
+    assert shown() == ["🎉", "❤️"]
+
+
+def test_who_has_no_share_thanks_nobody(sender: HttpUser, a_user: MakeUser) -> None:
+    taker, stranger = a_user(), a_user()
+    open_to_all = sender.send(count=2).json()["packet_id"]
+    guests = [taker.user_token(), sender.user_token()]
+    exclusive = sender.send(count=2, recipients=guests).json()["packet_id"]
+    taker.grab(open_to_all)
+
+    def refusal(user: HttpUser, packet_id: str, emoji: str = "🙏") -> tuple[int, str]:
+        answer = user.thank(packet_id, emoji)
+        return answer.status_code, answer.json()["code"]
+
+    assert refusal(stranger, open_to_all) == (403, "forbidden")
+    assert refusal(taker, exclusive) == (403, "forbidden")
+    assert refusal(stranger, exclusive) == (404, "packet_not_found")
+    assert refusal(taker, "nowhere") == (404, "packet_not_found")
+    assert refusal(taker, open_to_all, "💩") == (422, "invalid_request")
+    message = taker.thank(open_to_all, "💩").json()["errors"][0]["message"]
+    assert all(emoji in message for emoji in get_args(Emoji))
+    assert taker.record(open_to_all)["mine"]["thanks"] is None
 
 
 # ---------------------------------------------------------------- who I am

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from redpacket.packets.model.claim import Admission, Claim
     from redpacket.packets.model.packet import Packet
     from redpacket.packets.model.seed_keys import SeedKeys
+    from redpacket.packets.model.thanks import Thanks
     from redpacket.packets.ports import (
         ClaimCache,
         ClaimRecorder,
@@ -205,6 +206,12 @@ class PacketsContainer(Container):
         from redpacket.packets.use_cases.open_packet import open_packet
 
         return partial(open_packet, ports=self.claim_ports)
+
+    @cached_property
+    def thank_sender(self) -> partial[Thanks]:
+        from redpacket.packets.use_cases.thank_sender import thank_sender
+
+        return partial(thank_sender, packets=self.repository, pages=self.pages)
 
     @cached_property
     def send_packet(self) -> partial[Packet]:

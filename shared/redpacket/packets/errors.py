@@ -61,6 +61,13 @@ class PassphraseMismatch(Rejected):
     status = 403
 
 
+class AlreadyThanked(Rejected):
+    """The user has thanked the sender with another emoji."""
+
+    code = "already_thanked"
+    status = 409
+
+
 class QuotaExhausted(Rejected):
     """The user has reached the campaign's limit of shares."""
 

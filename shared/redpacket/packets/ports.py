@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from redpacket.packets.model.claim import (
         AdmitOutcome,
@@ -248,6 +248,12 @@ class Pages(Protocol):
 
     def find_settled(self, packet_id: str) -> Settled:
         """Return a large packet's displayed sums."""
+
+    def put_thanks(self, packet_id: str, share_no: int, emoji: str) -> str:
+        """Store the thanks for a share unless it has some, and return the stored ones."""
+
+    def list_thanks(self, packet_id: str, share_nos: Collection[int]) -> dict[int, str]:
+        """Return the existing thanks for at most 102 shares, in one read."""
 
 
 class PayoutQueue(Protocol):

@@ -188,7 +188,7 @@ def test_the_viewers_own_claim_is_shown_on_every_page(system: InMemorySystem) ->
     assert [page.mine and page.mine.ref for page in pages] == [shares["ann"].ref] * 6
 
 
-@pytest.mark.parametrize(("is_final", "units_max"), [(False, 6), (True, 2)])
+@pytest.mark.parametrize(("is_final", "units_max"), [(False, 9), (True, 4)])
 @pytest.mark.parametrize("per_partition", [1, 17, 21, 60])
 @pytest.mark.parametrize("parts", [1, 2])
 def test_a_page_reads_few_units_however_claims_are_spread(

@@ -119,6 +119,7 @@ export function duration(ms: number): string {
 type ProblemWords = Record<Code, string> & Record<string, string>;
 
 const zhProblems: ProblemWords = {
+  already_thanked: "你已经谢过了",
   amount_too_large: "超过了单笔上限",
   amount_too_small: "低于最小金额",
   attempts_exhausted: "今天的抽奖次数用完了，请朋友助力可以再抽一次",
@@ -172,6 +173,7 @@ const zhProblems: ProblemWords = {
 };
 
 const enProblems: ProblemWords = {
+  already_thanked: "You have already said thank you",
   amount_too_large: "That is more than one transfer may be",
   amount_too_small: "That is less than the smallest transfer",
   attempts_exhausted: "No draws left today. A friend's help gives you one more",

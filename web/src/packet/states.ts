@@ -82,6 +82,7 @@ export function stateOfFeed(feed: Feed): State {
 /** Codes that leave a viewer where they were; a new code belongs here or into a state below. */
 type Stays =
   | "account_not_empty"
+  | "already_thanked"
   | "amount_too_large"
   | "amount_too_small"
   | "approval_not_found"

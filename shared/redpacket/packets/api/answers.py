@@ -77,6 +77,14 @@ class Admission(TypedDict):
 Grabbed = TypeAliasType("Grabbed", Annotated[Claim | Admission, Discriminator("outcome")])
 
 
+class Thanked(TypedDict):
+    """The caller's thanks."""
+
+    packet_id: values.PacketId
+    share_no: values.ShareNo
+    thanks: Annotated[values.Word, about("The stored emoji.", "🙏")]
+
+
 class SentPacket(TypedDict):
     """A packet as it was sent; a repeat returns the same."""
 
@@ -118,6 +126,7 @@ class Taken(ShownPerson):
     claimed_at_ms: values.AtMs
     is_luckiest: values.IsLuckiest
     payout: values.Payout
+    thanks: values.GivenThanks
 
 
 class ShownClaim(Taken):
@@ -198,6 +207,7 @@ class FeedClaim(PublicPerson):
     amount_fen: values.ShownFen
     claimed_at_ms: values.AtMs
     is_luckiest: values.IsLuckiest
+    thanks: values.GivenThanks
 
 
 class Feed(TypedDict):

@@ -1,4 +1,4 @@
-"""Request bodies of grab and open, in their own module for a short cold start."""
+"""Request bodies of grab, open and thanks, in their own module for a short cold start."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
+from redpacket.packets.model.thanks import Emoji
 from redpacket.platform.http.bodies import StrictBody, about, example
 
 Via = Annotated[
@@ -40,3 +41,11 @@ class OpenBody(StrictBody):
         about("What a grab of a packet in two steps answered."),
     ]
     via: Via = None
+
+
+class ThanksBody(StrictBody):
+    """POST /packets/{packet_id}/thanks."""
+
+    model_config = example({"emoji": "🙏"})
+
+    emoji: Annotated[Emoji, about("One of the emoji of this list.")]

@@ -78,6 +78,9 @@ IsLuckiest = Annotated[
     bool | None,
     about("Whether it is the largest amount (手气最佳); null while amounts are hidden."),
 ]
+GivenThanks = Annotated[
+    Word | None, about("Emoji with which the claimer thanked the sender; null without.", None)
+]
 ShownFen = Annotated[
     Annotated[int, Field(ge=1, le=FEN_MAX)] | None,
     about("Amount of the share; null while amounts are hidden, except the viewer's own.", 888),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from redpacket.operations.api import answers as operators
     from redpacket.operations.model.switches import SwitchState
     from redpacket.packets.api import answers as packets
+    from redpacket.packets.model.thanks import Thanks
     from redpacket.packets.use_cases.read_proof import Proof
     from redpacket.packets.use_cases.read_records import (
         PacketList,
@@ -61,6 +62,11 @@ def claim_view(claim: Claim) -> packets.Claim:
         "claimed_at_ms": share.decided_at_ms,
         "payout": _payout(share),
     }
+
+
+def thanks_view(thanks: Thanks) -> packets.Thanked:
+    """Return the thanks for a share."""
+    return {"packet_id": thanks.packet_id, "share_no": thanks.share_no, "thanks": thanks.emoji}
 
 
 def sent_view(
@@ -150,6 +156,7 @@ def record_view(record: Record, people: UserPresenter) -> packets.Record:
             "claimed_at_ms": share.decided_at_ms,
             "is_luckiest": _is_luckiest(record, share),
             "payout": _payout(share),
+            "thanks": record.thanks.get(share.share_no),
         }
 
     def claim(share: Share) -> packets.ShownClaim:
@@ -215,6 +222,7 @@ def feed_view(record: Record, people: UserPresenter) -> packets.Feed:
                 "amount_fen": share.amount_fen if record.shows_amount(share) else None,
                 "claimed_at_ms": share.decided_at_ms,
                 "is_luckiest": _is_luckiest(record, share),
+                "thanks": record.thanks.get(share.share_no),
             }
             for share in record.claims
         ],

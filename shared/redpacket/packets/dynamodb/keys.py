@@ -39,6 +39,20 @@ def settled_sums(packet_id: str) -> dict[str, str]:
     return {"pk": f"settled#{packet_id}", "sk": "sums"}
 
 
+def thanks(packet_id: str, share_no: int) -> dict[str, str]:
+    """Return the key in PacketsTable of the thanks for a block of shares.
+
+    A record page shows consecutive shares of a few consecutive partitions. Blocks are as large as
+    two read units if everyone thanks, so a page rarely reads more than two.
+    """
+    place, partition = divmod(share_no - 1, fate_partitions(packet_id))
+    block = f"{partition // THANKS_PARTITIONS}#{place // THANKS_PLACES}"
+    return {"pk": f"thanks#{packet_id}#{block}", "sk": "thanks"}
+
+
+THANKS_PARTITIONS, THANKS_PLACES = 8, 100
+
+
 def share(packet_id: str, share_no: int) -> dict[str, str]:
     """Return the key of a share in SharesTable; seven digits keep 1,000,000 shares in order."""
     partition = (share_no - 1) % fate_partitions(packet_id)

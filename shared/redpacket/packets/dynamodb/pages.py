@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from redpacket.packets.dynamodb import items, keys
@@ -105,6 +105,33 @@ class DynamoPages:
     def find_settled(self, packet_id: str) -> Settled:
         row = self._dynamo.get_seen(self._table, keys.settled_sums(packet_id))
         return Settled(int(row["settled_count"]), int(row["settled_fen"])) if row else Settled(0, 0)
+
+    def put_thanks(self, packet_id: str, share_no: int, emoji: str) -> str:
+        name = _thanks_name(share_no)
+        operation = update(
+            self._table,
+            keys.thanks(packet_id, share_no),
+            f"SET {name} = if_not_exists({name}, :emoji)",
+            emoji=emoji,
+        )
+        row = self._dynamo.change(operation)
+        assert row  # the update has no condition
+        return str(row[name])
+
+    def list_thanks(self, packet_id: str, share_nos: Collection[int]) -> dict[int, str]:
+        found = [keys.thanks(packet_id, share_no) for share_no in share_nos]
+        row_keys = {key["pk"]: key for key in found}
+        if not row_keys:
+            return {}
+        rows = self._dynamo.get_many(self._table, list(row_keys.values()), is_strong=False)
+        stored = {name: value for row in rows for name, value in row.items()}
+        named = {no: _thanks_name(no) for no in share_nos}
+        return {no: str(stored[name]) for no, name in named.items() if name in stored}
+
+
+def _thanks_name(share_no: int) -> str:
+    """Return the attribute for a share; the row's key has the packet."""
+    return f"share_{share_no}"
 
 
 def _packed(page: Sequence[Share]) -> str | bytes:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from redpacket.ledger.ports import ReceivedItem
@@ -21,7 +21,7 @@ class Record:
     """Packet with a page of its claims and the viewer's own claim; *is_sender* is the viewer's.
 
     *luckiest* is set once no claim can follow. Totals of an open large packet count settled claims.
-    Check *shows_amount* and *hides_amounts* before showing amounts.
+    *thanks* are by share number. Check *shows_amount* and *hides_amounts* before showing amounts.
     """
 
     packet: Packet
@@ -34,6 +34,7 @@ class Record:
     luckiest: Share | None
     mine: Share | None
     is_sender: bool = False
+    thanks: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def hides_amounts(self) -> bool:
@@ -70,7 +71,9 @@ def read_record(
     else:
         record = _read_large(packet, viewer, after_no, limit, packets, pages)
     is_sender = viewer is not None and viewer.user_id == packet.sender.user_id
-    return replace(record, is_sender=is_sender)
+    shown = [*record.claims, record.luckiest, record.mine]
+    thanks = pages.list_thanks(packet_id, {share.share_no for share in shown if share})
+    return replace(record, is_sender=is_sender, thanks=thanks)
 
 
 def _read_closed(

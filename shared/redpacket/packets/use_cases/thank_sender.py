@@ -1,0 +1,33 @@
+"""Thanks for a share, once for each claimer; they never touch money rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redpacket.packets.errors import AlreadyThanked, PacketNotFound
+from redpacket.packets.model.thanks import Thanks
+from redpacket.platform.errors import Forbidden
+
+if TYPE_CHECKING:
+    from redpacket.packets.ports import PacketRepository, Pages
+    from redpacket.platform.user import User
+
+
+def thank_sender(
+    packet_id: str, user: User, emoji: str, *, packets: PacketRepository, pages: Pages
+) -> Thanks:
+    """Store the user's thanks; a repeat returns the same.
+
+    Raises PacketNotFound, Forbidden for a user without a share, and AlreadyThanked after another
+    emoji.
+    """
+    share = packets.find_share_of(packet_id, user.user_id)
+    if share is None:
+        packet = packets.find_known(packet_id)
+        if packet is None or packet.rules.prize_id or not packet.may_be_read_by(user):
+            raise PacketNotFound("The packet does not exist.")
+        raise Forbidden("Only users who have a share can thank the sender.")
+    stored = pages.put_thanks(packet_id, share.share_no, emoji)
+    if stored != emoji:
+        raise AlreadyThanked(f"You have already thanked the sender with {stored}.")
+    return Thanks(packet_id, share.share_no, emoji)
