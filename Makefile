@@ -207,9 +207,11 @@ openapi: $(VENV)/app.ready ## write openapi.json from the code
 reference: $(VENV)/app.ready web/node_modules/.ready ## render openapi.json as a page, .local/reference/index.html
 	@PYTHONPATH=shared $(APP)/python -m local.reference
 
-docs: $(VENV)/app.ready ## write the generated parts of docs/: parameters, alarms, and the pictures and figures of splits
+docs: $(VENV)/app.ready ## write the generated parts of docs/ (parameters, alarms, pictures and figures of splits), and build its site
 	@PYTHONPATH=shared $(APP)/python -m local.reference_pages
 	@PYTHONPATH=shared $(UV) run --quiet --no-project --python "$$(local/find-python)" --with matplotlib==3.11.2 python -m bench.gallery
+	@NO_MKDOCS_2_WARNING=1 $(UV) run --quiet --no-project --python "$$(local/find-python)" --with mkdocs-material==9.8.1 mkdocs build --quiet --strict
+	@echo "Built .local/site/index.html"
 
 lock: $(UV) ## compile the pinned requirements again
 	@PYTHONPATH=shared "$$(local/find-python)" -m local.lock

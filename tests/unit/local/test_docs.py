@@ -38,6 +38,9 @@ DOCUMENTS = [
 RUNBOOK = ROOT / "docs" / "runbook"
 INDEX = RUNBOOK / "README.md"
 
+_WORDS_MAX = 2_000
+"""Most words of a page."""
+
 # Whole words between back quotes, outside code blocks.
 _BLOCK = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 _SHELL = re.compile(r"^ *```sh[ \w]*\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
@@ -382,6 +385,21 @@ def _anchors(document: Path) -> set[str]:
     headings = _HEADING.findall(_BLOCK.sub("", _text(document)))
     texts = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings)
     return {re.sub(r"[^\w -]", "", text.lower()).strip().replace(" ", "-") for text in texts}
+
+
+def test_code_in_a_list_is_indented_as_the_site_reads_it() -> None:
+    # GitHub takes three spaces, too; the site needs four.
+    assert (
+        _wrong(lambda page: re.findall(r"^(?: {1,3}| {5,})```.*", _text(page), re.MULTILINE)) == []
+    )
+
+
+@pytest.mark.parametrize("folder", ["guide", "how-to", "reference", "runbook"])
+def test_no_page_is_longer_than_one_reads_at_once(folder: str) -> None:
+    lengths = {page.name: len(_text(page).split()) for page in (ROOT / "docs" / folder).glob("*")}
+
+    assert lengths
+    assert {name: count for name, count in lengths.items() if count > _WORDS_MAX} == {}
 
 
 def test_every_command_exists() -> None:
