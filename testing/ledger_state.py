@@ -37,7 +37,7 @@ from redpacket.payments.dynamodb.items import (
     withdrawal_of,
 )
 from redpacket.payments.model.provider import StatementKind
-from redpacket.payments.model.withdrawals import withdrawal_of_bill
+from redpacket.payments.model.withdrawals import withdrawal_of_transfer
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import from_wire
 from redpacket.reconciliation.checks.facts import PacketFacts, Unit
@@ -348,7 +348,7 @@ def booked_line_of(row: dict[str, Any]) -> BookedLine:
     """Parse an expected statement line for the comparison with what it was written with."""
     line, account = line_of(row), payment_account(row.get("of_number", ""))
     if line.kind is StatementKind.TRANSFER:
-        account = withdrawal_account(withdrawal_of_bill(line.number))
+        account = withdrawal_account(withdrawal_of_transfer(line.number))
     elif line.kind is StatementKind.PAYMENT:
         account = payment_account(line.number)
     outside_no = "" if line.kind is StatementKind.REFUND else line.outside_no

@@ -52,7 +52,7 @@ def asked_lines(row: OutsideRow) -> list[BookedLine]:
     asked: list[tuple[StatementKind, str, str, int | None]] = []
     if isinstance(row, Withdrawal):
         if row.status is WithdrawalStatus.PAID:
-            asked = [(StatementKind.TRANSFER, row.bill_no, row.outside_no, row.ended_at_ms)]
+            asked = [(StatementKind.TRANSFER, row.transfer_no, row.outside_no, row.ended_at_ms)]
     elif isinstance(row, PaymentRefund):
         asked = [(StatementKind.REFUND, row.refund_no, "", row.noted_at_ms)]
     elif isinstance(row, Payment):

@@ -270,8 +270,8 @@ class FakePaymentsOut(_Port):
     def transfer(self, order: TransferOrder) -> TransferFound:
         asks = order.authorization_no is None and "confirm" in order.details
         is_authorized = order.authorization_no is not None
-        call = Call("transfer", order.bill_no, order, creates=True, is_authorized=is_authorized)
-        of = order.bill_no, order, order.amount_fen, order.payee.name_hash
+        call = Call("transfer", order.transfer_no, order, creates=True, is_authorized=is_authorized)
+        of = order.transfer_no, order, order.amount_fen, order.payee.name_hash
         try:
             made = self._call(call, lambda met: self._gateway.transfer(met, *of, asks=asks))
         except Unavailable as error:
@@ -280,15 +280,17 @@ class FakePaymentsOut(_Port):
             raise
         return _transfer(made)
 
-    def query(self, bill_no: str) -> TransferFound:
-        call = Call("find_transfer", bill_no)
-        made = self._call(call, lambda _: self._gateway.transfers.get(bill_no), "NOT_FOUND")
+    def query(self, transfer_no: str) -> TransferFound:
+        call = Call("find_transfer", transfer_no)
+        made = self._call(call, lambda _: self._gateway.transfers.get(transfer_no), "NOT_FOUND")
         # As at WeChat: what the payee's client needs is in the answers of calls alone.
         return replace(_transfer(made), confirmation="")
 
-    def cancel(self, bill_no: str) -> None:
+    def cancel(self, transfer_no: str) -> None:
         expected = "INVALID_REQUEST", "NOT_FOUND"
-        self._call(Call("cancel", bill_no), lambda _: self._gateway.cancel(bill_no), *expected)
+        self._call(
+            Call("cancel", transfer_no), lambda _: self._gateway.cancel(transfer_no), *expected
+        )
 
     def read_statement(self, day: str) -> list[StatementLine] | None:
         return self._bill(day, "transfer")

@@ -465,7 +465,7 @@ def test_a_bill_is_posted_once(town: PaymentSystem, held: Withdrawal) -> None:
     assert not town.withdrawals.give_back(seen, is_cancelled=False, reason="", now_ms=now_ms)
     assert town.find(held).status is WithdrawalStatus.PAID
     lines = town.book.list_lines(WECHAT, gateway.statement_day(now_ms))
-    kinds = [line.kind for line in lines if line.number == held.bill_no]
+    kinds = [line.kind for line in lines if line.number == held.transfer_no]
     assert kinds == [gateway.StatementKind.TRANSFER]
 
 

@@ -45,8 +45,8 @@ def _paid_out(side: Side, amount_fen: int) -> str:
     order = side.transfer(amount_fen=amount_fen)
     found = side.payments_out.transfer(order)
     if found.confirmation:
-        side.fake.do("confirm", withdrawal_id=order.bill_no)
-    return order.bill_no
+        side.fake.do("confirm", withdrawal_id=order.transfer_no)
+    return order.transfer_no
 
 
 def _seconds(lines: list[StatementLine]) -> set[tuple[StatementKind, str, str, int, int]]:

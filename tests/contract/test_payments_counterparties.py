@@ -169,7 +169,7 @@ def test_a_cancel_tells_when_the_transfer_changed(wechat: WeChatSide) -> None:
     order = wechat.transfer()
     wechat.payments_out.transfer(order)
 
-    answer = _send(_signed(wechat, f"{PATH}/out-bill-no/{order.bill_no}/cancel", {})).json()
+    answer = _send(_signed(wechat, f"{PATH}/out-bill-no/{order.transfer_no}/cancel", {})).json()
 
     assert answer.keys() == {"out_bill_no", "transfer_bill_no", "state", "update_time"}
 
@@ -215,7 +215,7 @@ def _until_known(side: Side, order: TransferOrder) -> TransferState:
     for _ in range(20):
         try:
             side.payments_out.transfer(order)
-            state = side.payments_out.query(order.bill_no).state
+            state = side.payments_out.query(order.transfer_no).state
             if state is TransferState.SUCCEEDED:
                 return state
         except Unavailable:
@@ -238,7 +238,7 @@ def test_a_crowd_of_repeats_pays_each_number_once(side: Side) -> None:
 
     assert set(states) == {TransferState.SUCCEEDED}
     assert {number: line["amount_fen"] for number, line in side.fake.paid_out().items()} == {
-        order.bill_no: order.amount_fen for order in orders
+        order.transfer_no: order.amount_fen for order in orders
     }
 
 

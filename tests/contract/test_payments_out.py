@@ -42,12 +42,12 @@ def test_a_transfer_is_confirmed_told_and_found(side: Side) -> None:
     order = _awaiting(side)
 
     asked = side.payments_out.transfer(order)
-    side.fake.do("confirm", withdrawal_id=order.bill_no)
+    side.fake.do("confirm", withdrawal_id=order.transfer_no)
     (notice,) = side.notices(1)
-    found = side.payments_out.query(order.bill_no)
+    found = side.payments_out.query(order.transfer_no)
 
     assert asked.confirmation
-    assert (notice.kind, notice.number) == (ProviderEventKind.TRANSFER, order.bill_no)
+    assert (notice.kind, notice.number) == (ProviderEventKind.TRANSFER, order.transfer_no)
     assert found.state is TransferState.SUCCEEDED
     assert found.outside_no == notice.outside_no == asked.outside_no
     assert found.amount_fen == order.amount_fen
@@ -63,8 +63,8 @@ def test_a_transfer_with_consent_needs_no_tap(side: Side) -> None:
 
     assert found.state is TransferState.SUCCEEDED
     assert found.decided_at_ms
-    assert side.payments_out.query(order.bill_no).payee_hash == order.payee.name_hash
-    assert side.fake.paid_out()[order.bill_no]["amount_fen"] == order.amount_fen
+    assert side.payments_out.query(order.transfer_no).payee_hash == order.payee.name_hash
+    assert side.fake.paid_out()[order.transfer_no]["amount_fen"] == order.amount_fen
 
 
 def test_a_transfer_that_comes_again_pays_once(side: Side) -> None:
@@ -73,7 +73,7 @@ def test_a_transfer_that_comes_again_pays_once(side: Side) -> None:
     for _ in range(3):
         assert side.payments_out.transfer(order).state is TransferState.SUCCEEDED
 
-    assert list(side.fake.paid_out()) == [order.bill_no]
+    assert list(side.fake.paid_out()) == [order.transfer_no]
 
 
 def test_a_number_with_another_content_is_not_paid_again(side: Side) -> None:
@@ -89,7 +89,7 @@ def test_a_number_with_another_content_is_not_paid_again(side: Side) -> None:
         with pytest.raises((Unavailable, AssertionError)):
             side.payments_out.transfer(replace(order, amount_fen=900))
 
-    assert side.fake.paid_out()[order.bill_no]["amount_fen"] == order.amount_fen
+    assert side.fake.paid_out()[order.transfer_no]["amount_fen"] == order.amount_fen
     assert len(side.fake.paid_out()) == 1
 
 
@@ -102,7 +102,7 @@ def test_a_transfer_whose_answer_is_lost_is_found_by_a_query(side: Side, mode: s
         side.payments_out.transfer(order)
     side.fake.do("mode", mode="ok")
 
-    assert side.payments_out.query(order.bill_no).state is TransferState.SUCCEEDED
+    assert side.payments_out.query(order.transfer_no).state is TransferState.SUCCEEDED
     assert side.payments_out.transfer(order).state is TransferState.SUCCEEDED
     assert len(side.fake.paid_out()) == 1
 
@@ -115,7 +115,7 @@ def test_a_transfer_that_was_not_made_is_unknown_until_a_query_says_so(side: Sid
         side.payments_out.transfer(order)
     side.fake.do("mode", mode="ok")
 
-    assert side.payments_out.query(order.bill_no).state is TransferState.NOT_FOUND
+    assert side.payments_out.query(order.transfer_no).state is TransferState.NOT_FOUND
     assert not side.fake.paid_out()
 
 
@@ -125,7 +125,7 @@ def test_a_transfer_may_be_found_late(side: Side) -> None:
     with pytest.raises(Unavailable):
         side.payments_out.transfer(order)
 
-    states = [side.payments_out.query(order.bill_no).state for _ in range(3)]
+    states = [side.payments_out.query(order.transfer_no).state for _ in range(3)]
 
     assert states == [TransferState.NOT_FOUND, TransferState.NOT_FOUND, TransferState.SUCCEEDED]
 
@@ -145,7 +145,7 @@ def test_a_throttled_transfer_was_not_made(side: Side) -> None:
 
     assert not side.fake.paid_out()
     with pytest.raises(Unavailable):
-        side.payments_out.query(order.bill_no)
+        side.payments_out.query(order.transfer_no)
 
 
 def test_a_gateway_without_funds_refuses_the_call(side: Side) -> None:
@@ -155,7 +155,7 @@ def test_a_gateway_without_funds_refuses_the_call(side: Side) -> None:
     found = side.payments_out.transfer(order)
 
     assert (found.state, found.refusal) == (TransferState.REFUSED, Refusal.OUT_OF_FUNDS)
-    assert side.payments_out.query(order.bill_no).state is TransferState.NOT_FOUND
+    assert side.payments_out.query(order.transfer_no).state is TransferState.NOT_FOUND
 
 
 def test_a_transfer_that_the_gateway_refuses_has_failed_for_ever(side: Side) -> None:
@@ -164,24 +164,24 @@ def test_a_transfer_that_the_gateway_refuses_has_failed_for_ever(side: Side) -> 
 
     called = side.payments_out.transfer(order)
     side.fake.do("mode", mode="ok")
-    again, found = side.payments_out.transfer(order), side.payments_out.query(order.bill_no)
+    again, found = side.payments_out.transfer(order), side.payments_out.query(order.transfer_no)
 
     assert {called.state, again.state, found.state} == {TransferState.FAILED}
     assert found.reason.lower() == "account_frozen"
     assert found.decided_at_ms
     (notice,) = side.notices(1)
-    assert (notice.kind, notice.number) == (ProviderEventKind.TRANSFER, order.bill_no)
+    assert (notice.kind, notice.number) == (ProviderEventKind.TRANSFER, order.transfer_no)
 
 
 def test_a_user_may_confirm_late(side: Side) -> None:
     order = _awaiting(side)
 
     side.advance(DAY_MS - 60_000)
-    still = side.payments_out.query(order.bill_no)
-    side.fake.do("confirm", withdrawal_id=order.bill_no)
+    still = side.payments_out.query(order.transfer_no)
+    side.fake.do("confirm", withdrawal_id=order.transfer_no)
 
     assert still.state is TransferState.AWAITING_CONFIRMATION
-    assert side.payments_out.query(order.bill_no).state is TransferState.SUCCEEDED
+    assert side.payments_out.query(order.transfer_no).state is TransferState.SUCCEEDED
 
 
 def test_what_is_not_confirmed_fails_after_a_day(side: Side) -> None:
@@ -189,44 +189,44 @@ def test_what_is_not_confirmed_fails_after_a_day(side: Side) -> None:
 
     side.advance(DAY_MS + 1)
 
-    found = side.payments_out.query(order.bill_no)
+    found = side.payments_out.query(order.transfer_no)
     assert found.state is TransferState.FAILED
     assert found.reason
     (notice,) = side.notices(1)
-    assert notice.number == order.bill_no
+    assert notice.number == order.transfer_no
 
 
 def test_a_cancel_asks_and_a_query_decides(side: Side) -> None:
     order = _awaiting(side)
 
-    side.payments_out.cancel(order.bill_no)
-    side.payments_out.cancel(order.bill_no)
-    asked = side.payments_out.query(order.bill_no)
+    side.payments_out.cancel(order.transfer_no)
+    side.payments_out.cancel(order.transfer_no)
+    asked = side.payments_out.query(order.transfer_no)
     side.advance(CANCELLING_MS)
 
     assert asked.state is TransferState.CANCELLING
-    assert side.payments_out.query(order.bill_no).state is TransferState.CANCELLED
+    assert side.payments_out.query(order.transfer_no).state is TransferState.CANCELLED
     assert side.payments_out.transfer(order).state is TransferState.CANCELLED
 
 
 def test_a_confirmation_wins_over_a_cancel_that_is_under_way(side: Side) -> None:
     order = _awaiting(side)
-    side.payments_out.cancel(order.bill_no)
+    side.payments_out.cancel(order.transfer_no)
 
-    side.fake.do("confirm", withdrawal_id=order.bill_no)
+    side.fake.do("confirm", withdrawal_id=order.transfer_no)
     side.advance(CANCELLING_MS)
 
-    assert side.payments_out.query(order.bill_no).state is TransferState.SUCCEEDED
+    assert side.payments_out.query(order.transfer_no).state is TransferState.SUCCEEDED
 
 
 def test_cancelling_what_is_over_or_unknown_changes_nothing(side: Side) -> None:
     order = side.transfer(authorization_no=_consent(side))
     side.payments_out.transfer(order)
 
-    side.payments_out.cancel(order.bill_no)
+    side.payments_out.cancel(order.transfer_no)
     side.payments_out.cancel(a_number())
 
-    assert side.payments_out.query(order.bill_no).state is TransferState.SUCCEEDED
+    assert side.payments_out.query(order.transfer_no).state is TransferState.SUCCEEDED
 
 
 def test_a_withdrawn_consent_is_a_refusal_of_its_own(side: Side) -> None:
@@ -237,7 +237,7 @@ def test_a_withdrawn_consent_is_a_refusal_of_its_own(side: Side) -> None:
     side.fake.do("mode", mode="ok")
 
     assert (found.state, found.refusal) == (TransferState.REFUSED, Refusal.NOT_AUTHORIZED)
-    assert side.payments_out.query(order.bill_no).state is TransferState.NOT_FOUND
+    assert side.payments_out.query(order.transfer_no).state is TransferState.NOT_FOUND
     # Under a new number, the user is asked again.
     assert side.payments_out.transfer(side.transfer()).state is not TransferState.REFUSED
 

@@ -60,8 +60,8 @@ def _calls(side: Side) -> list[Callable[[], Any]]:
         lambda: side.payments_in.read_statement("2026-01-01"),
         lambda: side.payments_out.transfer(transfer),
         lambda: side.payments_out.transfer(side.transfer(authorization_no=number)),
-        lambda: side.payments_out.query(transfer.bill_no),
-        lambda: side.payments_out.cancel(transfer.bill_no),
+        lambda: side.payments_out.query(transfer.transfer_no),
+        lambda: side.payments_out.cancel(transfer.transfer_no),
         lambda: side.payments_out.read_statement("2026-01-01"),
         lambda: side.read(Received({"wechatpay-serial": "1", "webhook-id": "1"}, b"{}")),
     ]

@@ -534,23 +534,23 @@ class PaymentSchedule(Schedule):
         return pick([*ends, *[state] * waits])
 
     def _refuse(self, order: TransferOrder) -> Refusal | None:
-        if order.bill_no not in self.refusals:
+        if order.transfer_no not in self.refusals:
             kinds = (Refusal.THROTTLED, Refusal.OUT_OF_FUNDS, Refusal.OTHER, None, None, None)
-            self.refusals[order.bill_no] = self.random.choice(kinds)
+            self.refusals[order.transfer_no] = self.random.choice(kinds)
             if order.authorization_no and self.random.random() < 0.4:
-                self.refusals[order.bill_no] = Refusal.NOT_AUTHORIZED
-        elif self._is_made(order.bill_no) and self.random.random() < 0.6:
+                self.refusals[order.transfer_no] = Refusal.NOT_AUTHORIZED
+        elif self._is_made(order.transfer_no) and self.random.random() < 0.6:
             # It has the bill, and refuses its repeat.
             self.seen["refused repeats"] += 1
             return Refusal.NOT_AUTHORIZED if order.authorization_no else Refusal.OTHER
-        refusal = self.refusals[order.bill_no]
+        refusal = self.refusals[order.transfer_no]
         if refusal in {Refusal.THROTTLED, Refusal.OUT_OF_FUNDS}:
             # It passes.
-            self.refusals[order.bill_no] = None
+            self.refusals[order.transfer_no] = None
         return refusal
 
-    def _is_made(self, bill_no: str) -> bool:
-        return any(bill_no in one.transfers for one in self.all_gateways)
+    def _is_made(self, transfer_no: str) -> bool:
+        return any(transfer_no in one.transfers for one in self.all_gateways)
 
     # The end
 
@@ -655,9 +655,9 @@ class PaymentSchedule(Schedule):
             for paid in order.transactions[:1]
         ]
         ends += [
-            (one.bill_no, made.changed_at_ms, one.is_final)
+            (one.transfer_no, made.changed_at_ms, one.is_final)
             for one in facts.withdrawals
-            if (made := found.transfers.get(one.bill_no)) and made.state in FINAL
+            if (made := found.transfers.get(one.transfer_no)) and made.state in FINAL
         ]
         for number, at_ms, is_followed in ends:
             if at_ms < began_ms:

@@ -17,7 +17,7 @@ from local.gateways.core import Line
 from redpacket.ledger.model import TransferKind
 from redpacket.payments.model.payments import PaymentStatus, ReturnStatus
 from redpacket.payments.model.provider import StatementKind, TransferOrder, statement_day
-from redpacket.payments.model.withdrawals import withdrawal_of_bill
+from redpacket.payments.model.withdrawals import withdrawal_of_transfer
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalSettings
 from redpacket.payments.withdrawal_ports import WithdrawalLimits
 from redpacket.platform.difference import Difference
@@ -154,7 +154,7 @@ class Town:
         credited_to = Counter(
             entry.transfer_id for entry in state.entries if entry.kind is TransferKind.PAYMENT
         )
-        paid = Counter(withdrawal_of_bill(line.number) for line in went)
+        paid = Counter(withdrawal_of_transfer(line.number) for line in went)
         credited = {one.number for one in outside.payments if one.status is PaymentStatus.PAID}
         returned = {line.of_number for line in back}
         marked = {one.withdrawal_id for one in outside.withdrawals if one.held_fen}

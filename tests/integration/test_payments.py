@@ -294,8 +294,8 @@ def test_what_is_under_way_is_compared_with_the_books_outside(
             if row.get("payment_status", {}).get("S") == "paid":
                 ours["in"][row["number"]["S"]] = int(row["amount_fen"]["N"])
             if row.get("withdrawal_status", {}).get("S") == "paid":
-                bill_no = f"{row['withdrawal_id']['S']}{int(row['attempt_no']['N']):02d}"
-                ours["out"][bill_no] = int(row["amount_fen"]["N"])
+                transfer_no = f"{row['withdrawal_id']['S']}{int(row['attempt_no']['N']):02d}"
+                ours["out"][transfer_no] = int(row["amount_fen"]["N"])
 
     assert len(outside["in"]) >= PAYMENTS
     assert ours == outside

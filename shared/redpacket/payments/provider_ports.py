@@ -171,17 +171,17 @@ class PayoutProvider(Protocol):
         """Return the transfer settings as text, which withdrawals store for identical retries."""
 
     def transfer(self, order: TransferOrder) -> TransferFound:
-        """Pay out, once for each *bill_no*, and return the transfer's state, or REFUSED.
+        """Pay out, once for each *transfer_no*, and return the transfer's state, or REFUSED.
 
         REFUSED is only for answers with a reason. THROTTLED and OUT_OF_FUNDS are transient;
         NOT_AUTHORIZED is USER_NOT_AUTHORIZED; OTHER is permanent. For a number that was carried out
         already, return its state, whatever code the gateway uses.
         """
 
-    def query(self, bill_no: str) -> TransferFound:
+    def query(self, transfer_no: str) -> TransferFound:
         """Return a transfer's state; NOT_FOUND is a state."""
 
-    def cancel(self, bill_no: str) -> None:
+    def cancel(self, transfer_no: str) -> None:
         """Request the cancellation of a transfer that the payee has not confirmed.
 
         Only a query returns the result, which may be SUCCEEDED. An unknown transfer, or one that

@@ -65,7 +65,7 @@ def test_a_bill_in_doubt_is_never_called_at_another_merchant(
     with monkeypatch.context() as patch:
         patch.setattr(FakePaymentsOut, "transfer", lose_answer)
         town.dispatch(3_000)
-    town.gateway.move(town.gateway.transfers[withdrawal.bill_no], "succeeded", "PAID")
+    town.gateway.move(town.gateway.transfers[withdrawal.transfer_no], "succeeded", "PAID")
     other = _another(town)
     _pass_minutes(town)
     town.system.pass_time(GIVEN_UP_AFTER_MS)
@@ -107,7 +107,7 @@ def test_a_refused_withdrawal_blocks_no_other(town: PaymentSystem) -> None:
     later = town.withdraw("user", 100)
     town.dispatch(3_000)
 
-    assert list(other.transfers) == [later.bill_no]
+    assert list(other.transfers) == [later.transfer_no]
     assert town.withdrawals.list_to_call(WECHAT, town.clock.now_ms(), 10) == []
 
 

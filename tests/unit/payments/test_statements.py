@@ -419,7 +419,7 @@ def test_a_withdrawal_that_was_paid_and_came_back_is_found(town: PaymentSystem) 
     withdrawal = town.withdraw("user", 100)
     town.cancel(withdrawal)
     moved = StatementLine(
-        StatementKind.TRANSFER, withdrawal.bill_no, "bill", 100, town.clock.now_ms()
+        StatementKind.TRANSFER, withdrawal.transfer_no, "bill", 100, town.clock.now_ms()
     )
 
     facts = town.system.ledger_state().outside

@@ -96,7 +96,7 @@ def test_money_comes_in_and_goes_out_by_a_third_provider(
     withdrawal = process.withdraw(user, 200, "coin", Request("user", "withdraw", "200"))
     process.dispatch(60_000)
     system.pass_time(LEASE_MS)
-    _tell(process, "transfer", withdrawal.bill_no)
+    _tell(process, "transfer", withdrawal.transfer_no)
 
     assert process.find_payment(payment.number, user).status is PaymentStatus.PAID
     found = process.find_withdrawal(withdrawal.withdrawal_id, user.user_id)

@@ -341,7 +341,7 @@ def test_a_bill_whose_repeat_was_refused_is_cancelled_at_the_gateway_before_its_
     waiting.payees.authorization_no = consent
     refusal = gateway.Refusal.NOT_AUTHORIZED if consent else gateway.Refusal.OTHER
     withdrawal = _refused_when_repeated(waiting, refusal)
-    waiting.gateway.transfers[withdrawal.bill_no].state = "awaiting_confirmation"
+    waiting.gateway.transfers[withdrawal.transfer_no].state = "awaiting_confirmation"
     waiting.gateway.next_state = _cancels
 
     for _ in range(3):
@@ -379,7 +379,7 @@ def test_a_refusal_keeps_nobody_from_cancelling(waiting: PaymentSystem) -> None:
 
 def test_what_was_refused_is_given_up_as_well(waiting: PaymentSystem) -> None:
     withdrawal = _refused_when_repeated(waiting)
-    waiting.gateway.transfers[withdrawal.bill_no].state = "processing"
+    waiting.gateway.transfers[withdrawal.transfer_no].state = "processing"
 
     waiting.sweep_after(GIVEN_UP_AFTER_MS // 2)
     early = waiting.find(withdrawal)
@@ -420,7 +420,7 @@ def test_a_confirmation_is_followed_at_once_though_the_lease_still_runs(
     waiting.gateway.next_state = lambda _: gateway.TransferState.SUCCEEDED
 
     waiting.follow(
-        gateway.ProviderEvent(gateway.ProviderEventKind.TRANSFER, "1", withdrawal.bill_no)
+        gateway.ProviderEvent(gateway.ProviderEventKind.TRANSFER, "1", withdrawal.transfer_no)
     )
 
     assert waiting.find(withdrawal).status is WithdrawalStatus.PAID
@@ -498,7 +498,7 @@ def test_a_withdrawn_consent_leads_to_a_new_number_once_the_first_can_not_be_mad
     assert (early.attempt_no, early.stop) == (1, Stop.NOT_AUTHORIZED)
     assert (paid.attempt_no, paid.authorization_no) == (2, None)
     assert paid.status is WithdrawalStatus.PAID
-    assert [line.number for line in town.gateway.book] == [paid.bill_no]
+    assert [line.number for line in town.gateway.book] == [paid.transfer_no]
     assert town.differences(bound_ms=0) == []
 
 

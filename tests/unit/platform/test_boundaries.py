@@ -165,7 +165,7 @@ def test_a_transfer_stands_in_the_books_on_the_day_that_it_was_paid(town: Paymen
     town.clock.at_ms = int(late.timestamp() * 1000)
     withdrawal = town.withdraw("user", 100)
     town.dispatch()
-    town.gates_out[WECHAT].query(withdrawal.bill_no)  # it is paid now
+    town.gates_out[WECHAT].query(withdrawal.transfer_no)  # it is paid now
     town.system.pass_time(60_000)
 
     town.sweep()

@@ -69,7 +69,7 @@ def withdrawal_details(withdrawal: Withdrawal) -> answers.WithdrawalDetails:
     (listed,) = listed_withdrawals([withdrawal])
     return {
         **listed,
-        "transfer_no": withdrawal.bill_no,
+        "transfer_no": withdrawal.transfer_no,
         "call_count": withdrawal.call_count,
         "lease_until_ms": withdrawal.lease_until_ms,
         "reason": withdrawal.reason,

@@ -213,7 +213,7 @@ class DynamoWithdrawals:
     def post(self, seen: Withdrawal, found: TransferFound, now_ms: int) -> bool:
         line = StatementLine(
             StatementKind.TRANSFER,
-            seen.bill_no,
+            seen.transfer_no,
             found.outside_no,
             seen.amount_fen,
             found.decided_at_ms or now_ms,
@@ -236,7 +236,7 @@ class DynamoWithdrawals:
         if now and now.status is WithdrawalStatus.PAID and now.attempt_no == seen.attempt_no:
             return False
         raise InvariantViolated(
-            f"bill {seen.bill_no} is paid, but its withdrawal is {now.status if now else 'missing'}"
+            f"transfer {seen.transfer_no} is paid, its withdrawal {now.status if now else 'missing'}"
         )
 
     def give_back(self, seen: Withdrawal, *, is_cancelled: bool, reason: str, now_ms: int) -> bool:

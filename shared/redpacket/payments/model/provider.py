@@ -121,13 +121,13 @@ class RefundFound:
 
 @dataclass(frozen=True, slots=True)
 class TransferOrder:
-    """Transfer to request under OUR *bill_no*; frozen, so retries are identical.
+    """Transfer to request under OUR *transfer_no*; frozen, so retries are identical.
 
     With *authorization_no* the payee need not confirm. *details* is the stored result of
     `PayoutProvider.details`.
     """
 
-    bill_no: str
+    transfer_no: str
     amount_fen: int
     payee: ExternalAccount
     authorization_no: str | None

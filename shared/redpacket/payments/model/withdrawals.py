@@ -119,7 +119,7 @@ class Withdrawal:
     calls: tuple[ProviderAnswer, ...] = field(default=(), compare=False)
 
     @property
-    def bill_no(self) -> str:
+    def transfer_no(self) -> str:
         """Return the number of the only bill that may be in flight."""
         return f"{self.withdrawal_id}{self.attempt_no:02d}"
 
@@ -127,7 +127,7 @@ class Withdrawal:
     def order(self) -> TransferOrder:
         """Return the order for the gateway, identical on each retry of a bill."""
         return TransferOrder(
-            self.bill_no, self.amount_fen, self.payee, self.authorization_no, self.details
+            self.transfer_no, self.amount_fen, self.payee, self.authorization_no, self.details
         )
 
     @property
@@ -141,9 +141,9 @@ class Withdrawal:
         return 0 if self.status in RETURNED else self.amount_fen
 
 
-def withdrawal_of_bill(bill_no: str) -> str:
+def withdrawal_of_transfer(transfer_no: str) -> str:
     """Return the withdrawal id of a bill number."""
-    return bill_no[:ID_LENGTH]
+    return transfer_no[:ID_LENGTH]
 
 
 class Verdict(StrEnum):
@@ -230,7 +230,9 @@ def _check_same(withdrawal: Withdrawal, found: TransferFound) -> None:
     )
     for name, ours, theirs in pairs:
         if theirs is not None and theirs != ours:
-            raise InvariantViolated(f"bill {withdrawal.bill_no} has another {name} at the gateway")
+            raise InvariantViolated(
+                f"bill {withdrawal.transfer_no} has another {name} at the gateway"
+            )
 
 
 def hold_transfer(withdrawal: Withdrawal) -> Transfer:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
-from redpacket.payments.model.withdrawals import withdrawal_of_bill
+from redpacket.payments.model.withdrawals import withdrawal_of_transfer
 from redpacket.payments.ports import PaymentRepository
 from redpacket.payments.provider_ports import CallbackVerifier, NoticeQueue
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
@@ -80,4 +80,4 @@ def follow_money(
     elif notice.kind is ProviderEventKind.REFUND:
         note_refund(channel, notice.number, ports=payments)
     elif notice.kind is ProviderEventKind.TRANSFER:
-        sync_transfer(withdrawal_of_bill(notice.number), ports=withdrawals)
+        sync_transfer(withdrawal_of_transfer(notice.number), ports=withdrawals)

@@ -68,7 +68,7 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
         found = gateway.transfer(leased.order)
     except Unavailable as error:
         # The outcome is unknown. The sweep queries it after the lease.
-        ports.journal.failure("transfer_unknown", error, bill_no=leased.bill_no)
+        ports.journal.failure("transfer_unknown", error, transfer_no=leased.transfer_no)
         _note(leased, "no answer", ports)
         return Called.FAILED
     verdict = _act(leased, found, gateway, ports)
@@ -91,7 +91,7 @@ def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal |
     # Delay first, so that a query that fails or dies does not block the other rows.
     ports.book.look_again(seen, _next_look_ms(seen, now_ms))
     gateway = ports.gateway_of(seen)
-    verdict = _act(seen, gateway.query(seen.bill_no), gateway, ports)
+    verdict = _act(seen, gateway.query(seen.transfer_no), gateway, ports)
     if verdict is Verdict.AWAIT and not _is_answered(seen):
         # The answer was lost. Only a repeated call returns the payee's confirmation data.
         ports.book.call_again(seen, max(now_ms, seen.lease_until_ms))
@@ -147,7 +147,7 @@ def _act(
     try:
         verdict = judge(seen, found, now_ms, settling_ms)
     except InvariantViolated as error:
-        ports.journal.failure("transfer_mismatched", error, bill_no=seen.bill_no)
+        ports.journal.failure("transfer_mismatched", error, transfer_no=seen.transfer_no)
         raise
     if verdict in _ENDINGS:
         _end(seen, found, verdict, ports)
@@ -162,7 +162,7 @@ def _act(
     elif verdict is Verdict.AWAIT:
         book.await_confirmation(seen, found, _next_look_ms(seen, now_ms))
     elif verdict is Verdict.ASK_TO_CANCEL:
-        gateway.cancel(seen.bill_no)
+        gateway.cancel(seen.transfer_no)
         book.look_again(seen, now_ms + _FIRST_LOOK_MS)
     else:
         again_ms = _next_look_ms(seen, now_ms)
@@ -179,7 +179,7 @@ def _note(seen: Withdrawal, answer: str, ports: WithdrawalPorts) -> None:
     try:
         ports.book.note_call(seen, ProviderAnswer(ports.clock.now_ms(), kept))
     except (Contended, Unavailable) as error:
-        ports.journal.failure("answer_not_kept", error, bill_no=seen.bill_no)
+        ports.journal.failure("answer_not_kept", error, transfer_no=seen.transfer_no)
 
 
 def _is_answered(seen: Withdrawal) -> bool:

@@ -59,5 +59,5 @@ class WithdrawalPorts:
         if gateway and row.merchant in {NO_MERCHANT, gateway.merchant}:
             return gateway
         error = GatewayChanged(f"{row.channel} {row.merchant.mch_id} is no longer configured")
-        self.journal.failure("transfer_mismatched", error, bill_no=row.bill_no)
+        self.journal.failure("transfer_mismatched", error, transfer_no=row.transfer_no)
         raise error

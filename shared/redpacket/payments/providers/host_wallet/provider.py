@@ -153,29 +153,31 @@ class HostOut:
         told = self._client.call(
             "transfer.order",
             {
-                "bill_no": order.bill_no,
+                "bill_no": order.transfer_no,
                 "amount_fen": order.amount_fen,
                 "currency": "CNY",
                 "user": self._accounts.open(order.payee),
                 "authorization_no": order.authorization_no,
             },
         )
-        return self._found(told, order.bill_no)
+        return self._found(told, order.transfer_no)
 
-    def query(self, bill_no: str) -> TransferFound:
-        found = self._found(self._client.call("transfer.query", {"bill_no": bill_no}), bill_no)
+    def query(self, transfer_no: str) -> TransferFound:
+        found = self._found(
+            self._client.call("transfer.query", {"bill_no": transfer_no}), transfer_no
+        )
         if found.state in _ANSWER_OF_A_CALL:
             raise _unreadable("state")
         return found
 
-    def cancel(self, bill_no: str) -> None:
-        self._client.call("transfer.cancel", {"bill_no": bill_no})
+    def cancel(self, transfer_no: str) -> None:
+        self._client.call("transfer.cancel", {"bill_no": transfer_no})
 
     def read_statement(self, day: str) -> list[StatementLine] | None:
         return _bill(self._client, day, "out")
 
-    def _found(self, told: Mapping[str, Any], bill_no: str) -> TransferFound:
-        if told.get("bill_no") != bill_no:
+    def _found(self, told: Mapping[str, Any], transfer_no: str) -> TransferFound:
+        if told.get("bill_no") != transfer_no:
             raise _unreadable("bill_no")
         state = _word(TransferState, told, "state")
         if state is TransferState.NOT_FOUND:

@@ -274,18 +274,18 @@ class WeChatOut:
             if refusal := _REFUSALS.get(answer.code):
                 return TransferFound(TransferState.REFUSED, refusal=refusal, reason=answer.code)
             raise _unknown(answer)
-        return self._found(answer, order.bill_no)
+        return self._found(answer, order.transfer_no)
 
-    def query(self, bill_no: str) -> TransferFound:
-        answer = self._client.get(f"{_TRANSFERS}/out-bill-no/{quote(bill_no, safe='')}")
+    def query(self, transfer_no: str) -> TransferFound:
+        answer = self._client.get(f"{_TRANSFERS}/out-bill-no/{quote(transfer_no, safe='')}")
         if answer.code == "NOT_FOUND":
             return TransferFound(TransferState.NOT_FOUND)
         if not answer.is_ok:
             raise _unknown(answer)
-        return self._found(answer, bill_no)
+        return self._found(answer, transfer_no)
 
-    def cancel(self, bill_no: str) -> None:
-        answer = self._client.post(f"{_TRANSFERS}/out-bill-no/{quote(bill_no, safe='')}/cancel")
+    def cancel(self, transfer_no: str) -> None:
+        answer = self._client.post(f"{_TRANSFERS}/out-bill-no/{quote(transfer_no, safe='')}/cancel")
         if not answer.is_ok and answer.code not in {"INVALID_REQUEST", "NOT_FOUND"}:
             raise _unknown(answer)
 
@@ -296,7 +296,7 @@ class WeChatOut:
         told = json.loads(order.details)
         body: dict[str, Any] = {
             "appid": self.merchant.app_id,
-            "out_bill_no": order.bill_no,
+            "out_bill_no": order.transfer_no,
             "transfer_scene_id": told["scene_id"],
             "transfer_amount": order.amount_fen,
             "transfer_remark": told["remark"],
@@ -315,8 +315,8 @@ class WeChatOut:
             "notify_url": told["notify_url"],
         }
 
-    def _found(self, answer: Answer, bill_no: str) -> TransferFound:
-        if answer.body.get("out_bill_no") != bill_no:
+    def _found(self, answer: Answer, transfer_no: str) -> TransferFound:
+        if answer.body.get("out_bill_no") != transfer_no:
             raise _unknown(answer)
         state = _of(_TRANSFER_STATES, answer, "state")
         amount, openid = answer.body.get("transfer_amount"), answer.body.get("openid")
