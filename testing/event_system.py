@@ -104,7 +104,7 @@ class EventSystem:
             dynamo=Dynamo(lambda: self.client, pause_s=lambda _: None),
             delivery_queue=self.queue,
             event_sender=self.sender,
-            put_aside=self.aside.append,
+            dead_letter=self.aside.append,
             many_receivers=one_by_one,
         )
 
@@ -122,7 +122,7 @@ class EventSystem:
             self.stream.take() if records is None else records,
             read=process.read_change,
             announce=process.announce,
-            put_aside=process.put_aside,
+            dead_letter=process.dead_letter,
             journal=process.journal,
         )["queued_count"]
 

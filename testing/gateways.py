@@ -148,7 +148,7 @@ class Side:
 
     def transfer(self, **changes: Any) -> TransferOrder:
         wanted: dict[str, Any] = {
-            "bill_no": a_number(),
+            "transfer_no": a_number(),
             "amount_fen": 500,
             "payee": self.account("alice"),
             "authorization_no": None,

@@ -20,7 +20,7 @@ from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.ports import PaymentLimits
 from redpacket.payments.provider_ports import PaymentProvider, PayoutProvider
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
-from redpacket.payments.use_cases.compare_bills import StatementReport, compare_bill
+from redpacket.payments.use_cases.compare_statements import StatementReport, compare_bill
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
 from redpacket.payments.use_cases.dispatch import DispatchReport, dispatch
 from redpacket.payments.use_cases.handle_callback import follow_notice

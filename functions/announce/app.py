@@ -12,6 +12,6 @@ def handler(event: dict[str, Any], context: object) -> dict[str, int]:  # noqa: 
         event["Records"],
         read=containers.events.read_change,
         announce=containers.events.announce,
-        put_aside=containers.events.put_aside,
+        dead_letter=containers.events.dead_letter,
         journal=containers.platform.journal,
     )

@@ -27,7 +27,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
             report = asdict(containers.gateway_work.sweep_payments(time_left_ms))
         case {"task": "compare_bills"}:
             may_skip = event.get("skip") is True
-            found = containers.gateway_work.compare_bills(
+            found = containers.gateway_work.compare_statements(
                 time_left_ms, event.get("day"), may_skip=may_skip
             )
             report = {channel: [asdict(bill) for bill in bills] for channel, bills in found.items()}

@@ -171,12 +171,12 @@ def test_packets_are_seen(books: Books) -> None:
     other = books.sent()
     unknown = a_packet_id()
 
-    assert books.pages.find_seen(packet.packet_id) == packet
-    assert books.pages.find_seen(unknown) is None
+    assert books.pages.get_eventually_consistent(packet.packet_id) == packet
+    assert books.pages.get_eventually_consistent(unknown) is None
     ids = [packet.packet_id, unknown, other.packet_id, packet.packet_id]
-    found = books.pages.list_seen(ids)
+    found = books.pages.list_eventually_consistent(ids)
     assert sorted(found, key=str) == sorted([packet, other], key=str)
-    assert books.pages.list_seen([]) == []
+    assert books.pages.list_eventually_consistent([]) == []
 
 
 def test_a_closed_packet_is_seen_with_its_sums(books: Books) -> None:
@@ -186,7 +186,7 @@ def test_a_closed_packet_is_seen_with_its_sums(books: Books) -> None:
     end = books.ended(packet)
     books.ledger.close(packet, end, PAID_MS)
 
-    seen = books.pages.find_seen(packet.packet_id)
+    seen = books.pages.get_eventually_consistent(packet.packet_id)
 
     assert seen == replace(packet, status=PacketStatus.CLOSED, closed_at_ms=PAID_MS, end=end)
     assert seen.is_emptied
@@ -206,5 +206,5 @@ def test_a_packet_that_was_sent_a_moment_ago_is_seen_where_a_read_is_behind(book
 
     books.pages._dynamo._client = Behind()
 
-    assert books.pages.find_seen(packet.packet_id) == packet
+    assert books.pages.get_eventually_consistent(packet.packet_id) == packet
     assert asked == [False, True]

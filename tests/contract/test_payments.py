@@ -432,7 +432,7 @@ def test_a_judgement_before_a_lease_returns_nothing(town: PaymentSystem, held: W
     seen, now_ms = town.find(held), town.clock.now_ms()
     town.withdrawals.lease(seen, now_ms + 10, now_ms)
 
-    is_back = town.withdrawals.give_back(seen, is_cancelled=True, reason="old", now_ms=now_ms)
+    is_back = town.withdrawals.refund(seen, is_cancelled=True, reason="old", now_ms=now_ms)
 
     assert not is_back
     assert town.balance_fen(held.user_id) == 400
@@ -442,7 +442,7 @@ def test_money_comes_back_once(town: PaymentSystem, held: Withdrawal) -> None:
     seen, now_ms = town.find(held), town.clock.now_ms()
 
     back = [
-        town.withdrawals.give_back(seen, is_cancelled=late > 0, reason="why", now_ms=now_ms + late)
+        town.withdrawals.refund(seen, is_cancelled=late > 0, reason="why", now_ms=now_ms + late)
         for late in (0, 1)
     ]
 
@@ -462,7 +462,7 @@ def test_a_bill_is_posted_once(town: PaymentSystem, held: Withdrawal) -> None:
     posted = [town.withdrawals.post(seen, found, now_ms) for _ in range(2)]
 
     assert posted == [True, False]
-    assert not town.withdrawals.give_back(seen, is_cancelled=False, reason="", now_ms=now_ms)
+    assert not town.withdrawals.refund(seen, is_cancelled=False, reason="", now_ms=now_ms)
     assert town.find(held).status is WithdrawalStatus.PAID
     lines = town.book.list_lines(WECHAT, gateway.statement_day(now_ms))
     kinds = [line.kind for line in lines if line.number == held.transfer_no]

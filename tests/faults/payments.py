@@ -569,13 +569,13 @@ class PaymentSchedule(Schedule):
         merchants = {one.merchant for one in self.setups} - {self.setup.merchant}
         if self.setup.channels != CHANNELS or merchants:
             for merchant in (self.setup.merchant, *merchants):
-                self._follow_bills(town)
+                self._follow_statements(town)
                 self.system.pass_time(60_000)
                 self.end_minute(town)
                 town = self._healing_town(Setup(self.setup.settings, merchant))
                 self._end_hours(town, 6, *_GIVING_UP)
-            self._follow_bills(town)
-        self._compare_bills(town)
+            self._follow_statements(town)
+        self._compare_statements(town)
         # Some second transactions are told by the bill alone: they go back now.
         self.system.pass_time(60_000)
         self.end_minute(town)
@@ -716,7 +716,7 @@ class PaymentSchedule(Schedule):
         town.system.sweep(40_000)
         self.system.pass_time(60_000)
 
-    def _bill_days(self) -> list[tuple[str, Channel]]:
+    def _statement_days(self) -> list[tuple[str, Channel]]:
         """Return the days that have lines, and those after them."""
         today = statement_day(self.system.clock.now_ms())
         days = {
@@ -727,21 +727,21 @@ class PaymentSchedule(Schedule):
         }
         return sorted(one for one in days if one[0] < today)
 
-    def _follow_bills(self, town: PaymentSystem) -> None:
+    def _follow_statements(self, town: PaymentSystem) -> None:
         """Compare each day where lines of another merchant can't be followed."""
-        for day, channel in self._bill_days():
+        for day, channel in self._statement_days():
             town.compare_bill(day, channel)
 
-    def _compare_bills(self, town: PaymentSystem) -> None:
-        for day, channel in self._bill_days():
-            with self._bills(channel, lambda *_: None):
+    def _compare_statements(self, town: PaymentSystem) -> None:
+        for day, channel in self._statement_days():
+            with self._statements(channel, lambda *_: None):
                 self.seen["late bills"] += town.compare_bill(day, channel) is None
             if report := town.compare_bill(day, channel):
                 self.seen["bill lines"] += report.line_count
                 self.found += report.differences
         lines = [
             (channel, day, line)
-            for day, channel in self._bill_days()
+            for day, channel in self._statement_days()
             for line in self._lines_amid(channel, day)
         ]
         if lines:
@@ -769,7 +769,7 @@ class PaymentSchedule(Schedule):
             ],
         }
         for name, bill in wrong.items():
-            with self._bills(channel, bill):
+            with self._statements(channel, bill):
                 report = town.compare_bill(next_day if "two" in name else day, channel)
             if report is None:
                 continue
@@ -778,7 +778,7 @@ class PaymentSchedule(Schedule):
                 self.found.append(Difference("bill", line.number, name, "told", "nothing"))
 
     @contextmanager
-    def _bills(self, channel: Channel, bill: gateway.Bill) -> Iterator[None]:
+    def _statements(self, channel: Channel, bill: gateway.Bill) -> Iterator[None]:
         """Let a channel's statements be as *bill* says meanwhile."""
         true_bills = [one.bill for one in self.gateways[channel]]
         for one in self.gateways[channel]:

@@ -45,7 +45,7 @@ _MONEY = {
     " send_packet settle_claims",
     "payments/dynamodb": "payments returns withdrawals",
     "payments/model": "authorization payments withdrawals",
-    "payments/use_cases": "bind_account compare_bills confirm_payment dispatch"
+    "payments/use_cases": "bind_account compare_statements confirm_payment dispatch"
     " return_payment start_payment sweep_payments take_callback"
     " transfer withdraw",
     "reconciliation/checks": "*",

@@ -11,7 +11,7 @@ from typing import Any
 from redpacket.containers.container import Container
 from redpacket.containers.packets import PacketsContainer
 from redpacket.containers.users import UsersContainer
-from redpacket.events.clients.sqs_deliveries import SqsDeliveries, SqsPutAside
+from redpacket.events.clients.sqs_deliveries import SqsDeliveries, SqsUnreadRecords
 from redpacket.events.dynamodb.stream import change_of
 from redpacket.events.dynamodb.webhooks import DynamoWaitingList, DynamoWebhooks
 from redpacket.events.messages import read_delivery
@@ -62,8 +62,8 @@ class EventsContainer(Container):
         return SqsDeliveries(lambda: self.platform.aws("sqs"), self.settings.delivery_queue_url)
 
     @cached_property
-    def put_aside(self) -> Callable[[Mapping[str, Any]], None]:
-        return SqsPutAside(lambda: self.platform.aws("sqs"), self.settings.unread_records_url)
+    def dead_letter(self) -> Callable[[Mapping[str, Any]], None]:
+        return SqsUnreadRecords(lambda: self.platform.aws("sqs"), self.settings.unread_records_url)
 
     @cached_property
     def event_sender(self) -> Sender:

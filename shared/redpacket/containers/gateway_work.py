@@ -14,7 +14,7 @@ from redpacket.containers.withdrawals import WithdrawalsContainer
 from redpacket.operations.model.switches import Switch
 from redpacket.payments.clients.sqs_notices import read_notice
 from redpacket.payments.model.channel import Channel
-from redpacket.payments.use_cases.compare_bills import StatementReport, compare_bills
+from redpacket.payments.use_cases.compare_statements import StatementReport, compare_statements
 from redpacket.payments.use_cases.dispatch import BATCH, DispatchReport, dispatch
 from redpacket.payments.use_cases.handle_callback import follow_notice, handle_callback
 from redpacket.payments.use_cases.sweep_payments import PaymentSweepReport, sweep_payments
@@ -88,11 +88,11 @@ class GatewayWorkContainer(Container):
         channels = list(self.withdrawals.withdrawal_ports.gateways)
         return dict(zip(channels, in_threads(dispatch_by, channels), strict=True))
 
-    def compare_bills(
+    def compare_statements(
         self, time_left_ms: int, day: str | None = None, *, may_skip: bool = False
     ) -> dict[Channel, list[StatementReport]]:
         """Compare the statements of the days since the last compared one, or of *day*."""
-        return compare_bills(
+        return compare_statements(
             self.providers.gateways_in,
             day,
             payments=self.payments.payment_ports,

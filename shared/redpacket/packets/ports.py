@@ -229,10 +229,10 @@ class Settled:
 class Pages(Protocol):
     """Eventually consistent reads for record pages, which never read all shares of a packet."""
 
-    def find_seen(self, packet_id: str) -> Packet | None:
+    def get_eventually_consistent(self, packet_id: str) -> Packet | None:
         """Return a packet."""
 
-    def list_seen(self, packet_ids: Sequence[str]) -> list[Packet]:
+    def list_eventually_consistent(self, packet_ids: Sequence[str]) -> list[Packet]:
         """Return the existing packets of at most 100."""
 
     def put_final(self, packet_id: str, shares: Sequence[Share]) -> None:

@@ -83,7 +83,7 @@ class WithdrawalRepository(Protocol):
     def post(self, seen: Withdrawal, found: TransferFound, now_ms: int) -> bool:
         """Set to PAID; return False if it already was. Raises InvariantViolated if returned."""
 
-    def give_back(self, seen: Withdrawal, *, is_cancelled: bool, reason: str, now_ms: int) -> bool:
+    def refund(self, seen: Withdrawal, *, is_cancelled: bool, reason: str, now_ms: int) -> bool:
         """Set to CANCELLED or FAILED and return the money; return False if the row has changed."""
 
 

@@ -140,10 +140,12 @@ def test_the_time_to_empty_counts_from_the_first_possible_grab(
     for user in ("ann", "bob"):
         system.grab(packet, user)
     system.settle()
-    stored = system.pages.find_seen(packet.packet_id)
+    stored = system.pages.get_eventually_consistent(packet.packet_id)
     assert stored
     moved = {name: at if name == "payment_id" else NOW_MS + at for name, at in times.items()}
-    monkeypatch.setattr(system.pages, "find_seen", lambda _: replace(stored, **moved))
+    monkeypatch.setattr(
+        system.pages, "get_eventually_consistent", lambda _: replace(stored, **moved)
+    )
 
     assert _read(system, packet).emptied_in_ms == emptied_in_ms
 

@@ -13,7 +13,7 @@ from redpacket.payments.model.provider import (
     statement_day_start_ms,
 )
 from redpacket.payments.model.withdrawals import LEASE_MS
-from redpacket.payments.use_cases.compare_bills import EDGE_MS
+from redpacket.payments.use_cases.compare_statements import EDGE_MS
 from redpacket.platform.errors import InvalidRequest, InvariantViolated, RedPacketError, Unavailable
 from testing.checks import check_outside
 from testing.fakes.gateway import FakePaymentsIn
@@ -87,7 +87,7 @@ def test_a_gateway_that_is_away_keeps_no_other_bill_from_being_compared(
     )
     town.system.pass_time(DAY_MS)
 
-    reports = process.compare_bills(60_000)
+    reports = process.compare_statements(60_000)
 
     assert list(reports) == [HOST, WECHAT]
     assert reports[failing] == []
@@ -129,7 +129,7 @@ class _Schedule:
         clock = self.town.clock
         start_ms = statement_day_start_ms(statement_day(clock.now_ms())) + days * DAY_MS
         clock.at_ms = start_ms + hour * 3_600_000
-        found = self.process.compare_bills(60_000, **event)
+        found = self.process.compare_statements(60_000, **event)
         return {channel: [one.day for one in reports] for channel, reports in found.items()}
 
     def late(self) -> list[str]:
@@ -199,7 +199,7 @@ def test_a_run_without_time_compares_nothing_and_skips_nothing(
     schedule.run(11, 1)
     schedule.town.system.pass_time(DAY_MS)
 
-    assert schedule.process.compare_bills(8_000) == {HOST: [], WECHAT: []}
+    assert schedule.process.compare_statements(8_000) == {HOST: [], WECHAT: []}
     assert schedule.run(15)[HOST] == _days(day, 1)
 
 

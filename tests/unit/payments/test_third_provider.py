@@ -117,9 +117,9 @@ def test_statements_of_a_third_provider_are_compared(
     _tell(process, "payment", payment.number)
     system.pass_time(DAY_MS)
 
-    (agreed,) = process.compare_bills(60_000, day)[coin]
+    (agreed,) = process.compare_statements(60_000, day)[coin]
     gateway.bill = lambda _day, _kinds, _lines: []
-    (missing,) = process.compare_bills(60_000, day)[coin]
+    (missing,) = process.compare_statements(60_000, day)[coin]
 
     assert (agreed.line_count, agreed.differences) == (1, ())
     assert [(one.expected, one.actual) for one in missing.differences] == [(0, 500)]

@@ -743,7 +743,7 @@ def test_a_cancel_that_conflicts_is_tried_again(town: PaymentSystem) -> None:
 
     book = town.transfers.book
     with (
-        patch.object(type(book), "give_back", return_value=False) as given_back,
+        patch.object(type(book), "refund", return_value=False) as given_back,
         pytest.raises(errors.Unavailable),
     ):
         cancel_withdrawal(withdrawal.withdrawal_id, "user", ports=town.transfers)

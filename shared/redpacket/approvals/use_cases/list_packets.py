@@ -49,7 +49,7 @@ def list_packets(
         ids = [item.packet_id for item in sent]
     else:
         ids, more = lists.list_open(cursor, limit)
-    rows = {row.packet_id: row for row in pages.list_seen(ids)}
+    rows = {row.packet_id: row for row in pages.list_eventually_consistent(ids)}
     page = [rows[packet_id] for packet_id in ids if packet_id in rows]
     return [
         packet
@@ -62,7 +62,7 @@ def list_claims(
     packet_id: str, after_no: int, limit: int, *, packets: PacketRepository, pages: Pages
 ) -> tuple[list[Share], int | None]:
     """Return a page of claims by share number, and the next *after_no*. Raises PacketNotFound."""
-    if pages.find_seen(packet_id) is None:
+    if pages.get_eventually_consistent(packet_id) is None:
         raise PacketNotFound("The packet does not exist.")
     shares, more = packets.list_some_shares(packet_id, after_no, limit)
     return [share for share in shares if share.fate is ShareStatus.CLAIMED], more

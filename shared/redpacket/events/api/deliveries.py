@@ -20,7 +20,7 @@ def announce_batch(
     *,
     read: Callable[[Record], Change | None],
     announce: Callable[[Sequence[Change]], int],
-    put_aside: Callable[[Record], None],
+    dead_letter: Callable[[Record], None],
     journal: EventLogger,
 ) -> dict[str, int]:
     """Announce the changes of a stream batch, and return the number of queued deliveries.
@@ -31,7 +31,7 @@ def announce_batch(
 
     def set_aside(record: Record, error: Exception) -> None:
         journal.failure("record_unread", error, event_id=str(record.get("eventID", "")))
-        put_aside(record)
+        dead_letter(record)
 
     found: list[tuple[Record, Change]] = []
     for record in records:

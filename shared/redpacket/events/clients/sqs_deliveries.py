@@ -27,7 +27,7 @@ class SqsDeliveries:
             put_messages(self._client, self._queue_url, bodies, delay_s=delay_s)
 
 
-class SqsPutAside:
+class SqsUnreadRecords:
     """Queue that keeps a record for an operator, in the form in which its function can retry it."""
 
     def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:

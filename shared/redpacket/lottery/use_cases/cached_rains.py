@@ -53,7 +53,7 @@ class CachedRains:
 
     def _read(self, campaign_id: str) -> list[Packet]:
         ids = self._campaigns.list_newest_packet_ids(campaign_id, PACKETS_MAX)
-        found = {packet.packet_id: packet for packet in self._pages.list_seen(ids)}
+        found = {packet.packet_id: packet for packet in self._pages.list_eventually_consistent(ids)}
         packets = [found[packet_id] for packet_id in ids if packet_id in found]
         return [
             packet

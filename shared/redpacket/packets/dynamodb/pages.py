@@ -31,13 +31,13 @@ class DynamoPages:
         self._table = packets_table
         self._seeds = seeds
 
-    def find_seen(self, packet_id: str) -> Packet | None:
+    def get_eventually_consistent(self, packet_id: str) -> Packet | None:
         key = keys.packet(packet_id)
         # An eventually consistent read may miss a new packet.
         row = self._dynamo.get_seen(self._table, key) or self._dynamo.get(self._table, key)
         return items.packet_of(row, self._seeds) if row else None
 
-    def list_seen(self, packet_ids: Sequence[str]) -> list[Packet]:
+    def list_eventually_consistent(self, packet_ids: Sequence[str]) -> list[Packet]:
         row_keys = [keys.packet(packet_id) for packet_id in dict.fromkeys(packet_ids)]
         if not row_keys:
             return []

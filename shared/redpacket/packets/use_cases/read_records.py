@@ -61,7 +61,7 @@ def read_record(
 
     Raises PacketNotFound, also if the viewer may not read the packet.
     """
-    packet = pages.find_seen(packet_id)
+    packet = pages.get_eventually_consistent(packet_id)
     if packet is None or not packet.may_be_read_by(viewer):
         raise PacketNotFound("The packet does not exist.")
     if packet.end:
@@ -314,4 +314,4 @@ def _was_luckiest(item: ReceivedItem, packet: Packet) -> bool | None:
 
 
 def _packets_of(packet_ids: Sequence[str], pages: Pages) -> dict[str, Packet]:
-    return {packet.packet_id: packet for packet in pages.list_seen(packet_ids)}
+    return {packet.packet_id: packet for packet in pages.list_eventually_consistent(packet_ids)}

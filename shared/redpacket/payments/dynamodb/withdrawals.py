@@ -235,11 +235,12 @@ class DynamoWithdrawals:
         now = self.find(seen.withdrawal_id)
         if now and now.status is WithdrawalStatus.PAID and now.attempt_no == seen.attempt_no:
             return False
+        status = now.status if now else "missing"
         raise InvariantViolated(
-            f"transfer {seen.transfer_no} is paid, its withdrawal {now.status if now else 'missing'}"
+            f"transfer {seen.transfer_no} is paid, but its withdrawal is {status}"
         )
 
-    def give_back(self, seen: Withdrawal, *, is_cancelled: bool, reason: str, now_ms: int) -> bool:
+    def refund(self, seen: Withdrawal, *, is_cancelled: bool, reason: str, now_ms: int) -> bool:
         status = WithdrawalStatus.CANCELLED if is_cancelled else WithdrawalStatus.FAILED
         ended = update(
             self._payments,

@@ -112,7 +112,7 @@ def cancel_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPort
         now_ms = ports.clock.now_ms()
         if seen.call_count == 0:
             # No worker had a lease, and none can get one after this.
-            if ports.book.give_back(seen, is_cancelled=True, reason="cancelled", now_ms=now_ms):
+            if ports.book.refund(seen, is_cancelled=True, reason="cancelled", now_ms=now_ms):
                 return find_withdrawal(withdrawal_id, user_id, ports=ports)
             continue
         look_at_ms = max(now_ms, seen.lease_until_ms)
@@ -125,7 +125,7 @@ def _give_up(seen: Withdrawal, ports: WithdrawalPorts) -> Withdrawal | None:
     """Stop calls for an overdue withdrawal; return the money if no call was ever made."""
     now_ms = ports.clock.now_ms()
     if seen.call_count == 0:
-        ports.book.give_back(seen, is_cancelled=False, reason="given_up", now_ms=now_ms)
+        ports.book.refund(seen, is_cancelled=False, reason="given_up", now_ms=now_ms)
         return None
     return ports.book.stop(seen, Stop.EXPIRED, "given_up", max(now_ms, seen.lease_until_ms))
 
@@ -193,7 +193,7 @@ def _end(seen: Withdrawal, found: TransferFound, verdict: Verdict, ports: Withdr
             ports.journal.event("withdrawal_paid", channel=seen.channel)
         return
     is_cancelled = verdict is Verdict.RETURN_CANCELLED
-    if ports.book.give_back(seen, is_cancelled=is_cancelled, reason=found.reason, now_ms=now_ms):
+    if ports.book.refund(seen, is_cancelled=is_cancelled, reason=found.reason, now_ms=now_ms):
         ports.journal.event("withdrawal_returned", channel=seen.channel)
 
 

@@ -123,7 +123,7 @@ class WeChatIn:
         self._accounts = accounts
         self._settings = settings
         self._now_ms = now_ms
-        self._bills = StatementReader(client, now_ms)
+        self._statements = StatementReader(client, now_ms)
 
     def order(self, order: PaymentOrder) -> Mapping[str, str] | None:
         body: dict[str, Any] = {
@@ -195,7 +195,7 @@ class WeChatIn:
         return self._refund_found(answer, refund_no)
 
     def read_statement(self, day: str) -> list[StatementLine] | None:
-        return self._bills.trades(day)
+        return self._statements.trades(day)
 
     def _signed_for_client(self, prepay_id: str) -> Mapping[str, str]:
         timestamp = str(self._now_ms() // _MS_PER_S)
@@ -261,7 +261,7 @@ class WeChatOut:
         self._client = client
         self._accounts = accounts
         self._settings = settings
-        self._bills = StatementReader(client, now_ms)
+        self._statements = StatementReader(client, now_ms)
 
     def details(self) -> str:
         return json.dumps(asdict(self._settings), ensure_ascii=False, sort_keys=True)
@@ -290,7 +290,7 @@ class WeChatOut:
             raise _unknown(answer)
 
     def read_statement(self, day: str) -> list[StatementLine] | None:
-        return self._bills.transfers(day)
+        return self._statements.transfers(day)
 
     def _request(self, order: TransferOrder) -> tuple[str, dict[str, Any]]:
         told = json.loads(order.details)

@@ -47,7 +47,7 @@ class StatementReport:
     differences: tuple[Difference, ...]
 
 
-def compare_bills(
+def compare_statements(
     channels: Iterable[Channel],
     day: str | None,
     *,
