@@ -174,17 +174,6 @@ def test_the_chinese_readme_has_the_commands_and_links_of_the_english_one() -> N
     assert set(_LINK.findall(_text(chinese))) == set(_LINK.findall(_text(english)))
 
 
-def test_every_port_is_in_the_glossary() -> None:
-    ports = [
-        found
-        for file in sorted(PACKAGE.glob("*/*ports.py"))
-        for found in re.findall(r"^class (\w+)\(.*\bProtocol\):", _text(file), re.MULTILINE)
-    ]
-
-    assert ports
-    assert set(ports) <= set(_quoted(ROOT / "docs" / "glossary.md")), "add them to the glossary"
-
-
 # The runbook.
 
 
