@@ -21,7 +21,7 @@ from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 from redpacket.users.dynamodb.profiles import DynamoProfiles
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet
-from testing.fakes import FakeClock, FakeDynamo, FakeJournal, FakeQueue
+from testing.fakes import FakeClock, FakeDynamo, FakeLogger, FakeQueue
 from testing.in_memory_system import one_by_one
 from testing.units import Indexes, MeteredDynamo
 
@@ -139,7 +139,7 @@ class MeteredTill(Till):
             pages=self.pages,
             payouts=FakeQueue(),
             clock=FakeClock(),
-            journal=FakeJournal(),
+            logger=FakeLogger(),
             in_parallel=one_by_one,
         )
         assert not settle_claims(refs, ports=ports)

@@ -18,7 +18,7 @@ from redpacket.fairness.model.log import Commitment, CommitmentKind, id_hash_of
 from redpacket.fairness.use_cases import extend_log
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import NOW_MS
-from testing.fakes import FakeJournal
+from testing.fakes import FakeLogger
 from testing.fakes.head_signer import FakeSigner
 
 ENTRIES, FEW_ENTRIES = 20_000, 1_020
@@ -56,7 +56,7 @@ def run(count: int, runs: int, deployed: dict[str, Any]) -> tuple[float, Units]:
         commitments=DynamoCommitments(dynamo, "CommitmentsTable"),
         signer=FakeSigner(),
         clock=virtual,
-        journal=FakeJournal(),
+        logger=FakeLogger(),
         in_parallel=threads(virtual),
     )
     ends_s = []

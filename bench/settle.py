@@ -30,7 +30,7 @@ from redpacket.packets.use_cases.settle_claims import SettlePorts, settle_claims
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import Unavailable
 from testing.builders import NOW_MS, a_packet_id
-from testing.fakes import FakeJournal
+from testing.fakes import FakeLogger
 
 SHARES = 100_000
 NAIVE_SHARES = 20_000
@@ -104,7 +104,7 @@ def run_ours(
     # From here on all that is written is of claims.
     client.units = Units()
     refs = [share.ref for share in till.claim(sent, range(1, shares + 1), decided_at_ms=NOW_MS)]
-    journal = FakeJournal()
+    logger = FakeLogger()
     queue = _queued(refs, virtual, deployed)
 
     ports = SettlePorts(
@@ -113,7 +113,7 @@ def run_ours(
         pages=till.pages,
         payouts=queue,
         clock=virtual,
-        journal=journal,
+        logger=logger,
         in_parallel=virtual.in_parallel,
     )
 
@@ -127,7 +127,7 @@ def run_ours(
 
     run = _deliver(queue, settle, count_settled, payouts, client, virtual)
     # What a flow may leave for later, and nothing else.
-    assert {name for name, _ in journal.errors} <= LEFT_FOR_LATER, journal.errors
+    assert {name for name, _ in logger.errors} <= LEFT_FOR_LATER, logger.errors
     return run
 
 

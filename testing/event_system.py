@@ -123,7 +123,7 @@ class EventSystem:
             read=process.read_change,
             announce=process.announce,
             dead_letter=process.dead_letter,
-            journal=process.journal,
+            logger=process.logger,
         )["queued_count"]
 
     def deliver(self, batches: int = 1_000) -> None:
@@ -137,7 +137,7 @@ class EventSystem:
                 {"messageId": str(number), "body": body} for number, body in enumerate(bodies)
             ]
             answer = deliver_batch(
-                records, read=read_delivery, deliver=process.deliver, journal=process.journal
+                records, read=read_delivery, deliver=process.deliver, logger=process.logger
             )
             failed = {one["itemIdentifier"] for one in answer["batchItemFailures"]}
             again_ms = self.clock.now_ms() + 360_000

@@ -67,7 +67,7 @@ class Context:
 def handlers_of(system: InMemorySystem) -> Iterator[None]:
     """Let all handlers of this process stand on *system*."""
     store = FakeSwitchStore()
-    switches = CachedSwitches(store=store, copy=None, clock=system.clock, journal=system.journal)
+    switches = CachedSwitches(store=store, copy=None, clock=system.clock, logger=system.logger)
     process = system.process(
         settings=settings,
         switches=switches,

@@ -81,8 +81,8 @@ from testing.fakes import (
     FakeDeadLetters,
     FakeDrawCache,
     FakeDynamo,
-    FakeJournal,
     FakeLimits,
+    FakeLogger,
     FakeQueue,
     FakeQuotas,
     FakeSwitchStore,
@@ -129,7 +129,7 @@ class InMemorySystem:
 
     def __init__(self) -> None:
         self.clock = FakeClock()
-        self.journal = FakeJournal()
+        self.logger = FakeLogger()
         self.dynamo = FakeDynamo()
         self.queue = FakeQueue()
         self.memory = FakeClaimCache(self.clock)
@@ -156,7 +156,7 @@ class InMemorySystem:
         )
         # So is what a process has cached about campaigns.
         self.recall_campaigns: Callable[[], CachedCampaigns] = lambda: CachedCampaigns(
-            self.campaigns, clock=self.clock, journal=self.journal
+            self.campaigns, clock=self.clock, logger=self.logger
         )
         self.told: list[Told] = []
         self.told_draws: list[Draw] = []
@@ -167,7 +167,7 @@ class InMemorySystem:
         self.in_parallel: InParallel = one_by_one
         self.switch_store: SwitchStore = FakeSwitchStore()
         self.switches = CachedSwitches(
-            store=self.switch_store, copy=None, clock=self.clock, journal=self.journal
+            store=self.switch_store, copy=None, clock=self.clock, logger=self.logger
         )
         self._ids = itertools.count(1)
 
@@ -228,7 +228,7 @@ class InMemorySystem:
             "admission_factor": ADMISSION_FACTOR,
             "part_share_count": self.part_share_count,
             "clock": self.clock,
-            "journal": self.journal,
+            "logger": self.logger,
             "dynamo": _at_once(lambda: self.reached),
             "new_packet_id": self._new_id,
             "new_seed": self._new_seed,
@@ -239,7 +239,7 @@ class InMemorySystem:
             "switches": self.switches,
             "stored_switches": self.switches,
             "grab_costs": UserLimit(
-                lambda: self.grab_limit, limits=self.limits, clock=self.clock, journal=self.journal
+                lambda: self.grab_limit, limits=self.limits, clock=self.clock, logger=self.logger
             ),
             "ledger": self.ledger,
             "deposits": self.deposits,
@@ -445,7 +445,7 @@ class InMemorySystem:
             ledger=self.ledger,
             payouts=self.payouts,
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
             grace_ms=GRACE_MS,
             in_parallel=self.in_parallel,
         )
@@ -487,7 +487,7 @@ class InMemorySystem:
     def reconcile(self, dead_count: int = 0) -> Reconciliation:
         """Compare all tables, and report what differs."""
         found = self.compare(FakeDeadLetters(dead_count))
-        found.report(self.journal)
+        found.report(self.logger)
         self.last_run = found.stored
         return found
 
@@ -513,9 +513,7 @@ class InMemorySystem:
         """Turn a switch off, as every process knows at once."""
         store = FakeSwitchStore()
         store.put(SwitchState(switch, is_on=False))
-        self.switches = CachedSwitches(
-            store=store, copy=None, clock=self.clock, journal=self.journal
-        )
+        self.switches = CachedSwitches(store=store, copy=None, clock=self.clock, logger=self.logger)
 
     def pass_time(self, duration_ms: int) -> None:
         self.clock.at_ms += duration_ms

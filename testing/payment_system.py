@@ -108,7 +108,7 @@ class PaymentSystem:
             packets=self.system.packets,
             work=self.system.work,
             clock=self.clock,
-            journal=self.system.journal,
+            logger=self.system.logger,
             new_number=lambda: f"pm{next(self.ids):030d}",
             limits=self.limits,
         )
@@ -128,7 +128,7 @@ class PaymentSystem:
             book=self.withdrawals,
             consents=self.consents,
             clock=self.clock,
-            journal=self.system.journal,
+            logger=self.system.logger,
             new_id=lambda: f"wd{next(self.ids):028d}",
             settings=self.settings,
         )
@@ -140,7 +140,7 @@ class PaymentSystem:
             book=self.consents,
             payees=self.accounts,
             clock=self.clock,
-            journal=self.system.journal,
+            logger=self.system.logger,
             new_number=lambda: f"au{next(self.ids):030d}",
         )
 

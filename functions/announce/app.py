@@ -13,5 +13,5 @@ def handler(event: dict[str, Any], context: object) -> dict[str, int]:  # noqa: 
         read=containers.events.read_change,
         announce=containers.events.announce,
         dead_letter=containers.events.dead_letter,
-        journal=containers.platform.journal,
+        logger=containers.platform.logger,
     )

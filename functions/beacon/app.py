@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from redpacket.containers import containers
-from redpacket.platform.telemetry import logger
+from redpacket.platform.telemetry import powertools_logger
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
@@ -18,5 +18,5 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
         )
     )
     if any(report.values()):
-        logger().info("fetch_rounds", extra={"report": report})
+        powertools_logger().info("fetch_rounds", extra={"report": report})
     return report

@@ -5,7 +5,7 @@ from typing import Any
 
 from redpacket.containers import containers
 from redpacket.events.api.deliveries import deliver_batch
-from redpacket.platform.telemetry import logger
+from redpacket.platform.telemetry import powertools_logger
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
@@ -15,8 +15,8 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
             event["Records"],
             read=containers.events.read_delivery,
             deliver=containers.events.deliver,
-            journal=containers.platform.journal,
+            logger=containers.platform.logger,
         )
     report = asdict(containers.events.retry_deliveries(context.get_remaining_time_in_millis()))
-    logger().info("retry", extra={"report": report})
+    powertools_logger().info("retry", extra={"report": report})
     return report

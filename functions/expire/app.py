@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from redpacket.containers import containers
-from redpacket.platform.telemetry import logger
+from redpacket.platform.telemetry import powertools_logger
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, int]:  # noqa: ANN401 - Lambda's form
@@ -14,5 +14,5 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:  # noqa: ANN
     """
     group, groups = event.get("group", 0), event.get("groups", 1)
     report = asdict(containers.packets.sweep(context.get_remaining_time_in_millis(), group, groups))
-    logger().info("sweep", extra=report)
+    powertools_logger().info("sweep", extra=report)
     return report

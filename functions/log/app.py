@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from redpacket.containers import containers
-from redpacket.platform.telemetry import logger
+from redpacket.platform.telemetry import powertools_logger
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
@@ -15,5 +15,5 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
     named = [record["dynamodb"]["Keys"]["pk"]["S"] for record in event.get("Records", ())]
     report = asdict(containers.public_log.extend_log(named, context.get_remaining_time_in_millis()))
     if report["appended_count"]:
-        logger().info("extend_log", extra={"report": report})
+        powertools_logger().info("extend_log", extra={"report": report})
     return report

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from redpacket.containers import containers
-from redpacket.platform.telemetry import journal, logger
+from redpacket.platform.telemetry import logger, powertools_logger
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
@@ -33,7 +33,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
             report = {channel: [asdict(bill) for bill in bills] for channel, bills in found.items()}
         case _:
             raise ValueError("an event names a task: dispatch, sweep or compare_bills")
-    logger().info(event["task"], extra={"report": report})
+    powertools_logger().info(event["task"], extra={"report": report})
     return report
 
 
@@ -44,6 +44,6 @@ def _follow(records: list[dict[str, Any]]) -> dict[str, Any]:
         try:
             containers.gateway_work.follow_notice(record["body"])
         except Exception as error:  # noqa: BLE001 - one notice must not block the others
-            journal.failure("notice_not_followed", error, message_id=record["messageId"])
+            logger.failure("notice_not_followed", error, message_id=record["messageId"])
             failed.append(record["messageId"])
     return {"batchItemFailures": [{"itemIdentifier": one} for one in failed]}

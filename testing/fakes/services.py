@@ -1,4 +1,4 @@
-"""Clock, journal, queue, limits and switches in memory."""
+"""Clock, logger, queue, limits and switches in memory."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -49,7 +49,7 @@ class FakeClock:
         self.at_ms += duration_ms
 
 
-class FakeJournal:
+class FakeLogger:
     """Remembers what happened; *lines* is what a log would hold."""
 
     def __init__(self) -> None:

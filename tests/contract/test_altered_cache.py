@@ -69,7 +69,7 @@ def test_a_packet_without_its_mark_of_rules_still_asks_for_them(
     with pytest.raises(refusal):
         system.grab_or_enter(packet, "thief")
 
-    assert system.journal.events == ["packet_altered"]
+    assert system.logger.events == ["packet_altered"]
     assert isinstance(system.grab_or_enter(packet, "ann", said="恭喜发财"), Claim | Admission)
 
 
@@ -127,7 +127,7 @@ def test_a_forged_amount_is_told_to_nobody(insider: Insider) -> None:
     claim = system.grab(packet, "ann")
 
     assert claim.share.amount_fen == 100
-    assert system.journal.events == ["packet_altered"]
+    assert system.logger.events == ["packet_altered"]
 
 
 @pytest.mark.parametrize("state", ["O", "nonsense", "O0000000000010", "é" * 60])
@@ -158,7 +158,7 @@ def test_a_part_of_a_packet_is_not_believed_as_another(insider: Insider) -> None
     claims = [system.grab(packet, f"user-{number}") for number in range(6)]
 
     assert sum(claim.share.amount_fen for claim in claims) == packet.terms.total_fen
-    assert set(system.journal.events) == {"packet_altered"}
+    assert set(system.logger.events) == {"packet_altered"}
 
 
 def test_a_packet_that_is_altered_after_each_load_is_refused(insider: Insider) -> None:
@@ -187,7 +187,7 @@ def test_a_forged_state_is_found_once_and_the_true_one_is_believed(insider: Insi
     claims = [system.grab(packet, user) for user in ("ann", "bob", "cat")]
 
     assert all(isinstance(claim, Claim) for claim in claims)
-    assert system.journal.events == ["packet_altered"]
+    assert system.logger.events == ["packet_altered"]
 
 
 FORGED_ODDS = "phone:1000000000|0"
@@ -225,4 +225,4 @@ def test_a_lottery_that_was_altered_gives_nobody_a_prize(insider: Insider, chang
         with pytest.raises(Unavailable):
             system.draw("gala", "thief", "key")
 
-    assert "campaign_altered" in system.journal.events
+    assert "campaign_altered" in system.logger.events

@@ -20,7 +20,7 @@ from redpacket.fairness.bls import PublicKey
 from redpacket.fairness.clients.drand import DrandBeacon
 from redpacket.fairness.model.beacon import BeaconChain, BeaconRound
 from redpacket.verify import rounds
-from testing.fakes import FakeJournal
+from testing.fakes import FakeLogger
 
 QUICKNET_KEY = PublicKey(bytes.fromhex(rounds.QUICKNET_KEY))
 QUICKNET_GROUP_HASH = "f477d5c89f21a17c863a7f937c6a6d15859414d2be09cd448d4279af331c5d3e"
@@ -92,25 +92,25 @@ def endpoints(started: list[Endpoint]) -> list[Endpoint]:
 
 
 @pytest.fixture
-def journal() -> FakeJournal:
-    return FakeJournal()
+def logger() -> FakeLogger:
+    return FakeLogger()
 
 
 def a_beacon(
-    urls: list[str], signer: LocalChain, journal: FakeJournal, **changes: Any
+    urls: list[str], signer: LocalChain, logger: FakeLogger, **changes: Any
 ) -> DrandBeacon:
     given: dict[str, Any] = {"call_ms_max": 2_000, "allows_private": True, **changes}
-    return DrandBeacon(urls, signer.chain, signer.public_key, journal=journal, **given)
+    return DrandBeacon(urls, signer.chain, signer.public_key, logger=logger, **given)
 
 
 def test_a_round_is_fetched_and_verified(
-    endpoints: list[Endpoint], signer: LocalChain, journal: FakeJournal
+    endpoints: list[Endpoint], signer: LocalChain, logger: FakeLogger
 ) -> None:
-    beacon = a_beacon([each.url for each in endpoints], signer, journal)
+    beacon = a_beacon([each.url for each in endpoints], signer, logger)
     round_no = signer.chain.first_round(int(time.time() * 1000)) - 5
 
     assert beacon.fetch(round_no) == BeaconRound(round_no, signer.signature(round_no))
-    assert journal.lines == []
+    assert logger.lines == []
 
 
 def test_an_endpoint_describes_its_chain_and_its_latest_round(
@@ -128,20 +128,20 @@ def test_an_endpoint_describes_its_chain_and_its_latest_round(
 
 
 def test_a_round_that_is_not_there_yet_is_not_made_up(
-    endpoints: list[Endpoint], signer: LocalChain, journal: FakeJournal
+    endpoints: list[Endpoint], signer: LocalChain, logger: FakeLogger
 ) -> None:
-    beacon = a_beacon([each.url for each in endpoints], signer, journal)
+    beacon = a_beacon([each.url for each in endpoints], signer, logger)
 
     assert beacon.fetch(signer.chain.first_round(int(time.time() * 1000)) + 60) is None
-    assert journal.lines == []
+    assert logger.lines == []
 
 
 @pytest.mark.parametrize("mode", [Mode.LATE, Mode.ABSENT])
 def test_a_round_that_one_endpoint_lacks_comes_from_the_other(
-    mode: Mode, endpoints: list[Endpoint], signer: LocalChain, journal: FakeJournal
+    mode: Mode, endpoints: list[Endpoint], signer: LocalChain, logger: FakeLogger
 ) -> None:
     endpoints[0].answer_from_now_on(mode)
-    beacon = a_beacon([each.url for each in endpoints], signer, journal)
+    beacon = a_beacon([each.url for each in endpoints], signer, logger)
     round_no = signer.chain.first_round(int(time.time() * 1000)) - 1
 
     found = beacon.fetch(round_no)
@@ -153,14 +153,14 @@ def test_a_round_that_one_endpoint_lacks_comes_from_the_other(
 
 @pytest.mark.parametrize("mode", [Mode.WRONG, Mode.INFINITY, Mode.OTHER_ROUND])
 def test_a_forged_round_is_refused_and_told(
-    mode: Mode, endpoints: list[Endpoint], signer: LocalChain, journal: FakeJournal
+    mode: Mode, endpoints: list[Endpoint], signer: LocalChain, logger: FakeLogger
 ) -> None:
     for endpoint in endpoints:
         endpoint.answer_from_now_on(mode)
-    beacon = a_beacon([each.url for each in endpoints], signer, journal)
+    beacon = a_beacon([each.url for each in endpoints], signer, logger)
 
     assert beacon.fetch(100) is None
-    assert journal.events == ["beacon_forged", "beacon_forged"]
+    assert logger.events == ["beacon_forged", "beacon_forged"]
 
     endpoints[1].answer_from_now_on(Mode.OK)
     assert beacon.fetch(100) == BeaconRound(100, signer.signature(100))
@@ -170,24 +170,24 @@ def test_a_forged_round_is_refused_and_told(
     ("mode", "noted"), [(Mode.FAILS, 0), (Mode.GARBAGE, 1), (Mode.DEEP, 1), (Mode.LONG, 1)]
 )
 def test_an_endpoint_that_fails_is_passed_over(
-    mode: Mode, noted: int, endpoints: list[Endpoint], signer: LocalChain, journal: FakeJournal
+    mode: Mode, noted: int, endpoints: list[Endpoint], signer: LocalChain, logger: FakeLogger
 ) -> None:
     endpoints[0].answer_from_now_on(mode)
     nowhere = f"http://{HOST}:{Ports.free().front}"
-    beacon = a_beacon([nowhere, *(each.url for each in endpoints)], signer, journal)
+    beacon = a_beacon([nowhere, *(each.url for each in endpoints)], signer, logger)
 
     assert beacon.fetch(100) == BeaconRound(100, signer.signature(100))
-    assert [name for name, _ in journal.errors] == ["beacon_not_read"] * (1 + noted)
+    assert [name for name, _ in logger.errors] == ["beacon_not_read"] * (1 + noted)
 
 
 def test_an_endpoint_inside_is_not_asked(
-    endpoints: list[Endpoint], signer: LocalChain, journal: FakeJournal
+    endpoints: list[Endpoint], signer: LocalChain, logger: FakeLogger
 ) -> None:
     before = endpoints[0].answer_from_now_on(Mode.OK)
     https = endpoints[0].url.replace("http:", "https:")
 
-    assert a_beacon([https], signer, journal, allows_private=False).fetch(100) is None
-    assert [name for name, _ in journal.errors] == ["beacon_not_read"]
+    assert a_beacon([https], signer, logger, allows_private=False).fetch(100) is None
+    assert [name for name, _ in logger.errors] == ["beacon_not_read"]
     assert endpoints[0].answer_from_now_on(Mode.OK) == before
 
 

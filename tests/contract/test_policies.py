@@ -878,7 +878,7 @@ def test_an_operators_verdict_makes_nobody_a_member() -> None:
 
 
 def test_a_role_may_add_to_the_journal_and_change_nothing_there() -> None:
-    journal = STACK.arn("JournalTable")
+    audit_table = STACK.arn("JournalTable")
     granted = {
         (function, action)
         for function in STACK.of_type("AWS::Lambda::Function")
@@ -886,7 +886,7 @@ def test_a_role_may_add_to_the_journal_and_change_nothing_there() -> None:
         for resource in [statement["Resource"]]
         for action in statement["Action"]
         if any(
-            name.startswith(journal)
+            name.startswith(audit_table)
             for name in ([resource] if isinstance(resource, str) else resource)
         )
     }

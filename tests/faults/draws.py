@@ -126,7 +126,7 @@ class DrawSchedule(Schedule):
             beacon=self.endpoint,
             rounds=process.rounds,
             clock=process.clock,
-            journal=process.journal,
+            logger=process.logger,
         )
 
     def _some_prize(self, prize_id: str) -> lottery.Prize:

@@ -607,7 +607,7 @@ class PaymentSchedule(Schedule):
         by_hand = [one for one in refunds if one.number.startswith("console")]
         said = {f"payment {one.of_number} was refunded before it was credited" for one in by_hand}
         said |= {f"{one.transaction_id} was refunded in part at the gateway" for one in by_hand}
-        errors = self.system.journal.errors
+        errors = self.system.logger.errors
         said |= {str(error) for _, error in errors if isinstance(error, GatewayChanged)}
         return [found for found in super()._alarms() if found.actual not in said]
 

@@ -130,13 +130,13 @@ class Process(InMemorySystem):
         self.payouts = SqsPayouts(lambda: wires.sqs, "queue", clock.now_ms)
         emptied = CachedEmptied(self.claim_cache, clock=clock)
         self.recall = lambda: emptied
-        campaigns = CachedCampaigns(self.campaigns, clock=clock, journal=self.journal)
+        campaigns = CachedCampaigns(self.campaigns, clock=clock, logger=self.logger)
         self.recall_campaigns = lambda: campaigns
         self.known_tables = self.tables()
         self.switch_store = wires.switches
         self.actions = DynamoActions(dynamo, "journal")
         self.switches = CachedSwitches(
-            store=wires.switches, copy=wires.switch_copy, clock=clock, journal=self.journal
+            store=wires.switches, copy=wires.switch_copy, clock=clock, logger=self.logger
         )
 
     def pay(self, refs: Any) -> set[ShareRef]:

@@ -249,7 +249,7 @@ def run_crowd(figures: Figures, crowd: Crowd, harm: Harm) -> None:
         return
     figures.runs += 1
     figures.claims += len(crowd.claims)
-    figures.repairs += sum(event in REPAIRS for event in crowd.system.journal.events)
+    figures.repairs += sum(event in REPAIRS for event in crowd.system.logger.events)
     figures.violations += [str(found) for found in differences]
 
 

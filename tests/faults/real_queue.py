@@ -24,7 +24,7 @@ from redpacket.packets.model.packet import Packet
 from redpacket.packets.use_cases.settle_claims import _transfer
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import Unavailable
-from redpacket.platform.telemetry import logger
+from redpacket.platform.telemetry import powertools_logger
 from testing.cloud import HOLD_MS, RECEIVES_MAX, Cloud, a_cloud
 from testing.in_memory_system import process_on
 from testing.servers import wait_for
@@ -98,13 +98,13 @@ class Delivery:
 
 def queue(figures: Figures, *, is_quick: bool) -> None:
     """Deliver claims with duplicates, disorder, lost deletes and poison; then redrive the DLQ."""
-    with _quiet_journal(), a_cloud(HOLD_MS) as cloud:
+    with _quiet_logger(), a_cloud(HOLD_MS) as cloud:
         _run(cloud, figures, 120 if is_quick else 10_000, is_quick=is_quick)
         _run(cloud, figures, 100, is_naive=True)
 
 
 @contextmanager
-def _quiet_journal() -> Iterator[None]:
+def _quiet_logger() -> Iterator[None]:
     """Keep the thousands of refusals to itself; a function's environment has the namespace."""
     names = {
         "POWERTOOLS_METRICS_NAMESPACE": "redpacket",
@@ -112,13 +112,13 @@ def _quiet_journal() -> Iterator[None]:
         "PACKET_ID_KEYS": PUBLISHED_KEYS,
         "USER_ID_KEY": PUBLISHED_KEY,
     }
-    before = logger().log_level
-    logger().setLevel("CRITICAL")
+    before = powertools_logger().log_level
+    powertools_logger().setLevel("CRITICAL")
     try:
         with patch.dict(os.environ, names), redirect_stdout(StringIO()):
             yield
     finally:
-        logger().setLevel(before)
+        powertools_logger().setLevel(before)
 
 
 def _run(

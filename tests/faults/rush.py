@@ -228,7 +228,7 @@ class Crowd:
         found += system.differences(LATE_MS)
         found += [
             f"{name}: {error}"
-            for name, error in system.journal.errors
+            for name, error in system.logger.errors
             if isinstance(error, errors.InvariantViolated)
         ]
         return found

@@ -143,13 +143,13 @@ class Schedule:
         forged = {f"share {ref.share_no} is not claimed" for ref in self.sqs.forged}
         return [
             Difference("alarm", name, "error", "none", str(error))
-            for name, error in self.system.journal.errors
+            for name, error in self.system.logger.errors
             if isinstance(error, InvariantViolated) and str(error) not in forged
         ]
 
     def _named_in_logs(self) -> list[Difference]:
         """Logs hold no user ids, whatever fails."""
-        lines = self.system.journal.lines
+        lines = self.system.logger.lines
         self.seen["logged lines"] += len(lines)
         return [
             Difference("logs", "the journal", "lines that name a user", "none", line)
@@ -333,7 +333,7 @@ class Schedule:
                 switches=process.switch_store,
                 actions=process.actions,
                 clock=process.clock,
-                journal=process.journal,
+                logger=process.logger,
             )
             self.sleep_ms(self.random.randint(500, 10_000))
 

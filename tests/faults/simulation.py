@@ -74,8 +74,8 @@ def run_schedules(
         result.steps += schedule.steps
         result.faults += schedule.faults.count
         result.seen.update(schedule.seen)
-        result.events.update(schedule.system.journal.events)
-        result.events.update(name for name, _ in schedule.system.journal.errors)
+        result.events.update(schedule.system.logger.events)
+        result.events.update(name for name, _ in schedule.system.logger.errors)
         if differences:
             result.violations += 1
             if result.first_seed is None:

@@ -271,7 +271,7 @@ def test_a_code_is_shown_to_its_winner_alone(
     shown = [sponsor.http.get(path).text for path in (f"{gala}/winners", gala)]
     shown += [answer.text for answer in added]
     shown += [sponsor.http.get("/admin/journal").text, a_user().http.get("/campaigns/gala").text]
-    shown += [str(system.journal.lines), str(system.queue.refs)]
+    shown += [str(system.logger.lines), str(system.queue.refs)]
     tables = system.dynamo.tables.items()
     shown += [str(dict(table)) for name, table in tables if name != "codes"]
     assert not [text for text in shown if "TEA-" in text]

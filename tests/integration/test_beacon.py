@@ -15,7 +15,7 @@ from redpacket.fairness.model.beacon import BeaconRound
 from redpacket.fairness.use_cases.fetch_rounds import fetch_rounds
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.cloud import TABLES
-from testing.fakes import FakeJournal
+from testing.fakes import FakeLogger
 from tests.integration.conftest import MakeUser
 
 
@@ -49,19 +49,19 @@ def test_a_lottery_that_starts_at_once_waits_for_its_round_and_is_then_decided_b
     # Beside the schedule, which runs for most of each minute, and may do it first.
     chain = LocalChain.of(stack.state_dir / "beacon.json", 0)
     rounds = DynamoRounds(Dynamo(lambda: dynamodb), stack.outputs[TABLES["transparency"]])
-    journal = FakeJournal()
+    logger = FakeLogger()
     beacon = DrandBeacon(
         [stack.beacon],
         chain.chain,
         chain.public_key,
-        journal=journal,
+        logger=logger,
         call_ms_max=2_000,
         allows_private=True,
     )
     time.sleep(max(0, made["beacon_at_ms"] / 1000 - time.time()))
     while not rounds.find(chain.chain.chain_hash, made["beacon_round"]):
         fetch_rounds(
-            0, chain=chain.chain, beacon=beacon, rounds=rounds, clock=SystemClock(), journal=journal
+            0, chain=chain.chain, beacon=beacon, rounds=rounds, clock=SystemClock(), logger=logger
         )
     time.sleep(1)  # so long a process remembers that the round was missing
     drawn = ann.draw("gala-by-beacon", key="one").raise_for_status().json()

@@ -66,7 +66,7 @@ _LEFT_OUT = {
     mutators.operator_string,
 }
 _OPERATORS = [pair for pair in mutators.mutation_operators if pair[1] not in _LEFT_OUT]
-_LOG = re.compile(r"(^|\.)_?(journal|logger|metrics)\.\w+$")
+_LOG = re.compile(r"(^|\.)_?(logger|metrics)\.\w+$")
 _FLAGS = {"strict", "ensure_ascii"}
 
 _CONDITION = re.compile(r"attribute_(not_)?exists\(|[#\w]+ (=|<>|<=|>=|<|>) :\w+|\{[A-Z_]+\} AND ")

@@ -63,7 +63,7 @@ def _filtered(stack: Stack) -> list[dict[str, Any]]:
 
 def _counted_by(stack: Stack, function: str, name: str) -> dict[str, Any]:
     """Let a function count, with its environment; return the line that it writes."""
-    counts = f"from redpacket.platform.telemetry import journal; journal.event({name!r})"
+    counts = f"from redpacket.platform.telemetry import logger; logger.event({name!r})"
     if name == "request_failed":
         counts = (
             "from redpacket.platform.telemetry import refusals;"

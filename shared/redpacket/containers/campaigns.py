@@ -29,7 +29,7 @@ class CampaignsContainer(Container):
     def cached_campaigns(self) -> CachedCampaigns:
         from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 
-        return CachedCampaigns(self.repository, clock=self.clock, journal=self.journal)
+        return CachedCampaigns(self.repository, clock=self.clock, logger=self.logger)
 
     @cached_property
     def get_campaign(self) -> partial[Campaign]:

@@ -31,5 +31,5 @@ class Container:
         return self.platform.clock
 
     @property
-    def journal(self) -> EventLogger:
-        return self.platform.journal
+    def logger(self) -> EventLogger:
+        return self.platform.logger

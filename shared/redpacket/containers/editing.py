@@ -100,7 +100,7 @@ class EditingContainer(Container):
             draws=draws,
             draw_cache=self.lottery.draw_cache,
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
         )
 
     @cached_property
@@ -156,6 +156,6 @@ class EditingContainer(Container):
             load_audience=self.campaigns.load_audience,
             in_parallel=self.platform.in_parallel,
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
             stop_at_ms=self.clock.now_ms() + time_left_ms,
         )

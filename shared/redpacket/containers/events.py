@@ -109,7 +109,7 @@ class EventsContainer(Container):
             sender=self.event_sender,
             host_ids=self.users.host_ids,
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
             jitter=random.random,
             in_parallel=self.many_receivers,
         )

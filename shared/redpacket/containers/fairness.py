@@ -72,7 +72,7 @@ class FairnessContainer(Container):
             self.settings.beacon_urls,
             self.beacon_chain,
             self.settings.beacon_public_key,
-            journal=self.journal,
+            logger=self.logger,
             call_ms_max=_CALL_MS_MAX,
             allows_private=bool(self.settings.simulator_url),
         )
@@ -87,5 +87,5 @@ class FairnessContainer(Container):
             beacon=self.beacon,
             rounds=self.rounds,
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
         )

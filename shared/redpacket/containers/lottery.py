@@ -87,20 +87,20 @@ class LotteryContainer(Container):
     def snapshots(self) -> CachedSnapshots:
         from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
 
-        return CachedSnapshots(self.draws, clock=self.clock, journal=self.journal)
+        return CachedSnapshots(self.draws, clock=self.clock, logger=self.logger)
 
     @cached_property
     def lotteries(self) -> CachedLotteries:
         from redpacket.lottery.use_cases.cached_lotteries import CachedLotteries
 
-        return CachedLotteries(self.draws, self.draw_cache, clock=self.clock, journal=self.journal)
+        return CachedLotteries(self.draws, self.draw_cache, clock=self.clock, logger=self.logger)
 
     @cached_property
     def rains(self) -> CachedRains:
         from redpacket.lottery.use_cases.cached_rains import CachedRains
 
         campaigns, pages = self.campaigns.repository, self.packets.pages
-        return CachedRains(campaigns, pages, clock=self.clock, journal=self.journal)
+        return CachedRains(campaigns, pages, clock=self.clock, logger=self.logger)
 
     @cached_property
     def draw_prize(self) -> partial[DrawResult]:
@@ -114,7 +114,7 @@ class LotteryContainer(Container):
             rounds=self.fairness.cached_rounds,
             payouts=self.packets.payouts,
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
             risk=self.operations.risk,
         )
         return partial(draw_prize, ports=ports)
@@ -130,7 +130,7 @@ class LotteryContainer(Container):
             phrases=self.packets.phrases,
             limits=self.operations.limits,
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
         )
         return partial(help_inviter, ports=ports)
 

@@ -51,7 +51,7 @@ class OperationsContainer(Container):
         from redpacket.operations.use_cases.cached_switches import CachedSwitches
 
         return CachedSwitches(
-            store=self.switch_store, copy=copy, clock=self.clock, journal=self.journal
+            store=self.switch_store, copy=copy, clock=self.clock, logger=self.logger
         )
 
     @cached_property
@@ -75,7 +75,7 @@ class OperationsContainer(Container):
 
         per_day = daily_send_limit(self.switches.limit(LimitName.SENDS_PER_DAY))
         for limit in (self.find_limit(SENDS, LimitName.SENDS_PER_MINUTE), per_day):
-            limit_rate(limit, user_id, limits=self.limits, journal=self.journal)
+            limit_rate(limit, user_id, limits=self.limits, logger=self.logger)
 
     def limit_draws(self, user_id: str) -> None:
         """Count a user's draw. Raises RateLimited."""
@@ -83,7 +83,7 @@ class OperationsContainer(Container):
         from redpacket.operations.use_cases.limit_rate import limit_rate
 
         limit = self.find_limit(DRAWS, LimitName.DRAWS_PER_MINUTE)
-        limit_rate(limit, user_id, limits=self.limits, journal=self.journal)
+        limit_rate(limit, user_id, limits=self.limits, logger=self.logger)
 
     @cached_property
     def read_costs(self) -> UserLimit:
@@ -100,7 +100,7 @@ class OperationsContainer(Container):
     def _user_limit(self, find_limit: Callable[[], Limit]) -> UserLimit:
         from redpacket.operations.use_cases.limit_rate import UserLimit
 
-        return UserLimit(find_limit, limits=self.limits, clock=self.clock, journal=self.journal)
+        return UserLimit(find_limit, limits=self.limits, clock=self.clock, logger=self.logger)
 
     @cached_property
     def risk(self) -> RiskCheck | None:
@@ -117,5 +117,5 @@ class OperationsContainer(Container):
             RedisAskedVerdicts(self.platform.cache_client),
             is_open=self.settings.risk_is_open,
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
         )

@@ -64,14 +64,14 @@ class OperatorsContainer(Container):
     def turn_switch(self) -> partial[SwitchState]:
         store, clock = self.operations.switch_store, self.clock
         return partial(
-            turn_switch, switches=store, actions=self.actions, clock=clock, journal=self.journal
+            turn_switch, switches=store, actions=self.actions, clock=clock, logger=self.logger
         )
 
     @cached_property
     def set_limit(self) -> partial[int | None]:
         store, clock = self.operations.switch_store, self.clock
         return partial(
-            set_limit, switches=store, actions=self.actions, clock=clock, journal=self.journal
+            set_limit, switches=store, actions=self.actions, clock=clock, logger=self.logger
         )
 
     @cached_property

@@ -192,7 +192,7 @@ class PacketsContainer(Container):
             seeds=self.platform.seed_keys,
             admission_factor=self.admission_factor,
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
         )
 
     @cached_property
@@ -223,7 +223,7 @@ class PacketsContainer(Container):
             packets=self.repository,
             claim_cache=self.claim_cache,
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
             new_id=self.new_packet_id,
             new_seed=self.platform.new_seed,
             seeds=self.platform.seed_keys,
@@ -239,7 +239,7 @@ class PacketsContainer(Container):
             lambda: self.platform.aws("lambda", read_timeout_s=_ORDER_TIMEOUT_S, tries=1),
             self.settings.order_function,
         )
-        return order_payment(packet, sender, payments=payments, journal=self.journal)
+        return order_payment(packet, sender, payments=payments, logger=self.logger)
 
     def payouts_in_parallel(self, do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """Run as many at once as operators allow."""
@@ -261,7 +261,7 @@ class PacketsContainer(Container):
             ledger=self.ledger.repository,
             payouts=self.payouts,
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
             grace_ms=self.settings.close_grace_ms,
             in_parallel=self.platform.in_parallel,
         )

@@ -112,7 +112,7 @@ class PaymentsContainer(Container):
             packets=self.packets.repository,
             work=self.packets.work_lists(0, 1),
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
             new_number=new_payment_id,
             limits=PaymentLimits(_PAYMENTS_PER_DAY),
         )

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from redpacket.platform.settings import Settings, settings
-from redpacket.platform.telemetry import journal
+from redpacket.platform.telemetry import logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,8 +72,8 @@ class Platform:
         return SystemClock()
 
     @cached_property
-    def journal(self) -> EventLogger:
-        return journal
+    def logger(self) -> EventLogger:
+        return logger
 
     @cached_property
     def new_seed(self) -> Callable[[int], bytes]:

@@ -57,7 +57,7 @@ class PublicLogContainer(Container):
             commitments=self.noted_commitments,
             signer=self.head_signer,
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
             in_parallel=self.log_in_parallel,
         )
         return extend_log(named, self.clock.now_ms() + time_left_ms - LOG_RESERVE_MS, ports=ports)

@@ -51,7 +51,7 @@ class ReconciliationContainer(Container):
             log_book=self.public_log.log_book,
             dead_letters=self.packets.dead_letters,
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
         )
 
     def start_run(self) -> str:
@@ -84,5 +84,5 @@ class ReconciliationContainer(Container):
         )
         found = found.confirmed(first) if first else found
         if first or not found.differences:
-            found.report(self.journal)
+            found.report(self.logger)
         return found

@@ -40,7 +40,7 @@ class SettlementContainer(Container):
             pages=self.packets.pages,
             payouts=self.packets.payouts,
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
             in_parallel=self.packets.payouts_in_parallel,
             announce=self.announce_claims,
         )

@@ -62,7 +62,7 @@ class WithdrawalsContainer(Container):
             book=self.payments.withdrawal_book,
             consents=self.payments.consents,
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
             new_id=lambda: secrets.token_hex(_ID_BYTES),
             settings=WithdrawalSettings(
                 _WITHDRAWAL_FEN_MIN,
@@ -131,7 +131,7 @@ class WithdrawalsContainer(Container):
             book=self.payments.consents,
             payees=self.payments.bound_payees,
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
             new_number=new_payment_id,
         )
 
@@ -163,7 +163,7 @@ class WithdrawalsContainer(Container):
             payees=self.payments.bound_payees,
             user_id_of=user_id_of,
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
         )
 
     def authorize(self, user_id: str, channel: Channel, display_name: str) -> Authorization:

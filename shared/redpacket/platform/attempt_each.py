@@ -26,7 +26,7 @@ def attempt_lanes(
     *,
     name: str,
     clock: Clock,
-    journal: EventLogger,
+    logger: EventLogger,
     stop_at_ms: int,
     in_parallel: InParallel,
     may_go_on: Callable[[], bool] = lambda: True,
@@ -47,13 +47,13 @@ def attempt_lanes(
             try:
                 results.append(do(item))
             except Exception as error:  # noqa: BLE001 - one bad row must not block refunds
-                journal.failure(name, error, item=_name(item))
+                logger.failure(name, error, item=_name(item))
                 failed_count += 1
         return Attempts(results, failed_count), False
 
     tried: list[tuple[Attempts[Result], bool]] = in_parallel(attempt, lanes)
     if any(is_out_of_time for _, is_out_of_time in tried):
-        journal.event("sweep_out_of_time", step=name)
+        logger.event("sweep_out_of_time", step=name)
     return Attempts(
         [result for attempts, _ in tried for result in attempts.results],
         sum(attempts.failed_count for attempts, _ in tried),

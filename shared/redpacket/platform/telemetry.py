@@ -22,7 +22,7 @@ ALL_HANDLERS = "api"
 
 
 @cache
-def logger() -> Logger:
+def powertools_logger() -> Logger:
     """Return the logger, imported lazily because most requests log nothing."""
     from aws_lambda_powertools import Logger
 
@@ -78,17 +78,17 @@ class Refusals:
 refusals = Refusals()
 
 
-class LoggedJournal:
-    """Implementation of Journal with a log line and a CloudWatch count for each event."""
+class CountingLogger:
+    """Implementation of EventLogger with a log line and a CloudWatch count for each event."""
 
     def event(self, name: str, **details: str | int) -> None:
         """Warn and count."""
-        logger().warning(name, extra=_traced(details))
+        powertools_logger().warning(name, extra=_traced(details))
         _count(name)
 
     def failure(self, name: str, error: Exception, **details: str | int) -> None:
         """Log the error with its cause, and count."""
-        logger().error(name, exc_info=error, extra=_traced(details))
+        powertools_logger().error(name, exc_info=error, extra=_traced(details))
         _count(name)
         if isinstance(error, AddressRefused):
             _count("address_refused")
@@ -106,4 +106,4 @@ def _count(name: str, value: int = 1, service: str = "") -> None:
             metric.add_dimension("service", service)
 
 
-journal = LoggedJournal()
+logger = CountingLogger()

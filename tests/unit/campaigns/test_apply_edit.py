@@ -48,7 +48,7 @@ def test_an_edit_is_made_although_the_cache_is_away(system: InMemorySystem) -> N
     prize, _, is_new = put(system, total=1)
 
     assert (prize.version, is_new) == (1, True)
-    assert [name for name, _ in system.journal.errors] == ["campaign_not_loaded"]
+    assert [name for name, _ in system.logger.errors] == ["campaign_not_loaded"]
     system.draw_cache = system.lots
     assert system.draw("fair", "ann", "key").draw.prize
 
@@ -101,4 +101,4 @@ def test_a_campaign_without_prizes_needs_no_cache(
 
     system.process().edit_campaign(campaign, 20_000, None, OPERATOR)
 
-    assert system.journal.errors == []
+    assert system.logger.errors == []

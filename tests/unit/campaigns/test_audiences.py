@@ -251,7 +251,7 @@ def test_a_process_learns_of_a_list_as_of_a_switch(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     packet = system.send_of(campaign)
-    known = CachedCampaigns(system.campaigns, clock=system.clock, journal=system.journal)
+    known = CachedCampaigns(system.campaigns, clock=system.clock, logger=system.logger)
     system.recall_campaigns = lambda: known
     system.grab(packet, "ann")
     _edit(system, campaign, mode=ALLOW)

@@ -215,14 +215,14 @@ def test_a_campaign_is_remembered_for_seconds_and_while_the_store_is_away(
 ) -> None:
     campaign = system.rain(campaign_id="known")
 
-    recalled = CachedCampaigns(system.campaigns, clock=system.clock, journal=system.journal)
+    recalled = CachedCampaigns(system.campaigns, clock=system.clock, logger=system.logger)
     assert recalled.recall("known") == campaign
     recalled._campaigns = Away()
 
     assert recalled.recall("known") == campaign
     system.pass_time(KEPT_MS)
     assert recalled.recall("known") == campaign
-    assert [name for name, _ in system.journal.errors] == ["campaign_not_read"]
+    assert [name for name, _ in system.logger.errors] == ["campaign_not_read"]
     with pytest.raises(Unavailable):
         recalled.recall("another")
 
@@ -230,7 +230,7 @@ def test_a_campaign_is_remembered_for_seconds_and_while_the_store_is_away(
 def test_an_edit_of_a_campaign_acts_within_seconds_in_a_process_that_knows_it(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
-    known = CachedCampaigns(system.campaigns, clock=system.clock, journal=system.journal)
+    known = CachedCampaigns(system.campaigns, clock=system.clock, logger=system.logger)
     known.recall(campaign.campaign_id)
 
     system.edit_campaign(replace(campaign.plan, quota_per_user=5))

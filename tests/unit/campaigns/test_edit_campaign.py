@@ -272,7 +272,7 @@ def test_a_preheat_finishes_what_a_send_could_not_load(office: Desk) -> None:
     packet = system.send("operator", campaign=campaign)
 
     assert office.preheat(campaign) == Preheated(1, 0, None)
-    assert [name for name, _ in system.journal.errors] == ["packet_not_loaded", "preheat_failed"]
+    assert [name for name, _ in system.logger.errors] == ["packet_not_loaded", "preheat_failed"]
     system.claim_cache = system.memory
 
     assert office.preheat(campaign) == Preheated(1, 1, None)

@@ -65,7 +65,7 @@ def _kept(system: InMemorySystem) -> str:
         {key: row for key, row in table.items() if not _goes_away(system, row)}
         for table in system.dynamo.tables.values()
     ]
-    return f"{tables} {system.queue.refs} {system.journal.lines}"
+    return f"{tables} {system.queue.refs} {system.logger.lines}"
 
 
 def _goes_away(system: InMemorySystem, row: dict[str, Any]) -> bool:
@@ -456,10 +456,10 @@ def test_the_journal_names_users_by_their_pseudonym_alone(system: InMemorySystem
     _spend(system, "ann")
     _erase(system)
 
-    journal = str(dict(system.dynamo.tables["journal"]))
+    audit_log = str(dict(system.dynamo.tables["journal"]))
 
-    assert "user:ann" in journal
-    assert "@host" not in journal
+    assert "user:ann" in audit_log
+    assert "@host" not in audit_log
 
 
 @pytest.mark.parametrize("is_agreed", [False, True])

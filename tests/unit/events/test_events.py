@@ -299,7 +299,7 @@ def test_a_receiver_that_fails_is_left_alone_and_others_do_not_notice() -> None:
     # Each batch of the queue that began before the pause asked it.
     assert dead.asked_count <= webhooks.FAILURES_MAX * 10
     assert events.process().find_webhook("dead").paused_until_ms > events.clock.now_ms()
-    assert events.system.journal.events.count("webhook_paused") == 1
+    assert events.system.logger.events.count("webhook_paused") == 1
 
 
 def test_one_delivery_shows_that_a_receiver_is_back_before_all_others_go() -> None:
@@ -354,7 +354,7 @@ def test_after_a_day_a_delivery_is_a_dead_letter_and_a_replay_sends_it_under_its
             events.retry()
     process = events.process()
     assert process.waiting_list.count("shop") == (0, 5)
-    assert events.system.journal.events.count("delivery_given_up") == 5
+    assert events.system.logger.events.count("delivery_given_up") == 5
     dead = {one.event.event_id for one in process.waiting_list.list_dead("shop", 10)}
 
     receiver.answers = lambda _: OK

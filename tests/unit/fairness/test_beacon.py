@@ -79,7 +79,7 @@ def fetch(system: InMemorySystem, endpoint: Endpoint, for_ms: int = 55_000) -> F
         beacon=endpoint,
         rounds=system.rounds,
         clock=system.clock,
-        journal=system.journal,
+        logger=system.logger,
     )
 
 
@@ -611,4 +611,4 @@ def count_calls(system: InMemorySystem, *names: str) -> list[str]:
 
 def told(system: InMemorySystem) -> list[str]:
     """Return what operators were told."""
-    return [*system.journal.events, *(name for name, _ in system.journal.errors)]
+    return [*system.logger.events, *(name for name, _ in system.logger.errors)]

@@ -268,7 +268,7 @@ def test_a_commitment_that_came_late_is_told(system: LogSystem) -> None:
     system.pass_time(LATE_MS + 1)
     system.extend()
 
-    assert system.journal.events == ["commitment_late"]
+    assert system.logger.events == ["commitment_late"]
 
 
 def test_a_row_that_no_function_writes_is_told_and_stops_nothing(system: LogSystem) -> None:
@@ -286,7 +286,7 @@ def test_a_row_that_no_function_writes_is_told_and_stops_nothing(system: LogSyst
         system.dynamo.put_item(TableName="commitments", Item={**to_wire(forged), **changes})
         assert system.extend().appended_count == 1
 
-    assert set(system.journal.events) == {"commitment_unreadable"}
+    assert set(system.logger.events) == {"commitment_unreadable"}
 
 
 # ---------------------------------------------------------------- who cheats
@@ -306,7 +306,7 @@ def test_a_log_that_is_rewritten_in_the_tables_is_not_signed_and_is_found(
     assert len(system.entries()) == 5
     with pytest.raises(errors.InvariantViolated):
         system.extend()
-    assert system.journal.events[-1] == "log_differs"
+    assert system.logger.events[-1] == "log_differs"
     assert old == []
     told = [found.what for found in system.differences_of_log()]
     assert "signature of the head" in told
@@ -340,7 +340,7 @@ def test_a_log_whose_rows_were_changed_is_not_extended(system: LogSystem, lost: 
         system.extend()
 
     assert system.book.find_end()[0].size == 4
-    assert lost == "head" or system.journal.events == ["log_differs"]
+    assert lost == "head" or system.logger.events == ["log_differs"]
 
 
 def test_a_log_that_went_back_to_an_older_head_is_found(system: LogSystem) -> None:
@@ -445,7 +445,7 @@ def test_a_commitment_that_is_put_over_gets_no_second_entry_and_is_told(
     assert system.extend((id_hash,)).appended_count == 1
     assert system.extend().appended_count == 0
 
-    assert system.journal.events.count("log_differs") == 1
+    assert system.logger.events.count("log_differs") == 1
     assert [one.id_hash for one in system.entries()].count(id_hash) == 1
     assert system.page(log_pages.inclusion_page, id_hash=id_hash, size="5") == entry
     assert id_hash_of(other.packet_id) == system.entries()[-1].id_hash

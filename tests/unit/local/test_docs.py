@@ -250,7 +250,7 @@ def test_every_command_can_be_pasted() -> None:
 
 def test_every_counted_event_is_documented() -> None:
     source = "".join(_text(file) for file in sorted(PACKAGE.rglob("*.py")))
-    events = re.findall(r'journal\.(?:event|failure)\(\s*"(\w+)"', source)
+    events = re.findall(r'logger\.(?:event|failure)\(\s*"(\w+)"', source)
     events += re.findall(r'name="(\w+)"', source)
 
     assert len(events) > 1

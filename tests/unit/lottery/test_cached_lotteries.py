@@ -152,7 +152,7 @@ def test_what_was_sold_out_is_so_when_the_cache_has_lost_it(system: InMemorySyst
     assert meter.units == 0.5
     system.lots.is_away = True
     assert system.lotteries().recall("gala").sold_out == {"cup"}
-    assert [name for name, _ in system.journal.errors] == ["stock_not_read"]
+    assert [name for name, _ in system.logger.errors] == ["stock_not_read"]
 
 
 def test_a_note_is_written_where_it_changes_and_not_with_every_draw(system: InMemorySystem) -> None:
@@ -182,7 +182,7 @@ def test_a_page_that_can_not_be_noted_is_shown(system: InMemorySystem) -> None:
     system.draws.note_page = Away().note_page  # type: ignore[method-assign]
 
     assert system.lotteries().recall("gala").commitment
-    assert [name for name, _ in system.journal.errors] == ["page_not_noted"]
+    assert [name for name, _ in system.logger.errors] == ["page_not_noted"]
 
 
 def test_while_the_ledger_is_away_the_last_page_holds(system: InMemorySystem) -> None:
@@ -193,7 +193,7 @@ def test_while_the_ledger_is_away_the_last_page_holds(system: InMemorySystem) ->
     system.draws.find_page = Away().find_page  # type: ignore[method-assign]
 
     assert pages.recall("gala") == shown
-    assert [name for name, _ in system.journal.errors] == ["campaign_not_read"]
+    assert [name for name, _ in system.logger.errors] == ["campaign_not_read"]
     with pytest.raises(Unavailable):
         pages.recall("other")
 

@@ -303,7 +303,7 @@ def test_a_cold_cache_is_loaded_by_one_and_the_others_wait(system: InMemorySyste
 
     system.pass_time(1000)
     assert system.draw("gala", "ann", "key").draw.prize
-    assert system.journal.events == ["campaign_loaded"]
+    assert system.logger.events == ["campaign_loaded"]
 
 
 @pytest.mark.parametrize("is_flushed", [True, False])
@@ -321,7 +321,7 @@ def test_a_cache_that_was_flushed_or_lost_its_tail_gives_nothing_twice(
     draws += system.draw_each(5, "late")
 
     assert sorted(draw.unit_no for draw in draws if draw.prize) == [1, 2, 3, 4]
-    assert system.journal.events == ["campaign_loaded" if is_flushed else "draw_corrected"]
+    assert system.logger.events == ["campaign_loaded" if is_flushed else "draw_corrected"]
     assert system.differences() == []
 
 
@@ -486,7 +486,7 @@ def test_a_draw_that_was_durable_before_midnight_keeps_its_unit(system: InMemory
     assert system.draw("gala", "ann", "key").draw == first
 
     assert [system.draw("gala", user, "key").draw.unit_no for user in ("bob", "cat")] == [2, 0]
-    assert system.journal.events == []
+    assert system.logger.events == []
 
 
 def test_a_cache_that_is_away_after_a_draw_of_a_new_day_does_not_hide_it(
@@ -498,7 +498,7 @@ def test_a_cache_that_is_away_after_a_draw_of_a_new_day_does_not_hide_it(
     system.draw_cache = Away(system.lots, "undo")
 
     assert system.draw("gala", "ann", "key").draw.prize
-    assert [name for name, _ in system.journal.errors] == ["draw_not_forgotten"]
+    assert [name for name, _ in system.logger.errors] == ["draw_not_forgotten"]
 
 
 def test_midnight_between_the_clock_and_the_cache_is_asked_again(system: InMemorySystem) -> None:
@@ -622,7 +622,7 @@ def test_a_cache_without_an_edit_does_not_refuse_everybody_for_ever(
 
     assert system.draw("gala", "ann", "key").draw.prize
     assert system.draw("gala", "bob", "key").draw.prize
-    assert system.journal.events.count("campaign_loaded") == 1
+    assert system.logger.events.count("campaign_loaded") == 1
 
 
 def test_a_refusal_by_a_newer_table_reads_it_whatever_is_remembered(system: InMemorySystem) -> None:
@@ -649,7 +649,7 @@ def test_a_table_that_refuses_too_late_gives_no_unit_back(system: InMemorySystem
     # The cache has her draw, and refuses before it looks.
     assert system.draw("gala", "ann", "key") == first
     assert system.draw("gala", "bob", "key").draw.unit_no == 2
-    assert system.journal.events.count("draw_corrected") == 0
+    assert system.logger.events.count("draw_corrected") == 0
 
 
 LIES: list[dict[str, Any]] = [
@@ -690,7 +690,7 @@ def test_an_outcome_that_the_table_does_not_allow_is_decided_again(
     else:
         draw = system.draw("gala", "ann", "key").draw
         assert (draw.unit_no, draw.day_no, draw.odds) == (1, 1, "cup:10|0")
-    assert system.journal.events[0] == "campaign_altered"
+    assert system.logger.events[0] == "campaign_altered"
 
 
 @pytest.mark.parametrize("window", [(0, 6_000), (-10_000, -25_000)])
@@ -712,7 +712,7 @@ def test_a_campaign_gives_only_in_its_window(
     else:
         with pytest.raises(CampaignEnded):
             system.draw("gala", "ann", "key")
-        assert "campaign_altered" in system.journal.events
+        assert "campaign_altered" in system.logger.events
 
 
 @pytest.mark.parametrize("when_sold_out", WhenSoldOut)
@@ -724,7 +724,7 @@ def test_a_guarantee_of_the_cache_that_the_ledger_does_not_know_is_undone(
     system.lots.set_player(an_ask(system, "ann", "key"), lottery.Player(0, 0, 3))
 
     assert system.draw("gala", "ann", "key").draw.prize is None
-    assert "campaign_altered" not in system.journal.events
+    assert "campaign_altered" not in system.logger.events
 
 
 def test_the_weight_of_a_prize_that_is_sold_out_misses(system: InMemorySystem) -> None:
@@ -733,7 +733,7 @@ def test_the_weight_of_a_prize_that_is_sold_out_misses(system: InMemorySystem) -
     system.load_campaign("gala")
 
     assert system.draw("gala", "ann", "key").draw.odds == "cup:10|6"
-    assert "campaign_altered" not in system.journal.events
+    assert "campaign_altered" not in system.logger.events
 
 
 def test_a_campaign_without_a_seed_is_told(system: InMemorySystem) -> None:

@@ -100,7 +100,7 @@ def test_a_help_that_the_cache_missed_counts(gala: InMemorySystem) -> None:
 
     assert gala.help("gala", "bob", "ann").attempts_left == 1
 
-    assert [name for name, _ in gala.journal.errors] == ["player_not_corrected"]
+    assert [name for name, _ in gala.logger.errors] == ["player_not_corrected"]
     gala.lots.is_away = False
     assert gala.draw("gala", "ann", "two").attempts_left == 0
 

@@ -90,7 +90,7 @@ def test_what_is_known_is_good_for_some_seconds_and_longer_while_the_ledger_is_a
 
     tables._draws = Away()
     assert len(tables.recall("gala").prizes) == 2
-    assert [name for name, _ in system.journal.errors] == ["campaign_not_read"]
+    assert [name for name, _ in system.logger.errors] == ["campaign_not_read"]
     with pytest.raises(Unavailable):
         tables.recall("gala", version_min=shown.version + 2)
     with pytest.raises(Unavailable):

@@ -7,13 +7,13 @@ import pytest
 from redpacket.operations.model.limits import PASSPHRASE_TRIES, Limit, daily_send_limit, wrong_tries
 from redpacket.operations.use_cases.limit_rate import AWAY_MS, UserLimit, limit_rate, require_rate
 from redpacket.platform.errors import RateLimited, Unavailable
-from testing.fakes import FakeClock, FakeJournal, FakeLimits
+from testing.fakes import FakeClock, FakeLimits, FakeLogger
 
 
 @dataclass
 class Gate:
     clock: FakeClock = field(default_factory=FakeClock)
-    journal: FakeJournal = field(default_factory=FakeJournal)
+    logger: FakeLogger = field(default_factory=FakeLogger)
 
     def __post_init__(self) -> None:
         self.limits = FakeLimits(self.clock)
@@ -27,7 +27,7 @@ class Gate:
 
     def retry_after_s(self, limit: Limit, subject: str = "ann") -> int | None:
         try:
-            limit_rate(limit, subject, limits=self.limits, journal=self.journal)
+            limit_rate(limit, subject, limits=self.limits, logger=self.logger)
         except RateLimited as error:
             return error.retry_after_s
         return None
@@ -96,12 +96,12 @@ def test_while_the_cache_is_away_everybody_is_let_through_and_it_is_journaled(ga
     gate.limits.is_away = True
 
     assert [gate.retry_after_s(limit) for _ in range(3)] == [None] * 3
-    assert [name for name, _ in gate.journal.errors] == ["limit_not_checked"] * 3
+    assert [name for name, _ in gate.logger.errors] == ["limit_not_checked"] * 3
 
 
 def test_a_users_limit_is_counted_for_each_user_and_each_limit(gate: Gate) -> None:
     reads, grabs = (
-        UserLimit(find, limits=gate.limits, clock=gate.clock, journal=gate.journal)
+        UserLimit(find, limits=gate.limits, clock=gate.clock, logger=gate.logger)
         for find in (lambda: Limit("read", 600, 2), lambda: Limit("grab", 600, 2))
     )
     for _ in range(2):
@@ -116,16 +116,16 @@ def test_a_users_limit_is_counted_for_each_user_and_each_limit(gate: Gate) -> No
 
 def test_a_cache_that_is_away_is_not_waited_for_by_each_read(gate: Gate) -> None:
     limit = UserLimit(
-        lambda: Limit("read", 600, 1), limits=gate.limits, clock=gate.clock, journal=gate.journal
+        lambda: Limit("read", 600, 1), limits=gate.limits, clock=gate.clock, logger=gate.logger
     )
     gate.limits.is_away = True
     for _ in range(10):
         limit.count("ann")
-    assert [name for name, _ in gate.journal.errors] == ["limit_not_checked"]
+    assert [name for name, _ in gate.logger.errors] == ["limit_not_checked"]
 
     gate.clock.sleep_ms(AWAY_MS)
     limit.count("ann")
-    assert len(gate.journal.errors) == 2
+    assert len(gate.logger.errors) == 2
     gate.limits.is_away = False
     gate.clock.sleep_ms(AWAY_MS)
     limit.count("ann")

@@ -26,7 +26,7 @@ class ClaimPorts:
     """A store, its copy, and processes that ask."""
 
     clock: fakes.FakeClock = field(default_factory=fakes.FakeClock)
-    journal: fakes.FakeJournal = field(default_factory=fakes.FakeJournal)
+    logger: fakes.FakeLogger = field(default_factory=fakes.FakeLogger)
     store: fakes.FakeSwitchStore = field(default_factory=fakes.FakeSwitchStore)
     dynamo: fakes.FakeDynamo = field(default_factory=fakes.FakeDynamo)
 
@@ -38,7 +38,7 @@ class ClaimPorts:
             store=self.store,
             copy=self.copy if has_cache else None,
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
         )
 
     def turn(self, switch: Switch, reason: str = "", *, is_on: bool) -> SwitchState:
@@ -50,7 +50,7 @@ class ClaimPorts:
             switches=self.store,
             actions=self.actions(),
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
         )
 
     def set_limit(self, name: LimitName, value: int | None) -> int | None:
@@ -61,7 +61,7 @@ class ClaimPorts:
             switches=self.store,
             actions=self.actions(),
             clock=self.clock,
-            journal=self.journal,
+            logger=self.logger,
         )
 
     def actions(self) -> DynamoActions:
@@ -157,7 +157,7 @@ def test_the_last_that_was_known_holds_and_it_is_told_once_in_a_while(
     answers = {process.is_on(Switch.GRAB) for _ in range(100)}
 
     assert answers == {False}
-    assert ports.journal.errors == [("switches_not_read", error)]
+    assert ports.logger.errors == [("switches_not_read", error)]
 
 
 def test_without_the_copy_the_store_is_asked(ports: ClaimPorts) -> None:
@@ -170,7 +170,7 @@ def test_without_the_copy_the_store_is_asked(ports: ClaimPorts) -> None:
     assert answers == {False}
     assert ports.store.read_count == 1
     # It was asked before, and told afterwards.
-    assert [name for name, _ in ports.journal.errors] == ["switches_not_read"] * 2
+    assert [name for name, _ in ports.logger.errors] == ["switches_not_read"] * 2
 
 
 def test_a_clock_that_was_put_back_does_not_freeze_what_is_known(ports: ClaimPorts) -> None:
@@ -228,7 +228,7 @@ def test_a_limit_is_set_once_journaled_and_restored(ports: ClaimPorts) -> None:
     ports.set_limit(LimitName.SENDS_PER_DAY, None)
 
     assert ports.store.limits == {}
-    assert ports.journal.events == ["limit_set"] * 2
+    assert ports.logger.events == ["limit_set"] * 2
     noted = ports.actions().list_actions("limit:sends_per_day", None, 10)[0]
     changes = [change for one in noted for change in one.action.changes]
     assert [(each.before, each.after) for each in changes] == [("1", None), (None, "1")]
@@ -273,7 +273,7 @@ def test_turning_says_who_when_and_why_and_is_journaled(ports: ClaimPorts) -> No
         Switch.SEND, is_on=False, reason="维护", changed_at_ms=NOW_MS, changed_by="operator"
     )
     assert ports.store.states[Switch.SEND] == state
-    assert ports.journal.events == ["switch_changed"]
+    assert ports.logger.events == ["switch_changed"]
 
 
 def test_turning_again_changes_nothing(ports: ClaimPorts) -> None:
@@ -283,7 +283,7 @@ def test_turning_again_changes_nothing(ports: ClaimPorts) -> None:
     assert ports.turn(Switch.SEND, is_on=False) == first
     # Nor does turning on what was never off.
     assert ports.turn(Switch.GRAB, is_on=True).changed_at_ms is None
-    assert ports.journal.events == ["switch_changed"]
+    assert ports.logger.events == ["switch_changed"]
 
 
 def test_an_unknown_switch_is_not_found() -> None:
@@ -296,14 +296,14 @@ def test_an_unknown_switch_is_not_found() -> None:
 
 
 def test_claims_that_arrive_while_payouts_are_off_are_queued_again_once_each() -> None:
-    payouts, journal = fakes.FakeQueue(), fakes.FakeJournal()
+    payouts, logger = fakes.FakeQueue(), fakes.FakeLogger()
     first, second = ShareRef("p" * 22, 1), ShareRef("p" * 22, 2)
 
-    failed = delay_claims([first, second, first], payouts=payouts, journal=journal, now_ms=NOW_MS)
+    failed = delay_claims([first, second, first], payouts=payouts, logger=logger, now_ms=NOW_MS)
 
     assert failed == set()
     assert (payouts.refs, payouts.delays_s) == ([first, second], [10, 10])
-    assert journal.events == ["payouts_paused"]
+    assert logger.events == ["payouts_paused"]
 
 
 def test_claims_that_can_not_be_queued_again_are_not_acknowledged() -> None:
@@ -311,7 +311,7 @@ def test_claims_that_can_not_be_queued_again_are_not_acknowledged() -> None:
         delay_claims(
             [ShareRef("p" * 22, 1)],
             payouts=fakes.Away(),
-            journal=fakes.FakeJournal(),
+            logger=fakes.FakeLogger(),
             now_ms=NOW_MS,
         )
 
@@ -322,13 +322,13 @@ def test_claims_that_can_not_be_queued_again_are_not_acknowledged() -> None:
 )
 def test_a_claim_waits_as_long_again_as_it_has_waited(ages_s: list[int], delay_s: int) -> None:
     """The messages of a long pause must not keep all executions busy."""
-    payouts, journal = fakes.FakeQueue(), fakes.FakeJournal()
+    payouts, logger = fakes.FakeQueue(), fakes.FakeLogger()
     refs = [
         ShareRef("p" * 22, number, said_at_ms=NOW_MS - age_s * 1000)
         for number, age_s in enumerate(ages_s)
     ]
 
-    delay_claims(refs, payouts=payouts, journal=journal, now_ms=NOW_MS)
+    delay_claims(refs, payouts=payouts, logger=logger, now_ms=NOW_MS)
 
     assert set(payouts.delays_s) == {delay_s}
 
@@ -375,6 +375,6 @@ def test_refunds_that_are_switched_off_stop_between_two_chunks_and_go_on_later(
 
     assert 0 < refunded_fen < 20_000
     assert system.balance_fen("sender") == refunded_fen
-    assert system.journal.errors == []
+    assert system.logger.errors == []
     assert system.expire().closed_count == 1
     assert system.balance_fen("sender") == 20_000

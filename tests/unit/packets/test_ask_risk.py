@@ -63,7 +63,7 @@ class Asking:
     def __init__(self, system: InMemorySystem, *, is_open: bool = True) -> None:
         self.system, self.host, self.memory = system, Host("eve"), Memory()
         self.check = RiskCheck(
-            self.host, self.memory, is_open=is_open, clock=system.clock, journal=system.journal
+            self.host, self.memory, is_open=is_open, clock=system.clock, logger=system.logger
         )
 
     def grab(self, packet: Packet, name: str) -> Any:

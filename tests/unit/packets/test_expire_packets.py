@@ -506,7 +506,7 @@ def test_a_sweep_whose_time_is_up_says_so_once(system: InMemorySystem) -> None:
 
     system.expire(stop_in_ms=GRACE_MS)
 
-    assert system.journal.events == ["sweep_out_of_time"]
+    assert system.logger.events == ["sweep_out_of_time"]
 
 
 def test_a_ledger_that_refuses_a_refund_for_no_claim_is_reported(
@@ -518,4 +518,4 @@ def test_a_ledger_that_refuses_a_refund_for_no_claim_is_reported(
 
     system.expire()
 
-    assert [name for name, _ in system.journal.errors] == ["refund_failed"]
+    assert [name for name, _ in system.logger.errors] == ["refund_failed"]

@@ -213,7 +213,7 @@ def test_a_collision_does_not_load_beside_a_load_that_takes_long_nor_wait_for_a_
 
     assert system.grab(packet, "cat").share.share_no == 2
     assert reads.call_count == 0
-    assert system.journal.events == ["share_collision"]
+    assert system.logger.events == ["share_collision"]
 
 
 @pytest.mark.parametrize("count", [1, 4])
@@ -236,7 +236,7 @@ def test_a_winner_gets_their_share_even_if_the_queue_is_away(system: InMemorySys
     claim = system.grab(packet, "ann")
 
     assert claim.is_new
-    assert [name for name, _ in system.journal.errors] == ["payout_not_queued"]
+    assert [name for name, _ in system.logger.errors] == ["payout_not_queued"]
     system.payouts = system.queue
     system.pass_time(60_001)
     assert system.repair() == (1, 0)
@@ -259,7 +259,7 @@ def test_after_a_failover_a_share_that_is_somebodys_is_not_given_twice(
     claim = system.grab(packet, user)
 
     assert (claim.share.share_no, claim.is_new) == (share_no, user == "cat")
-    assert system.journal.events == [event]
+    assert system.logger.events == [event]
     assert [share.share_no for share in system.grab_all(packet, "ann", "cat")] == [1, 3]
     with pytest.raises(PacketEmptied):
         system.grab(packet, "dan")

@@ -126,7 +126,7 @@ def test_a_share_that_is_somebody_elses_brings_back_the_part_that_it_is_of(
 
     collided = system.grab(packet, other)
 
-    assert "share_collision" in system.journal.events
+    assert "share_collision" in system.logger.events
     assert collided.share.share_no != claim.share.share_no
     assert system.memory.holders(part_id(packet.packet_id, 1))[owner] == 1
 

@@ -145,7 +145,7 @@ def test_a_row_that_could_not_be_written_comes_again_and_the_claim_is_paid_once(
     assert (first, second) == ({claim.ref}, set())
     assert system.balance_fen("ann") == claim.amount_fen
     assert system.host_ids()["ann"] == "ann@host"
-    assert any(line.startswith("people_not_noted") for line in system.journal.lines)
+    assert any(line.startswith("people_not_noted") for line in system.logger.lines)
 
 
 def test_who_is_known_already_is_not_written_again(system: InMemorySystem) -> None:
@@ -168,7 +168,7 @@ def test_while_payouts_are_off_a_message_keeps_who_took_the_share(system: InMemo
     delay_claims(
         system.queue.take_all(),
         payouts=system.queue,
-        journal=system.journal,
+        logger=system.logger,
         now_ms=system.clock.now_ms(),
     )
     system.settle()

@@ -130,7 +130,7 @@ def test_a_packet_is_sent_even_where_the_cache_is_away(system: InMemorySystem) -
 
     packet = system.send(life_ms=2 * LIFE_MS)
 
-    assert [name for name, _ in system.journal.errors] == ["packet_not_loaded"]
+    assert [name for name, _ in system.logger.errors] == ["packet_not_loaded"]
     system.claim_cache = system.memory
     system.pass_time(60_001)
     assert system.repair() == (0, 1)

@@ -66,7 +66,7 @@ def test_an_amount_that_differs_from_the_terms_is_not_paid() -> None:
     assert system.settle() == {share.ref}
 
     assert system.balance_fen("ann") == 0
-    assert [name for name, _ in system.journal.errors] == ["claim_refused"]
+    assert [name for name, _ in system.logger.errors] == ["claim_refused"]
     assert {found.rule for found in system.differences()} == {"I3", "I4", "I5"}
 
 
@@ -172,7 +172,7 @@ def test_a_packet_in_parts_is_closed_by_the_last_of_its_parts(system: InMemorySy
     assert end
     assert (system.found(packet).status, end.claimed_count, end.claimed_fen) == ("closed", 9, 6000)
     # The parts that ended before the last one closed nothing, and tried nothing.
-    assert system.journal.errors == []
+    assert system.logger.errors == []
     assert system.differences() == []
 
 
@@ -216,7 +216,7 @@ def test_a_claim_that_is_written_after_the_close_is_not_paid() -> None:
     assert system.settle([ShareRef(packet.packet_id, 1)]) == {ShareRef(packet.packet_id, 1)}
 
     # Told as what it is, before the ledger's own conditions are asked.
-    assert [name for name, _ in system.journal.errors] == ["claim_refused"]
+    assert [name for name, _ in system.logger.errors] == ["claim_refused"]
     assert system.balance_fen("thief") == 0
     assert system.balance_fen("sender") == 1000
 
@@ -261,7 +261,7 @@ def test_a_claim_that_breaks_what_reads_it_fails_alone(forged: dict[str, Any]) -
     row |= before
     assert system.balance_fen("ann") == 0
     assert system.balance_fen("bob") > 0
-    assert {name for name, _ in system.journal.errors} == {"claim_refused"}
+    assert {name for name, _ in system.logger.errors} == {"claim_refused"}
 
 
 @pytest.mark.parametrize("claims_per_read", [1, 100])
@@ -278,7 +278,7 @@ def test_a_packet_that_can_not_be_read_keeps_no_claim_of_another_one(
 
     row["terms"] = terms
     assert system.balance_fen("ann") == claims[0].amount_fen
-    assert [name for name, _ in system.journal.errors] == ["claim_refused"]
+    assert [name for name, _ in system.logger.errors] == ["claim_refused"]
 
 
 def test_a_packet_that_cannot_be_read_to_its_end_does_not_bring_paid_claims_again() -> None:
@@ -293,7 +293,7 @@ def test_a_packet_that_cannot_be_read_to_its_end_does_not_bring_paid_claims_agai
 
     assert system.found(packets[0]).status is PacketStatus.OPEN
     assert system.found(packets[1]).status is PacketStatus.CLOSED
-    assert [name for name, _ in system.journal.errors] == ["packet_not_closed"]
+    assert [name for name, _ in system.logger.errors] == ["packet_not_closed"]
 
 
 def test_a_packet_of_equal_shares_has_no_luckiest(system: InMemorySystem) -> None:
@@ -338,7 +338,7 @@ def test_a_claim_that_is_paid_and_its_packet_closed_between_two_reads_has_not_fa
     assert system.settle([ref]) == set()
 
     assert system.found(packet).status is PacketStatus.CLOSED
-    assert system.journal.errors == []
+    assert system.logger.errors == []
 
 
 def test_a_packet_that_a_sweep_has_begun_to_close_is_left_to_it_and_the_cache_is_told(
@@ -377,7 +377,7 @@ def test_a_claim_of_a_user_who_is_not_invited_is_not_paid_and_is_found() -> None
     assert system.settle([thief.ref]) == {thief.ref}
 
     assert system.balance_fen("thief") == 0
-    assert [name for name, _ in system.journal.errors] == ["claim_refused"]
+    assert [name for name, _ in system.logger.errors] == ["claim_refused"]
     (audited,) = system.process().audit_packet(packet.packet_id)
     assert audited in system.reconcile().differences
     assert (audited.rule, audited.what, audited.actual) == ("I3", "taker of share 2", "thief")
@@ -394,7 +394,7 @@ def test_packets_of_one_sender_that_end_together_ask_again_quietly(
         assert system.settle() == set()
 
     assert (system.queue.take_all(), system.queue.delays_s[-1]) == ([ref], 2)
-    assert system.journal.errors == []
+    assert system.logger.errors == []
     system.settle([ref])
     assert system.found(packet).status is PacketStatus.CLOSED
 
@@ -413,7 +413,7 @@ def test_a_close_that_keeps_failing_is_told(
 
     assert system.settle([ref]) == set()
 
-    assert [name for name, _ in system.journal.errors] == ["packet_not_closed"]
+    assert [name for name, _ in system.logger.errors] == ["packet_not_closed"]
     assert system.queue.refs == []
 
 

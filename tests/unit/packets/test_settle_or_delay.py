@@ -33,7 +33,7 @@ def test_while_payouts_are_off_a_claim_is_queued_for_later(system: InMemorySyste
     assert system.balance_fen("ann") == 0
     assert "ann" not in system.host_ids()
     assert (system.queue.refs, system.queue.delays_s[-1]) == ([ref], 10)
-    assert system.journal.events == ["payouts_paused"]
+    assert system.logger.events == ["payouts_paused"]
 
 
 def test_another_switch_delays_no_payout(system: InMemorySystem) -> None:

@@ -384,7 +384,7 @@ def test_a_thiefs_rows_do_not_keep_claims_of_their_shard_from_being_queued_again
     # They come again after an hour, and the journal names each.
     later_ms = system.clock.now_ms() + REQUEUE_PAUSE_MS_MAX
     assert len(system.work.list_unsettled(later_ms, 8_000)) == 101
-    assert len(system.journal.errors) == 100
+    assert len(system.logger.errors) == 100
 
 
 def _put_work(system: InMemorySystem, pk: str, sk: str, shard: str, **values: Any) -> None:
@@ -403,7 +403,7 @@ def test_a_share_that_can_not_be_read_is_set_aside_for_an_hour() -> None:
     again = system.work.list_unsettled(system.clock.now_ms() + REQUEUE_PAUSE_MS_MAX - 1, 800)
     later = system.work.list_unsettled(system.clock.now_ms() + REQUEUE_PAUSE_MS_MAX, 800)
 
-    assert [name for name, _ in system.journal.errors] == ["requeue_failed"]
+    assert [name for name, _ in system.logger.errors] == ["requeue_failed"]
     assert (len(again), len(later)) == (0, 1)
 
 

@@ -266,7 +266,7 @@ def test_another_users_consent_is_never_used(town: PaymentSystem) -> None:
 
     assert (_named(town), _used(town)) == (None, None)
     assert _status(town, asked) == "closed"
-    assert [name for name, _ in town.system.journal.errors] == ["consent_mismatched"]
+    assert [name for name, _ in town.system.logger.errors] == ["consent_mismatched"]
 
 
 def test_another_account_needs_another_consent(town: PaymentSystem) -> None:

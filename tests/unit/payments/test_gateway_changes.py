@@ -48,7 +48,7 @@ def _pass_minutes(town: PaymentSystem, count: int = 4) -> None:
 
 def _told(town: PaymentSystem) -> set[str]:
     """Return the events of the alarms."""
-    names = {name for name, _ in town.system.journal.errors}
+    names = {name for name, _ in town.system.logger.errors}
     return names & {"payment_mismatched", "transfer_mismatched"}
 
 

@@ -107,7 +107,7 @@ def test_a_transaction_that_is_not_what_was_ordered_is_listed_and_not_credited(
     assert listed.reason is payments.ReturnReason.MISMATCHED
     assert town.balance_fen() == 0
     assert town.gateway.refunds == {}
-    assert [name for name, _ in town.system.journal.errors][:1] == ["payment_mismatched"]
+    assert [name for name, _ in town.system.logger.errors][:1] == ["payment_mismatched"]
 
 
 def test_anybody_may_pay_a_native_order(town: PaymentSystem) -> None:
@@ -176,7 +176,7 @@ def test_a_refund_of_ours_that_the_gateway_calls_anothers_ends_nothing(
     town.sweep()
 
     assert town.returns.list_returns(payment.number) == [due]
-    assert [name for name, _ in town.system.journal.errors] == ["return_failed"]
+    assert [name for name, _ in town.system.logger.errors] == ["return_failed"]
 
     town.gateway.refunds[due.refund_no] = made
     assert town.sweep_after(120_000).failed_count == 0
@@ -294,7 +294,7 @@ def test_what_was_refunded_before_its_credit_is_not_credited(
     )
     assert town.paid(payment).shown_status is payments.PaymentStatus.REFUNDED
     assert town.lists.list_listed_returns(None, 10)[0] == []
-    assert [name for name, _ in town.system.journal.errors] == ["payment_mismatched"]
+    assert [name for name, _ in town.system.logger.errors] == ["payment_mismatched"]
     assert town.differences() == []
     assert not town.system.reconcile().differences
 
@@ -362,7 +362,7 @@ def test_a_second_transaction_that_was_refunded_in_part_by_hand_is_left_to_a_per
     assert (listed.status, listed.refunded_fen) == (status, fen)
     assert len(town.gateway.refunds) == 1
     assert town.balance_fen() == 100
-    assert [name for name, _ in town.system.journal.errors] == told
+    assert [name for name, _ in town.system.logger.errors] == told
     assert town.differences() == []
 
 

@@ -79,8 +79,8 @@ def test_a_listed_return_is_resolved_once_and_noted(town: PaymentSystem, by: Res
     assert {(one.status, one.reference) for one in resolved} == {(ReturnStatus.RESOLVED, reference)}
     assert _now(town, returned) == resolved[0]
     assert town.lists.list_listed_returns(None, 10) == ([], None)
-    journal = DynamoActions(Dynamo(lambda: town.system.dynamo), "journal")
-    noted, _ = journal.list_actions("user:user", None, 10)
+    audit_log = DynamoActions(Dynamo(lambda: town.system.dynamo), "journal")
+    noted, _ = audit_log.list_actions("user:user", None, 10)
     (action,) = [one.action for one in noted if one.action.kind is ActionKind.RETURN_RESOLVED]
     changes = {change.field: change.after for change in action.changes}
     assert (changes["reference"], changes["amount_fen"], changes["by"]) == (reference, "900", by)

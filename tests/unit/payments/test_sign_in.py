@@ -21,7 +21,7 @@ def _sign_in(town: PaymentSystem, code: str = "code-alice") -> tuple[str, int]:
         payees=town.accounts,
         user_id_of=lambda subject: f"id-of-{subject}",
         clock=town.clock,
-        journal=town.system.journal,
+        logger=town.system.logger,
     )
 
 
@@ -69,4 +69,4 @@ def test_a_token_is_given_although_the_binding_has_to_wait(town: PaymentSystem) 
     token, _ = _sign_in(town)
 
     assert token
-    assert [name for name, _ in town.system.journal.errors] == ["sign_in_not_bound"]
+    assert [name for name, _ in town.system.logger.errors] == ["sign_in_not_bound"]

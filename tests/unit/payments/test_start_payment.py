@@ -163,7 +163,7 @@ def test_a_payment_is_ordered_for_a_payer_whom_the_host_knows(
 ) -> None:
     payments, sender = Mock(), User("ann", host_id=host_id)
 
-    prompt = order_payment(a_packet(payment_id=number), sender, payments=payments, journal=Mock())
+    prompt = order_payment(a_packet(payment_id=number), sender, payments=payments, logger=Mock())
 
     expected = payments.order("pp1", "ann@host") if number and host_id else None
     assert (prompt, payments.order.call_count) == (expected, 2 if expected else 0)

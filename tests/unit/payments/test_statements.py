@@ -93,9 +93,9 @@ def test_a_gateway_that_is_away_keeps_no_other_bill_from_being_compared(
     assert reports[failing] == []
     (compared,) = reports[working]
     assert [one.expected for one in compared.differences] == [777]
-    events = town.system.journal.events
+    events = town.system.logger.events
     assert [events.count(name) for name in ("bill_not_compared", "bill_differs")] == [1, 1]
-    assert ("bill_not_read" in [name for name, _ in town.system.journal.errors]) == bool(error)
+    assert ("bill_not_read" in [name for name, _ in town.system.logger.errors]) == bool(error)
 
 
 class _Schedule:
@@ -134,7 +134,7 @@ class _Schedule:
 
     def late(self) -> list[str]:
         """Return what was late, and forget it."""
-        lines = self.town.system.journal.lines
+        lines = self.town.system.logger.lines
         told = [line for line in lines if line.startswith("bill_differs")]
         lines.clear()
         return [name for line in told for name in Channel if f"'{name}'" in line]
@@ -269,7 +269,7 @@ def test_an_earlier_bill_that_is_gone_keeps_no_day_from_being_compared(
 
     assert report
     assert report.differences == ()
-    assert [name for name, _ in town.system.journal.errors] == ["bill_not_read"] * 2
+    assert [name for name, _ in town.system.logger.errors] == ["bill_not_read"] * 2
 
 
 STRAY = Line("transfer", "wdsomebodyelses", "bill", 33, 0)
@@ -320,7 +320,7 @@ def test_a_line_that_differs_is_told_with_both_amounts(
     assert report
     told = [(one.subject, one.expected, one.actual) for one in report.differences]
     assert told == expected
-    assert "bill_differs" in town.system.journal.events
+    assert "bill_differs" in town.system.logger.events
 
 
 def test_what_only_the_bill_knows_is_asked_for_first(town: PaymentSystem, day: str) -> None:

@@ -88,7 +88,7 @@ def test_a_gateway_that_hangs_takes_no_time_of_another_one(town: PaymentSystem) 
     assert town.find(withdrawal).status is WithdrawalStatus.PAID
     assert [one.status for one in town.returns.list_returns(twice.number)] == [ReturnStatus.DONE]
     assert town.system.found(packet).status is PacketStatus.CANCELLED
-    assert "gateway_rests" in town.system.journal.events
+    assert "gateway_rests" in town.system.logger.events
 
     host.query_ms, host.is_silent = 0, False
     for _ in range(3):
@@ -121,7 +121,7 @@ def test_a_packet_is_not_cancelled_unasked_while_the_gateway_gives_no_answer(
     town.sweep(SWEEP_MS)
 
     assert {town.system.found(packet).status for packet in packets} == {PacketStatus.UNPAID}
-    assert town.system.journal.events.count("unpaid_packet_waits") == len(packets)
+    assert town.system.logger.events.count("unpaid_packet_waits") == len(packets)
 
     slow.is_silent = False
     town.sweep_after(MINUTE_MS)
@@ -147,7 +147,7 @@ def test_a_packet_of_an_unknown_payment_is_cancelled_after_a_day_and_told_as_a_f
 
     is_cancelled = status is PacketStatus.CANCELLED
     assert town.system.found(packet).status is status
-    assert ("packet_cancelled_unasked" in dict(town.system.journal.errors)) is is_cancelled
+    assert ("packet_cancelled_unasked" in dict(town.system.logger.errors)) is is_cancelled
     slow.is_silent = False
     town.sweep_after(60 * MINUTE_MS)
     in_balance_fen = packet.terms.total_fen if is_cancelled else 0
@@ -196,7 +196,7 @@ def test_each_step_has_its_part_of_a_short_time(town: PaymentSystem) -> None:
     )
 
     assert counts == {"payments": 10, "withdrawals": 10, "returns": 10}
-    assert "gateway_rests" not in town.system.journal.events
+    assert "gateway_rests" not in town.system.logger.events
 
 
 def test_an_unpaid_packet_is_cancelled_neither_early_nor_if_it_is_gone(

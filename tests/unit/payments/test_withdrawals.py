@@ -655,7 +655,7 @@ def test_a_gateway_that_fails_rests_and_no_withdrawal_fails(town: PaymentSystem)
 
     assert report.failed_count >= FAILURES_MAX
     assert 0 < first_rest_ms <= 30_000
-    assert "gateway_rests" in town.system.journal.events
+    assert "gateway_rests" in town.system.logger.events
     assert town.pace.rests_until_ms() == 0
     assert {town.find(one).status for one in withdrawals} == {WithdrawalStatus.PAID}
     assert town.differences(bound_ms=0) == []
@@ -722,7 +722,7 @@ def test_nothing_is_paid_out_by_itself_unless_it_is_asked_for_and_needs_no_confi
     assert _pay_out(town, "claim-1") is None
 
     assert town.balance_fen() == 1000
-    assert town.system.journal.events == []
+    assert town.system.logger.events == []
 
 
 def test_a_withdrawal_that_does_not_exist_is_not_called(town: PaymentSystem) -> None:
@@ -783,7 +783,7 @@ def test_a_gateway_that_fails_a_few_times_does_not_rest(town: PaymentSystem) -> 
 
     town.dispatch(1_000)
 
-    assert "gateway_rests" not in town.system.journal.events
+    assert "gateway_rests" not in town.system.logger.events
 
 
 def test_what_is_given_back_can_not_be_posted(town: PaymentSystem) -> None:

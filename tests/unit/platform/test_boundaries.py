@@ -264,7 +264,7 @@ def test_money_is_held_too_long_after_twice_the_days_of_giving_up() -> None:
 def test_only_money_for_a_packet_can_come_too_late(town: PaymentSystem) -> None:
     town.pay_in("user", 100)
 
-    assert "payment_came_late" not in town.system.journal.events
+    assert "payment_came_late" not in town.system.logger.events
 
 
 def test_the_interval_of_calls_is_rounded_up(town: PaymentSystem) -> None:
@@ -322,7 +322,7 @@ def test_a_gateway_refunds_no_payment_of_another_one(town: PaymentSystem) -> Non
     note_refund(Channel.HOST, refund_no, ports=town.payments)
 
     assert town.balance_fen() == 1100
-    assert [name for name, _ in town.system.journal.errors] == ["refund_unknown"]
+    assert [name for name, _ in town.system.logger.errors] == ["refund_unknown"]
 
 
 def test_an_order_is_missing_for_good_only_after_its_call_and_the_gateways_delay(
@@ -620,7 +620,7 @@ def test_a_campaign_gives_from_its_first_millisecond_to_its_last() -> None:
 
 
 def test_a_campaign_that_has_packets_and_is_not_there_is_a_bug(system: InMemorySystem) -> None:
-    campaigns = CachedCampaigns(system.campaigns, clock=system.clock, journal=system.journal)
+    campaigns = CachedCampaigns(system.campaigns, clock=system.clock, logger=system.logger)
 
     with pytest.raises(errors.InvariantViolated):
         campaigns.recall("gone")
@@ -676,7 +676,7 @@ def test_a_receiver_that_stays_away_is_told_to_be_paused_once() -> None:
         events.retry()
 
     assert events.process().find_webhook("host").failure_count > FAILURES_MAX
-    assert events.system.journal.events.count("webhook_paused") == 1
+    assert events.system.logger.events.count("webhook_paused") == 1
 
 
 def test_a_success_is_kept_and_ends_the_count_of_failures() -> None:

@@ -13,7 +13,7 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.user import User
 from testing.builders import a_claim
-from testing.fakes import FakeClock, FakeDynamo, FakeJournal, FakeSwitchStore
+from testing.fakes import FakeClock, FakeDynamo, FakeLogger, FakeSwitchStore
 from testing.in_memory_system import InMemorySystem
 
 ANN = "ann-4711@host.example"
@@ -43,7 +43,7 @@ def test_a_claim_that_can_not_be_paid_was_logged_with_its_taker(system: InMemory
     system.ledger.settle = broken  # type: ignore[method-assign]
     system.settle([share.ref])
 
-    (line,) = system.journal.lines
+    (line,) = system.logger.lines
     assert line.startswith("claim_refused")
     assert f"share 1 of {packet.packet_id}" in line
     assert ANN not in line
@@ -51,7 +51,7 @@ def test_a_claim_that_can_not_be_paid_was_logged_with_its_taker(system: InMemory
 
 
 def test_a_turned_switch_was_logged_with_its_operator() -> None:
-    journal = FakeJournal()
+    logger = FakeLogger()
 
     turn_switch(
         Switch.SEND,
@@ -61,7 +61,7 @@ def test_a_turned_switch_was_logged_with_its_operator() -> None:
         switches=FakeSwitchStore(),
         actions=DynamoActions(Dynamo(FakeDynamo), "journal"),
         clock=FakeClock(),
-        journal=journal,
+        logger=logger,
     )
 
-    assert journal.lines == ["switch_changed {'switch': 'send', 'is_on': 0}"]
+    assert logger.lines == ["switch_changed {'switch': 'send', 'is_on': 0}"]

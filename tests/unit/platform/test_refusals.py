@@ -11,7 +11,7 @@ from redpacket.packets.errors import PacketEmptied
 from redpacket.platform import errors
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
-from redpacket.platform.telemetry import REFUSALS_EVERY_S, LoggedJournal, Refusals
+from redpacket.platform.telemetry import REFUSALS_EVERY_S, CountingLogger, Refusals
 
 
 class Seconds:
@@ -156,7 +156,7 @@ def test_an_address_that_may_not_call_is_counted_beside_what_was_asked(
     error: type[Exception], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "test")
-    LoggedJournal().failure("look_failed", error("not from here"))
+    CountingLogger().failure("look_failed", error("not from here"))
 
     names = {name for line in capsys.readouterr().out.splitlines() for name in json.loads(line)}
     assert "look_failed" in names

@@ -123,7 +123,7 @@ def test_a_town_in_order_has_no_differences(town: InMemorySystem) -> None:
     assert (examined["check_tally"], examined["check_postings"]) == (2, 2 * (1 + 2))
     # Nobody draws here, and nobody pays.
     assert (examined["check_lottery"], examined["check_payments"]) == (0, 0)
-    assert town.journal.events == ["reconcile_complete"]
+    assert town.logger.events == ["reconcile_complete"]
 
 
 P = "the packet"
@@ -170,7 +170,7 @@ def test_a_row_that_was_changed_or_lost_is_found(
 
     wanted = {(rule, subject.replace(P, packet_id)) for rule, subject in expected}
     assert _rules(found.differences) == wanted
-    assert town.journal.events == ["difference_found"] * len(found.differences) + [
+    assert town.logger.events == ["difference_found"] * len(found.differences) + [
         "reconcile_complete"
     ]
     # An audit of the packet says so too, except of balances.
@@ -314,8 +314,8 @@ def test_a_queue_that_is_away_hides_nothing_of_the_ledger(town: InMemorySystem) 
     dead_letters: Any = Away(error=PermissionError)
 
     found = town.compare(dead_letters)
-    found.report(town.journal)
+    found.report(town.logger)
 
     assert _rules(found.differences) == PLANTED
     assert _examined(found)["audit_dead_letters"] == 0
-    assert town.journal.events == ["difference_found", "reconcile_incomplete"]
+    assert town.logger.events == ["difference_found", "reconcile_incomplete"]

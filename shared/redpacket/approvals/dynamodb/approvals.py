@@ -55,14 +55,14 @@ class DynamoApprovals:
     ) -> None:
         self._dynamo = dynamo
         self._approvals = approvals_table
-        self._journal = journal_table
+        self._audit_table = journal_table
         # Only the function that requests approvals sets it.
         self._profiles = profiles_table
 
     def ask(self, approval: Approval, people: Sequence[User], action: Action) -> bool:
         noted = [row for person in people for row in note_user(self._profiles, person)]
         return self._dynamo.try_transact(
-            [put(self._approvals, _row(approval)), *noted, *note_action(self._journal, action)]
+            [put(self._approvals, _row(approval)), *noted, *note_action(self._audit_table, action)]
         )
 
     def find_approval(self, approval_id: str) -> Approval | None:
@@ -101,7 +101,7 @@ class DynamoApprovals:
             at_ms=decided.decided_at_ms or 0,
         )
         operation["Update"]["ExpressionAttributeNames"] = _STATUS
-        return self._dynamo.try_transact([operation, *note_action(self._journal, action)])
+        return self._dynamo.try_transact([operation, *note_action(self._audit_table, action)])
 
     def note_repeat(self, approval: Approval) -> bool:
         return self._mark(approval, "SET is_repeated = :yes", IS_APPROVED_AND_WAITS, yes=True)

@@ -17,11 +17,9 @@ _SIZE_MAX = 100
 class CachedCampaigns:
     """Campaigns cached by this process; an old value is used while the store is unavailable."""
 
-    def __init__(
-        self, campaigns: CampaignRepository, *, clock: Clock, journal: EventLogger
-    ) -> None:
+    def __init__(self, campaigns: CampaignRepository, *, clock: Clock, logger: EventLogger) -> None:
         self._campaigns = campaigns
-        self._journal = journal
+        self._logger = logger
         self._cache: ProcessCache[str, Campaign] = ProcessCache(
             clock.now_ms, kept_ms=KEPT_MS, size_max=_SIZE_MAX
         )
@@ -31,9 +29,7 @@ class CachedCampaigns:
         return self._cache.read(
             campaign_id,
             self._get,
-            lambda error: self._journal.failure(
-                "campaign_not_read", error, campaign_id=campaign_id
-            ),
+            lambda error: self._logger.failure("campaign_not_read", error, campaign_id=campaign_id),
         )
 
     def _get(self, campaign_id: str) -> Campaign:

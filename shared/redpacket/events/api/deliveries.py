@@ -21,7 +21,7 @@ def announce_batch(
     read: Callable[[Record], Change | None],
     announce: Callable[[Sequence[Change]], int],
     dead_letter: Callable[[Record], None],
-    journal: EventLogger,
+    logger: EventLogger,
 ) -> dict[str, int]:
     """Announce the changes of a stream batch, and return the number of queued deliveries.
 
@@ -30,7 +30,7 @@ def announce_batch(
     """
 
     def set_aside(record: Record, error: Exception) -> None:
-        journal.failure("record_unread", error, event_id=str(record.get("eventID", "")))
+        logger.failure("record_unread", error, event_id=str(record.get("eventID", "")))
         dead_letter(record)
 
     found: list[tuple[Record, Change]] = []
@@ -60,7 +60,7 @@ def deliver_batch(
     *,
     read: Callable[[str], Delivery],
     deliver: Callable[[Sequence[Delivery]], list[Delivery]],
-    journal: EventLogger,
+    logger: EventLogger,
 ) -> dict[str, list[dict[str, str]]]:
     """Send the deliveries of a batch; return SQS's partial batch response."""
     asked: list[tuple[str, Delivery]] = []
@@ -69,7 +69,7 @@ def deliver_batch(
         try:
             asked.append((record["messageId"], read(record["body"])))
         except InvalidRequest as error:
-            journal.failure("message_refused", error, message_id=record["messageId"])
+            logger.failure("message_refused", error, message_id=record["messageId"])
             failed.append(record["messageId"])
     undone = [id(one) for one in deliver([one for _, one in asked])] if asked else []
     failed += [message_id for message_id, one in asked if id(one) in undone]

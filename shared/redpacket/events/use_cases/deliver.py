@@ -39,7 +39,7 @@ class DeliveryPorts:
     sender: Sender
     host_ids: HostIds
     clock: Clock
-    journal: EventLogger
+    logger: EventLogger
     jitter: Callable[[], float]
     in_parallel: InParallel
 
@@ -63,7 +63,7 @@ def deliver(deliveries: Sequence[Delivery], *, ports: DeliveryPorts) -> list[Del
         try:
             _first_attempt(delivery, webhooks[delivery.webhook], host_ids, ports)
         except Unavailable as error:
-            ports.journal.failure("delivery_put_off", error, webhook=delivery.webhook)
+            ports.logger.failure("delivery_put_off", error, webhook=delivery.webhook)
             return False
         return True
 
@@ -88,7 +88,7 @@ def _first_attempt(
 ) -> None:
     now_ms = ports.clock.now_ms()
     if webhook is None:
-        ports.journal.event("webhook_unknown", webhook=delivery.webhook)
+        ports.logger.event("webhook_unknown", webhook=delivery.webhook)
     elif delay_s := person_delay_s(delivery.event, host_ids, now_ms):
         ports.queue.put([delivery], delay_s=delay_s)
     elif webhook.is_asked_at_once(now_ms):
@@ -111,12 +111,12 @@ def _attempt(
     put_off = after_failure(replace(delivery, last_status=made.status), now_ms, ports.jitter())
     ports.waiting.put(put_off)
     if put_off.died_at_ms:
-        ports.journal.event("delivery_given_up", webhook=webhook.name, event_id=made.event_id)
+        ports.logger.event("delivery_given_up", webhook=webhook.name, event_id=made.event_id)
     count = webhook.failure_count + 1
     paused_until_ms = now_ms + pause_ms(count) if pause_ms(count) else 0
     is_counted = ports.book.note_failure(webhook, made, paused_until_ms)
     if is_counted and count == FAILURES_MAX:
-        ports.journal.event("webhook_paused", webhook=webhook.name)
+        ports.logger.event("webhook_paused", webhook=webhook.name)
     return made
 
 
@@ -161,7 +161,7 @@ def _bury(name: str, report: RetryReport, ports: DeliveryPorts) -> RetryReport:
     dead = [one for one in waiting if is_given_up(one, now_ms)]
     for one in dead:
         ports.waiting.put(replace(one, died_at_ms=now_ms))
-        ports.journal.event("delivery_given_up", webhook=name, event_id=one.event.event_id)
+        ports.logger.event("delivery_given_up", webhook=name, event_id=one.event.event_id)
     return replace(report, dead_count=len(dead), waiting_count=len(waiting) - len(dead))
 
 

@@ -25,14 +25,14 @@ class DrandBeacon:
         chain: BeaconChain,
         public_key: bytes,
         *,
-        journal: EventLogger,
+        logger: EventLogger,
         call_ms_max: int,
         allows_private: bool = False,
     ) -> None:
         self._urls = urls
         self._chain = chain
         self._key = PublicKey(public_key)
-        self._journal = journal
+        self._logger = logger
         self._call_ms_max = call_ms_max
         self._allows_private = allows_private
 
@@ -41,13 +41,13 @@ class DrandBeacon:
             try:
                 signature = self._ask(url, round_no)
             except Unavailable as error:
-                self._journal.failure("beacon_not_read", error, endpoint=url, round_no=round_no)
+                self._logger.failure("beacon_not_read", error, endpoint=url, round_no=round_no)
                 continue
             if signature is None:
                 continue
             if self._key.has_signed(round_no, signature):
                 return BeaconRound(round_no, signature)
-            self._journal.event("beacon_forged", endpoint=url, round_no=round_no)
+            self._logger.event("beacon_forged", endpoint=url, round_no=round_no)
         return None
 
     def _ask(self, url: str, round_no: int) -> bytes | None:

@@ -60,7 +60,7 @@ class LogPorts:
     commitments: Commitments
     signer: HeadSigner
     clock: Clock
-    journal: EventLogger
+    logger: EventLogger
     in_parallel: InParallel
 
 
@@ -110,11 +110,11 @@ def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
         )
         for id_hash, index in places.items():
             # A row was put over. It leaves the list; reconciliation compares it with its entry.
-            ports.journal.event("log_differs", id_hash=id_hash, index=index)
+            ports.logger.event("log_differs", id_hash=id_hash, index=index)
             ports.commitments.place(id_hash, index)
         entries = [entry for entry in entries if entry.id_hash not in places]
         if len(noted) < len(id_hashes):
-            ports.journal.event("commitment_unreadable", count=len(id_hashes) - len(noted))
+            ports.logger.event("commitment_unreadable", count=len(id_hashes) - len(noted))
         if not entries:
             return 0
         after, nodes = _extended(before, entries, ports)
@@ -138,7 +138,7 @@ def _place(entries: Sequence[tuple[int, Commitment]], end: LogHead, ports: LogPo
     places = [(entry.id_hash, index) for index, entry in entries]
     for id_hash in _in_chunks(ports.book.place, places, PLACES_MAX, ports):
         # Its commitment was put over in between; reconciliation compares it with its entry.
-        ports.journal.event("log_differs", id_hash=id_hash)
+        ports.logger.event("log_differs", id_hash=id_hash)
     ports.book.note_placed(end)
 
 
@@ -162,7 +162,7 @@ def _peaks(head: LogHead, ports: LogPorts) -> Peaks:
     found = ports.book.find_nodes(wanted)
     peaks = Peaks(head.size, [found[node] for node in wanted if node in found])
     if len(peaks.hashes) < len(wanted) or peaks.root.hex() != head.root:
-        ports.journal.event("log_differs", size=head.size)
+        ports.logger.event("log_differs", size=head.size)
         raise InvariantViolated("the rows of the log do not make its root")
     return peaks
 
@@ -170,7 +170,7 @@ def _peaks(head: LogHead, ports: LogPorts) -> Peaks:
 def _tell_late(entries: Sequence[Commitment], ports: LogPorts) -> None:
     late = [one for one in entries if ports.clock.now_ms() - one.at_ms > LATE_MS]
     if late:
-        ports.journal.event("commitment_late", count=len(late), oldest_at_ms=late[0].at_ms)
+        ports.logger.event("commitment_late", count=len(late), oldest_at_ms=late[0].at_ms)
 
 
 def sign_head(ports: LogPorts) -> bool:
@@ -195,7 +195,7 @@ def sign_head(ports: LogPorts) -> bool:
 def _check_signed(ports: LogPorts) -> SignedHead | None:
     signed = ports.book.find_signed()
     if signed and not signed.is_signed_by(ports.signer.public_key()):
-        ports.journal.event("log_differs", size=signed.head.size)
+        ports.logger.event("log_differs", size=signed.head.size)
         raise InvariantViolated("the head that is shown was not signed by our key")
     return signed
 
@@ -210,5 +210,5 @@ def _check_extends(before: SignedHead | None, end: LogHead, ports: LogPorts) -> 
     roots = bytes.fromhex(signed_root), bytes.fromhex(end.root)
     extends = is_consistent(signed_size, end.size, path, *roots)
     if not extends or (before is None and end.size):
-        ports.journal.event("log_differs", size=end.size)
+        ports.logger.event("log_differs", size=end.size)
         raise InvariantViolated("the log does not extend the head that was signed before")

@@ -34,7 +34,7 @@ def fetch_rounds(
     beacon: Beacon,
     rounds: Rounds,
     clock: Clock,
-    journal: EventLogger,
+    logger: EventLogger,
 ) -> FetchReport:
     """Store every round that becomes due within the time; the next run fetches the rest."""
     stop_at_ms = clock.now_ms() + time_left_ms
@@ -59,9 +59,9 @@ def fetch_rounds(
     for round_no in missing:
         if clock.now_ms() - chain.time_ms(round_no) >= LATE_MS:
             error = Unavailable(f"no endpoint has round {round_no}")
-            journal.failure("beacon_round_missing", error, round_no=round_no)
+            logger.failure("beacon_round_missing", error, round_no=round_no)
     for other in {campaign.beacon.chain for campaign in campaigns} - {chain}:
-        journal.event("beacon_chain_unknown", chain_hash=other.chain_hash)
+        logger.event("beacon_chain_unknown", chain_hash=other.chain_hash)
     return FetchReport(kept_count, len(missing))
 
 

@@ -32,7 +32,7 @@ class DynamoDeposits:
         self._dynamo = dynamo
         self._accounts = accounts_table
         self._profiles = profiles_table
-        self._journal = journal_table
+        self._audit_table = journal_table
         self._approvals = approvals_table
 
     def find_deposited(self, request: Request) -> str | None:
@@ -50,7 +50,7 @@ class DynamoDeposits:
     ) -> None:
         marker = _deposited_by(request)
         people = note_user(self._profiles, payee) if payee else []
-        beside = people + note_action(self._journal, action)
+        beside = people + note_action(self._audit_table, action)
         rows: list[Guarded[RedPacketError]] = [Guarded(row, never_refused) for row in beside]
         allowed = spend_allowance(self._approvals, spent)
         rows += [

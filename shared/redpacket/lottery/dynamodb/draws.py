@@ -112,7 +112,7 @@ class DynamoDraws:
         # Only functions that edit prizes set this one, the audit log and the approvals table.
         self._packets = packets_table
         self._profiles = profiles_table
-        self._journal = journal_table
+        self._audit_table = journal_table
         self._seeds = seeds
 
     def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
@@ -158,7 +158,7 @@ class DynamoDraws:
             if forfeited and forfeited.decision:
                 unit = decide(self._draws, forfeited, forfeited.decision)
                 writes.append(Guarded(unit, lambda _: _NotPut.UNIT_DECIDED))
-            noted = note_action(self._journal, action)
+            noted = note_action(self._audit_table, action)
             writes += [Guarded(row, never_refused) for row in noted]
             made = self._put(prize, writes, request)
             if isinstance(made, Prize):

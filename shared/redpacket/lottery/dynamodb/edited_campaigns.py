@@ -55,7 +55,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
     ) -> None:
         super().__init__(dynamo, table)
         self._transparency = transparency_table
-        self._journal = journal_table
+        self._audit_table = journal_table
         self._approvals = approvals_table
         self._commitments = commitments_table
         self._new_seed = new_seed
@@ -76,7 +76,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
         root = root_of(campaign.campaign_id, seed, self._seeds)
         commitment = chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY, campaign.beacon)
         rows = {**plan_row(campaign), **money}, shown_row(campaign, commitment), seed
-        noted = note_action(self._journal, action) + spend_allowance(self._approvals, spent)
+        noted = note_action(self._audit_table, action) + spend_allowance(self._approvals, spent)
         written = [put(self._table, row) for row in rows]
         if self._commitments and action:  # only tests create campaigns without an operator
             kind, id_hash = CommitmentKind.CAMPAIGN, id_hash_of(campaign.campaign_id)
@@ -121,7 +121,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
             one=1,
         )
         shown["Update"]["ExpressionAttributeNames"] = {"#plan": "plan"}
-        noted = note_action(self._journal, action) + spend_allowance(self._approvals, spent)
+        noted = note_action(self._audit_table, action) + spend_allowance(self._approvals, spent)
         return self._write([operation, shown, *self._drawing(campaign), *noted])
 
     def _drawing(self, campaign: Campaign) -> list[Operation]:

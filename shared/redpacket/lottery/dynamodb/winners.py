@@ -21,7 +21,7 @@ class DynamoWinners:
         self._dynamo = dynamo
         self._draws = draws_table
         # Only the function that decides sets it.
-        self._journal = journal_table
+        self._audit_table = journal_table
 
     def list_winners(
         self, campaign_id: str, prize_id: str, after_no: int, limit: int
@@ -50,7 +50,7 @@ class DynamoWinners:
 
     def hand_over(self, winner: Winner, decision: Decision, action: Action) -> bool:
         return self._dynamo.try_transact(
-            [decide(self._draws, winner, decision), *note_action(self._journal, action)]
+            [decide(self._draws, winner, decision), *note_action(self._audit_table, action)]
         )
 
 

@@ -29,7 +29,7 @@ class LoadPorts:
     draws: DrawRepository
     draw_cache: DrawCache
     clock: Clock
-    journal: EventLogger
+    logger: EventLogger
 
 
 def apply_campaign(
@@ -124,7 +124,7 @@ def load_edited(campaign_id: str, *, ports: LoadPorts) -> None:
             campaign_id, draws=ports.draws, claim_cache=ports.draw_cache, clock=ports.clock
         )
     except Unavailable as error:
-        ports.journal.failure("campaign_not_loaded", error, campaign_id=campaign_id)
+        ports.logger.failure("campaign_not_loaded", error, campaign_id=campaign_id)
 
 
 def _load_prize(prize: Prize, ports: LoadPorts) -> PrizeStock:

@@ -39,12 +39,12 @@ class CachedLotteries:
     """Lotteries as this process read them; an old value is used while the store is unavailable."""
 
     def __init__(
-        self, draws: DrawRepository, claim_cache: DrawCache, *, clock: Clock, journal: EventLogger
+        self, draws: DrawRepository, claim_cache: DrawCache, *, clock: Clock, logger: EventLogger
     ) -> None:
         self._draws = draws
         self._claim_cache = claim_cache
         self._clock = clock
-        self._journal = journal
+        self._logger = logger
         self._cache: ProcessCache[str, Lottery] = ProcessCache(
             clock.now_ms, kept_ms=KEPT_MS, size_max=_SIZE_MAX
         )
@@ -57,9 +57,7 @@ class CachedLotteries:
         lottery = self._cache.read_in_turn(
             campaign_id,
             self._read,
-            lambda error: self._journal.failure(
-                "campaign_not_read", error, campaign_id=campaign_id
-            ),
+            lambda error: self._logger.failure("campaign_not_read", error, campaign_id=campaign_id),
             self._is_of_today,
         )
         check_is_published(lottery.table.campaign, self._clock.now_ms())
@@ -88,7 +86,7 @@ class CachedLotteries:
                 campaign_id, [prize.prize_id for prize in table.prizes]
             )
         except Unavailable as error:
-            self._journal.failure("stock_not_read", error, campaign_id=campaign_id)
+            self._logger.failure("stock_not_read", error, campaign_id=campaign_id)
             issued = None
         if issued is None:
             return note.sold_out
@@ -103,4 +101,4 @@ class CachedLotteries:
         try:
             self._draws.note_page(campaign_id, note)
         except Unavailable as error:
-            self._journal.failure("page_not_noted", error, campaign_id=campaign_id)
+            self._logger.failure("page_not_noted", error, campaign_id=campaign_id)

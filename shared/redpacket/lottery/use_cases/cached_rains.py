@@ -21,12 +21,12 @@ class CachedRains:
     """Packets of campaigns as this process read them."""
 
     def __init__(
-        self, campaigns: CampaignRepository, pages: Pages, *, clock: Clock, journal: EventLogger
+        self, campaigns: CampaignRepository, pages: Pages, *, clock: Clock, logger: EventLogger
     ) -> None:
         self._campaigns = campaigns
         self._pages = pages
         self._clock = clock
-        self._journal = journal
+        self._logger = logger
         self._cache: ProcessCache[str, list[Packet]] = ProcessCache(
             clock.now_ms, kept_ms=KEPT_MS, size_max=_SIZE_MAX
         )
@@ -43,7 +43,7 @@ class CachedRains:
         packets = self._cache.read_in_turn(
             campaign.campaign_id,
             self._read,
-            lambda error: self._journal.failure(
+            lambda error: self._logger.failure(
                 "campaign_not_read", error, campaign_id=campaign.campaign_id
             ),
         )

@@ -18,10 +18,10 @@ _SIZE_MAX = 100
 class CachedSnapshots:
     """Lotteries as this process read them; an old value is used while the store is unavailable."""
 
-    def __init__(self, draws: DrawRepository, *, clock: Clock, journal: EventLogger) -> None:
+    def __init__(self, draws: DrawRepository, *, clock: Clock, logger: EventLogger) -> None:
         self._draws = draws
         self._clock = clock
-        self._journal = journal
+        self._logger = logger
         self._tables: ProcessCache[str, CampaignSnapshot] = ProcessCache(
             clock.now_ms, kept_ms=KEPT_MS, size_max=_SIZE_MAX
         )
@@ -48,7 +48,7 @@ class CachedSnapshots:
             table = self._tables.find_old(campaign_id)
             if table is None or table.version < version_min:
                 raise
-            self._journal.failure("campaign_not_read", error, campaign_id=campaign_id)
+            self._logger.failure("campaign_not_read", error, campaign_id=campaign_id)
         if table is None:
             raise CampaignNotFound("This campaign does not exist.")
         self._tables.keep(campaign_id, table)

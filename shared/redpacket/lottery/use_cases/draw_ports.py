@@ -27,7 +27,7 @@ class DrawPorts:
     rounds: CachedRounds
     payouts: PayoutQueue
     clock: Clock
-    journal: EventLogger
+    logger: EventLogger
     risk: RiskCheck | None = None
 
 

@@ -36,7 +36,7 @@ class HelpPorts:
     phrases: Phrases
     limits: Limits
     clock: Clock
-    journal: EventLogger
+    logger: EventLogger
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,4 +93,4 @@ def _tell_cache(ask: DrawRequest, player: Player, ports: HelpPorts) -> None:
         ports.claim_cache.set_player(ask, player)
     except Unavailable as error:
         # A refusal by the cache is verified against the ledger.
-        ports.journal.failure("player_not_corrected", error, campaign_id=ask.campaign_id)
+        ports.logger.failure("player_not_corrected", error, campaign_id=ask.campaign_id)

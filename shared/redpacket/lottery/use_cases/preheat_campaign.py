@@ -38,7 +38,7 @@ def preheat_campaign(
     load_audience: Callable[[str, int], None],
     in_parallel: InParallel,
     clock: Clock,
-    journal: EventLogger,
+    logger: EventLogger,
     stop_at_ms: int,
 ) -> Preheated:
     """Load the campaign's users and open packets until the time is up. Raises CampaignNotFound."""
@@ -48,7 +48,7 @@ def preheat_campaign(
         def load(buckets: Sequence[int]) -> None:
             in_parallel(lambda bucket: load_audience(campaign_id, bucket), buckets)
 
-        _load_users(campaign_id, load, clock, journal, stop_at_ms)
+        _load_users(campaign_id, load, clock, logger, stop_at_ms)
     packet_count = loaded_count = 0
     for packet_id, first_part in _packets_after(cursor or "", campaign_id, campaigns, packets):
         packet = _get(packet_id, packets)
@@ -63,7 +63,7 @@ def preheat_campaign(
                 packets.mark_loaded(packet)
                 loaded_count += 1
         except Unavailable as error:
-            journal.failure("preheat_failed", error, packet_id=packet_id)
+            logger.failure("preheat_failed", error, packet_id=packet_id)
         packet_count += parts > 0
         if clock.now_ms() >= stop_at_ms:
             return Preheated(packet_count, loaded_count, packet_id)
@@ -74,7 +74,7 @@ def _load_users(
     campaign_id: str,
     load: Callable[[Sequence[int]], None],
     clock: Clock,
-    journal: EventLogger,
+    logger: EventLogger,
     stop_at_ms: int,
 ) -> None:
     try:
@@ -83,7 +83,7 @@ def _load_users(
                 return
             load(range(first, first + _BUCKETS_AT_ONCE))
     except Unavailable as error:
-        journal.failure("audience_not_loaded", error, campaign_id=campaign_id)
+        logger.failure("audience_not_loaded", error, campaign_id=campaign_id)
 
 
 def _packets_after(

@@ -40,7 +40,7 @@ def record_draw(tried: Try, draw: Draw, table: CampaignSnapshot, ports: DrawPort
         # A concurrent request of the user won: the next try finds its draw or the next number.
         _keep_what_is_durable(draw, ask, ports)
         return None
-    ports.journal.event(
+    ports.logger.event(
         "draw_corrected", campaign_id=ask.campaign_id, draw_id=ask.draw_id, reason=str(recorded)
     )
     is_lost = recorded in {RecordDrawStatus.UNIT_TAKEN, RecordDrawStatus.UNIT_REFUNDED}
@@ -85,7 +85,7 @@ def _forget_yesterdays(ask: DrawRequest, table: CampaignSnapshot, ports: DrawPor
         ports.claim_cache.undo(replace(ask, day=day, draw_id=draw_id), is_unit_free=True)
     except Unavailable as error:
         # The user's draw is durable.
-        ports.journal.failure("draw_not_forgotten", error, campaign_id=ask.campaign_id)
+        ports.logger.failure("draw_not_forgotten", error, campaign_id=ask.campaign_id)
 
 
 def _queue_payout(draw: Draw, ports: DrawPorts) -> None:
@@ -96,4 +96,4 @@ def _queue_payout(draw: Draw, ports: DrawPorts) -> None:
         ports.payouts.put([ref])
     except Unavailable as error:
         # The share's row is the outbox: the sweep queues it again within two minutes.
-        ports.journal.failure("payout_not_queued", error, packet_id=ref.packet_id)
+        ports.logger.failure("payout_not_queued", error, packet_id=ref.packet_id)

@@ -19,7 +19,7 @@ def load_alone(campaign_id: str, ports: DrawPorts) -> None:
     """Load a lost campaign. Raises Unavailable while another caller loads it."""
     if not ports.claim_cache.begin_load(campaign_id, _LOAD_LIFE_MS):
         raise Unavailable("The campaign is being loaded. Try again.")
-    ports.journal.event("campaign_loaded", campaign_id=campaign_id)
+    ports.logger.event("campaign_loaded", campaign_id=campaign_id)
     load_campaign(campaign_id, draws=ports.draws, claim_cache=ports.claim_cache, clock=ports.clock)
 
 

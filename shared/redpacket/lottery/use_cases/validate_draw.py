@@ -95,7 +95,7 @@ def _is_altered(
     )
     if is_on and could_be(outcome, table, tried.ask.point):
         return False
-    ports.journal.event("campaign_altered", campaign_id=tried.ask.campaign_id)
+    ports.logger.event("campaign_altered", campaign_id=tried.ask.campaign_id)
     ports.claim_cache.drop(tried.ask)
     return True
 

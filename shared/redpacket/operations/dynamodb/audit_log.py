@@ -23,10 +23,10 @@ class DynamoActions:
 
     def __init__(self, dynamo: Dynamo, journal_table: str) -> None:
         self._dynamo = dynamo
-        self._journal = journal_table
+        self._audit_table = journal_table
 
     def note(self, action: Action) -> None:
-        (operation,) = note_action(self._journal, action)
+        (operation,) = note_action(self._audit_table, action)
         if not self._dynamo.write(operation):
             raise InvariantViolated("an action with this key is already logged")
 
@@ -42,7 +42,7 @@ class DynamoActions:
             where = "list_pk = :pk AND list_sk BETWEEN :first AND :last"
             query = {"KeyConditionExpression": where, "IndexName": "by_list"}
         found = self._dynamo.query_some(
-            self._journal,
+            self._audit_table,
             limit + 2,
             **query,
             ExpressionAttributeValues=values(

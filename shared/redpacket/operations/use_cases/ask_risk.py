@@ -22,13 +22,13 @@ class RiskCheck:
         *,
         is_open: bool,
         clock: Clock,
-        journal: EventLogger,
+        logger: EventLogger,
     ) -> None:
         self._hook = hook
         self._asked = asked
         self._is_open = is_open
         self._clock = clock
-        self._journal = journal
+        self._logger = logger
         self._silent_until_ms = 0
 
     def allows(self, user: User) -> bool:
@@ -45,10 +45,10 @@ class RiskCheck:
         answer = self._hook.ask(user.host_id)
         if answer is None:
             self._silent_until_ms = now_ms + _SILENT_MS
-            self._journal.event("risk_not_answered")
+            self._logger.event("risk_not_answered")
             return self._is_open
         try:
             self._asked.keep(user.user_id, is_allowed=answer, for_ms=_KEPT_MS)
         except Unavailable as error:
-            self._journal.failure("risk_not_remembered", error)
+            self._logger.failure("risk_not_remembered", error)
         return answer

@@ -24,12 +24,12 @@ class CachedSwitches:
     """Process cache of the switches; *copy* is None without a shared cache."""
 
     def __init__(
-        self, *, store: SwitchStore, copy: SwitchCopy | None, clock: Clock, journal: EventLogger
+        self, *, store: SwitchStore, copy: SwitchCopy | None, clock: Clock, logger: EventLogger
     ) -> None:
         self._store = store
         self._copy = copy
         self._clock = clock
-        self._journal = journal
+        self._logger = logger
         self._cache: ProcessCache[str, SwitchesSeen] = ProcessCache(
             clock.now_ms, kept_ms=KEPT_MS, size_max=1
         )
@@ -68,14 +68,14 @@ class CachedSwitches:
         try:
             return self._copy.find()
         except Unavailable as error:
-            self._journal.failure("switches_not_read", error)
+            self._logger.failure("switches_not_read", error)
             return None
 
     def _read_store(self, began_at_ms: int) -> SwitchesSeen:
         try:
             row = self._store.read()
         except Exception as error:  # noqa: BLE001 - a broken store must not turn everything off
-            self._journal.failure("switches_not_read", error)
+            self._logger.failure("switches_not_read", error)
             # Share the failure, so that other processes do not wait as well.
             seen = SwitchesSeen(frozenset(), is_known=False)
         else:
@@ -92,4 +92,4 @@ class CachedSwitches:
         try:
             self._copy.keep(seen, KEPT_MS - age_ms)
         except Unavailable as error:
-            self._journal.failure("switches_not_read", error)
+            self._logger.failure("switches_not_read", error)

@@ -13,12 +13,12 @@ AWAY_MS = 5_000
 """Milliseconds without checks after the cache failed, so that reads do not wait for it."""
 
 
-def limit_rate(limit: Limit, subject: str, *, limits: Limits, journal: EventLogger) -> None:
+def limit_rate(limit: Limit, subject: str, *, limits: Limits, logger: EventLogger) -> None:
     """Count one call of *subject*. Raises RateLimited, but passes while the cache is down."""
     try:
         require_rate(limit, subject, limits=limits)
     except Unavailable as error:
-        journal.failure("limit_not_checked", error, limit=limit.name)
+        logger.failure("limit_not_checked", error, limit=limit.name)
 
 
 def require_rate(limit: Limit, subject: str, *, limits: Limits) -> None:
@@ -48,12 +48,12 @@ class UserLimit:
     """
 
     def __init__(
-        self, find_limit: Callable[[], Limit], *, limits: Limits, clock: Clock, journal: EventLogger
+        self, find_limit: Callable[[], Limit], *, limits: Limits, clock: Clock, logger: EventLogger
     ) -> None:
         self._find_limit = find_limit
         self._limits = limits
         self._clock = clock
-        self._journal = journal
+        self._logger = logger
         self._away_at_ms = -AWAY_MS
 
     def count(self, user_id: str) -> None:
@@ -66,7 +66,7 @@ class UserLimit:
             retry_after_ms = self._limits.take(limit, user_id)
         except Unavailable as error:
             self._away_at_ms = now_ms
-            self._journal.failure("limit_not_checked", error, limit=limit.name)
+            self._logger.failure("limit_not_checked", error, limit=limit.name)
             return
         if retry_after_ms:
             raise _too_fast(limit, retry_after_ms)

@@ -19,7 +19,7 @@ def turn_switch(
     switches: SwitchStore,
     actions: AuditLog,
     clock: Clock,
-    journal: EventLogger,
+    logger: EventLogger,
 ) -> SwitchState:
     """Set *switch* after recording it in the audit log; a repeat completes an interrupted call."""
     (state,) = [found for found in switches.read().states if found.switch is switch]
@@ -28,7 +28,7 @@ def turn_switch(
         actions.note(_action(state, before))
         switches.put(state)
         # The row has the operator and reason: logs contain no user ids.
-        journal.event("switch_changed", switch=switch.value, is_on=int(is_on))
+        logger.event("switch_changed", switch=switch.value, is_on=int(is_on))
     return state
 
 
@@ -40,7 +40,7 @@ def set_limit(
     switches: SwitchStore,
     actions: AuditLog,
     clock: Clock,
-    journal: EventLogger,
+    logger: EventLogger,
 ) -> int | None:
     """Set a limit after recording it in the audit log; None restores the default.
 
@@ -53,7 +53,7 @@ def set_limit(
         kind, now_ms = ActionKind.LIMIT_SET, clock.now_ms()
         actions.note(Action(operator_id, kind, f"limit:{name}", now_ms, changes))
         switches.put_limit(name, value)
-        journal.event("limit_set", limit=name.value)
+        logger.event("limit_set", limit=name.value)
     return value
 
 

@@ -10,7 +10,7 @@ from redpacket.packets.api.packet_ids import packet_ids
 from redpacket.packets.model.claim import ShareRef
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.request import nickname_of, person_of
-from redpacket.platform.telemetry import journal, write_line
+from redpacket.platform.telemetry import logger, write_line
 from redpacket.platform.user import User
 from redpacket.platform.user_id import HOST_ID
 
@@ -42,7 +42,7 @@ def settle_batch(
             sent_at_ms = int(record.get("attributes", {}).get("SentTimestamp", _AT_MS_MAX))
             ref = named[record["messageId"]] = _ref_of(message, sent_at_ms)
         except InvalidRequest as error:
-            journal.failure("message_refused", error, message_id=record["messageId"])
+            logger.failure("message_refused", error, message_id=record["messageId"])
             unreadable.append(record["messageId"])
         else:
             if request_id := str(message.get("request_id", ""))[:_REQUEST_ID_LENGTH_MAX]:

@@ -71,7 +71,7 @@ class DynamoFunding:
         self._packets = packets_table
         self._campaigns = campaigns_table
         self._profiles = profiles_table
-        self._journal = journal_table
+        self._audit_table = journal_table
         self._commitments = commitments_table
         self._approvals = approvals_table
         self._open_packets_max = open_packets_max
@@ -105,7 +105,7 @@ class DynamoFunding:
             # Import lazily: users' packets, which are most, have no operator.
             from redpacket.operations.dynamodb.audit_log import note_action
 
-            beside += note_action(self._journal, action)
+            beside += note_action(self._audit_table, action)
         rows += [Guarded(row, never_refused) for row in beside]
         if spent:
             # Only prizes count it, as with the action.

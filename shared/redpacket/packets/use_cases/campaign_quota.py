@@ -125,7 +125,7 @@ class CampaignQuota:
                     quota, self._user_id, self._packet_id, claimed_count=quota.count_max
                 )
         except Unavailable as error:
-            self._ports.journal.failure("quota_not_given_back", error, packet_id=self._packet_id)
+            self._ports.logger.failure("quota_not_given_back", error, packet_id=self._packet_id)
 
     def _quota(self, campaign: Campaign) -> Quota:
         # Count even without a limit, because an operator may set one later.

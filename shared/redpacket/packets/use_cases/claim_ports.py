@@ -44,4 +44,4 @@ class ClaimPorts:
     seeds: SeedKeys
     admission_factor: int
     clock: Clock
-    journal: EventLogger
+    logger: EventLogger

@@ -82,13 +82,13 @@ def claim_share(
         ports.payouts.put([share.ref])
     except Unavailable as error:
         # The claim's row is the outbox: the sweep queues it again within two minutes.
-        ports.journal.failure("payout_not_queued", error, packet_id=packet_id)
+        ports.logger.failure("payout_not_queued", error, packet_id=packet_id)
     return Claim(share, is_new=True)
 
 
 def _part_to_load(packet_id: str, answer: GrabOutcome, ports: ClaimPorts) -> PartToLoad:
     if answer.status is GrabStatus.PACKET_ALTERED:
-        ports.journal.event("packet_altered", packet_id=packet_id)
+        ports.logger.event("packet_altered", packet_id=packet_id)
     return PartToLoad(answer.part, is_behind=False)
 
 
@@ -152,7 +152,7 @@ def _corrected(
         ports.costs.count(claimer.user_id)
         raise NotInAudience(NOT_FOR_YOU)
     if recorded is RecordStatus.SHARE_TAKEN:
-        ports.journal.event("share_collision", packet_id=share.packet_id, share_no=share.share_no)
+        ports.logger.event("share_collision", packet_id=share.packet_id, share_no=share.share_no)
         ports.claim_cache.revoke(share.packet_id, claimer.user_id, share.share_no)
         return PartToLoad(part_of_share(share.packet_id, share.share_no), is_behind=True)
     owned = ports.packets.find_share_of(share.packet_id, claimer.user_id)
@@ -161,7 +161,7 @@ def _corrected(
             f"the taker of share {share.share_no} of {share.packet_id} has a row but no share"
         )
     if owned.share_no != share.share_no:
-        ports.journal.event("share_given_back", packet_id=share.packet_id, share_no=share.share_no)
+        ports.logger.event("share_given_back", packet_id=share.packet_id, share_no=share.share_no)
         ports.claim_cache.reassign(
             share.packet_id, claimer.user_id, share.share_no, owned_no=owned.share_no
         )

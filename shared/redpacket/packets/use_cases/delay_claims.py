@@ -14,7 +14,7 @@ _DELAY_S_MAX = 900
 
 
 def delay_claims(
-    refs: Iterable[ShareRef], *, payouts: PayoutQueue, journal: EventLogger, now_ms: int
+    refs: Iterable[ShareRef], *, payouts: PayoutQueue, logger: EventLogger, now_ms: int
 ) -> set[ShareRef]:
     """Queue *refs* for later, before the old messages are acknowledged, and return no failures.
 
@@ -23,5 +23,5 @@ def delay_claims(
     waiting = list(dict.fromkeys(refs))
     age_s = min((now_ms - (ref.said_at_ms or now_ms)) // 1000 for ref in waiting)
     payouts.put(waiting, delay_s=min(max(_DELAY_S_MIN, age_s), _DELAY_S_MAX))
-    journal.event("payouts_paused", claim_count=len(waiting))
+    logger.event("payouts_paused", claim_count=len(waiting))
     return set()

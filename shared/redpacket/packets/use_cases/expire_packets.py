@@ -67,7 +67,7 @@ def expire_packets(
         cache=CircuitBreaker(ports.claim_cache, turn),
         ledger=ports.ledger,
         clock=clock,
-        journal=ports.journal,
+        logger=ports.logger,
         is_over=lambda: clock.now_ms() >= stop_at_ms or not is_allowed(),
     )
     due = work.list_due(clock.now_ms(), PACKETS_PER_SWEEP)
@@ -81,7 +81,7 @@ def expire_packets(
             do,
             name=name,
             clock=clock,
-            journal=ports.journal,
+            logger=ports.logger,
             stop_at_ms=stop_at_ms,
             may_go_on=is_allowed,
             in_parallel=ports.in_parallel,
@@ -147,7 +147,7 @@ def _begin_close(
         ports.cache.close(packet_id)
     except Unavailable as error:
         # Redis also checks expiry, and the ledger rejects a share that Redis still grants.
-        ports.journal.failure("cache_not_closed", error, packet_id=packet_id)
+        ports.logger.failure("cache_not_closed", error, packet_id=packet_id)
     return closing
 
 

@@ -13,7 +13,7 @@ from redpacket.platform.user import User
 
 
 def order_payment(
-    packet: Packet, sender: User, *, payments: PacketPayments, journal: EventLogger
+    packet: Packet, sender: User, *, payments: PacketPayments, logger: EventLogger
 ) -> Mapping[str, Any] | None:
     """Return the payment order for the payer, or None while it is unknown."""
     if packet.payment_id is None or sender.host_id is None:
@@ -21,5 +21,5 @@ def order_payment(
     try:
         return payments.order(packet.payment_id, sender.host_id)
     except Unavailable as error:
-        journal.failure("payment_not_ordered", error, packet_id=packet.packet_id)
+        logger.failure("payment_not_ordered", error, packet_id=packet.packet_id)
         return None

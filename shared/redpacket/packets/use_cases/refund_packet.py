@@ -50,7 +50,7 @@ class ClosingPorts(EndPorts):
     """Dependencies of closing; *splitting* serializes the slow splits of large packets."""
 
     cache: CircuitBreaker
-    journal: EventLogger
+    logger: EventLogger
     is_over: Callable[[], bool]
     splitting: Lock = field(default_factory=Lock)
 
@@ -141,7 +141,7 @@ class Closing:
             try:
                 ports.cache.load(packet, shares, part)
             except Unavailable as error:
-                ports.journal.failure("cache_not_closed", error, packet_id=packet.packet_id)
+                ports.logger.failure("cache_not_closed", error, packet_id=packet.packet_id)
                 return Progress.WAITS
         end = end_part(packet, part, shares, ports)
         self._end = end or self._end

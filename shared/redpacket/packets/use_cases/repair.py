@@ -57,7 +57,7 @@ def requeue_claims(
         requeue,
         name="requeue_failed",
         clock=clock,
-        journal=ports.journal,
+        logger=ports.logger,
         stop_at_ms=stop_at_ms,
         may_go_on=is_allowed,
         in_parallel=ports.in_parallel,
@@ -103,7 +103,7 @@ def load_packets(stop_at_ms: int, *, ports: SweepPorts) -> Attempts[str]:
         load,
         name="load_failed",
         clock=clock,
-        journal=ports.journal,
+        logger=ports.logger,
         stop_at_ms=stop_at_ms,
         in_parallel=ports.in_parallel,
     )

@@ -15,7 +15,7 @@ def save_claimer_profiles(
     refs: Iterable[ShareRef],
     *,
     profiles: ProfileRepository,
-    journal: EventLogger,
+    logger: EventLogger,
     in_parallel: InParallel,
 ) -> set[ShareRef]:
     """Store the profiles in messages; return the claims to redeliver."""
@@ -31,6 +31,6 @@ def save_claimer_profiles(
     try:
         in_parallel(note, profiles.list_unnoted(list(claimers)))
     except Unavailable as error:
-        journal.failure("people_not_noted", error, count=len(named))
+        logger.failure("people_not_noted", error, count=len(named))
         return set(named)
     return set()

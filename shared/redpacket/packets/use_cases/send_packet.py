@@ -60,7 +60,7 @@ def send_packet(
     packets: PacketRepository,
     claim_cache: ClaimCache,
     clock: Clock,
-    journal: EventLogger,
+    logger: EventLogger,
     new_id: Callable[[int], str],
     new_seed: Callable[[int], bytes],
     seeds: SeedKeys,
@@ -93,7 +93,7 @@ def send_packet(
         packets.mark_loaded(packet)
     except Unavailable as error:
         # The first grab or the sweep loads it.
-        journal.failure("packet_not_loaded", error, packet_id=packet_id)
+        logger.failure("packet_not_loaded", error, packet_id=packet_id)
     return packet
 
 

@@ -38,7 +38,7 @@ class SettlePorts(EndPorts):
     """Dependencies of a settlement; *announce* receives the paid claims."""
 
     payouts: PayoutQueue
-    journal: EventLogger
+    logger: EventLogger
     in_parallel: InParallel
     announce: Callable[[Sequence[Share]], None] | None = None
 
@@ -49,25 +49,25 @@ def settle_claims(refs: Iterable[ShareRef], *, ports: SettlePorts) -> set[ShareR
     Amounts and users come from the ledger's rows, never from a message. Paid claims that can't be
     announced count as failed, so that their messages are redelivered.
     """
-    packets, journal, in_parallel = ports.packets, ports.journal, ports.in_parallel
+    packets, logger, in_parallel = ports.packets, ports.logger, ports.in_parallel
     waiting = list(dict.fromkeys(refs))
     failed: set[ShareRef] = set()
     for start in range(0, len(waiting), CLAIMS_PER_READ):
         chunk = waiting[start : start + CLAIMS_PER_READ]
         # Packets first: every claim of a packet that is closed by then reads as settled.
-        found, away = _packets_of(sorted({ref.packet_id for ref in chunk}), packets, journal)
+        found, away = _packets_of(sorted({ref.packet_id for ref in chunk}), packets, logger)
         sent = {packet.packet_id: packet for packet in found}
         failed |= {ref for ref in chunk if ref.packet_id in away}
         chunk = [ref for ref in chunk if ref.packet_id not in away]
-        shares = {share.ref: share for share in _each(packets.list_refs, chunk, journal)}
-        payable, refused = _checked_all(chunk, shares, sent, journal)
+        shares = {share.ref: share for share in _each(packets.list_refs, chunk, logger)}
+        payable, refused = _checked_all(chunk, shares, sent, logger)
 
         def pay(batch: Sequence[Share]) -> set[ShareRef]:
             def paid(some: Sequence[Share]) -> list[ShareRef]:
                 unpaid = _pay(some, ports)
                 return [share.ref for share in some if share.ref not in unpaid]
 
-            settled: list[ShareRef] = _each(paid, batch, journal)
+            settled: list[ShareRef] = _each(paid, batch, logger)
             return {share.ref for share in batch} - set(settled)
 
         unpaid = set[ShareRef]().union(*in_parallel(pay, _batches(payable)))
@@ -86,23 +86,23 @@ def settle_claims(refs: Iterable[ShareRef], *, ports: SettlePorts) -> set[ShareR
         in_parallel(end, last)
         if ports.announce:
             paid_now = [share for ref, share in shares.items() if ref not in failed]
-            failed |= _announce(ports.announce, paid_now, journal)
+            failed |= _announce(ports.announce, paid_now, logger)
     return failed
 
 
 def _announce(
-    announce: Callable[[Sequence[Share]], None], paid: Sequence[Share], journal: EventLogger
+    announce: Callable[[Sequence[Share]], None], paid: Sequence[Share], logger: EventLogger
 ) -> set[ShareRef]:
     try:
         announce(paid)
     except Unavailable as error:
-        journal.failure("claims_not_announced", error)
+        logger.failure("claims_not_announced", error)
         return {share.ref for share in paid}
     return set()
 
 
 def _each(
-    do: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item], journal: EventLogger
+    do: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item], logger: EventLogger
 ) -> list[Result]:
     """Call *do* for all items at once, or for each alone if that fails: a claim may be forged."""
     try:
@@ -111,16 +111,16 @@ def _each(
         raise  # an unavailable dependency would fail for each item as well
     except Exception as error:  # noqa: BLE001 - a forged row may break any reader
         if len(items) == 1:
-            journal.failure("claim_refused", error, claim=items[0].name)
+            logger.failure("claim_refused", error, claim=items[0].name)
             return []
-    return [result for item in items for result in _each(do, [item], journal)]
+    return [result for item in items for result in _each(do, [item], logger)]
 
 
 def _checked_all(
     refs: Sequence[ShareRef],
     shares: Mapping[ShareRef, Share],
     sent: Mapping[str, Packet],
-    journal: EventLogger,
+    logger: EventLogger,
 ) -> tuple[list[Share], set[ShareRef]]:
     failed: set[ShareRef] = set()
     payable: list[Share] = []
@@ -128,7 +128,7 @@ def _checked_all(
         try:
             share = _checked(ref, shares.get(ref), sent.get(ref.packet_id))
         except RedPacketError as error:
-            journal.failure("claim_refused", error, packet_id=ref.packet_id, share_no=ref.share_no)
+            logger.failure("claim_refused", error, packet_id=ref.packet_id, share_no=ref.share_no)
             failed.add(ref)
             continue
         if share.settled_at_ms is None:
@@ -137,7 +137,7 @@ def _checked_all(
 
 
 def _packets_of(
-    packet_ids: Sequence[str], packets: PacketRepository, journal: EventLogger
+    packet_ids: Sequence[str], packets: PacketRepository, logger: EventLogger
 ) -> tuple[list[Packet], set[str]]:
     try:
         return packets.list_packets(packet_ids), set()
@@ -145,9 +145,9 @@ def _packets_of(
         raise
     except Exception as error:  # noqa: BLE001 - one bad row must not block the rest of the batch
         if len(packet_ids) == 1:
-            journal.failure("claim_refused", error, packet_id=packet_ids[0])
+            logger.failure("claim_refused", error, packet_id=packet_ids[0])
             return [], set(packet_ids)
-    each = [_packets_of([packet_id], packets, journal) for packet_id in packet_ids]
+    each = [_packets_of([packet_id], packets, logger) for packet_id in packet_ids]
     return [one for found, _ in each for one in found], {one for _, away in each for one in away}
 
 
@@ -205,7 +205,7 @@ def _add_settled(paid: Iterable[Share], sent: Mapping[str, Packet], ports: Settl
             ports.pages.add_settled(packet_id, Settled(len(amounts_fen), sum(amounts_fen)))
         except Unavailable as error:
             # The page shows too low a total until the packet ends.
-            ports.journal.failure("sums_not_kept", error, packet_id=packet_id)
+            ports.logger.failure("sums_not_kept", error, packet_id=packet_id)
 
 
 def _still_unsettled(refs: set[ShareRef], packets: PacketRepository) -> set[ShareRef]:
@@ -237,7 +237,7 @@ def _end_packet(share: Share, packet: Packet, ports: SettlePorts) -> None:
             ports.payouts.put([share.ref], delay_s=ASK_AGAIN_S)
     except Exception as error:  # noqa: BLE001 - a paid claim must not redeliver its batch
         # The sweep retries this claim until the packet is closed.
-        ports.journal.failure("packet_not_closed", error, packet_id=share.packet_id)
+        ports.logger.failure("packet_not_closed", error, packet_id=share.packet_id)
 
 
 def _is_closed(share: Share, packet: Packet, ports: SettlePorts, *, may_wait: bool) -> bool:

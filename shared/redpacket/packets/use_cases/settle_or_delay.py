@@ -23,10 +23,10 @@ def settle_or_delay(
     refs = list(refs)
     if not is_on(Switch.PAYOUT):
         return delay_claims(
-            refs, payouts=ports.payouts, journal=ports.journal, now_ms=ports.clock.now_ms()
+            refs, payouts=ports.payouts, logger=ports.logger, now_ms=ports.clock.now_ms()
         )
     unpaid = settle_claims(refs, ports=ports)
     # Money first: a message redelivered for a profile finds its claim already paid.
     return unpaid | save_claimer_profiles(
-        refs, profiles=profiles, journal=ports.journal, in_parallel=ports.in_parallel
+        refs, profiles=profiles, logger=ports.logger, in_parallel=ports.in_parallel
     )

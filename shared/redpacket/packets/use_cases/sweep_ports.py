@@ -21,6 +21,6 @@ class SweepPorts:
     ledger: Ledger
     payouts: PayoutQueue
     clock: Clock
-    journal: EventLogger
+    logger: EventLogger
     grace_ms: int
     in_parallel: InParallel

@@ -58,7 +58,7 @@ class DynamoReturns:
         self._dynamo = dynamo
         self._payments = payments_table
         self._accounts = accounts_table
-        self._journal = journal_table
+        self._audit_table = journal_table
 
     def put_return(self, returned: PaymentReturn, transaction: Transaction) -> PaymentReturn:
         operations = [
@@ -158,7 +158,7 @@ class DynamoReturns:
             seen_fen=returned.refunded_fen,
         )
         used = put(self._payments, dict(payment_keys.resolution(returned.reference)))
-        return self._dynamo.try_transact([resolved, used, *note_action(self._journal, action)])
+        return self._dynamo.try_transact([resolved, used, *note_action(self._audit_table, action)])
 
     def note_outside(
         self, returned: PaymentReturn, refund: PaymentRefund, found: RefundFound

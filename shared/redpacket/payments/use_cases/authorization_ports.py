@@ -20,7 +20,7 @@ class AuthorizationPorts:
     book: AuthorizationRepository
     payees: Payees
     clock: Clock
-    journal: EventLogger
+    logger: EventLogger
     new_number: Callable[[], str]
 
     def gateway(self, channel: Channel) -> Authorizations:

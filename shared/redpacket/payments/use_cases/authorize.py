@@ -97,7 +97,7 @@ def _take(
     is_over = now_ms >= seen.asked_at_ms + CONSENT_MS
     if _is_of_another(seen, found):
         error = InvariantViolated(f"consent {seen.number} belongs to another user at the gateway")
-        ports.journal.failure("consent_mismatched", error, number=seen.number)
+        ports.logger.failure("consent_mismatched", error, number=seen.number)
         book.begin_close(seen, now_ms)
     elif found.state is AuthorizationState.CLOSED or (
         # No call can be in flight, so the gateway never received it.
@@ -106,10 +106,10 @@ def _take(
         and seen.status is not AuthorizationStatus.ACTIVE
     ):
         book.close(seen, now_ms)
-        ports.journal.event("consent_ended", channel=seen.channel)
+        ports.logger.event("consent_ended", channel=seen.channel)
     elif found.state is AuthorizationState.ACTIVE:
         if seen.status in _USABLE and book.activate(seen):
-            ports.journal.event("consent_given", channel=seen.channel)
+            ports.logger.event("consent_given", channel=seen.channel)
     elif found.state is AuthorizationState.AWAITING_CONFIRMATION and is_over:
         book.begin_close(seen, now_ms)
     elif found.confirmation:

@@ -72,14 +72,14 @@ def compare_statements(
                 if payments.clock.now_ms() < stop_at_ms:
                     report = compare_bill(channel, one, payments=payments, withdrawals=withdrawals)
             except Exception as error:  # noqa: BLE001 - one channel must not stop the others
-                payments.journal.failure("bill_not_read", error, channel=channel, day=one)
+                payments.logger.failure("bill_not_read", error, channel=channel, day=one)
                 if isinstance(error, InvariantViolated) or not isinstance(error, RedPacketError):
                     errors.append(error)
                     _tell([_of_day(channel, one, str(error))], payments)
             if report:
                 reports[channel].append(report)
             else:
-                payments.journal.event("bill_not_compared", channel=channel, day=one)
+                payments.logger.event("bill_not_compared", channel=channel, day=one)
             if (report or may_skip) and one == _day_after(_last_day(channel, payments), 1):
                 payments.compared.note_compared(channel, one)
         if day is None:
@@ -133,7 +133,7 @@ def compare_bill(
 
 def _tell(found: Iterable[Difference], payments: PaymentPorts) -> None:
     for one in found:
-        payments.journal.event(
+        payments.logger.event(
             "bill_differs",
             subject=one.subject,
             what=one.what,
@@ -174,7 +174,7 @@ class _Comparison:
                 self._channel, notice, payments=self._payments, withdrawals=self._withdrawals
             )
         except RedPacketError as error:
-            self._payments.journal.failure("bill_not_followed", error, number=line.number)
+            self._payments.logger.failure("bill_not_followed", error, number=line.number)
 
     def missing_in_ours(self, unknown: Iterable[StatementLine]) -> list[Difference]:
         ours: dict[tuple[str, ...], int] = {}
@@ -213,7 +213,7 @@ class _Comparison:
                 lines = self.read_statement(day) or []
             except RedPacketError as error:
                 # The gateway may have deleted it; compare this day anyway.
-                self._payments.journal.failure(
+                self._payments.logger.failure(
                     "bill_not_read", error, channel=self._channel, day=day
                 )
                 lines = []

@@ -63,7 +63,7 @@ def _take(payment: Payment, found: Transaction, ports: PaymentPorts) -> Payment:
         funding = _funding(payment, now_ms, ports)
         if ports.book.credit(payment, found, now_ms, funding=funding):
             if payment.packet_id and funding is None:
-                ports.journal.event("payment_came_late", number=payment.number)
+                ports.logger.event("payment_came_late", number=payment.number)
             return _get(payment.number, ports)
         if ports.returns.find_return(payment.number, found.transaction_id):
             return payment
@@ -77,13 +77,13 @@ def _reason_against(
     wrong = mismatches(payment, found, ports.gateway_of(payment).merchant)
     if wrong:
         error = InvariantViolated(f"payment {payment.number} differs in {', '.join(wrong)}")
-        ports.journal.failure("payment_mismatched", error, number=payment.number)
+        ports.logger.failure("payment_mismatched", error, number=payment.number)
         return ReturnReason.MISMATCHED
     if found.is_refunded:
         # Only the refunds reveal the amount, and each may arrive late.
         return ReturnReason.REFUNDED
     if payment.transaction_id:
-        ports.journal.event("payment_paid_twice", number=payment.number)
+        ports.logger.event("payment_paid_twice", number=payment.number)
         return ReturnReason.SECOND
     return None
 
@@ -113,7 +113,7 @@ def _send_back(
         return payment
     if is_new and reason is ReturnReason.REFUNDED:
         error = InvariantViolated(f"payment {payment.number} was refunded before it was credited")
-        ports.journal.failure("payment_mismatched", error, number=payment.number)
+        ports.logger.failure("payment_mismatched", error, number=payment.number)
     return payment
 
 

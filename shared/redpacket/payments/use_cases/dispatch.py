@@ -74,7 +74,7 @@ def dispatch(
             answered_count += called is Called.ANSWERED
         if failed_in_a_row >= FAILURES_MAX:
             rest_ms = pace.rest() - clock.now_ms()
-            ports.journal.event("gateway_rests", channel=channel, rest_ms=rest_ms)
+            ports.logger.event("gateway_rests", channel=channel, rest_ms=rest_ms)
             failed_in_a_row = 0
         elif answered_count:
             pace.recover()
@@ -96,5 +96,5 @@ def _call_at(withdrawal_id: str, slot_ms: int, ports: WithdrawalPorts) -> Called
     try:
         return call_transfer(withdrawal_id, ports=ports)
     except Exception as error:  # noqa: BLE001 - one bad row must not block the others
-        ports.journal.failure("transfer_failed", error, withdrawal_id=withdrawal_id)
+        ports.logger.failure("transfer_failed", error, withdrawal_id=withdrawal_id)
         return Called.NOT_MADE

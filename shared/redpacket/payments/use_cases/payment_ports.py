@@ -34,7 +34,7 @@ class PaymentPorts:
     packets: PacketRepository
     work: WorkLists
     clock: Clock
-    journal: EventLogger
+    logger: EventLogger
     new_number: Callable[[], str]
     limits: PaymentLimits
 
@@ -50,5 +50,5 @@ class PaymentPorts:
         if gateway and row.merchant in {NO_MERCHANT, gateway.merchant}:
             return gateway
         error = GatewayChanged(f"{row.channel} {row.merchant.mch_id} is no longer configured")
-        self.journal.failure("payment_mismatched", error, number=row.number)
+        self.logger.failure("payment_mismatched", error, number=row.number)
         raise error

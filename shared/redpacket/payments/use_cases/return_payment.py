@@ -128,7 +128,7 @@ def note_refund(channel: Channel, refund_no: str, *, ports: PaymentPorts) -> Non
     payment = ports.book.find(found.number)
     if payment is None or payment.channel is not channel:
         error = InvariantViolated(f"refund {refund_no} belongs to no payment of ours")
-        ports.journal.failure("refund_unknown", error, refund_no=refund_no)
+        ports.logger.failure("refund_unknown", error, refund_no=refund_no)
         return
     ports.gateway_of(payment)
     returns = {one.refund_no: one for one in ports.returns.list_returns(payment.number)}
@@ -152,7 +152,7 @@ def collect_owed(user_id: str, *, ports: PaymentPorts) -> int:
             return max(owed_fen, 0)
         now_ms = ports.clock.now_ms()
         if ports.returns.collect(user_id, fen, now_ms, ports.new_number()):
-            ports.journal.event("debt_collected")
+            ports.logger.event("debt_collected")
     raise Unavailable("The account is being updated concurrently. Try again.")
 
 
@@ -163,7 +163,7 @@ def _end(returned: PaymentReturn, found: RefundFound, ports: PaymentPorts) -> No
     elif found.state is RefundState.FAILED:
         # This number cannot succeed, and a new one might pay twice, so an operator decides.
         error = InvariantViolated(f"refund {returned.refund_no} of {returned.number} has failed")
-        ports.journal.failure("refund_by_gateway_failed", error, number=returned.number)
+        ports.logger.failure("refund_by_gateway_failed", error, number=returned.number)
         ports.returns.list_return(returned)
 
 
@@ -204,7 +204,7 @@ def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
             transaction_id=found.transaction_id,
         )
         if ports.returns.reverse(payment, refund, found):
-            ports.journal.event("payment_refunded_outside", number=payment.number)
+            ports.logger.event("payment_refunded_outside", number=payment.number)
             return
         payment = ports.book.find(payment.number) or payment
     raise Unavailable("The account is being updated concurrently. Try again.")
@@ -232,5 +232,5 @@ def _note_outside(
     if is_noted and returned.status is ReturnStatus.DUE and found.amount_fen < left_fen:
         # Our refund is for the full amount, so it can no longer succeed.
         error = InvariantViolated(f"{found.transaction_id} was refunded in part at the gateway")
-        ports.journal.failure("refund_by_gateway_failed", error, number=payment.number)
+        ports.logger.failure("refund_by_gateway_failed", error, number=payment.number)
     return is_noted

@@ -23,7 +23,7 @@ def sign_in(
     payees: BoundPayees,
     user_id_of: Callable[[str], str],
     clock: Clock,
-    journal: EventLogger,
+    logger: EventLogger,
 ) -> tuple[str, int]:
     """Return a token and its expiry in ms, and bind the account if both are free.
 
@@ -35,7 +35,7 @@ def sign_in(
         _bind_first(user_id, channel, account, payees=payees, clock=clock)
     except Unavailable as error:
         # The code is used up, and the token works without the binding. The next sign-in retries.
-        journal.failure("sign_in_not_bound", error)
+        logger.failure("sign_in_not_bound", error)
     return issuer.issue(account, clock.now_ms())
 
 

@@ -125,7 +125,7 @@ def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
         prompt = gateway.order(payment.order) if is_mine else None
     except (Unavailable, GatewayChanged) as error:
         # The outcome may be unknown. The next request orders the same number.
-        ports.journal.failure("payment_not_ordered", error, number=payment.number)
+        ports.logger.failure("payment_not_ordered", error, number=payment.number)
         return payment
     if prompt is None:
         return payment

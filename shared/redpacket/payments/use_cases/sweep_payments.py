@@ -157,14 +157,14 @@ def _run_lane(
             breaker,
             name=name,
             clock=ports.clock,
-            journal=ports.journal,
+            logger=ports.logger,
             stop_at_ms=stop_at_ms - (left - 1) * min(share_ms, STEP_MS),
             in_parallel=in_parallel,
             may_go_on=breaker.is_closed,
         )
         tried.append(attempts)
         if not breaker.is_closed():
-            ports.journal.event("gateway_rests", channel=channel, step=name)
+            ports.logger.event("gateway_rests", channel=channel, step=name)
     return tried
 
 
@@ -187,12 +187,12 @@ def _cancel_unpaid(
             confirm_by[packet.pay_channel](packet.payment_id or "")
     except (Unavailable, GatewayChanged) as error:
         if now_ms < packet.created_at_ms + UNASKED_MS_MAX:
-            ports.journal.event("unpaid_packet_waits", packet_id=packet_id)
+            ports.logger.event("unpaid_packet_waits", packet_id=packet_id)
             return
         # It uses one of the sender's open packets, so it must end.
-        ports.journal.failure("packet_cancelled_unasked", error, packet_id=packet_id)
+        ports.logger.failure("packet_cancelled_unasked", error, packet_id=packet_id)
     if ports.ledger.cancel_unpaid(packet, ports.clock.now_ms()):
-        ports.journal.event("packet_cancelled", packet_id=packet_id)
+        ports.logger.event("packet_cancelled", packet_id=packet_id)
 
 
 def _unpaid(packet_id: str, ports: PaymentPorts) -> Packet | None:

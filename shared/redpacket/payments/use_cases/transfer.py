@@ -68,7 +68,7 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
         found = gateway.transfer(leased.order)
     except Unavailable as error:
         # The outcome is unknown. The sweep queries it after the lease.
-        ports.journal.failure("transfer_unknown", error, transfer_no=leased.transfer_no)
+        ports.logger.failure("transfer_unknown", error, transfer_no=leased.transfer_no)
         _note(leased, "no answer", ports)
         return Called.FAILED
     verdict = _act(leased, found, gateway, ports)
@@ -147,7 +147,7 @@ def _act(
     try:
         verdict = judge(seen, found, now_ms, settling_ms)
     except InvariantViolated as error:
-        ports.journal.failure("transfer_mismatched", error, transfer_no=seen.transfer_no)
+        ports.logger.failure("transfer_mismatched", error, transfer_no=seen.transfer_no)
         raise
     if verdict in _ENDINGS:
         _end(seen, found, verdict, ports)
@@ -179,7 +179,7 @@ def _note(seen: Withdrawal, answer: str, ports: WithdrawalPorts) -> None:
     try:
         ports.book.note_call(seen, ProviderAnswer(ports.clock.now_ms(), kept))
     except (Contended, Unavailable) as error:
-        ports.journal.failure("answer_not_kept", error, transfer_no=seen.transfer_no)
+        ports.logger.failure("answer_not_kept", error, transfer_no=seen.transfer_no)
 
 
 def _is_answered(seen: Withdrawal) -> bool:
@@ -190,11 +190,11 @@ def _end(seen: Withdrawal, found: TransferFound, verdict: Verdict, ports: Withdr
     now_ms = ports.clock.now_ms()
     if verdict is Verdict.POST:
         if ports.book.post(seen, found, now_ms):
-            ports.journal.event("withdrawal_paid", channel=seen.channel)
+            ports.logger.event("withdrawal_paid", channel=seen.channel)
         return
     is_cancelled = verdict is Verdict.RETURN_CANCELLED
     if ports.book.refund(seen, is_cancelled=is_cancelled, reason=found.reason, now_ms=now_ms):
-        ports.journal.event("withdrawal_returned", channel=seen.channel)
+        ports.logger.event("withdrawal_returned", channel=seen.channel)
 
 
 def _call_again(seen: Withdrawal, verdict: Verdict, ports: WithdrawalPorts) -> None:

@@ -104,7 +104,7 @@ def withdraw_above(
     try:
         return withdraw(ask, payees=payees, ports=ports, payments=payments)
     except Rejected as refusal:
-        ports.journal.event("payout_left_out", code=refusal.code)
+        ports.logger.event("payout_left_out", code=refusal.code)
         return None
 
 
@@ -145,7 +145,7 @@ def _promised(withdrawal: Withdrawal, ports: WithdrawalPorts) -> Withdrawal:
         expected_at_ms = ports.paces[withdrawal.channel].promise() + ports.settings.begins_within_ms
         ports.book.promise(withdrawal.withdrawal_id, expected_at_ms)
     except Unavailable as error:
-        ports.journal.failure("withdrawal_not_promised", error)
+        ports.logger.failure("withdrawal_not_promised", error)
         expected_at_ms = withdrawal.created_at_ms
     return replace(withdrawal, expected_at_ms=expected_at_ms)
 

@@ -43,7 +43,7 @@ class WithdrawalPorts:
     book: WithdrawalRepository
     consents: AuthorizationRepository
     clock: Clock
-    journal: EventLogger
+    logger: EventLogger
     new_id: Callable[[], str]
     settings: WithdrawalSettings
 
@@ -59,5 +59,5 @@ class WithdrawalPorts:
         if gateway and row.merchant in {NO_MERCHANT, gateway.merchant}:
             return gateway
         error = GatewayChanged(f"{row.channel} {row.merchant.mch_id} is no longer configured")
-        self.journal.failure("transfer_mismatched", error, transfer_no=row.transfer_no)
+        self.logger.failure("transfer_mismatched", error, transfer_no=row.transfer_no)
         raise error

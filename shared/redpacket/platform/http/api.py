@@ -24,7 +24,7 @@ from redpacket.platform.errors import (
 )
 from redpacket.platform.http.problems import code_of, problem_of
 from redpacket.platform.http.request import RequestOf
-from redpacket.platform.telemetry import asked, logger, refusals
+from redpacket.platform.telemetry import asked, powertools_logger, refusals
 
 if TYPE_CHECKING:
     from redpacket.platform.http.parameters import Parameter
@@ -141,7 +141,7 @@ class Api:
             is_known = isinstance(error, RedPacketError)
             name = type(error).__name__ if is_known else "unexpected_error"
             refusals.count(code_of(error), is_failure=True)
-            logger().exception(name, request_id=request_id, route=event["routeKey"])
+            powertools_logger().exception(name, request_id=request_id, route=event["routeKey"])
             # Write now, because Lambda may freeze or kill this process next.
             refusals.write()
             return _answer(*problem_of(error, request_id), request_id)

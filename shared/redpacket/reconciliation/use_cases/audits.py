@@ -44,7 +44,7 @@ class Audits:
     log_book: LogBook
     dead_letters: DeadLetters
     clock: Clock
-    journal: EventLogger
+    logger: EventLogger
 
     def __post_init__(self) -> None:
         self._lotteries: dict[str, CampaignSnapshot | None] = {}

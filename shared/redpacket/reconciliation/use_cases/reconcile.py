@@ -70,11 +70,11 @@ class Reconciliation:
         both = [one for one in self.differences if (one.rule, one.subject, one.what) in known]
         return replace(self, differences=both)
 
-    def report(self, journal: EventLogger) -> None:
+    def report(self, logger: EventLogger) -> None:
         """Log every difference, and that the run has ended."""
         for one in self.differences:
-            journal.event("difference_found", **asdict(one))
-        journal.event("reconcile_complete" if self.is_whole else "reconcile_incomplete")
+            logger.event("difference_found", **asdict(one))
+        logger.event("reconcile_complete" if self.is_whole else "reconcile_incomplete")
 
 
 def counts(run: Run, engine: Engine) -> dict[str, tuple[int, int]]:
@@ -135,7 +135,7 @@ def reconcile(
     try:
         result.take("audit_dead_letters", 1, audits.letters())
     except Exception as error:  # noqa: BLE001 - a missing permission must not end the run
-        audits.journal.failure("queue_not_compared", error)
+        audits.logger.failure("queue_not_compared", error)
         result.take("audit_dead_letters", 0, [])
         result.is_whole = False
     return result
