@@ -319,3 +319,29 @@ def test_a_queue_that_is_away_hides_nothing_of_the_ledger(town: InMemorySystem) 
     assert _rules(found.differences) == PLANTED
     assert _examined(found)["audit_dead_letters"] == 0
     assert town.logger.events == ["difference_found", "reconcile_incomplete"]
+
+
+def _look(*checks: tuple[str, int, int]) -> Reconciliation:
+    """Return a look whose checks have differences of the subjects from the first number on."""
+    look = Reconciliation("run", 0)
+    for name, first, last in checks:
+        found = [Difference("I1", f"{name} {no}", "sum", 1, 2) for no in range(first, last)]
+        look.take(name, 1_000, found)
+    return look
+
+
+def test_a_second_look_keeps_what_both_have_and_counts_it() -> None:
+    both = _look(("a", 0, 3), ("b", 0, 2)).confirmed(_look(("a", 2, 9)).stored)
+
+    assert [one.subject for one in both.differences] == ["a 2"]
+    assert [(one.name, one.differences) for one in both.checks] == [("a", 1), ("b", 0)]
+    assert "listed" not in both.stored
+
+
+@pytest.mark.parametrize(("first", "second"), [((0, 200), (300, 301)), ((300, 301), (0, 200))])
+def test_a_look_with_more_differences_than_it_lists_confirms_all(
+    first: tuple[int, int], second: tuple[int, int]
+) -> None:
+    look = _look(("a", *second))
+
+    assert look.confirmed(_look(("a", *first)).stored) is look

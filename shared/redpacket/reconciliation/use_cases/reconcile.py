@@ -48,15 +48,18 @@ class Reconciliation:
     history: dict[str, Any] = field(default_factory=dict)
     is_whole: bool = True
     """Whether every dependency answered."""
+    listed: dict[str, list[Difference]] = field(default_factory=dict, repr=False)
+    """Differences by check, at most FOUND_MAX each; not stored."""
 
     @property
     def stored(self) -> dict[str, Any]:
         """Return the result as JSON."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "listed"}
 
     def take(self, name: str, examined: int, found: Sequence[Difference], more: int = 0) -> None:
         """Record a check, which has *more* differences than it *found*; keep FOUND_MAX of all."""
         self.checks.append(Checked(name, examined, len(found) + more))
+        self.listed[name] = list(found)
         known = set(self.differences)
         new = [one for one in dict.fromkeys(found) if one not in known]
         self.differences += new[: FOUND_MAX - len(self.differences)]
@@ -65,10 +68,18 @@ class Reconciliation:
         """Return this result without the differences that the *first* look did not have.
 
         An export may have part of a transaction, but two exports never have part of the same one.
+        If a look has more differences than it lists, its list says nothing of the others: then all
+        of this look remain.
         """
+        if max(len(self.differences), len(first["differences"])) >= FOUND_MAX:
+            return self
         known = {(one["rule"], one["subject"], one["what"]) for one in first["differences"]}
         both = [one for one in self.differences if (one.rule, one.subject, one.what) in known]
-        return replace(self, differences=both)
+        counted = [
+            replace(each, differences=sum(one in both for one in self.listed[each.name]))
+            for each in self.checks
+        ]
+        return replace(self, differences=both, checks=counted)
 
     def report(self, logger: EventLogger) -> None:
         """Log every difference, and that the run has ended."""
