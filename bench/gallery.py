@@ -1,4 +1,4 @@
-"""Draws every split into docs/gallery.webp, and writes its figures into docs/fairness.md.
+"""Draws every split into docs/gallery.webp, and writes its figures into docs/reference/splits.md.
 
 make docs
 """
@@ -16,7 +16,7 @@ from testing.fairness import LUCKY, PACKETS, SIZES, Fairness, measure, packets_o
 
 DOCS = Path(__file__).parents[1] / "docs"
 PICTURE = DOCS / "gallery.webp"
-PAGE = DOCS / "fairness.md"
+PAGE = DOCS / "reference" / "splits.md"
 BEGIN, END = "<!-- gallery:begin -->", "<!-- gallery:end -->"
 
 COLOURS = {"100 yuan": "#c4392f", "0.20 yuan": "#33658a"}

@@ -1,4 +1,4 @@
-"""SPEC §2's figures, over half as many packets as docs/fairness.md measures."""
+"""SPEC §2's figures, over half as many packets as docs/reference/splits.md measures."""
 
 import math
 import random
@@ -22,7 +22,7 @@ def test_every_position_gets_as_much_and_is_as_lucky(split: Split, size: str) ->
 def test_a_live_split_gives_every_position_as_much_but_the_last_are_luckier(size: str) -> None:
     found = measure(packets_of(Split.DOUBLE_MEAN_LIVE, *SIZES[size], PACKETS // 2))
 
-    # Documented in docs/fairness.md, not hidden.
+    # Documented in docs/reference/splits.md, not hidden.
     assert [mean for mean in found.means if abs(mean - 1) > 0.01] == []
     assert min(found.luckiest[:8]) > 0.079
     assert sum(found.luckiest[2:6]) / 4 == pytest.approx(0.092, abs=0.005)

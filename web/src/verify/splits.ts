@@ -1,4 +1,4 @@
-/** Every split, as docs/fairness.md has it; integers of any size, so nothing is rounded. */
+/** Every split, as docs/reference/splits.md has it; integers of any size, so nothing is rounded. */
 
 import { seedBytes, unitsOf, type Split, type Terms, type Units } from "./terms.ts";
 import { seedWords, wordBlock, WORD_BITS, WORD_MAX, WORDS_PER_BLOCK } from "./words.ts";

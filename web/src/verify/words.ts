@@ -1,4 +1,4 @@
-/** Random numbers from a seed: 64-bit big-endian words of SHAKE-256 (docs/fairness.md). */
+/** Random numbers from a seed: 64-bit big-endian words of SHAKE-256 (docs/reference/splits.md). */
 
 import { shake256 } from "@noble/hashes/sha3.js";
 

@@ -1,6 +1,6 @@
 """The split of a packet's total into shares: a pure function of its terms and secret seed.
 
-docs/fairness.md specifies it.
+docs/reference/splits.md specifies it.
 """
 
 from redpacket.packets.split.shares import amounts_fen, share_amount_fen
