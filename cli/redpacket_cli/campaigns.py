@@ -17,9 +17,10 @@ from rich.text import Text
 from redpacket_cli import show as shown
 from redpacket_cli.api import Api, again
 from redpacket_cli.failures import Failure, no_target
+from redpacket_cli.lists import Rows, some
 from redpacket_cli.session import an_id, new_key, read_document, read_text, session_of
 
-campaign = typer.Typer(help="Campaigns: edit, show, preheat.", no_args_is_help=True)
+campaign = typer.Typer(help="Campaigns: list, edit, show, preheat.", no_args_is_help=True)
 prize = typer.Typer(help="Prizes of a campaign: edit, stock, codes.", no_args_is_help=True)
 audience = typer.Typer(help="Who may take part in a campaign.", no_args_is_help=True)
 
@@ -54,6 +55,27 @@ def edit_campaign(context: typer.Context, campaign_id: CampaignId, file: File) -
     if prizes:
         edited = operator.get(path)
     session.screen.tell(edited, _campaign(edited))
+
+
+@campaign.command("list")
+def list_campaigns(context: typer.Context, rows: Rows = 50) -> None:
+    """Show all campaigns, the latest start first."""
+    session = session_of(context)
+    items = some(session.target.operator, "/admin/campaigns", {}, rows)
+    columns = ("campaign", "title", "is", "starts at", "ends at", "budget", "left")
+    table = (
+        (
+            each["campaign_id"],
+            each["title"],
+            each["status"],
+            shown.moment(each["starts_at_ms"]),
+            shown.moment(each["ends_at_ms"]),
+            shown.yuan(each["budget_fen"]),
+            shown.yuan(each["budget_left_fen"]),
+        )
+        for each in items
+    )
+    session.screen.tell({"items": items}, shown.table(columns, table))
 
 
 @campaign.command("show")
@@ -254,7 +276,7 @@ def _campaign(found: dict[str, Any]) -> Group:
     )
     head = Text(
         f"{found['title']}  {found['status']}  version {found['version']}\n"
-        f"{shown.moment(found['starts_at_ms'])} to {shown.moment(found['ends_at_ms'])} UTC\n"
+        f"{shown.moment(found['starts_at_ms'])} to {shown.moment(found['ends_at_ms'])}\n"
         f"{shown.yuan(found['budget_left_fen'])} left of {shown.yuan(found['budget_fen'])}; "
         f"list of users: {found['audience_mode'] or 'none'}"
     )

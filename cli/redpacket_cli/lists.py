@@ -18,7 +18,7 @@ from redpacket_cli.session import Session, an_id, session_of
 winners = typer.Typer(help="Who won goods: export, decide.", no_args_is_help=True)
 claims = typer.Typer(help="Who took shares of a packet: export.", no_args_is_help=True)
 packets = typer.Typer(
-    help="Packets of a campaign, a sender, or all open ones: export.", no_args_is_help=True
+    help="Packets of a campaign, a sender, or all open ones: list, export.", no_args_is_help=True
 )
 journal = typer.Typer(help="What operators did: list, export.", no_args_is_help=True)
 approvals = typer.Typer(
@@ -88,6 +88,33 @@ def export_sharers(
     _export(session_of(context), f"/admin/packets/{packet_id}/sharers", {}, to)
 
 
+@packets.command("list")
+def list_packets(
+    context: typer.Context,
+    campaign: Annotated[str, typer.Option(help="Only packets of this campaign.")] = "",
+    sender: Annotated[str, typer.Option(help="Only packets of this user, by the host's id.")] = "",
+    status: Annotated[str, typer.Option(help="Only packets that stand so.")] = "",
+    rows: Rows = 50,
+) -> None:
+    """Show packets of a campaign or a sender, or all open ones."""
+    session = session_of(context)
+    asked = {"campaign_id": campaign, "sender": sender, "status": status}
+    items = some(session.target.operator, "/admin/packets", asked, rows)
+    columns = ("packet", "sender", "is", "total", "shares", "created at")
+    table = (
+        (
+            each["packet_id"],
+            each["sender"] or each["sender_token"],
+            each["status"],
+            shown.yuan(each["total_fen"]),
+            each["count"],
+            shown.moment(each["created_at_ms"]),
+        )
+        for each in items
+    )
+    session.screen.tell({"items": items}, shown.table(columns, table))
+
+
 @packets.command("export")
 def export_packets(
     context: typer.Context,
@@ -112,7 +139,7 @@ def list_actions(context: typer.Context, subject: Subject = "", rows: Rows = 50)
     """Show what operators did, the newest first."""
     session = session_of(context)
     items = some(session.target.operator, "/admin/journal", {"subject": subject}, rows)
-    columns = ("at (UTC)", "what", "changes")
+    columns = ("at", "what", "changes")
     table = (
         (
             shown.moment(each["at_ms"]),
@@ -148,7 +175,7 @@ def list_approvals(
     session = session_of(context)
     asked = {"status": "" if status == "all" else status}
     items = some(session.target.operator, "/admin/approvals", asked, rows)
-    columns = ("approval", "what", "amount", "asked at (UTC)", "status")
+    columns = ("approval", "what", "amount", "asked at", "status")
     table = (
         (
             each["approval_id"],

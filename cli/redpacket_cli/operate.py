@@ -42,6 +42,7 @@ def add_to(app: typer.Typer) -> None:
         app.command()(function)
 
 
+@switch.command("status", hidden=True)
 @switch.command("list")
 def list_switches(context: typer.Context) -> None:
     """Show how every switch stands, since when and why."""
@@ -56,7 +57,7 @@ def list_switches(context: typer.Context) -> None:
         )
         for each in found["items"]
     )
-    session.screen.tell(found, shown.table(("switch", "is", "why", "since (UTC)"), rows))
+    session.screen.tell(found, shown.table(("switch", "is", "why", "since"), rows))
 
 
 Name = Annotated[str, typer.Argument(help="As `redpacket switch list` shows it.", callback=an_id)]

@@ -1,4 +1,4 @@
-"""Money and packets: deposit, send, show, watch, audit, find, verify."""
+"""Money and packets: deposit, balance, send, show, watch, audit, find, verify."""
 
 import contextlib
 import sys
@@ -31,13 +31,18 @@ UserToken = Annotated[
     str, typer.Option(envvar="REDPACKET_USER_TOKEN", help="A user's own token.", show_envvar=True)
 ]
 
+Amount = Annotated[
+    int,
+    typer.Argument(help="In fen (8888), or in yuan (88.88).", parser=shown.fen, metavar="AMOUNT"),
+]
+
 _OVER = {"emptied", "closing", "closed"}
 _POINTS_MAX = 600
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands of this page."""
-    for function in (token, deposit, send, show, watch, audit, find, verify):
+    for function in (token, deposit, balance, send, show, watch, audit, find, verify):
         app.command()(function)
 
 
@@ -55,7 +60,7 @@ def token(
 def deposit(
     context: typer.Context,
     user: Annotated[str, typer.Argument(help="The account owner's id, as the host knows them.")],
-    amount_fen: Annotated[int, typer.Argument(help="In fen.", min=1)],
+    amount_fen: Amount,
     key: Key = "",
     is_for_campaigns: Annotated[
         bool,
@@ -74,7 +79,7 @@ def deposit(
 
 def send(
     context: typer.Context,
-    total_fen: Annotated[int, typer.Argument(help="What all shares hold together.", min=1)],
+    total_fen: Amount,
     count: Annotated[int, typer.Argument(help="How many shares.", min=1)],
     kind: Annotated[str, typer.Option(help="lucky or equal.")] = "lucky",
     campaign: Annotated[str, typer.Option(help="Paid from this campaign's budget.")] = "",
@@ -104,7 +109,20 @@ def send(
     else:
         raise no_target("name the sender: --as USER on a local stack, --user-token on AWS")
     route = "/packets" if sender is not session.target.operator else "/admin/packets"
-    session.screen.tell(sender.post(route, body, key=new_key(key)))
+    sent = sender.post(route, body, key=new_key(key))
+    given = {name: value for name, value in sent.items() if value is not None}
+    # The link first: it is what people copy.
+    link = {"share_url": given.pop("share_url")} if "share_url" in given else {}
+    session.screen.tell(sent, shown.pairs({**link, **given}))
+
+
+def balance(context: typer.Context, user: As = "", user_token: UserToken = "") -> None:
+    """Show what a user's account holds."""
+    session = session_of(context)
+    if not (user or user_token):
+        raise no_target("name the user: --as USER on a local stack, --user-token on AWS")
+    found = session.target.user(user, user_token).get("/me")
+    session.screen.tell(found, Text(shown.yuan(found["balance_fen"])))
 
 
 def show(context: typer.Context, packet_id: PacketId) -> None:
@@ -112,7 +130,7 @@ def show(context: typer.Context, packet_id: PacketId) -> None:
     session = session_of(context)
     record = session.target.operator.get(f"/packets/{packet_id}")
     claims = record["claims"]
-    columns = ("share", "nickname", "amount", "claimed at (UTC)", "payout", "luckiest")
+    columns = ("share", "nickname", "amount", "claimed at", "payout", "luckiest")
     rows = (
         (
             claim["share_no"],

@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+import typer
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -16,6 +18,7 @@ _PIPE_COLUMNS = 100_000
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _FEN_PER_YUAN = 100
+_YUAN = re.compile(r"(\d{1,12})\.(\d\d)", re.ASCII)
 
 
 @dataclass
@@ -33,7 +36,7 @@ class Screen:
         else:
             # A token that is copied must have no ends of lines of its own.
             is_soft = isinstance(shown, Text)
-            self.console.print(_pairs(found) if shown is None else shown, soft_wrap=is_soft)
+            self.console.print(pairs(found) if shown is None else shown, soft_wrap=is_soft)
 
     def note(self, words: str) -> None:
         """Print a note beside the result."""
@@ -56,10 +59,19 @@ def yuan(fen: int | None) -> str:
 
 
 def moment(at_ms: int | None) -> str:
-    """Write a time for people, in UTC."""
+    """Write a time for people, in the terminal's time zone."""
     if at_ms is None:
         return "-"
-    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC).astimezone():%Y-%m-%d %H:%M:%S %Z}"
+
+
+def fen(text: str) -> int:
+    """Parse an amount: 88.88 is yuan, 8888 is fen. Raises typer's error for anything else."""
+    if found := _YUAN.fullmatch(text):
+        return int(found[1]) * _FEN_PER_YUAN + int(found[2])
+    if text.isascii() and text.isdecimal() and int(text):
+        return int(text)
+    raise typer.BadParameter(f"{text} is no amount: write fen (8888) or yuan (88.88)")
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> Table:
@@ -88,7 +100,8 @@ def differences(found: Sequence[Mapping[str, Any]]) -> RenderableType:
     return table(columns, ([each[name] for name in columns] for each in found), "Differences")
 
 
-def _pairs(found: Any) -> RenderableType:  # noqa: ANN401 - any JSON
+def pairs(found: Any) -> RenderableType:  # noqa: ANN401 - any JSON
+    """Return an object's fields under their names, with amounts and times for people."""
     if not isinstance(found, dict):
         return Text(json.dumps(found, ensure_ascii=False))
     made = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
@@ -97,7 +110,7 @@ def _pairs(found: Any) -> RenderableType:  # noqa: ANN401 - any JSON
     for name, value in found.items():
         told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         if name.endswith(("_at_ms", "until_ms")) and isinstance(value, int):
-            told = f"{value} ({moment(value)} UTC)"
+            told = f"{value} ({moment(value)})"
         elif name.endswith("_fen") and isinstance(value, int):
             told = f"{value} ({yuan(value)})"
         made.add_row(Text(name, style="bold"), Text(told))

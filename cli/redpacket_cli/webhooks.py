@@ -21,7 +21,7 @@ def list_webhooks(context: typer.Context) -> None:
     """Show all webhooks, and how their last deliveries went."""
     session = session_of(context)
     found = session.target.operator.get("/admin/webhooks")
-    columns = ("webhook", "is", "url", "failures in a row", "last success (UTC)", "last failure")
+    columns = ("webhook", "is", "url", "failures in a row", "last success", "last failure")
     rows = (
         (
             each["name"],
@@ -83,7 +83,7 @@ def list_dead(context: typer.Context, name: Name) -> None:
     session = session_of(context)
     found = _details(session, name)
     told = {"dead_count": found["dead_count"], "items": found["dead_letters"]}
-    columns = ("event", "type", "subject", "attempts", "last status", "died at (UTC)")
+    columns = ("event", "type", "subject", "attempts", "last status", "died at")
     rows = (
         (
             each["event_id"],

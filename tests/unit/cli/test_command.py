@@ -753,3 +753,28 @@ def test_each_command_says_what_it_does() -> None:
         assert result.exit_code == 0
         assert "Usage" in result.output
     assert packets.watch.__doc__
+
+
+@pytest.mark.parametrize(("words", "amount_fen"), [("8888", 8888), ("88.88", 8888), ("0.01", 1)])
+def test_amounts_are_fen_or_yuan(stack: Stack, words: str, amount_fen: int) -> None:
+    stack.answers["POST /admin/deposits"] = _ok(transfer_id="t", balance_fen=1)
+
+    stack.run("deposit", "ann", words)
+
+    assert _body(stack.sent("POST /admin/deposits")[0])["amount_fen"] == amount_fen
+
+
+@pytest.mark.parametrize("words", ["0", "8.8", "8.888", "-1", "1e3", "８８", "ten"])
+def test_what_is_no_amount_is_a_wrong_command_line(stack: Stack, words: str) -> None:
+    assert stack.run("deposit", "--", "ann", words).exit_code == 2
+
+
+def test_a_balance_is_shown_and_a_sent_link_comes_first(stack: Stack) -> None:
+    stack.answers["POST /dev/tokens"] = _ok(token="token")
+    stack.answers["GET /me"] = _ok(user_token="u", balance_fen=123_456)
+    stack.answers["POST /packets"] = _ok(packet_id=PACKET, share_url="https://link", host=None)
+
+    assert stack.run("balance", "--as", "ann").stdout == "¥1,234.56\n"
+    lines = stack.run("send", "88.88", "3", "--as", "ann").stdout.splitlines()
+    assert "https://link" in lines[0]
+    assert not any("host" in line for line in lines)
