@@ -9,7 +9,7 @@ from bench.deployment import indexes_of, sweeps_of
 from local.places import ROOT
 from local.template import read_template
 from redpacket.ledger.dynamodb import keys
-from redpacket.packets.model.packet import PARTS_MAX, SMALL_MAX
+from redpacket.packets.model.packet import SHARDS_MAX, SMALL_MAX
 from redpacket.packets.use_cases.expire_packets import PACKETS_PER_SWEEP
 from redpacket.packets.use_cases.sweep import REPAIR_MS, RESERVE_MS
 from redpacket.platform.threads import THREADS
@@ -205,7 +205,7 @@ def table(rushes: Sequence[Rush] = RUSHES) -> str:
         ("Lambda: seconds to get there unprepared", "10 s for 10,000 grabs more", scaling_s),
         ("Cache: shards", "(losers x 20 us + winners x 60 us) / 50%", shards),
         (
-            f"Partitions of fates a packet, at most {PARTS_MAX}",
+            f"Partitions of fates a packet, at most {SHARDS_MAX}",
             f"claims of one packet / {found.settled_per_partition:,.0f}",
             lambda rush: partitions(rush, found),
         ),

@@ -13,7 +13,7 @@ from redpacket.packets.dynamodb.ledger import DynamoLedger
 from redpacket.packets.dynamodb.packets import DynamoPackets
 from redpacket.packets.dynamodb.pages import DynamoPages
 from redpacket.packets.model.claim import Quota, Share, ShareRef
-from redpacket.packets.model.packet import Packet, part_count
+from redpacket.packets.model.packet import Packet, shard_count
 from redpacket.packets.use_cases.read_records import read_record
 from redpacket.packets.use_cases.settle_claims import SettlePorts, settle_claims
 from redpacket.platform.dynamodb.client import Dynamo
@@ -105,7 +105,7 @@ class Till:
         **changes: Any,
     ) -> list[Share]:
         """Make claims durable, each by a user of its own, numbered after *user_from*."""
-        last_no = packet.terms.count - part_count(packet.packet_id)
+        last_no = packet.terms.count - shard_count(packet.packet_id)
         shares = [
             replace(
                 a_claim(packet, number, "", is_last=number > last_no, **changes),

@@ -10,10 +10,10 @@ from redpacket.packets.dynamodb.ledger import DynamoLedger
 from redpacket.packets.dynamodb.packets import DynamoPackets
 from redpacket.packets.dynamodb.pages import DynamoPages
 from redpacket.packets.model.claim import Share, ShareStatus
-from redpacket.packets.model.packet import PacketEnd, part_count, part_size
+from redpacket.packets.model.packet import PacketEnd, shard_count, shard_size
 from redpacket.packets.ports import Settled
 from redpacket.packets.split import amounts_fen
-from redpacket.packets.use_cases.close_packet import EndPorts, close_if_ended, end_part
+from redpacket.packets.use_cases.close_packet import EndPorts, close_if_ended, end_shard
 from redpacket.packets.use_cases.read_records import Record, read_record
 from redpacket.platform.dynamodb.client import Dynamo, Row, to_wire
 from redpacket.platform.user import User
@@ -91,10 +91,10 @@ class Book:
         end: PacketEnd | None = None
         clock, ledger = FakeClock(), self._ledger
         ports = EndPorts(ledger=ledger, packets=self.packets, pages=self.pages, clock=clock)
-        for part in range(part_count(self.packet.packet_id)):
-            shares = self.packets.list_part_shares(self.packet.packet_id, part)
-            assert len(shares) == part_size(self.packet, part)
-            end = end_part(self.packet, part, shares, ports)
+        for part in range(shard_count(self.packet.packet_id)):
+            shares = self.packets.list_shard_shares(self.packet.packet_id, part)
+            assert len(shares) == shard_size(self.packet, part)
+            end = end_shard(self.packet, part, shares, ports)
         assert end
         assert close_if_ended(self.packet, end, ports)
 

@@ -11,7 +11,7 @@ from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.packets.model.packet import Packet
 from redpacket.packets.redis.claims import RedisClaims
-from redpacket.packets.redis.parted_claims import PartedClaims
+from redpacket.packets.redis.sharded_claims import ShardedClaims
 from redpacket.platform.errors import RedPacketError, Unavailable
 from redpacket.platform.redis.connect import connect
 from testing.in_memory_system import InMemorySystem
@@ -94,7 +94,7 @@ class _CachePerThread(threading.local):
 
     def __init__(self, port: int) -> None:
         client = connect(HOST, port, has_tls=False, username="", password="", timeout_s=5)
-        self._claim_cache = PartedClaims(RedisClaims(client, PUBLISHED_SEEDS), clock=WallClock())
+        self._claim_cache = ShardedClaims(RedisClaims(client, PUBLISHED_SEEDS), clock=WallClock())
 
     def __getattr__(self, move: str) -> Any:
         return getattr(self._claim_cache, move)

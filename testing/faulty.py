@@ -198,16 +198,16 @@ class FaultyClaimCache:
     def load(self, packet: Packet, shares: Sequence[Share], part: int | None = None) -> None:
         self._call(lambda: self._claim_cache.load(packet, shares, part))
 
-    def load_part(
+    def load_shard(
         self, packet: Packet, part: int, shares: Sequence[Share], *, is_whole: bool
     ) -> None:
-        self._call(lambda: self._claim_cache.load_part(packet, part, shares, is_whole=is_whole))
+        self._call(lambda: self._claim_cache.load_shard(packet, part, shares, is_whole=is_whole))
 
     def load_sent(self, packet: Packet) -> None:
         self._call(lambda: self._claim_cache.load_sent(packet))
 
-    def load_sent_part(self, packet: Packet, part: int) -> None:
-        self._call(lambda: self._claim_cache.load_sent_part(packet, part))
+    def load_sent_shard(self, packet: Packet, part: int) -> None:
+        self._call(lambda: self._claim_cache.load_sent_shard(packet, part))
 
     def knows_claimers(self, packet_id: str, user_id: str) -> bool:
         return self._call(lambda: self._claim_cache.knows_claimers(packet_id, user_id))

@@ -43,7 +43,7 @@ from redpacket.packets.dynamodb.ledger import DynamoLedger
 from redpacket.packets.dynamodb.packets import DynamoPackets
 from redpacket.packets.ledger_ports import Funding
 from redpacket.packets.model.claim import Admission, Claim, Share, ShareRef
-from redpacket.packets.model.packet import Kind, Opening, Packet, Rules, part_count
+from redpacket.packets.model.packet import Kind, Opening, Packet, Rules, shard_count
 from redpacket.packets.ports import (
     ClaimCache,
     ClaimRecorder,
@@ -52,7 +52,7 @@ from redpacket.packets.ports import (
     PayoutQueue,
     Quotas,
 )
-from redpacket.packets.redis.parted_claims import PartedClaims
+from redpacket.packets.redis.sharded_claims import ShardedClaims
 from redpacket.packets.split import Split
 from redpacket.packets.use_cases.cached_emptied import CachedEmptied
 from redpacket.packets.use_cases.expire_packets import ExpireReport, expire_packets
@@ -94,7 +94,7 @@ from testing.process import Process
 GRACE_MS = 5_000
 LIFE_MS = 60_000
 DAY_MS = 24 * 3_600_000
-PART_SHARE_COUNT = 20_000
+SHARD_SHARE_COUNT = 20_000
 OPEN_PACKETS_MAX = 1000
 ADMISSION_FACTOR = 2
 DEPOSIT_FEN_MAX = 10**10
@@ -134,7 +134,7 @@ class InMemorySystem:
         self.queue = FakeQueue()
         self.memory = FakeClaimCache(self.clock)
         # What the flows use; a test may put something in between.
-        self.claim_cache: ClaimCache = PartedClaims(self.memory, clock=self.clock)
+        self.claim_cache: ClaimCache = ShardedClaims(self.memory, clock=self.clock)
         self.payouts: PayoutQueue = self.queue
         self.stand_on(self.dynamo)
         stored = process_on(_at_once(lambda: self.dynamo), new_seed=self._new_seed)
@@ -160,7 +160,7 @@ class InMemorySystem:
         )
         self.told: list[Told] = []
         self.told_draws: list[Draw] = []
-        self.part_share_count = PART_SHARE_COUNT
+        self.shard_share_count = SHARD_SHARE_COUNT
         self.share_fen_max = 20_000
         self.approval_fen = 10**15
         self.operator_fen = self.everyone_fen = 10**18
@@ -226,7 +226,7 @@ class InMemorySystem:
         stands_on = {
             "settings": Settings(variables),
             "admission_factor": ADMISSION_FACTOR,
-            "part_share_count": self.part_share_count,
+            "shard_share_count": self.shard_share_count,
             "clock": self.clock,
             "logger": self.logger,
             "dynamo": _at_once(lambda: self.reached),
@@ -295,9 +295,9 @@ class InMemorySystem:
         self.deposit(sender, order.total_fen)
         return self.send_order(order)
 
-    def send_in_parts(self, parts: int, count: int, total_fen: int = 6000) -> Packet:
+    def send_in_shards(self, parts: int, count: int, total_fen: int = 6000) -> Packet:
         """Send a campaign's packet that is cut into *parts*."""
-        self.part_share_count = -(-count // parts)
+        self.shard_share_count = -(-count // parts)
         now_ms = self.clock.now_ms()
         campaign = a_campaign(
             starts_at_ms=now_ms, ends_at_ms=now_ms + LIFE_MS, budget_left_fen=total_fen
@@ -305,7 +305,7 @@ class InMemorySystem:
         assert self.campaigns.create(campaign)
         rules = Rules(campaign_id=campaign.campaign_id)
         packet = self.send(rules=rules, campaign=campaign, total_fen=total_fen, count=count)
-        assert part_count(packet.packet_id) == parts
+        assert shard_count(packet.packet_id) == parts
         return packet
 
     def send_order(self, order: SendOrder) -> Packet:

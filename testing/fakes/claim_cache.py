@@ -16,7 +16,7 @@ from redpacket.packets.model.claim import (
     Share,
     ShareStatus,
 )
-from redpacket.packets.model.packet import Packet, PacketStatus, part_id, part_size
+from redpacket.packets.model.packet import Packet, PacketStatus, shard_id, shard_size
 from testing.fakes.services import FakeClock
 from testing.fakes.tables import Item
 
@@ -150,10 +150,10 @@ class FakeClaimCache:
         if len(shares) == count:
             self.caches[packet_id]["sign"] = "told"
 
-    def load_part(
+    def load_shard(
         self, packet: Packet, part: int, shares: Sequence[Share], *, is_whole: bool
     ) -> None:
-        cache_id, count = part_id(packet.packet_id, part), part_size(packet, part)
+        cache_id, count = shard_id(packet.packet_id, part), shard_size(packet, part)
         self._bring(cache_id, packet, count, shares, is_whole=is_whole)
 
     def load_sent(self, packet: Packet) -> None:
@@ -161,10 +161,10 @@ class FakeClaimCache:
         self.load(packet, [])
         self._sign(packet.packet_id, is_new=is_new)
 
-    def load_sent_part(self, packet: Packet, part: int) -> None:
-        cache_id = part_id(packet.packet_id, part)
+    def load_sent_shard(self, packet: Packet, part: int) -> None:
+        cache_id = shard_id(packet.packet_id, part)
         is_new = not self.is_loaded(cache_id, 0)
-        self.load_part(packet, part, [], is_whole=True)
+        self.load_shard(packet, part, [], is_whole=True)
         self._sign(cache_id, is_new=is_new)
 
     def _sign(self, cache_id: str, *, is_new: bool) -> None:

@@ -11,11 +11,11 @@ from redpacket.lottery.redis import keys as lottery_keys
 from redpacket.lottery.redis.draws import RedisDraws
 from redpacket.packets.errors import GrabTokenInvalid, NotInvited, PassphraseMismatch
 from redpacket.packets.model.claim import Admission, Claim
-from redpacket.packets.model.packet import Opening, Packet, Rules, part_id
+from redpacket.packets.model.packet import Opening, Packet, Rules, shard_id
 from redpacket.packets.ports import ClaimCache
 from redpacket.packets.redis import keys
 from redpacket.packets.redis.claims import STATE, RedisClaims
-from redpacket.packets.redis.parted_claims import PartedClaims
+from redpacket.packets.redis.sharded_claims import ShardedClaims
 from redpacket.platform.errors import Rejected, Unavailable
 from testing.builders import a_prize
 from testing.in_memory_system import InMemorySystem
@@ -40,7 +40,7 @@ class Insider:
 
     def fresh(self) -> ClaimCache:
         """Return the claim cache of a process that has just started."""
-        return PartedClaims(RedisClaims(self.cache, PUBLISHED_SEEDS), clock=self.system.clock)
+        return ShardedClaims(RedisClaims(self.cache, PUBLISHED_SEEDS), clock=self.system.clock)
 
     def replace(self, cache_id: str, old: str, new: str) -> None:
         key = keys.claim_cache(cache_id)
@@ -150,8 +150,8 @@ def test_the_state_of_another_packet_is_not_believed(insider: Insider) -> None:
 
 def test_a_part_of_a_packet_is_not_believed_as_another(insider: Insider) -> None:
     system = insider.system
-    packet = system.send_in_parts(2, 6)
-    cache_ids = [part_id(packet.packet_id, part) for part in range(2)]
+    packet = system.send_in_shards(2, 6)
+    cache_ids = [shard_id(packet.packet_id, part) for part in range(2)]
     insider.replace(cache_ids[0], ",", ",1")
     insider.replace(cache_ids[1], ",", ",1")
 

@@ -10,11 +10,11 @@ import pytest
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.packets.model.claim import GrabStatus, Share
-from redpacket.packets.model.packet import Packet, PacketStatus, part_of_user
+from redpacket.packets.model.packet import Packet, PacketStatus, shard_of_user
 from redpacket.packets.ports import PartCache
 from redpacket.packets.redis import keys
 from redpacket.packets.redis.claims import RedisClaims
-from redpacket.packets.redis.parted_claims import PartedClaims
+from redpacket.packets.redis.sharded_claims import ShardedClaims
 from redpacket.platform.redis.connect import Script, connect
 from testing.builders import a_claim, a_packet, a_packet_id, a_refund
 from testing.fakes import FakeClaimCache, FakeClock
@@ -118,29 +118,29 @@ def test_a_claim_that_the_board_did_not_see_makes_it_doubt(claim_cache: PartCach
 
 
 def test_a_part_vouches_for_the_users_who_begin_there(claim_cache: PartCache) -> None:
-    parted = PartedClaims(claim_cache, clock=FakeClock(_now_ms()))
+    sharded = ShardedClaims(claim_cache, clock=FakeClock(_now_ms()))
     packet = _packet(40, packet_id=a_packet_id(4))
     other = _packet(40, packet_id=a_packet_id(4))
-    parted.load_sent(packet)
+    sharded.load_sent(packet)
     for part in range(4):
-        parted.load(other, [], part)
+        sharded.load(other, [], part)
 
     users = [f"user-{number}" for number in range(20)]
-    assert all(parted.knows_claimers(packet.packet_id, user) for user in users)
-    assert not any(parted.knows_claimers(other.packet_id, user) for user in users)
+    assert all(sharded.knows_claimers(packet.packet_id, user) for user in users)
+    assert not any(sharded.knows_claimers(other.packet_id, user) for user in users)
 
 
 def test_a_part_is_not_certain_about_users_of_other_parts(claim_cache: PartCache) -> None:
-    parted = PartedClaims(claim_cache, clock=FakeClock(_now_ms()))
+    sharded = ShardedClaims(claim_cache, clock=FakeClock(_now_ms()))
     packet = _packet(40, packet_id=a_packet_id(4))
-    claim_cache.load_sent_part(packet, 0)
+    claim_cache.load_sent_shard(packet, 0)
     for part in range(1, 4):
-        parted.load(packet, [], part)
+        sharded.load(packet, [], part)
 
     for number in range(20):
         user_id = f"user-{number}"
-        begins_there = part_of_user(packet.packet_id, user_id) == 0
-        assert parted.knows_claimers(packet.packet_id, user_id) == begins_there
+        begins_there = shard_of_user(packet.packet_id, user_id) == 0
+        assert sharded.knows_claimers(packet.packet_id, user_id) == begins_there
 
 
 @pytest.mark.parametrize("missed_a_claim", [True, False])

@@ -19,16 +19,16 @@ from redpacket.packets.model.packet import (
     Packet,
     PacketStatus,
     Rules,
-    is_cut,
-    part_count,
-    part_id,
-    part_of_share,
+    is_sharded,
+    shard_count,
+    shard_id,
+    shard_of_share,
 )
 from redpacket.packets.ports import ClaimCache, PartCache, Quotas
 from redpacket.packets.redis import keys
 from redpacket.packets.redis.claims import RedisClaims
-from redpacket.packets.redis.parted_claims import PartedClaims
 from redpacket.packets.redis.quotas import RedisQuotas
+from redpacket.packets.redis.sharded_claims import ShardedClaims
 from testing.builders import a_claim, a_packet, a_packet_id
 from testing.fakes import FakeClaimCache, FakeClock, FakeQuotas
 from testing.servers import OperatorCache
@@ -44,7 +44,7 @@ def claim_cache(request: pytest.FixtureRequest) -> Iterator[ClaimCache]:
         yield (
             claim_cache
             if request.param == "redis"
-            else PartedClaims(claim_cache, clock=FakeClock())
+            else ShardedClaims(claim_cache, clock=FakeClock())
         )
 
 
@@ -176,14 +176,14 @@ class _Story:
     def forget(self) -> None:
         """Forget what processes remember: no answer may depend on it here."""
         inner: list[PartCache] = [self.fake, RedisClaims(self.cache, PUBLISHED_SEEDS)]
-        self.sides = [PartedClaims(one, clock=self.clock) for one in inner]
+        self.sides = [ShardedClaims(one, clock=self.clock) for one in inner]
 
     def _packet(self) -> Packet:
         pick = self.random.choice
         ended = pick(({}, {}, {}, {"expires_at_ms": _now_ms() - 500}))
-        parts = pick((1, 1, 1, 3))
+        shards = pick((1, 1, 1, 3))
         return replace(
-            _packet(parts * pick((1, 2, 3)), packet_id=a_packet_id(parts), **ended),
+            _packet(shards * pick((1, 2, 3)), packet_id=a_packet_id(shards), **ended),
             status=pick((PacketStatus.OPEN, PacketStatus.OPEN, PacketStatus.CLOSING)),
             rules=pick((Rules(), Rules(), Rules(opening=Opening.TWO_STEP))),
         )
@@ -212,9 +212,11 @@ class _Story:
 
     @staticmethod
     def _caches_of(packet: Packet) -> list[str]:
-        parts = range(part_count(packet.packet_id))
-        is_whole = not is_cut(packet.packet_id)
-        return [packet.packet_id] if is_whole else [part_id(packet.packet_id, one) for one in parts]
+        shards = range(shard_count(packet.packet_id))
+        is_whole = not is_sharded(packet.packet_id)
+        return (
+            [packet.packet_id] if is_whole else [shard_id(packet.packet_id, one) for one in shards]
+        )
 
     def _held(self, packet: Packet, user: str) -> int:
         """Return the user's number, or else any."""
@@ -239,10 +241,10 @@ class _Story:
             return lambda side: side.load_sent(packet)
         fates = self.fates[packet.packet_id].items()
         shares = [a_claim(packet, share_no, user) for share_no, user in fates]
-        if is_cut(packet.packet_id) and self.random.random() < 0.7:
-            part = self.random.randrange(part_count(packet.packet_id))
-            own = [one for one in shares if part_of_share(packet.packet_id, one.share_no) == part]
-            return lambda side: side.load(packet, own, part)
+        if is_sharded(packet.packet_id) and self.random.random() < 0.7:
+            shard = self.random.randrange(shard_count(packet.packet_id))
+            own = [one for one in shares if shard_of_share(packet.packet_id, one.share_no) == shard]
+            return lambda side: side.load(packet, own, shard)
         return lambda side: side.load(packet, shares)
 
     def _fate(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
@@ -306,7 +308,7 @@ class _Story:
 
 def _told(outcome: GrabOutcome) -> tuple[Any, ...]:
     named = outcome.terms if outcome.share_no else ""
-    said = outcome.status, outcome.share_no, outcome.is_last, outcome.is_gated, outcome.part
+    said = outcome.status, outcome.share_no, outcome.is_last, outcome.is_gated, outcome.shard
     # An owner is not refused, so that nobody asks.
     return *said, named, outcome.share_no or outcome.is_certain
 

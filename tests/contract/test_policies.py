@@ -412,7 +412,7 @@ def handlers(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         container, member = MEMBERS[name]
         monkeypatch.setattr(type(getattr(containers, container)), member, made)
     # Packets of campaigns are cut, and what is won is noted at once.
-    monkeypatch.setattr(type(containers.packets), "part_share_count", 1)
+    monkeypatch.setattr(type(containers.packets), "shard_share_count", 1)
     monkeypatch.setattr("redpacket.lottery.dynamodb.unit_stock.NOTED_MIN", 0)
     # Of campaigns that start at once a round is there at once.
     monkeypatch.setattr("redpacket.fairness.model.beacon.MARGIN_MS", -20_000)

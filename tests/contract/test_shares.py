@@ -122,7 +122,7 @@ def test_fates_of_a_packet_in_parts_are_listed_by_part_and_all_together(books: B
     for share_no in (4, 11, 1, 2, 9):
         books.claimed(packet, share_no)
 
-    odd, even = (books.packets.list_part_shares(packet.packet_id, part) for part in (0, 1))
+    odd, even = (books.packets.list_shard_shares(packet.packet_id, part) for part in (0, 1))
     listed = books.packets.list_shares(packet.packet_id)
     waiting = books.work.list_unsettled(NOW_MS + 5000, 8_000)
 
@@ -140,12 +140,12 @@ def test_fates_after_a_share_are_read_page_by_page(books: Books, parts: int) -> 
         books.claimed(packet, share_no)
     part = parts - 1
 
-    found = books.packets.scan_part_shares(packet.packet_id, part, 4)
-    everything = books.packets.scan_part_shares(packet.packet_id, part)
+    found = books.packets.scan_shard_shares(packet.packet_id, part, 4)
+    everything = books.packets.scan_shard_shares(packet.packet_id, part)
 
     assert sorted(share.share_no for share in found) == [8, 10]
     assert sorted(share.share_no for share in everything) == [2, 4, 8, 10]
-    assert list(books.packets.scan_part_shares(packet.packet_id, part, 10)) == []
+    assert list(books.packets.scan_shard_shares(packet.packet_id, part, 10)) == []
 
 
 def _paged(books: Books, packet_id: str, limit: int) -> tuple[list[list[Share]], list[int | None]]:
@@ -296,14 +296,14 @@ def test_the_end_of_a_part_is_written_once(books: Books) -> None:
     claimer = User(a_user_id(), "阿明")
     first = PacketEnd(4, 400, 6, 600, REFUNDED_MS, NOW_MS, 3, 120, NOW_MS + 7, claimer)
     second = PacketEnd(10, 1000, last_claimed_at_ms=NOW_MS)
-    assert books.packets.list_part_ends(packet.packet_id) == []
+    assert books.packets.list_shard_ends(packet.packet_id) == []
 
-    books.packets.put_part_end(packet.packet_id, 1, second)
-    books.packets.put_part_end(packet.packet_id, 0, first)
-    books.packets.put_part_end(packet.packet_id, 0, second)
-    books.packets.put_part_end(other.packet_id, 0, second)
+    books.packets.put_shard_end(packet.packet_id, 1, second)
+    books.packets.put_shard_end(packet.packet_id, 0, first)
+    books.packets.put_shard_end(packet.packet_id, 0, second)
+    books.packets.put_shard_end(other.packet_id, 0, second)
 
-    assert books.packets.list_part_ends(packet.packet_id) == [first, second]
+    assert books.packets.list_shard_ends(packet.packet_id) == [first, second]
     assert books.packets.find_packet(packet.packet_id) == packet
 
 

@@ -16,9 +16,9 @@ from redpacket.packets.model.packet import (
     Opening,
     Packet,
     Rules,
-    is_cut,
-    part_count,
-    part_id,
+    is_sharded,
+    shard_count,
+    shard_id,
     share_no_of,
 )
 from redpacket.packets.split import share_amount_fen
@@ -126,7 +126,7 @@ class PacketSchedule(Schedule):
         if chance() < 0.5:
             return {"rules": rules}
         # Its packets are cut: into as many parts as shares, or fewer.
-        self.system.part_share_count = pick((1, 2, 4))
+        self.system.shard_share_count = pick((1, 2, 4))
         campaign = self.system.campaigns.find_campaign(CAMPAIGN_ID)
         if campaign is None:
             # Two packets, and one share for each user at first.
@@ -383,12 +383,12 @@ class PacketSchedule(Schedule):
 
     def _held_numbers(self, packet_id: str) -> set[int]:
         """Return the shares that the cache has given to somebody, in any part."""
-        if not is_cut(packet_id):
+        if not is_sharded(packet_id):
             return set(self.system.memory.holders(packet_id).values())
         return {
             share_no_of(packet_id, part, number) if number > 0 else -number
-            for part in range(part_count(packet_id))
-            for number in self.system.memory.holders(part_id(packet_id, part)).values()
+            for part in range(shard_count(packet_id))
+            for number in self.system.memory.holders(shard_id(packet_id, part)).values()
         }
 
     def _ask_all(self, users: Iterable[str]) -> list[tuple[Packet, str, _Wrong]]:

@@ -23,7 +23,7 @@ from redpacket.packets.dynamodb.pages import DynamoPages
 from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.ports import PartCache, Quotas
-from redpacket.packets.redis.parted_claims import PartedClaims
+from redpacket.packets.redis.sharded_claims import ShardedClaims
 from redpacket.packets.use_cases.cached_emptied import CachedEmptied
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.users.dynamodb.profiles import DynamoProfiles
@@ -123,7 +123,7 @@ class Process(InMemorySystem):
             journal_table="journal",
             seeds=seeds,
         )
-        self.claim_cache = PartedClaims(wires.claim_cache, clock=clock)
+        self.claim_cache = ShardedClaims(wires.claim_cache, clock=clock)
         self.draw_cache = wires.draw_cache
         self.quotas = wires.quotas
         self.limits = wires.limits

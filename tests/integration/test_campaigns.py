@@ -11,7 +11,7 @@ import pytest
 import redis
 
 from local.client import until_answered
-from redpacket.packets.model.packet import part_id
+from redpacket.packets.model.packet import shard_id
 from redpacket.packets.redis import keys
 from tests.integration.conftest import Eventually, HttpUser, MakeUser
 
@@ -148,7 +148,7 @@ def test_a_packet_in_parts_gives_each_user_one_share_also_where_a_part_is_lost(
 
     with ThreadPoolExecutor(4) as pool_of_threads:
         claims = list(pool_of_threads.map(lambda claimer: claimer.grab(packet_id).json(), claimers))
-    cache.delete(*(keys.claim_cache(part_id(packet_id, part)) for part in (0, 2)))
+    cache.delete(*(keys.claim_cache(shard_id(packet_id, part)) for part in (0, 2)))
     again = [claimer.grab(packet_id).json() for claimer in claimers]
     newcomer = a_user().grab(packet_id).json()
 

@@ -11,12 +11,12 @@ from redpacket.packets.model.claim import EMPTIED_KEPT_MS, Admission
 from redpacket.packets.model.packet import (
     Opening,
     Rules,
-    other_parts,
-    part_count,
-    part_id,
-    part_of_user,
+    other_shards,
+    shard_count,
+    shard_id,
+    shard_of_user,
 )
-from redpacket.packets.redis.parted_claims import PartedClaims
+from redpacket.packets.redis.sharded_claims import ShardedClaims
 from redpacket.packets.use_cases.load_packet import load_packet
 from redpacket.platform.errors import Rejected, Unavailable
 from testing.builders import a_campaign
@@ -32,22 +32,22 @@ class PartsStory(RuleBasedStateMachine):
 
     @initialize(
         count=st.integers(2, 9),
-        part_share_count=st.integers(1, 5),
+        shard_share_count=st.integers(1, 5),
         opening=st.sampled_from(Opening),
     )
-    def an_operator_sends(self, count: int, part_share_count: int, opening: Opening) -> None:
+    def an_operator_sends(self, count: int, shard_share_count: int, opening: Opening) -> None:
         self.system = InMemorySystem()
-        self.system.part_share_count = part_share_count
+        self.system.shard_share_count = shard_share_count
         campaign = a_campaign(quota_per_user=1)
         self.system.campaigns.create(campaign)
         self.packet = self.system.send(
             total_fen=1000, count=count, rules=Rules(opening=opening), campaign=campaign
         )
-        self.parts = part_count(self.packet.packet_id)
+        self.parts = shard_count(self.packet.packet_id)
         # Users with a number that no other user gets; without a note they may not get it, either.
         self.stranded: set[str] = set()
         self.processes = [
-            PartedClaims(self.system.memory, clock=self.system.clock) for _ in range(2)
+            ShardedClaims(self.system.memory, clock=self.system.clock) for _ in range(2)
         ]
 
     @rule(user=st.sampled_from(USERS), process=st.integers(0, 1))
@@ -81,9 +81,9 @@ class PartsStory(RuleBasedStateMachine):
     def a_lambda_dies_between_two_parts(self, user: str) -> None:
         """It took a number and could not note it where the user begins."""
         packet_id = self.packet.packet_id
-        others = other_parts(packet_id, user) if self.parts > 1 else []
-        for part in (part_of_user(packet_id, user), *others):
-            cache_id = part_id(packet_id, part) if self.parts > 1 else packet_id
+        others = other_shards(packet_id, user) if self.parts > 1 else []
+        for part in (shard_of_user(packet_id, user), *others):
+            cache_id = shard_id(packet_id, part) if self.parts > 1 else packet_id
             outcome = self.system.memory.take(cache_id, user, str(self.packet.terms))
             if outcome.status != "packet_emptied":
                 self.stranded.add(user)
@@ -93,7 +93,7 @@ class PartsStory(RuleBasedStateMachine):
     @rule(parts=st.sets(st.integers(0, 8), min_size=1))
     def nodes_lose_their_data(self, parts: set[int]) -> None:
         for part in parts:
-            self.system.memory.caches.pop(part_id(self.packet.packet_id, part), None)
+            self.system.memory.caches.pop(shard_id(self.packet.packet_id, part), None)
 
     @rule()
     def an_operator_preheats(self) -> None:

@@ -53,7 +53,7 @@ class PacketsContainer(Container):
     admission_factor = 5
     """Users for each share that may be admitted at one time."""
 
-    part_share_count = 20_000
+    shard_share_count = 20_000
     """Shares above which a campaign's packet is sharded, and the approximate size of a shard."""
 
     @cached_property
@@ -127,10 +127,10 @@ class PacketsContainer(Container):
     @cached_property
     def claim_cache(self) -> ClaimCache:
         from redpacket.packets.redis.claims import RedisClaims
-        from redpacket.packets.redis.parted_claims import PartedClaims
+        from redpacket.packets.redis.sharded_claims import ShardedClaims
 
         cache = RedisClaims(self.platform.cache_client, self.platform.seed_keys)
-        return PartedClaims(cache, clock=self.clock)
+        return ShardedClaims(cache, clock=self.clock)
 
     @cached_property
     def emptied(self) -> CachedEmptied:
@@ -227,7 +227,7 @@ class PacketsContainer(Container):
             new_id=self.new_packet_id,
             new_seed=self.platform.new_seed,
             seeds=self.platform.seed_keys,
-            part_share_count=self.part_share_count,
+            shard_share_count=self.shard_share_count,
         )
 
     def order_payment(self, packet: Packet, sender: User) -> Mapping[str, Any] | None:

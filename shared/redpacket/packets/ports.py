@@ -38,8 +38,8 @@ class ClaimCache(Protocol):
     ) -> AdmitOutcome:
         """Allow a user to open within *life_ms*, unless *admitted_max* others may now."""
 
-    def load(self, packet: Packet, shares: Sequence[Share], part: int | None = None) -> None:
-        """Add *shares* of a *part*, or of a whole packet if that is unsharded or not open."""
+    def load(self, packet: Packet, shares: Sequence[Share], shard: int | None = None) -> None:
+        """Add *shares* of a *shard*, or of a whole packet if that is unsharded or not open."""
 
     def load_sent(self, packet: Packet) -> None:
         """Load a packet whose id is not public yet, so that the cache sees every claim."""
@@ -47,17 +47,17 @@ class ClaimCache(Protocol):
     def knows_claimers(self, packet_id: str, user_id: str) -> bool:
         """Return whether the cache has lost nothing of a packet: then its refusals are certain."""
 
-    def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
+    def begin_look(self, packet_id: str, shard: int, life_ms: int) -> bool:
         """Return True to the one caller that should search for owners lost by the cache."""
 
-    def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
-        """Return True to the one caller that should load a part within *life_ms*; others wait."""
+    def begin_load(self, packet_id: str, shard: int, life_ms: int) -> bool:
+        """Return True to the one caller that should load a shard within *life_ms*; others wait."""
 
-    def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
+    def hold_load(self, packet_id: str, shard: int, life_ms: int) -> None:
         """Change the remaining time of a load's turn; 0 ends it."""
 
-    def is_loaded(self, packet_id: str, part: int) -> bool:
-        """Return whether a part is loaded, not only noted users."""
+    def is_loaded(self, packet_id: str, shard: int) -> bool:
+        """Return whether a shard is loaded, not only noted users."""
 
     def revoke(self, packet_id: str, user_id: str, share_no: int) -> None:
         """Remove a number from a user, because another user owns it."""
@@ -79,21 +79,21 @@ class ClaimCache(Protocol):
 
 
 class PartCache(ClaimCache, Protocol):
-    """Claim cache that treats a part as a packet, under the id of `packets/model/packet.part_id`.
+    """Claim cache that treats a shard as a packet, under the id of `packets/model/packet.shard_id`.
 
-    Numbers are local to the part, from 1. A negative number comes from `note`.
+    Numbers are local to the shard, from 1. A negative number comes from `note`.
     """
 
-    def load_part(
-        self, packet: Packet, part: int, shares: Sequence[Share], *, is_whole: bool
+    def load_shard(
+        self, packet: Packet, shard: int, shares: Sequence[Share], *, is_whole: bool
     ) -> None:
-        """Load a part from *shares* with local numbers; refusals are certain only if *is_whole*."""
+        """Load a shard from *shares* with local numbers; only if *is_whole*, refusals are sure."""
 
-    def load_sent_part(self, packet: Packet, part: int) -> None:
-        """Load a part of a packet whose id is not public yet."""
+    def load_sent_shard(self, packet: Packet, shard: int) -> None:
+        """Load a shard of a packet whose id is not public yet."""
 
     def note(self, cache_id: str, numbers: Mapping[str, int]) -> None:
-        """Store numbers of users who have none here, even if the part is not loaded."""
+        """Store numbers of users who have none here, even if the shard is not loaded."""
 
 
 class Quotas(Protocol):
@@ -155,11 +155,11 @@ class PacketRepository(Protocol):
     def list_shares(self, packet_id: str) -> list[Share]:
         """Return every claimed or refunded share, by number."""
 
-    def list_part_shares(self, packet_id: str, part: int) -> list[Share]:
-        """Return the claimed or refunded shares of one part, by number."""
+    def list_shard_shares(self, packet_id: str, shard: int) -> list[Share]:
+        """Return the claimed or refunded shares of one shard, by number."""
 
-    def scan_part_shares(self, packet_id: str, part: int, after_no: int = 0) -> Iterator[Share]:
-        """Yield one part's claimed or refunded shares above *after_no*, lazily by partition."""
+    def scan_shard_shares(self, packet_id: str, shard: int, after_no: int = 0) -> Iterator[Share]:
+        """Yield one shard's claimed or refunded shares above *after_no*, lazily by partition."""
 
     def find_share_of(self, packet_id: str, user_id: str) -> Share | None:
         """Return the share that a user durably owns."""
@@ -185,11 +185,11 @@ class PacketRepository(Protocol):
     def mark_step(self, packet: Packet) -> None:
         """Store the progress of a CLOSING packet."""
 
-    def put_part_end(self, packet_id: str, part: int, end: PacketEnd) -> None:
-        """Store the final sums of a part; a repeat changes nothing."""
+    def put_shard_end(self, packet_id: str, shard: int, end: PacketEnd) -> None:
+        """Store the final sums of a shard; a repeat changes nothing."""
 
-    def list_part_ends(self, packet_id: str) -> list[PacketEnd]:
-        """Return the stored final sums of the parts."""
+    def list_shard_ends(self, packet_id: str) -> list[PacketEnd]:
+        """Return the stored final sums of the shards."""
 
     def reschedule(
         self, packet_id: str, expires_at_ms: int, table_version: int, *, only_later: bool = False
@@ -236,7 +236,7 @@ class Pages(Protocol):
         """Return the existing packets of at most 100."""
 
     def put_final(self, packet_id: str, shares: Sequence[Share]) -> None:
-        """Write pages of the claims among *shares*, which are all shares of a part by number."""
+        """Write pages of the claims among *shares*, which are all shares of a shard by number."""
 
     def list_final(
         self, packet_id: str, after_no: int, limit: int

@@ -6,7 +6,7 @@ from bench import capacity, report
 from bench.capacity import RUSHES, ledger
 from local.template import read_template
 from redpacket.ledger.dynamodb.keys import WORK_SHARDS
-from redpacket.packets.model.packet import PARTS_MAX
+from redpacket.packets.model.packet import SHARDS_MAX
 
 COMPANY, APP, EVE = RUSHES
 PAGE = capacity.PAGE.read_text(encoding="utf-8")
@@ -33,7 +33,7 @@ def test_a_claim_costs_what_the_page_says() -> None:
 def test_the_page_knows_the_limits_of_the_code() -> None:
     assert f"`by_work` has {WORK_SHARDS} partitions" in PROSE
     assert f"enough for {WORK_SHARDS * 500:,} claims a second" in PROSE
-    assert f"at most {PARTS_MAX * 250:,} with {PARTS_MAX}" in PROSE
+    assert f"at most {SHARDS_MAX * 250:,} with {SHARDS_MAX}" in PROSE
 
 
 def test_the_page_knows_how_many_packets_the_sweeps_close() -> None:
@@ -63,7 +63,7 @@ def test_a_company_needs_nothing_special() -> None:
 
 
 def test_an_app_has_parts_enough() -> None:
-    assert capacity.partitions(APP, ledger()) <= PARTS_MAX
+    assert capacity.partitions(APP, ledger()) <= SHARDS_MAX
     assert capacity.work_partitions(APP) <= WORK_SHARDS
 
 

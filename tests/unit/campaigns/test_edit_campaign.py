@@ -34,9 +34,9 @@ class Desk(Office):
         assert isinstance(preheated, Preheated)
         return preheated
 
-    def in_parts(self, campaign: Campaign) -> str:
+    def in_shards(self, campaign: Campaign) -> str:
         """Send a packet of three parts, which the cache then loses."""
-        self.system.part_share_count = 4
+        self.system.shard_share_count = 4
         packet = self.system.send("operator", campaign=campaign, count=12)
         self.system.memory.caches.clear()
         return packet.packet_id
@@ -306,7 +306,7 @@ def test_a_preheat_finds_what_was_sent_a_moment_ago(office: Desk) -> None:
 
 def test_a_preheat_goes_on_within_a_packet_of_several_parts(office: Desk) -> None:
     campaign = office.made()
-    packet_id = office.in_parts(campaign)
+    packet_id = office.in_shards(campaign)
 
     first = office.preheat(campaign, within_ms=0)
     second = office.preheat(campaign, first.next_cursor, within_ms=0)
@@ -320,7 +320,7 @@ def test_a_preheat_goes_on_within_a_packet_of_several_parts(office: Desk) -> Non
 
 def test_a_cursor_of_another_campaign_or_behind_the_last_part_loads_nothing(office: Desk) -> None:
     campaign = office.made()
-    packet_id = office.in_parts(campaign)
+    packet_id = office.in_shards(campaign)
 
     for part in (2, 99):
         assert office.preheat(campaign, f"{packet_id}.{part}") == Preheated(0, 0, None)

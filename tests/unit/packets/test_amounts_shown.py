@@ -100,7 +100,7 @@ def test_amounts_appear_when_an_expired_packet_is_closed(system: InMemorySystem)
 
 
 def test_a_large_packets_settled_sum_is_hidden(system: InMemorySystem) -> None:
-    packet = system.send_in_parts(2, count=600)
+    packet = system.send_in_shards(2, count=600)
     claim = system.grab(packet, "ann").share
     system.settle()
 

@@ -54,7 +54,7 @@ def test_the_end_of_a_packet_is_that_of_its_parts_together() -> None:
 
 def test_all_parts_are_refunded_before_the_first_is_told() -> None:
     packet = a_packet(count=3, packet_id=a_packet_id(3))
-    refund, tell = RecoveryPoint.PART_TO_REFUND, RecoveryPoint.PART_TO_TELL
+    refund, tell = RecoveryPoint.SHARD_TO_REFUND, RecoveryPoint.SHARD_TO_TELL
     steps = {0: (refund, 0), 2: (refund, 2), 3: (tell, 0), 5: (tell, 2)}
 
     for step, place in {**steps, 6: (RecoveryPoint.PACKET_TO_CLOSE, 0)}.items():
@@ -63,7 +63,7 @@ def test_all_parts_are_refunded_before_the_first_is_told() -> None:
 
 def test_a_packet_of_which_a_part_has_not_ended_is_not_closed() -> None:
     ports = Mock()
-    ports.packets.list_part_ends.return_value = [PacketEnd()]
+    ports.packets.list_shard_ends.return_value = [PacketEnd()]
 
     assert not close_if_ended(a_packet(packet_id=a_packet_id(2)), PacketEnd(), ports)
     assert ports.ledger.close.call_count == 0

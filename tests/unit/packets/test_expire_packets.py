@@ -11,7 +11,7 @@ from redpacket.ledger.dynamodb import keys as ledger_keys
 from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet
-from redpacket.packets.redis.parted_claims import PartedClaims
+from redpacket.packets.redis.sharded_claims import ShardedClaims
 from redpacket.packets.split import Terms, share_amount_fen
 from redpacket.packets.use_cases import expire_packets, refund_packet
 from redpacket.packets.use_cases.refund_packet import (
@@ -98,18 +98,18 @@ def test_only_the_split_of_a_large_packet_keeps_others_waiting(
 
 
 def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(system: InMemorySystem) -> None:
-    packet = system.send_in_parts(4, count=400, total_fen=4000)
+    packet = system.send_in_shards(4, count=400, total_fen=4000)
     claims = system.crowd(packet, 40)
     system.settle()
     system.pass_time(61_000)
     system.before_each_transaction(lambda _operations: system.pass_time(1_000))
-    scan, listed = system.packets.scan_part_shares, list[int]()
+    scan, listed = system.packets.scan_shard_shares, list[int]()
 
-    def reading(packet_id: str, part: int, after_no: int = 0) -> Iterator[Share]:
-        listed.append(part)
-        return scan(packet_id, part, after_no)
+    def reading(packet_id: str, shard: int, after_no: int = 0) -> Iterator[Share]:
+        listed.append(shard)
+        return scan(packet_id, shard, after_no)
 
-    system.packets.scan_part_shares = reading  # type: ignore[method-assign]
+    system.packets.scan_shard_shares = reading  # type: ignore[method-assign]
 
     reports = []
     while system.found(packet).status != "closed":
@@ -128,13 +128,13 @@ def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(system: InMemo
     assert system.differences() == []
 
 
-@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("shards", [1, 3])
 def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(
-    system: InMemorySystem, parts: int
+    system: InMemorySystem, shards: int
 ) -> None:
-    packet = _sent(system, parts)
+    packet = _sent(system, shards)
     known = system.claim_cache
-    system.claim_cache = PartedClaims(Away(), clock=system.clock)
+    system.claim_cache = ShardedClaims(Away(), clock=system.clock)
 
     report = system.end()
 
@@ -145,8 +145,10 @@ def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(
     assert system.expire().closed_count == 1
 
 
-def _sent(system: InMemorySystem, parts: int) -> Packet:
-    return system.send_in_parts(parts, 300) if parts > 1 else system.send(total_fen=6000, count=30)
+def _sent(system: InMemorySystem, shards: int) -> Packet:
+    return (
+        system.send_in_shards(shards, 300) if shards > 1 else system.send(total_fen=6000, count=30)
+    )
 
 
 def test_a_fate_that_is_not_worth_its_share_keeps_the_packet_from_closing() -> None:
@@ -178,13 +180,13 @@ def test_a_packet_whose_end_was_moved_after_the_list_was_read_is_left_alone(
     assert system.found(packet).status == "open"
 
 
-@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("shards", [1, 3])
 def test_a_packet_that_no_cache_ever_knew_is_refunded_without_one(
-    system: InMemorySystem, parts: int
+    system: InMemorySystem, shards: int
 ) -> None:
     known = system.claim_cache
-    system.claim_cache = PartedClaims(Away(), clock=system.clock)
-    packet = _sent(system, parts)
+    system.claim_cache = ShardedClaims(Away(), clock=system.clock)
+    packet = _sent(system, shards)
 
     system.end()
     system.repair()
@@ -200,7 +202,7 @@ def test_a_packet_that_no_cache_ever_knew_is_refunded_without_one(
 def test_a_sweep_that_is_behind_another_one_leaves_a_closed_packet_alone(
     system: InMemorySystem,
 ) -> None:
-    packet = system.send_in_parts(3, 9)
+    packet = system.send_in_shards(3, 9)
     system.crowd(packet, 5)
     system.settle()
     system.pass_time(61_000)
@@ -366,14 +368,14 @@ def test_a_claim_in_between_is_paid_and_makes_each_packet_refund_by_itself(
 def test_a_packet_that_cannot_be_refunded_leaves_its_batch_alone(system: InMemorySystem) -> None:
     broken, *sound = _send_several(system, 3)
 
-    scan = system.packets.scan_part_shares
+    scan = system.packets.scan_shard_shares
 
-    def unreadable(packet_id: str, part: int, after_no: int = 0) -> Iterator[Share]:
+    def unreadable(packet_id: str, shard: int, after_no: int = 0) -> Iterator[Share]:
         if packet_id == broken.packet_id:
             raise ValueError(packet_id)
-        return scan(packet_id, part, after_no)
+        return scan(packet_id, shard, after_no)
 
-    system.packets.scan_part_shares = unreadable  # type: ignore[method-assign]
+    system.packets.scan_shard_shares = unreadable  # type: ignore[method-assign]
 
     report = system.end()
 

@@ -207,8 +207,8 @@ def test_a_collision_does_not_load_beside_a_load_that_takes_long_nor_wait_for_a_
     snapshot = system.memory.snapshot()
     system.grab(packet, "ann")
     system.memory.fail_over(snapshot)
-    reads = Mock(wraps=system.packets.list_part_shares)
-    monkeypatch.setattr(type(system.packets), "list_part_shares", reads)
+    reads = Mock(wraps=system.packets.list_shard_shares)
+    monkeypatch.setattr(type(system.packets), "list_shard_shares", reads)
     assert system.claim_cache.begin_load(packet.packet_id, 0, turn_ms)
 
     assert system.grab(packet, "cat").share.share_no == 2
@@ -364,13 +364,13 @@ def test_the_crowd_of_an_emptied_packet_reads_the_ledger_once_after_a_failover(
     system.memory.fail_over(system.memory.snapshot())
     reads: list[str] = []
 
-    list_part_shares = system.packets.list_part_shares
+    list_shard_shares = system.packets.list_shard_shares
 
-    def counting(packet_id: str, part: int) -> list[Share]:
+    def counting(packet_id: str, shard: int) -> list[Share]:
         reads.append(packet_id)
-        return list_part_shares(packet_id, part)
+        return list_shard_shares(packet_id, shard)
 
-    system.packets.list_part_shares = counting  # type: ignore[method-assign]
+    system.packets.list_shard_shares = counting  # type: ignore[method-assign]
     system.packets.find_share_of = Away(error=AssertionError).find_share_of  # type: ignore[method-assign]
 
     for number in range(20):

@@ -285,7 +285,7 @@ def test_who_is_late_at_an_emptied_packet_reads_nothing(
 ) -> None:
     packet = system.send(rules=TWO_STEP, count=1)
     system.open(packet, "ann", _admitted(system, packet, "ann").grab_token)
-    for name in ("find_share_of", "list_part_shares"):
+    for name in ("find_share_of", "list_shard_shares"):
         monkeypatch.setattr(type(system.packets), name, Mock(side_effect=AssertionError))
 
     with pytest.raises(PacketEmptied):

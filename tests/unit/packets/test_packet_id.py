@@ -12,13 +12,13 @@ from redpacket.campaigns.api.parameters import preheat_cursor_of
 from redpacket.packets.api import packet_ids as edge_ids
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.packet import (
-    PARTS_MAX,
+    SHARDS_MAX,
     fate_partitions,
-    other_parts,
-    part_count,
-    part_of_share,
-    part_of_user,
-    parts_for,
+    other_shards,
+    shard_count,
+    shard_of_share,
+    shard_of_user,
+    shards_for,
 )
 from redpacket.packets.model.packet_id import PacketIds
 from redpacket.platform.errors import InvalidRequest
@@ -43,10 +43,10 @@ def test_an_id_is_its_random_part_its_keys_version_and_six_bytes_of_an_hmac() ->
 
 
 def test_an_id_says_how_many_parts_its_packet_has() -> None:
-    for parts in (1, 2, 10, PARTS_MAX):
-        assert part_count(PUBLISHED_IDS.check(PUBLISHED_IDS.sign(RANDOM, parts))) == parts
-    cut = {1: 1, 100: 1, 101: 2, 1_000: 10, 1_000_000: PARTS_MAX}
-    assert {count: parts_for(count, 100) for count in cut} == cut
+    for parts in (1, 2, 10, SHARDS_MAX):
+        assert shard_count(PUBLISHED_IDS.check(PUBLISHED_IDS.sign(RANDOM, parts))) == parts
+    cut = {1: 1, 100: 1, 101: 2, 1_000: 10, 1_000_000: SHARDS_MAX}
+    assert {count: shards_for(count, 100) for count in cut} == cut
 
 
 @pytest.mark.parametrize("place", range(31))
@@ -176,21 +176,21 @@ def test_a_preheats_cursor_names_a_packet_of_ours() -> None:
 
 def test_shares_and_users_are_spread_evenly() -> None:
     cut = PUBLISHED_IDS.sign(RANDOM, 7)
-    shares = Counter(part_of_share(cut, number) for number in range(1, 701))
-    users = Counter(part_of_user(cut, f"user-{number}") for number in range(7000))
+    shares = Counter(shard_of_share(cut, number) for number in range(1, 701))
+    users = Counter(shard_of_user(cut, f"user-{number}") for number in range(7000))
 
     assert shares == Counter(dict.fromkeys(range(7), 100))
     assert set(users) == set(range(7))
     assert max(users.values()) < 1.2 * min(users.values())
-    assert {part_of_share(ID, 5), part_of_user(ID, "ann")} == {0}
+    assert {shard_of_share(ID, 5), shard_of_user(ID, "ann")} == {0}
 
 
 def test_a_packet_of_the_most_parts_has_one_partition_for_each() -> None:
-    assert fate_partitions(a_packet_id(PARTS_MAX)) == PARTS_MAX
+    assert fate_partitions(a_packet_id(SHARDS_MAX)) == SHARDS_MAX
 
 
 def test_a_user_tries_each_other_part_once() -> None:
     packet_id = a_packet_id(5)
     for user_id in ("ann", "bob", "cat", "dan"):
-        tried = [part_of_user(packet_id, user_id), *other_parts(packet_id, user_id)]
+        tried = [shard_of_user(packet_id, user_id), *other_shards(packet_id, user_id)]
         assert sorted(tried) == [0, 1, 2, 3, 4]

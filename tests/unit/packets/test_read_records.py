@@ -47,7 +47,7 @@ def _all_claims(system: InMemorySystem, packet: Packet, limit: int) -> list[Shar
 
 @pytest.mark.parametrize("parts", [1, 3])
 def test_pages_show_every_claim_once_in_order(system: InMemorySystem, parts: int) -> None:
-    packet = system.send_in_parts(parts, count=600)
+    packet = system.send_in_shards(parts, count=600)
     claims = [system.grab(packet, f"user-{number}").share for number in range(70)]
 
     shown = _all_claims(system, packet, limit=25)
@@ -63,7 +63,7 @@ def test_pages_show_every_claim_once_in_order(system: InMemorySystem, parts: int
 def test_final_pages_show_what_the_open_ones_showed(
     system: InMemorySystem, parts: int, limit: int
 ) -> None:
-    packet = system.send_in_parts(parts, count=600)
+    packet = system.send_in_shards(parts, count=600)
     for number in range(130):
         system.grab(packet, f"user-{number}")
     system.settle()
@@ -83,7 +83,7 @@ def test_final_pages_show_what_the_open_ones_showed(
 def test_a_record_of_a_packet_that_is_closed_has_its_totals_and_the_luckiest(
     system: InMemorySystem, parts: int
 ) -> None:
-    packet = system.send_in_parts(parts, count=30)
+    packet = system.send_in_shards(parts, count=30)
     claims = system.grab_all(packet, "ann", "bob", "cat")
     system.settle()
     assert _read(system, packet).luckiest is None
@@ -106,7 +106,7 @@ def test_a_record_of_a_packet_that_is_closed_has_its_totals_and_the_luckiest(
 def test_a_record_of_a_packet_that_is_emptied_says_in_what_time(
     system: InMemorySystem, parts: int
 ) -> None:
-    packet = system.send_in_parts(parts, count=6)
+    packet = system.send_in_shards(parts, count=6)
     system.pass_time(500)
     for number in range(6):
         system.grab(packet, f"user-{number}")
@@ -151,7 +151,7 @@ def test_the_time_to_empty_counts_from_the_first_possible_grab(
 
 
 def test_of_a_packet_in_parts_the_settled_claims_are_counted(system: InMemorySystem) -> None:
-    packet = system.send_in_parts(3, count=30)
+    packet = system.send_in_shards(3, count=30)
     first = system.grab(packet, "ann").share
     system.settle()
     system.grab(packet, "bob")
@@ -178,7 +178,7 @@ def test_an_emptied_packet_stays_emptied_to_users_whatever_its_row_says(
 
 
 def test_the_viewers_own_claim_is_shown_on_every_page(system: InMemorySystem) -> None:
-    packet = system.send_in_parts(1, count=300)
+    packet = system.send_in_shards(1, count=300)
     shares = {user: system.grab(packet, user).share for user in ("bob", "cat", "ann")}
     system.settle()
 
@@ -196,7 +196,7 @@ def test_the_viewers_own_claim_is_shown_on_every_page(system: InMemorySystem) ->
 def test_a_page_reads_few_units_however_claims_are_spread(
     system: InMemorySystem, parts: int, per_partition: int, *, is_final: bool, units_max: float
 ) -> None:
-    packet = system.send_in_parts(parts, count=1_000, total_fen=100_000)
+    packet = system.send_in_shards(parts, count=1_000, total_fen=100_000)
     partitions = fate_partitions(packet.packet_id)
     quota = Quota(packet.rules.campaign_id or "", 1)
     claimed = [number for number in range(1, 1_001) if (number - 1) // partitions < per_partition]

@@ -6,7 +6,7 @@ import pytest
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.packets.dynamodb.funding import DynamoFunding
 from redpacket.packets.errors import SplitImpossible
-from redpacket.packets.model.packet import PARTS_MAX, PacketStatus, part_count
+from redpacket.packets.model.packet import SHARDS_MAX, PacketStatus, shard_count
 from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.platform import errors
 from redpacket.platform.dynamodb.client import Dynamo
@@ -26,21 +26,21 @@ def test_a_sent_packet_is_funded_and_loaded(system: InMemorySystem) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "part_share_count", "parts"), [(4, 4, 1), (5, 4, 2), (9, 3, 3), (130, 1, PARTS_MAX)]
+    ("count", "shard_share_count", "parts"), [(4, 4, 1), (5, 4, 2), (9, 3, 3), (130, 1, SHARDS_MAX)]
 )
 def test_a_large_packet_of_a_campaign_is_cut_into_parts(
-    system: InMemorySystem, count: int, part_share_count: int, parts: int
+    system: InMemorySystem, count: int, shard_share_count: int, parts: int
 ) -> None:
-    system.part_share_count = part_share_count
+    system.shard_share_count = shard_share_count
     campaign = a_campaign()
     system.campaigns.create(campaign)
 
     packet = system.send(campaign=campaign, count=count)
     chat = system.send(count=count)
 
-    assert part_count(packet.packet_id) == parts
+    assert shard_count(packet.packet_id) == parts
     assert len(system.memory.caches) == parts + 1
-    assert part_count(chat.packet_id) == 1
+    assert shard_count(chat.packet_id) == 1
     assert system.packets.find_packet(packet.packet_id) == packet
 
 
@@ -250,7 +250,7 @@ def test_packets_of_campaigns_are_not_counted(few: InMemorySystem) -> None:
     for _ in range(OPEN_MAX):
         few.send("boss", total_fen=1, count=1)
 
-    few.send_in_parts(1, count=2, total_fen=2)
+    few.send_in_shards(1, count=2, total_fen=2)
 
     assert few.differences() == []
     few.pass_time(2 * LIFE_MS)

@@ -163,7 +163,7 @@ def test_a_packet_whose_end_was_cut_off_is_closed_by_the_sweep(system: InMemoryS
 
 
 def test_a_packet_in_parts_is_closed_by_the_last_of_its_parts(system: InMemorySystem) -> None:
-    packet = system.send_in_parts(3, 9)
+    packet = system.send_in_shards(3, 9)
     system.crowd(packet, 9)
 
     system.settle()
@@ -177,7 +177,7 @@ def test_a_packet_in_parts_is_closed_by_the_last_of_its_parts(system: InMemorySy
 
 
 def test_parts_that_are_emptied_together_end_side_by_side(system: InMemorySystem) -> None:
-    packet = system.send_in_parts(3, count=6)
+    packet = system.send_in_shards(3, count=6)
     system.crowd(packet, 6)
     lanes: list[int] = []
 

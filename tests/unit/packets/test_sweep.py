@@ -12,7 +12,7 @@ from redpacket.lottery.use_cases import edit_prize
 from redpacket.operations.model.switches import Switch
 from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.claim import Share, ShareRef
-from redpacket.packets.model.packet import Kind, Packet, part_count, part_of_share
+from redpacket.packets.model.packet import Kind, Packet, shard_count, shard_of_share
 from redpacket.packets.split import Split
 from redpacket.packets.use_cases import expire_packets, refund_packet, repair
 from redpacket.packets.use_cases.repair import REPAIR_AFTER_MS, REQUEUE_PAUSE_MS_MAX
@@ -92,7 +92,7 @@ def test_a_huge_prize_does_not_delay_other_packets_or_lost_claims(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # All at 1:250, so a part has 80 units; a row takes 5 ms and a refund of 45 shares 1.7 s.
-    monkeypatch.setattr(edit_prize, "UNITS_PER_PART", 80)
+    monkeypatch.setattr(edit_prize, "UNITS_PER_SHARD", 80)
     prize = _cash(system, 4_000)
     others = [system.send(f"sender-{number}", life_ms=LIFE_MS + 1_000) for number in range(40)]
     claim = system.grab(others[0], "ann").share
@@ -113,7 +113,7 @@ def test_a_huge_prize_does_not_delay_other_packets_or_lost_claims(
 
 def test_small_packets_do_not_wait_behind_three_huge_ones(system: InMemorySystem) -> None:
     campaign = system.rain(budget_fen=10**9, budget_left_fen=10**9)
-    system.part_share_count = 40
+    system.shard_share_count = 40
     huge = [
         system.send("operator", **EQUAL, total_fen=2_000, count=2_000, campaign=campaign)
         for _ in range(3)
@@ -339,16 +339,16 @@ def test_a_read_stops_where_the_time_is_up(
     system.crowd(packet, 10)
     system.settle()
     system.pass_time(LIFE_MS)
-    scan, read = system.packets.scan_part_shares, 0
+    scan, read = system.packets.scan_shard_shares, 0
 
-    def slowly(packet_id: str, part: int, after_no: int = 0) -> Iterator[Share]:
+    def slowly(packet_id: str, shard: int, after_no: int = 0) -> Iterator[Share]:
         nonlocal read
-        for fate in scan(packet_id, part, after_no):
+        for fate in scan(packet_id, shard, after_no):
             system.pass_time(1_000)
             read += 1
             yield fate
 
-    system.packets.scan_part_shares = slowly  # type: ignore[method-assign]
+    system.packets.scan_shard_shares = slowly  # type: ignore[method-assign]
 
     report = system.expire(stop_in_ms=GRACE_MS + 3_500)
 
@@ -444,17 +444,17 @@ def test_a_settled_claim_that_somebody_put_back_to_work_leaves_the_list(
 def test_won_units_of_a_prize_in_parts_are_found_in_all_of_them(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(edit_prize, "UNITS_PER_PART", 4)
+    monkeypatch.setattr(edit_prize, "UNITS_PER_SHARD", 4)
     packet = _cash(system, 12)
     campaign_id = packet.rules.campaign_id or ""
-    assert part_count(packet.packet_id) == 3
+    assert shard_count(packet.packet_id) == 3
     system.load_campaign(campaign_id)
 
     units = [system.draw(campaign_id, f"user-{number}", "key").draw.unit_no for number in range(7)]
 
     (stock,) = system.draws.list_stock(system.draws.list_prizes(campaign_id), "")
     assert (stock.durable_no, stock.free) == (7, ())
-    assert {part_of_share(packet.packet_id, unit) for unit in units} == {0, 1, 2}
+    assert {shard_of_share(packet.packet_id, unit) for unit in units} == {0, 1, 2}
     assert {ref.packet_id for ref in system.queue.refs} == {packet.packet_id}
     assert len(set(system.queue.refs)) == 7
     system.settle()

@@ -40,7 +40,7 @@ from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.model.passphrase import is_alike
 from redpacket.packets.split.terms import check_possible
 from redpacket.packets.use_cases.expire_packets import LATE_MS, _place
-from redpacket.packets.use_cases.load_packet import CacheLoads, PartToLoad
+from redpacket.packets.use_cases.load_packet import CacheLoads, ShardToLoad
 from redpacket.packets.use_cases.read_records import read_record
 from redpacket.packets.use_cases.settle_claims import _pay, _transfer
 from redpacket.payments.model import provider as gateway
@@ -598,7 +598,7 @@ def test_a_caller_gives_up_on_a_cache_that_is_always_behind(system: InMemorySyst
         packets=system.packets, claim_cache=system.memory, clock=system.clock
     )
     loads = CacheLoads("ann", ports)
-    wanted = PartToLoad(0, is_behind=True)
+    wanted = ShardToLoad(0, is_behind=True)
 
     for _ in range(3):
         loads.load(packet.packet_id, wanted)

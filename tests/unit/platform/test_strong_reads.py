@@ -45,7 +45,7 @@ def test_reads_of_shares_are_strong(system: InMemorySystem, noting: _Noting) -> 
     system.stand_on(noting)
 
     assert system.packets.list_refs([share.ref]) == [share]
-    assert list(system.packets.scan_part_shares(packet.packet_id, 0)) == [share]
+    assert list(system.packets.scan_shard_shares(packet.packet_id, 0)) == [share]
     for read in (system.packets.list_claimers, system.packets.list_winners):
         assert [one.share_no for one in read(packet.packet_id, USERS)] == [1]
 

@@ -8,7 +8,7 @@ from redpacket.ledger.dynamodb import keys
 from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.packets.dynamodb.items import share_row
 from redpacket.packets.model.claim import Share
-from redpacket.packets.model.packet import Packet, part_count
+from redpacket.packets.model.packet import Packet, shard_count
 from redpacket.packets.split import Terms
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import to_wire
@@ -78,13 +78,13 @@ PLANTED = {("I1", "user:ann")}
 
 
 @pytest.fixture
-def in_parts() -> tuple[InMemorySystem, Packet]:
+def in_shards() -> tuple[InMemorySystem, Packet]:
     system = InMemorySystem()
-    system.part_share_count = 3
+    system.shard_share_count = 3
     campaign = a_campaign()
     system.campaigns.create(campaign)
     packet = system.send(campaign=campaign, count=9, life_ms=LIFE_MS)
-    assert part_count(packet.packet_id) == 3
+    assert shard_count(packet.packet_id) == 3
     system.crowd(packet, 7)
     system.settle()
     system.pass_time(MOVING_MS + 1)
@@ -92,18 +92,18 @@ def in_parts() -> tuple[InMemorySystem, Packet]:
 
 
 def test_a_packet_in_parts_in_order_has_no_differences(
-    in_parts: tuple[InMemorySystem, Packet],
+    in_shards: tuple[InMemorySystem, Packet],
 ) -> None:
-    result = in_parts[0].reconcile()
+    result = in_shards[0].reconcile()
 
     assert result.differences == []
     assert _examined(result)["check_tally"] == 1
 
 
 def test_a_lost_share_of_a_packet_in_parts_is_found(
-    in_parts: tuple[InMemorySystem, Packet],
+    in_shards: tuple[InMemorySystem, Packet],
 ) -> None:
-    system, packet = in_parts
+    system, packet = in_shards
     share = system.packets.list_shares(packet.packet_id)[4]
     system.dynamo.tables["shares"].pop(_key(packet_keys.share(packet.packet_id, share.share_no)))
 
@@ -255,12 +255,12 @@ def test_money_that_moves_between_the_reads_of_an_audit_is_not_a_difference() ->
     system.grab(packet, "ann")
     reads = [system.packets.list_shares(packet.packet_id)]
     system.settle()
-    scan = system.packets.scan_part_shares
+    scan = system.packets.scan_shard_shares
 
-    def behind(packet_id: str, part: int, after_no: int = 0) -> Iterator[Share]:
-        return iter(reads.pop()) if reads else scan(packet_id, part, after_no)
+    def behind(packet_id: str, shard: int, after_no: int = 0) -> Iterator[Share]:
+        return iter(reads.pop()) if reads else scan(packet_id, shard, after_no)
 
-    system.packets.scan_part_shares = behind  # type: ignore[method-assign]
+    system.packets.scan_shard_shares = behind  # type: ignore[method-assign]
 
     assert _audit(system, packet.packet_id) == []
     assert not reads

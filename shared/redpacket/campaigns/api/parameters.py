@@ -13,7 +13,7 @@ from redpacket.platform.http.parameters import cursor, optional, required
 
 DAY = re.compile("[0-9]{8}")
 
-# Id of the last loaded packet, and "." with a part if the packet has more parts to load.
+# Id of the last loaded packet, and "." with a shard if the packet has more shards to load.
 PREHEAT_CURSOR = re.compile(rf"{PACKET_ID.pattern}(\.[0-9]{{1,2}})?")
 
 draw_cursor_of = cursor(

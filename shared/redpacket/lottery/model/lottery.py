@@ -51,8 +51,8 @@ PRIZES_MAX = 100
 UNITS_MAX = 1_000_000
 """Maximum units of one prize; seven digits sort their rows."""
 
-UNITS_PER_PART = 20_000
-"""Units per part of a cash prize's packet; a sweep reads a part in a second (docs/adr/0023)."""
+UNITS_PER_SHARD = 20_000
+"""Units per shard of a cash prize's packet; a sweep reads a shard in a second (docs/adr/0023)."""
 
 
 CODES_KEPT_MS = 90 * 24 * 3_600_000

@@ -18,7 +18,7 @@ from redpacket.lottery.model.lottery import (
     CODES_KEPT_MS,
     PRIZES_MAX,
     UNITS_MAX,
-    UNITS_PER_PART,
+    UNITS_PER_SHARD,
     Prize,
     PrizeKind,
     check_prize_id,
@@ -37,7 +37,7 @@ from redpacket.operations.model.operators import (
 )
 from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 from redpacket.packets.ledger_ports import Funding
-from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, parts_for
+from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, shards_for
 from redpacket.packets.ports import PacketRepository
 from redpacket.packets.split import SEED_BYTES, Split, Terms
 from redpacket.packets.use_cases.send_packet import funding_action, funding_of
@@ -300,7 +300,7 @@ def _packet_of(
     now_ms = ports.clock.now_ms()
     seed = ports.new_seed(SEED_BYTES)
     return Packet(
-        packet_id=ports.new_id(parts_for(count, UNITS_PER_PART)),
+        packet_id=ports.new_id(shards_for(count, UNITS_PER_SHARD)),
         sender=operator.person,
         kind=Kind.EQUAL,
         rules=Rules(campaign_id=prize.campaign_id, prize_id=prize.prize_id),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from redpacket.campaigns.model import AUDIENCE_BUCKETS
 from redpacket.campaigns.ports import CampaignRepository
 from redpacket.campaigns.use_cases.get_campaign import get_campaign
-from redpacket.packets.model.packet import Packet, PacketStatus, part_count, part_id
+from redpacket.packets.model.packet import Packet, PacketStatus, shard_count, shard_id
 from redpacket.packets.ports import ClaimCache, PacketRepository
 from redpacket.platform.errors import InvariantViolated, Unavailable
 from redpacket.platform.runtime import Clock, EventLogger, InParallel
@@ -50,21 +50,21 @@ def preheat_campaign(
 
         _load_users(campaign_id, load, clock, logger, stop_at_ms)
     packet_count = loaded_count = 0
-    for packet_id, first_part in _packets_after(cursor or "", campaign_id, campaigns, packets):
+    for packet_id, first_shard in _packets_after(cursor or "", campaign_id, campaigns, packets):
         packet = _get(packet_id, packets)
-        parts = 0 if packet.status is PacketStatus.CLOSED else part_count(packet_id)
+        shards = 0 if packet.status is PacketStatus.CLOSED else shard_count(packet_id)
         try:
-            for part in range(first_part, parts):
-                claim_cache.load(packet, packets.list_part_shares(packet_id, part), part)
-                # Check the time after a part, so that every call makes progress.
-                if part + 1 < parts and clock.now_ms() >= stop_at_ms:
-                    return Preheated(packet_count, loaded_count, part_id(packet_id, part))
-            if parts:
+            for shard in range(first_shard, shards):
+                claim_cache.load(packet, packets.list_shard_shares(packet_id, shard), shard)
+                # Check the time after a shard, so that every call makes progress.
+                if shard + 1 < shards and clock.now_ms() >= stop_at_ms:
+                    return Preheated(packet_count, loaded_count, shard_id(packet_id, shard))
+            if shards:
                 packets.mark_loaded(packet)
                 loaded_count += 1
         except Unavailable as error:
             logger.failure("preheat_failed", error, packet_id=packet_id)
-        packet_count += parts > 0
+        packet_count += shards > 0
         if clock.now_ms() >= stop_at_ms:
             return Preheated(packet_count, loaded_count, packet_id)
     return Preheated(packet_count, loaded_count, None)
@@ -89,12 +89,12 @@ def _load_users(
 def _packets_after(
     cursor: str, campaign_id: str, campaigns: CampaignRepository, packets: PacketRepository
 ) -> Iterator[tuple[str, int]]:
-    last_id, _, last_part = cursor.partition(".")
-    last = packets.find_packet(last_id) if last_part else None
+    last_id, _, last_shard = cursor.partition(".")
+    last = packets.find_packet(last_id) if last_shard else None
     if last and last.rules.campaign_id == campaign_id:
-        next_part = int(last_part) + 1
-        if next_part < part_count(last_id):
-            yield last_id, next_part
+        next_shard = int(last_shard) + 1
+        if next_shard < shard_count(last_id):
+            yield last_id, next_shard
     while ids := campaigns.list_packet_ids(campaign_id, last_id or None, _IDS_PER_READ):
         yield from ((packet_id, 0) for packet_id in ids)
         last_id = ids[-1]

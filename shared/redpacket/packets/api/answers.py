@@ -154,7 +154,7 @@ SeenCount = Annotated[
 
 
 class Record(TypedDict):
-    """A packet with a page of its claims by share number, and by part if it has several.
+    """A packet with a page of its claims by share number, and by shard if it has several.
 
     A page may have fewer claims than `limit` without being the last.
     """

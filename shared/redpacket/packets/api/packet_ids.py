@@ -16,11 +16,11 @@ def packet_ids() -> PacketIds:
     return PacketIds.parse(settings.packet_id_keys)
 
 
-def new_packet_id(parts: int) -> str:
+def new_packet_id(shards: int) -> str:
     """Return a new packet id that does not start with "-", the prefix of command-line options."""
     while (random_text := secrets.token_urlsafe(RANDOM_BYTES)).startswith("-"):
         pass
-    return packet_ids().sign(random_text, parts)
+    return packet_ids().sign(random_text, shards)
 
 
 @required("path", "packet_id", type="string", pattern=f"^{PACKET_ID.pattern}$")

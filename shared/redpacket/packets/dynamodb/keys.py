@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.packets.model.packet import fate_partitions, part_count
+from redpacket.packets.model.packet import fate_partitions, shard_count
 
 
 def packet(packet_id: str) -> dict[str, str]:
@@ -18,12 +18,12 @@ def paid_packet(number: str) -> dict[str, str]:
     return {"pk": f"payment#{number}", "sk": "payment"}
 
 
-def part_end(packet_id: str, part: int) -> dict[str, str]:
+def shard_end(packet_id: str, shard: int) -> dict[str, str]:
     """Return the key of a shard's final sums in PacketsTable."""
-    return {"pk": f"packet#{packet_id}", "sk": f"{PART_END_PREFIX}{part:02d}"}
+    return {"pk": f"packet#{packet_id}", "sk": f"{SHARD_END_PREFIX}{shard:02d}"}
 
 
-PART_END_PREFIX = "end#"
+SHARD_END_PREFIX = "end#"
 
 
 def final_page(packet_id: str, partition: int, last_no: int) -> dict[str, str]:
@@ -64,9 +64,9 @@ def shares(packet_id: str, partition: int) -> dict[str, str]:
     return {"pk": f"{SHARES_PREFIX}{packet_id}#{partition}"}
 
 
-def share_partitions(packet_id: str, part: int) -> range:
+def share_partitions(packet_id: str, shard: int) -> range:
     """Return the numbers of the partitions with one shard's shares."""
-    return range(part, fate_partitions(packet_id), part_count(packet_id))
+    return range(shard, fate_partitions(packet_id), shard_count(packet_id))
 
 
 SHARES_PREFIX = "shares#"

@@ -105,17 +105,17 @@ class DynamoPackets(DynamoShares):
             raise LookupError(f"packet {packet.packet_id} vanished")
         return closing
 
-    def put_part_end(self, packet_id: str, part: int, end: PacketEnd) -> None:
-        row = {**keys.part_end(packet_id, part), **items.end_row(end)}
+    def put_shard_end(self, packet_id: str, shard: int, end: PacketEnd) -> None:
+        row = {**keys.shard_end(packet_id, shard), **items.end_row(end)}
         # A shard's final sums never change, so a second write would be the same.
         self._dynamo.write(put(self._packets, row))
 
-    def list_part_ends(self, packet_id: str) -> list[PacketEnd]:
+    def list_shard_ends(self, packet_id: str) -> list[PacketEnd]:
         rows = self._dynamo.query(
             self._packets,
             KeyConditionExpression="pk = :pk AND begins_with(sk, :end)",
             ExpressionAttributeValues=values(
-                pk=keys.packet(packet_id)["pk"], end=keys.PART_END_PREFIX
+                pk=keys.packet(packet_id)["pk"], end=keys.SHARD_END_PREFIX
             ),
             ConsistentRead=True,
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from redpacket.packets.dynamodb import items, keys
 from redpacket.packets.model.claim import Claimer, Share, ShareRef
-from redpacket.packets.model.packet import fate_partitions, part_count
+from redpacket.packets.model.packet import fate_partitions, shard_count
 from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, update, values
 from redpacket.platform.errors import InvariantViolated
 
@@ -30,15 +30,17 @@ class DynamoShares:
         self._shares = shares_table
 
     def list_shares(self, packet_id: str) -> list[Share]:
-        parts = [self.list_part_shares(packet_id, part) for part in range(part_count(packet_id))]
-        return parts[0] if len(parts) == 1 else sorted(chain(*parts), key=_share_no)
+        shards = [
+            self.list_shard_shares(packet_id, shard) for shard in range(shard_count(packet_id))
+        ]
+        return shards[0] if len(shards) == 1 else sorted(chain(*shards), key=_share_no)
 
-    def list_part_shares(self, packet_id: str, part: int) -> list[Share]:
-        return sorted(self.scan_part_shares(packet_id, part), key=_share_no)
+    def list_shard_shares(self, packet_id: str, shard: int) -> list[Share]:
+        return sorted(self.scan_shard_shares(packet_id, shard), key=_share_no)
 
-    def scan_part_shares(self, packet_id: str, part: int, after_no: int = 0) -> Iterator[Share]:
+    def scan_shard_shares(self, packet_id: str, shard: int, after_no: int = 0) -> Iterator[Share]:
         first = f"{keys.SHARE_PREFIX}{after_no + 1:07d}"
-        for partition in keys.share_partitions(packet_id, part):
+        for partition in keys.share_partitions(packet_id, shard):
             for row in self._dynamo.query(
                 self._shares,
                 KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",

@@ -40,16 +40,16 @@ class GrabOutcome:
     """The cache's answer; *share_no* is set for CLAIMED and ALREADY_CLAIMED.
 
     *terms* is canonical, set for these two, for PACKET_GATED, and for PACKET_EMPTIED if known.
-    *part* is the part to load for PACKET_NOT_LOADED and PACKET_ALTERED. If *is_certain* is false,
+    *shard* is the shard to load for PACKET_NOT_LOADED and PACKET_ALTERED. If *is_certain* is false,
     the cache may have lost this user's share, so only the ledger may refuse them. *is_last*: the
-    part has no other share left.
+    shard has no other share left.
     """
 
     status: GrabStatus
     share_no: int | None = None
     terms: str = ""
     is_gated: bool = False
-    part: int = 0
+    shard: int = 0
     is_certain: bool = True
     is_last: bool = False
 
@@ -71,12 +71,12 @@ class AdmitOutcome:
     """The cache's answer to an admission; *number* depends on the status.
 
     ADMITTED: end of the admission in ms. CROWDED: end of the earliest admission in ms.
-    ALREADY_CLAIMED: share number. Otherwise 0. *part* is as in GrabOutcome.
+    ALREADY_CLAIMED: share number. Otherwise 0. *shard* is as in GrabOutcome.
     """
 
     status: AdmitStatus
     number: int = 0
-    part: int = 0
+    shard: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,25 +6,25 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 
 from redpacket.packets.model.claim import Share, ShareStatus, luckiest
-from redpacket.packets.model.packet import Packet, PacketEnd, part_count
+from redpacket.packets.model.packet import Packet, PacketEnd, shard_count
 
 
 class RecoveryPoint(Enum):
-    """Steps of a closing: refund all parts, then update the cache for all parts, then close."""
+    """Steps of a closing: refund all shards, then update the cache for all shards, then close."""
 
-    PART_TO_REFUND = 0
-    PART_TO_TELL = 1
+    SHARD_TO_REFUND = 0
+    SHARD_TO_TELL = 1
     PACKET_TO_CLOSE = 2
 
 
 def recovery_point(packet: Packet) -> tuple[RecoveryPoint, int]:
-    """Return the next step of a packet's closing, and its part."""
-    passed, part = divmod(packet.closing_step, part_count(packet.packet_id))
-    return RecoveryPoint(min(passed, RecoveryPoint.PACKET_TO_CLOSE.value)), part
+    """Return the next step of a packet's closing, and its shard."""
+    passed, shard = divmod(packet.closing_step, shard_count(packet.packet_id))
+    return RecoveryPoint(min(passed, RecoveryPoint.PACKET_TO_CLOSE.value)), shard
 
 
 def find_end(shares: Sequence[Share], share_count: int) -> PacketEnd | None:
-    """Return the final sums of the part with these shares; None while a share can still change."""
+    """Return the final sums of the shard with these shares; None while a share can still change."""
     claimed = [share for share in shares if share.fate is ShareStatus.CLAIMED]
     refunded = [share for share in shares if share.fate is ShareStatus.REFUNDED]
     is_whole = len(shares) == share_count
@@ -46,22 +46,22 @@ def find_end(shares: Sequence[Share], share_count: int) -> PacketEnd | None:
 
 
 def add_up(ends: Iterable[PacketEnd]) -> PacketEnd:
-    """Return a packet's final sums from those of all its parts."""
-    parts = list(ends)
+    """Return a packet's final sums from those of all its shards."""
+    shards = list(ends)
     # As in `luckiest`: the largest amount, then the earliest time, then the lowest number.
     best = min(
-        (part for part in parts if part.luckiest_no),
-        key=lambda part: (-part.luckiest_fen, part.luckiest_at_ms, part.luckiest_no),
+        (shard for shard in shards if shard.luckiest_no),
+        key=lambda shard: (-shard.luckiest_fen, shard.luckiest_at_ms, shard.luckiest_no),
         default=PacketEnd(),
     )
-    refund_times = [part.refunded_at_ms for part in parts if part.refunded_at_ms is not None]
+    refund_times = [shard.refunded_at_ms for shard in shards if shard.refunded_at_ms is not None]
     return PacketEnd(
-        claimed_count=sum(part.claimed_count for part in parts),
-        claimed_fen=sum(part.claimed_fen for part in parts),
-        refunded_count=sum(part.refunded_count for part in parts),
-        refunded_fen=sum(part.refunded_fen for part in parts),
+        claimed_count=sum(shard.claimed_count for shard in shards),
+        claimed_fen=sum(shard.claimed_fen for shard in shards),
+        refunded_count=sum(shard.refunded_count for shard in shards),
+        refunded_fen=sum(shard.refunded_fen for shard in shards),
         refunded_at_ms=max(refund_times, default=None),
-        last_claimed_at_ms=max(part.last_claimed_at_ms for part in parts),
+        last_claimed_at_ms=max(shard.last_claimed_at_ms for shard in shards),
         luckiest_no=best.luckiest_no,
         luckiest_fen=best.luckiest_fen,
         luckiest_at_ms=best.luckiest_at_ms,

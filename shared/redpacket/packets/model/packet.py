@@ -12,8 +12,8 @@ from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT
 from redpacket.packets.split import Terms
 from redpacket.platform.user import User
 
-PARTS_MAX = 64
-"""Maximum number of parts: a late grab may query each one."""
+SHARDS_MAX = 64
+"""Maximum number of shards: a late grab may query each one."""
 
 SMALL_MAX = 100
 """Largest share count for which a record page reads all shares: about 25 KB."""
@@ -77,7 +77,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class PacketEnd:
-    """Final sums of a packet or part: every share is decided, every claim settled.
+    """Final sums of a packet or shard: every share is decided, every claim settled.
 
     *last_claimed_at_ms* and *luckiest_no*, the share of the largest amount, are 0 if none was
     claimed.
@@ -99,7 +99,7 @@ class PacketEnd:
 class Packet:
     """The packet row; only the fields with a default change after the send.
 
-    *closing_step* counts the parts that closing has done; in the next part, shares up to
+    *closing_step* counts the shards that closing has done; in the next shard, shares up to
     *closing_no* are decided (model/closing.py::recovery_point). A packet funded by *payment_id*
     starts at *paid_at_ms*; *pay_channel* and *pay_method* use the words of
     payments/model/provider.py, which grabs don't import.
@@ -139,7 +139,7 @@ class Packet:
     @property
     def is_small(self) -> bool:
         """Return whether a record page reads all shares of the packet."""
-        return self.terms.count <= SMALL_MAX and not is_cut(self.packet_id)
+        return self.terms.count <= SMALL_MAX and not is_sharded(self.packet_id)
 
     @property
     def has_luckiest(self) -> bool:
@@ -169,72 +169,72 @@ class Packet:
         return viewer is not None and viewer.user_id in {self.sender.user_id, *invited}
 
 
-def part_count(packet_id: str) -> int:
-    """Return the number of a packet's parts: 1 for nearly every packet (docs/adr/0010)."""
+def shard_count(packet_id: str) -> int:
+    """Return the number of a packet's shards: 1 for nearly every packet (docs/adr/0010)."""
     _, _, count = packet_id.partition(CUT)
     return int(count or 1)
 
 
-def part_of_share(packet_id: str, share_no: int) -> int:
-    """Return the part of a share; consecutive shares rotate so that parts empty evenly."""
-    return (share_no - 1) % part_count(packet_id)
+def shard_of_share(packet_id: str, share_no: int) -> int:
+    """Return the shard of a share; consecutive shares rotate so that shards empty evenly."""
+    return (share_no - 1) % shard_count(packet_id)
 
 
-def part_of_user(packet_id: str, user_id: str) -> int:
-    """Return the part where a user's claim starts; any stable hash works."""
-    return crc32(user_id.encode()) % part_count(packet_id)
+def shard_of_user(packet_id: str, user_id: str) -> int:
+    """Return the shard where a user's claim starts; any stable hash works."""
+    return crc32(user_id.encode()) % shard_count(packet_id)
 
 
-def other_parts(packet_id: str, user_id: str) -> list[int]:
-    """Return the parts to try after the user's own, in a fixed order per user.
+def other_shards(packet_id: str, user_id: str) -> list[int]:
+    """Return the shards to try after the user's own, in a fixed order per user.
 
-    The order spreads users of one part over all others.
+    The order spreads users of one shard over all others.
     """
-    parts = part_count(packet_id)
-    home = part_of_user(packet_id, user_id)
-    first = crc32(user_id.encode()) // parts % (parts - 1)
-    return [(home + 1 + (first + step) % (parts - 1)) % parts for step in range(parts - 1)]
+    shards = shard_count(packet_id)
+    home = shard_of_user(packet_id, user_id)
+    first = crc32(user_id.encode()) // shards % (shards - 1)
+    return [(home + 1 + (first + step) % (shards - 1)) % shards for step in range(shards - 1)]
 
 
-def part_id(packet_id: str, part: int) -> str:
-    """Return the id under which the cache stores a part as its own packet."""
-    return f"{packet_id}.{part}"
+def shard_id(packet_id: str, shard: int) -> str:
+    """Return the id under which the cache stores a shard as its own packet."""
+    return f"{packet_id}.{shard}"
 
 
-def share_numbers(packet: Packet, part: int) -> range:
-    """Return the share numbers of a part."""
-    return range(part + 1, packet.terms.count + 1, part_count(packet.packet_id))
+def share_numbers(packet: Packet, shard: int) -> range:
+    """Return the share numbers of a shard."""
+    return range(shard + 1, packet.terms.count + 1, shard_count(packet.packet_id))
 
 
 def fate_partitions(packet_id: str) -> int:
-    """Return the number of ledger partitions for a packet's shares, a multiple of its parts.
+    """Return the number of ledger partitions for a packet's shares, a multiple of its shards.
 
     A partition takes about 1,000 write units a second; settling a claim takes two (docs/adr/0017).
     """
-    parts = part_count(packet_id)
-    return parts if parts == 1 else parts * max(1, min(8, PARTS_MAX // parts))
+    shards = shard_count(packet_id)
+    return shards if shards == 1 else shards * max(1, min(8, SHARDS_MAX // shards))
 
 
-def part_size(packet: Packet, part: int) -> int:
-    """Return the number of shares in a part."""
-    return len(share_numbers(packet, part))
+def shard_size(packet: Packet, shard: int) -> int:
+    """Return the number of shares in a shard."""
+    return len(share_numbers(packet, shard))
 
 
 def local_no(packet_id: str, share_no: int) -> int:
-    """Return a share's number within its part, from 1."""
-    return (share_no - 1) // part_count(packet_id) + 1
+    """Return a share's number within its shard, from 1."""
+    return (share_no - 1) // shard_count(packet_id) + 1
 
 
-def share_no_of(packet_id: str, part: int, number: int) -> int:
-    """Return the share number for a number within a part."""
-    return (number - 1) * part_count(packet_id) + part + 1
+def share_no_of(packet_id: str, shard: int, number: int) -> int:
+    """Return the share number for a number within a shard."""
+    return (number - 1) * shard_count(packet_id) + shard + 1
 
 
-def parts_for(count: int, part_share_count: int) -> int:
-    """Return the number of parts for *count* shares, each of about *part_share_count*."""
-    return min(-(-count // part_share_count), PARTS_MAX)
+def shards_for(count: int, shard_share_count: int) -> int:
+    """Return the number of shards for *count* shares, each of about *shard_share_count*."""
+    return min(-(-count // shard_share_count), SHARDS_MAX)
 
 
-def is_cut(packet_id: str) -> bool:
-    """Return whether a packet has more than one part."""
+def is_sharded(packet_id: str) -> bool:
+    """Return whether a packet has more than one shard."""
     return CUT in packet_id

@@ -1,6 +1,6 @@
 """Packet ids with a keyed tag, so that a forged id is rejected before any read.
 
-<22 random characters> <key version> <8 characters of a tag> [ "~" <parts> ]
+<22 random characters> <key version> <8 characters of a tag> [ "~" <shards> ]
 
 The tag covers the rest of the id. It protects no money: a leaked key only lets an attacker cause
 reads of nonexistent packets (docs/adr/0019-user-ids-are-keyed-hashes.md).
@@ -20,7 +20,7 @@ RANDOM_BYTES = 16
 
 RANDOM_LENGTH = 22
 TAGGED_LENGTH = 31
-"""Length with the key version and the tag; an optional number of parts follows."""
+"""Length with the key version and the tag; an optional number of shards follows."""
 
 CUT = "~"
 
@@ -29,7 +29,7 @@ _TAG_BYTES = 6
 
 _KEY_LENGTH_MIN = 32
 
-# The id includes the number of parts, so that every key is a function of the id.
+# The id includes the number of shards, so that every key is a function of the id.
 # Check it before building a key: a brace would change the Redis slot.
 PACKET_ID = re.compile(r"[A-Za-z0-9_-]{31}(~([2-9]|[1-5][0-9]|6[0-4]))?")
 
@@ -67,9 +67,9 @@ class PacketIds:
             raise ValueError("at least one packet id key is required")
         return cls(keys)
 
-    def sign(self, random_text: str, parts: int = 1) -> str:
-        """Return the signed id of a packet with this number of *parts*."""
-        cut = f"{CUT}{parts}" if parts > 1 else ""
+    def sign(self, random_text: str, shards: int = 1) -> str:
+        """Return the signed id of a packet with this number of *shards*."""
+        cut = f"{CUT}{shards}" if shards > 1 else ""
         head = random_text + self._version
         return head + _tag(self._keys[self._version], head + cut) + cut
 

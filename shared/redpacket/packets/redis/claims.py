@@ -16,7 +16,7 @@ from redpacket.packets.model.claim import (
     Share,
     ShareStatus,
 )
-from redpacket.packets.model.packet import Packet, PacketStatus, part_id, part_size
+from redpacket.packets.model.packet import Packet, PacketStatus, shard_id, shard_size
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.packets.redis import keys
 from redpacket.packets.redis.packet_state import PacketHeads
@@ -186,7 +186,7 @@ class RedisClaims(Cache):
         self,
         packet: Packet,
         shares: Sequence[Share],
-        part: int | None = None,  # noqa: ARG002 - an unsharded packet is one part
+        shard: int | None = None,  # noqa: ARG002 - an unsharded packet is one shard
     ) -> None:
         marks = "" if packet.rules.is_plain else _GATED
         count = packet.terms.count
@@ -194,36 +194,36 @@ class RedisClaims(Cache):
         proof = _TOLD if len(shares) == count else ""
         self._bring(packet.packet_id, packet, count, shares, marks, proof)
 
-    def load_part(
-        self, packet: Packet, part: int, shares: Sequence[Share], *, is_whole: bool
+    def load_shard(
+        self, packet: Packet, shard: int, shares: Sequence[Share], *, is_whole: bool
     ) -> None:
         marks = ("" if packet.rules.is_plain else _GATED) + ("" if is_whole else _FORGETFUL)
-        count = part_size(packet, part)
+        count = shard_size(packet, shard)
         # No proof: this shard lacks its users who own a share of another shard.
-        self._bring(part_id(packet.packet_id, part), packet, count, shares, marks)
+        self._bring(shard_id(packet.packet_id, shard), packet, count, shares, marks)
 
     def load_sent(self, packet: Packet) -> None:
         marks = "" if packet.rules.is_plain else _GATED
         self._bring(packet.packet_id, packet, packet.terms.count, [], marks, _SENT)
 
-    def load_sent_part(self, packet: Packet, part: int) -> None:
+    def load_sent_shard(self, packet: Packet, shard: int) -> None:
         marks = "" if packet.rules.is_plain else _GATED
-        cache_id, count = part_id(packet.packet_id, part), part_size(packet, part)
+        cache_id, count = shard_id(packet.packet_id, shard), shard_size(packet, shard)
         self._bring(cache_id, packet, count, [], marks, _SENT)
 
-    def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
-        return bool(self.ask("SET", keys.loading(packet_id, part), "", "NX", "PX", life_ms))
+    def begin_load(self, packet_id: str, shard: int, life_ms: int) -> bool:
+        return bool(self.ask("SET", keys.loading(packet_id, shard), "", "NX", "PX", life_ms))
 
-    def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
-        return bool(self.ask("SET", keys.looking(packet_id, part), "", "NX", "PX", life_ms))
+    def begin_look(self, packet_id: str, shard: int, life_ms: int) -> bool:
+        return bool(self.ask("SET", keys.looking(packet_id, shard), "", "NX", "PX", life_ms))
 
-    def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
-        self.ask("PEXPIRE", keys.loading(packet_id, part), life_ms)
+    def hold_load(self, packet_id: str, shard: int, life_ms: int) -> None:
+        self.ask("PEXPIRE", keys.loading(packet_id, shard), life_ms)
 
     def is_loaded(
         self,
         packet_id: str,
-        part: int,  # noqa: ARG002 - an unsharded packet is one part
+        shard: int,  # noqa: ARG002 - an unsharded packet is one shard
     ) -> bool:
         return bool(self.ask("HEXISTS", keys.claim_cache(packet_id), STATE))
 
@@ -283,7 +283,7 @@ class RedisClaims(Cache):
     def knows_claimers(
         self,
         packet_id: str,
-        user_id: str,  # noqa: ARG002 - an unsharded packet is one part
+        user_id: str,  # noqa: ARG002 - an unsharded packet is one shard
     ) -> bool:
         key, now_s = keys.claim_cache(packet_id), time.monotonic()
         known_at_s = self._certain_at_s.get(key)

@@ -20,11 +20,11 @@ def admitted(packet_id: str) -> str:
     return f"{claim_cache(packet_id)}:admitted"
 
 
-def loading(packet_id: str, part: int) -> str:
+def loading(packet_id: str, shard: int) -> str:
     """Return the key of the turn to load a shard of a packet."""
-    return f"{claim_cache(packet_id)}:loading:{part}"
+    return f"{claim_cache(packet_id)}:loading:{shard}"
 
 
-def looking(packet_id: str, part: int) -> str:
+def looking(packet_id: str, shard: int) -> str:
     """Return the key of the turn to read an emptied packet's claimers from the ledger."""
-    return f"{claim_cache(packet_id)}:looking:{part}"
+    return f"{claim_cache(packet_id)}:looking:{shard}"

@@ -23,9 +23,9 @@ class CircuitBreaker:
         """Close a packet. Raises Unavailable."""
         self._try(lambda: self._claim_cache.close(packet_id))
 
-    def load(self, packet: Packet, shares: Sequence[Share], part: int) -> None:
-        """Load a part of a packet. Raises Unavailable."""
-        self._try(lambda: self._claim_cache.load(packet, shares, part))
+    def load(self, packet: Packet, shares: Sequence[Share], shard: int) -> None:
+        """Load a shard of a packet. Raises Unavailable."""
+        self._try(lambda: self._claim_cache.load(packet, shares, shard))
 
     def _try(self, do: Callable[[], None]) -> None:
         with self._turn:

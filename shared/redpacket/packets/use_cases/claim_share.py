@@ -19,11 +19,11 @@ from redpacket.packets.model.claim import (
     Share,
     ShareStatus,
 )
-from redpacket.packets.model.packet import Rules, is_cut, part_of_share
+from redpacket.packets.model.packet import Rules, is_sharded, shard_of_share
 from redpacket.packets.split import share_amount_fen
 from redpacket.packets.use_cases.campaign_quota import EXHAUSTED, NOT_FOR_YOU, CampaignQuota
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
-from redpacket.packets.use_cases.load_packet import PartToLoad
+from redpacket.packets.use_cases.load_packet import ShardToLoad
 from redpacket.platform.errors import InvariantViolated, Rejected, Unavailable
 from redpacket.platform.user import User
 
@@ -47,12 +47,12 @@ def claim_share(
     check_rules: Callable[[str], Rules],
     via: str | None,
     ports: ClaimPorts,
-) -> Claim | PartToLoad:
+) -> Claim | ShardToLoad:
     """Turn the cache's answer, or a campaign's refusal, into the user's one share.
 
     *check_rules* gets the stored terms and returns the rules, or raises if they refuse the user.
     A new claim stores *via*, the user who shared the link; a repeat does not change it.
-    Return a part that the cache lacks: the caller loads it and retries. Raises PacketNotFound,
+    Return a shard that the cache lacks: the caller loads it and retries. Raises PacketNotFound,
     PacketNotStarted, PacketEmptied, PacketExpired, QuotaExhausted, NotInAudience. After Unavailable
     the outcome is unknown; a retry returns it.
     """
@@ -61,7 +61,7 @@ def claim_share(
     if answer.status in _REFUSALS:
         return _refuse(packet_id, claimer, answer, ports)
     if answer.share_no is None:
-        return _part_to_load(packet_id, answer, ports)
+        return _shard_to_load(packet_id, answer, ports)
     if answer.status is GrabStatus.ALREADY_CLAIMED:
         owned = _owned(packet_id, claimer, ports)
         if owned and owned.share_no == answer.share_no:
@@ -86,10 +86,10 @@ def claim_share(
     return Claim(share, is_new=True)
 
 
-def _part_to_load(packet_id: str, answer: GrabOutcome, ports: ClaimPorts) -> PartToLoad:
+def _shard_to_load(packet_id: str, answer: GrabOutcome, ports: ClaimPorts) -> ShardToLoad:
     if answer.status is GrabStatus.PACKET_ALTERED:
         ports.logger.event("packet_altered", packet_id=packet_id)
-    return PartToLoad(answer.part, is_behind=False)
+    return ShardToLoad(answer.shard, is_behind=False)
 
 
 def _own_or_refuse(packet_id: str, claimer: User, refusal: Rejected, ports: ClaimPorts) -> Claim:
@@ -104,15 +104,15 @@ def _own_or_refuse(packet_id: str, claimer: User, refusal: Rejected, ports: Clai
 
 def _refuse(
     packet_id: str, claimer: User, answer: GrabOutcome, ports: ClaimPorts
-) -> Claim | PartToLoad:
+) -> Claim | ShardToLoad:
     error, detail = _REFUSALS[answer.status]
     if error is PacketEmptied:
-        if not answer.is_certain and is_cut(packet_id):
+        if not answer.is_certain and is_sharded(packet_id):
             return _own_or_refuse(packet_id, claimer, error(detail), ports)
         # After a failover, reload the owners once instead of looking up each user of the crowd.
         if not answer.is_certain and ports.claim_cache.begin_look(packet_id, 0, _LOOK_LIFE_MS):
             ports.costs.count(claimer.user_id)
-            return PartToLoad(0, is_behind=True)
+            return ShardToLoad(0, is_behind=True)
         ports.emptied.remember(packet_id, answer.terms)
     elif error is PacketExpired or not answer.is_certain:
         return _own_or_refuse(packet_id, claimer, error(detail), ports)
@@ -140,7 +140,7 @@ def _named_share(
 
 def _corrected(
     recorded: RecordStatus, share: Share, claimer: User, ports: ClaimPorts
-) -> Claim | PartToLoad:
+) -> Claim | ShardToLoad:
     """Repair the cache, which named a share that the ledger does not grant to this user."""
     if recorded is RecordStatus.SHARE_REFUNDED:
         raise PacketExpired("The packet has expired. This share was refunded to the sender.")
@@ -154,7 +154,7 @@ def _corrected(
     if recorded is RecordStatus.SHARE_TAKEN:
         ports.logger.event("share_collision", packet_id=share.packet_id, share_no=share.share_no)
         ports.claim_cache.revoke(share.packet_id, claimer.user_id, share.share_no)
-        return PartToLoad(part_of_share(share.packet_id, share.share_no), is_behind=True)
+        return ShardToLoad(shard_of_share(share.packet_id, share.share_no), is_behind=True)
     owned = ports.packets.find_share_of(share.packet_id, claimer.user_id)
     if owned is None:
         raise InvariantViolated(

@@ -1,6 +1,6 @@
 """Close (结束): write a packet's final sums once every share is decided and every claim is paid.
 
-A decided share never changes. The caller that completes the last part closes the packet.
+A decided share never changes. The caller that completes the last shard closes the packet.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from redpacket.packets.model.packet import (
     Packet,
     PacketEnd,
     PacketStatus,
-    is_cut,
-    part_count,
-    part_of_share,
-    part_size,
+    is_sharded,
+    shard_count,
+    shard_of_share,
+    shard_size,
 )
 from redpacket.packets.ports import PacketRepository, Pages
 from redpacket.platform.errors import InvariantViolated
@@ -36,40 +36,42 @@ class EndPorts:
 
 
 def close_emptied(packet: Packet, last_no: int, ports: EndPorts) -> bool:
-    """End the part that share *last_no* emptied; return False if claims are unsettled."""
+    """End the shard that share *last_no* emptied; return False if claims are unsettled."""
     if packet.status is PacketStatus.CLOSED:
         return True
     if packet.status is PacketStatus.CLOSING:
         # The sweep closes it, and first updates the cache so that all owners get their shares.
         return False
-    part = part_of_share(packet.packet_id, last_no)
-    shares = ports.packets.list_part_shares(packet.packet_id, part)
-    end = end_part(packet, part, shares, ports)
+    shard = shard_of_share(packet.packet_id, last_no)
+    shares = ports.packets.list_shard_shares(packet.packet_id, shard)
+    end = end_shard(packet, shard, shares, ports)
     if end is None:
         return False
     close_if_ended(packet, end, ports)
     return True
 
 
-def end_part(
-    packet: Packet, part: int, shares: Sequence[Share], ports: EndPorts
+def end_shard(
+    packet: Packet, shard: int, shares: Sequence[Share], ports: EndPorts
 ) -> PacketEnd | None:
-    """Write a part's final pages and return its sums, or None while a share can still change."""
-    end = find_end(shares, part_size(packet, part))
+    """Write a shard's final pages and return its sums, or None while a share can still change."""
+    end = find_end(shares, shard_size(packet, shard))
     if end:
         ports.pages.put_final(packet.packet_id, shares)
-    if end and is_cut(packet.packet_id):
-        ports.packets.put_part_end(packet.packet_id, part, end)
+    if end and is_sharded(packet.packet_id):
+        ports.packets.put_shard_end(packet.packet_id, shard, end)
     return end
 
 
 def close_if_ended(packet: Packet, end: PacketEnd, ports: EndPorts) -> bool:
-    """Close the packet if all parts have ended; *end* sums the part that just ended.
+    """Close the packet if all shards have ended; *end* sums the shard that just ended.
 
     Raises InvariantViolated if the sums differ from the packet's total.
     """
-    ends = ports.packets.list_part_ends(packet.packet_id) if is_cut(packet.packet_id) else [end]
-    if len(ends) < part_count(packet.packet_id):
+    ends = (
+        ports.packets.list_shard_ends(packet.packet_id) if is_sharded(packet.packet_id) else [end]
+    )
+    if len(ends) < shard_count(packet.packet_id):
         return False
     total = add_up(ends)
     if total.claimed_fen + total.refunded_fen != packet.terms.total_fen:

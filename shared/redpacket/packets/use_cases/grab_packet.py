@@ -106,5 +106,5 @@ def _admit(packet_id: str, user_id: str, stored: str, ports: ClaimPorts) -> Admi
         packet_id, user_id
     )
     return GrabOutcome(
-        status, share_no, stored, is_gated=True, part=outcome.part, is_certain=is_certain
+        status, share_no, stored, is_gated=True, shard=outcome.shard, is_certain=is_certain
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from redpacket.packets.errors import PacketExpired, PacketNotFound, PacketNotStarted
-from redpacket.packets.model.packet import Packet, PacketStatus, part_count, part_size
+from redpacket.packets.model.packet import Packet, PacketStatus, shard_count, shard_size
 from redpacket.packets.ports import ClaimCache, PacketRepository
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
 from redpacket.platform.errors import Rejected, Unavailable
@@ -29,10 +29,10 @@ _TRIES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class PartToLoad:
+class ShardToLoad:
     """Part that the cache lacks, or in which it *is_behind* the ledger."""
 
-    part: int
+    shard: int
     is_behind: bool
 
 
@@ -45,16 +45,16 @@ class CacheLoads:
         self._left_ms = list(WAITS_MS)
         self._left_count = _TRIES
 
-    def load(self, packet_id: str, wanted: PartToLoad) -> None:
-        """Load a part, or wait for another caller's load. Raises PacketNotFound, Unavailable."""
+    def load(self, packet_id: str, wanted: ShardToLoad) -> None:
+        """Load a shard, or wait for another caller's load. Raises PacketNotFound, Unavailable."""
         packets, cache, clock = self._ports.packets, self._ports.claim_cache, self._ports.clock
         if wanted.is_behind:
             reload_among_many(
-                packet_id, wanted.part, packets=packets, claim_cache=cache, clock=clock
+                packet_id, wanted.shard, packets=packets, claim_cache=cache, clock=clock
             )
         elif not load_among_many(
             packet_id,
-            wanted.part,
+            wanted.shard,
             packets=packets,
             claim_cache=cache,
             before_read=lambda: self._ports.costs.count(self._user_id),
@@ -72,52 +72,52 @@ class CacheLoads:
 
 
 def load_packet(packet_id: str, *, packets: PacketRepository, claim_cache: ClaimCache) -> None:
-    """Load all parts from the ledger. Raises PacketNotFound."""
+    """Load all shards from the ledger. Raises PacketNotFound."""
     packet = _get(packet_id, packets)
-    for number in range(part_count(packet_id)):
-        claim_cache.load(packet, packets.list_part_shares(packet_id, number), number)
+    for number in range(shard_count(packet_id)):
+        claim_cache.load(packet, packets.list_shard_shares(packet_id, number), number)
 
 
 def load_among_many(
     packet_id: str,
-    part: int,
+    shard: int,
     *,
     packets: PacketRepository,
     claim_cache: ClaimCache,
     before_read: Callable[[], None] = lambda: None,
 ) -> bool:
-    """Load a missing part; return False while another caller loads it. Raises PacketNotFound."""
-    if not claim_cache.begin_load(packet_id, part, _LOAD_LIFE_MS):
+    """Load a missing shard; return False while another caller loads it. Raises PacketNotFound."""
+    if not claim_cache.begin_load(packet_id, shard, _LOAD_LIFE_MS):
         return False
     try:
-        if not claim_cache.is_loaded(packet_id, part):
+        if not claim_cache.is_loaded(packet_id, shard):
             before_read()
-            _load(packet_id, part, packets, claim_cache)
+            _load(packet_id, shard, packets, claim_cache)
     except Rejected:
-        claim_cache.hold_load(packet_id, part, 0)
+        claim_cache.hold_load(packet_id, shard, 0)
         raise
     # Not after Unavailable: otherwise the whole crowd would retry, one caller after the other.
-    claim_cache.hold_load(packet_id, part, 0)
+    claim_cache.hold_load(packet_id, shard, 0)
     return True
 
 
 def reload_among_many(
-    packet_id: str, part: int, *, packets: PacketRepository, claim_cache: ClaimCache, clock: Clock
+    packet_id: str, shard: int, *, packets: PacketRepository, claim_cache: ClaimCache, clock: Clock
 ) -> None:
-    """Reload a part that is behind the ledger, after loads that may have begun too early."""
+    """Reload a shard that is behind the ledger, after loads that may have begun too early."""
     for wait_ms in (*WAITS_MS, 0):
-        if claim_cache.begin_load(packet_id, part, _LOAD_LIFE_MS):
-            _load(packet_id, part, packets, claim_cache)
-            claim_cache.hold_load(packet_id, part, 0)
+        if claim_cache.begin_load(packet_id, shard, _LOAD_LIFE_MS):
+            _load(packet_id, shard, packets, claim_cache)
+            claim_cache.hold_load(packet_id, shard, 0)
             return
         clock.sleep_ms(wait_ms)
 
 
-def _load(packet_id: str, part: int, packets: PacketRepository, claim_cache: ClaimCache) -> None:
+def _load(packet_id: str, shard: int, packets: PacketRepository, claim_cache: ClaimCache) -> None:
     packet = _get(packet_id, packets)
-    if part_size(packet, part) > _LARGE:
-        claim_cache.hold_load(packet_id, part, _LARGE_LOAD_LIFE_MS)
-    claim_cache.load(packet, packets.list_part_shares(packet_id, part), part)
+    if shard_size(packet, shard) > _LARGE:
+        claim_cache.hold_load(packet_id, shard, _LARGE_LOAD_LIFE_MS)
+    claim_cache.load(packet, packets.list_shard_shares(packet_id, shard), shard)
 
 
 def _get(packet_id: str, packets: PacketRepository) -> Packet:

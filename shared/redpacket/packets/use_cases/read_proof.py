@@ -10,8 +10,8 @@ from redpacket.packets.model.claim import ShareRef, ShareStatus
 from redpacket.packets.model.packet import (
     Packet,
     PacketStatus,
-    part_count,
-    part_size,
+    shard_count,
+    shard_size,
     share_numbers,
 )
 from redpacket.packets.ports import PacketRepository
@@ -53,14 +53,14 @@ def read_proof(
 
 def _is_emptied(packet: Packet, packets: PacketRepository) -> bool:
     """Return whether every share is durably claimed: then the seed decides nothing more."""
-    packet_id, parts = packet.packet_id, range(part_count(packet.packet_id))
-    # Shares are granted in order: while a part's last share is free, skip reading the part.
-    last = [ShareRef(packet_id, share_numbers(packet, part)[-1]) for part in parts]
+    packet_id, shards = packet.packet_id, range(shard_count(packet.packet_id))
+    # Shares are granted in order: while a shard's last share is free, skip reading the shard.
+    last = [ShareRef(packet_id, share_numbers(packet, shard)[-1]) for shard in shards]
     if len(packets.list_refs(last)) < len(last):
         return False
-    return all(_is_taken(packet, part, packets) for part in parts)
+    return all(_is_taken(packet, shard, packets) for shard in shards)
 
 
-def _is_taken(packet: Packet, part: int, packets: PacketRepository) -> bool:
-    shares = packets.list_part_shares(packet.packet_id, part)
-    return sum(share.fate is ShareStatus.CLAIMED for share in shares) == part_size(packet, part)
+def _is_taken(packet: Packet, shard: int, packets: PacketRepository) -> bool:
+    shares = packets.list_shard_shares(packet.packet_id, shard)
+    return sum(share.fate is ShareStatus.CLAIMED for share in shares) == shard_size(packet, shard)

@@ -15,10 +15,10 @@ from threading import Lock
 from redpacket.ledger.model import Transfer, TransferKind, packet_account, refund_id, user_account
 from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.closing import RecoveryPoint, recovery_point
-from redpacket.packets.model.packet import Packet, PacketEnd, is_cut, part_count, share_numbers
+from redpacket.packets.model.packet import Packet, PacketEnd, is_sharded, shard_count, share_numbers
 from redpacket.packets.split import share_amount_fen
 from redpacket.packets.use_cases.circuit_breaker import CircuitBreaker
-from redpacket.packets.use_cases.close_packet import EndPorts, close_if_ended, end_part
+from redpacket.packets.use_cases.close_packet import EndPorts, close_if_ended, end_shard
 from redpacket.platform.errors import InvariantViolated, Unavailable
 from redpacket.platform.runtime import EventLogger
 
@@ -56,7 +56,7 @@ class ClosingPorts(EndPorts):
 
 
 class Closing:
-    """Closing of one packet: refund every part, then update the cache and sums of every part."""
+    """Closing of one packet: refund every shard, then update the cache and sums of every shard."""
 
     def __init__(self, packet: Packet, ports: ClosingPorts) -> None:
         self.packet = packet
@@ -72,14 +72,14 @@ class Closing:
         while (place := recovery_point(self.packet))[0] is not RecoveryPoint.PACKET_TO_CLOSE:
             if self._ports.is_over():
                 return Progress.UNFINISHED
-            point, part = place
-            is_refunded = point is RecoveryPoint.PART_TO_TELL
-            progress = self._tell(part) if is_refunded else self._refund(part)
+            point, shard = place
+            is_refunded = point is RecoveryPoint.SHARD_TO_TELL
+            progress = self._tell(shard) if is_refunded else self._refund(shard)
             if progress is not Progress.DONE:
                 return progress
             step = self.packet.closing_step + 1
             self.packet = replace(self.packet, closing_step=step, closing_no=0)
-            if part_count(self.packet.packet_id) > 1:
+            if shard_count(self.packet.packet_id) > 1:
                 self._ports.packets.mark_step(self.packet)
                 if self._is_turn_over():
                     return Progress.UNFINISHED
@@ -87,8 +87,8 @@ class Closing:
         return Progress.DONE if is_closed else Progress.WAITS
 
     def draft(self, now_ms: int) -> tuple[list[Share], list[Share]]:
-        """Return a one-part packet's decided shares, and refunds for the others."""
-        fates = self._ports.packets.list_part_shares(self.packet.packet_id, 0)
+        """Return a one-shard packet's decided shares, and refunds for the others."""
+        fates = self._ports.packets.list_shard_shares(self.packet.packet_id, 0)
         return fates, self._refunded(self._missing(fates, 0), now_ms)
 
     def adopt(self, fates: Sequence[Share], refunded: Sequence[Share]) -> None:
@@ -96,11 +96,11 @@ class Closing:
         self.refunded_fen += sum(share.amount_fen for share in refunded)
         self._know([*fates, *refunded])
 
-    def _refund(self, part: int) -> Progress:
+    def _refund(self, shard: int) -> Progress:
         if self._known is not None:
             return Progress.DONE
-        fates = self._read(part, self.packet.closing_no)
-        while fates is not None and (missing := self._missing(fates, part)):
+        fates = self._read(shard, self.packet.closing_no)
+        while fates is not None and (missing := self._missing(fates, shard)):
             self._split()
             refunded: list[Share] = []
             for start in range(0, len(missing), SHARES_PER_TRANSACTION):
@@ -117,7 +117,7 @@ class Closing:
             else:
                 fates = [*fates, *refunded]
                 break
-            before, fates = fates, self._read(part, self.packet.closing_no)
+            before, fates = fates, self._read(shard, self.packet.closing_no)
             if fates is not None and len(fates) == len(before):
                 raise InvariantViolated(
                     f"the ledger refuses to refund {self.packet.packet_id},"
@@ -125,32 +125,32 @@ class Closing:
                 )
         if fates is None:
             return Progress.UNFINISHED
-        if not is_cut(self.packet.packet_id) and not self.packet.closing_no:
+        if not is_sharded(self.packet.packet_id) and not self.packet.closing_no:
             self._know(fates)
         return Progress.DONE
 
-    def _tell(self, part: int) -> Progress:
-        """Update the cache and write the part's sums, or wait: the refund is already durable."""
+    def _tell(self, shard: int) -> Progress:
+        """Update the cache and write the shard's sums, or wait: the refund is already durable."""
         packet, ports = self.packet, self._ports
         shares = self._known
         if shares is None:
-            shares = self._read(part)
+            shares = self._read(shard)
             if shares is None:
                 return Progress.UNFINISHED
         if not packet.rules.prize_id:
             try:
-                ports.cache.load(packet, shares, part)
+                ports.cache.load(packet, shares, shard)
             except Unavailable as error:
                 ports.logger.failure("cache_not_closed", error, packet_id=packet.packet_id)
                 return Progress.WAITS
-        end = end_part(packet, part, shares, ports)
+        end = end_shard(packet, shard, shares, ports)
         self._end = end or self._end
         return Progress.DONE if end else Progress.WAITS
 
-    def _read(self, part: int, after_no: int = 0) -> list[Share] | None:
-        """Return a part's decided shares after *after_no*, or None if the time runs out."""
+    def _read(self, shard: int, after_no: int = 0) -> list[Share] | None:
+        """Return a shard's decided shares after *after_no*, or None if the time runs out."""
         fates: list[Share] = []
-        for fate in self._ports.packets.scan_part_shares(self.packet.packet_id, part, after_no):
+        for fate in self._ports.packets.scan_shard_shares(self.packet.packet_id, shard, after_no):
             fates.append(fate)
             if len(fates) % _FATES_PER_LOOK == 0 and self._ports.is_over():
                 return None
@@ -174,10 +174,10 @@ class Closing:
     def _know(self, fates: Iterable[Share]) -> None:
         self._known = sorted(fates, key=_share_no)
 
-    def _missing(self, fates: Iterable[Share], part: int) -> list[int]:
+    def _missing(self, fates: Iterable[Share], shard: int) -> list[int]:
         taken = {share.share_no for share in fates}
         place = self.packet.closing_no
-        return [no for no in share_numbers(self.packet, part) if no > place and no not in taken]
+        return [no for no in share_numbers(self.packet, shard) if no > place and no not in taken]
 
     def _refunded(self, numbers: Sequence[int], now_ms: int) -> list[Share]:
         return [
@@ -220,7 +220,7 @@ def batches(packets: Iterable[Packet]) -> Iterator[list[Packet]]:
     for packet in packets:
         # A state and a receipt per share, plus the sender's entry.
         needed = 2 * packet.terms.count + 1
-        if is_cut(packet.packet_id):
+        if is_sharded(packet.packet_id):
             needed = OPERATIONS_PER_TRANSACTION
         if batch and used + needed > OPERATIONS_PER_TRANSACTION:
             yield batch

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from threading import Lock
 
 from redpacket.packets.model.claim import ShareRef
-from redpacket.packets.model.packet import Packet, part_count
+from redpacket.packets.model.packet import Packet, shard_count
 from redpacket.packets.ports import PacketRepository
 from redpacket.packets.use_cases.circuit_breaker import CircuitBreaker
 from redpacket.packets.use_cases.sweep_ports import SweepPorts
@@ -86,14 +86,14 @@ def load_packets(stop_at_ms: int, *, ports: SweepPorts) -> Attempts[str]:
         packet = _find(packet_id, work, packets, clock)
         try:
             if clock.now_ms() < packet.expires_at_ms:
-                load_parts(packet)
+                load_shards(packet)
         finally:
             packets.mark_loaded(packet)
         return packet_id
 
-    def load_parts(packet: Packet) -> None:
-        for part in range(part_count(packet.packet_id)):
-            cache.load(packet, packets.list_part_shares(packet.packet_id, part), part)
+    def load_shards(packet: Packet) -> None:
+        for shard in range(shard_count(packet.packet_id)):
+            cache.load(packet, packets.list_shard_shares(packet.packet_id, shard), shard)
             if clock.now_ms() >= stop_at_ms:
                 return
 

@@ -14,7 +14,7 @@ from redpacket.operations.model.operators import (
     changes_between,
 )
 from redpacket.packets.ledger_ports import Funding
-from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, parts_for
+from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, shards_for
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.packets.ports import ClaimCache, PacketRepository
 from redpacket.packets.split import SEED_BYTES, Split, Terms, check_possible
@@ -64,7 +64,7 @@ def send_packet(
     new_id: Callable[[int], str],
     new_seed: Callable[[int], bytes],
     seeds: SeedKeys,
-    part_share_count: int,
+    shard_share_count: int,
 ) -> Packet:
     """Return the packet of this request, now or from the first time.
 
@@ -73,7 +73,7 @@ def send_packet(
     the outcome.
     """
     # The funding transaction checks the campaign's status, so a repeat gets its first answer.
-    packet_id = new_id(parts_for(order.count, part_share_count) if order.campaign else 1)
+    packet_id = new_id(shards_for(order.count, shard_share_count) if order.campaign else 1)
     terms = seeds.seal_terms(packet_id, _terms_of(order, new_seed(SEED_BYTES)))
     packet = _packet_of(order, clock.now_ms(), packet_id, terms)
     try:

@@ -82,7 +82,7 @@ def settle_claims(refs: Iterable[ShareRef], *, ports: SettlePorts) -> set[ShareR
         def end(one: tuple[Share, Packet]) -> None:
             _end_packet(*one, ports)
 
-        # All parts may end in one batch, each with hundreds of pages to write.
+        # All shards may end in one batch, each with hundreds of pages to write.
         in_parallel(end, last)
         if ports.announce:
             paid_now = [share for ref, share in shares.items() if ref not in failed]

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.model.claim import Share, ShareRef, ShareStatus
-from redpacket.packets.model.packet import Packet, part_count
+from redpacket.packets.model.packet import Packet, shard_count
 from redpacket.packets.ports import PacketRepository
 from redpacket.platform.difference import Difference
 from redpacket.platform.runtime import Clock
@@ -71,8 +71,8 @@ def _differences(
     if packet is None:
         raise PacketNotFound("no such packet")
     tally, refunds = Tally(), Refunds()
-    parts = range(part_count(packet_id))
-    shares = chain.from_iterable(packets.scan_part_shares(packet_id, part) for part in parts)
+    shards = range(shard_count(packet_id))
+    shares = chain.from_iterable(packets.scan_shard_shares(packet_id, shard) for shard in shards)
     while page := list(islice(shares, _SHARES_AT_ONCE)):
         tally.add(page)
         add_refunds(refunds, page)

@@ -4,7 +4,7 @@ import pytest
 
 from redpacket.packets.errors import PacketEmptied
 from redpacket.packets.model.claim import EMPTIED_KEPT_MS, Quota, QuotaStatus, Share
-from redpacket.packets.model.packet import Packet, part_id, part_of_user
+from redpacket.packets.model.packet import Packet, shard_id, shard_of_user
 from testing.builders import a_campaign
 from testing.fakes import FakeQuotas
 from testing.in_memory_system import InMemorySystem
@@ -13,7 +13,7 @@ PARTS = 3
 
 
 def _sent(system: InMemorySystem, count: int = 2 * PARTS) -> Packet:
-    system.part_share_count = count // PARTS
+    system.shard_share_count = count // PARTS
     campaign = a_campaign(quota_per_user=1)
     system.campaigns.create(campaign)
     return system.send(campaign=campaign, count=count)
@@ -21,7 +21,7 @@ def _sent(system: InMemorySystem, count: int = 2 * PARTS) -> Packet:
 
 def _users_of(packet: Packet, part: int, number: int) -> list[str]:
     everybody = (f"user-{number}" for number in range(1000))
-    theirs = [user for user in everybody if part_of_user(packet.packet_id, user) == part]
+    theirs = [user for user in everybody if shard_of_user(packet.packet_id, user) == part]
     return theirs[:number]
 
 
@@ -33,7 +33,7 @@ def _emptied(system: InMemorySystem) -> tuple[Packet, dict[str, int]]:
 
 
 def _lose(system: InMemorySystem, packet: Packet, part: int) -> None:
-    system.memory.caches.pop(part_id(packet.packet_id, part))
+    system.memory.caches.pop(shard_id(packet.packet_id, part))
 
 
 def test_a_campaigns_shares_go_round_over_all_parts(system: InMemorySystem) -> None:
@@ -128,7 +128,7 @@ def test_a_share_that_is_somebody_elses_brings_back_the_part_that_it_is_of(
 
     assert "share_collision" in system.logger.events
     assert collided.share.share_no != claim.share.share_no
-    assert system.memory.holders(part_id(packet.packet_id, 1))[owner] == 1
+    assert system.memory.holders(shard_id(packet.packet_id, 1))[owner] == 1
 
 
 def test_a_number_over_the_quota_is_for_somebody_else(system: InMemorySystem) -> None:

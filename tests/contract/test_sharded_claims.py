@@ -15,14 +15,14 @@ from redpacket.packets.model.packet import (
     Packet,
     PacketStatus,
     Rules,
-    part_id,
-    part_of_share,
-    part_of_user,
+    shard_id,
+    shard_of_share,
+    shard_of_user,
 )
 from redpacket.packets.ports import PartCache
 from redpacket.packets.redis import keys
 from redpacket.packets.redis.claims import RedisClaims
-from redpacket.packets.redis.parted_claims import PartedClaims
+from redpacket.packets.redis.sharded_claims import ShardedClaims
 from testing.builders import a_claim, a_packet, a_packet_id, a_refund
 from testing.fakes import FakeClaimCache, FakeClock
 from testing.servers import OperatorCache
@@ -58,15 +58,15 @@ class Boards:
 
     def __post_init__(self) -> None:
         self.asked = CountedClaimCache(self.inner)
-        self.claim_cache = PartedClaims(self.asked, clock=self.clock)
+        self.claim_cache = ShardedClaims(self.asked, clock=self.clock)
 
     def grab(self, packet: Packet, user_id: str) -> tuple[str, int | None]:
         outcome = self.claim_cache.grab(packet.packet_id, user_id)
         return outcome.status, outcome.share_no
 
-    def lose(self, packet: Packet, *parts: int) -> None:
-        for part in parts:
-            self.forget(part_id(packet.packet_id, part))
+    def lose(self, packet: Packet, *shards: int) -> None:
+        for shard in shards:
+            self.forget(shard_id(packet.packet_id, shard))
 
 
 @pytest.fixture
@@ -97,21 +97,21 @@ def _loaded(caches: Boards, count: int = 8, **changes: Any) -> Packet:
     return packet
 
 
-def _users_of(packet: Packet, part: int) -> Iterator[str]:
+def _users_of(packet: Packet, shard: int) -> Iterator[str]:
     number = 0
     while True:
         user_id = f"user-{number}"
-        if part_of_user(packet.packet_id, user_id) == part:
+        if shard_of_user(packet.packet_id, user_id) == shard:
             yield user_id
         number += 1
 
 
-def _some(packet: Packet, part: int, number: int) -> list[str]:
-    users = _users_of(packet, part)
+def _some(packet: Packet, shard: int, number: int) -> list[str]:
+    users = _users_of(packet, shard)
     return [next(users) for _ in range(number)]
 
 
-def _emptied_by_one_part(caches: Boards, **changes: Any) -> tuple[Packet, dict[str, int]]:
+def _emptied_by_one_shard(caches: Boards, **changes: Any) -> tuple[Packet, dict[str, int]]:
     """Return a packet whose every share went to users of its first part, by user."""
     packet = _loaded(caches, **changes)
     owned = {}
@@ -139,13 +139,13 @@ def test_every_share_is_handed_out_once_over_all_parts(caches: Boards) -> None:
 def test_a_user_begins_at_a_part_of_their_own(caches: Boards) -> None:
     packet = _loaded(caches)
 
-    for part in range(PARTS):
-        (user_id,) = _some(packet, part, 1)
-        assert caches.grab(packet, user_id) == ("claimed", part + 1)
+    for shard in range(PARTS):
+        (user_id,) = _some(packet, shard, 1)
+        assert caches.grab(packet, user_id) == ("claimed", shard + 1)
 
 
 def test_who_finds_their_part_emptied_takes_a_share_of_another(caches: Boards) -> None:
-    packet, owned = _emptied_by_one_part(caches)
+    packet, owned = _emptied_by_one_shard(caches)
 
     assert sorted(owned.values()) == list(range(1, 9))
     for user_id, share_no in owned.items():
@@ -153,7 +153,7 @@ def test_who_finds_their_part_emptied_takes_a_share_of_another(caches: Boards) -
 
 
 def test_a_repeat_is_one_read_wherever_the_share_is(caches: Boards) -> None:
-    packet, owned = _emptied_by_one_part(caches)
+    packet, owned = _emptied_by_one_shard(caches)
 
     for user_id, share_no in owned.items():
         caches.asked.calls.clear()
@@ -163,7 +163,7 @@ def test_a_repeat_is_one_read_wherever_the_share_is(caches: Boards) -> None:
 
 def test_the_last_share_of_each_part_says_so(caches: Boards) -> None:
     packet = _loaded(caches, count=2 * PARTS)
-    users = [user for part in range(PARTS) for user in _some(packet, part, 2)]
+    users = [user for shard in range(PARTS) for user in _some(packet, shard, 2)]
 
     is_last = [caches.claim_cache.grab(packet.packet_id, user).is_last for user in users]
 
@@ -171,13 +171,13 @@ def test_the_last_share_of_each_part_says_so(caches: Boards) -> None:
 
 
 def test_who_has_a_share_of_an_emptied_packet_is_known_to_wherever_it_is(caches: Boards) -> None:
-    packet, owned = _emptied_by_one_part(caches)
+    packet, owned = _emptied_by_one_shard(caches)
 
     assert all(caches.claim_cache.grab(packet.packet_id, user_id).is_last for user_id in owned)
 
 
 def test_losers_of_an_emptied_packet_cost_one_read_each(caches: Boards) -> None:
-    packet, owned = _emptied_by_one_part(caches)
+    packet, owned = _emptied_by_one_shard(caches)
     latecomers = [f"late-{number}" for number in range(50)]
     assert caches.grab(packet, latecomers[0])[0] == "packet_emptied"
     caches.asked.calls.clear()
@@ -191,7 +191,7 @@ def test_losers_of_an_emptied_packet_cost_one_read_each(caches: Boards) -> None:
 
 
 def test_an_emptied_packet_is_not_taken_for_a_small_one(caches: Boards) -> None:
-    packet, _ = _emptied_by_one_part(caches)
+    packet, _ = _emptied_by_one_shard(caches)
 
     assert not caches.claim_cache.grab(packet.packet_id, "late").terms
     assert caches.claim_cache.emptied_by(packet.packet_id) is None
@@ -199,7 +199,7 @@ def test_an_emptied_packet_is_not_taken_for_a_small_one(caches: Boards) -> None:
 
 @pytest.mark.parametrize("share_no", [1, 2])
 def test_a_number_that_comes_back_to_any_part_is_reused(caches: Boards, share_no: int) -> None:
-    packet, owned = _emptied_by_one_part(caches)
+    packet, owned = _emptied_by_one_shard(caches)
     user_id = next(user for user, number in owned.items() if number == share_no)
 
     for _ in range(2):
@@ -213,7 +213,7 @@ def test_a_number_that_comes_back_to_any_part_is_reused(caches: Boards, share_no
 
 @pytest.mark.parametrize("share_no", [1, 2])
 def test_who_does_not_own_a_number_loses_it_in_every_part(caches: Boards, share_no: int) -> None:
-    packet, owned = _emptied_by_one_part(caches)
+    packet, owned = _emptied_by_one_shard(caches)
     user_id = next(user for user, number in owned.items() if number == share_no)
 
     for _ in range(2):
@@ -228,7 +228,7 @@ def test_who_does_not_own_a_number_loses_it_in_every_part(caches: Boards, share_
 def test_a_number_is_swapped_for_what_its_user_owns(
     caches: Boards, share_no: int, owned_no: int
 ) -> None:
-    packet, owned = _emptied_by_one_part(caches)
+    packet, owned = _emptied_by_one_shard(caches)
     user_id = next(user for user, number in owned.items() if number == share_no)
     claim_cache = caches.claim_cache
 
@@ -254,8 +254,8 @@ def test_closing_ends_all_parts_but_not_what_was_claimed(caches: Boards) -> None
     for user_id, share_no in owners.items():
         assert caches.grab(packet, user_id) == ("already_claimed", share_no)
     # Also where their own part was emptied, and the others were not.
-    for part in range(PARTS):
-        *_, late = _some(packet, part, 6)
+    for shard in range(PARTS):
+        *_, late = _some(packet, shard, 6)
         assert caches.grab(packet, late) == ("packet_expired", None)
 
 
@@ -266,7 +266,7 @@ def test_a_part_that_was_lost_names_itself(caches: Boards) -> None:
 
     assert caches.grab(packet, first) == ("claimed", 1)
     outcome = caches.claim_cache.grab(packet.packet_id, second)
-    assert (outcome.status, outcome.part) == ("packet_not_loaded", 1)
+    assert (outcome.status, outcome.shard) == ("packet_not_loaded", 1)
     caches.claim_cache.load(packet, [], 1)
     assert caches.grab(packet, second) == ("claimed", 2)
 
@@ -277,29 +277,29 @@ def test_a_part_that_was_lost_elsewhere_names_itself(caches: Boards) -> None:
     caches.grab(packet, first)
     caches.lose(packet, 1, 2)
 
-    parts = []
+    shards = []
     while (outcome := caches.claim_cache.grab(packet.packet_id, second)).status != "claimed":
-        parts.append(outcome.part)
-        caches.claim_cache.load(packet, [], outcome.part)
+        shards.append(outcome.shard)
+        caches.claim_cache.load(packet, [], outcome.shard)
 
-    assert outcome.share_no == parts[0] + 1
-    assert set(parts) < {1, 2}
-    assert caches.claim_cache.grab(packet.packet_id, third).part == 3 - parts[0]
+    assert outcome.share_no == shards[0] + 1
+    assert set(shards) < {1, 2}
+    assert caches.claim_cache.grab(packet.packet_id, third).shard == 3 - shards[0]
 
 
 def test_a_part_that_comes_back_alone_is_certain_about_no_user(caches: Boards) -> None:
-    packet, owned = _emptied_by_one_part(caches)
+    packet, owned = _emptied_by_one_shard(caches)
     claims = _claims(packet, owned)
     elsewhere = next(user for user, number in owned.items() if number == 2)
     assert caches.claim_cache.grab(packet.packet_id, "late").is_certain
     caches.lose(packet, 0)
 
     caches.claim_cache.load(
-        packet, [c for c in claims if part_of_share(packet.packet_id, c.share_no) == 0], 0
+        packet, [c for c in claims if shard_of_share(packet.packet_id, c.share_no) == 0], 0
     )
 
-    of_part = next(user for user, number in owned.items() if number == 4)
-    assert caches.grab(packet, of_part) == ("already_claimed", 4)
+    of_shard = next(user for user, number in owned.items() if number == 4)
+    assert caches.grab(packet, of_shard) == ("already_claimed", 4)
     refused = caches.claim_cache.grab(packet.packet_id, elsewhere)
     assert not refused.is_certain or refused.share_no == 2
     other = _some(packet, 1, 1)[0]
@@ -307,13 +307,13 @@ def test_a_part_that_comes_back_alone_is_certain_about_no_user(caches: Boards) -
 
 
 def test_all_parts_bring_back_everybody(caches: Boards) -> None:
-    packet, owned = _emptied_by_one_part(caches)
+    packet, owned = _emptied_by_one_shard(caches)
     claims = _claims(packet, owned)
     caches.lose(packet, *range(PARTS))
 
-    for part in range(PARTS):
-        own = [c for c in claims if part_of_share(packet.packet_id, c.share_no) == part]
-        caches.claim_cache.load(packet, own, part)
+    for shard in range(PARTS):
+        own = [c for c in claims if shard_of_share(packet.packet_id, c.share_no) == shard]
+        caches.claim_cache.load(packet, own, shard)
 
     # From then on the other parts are not asked for a while.
     assert caches.grab(packet, "late") == ("packet_emptied", None)
@@ -325,15 +325,15 @@ def test_all_parts_bring_back_everybody(caches: Boards) -> None:
 def test_a_load_before_the_start_misses_no_taker(caches: Boards) -> None:
     packet = _packet(starts_at_ms=_now_ms() + 60_000)
 
-    for part in range(PARTS):
-        caches.claim_cache.load(packet, [], part)
+    for shard in range(PARTS):
+        caches.claim_cache.load(packet, [], shard)
 
     assert caches.claim_cache.grab(packet.packet_id, "ann").is_certain
     assert caches.grab(packet, "ann") == ("packet_not_started", None)
 
 
 def test_a_whole_packet_is_loaded_with_everybody(caches: Boards) -> None:
-    packet, owned = _emptied_by_one_part(caches)
+    packet, owned = _emptied_by_one_shard(caches)
     closed = replace(packet, status=PacketStatus.CLOSED)
     caches.lose(packet, *range(PARTS))
     claims = _claims(packet, owned)
@@ -349,11 +349,11 @@ def test_a_note_that_comes_before_its_part_waits_for_it(caches: Boards) -> None:
     packet = _loaded(caches, rules=Rules(campaign_id="rain"))
     user_id = _some(packet, 0, 1)[0]
     caches.lose(packet, 0)
-    caches.inner.note(part_id(packet.packet_id, 0), {user_id: -2})
+    caches.inner.note(shard_id(packet.packet_id, 0), {user_id: -2})
 
     # What it counts against is not known before the terms are.
     outcome = caches.claim_cache.grab(packet.packet_id, user_id)
-    assert (outcome.status, outcome.part) == ("packet_not_loaded", 0)
+    assert (outcome.status, outcome.shard) == ("packet_not_loaded", 0)
     caches.claim_cache.load(packet, [], 0)
 
     outcome = caches.claim_cache.grab(packet.packet_id, user_id)
@@ -380,7 +380,7 @@ def test_rules_are_asked_before_a_share_of_another_part_is_taken(caches: Boards)
     assert (asked.status, asked.terms) == ("packet_gated", terms)
     assert held == {}
     assert (taken.status, taken.terms, taken.is_gated) == ("claimed", terms, True)
-    assert part_of_share(packet.packet_id, taken.share_no or 0) != 0
+    assert shard_of_share(packet.packet_id, taken.share_no or 0) != 0
     assert caches.grab(packet, last) == ("already_claimed", taken.share_no)
 
 
@@ -393,8 +393,8 @@ def test_each_part_admits_its_share_of_the_crowd(caches: Boards) -> None:
         )
         return outcome.status
 
-    for part in range(PARTS):
-        told = [admit(user) for user in _some(packet, part, 3)]
+    for shard in range(PARTS):
+        told = [admit(user) for user in _some(packet, shard, 3)]
         assert told == ["admitted", "admitted", "crowded"]
 
 
@@ -420,7 +420,7 @@ def test_who_is_admitted_where_a_part_is_emptied_comes_to_another(caches: Boards
 
 
 def test_what_a_part_that_is_lost_holds_is_not_compared(caches: Boards) -> None:
-    packet, owned = _emptied_by_one_part(caches)
+    packet, owned = _emptied_by_one_shard(caches)
     assert caches.claim_cache.held_numbers(packet.packet_id, owned) == owned
 
     # Where all of them begin.
@@ -446,23 +446,23 @@ def test_a_packet_that_is_not_cut_costs_no_call_more(caches: Boards) -> None:
 
 
 def test_a_note_does_not_shorten_a_parts_life(cache: OperatorCache) -> None:
-    claim_cache = PartedClaims(RedisClaims(cache, PUBLISHED_SEEDS), clock=FakeClock(_now_ms()))
+    claim_cache = ShardedClaims(RedisClaims(cache, PUBLISHED_SEEDS), clock=FakeClock(_now_ms()))
     packet = _packet()
     claim_cache.load(packet, [])
-    home = keys.claim_cache(part_id(packet.packet_id, 0))
+    home = keys.claim_cache(shard_id(packet.packet_id, 0))
     before: Any = cache.pexpiretime(home)
 
-    RedisClaims(cache, PUBLISHED_SEEDS).note(part_id(packet.packet_id, 0), {"ann": -2})
+    RedisClaims(cache, PUBLISHED_SEEDS).note(shard_id(packet.packet_id, 0), {"ann": -2})
 
     assert cache.pexpiretime(home) == before
     cache.delete(home)
-    RedisClaims(cache, PUBLISHED_SEEDS).note(part_id(packet.packet_id, 0), {"ann": -2})
+    RedisClaims(cache, PUBLISHED_SEEDS).note(shard_id(packet.packet_id, 0), {"ann": -2})
     assert 0 < int(str(cache.pttl(home))) <= 600_000
 
 
 def test_the_parts_of_a_packet_are_in_slots_of_their_own(cache: OperatorCache) -> None:
     packet = _packet(packet_id=a_packet_id(20), count=40)
-    PartedClaims(RedisClaims(cache, PUBLISHED_SEEDS), clock=FakeClock()).load(packet, [])
+    ShardedClaims(RedisClaims(cache, PUBLISHED_SEEDS), clock=FakeClock()).load(packet, [])
 
     names: Any = cache.keys("*")
 

@@ -22,13 +22,13 @@ from redpacket.packets.model.claim import (
 )
 from redpacket.packets.model.packet import (
     Packet,
-    is_cut,
+    is_sharded,
     local_no,
-    other_parts,
-    part_count,
-    part_id,
-    part_of_share,
-    part_of_user,
+    other_shards,
+    shard_count,
+    shard_id,
+    shard_of_share,
+    shard_of_user,
     share_no_of,
 )
 from redpacket.packets.ports import PartCache
@@ -45,12 +45,12 @@ Outcome = TypeVar("Outcome", GrabOutcome, AdmitOutcome)
 class _Found(Generic[Outcome]):
     """First shard with shares left, or the user's home shard if none has."""
 
-    part: int
+    shard: int
     outcome: Outcome
     at_home: Outcome
 
 
-class PartedClaims:
+class ShardedClaims:
     """Implementation of ClaimCache; an unsharded packet passes straight through."""
 
     def __init__(self, claim_cache: PartCache, *, clock: Clock) -> None:
@@ -62,31 +62,31 @@ class PartedClaims:
         )
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
-        if not is_cut(packet_id):
+        if not is_sharded(packet_id):
             return self._claim_cache.grab(packet_id, user_id)
         found = self._first_left(
             packet_id, user_id, lambda cache_id: self._claim_cache.grab(cache_id, user_id)
         )
-        outcome = self._told(packet_id, user_id, found.part, found.outcome)
+        outcome = self._told(packet_id, user_id, found.shard, found.outcome)
         return replace(outcome, is_certain=found.at_home.is_certain)
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
-        if not is_cut(packet_id):
+        if not is_sharded(packet_id):
             return self._claim_cache.take(packet_id, user_id, terms)
         found = self._first_left(
             packet_id, user_id, lambda cache_id: self._claim_cache.take(cache_id, user_id, terms)
         )
-        return self._told(packet_id, user_id, found.part, found.outcome)
+        return self._told(packet_id, user_id, found.shard, found.outcome)
 
     def admit(
         self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
     ) -> AdmitOutcome:
         """Admit to the first shard with shares left; each shard has its part of *admitted_max*."""
-        if not is_cut(packet_id):
+        if not is_sharded(packet_id):
             return self._claim_cache.admit(
                 packet_id, user_id, life_ms=life_ms, admitted_max=admitted_max
             )
-        places = -(-admitted_max // part_count(packet_id))
+        places = -(-admitted_max // shard_count(packet_id))
         found = self._first_left(
             packet_id,
             user_id,
@@ -94,97 +94,97 @@ class PartedClaims:
                 cache_id, user_id, life_ms=life_ms, admitted_max=places
             ),
         )
-        outcome, part = found.outcome, found.part
+        outcome, shard = found.outcome, found.shard
         if outcome.status is AdmitStatus.ALREADY_CLAIMED:
-            outcome = replace(outcome, number=_share_no(packet_id, part, outcome.number))
-        return replace(outcome, part=part)
+            outcome = replace(outcome, number=_share_no(packet_id, shard, outcome.number))
+        return replace(outcome, shard=shard)
 
-    def load(self, packet: Packet, shares: Sequence[Share], part: int | None = None) -> None:
+    def load(self, packet: Packet, shares: Sequence[Share], shard: int | None = None) -> None:
         """Load shards from the ledger, and note their users' numbers in the home shards."""
         packet_id = packet.packet_id
-        if not is_cut(packet_id):
+        if not is_sharded(packet_id):
             self._claim_cache.load(packet, shares)
             return
         own: dict[int, list[Share]] = defaultdict(list)
         notes: dict[int, dict[str, int]] = defaultdict(dict)
         for share in shares:
-            of_share = part_of_share(packet_id, share.share_no)
+            of_share = shard_of_share(packet_id, share.share_no)
             own[of_share].append(replace(share, share_no=local_no(packet_id, share.share_no)))
             if share.claimer:
-                home = part_of_user(packet_id, share.claimer.user_id)
+                home = shard_of_user(packet_id, share.claimer.user_id)
                 if home != of_share:
                     notes[home][share.claimer.user_id] = -share.share_no
         # One shard's shares lack its users who own a share of another shard, but before the start
         # no user owns one.
-        is_whole = part is None or self._clock.now_ms() < packet.starts_at_ms
-        for number in range(part_count(packet_id)) if part is None else (part,):
-            self._claim_cache.load_part(packet, number, own[number], is_whole=is_whole)
-            self._emptied.forget(part_id(packet_id, number))
+        is_whole = shard is None or self._clock.now_ms() < packet.starts_at_ms
+        for number in range(shard_count(packet_id)) if shard is None else (shard,):
+            self._claim_cache.load_shard(packet, number, own[number], is_whole=is_whole)
+            self._emptied.forget(shard_id(packet_id, number))
         for home, numbers in notes.items():
-            self._claim_cache.note(part_id(packet_id, home), numbers)
+            self._claim_cache.note(shard_id(packet_id, home), numbers)
 
     def load_sent(self, packet: Packet) -> None:
-        if not is_cut(packet.packet_id):
+        if not is_sharded(packet.packet_id):
             self._claim_cache.load_sent(packet)
             return
-        for part in range(part_count(packet.packet_id)):
-            self._claim_cache.load_sent_part(packet, part)
+        for shard in range(shard_count(packet.packet_id)):
+            self._claim_cache.load_sent_shard(packet, shard)
 
     def knows_claimers(self, packet_id: str, user_id: str) -> bool:
         """Check the home shard: claims from other shards are noted there before they count."""
         cache_id = packet_id
-        if is_cut(packet_id):
-            cache_id = part_id(packet_id, part_of_user(packet_id, user_id))
+        if is_sharded(packet_id):
+            cache_id = shard_id(packet_id, shard_of_user(packet_id, user_id))
         return self._claim_cache.knows_claimers(cache_id, user_id)
 
-    def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
-        return self._claim_cache.begin_look(packet_id, part, life_ms)
+    def begin_look(self, packet_id: str, shard: int, life_ms: int) -> bool:
+        return self._claim_cache.begin_look(packet_id, shard, life_ms)
 
-    def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
-        return self._claim_cache.begin_load(packet_id, part, life_ms)
+    def begin_load(self, packet_id: str, shard: int, life_ms: int) -> bool:
+        return self._claim_cache.begin_load(packet_id, shard, life_ms)
 
-    def hold_load(self, packet_id: str, part: int, life_ms: int) -> None:
-        self._claim_cache.hold_load(packet_id, part, life_ms)
+    def hold_load(self, packet_id: str, shard: int, life_ms: int) -> None:
+        self._claim_cache.hold_load(packet_id, shard, life_ms)
 
-    def is_loaded(self, packet_id: str, part: int) -> bool:
-        cache_id = part_id(packet_id, part) if is_cut(packet_id) else packet_id
+    def is_loaded(self, packet_id: str, shard: int) -> bool:
+        cache_id = shard_id(packet_id, shard) if is_sharded(packet_id) else packet_id
         return self._claim_cache.is_loaded(cache_id, 0)
 
     def revoke(self, packet_id: str, user_id: str, share_no: int) -> None:
         """Remove a number and its note from a user who does not own it."""
-        if not is_cut(packet_id):
+        if not is_sharded(packet_id):
             self._claim_cache.revoke(packet_id, user_id, share_no)
             return
-        of_share, home = part_of_share(packet_id, share_no), part_of_user(packet_id, user_id)
-        for part in dict.fromkeys((of_share, home)):
-            number = _number(packet_id, part, share_no)
-            self._claim_cache.revoke(part_id(packet_id, part), user_id, number)
+        of_share, home = shard_of_share(packet_id, share_no), shard_of_user(packet_id, user_id)
+        for shard in dict.fromkeys((of_share, home)):
+            number = _number(packet_id, shard, share_no)
+            self._claim_cache.revoke(shard_id(packet_id, shard), user_id, number)
 
     def reassign(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
         """Replace a number by the one that the user owns, whichever shards they are in."""
-        if not is_cut(packet_id):
+        if not is_sharded(packet_id):
             self._claim_cache.reassign(packet_id, user_id, share_no, owned_no=owned_no)
             return
-        home = part_of_user(packet_id, user_id)
+        home = shard_of_user(packet_id, user_id)
         owned = _number(packet_id, home, owned_no)
-        if part_of_share(packet_id, share_no) == home:
+        if shard_of_share(packet_id, share_no) == home:
             number = local_no(packet_id, share_no)
-            self._claim_cache.reassign(part_id(packet_id, home), user_id, number, owned_no=owned)
+            self._claim_cache.reassign(shard_id(packet_id, home), user_id, number, owned_no=owned)
         else:
             self.release(packet_id, user_id, share_no)
-            self._claim_cache.note(part_id(packet_id, home), {user_id: owned})
+            self._claim_cache.note(shard_id(packet_id, home), {user_id: owned})
 
     def release(self, packet_id: str, user_id: str, share_no: int) -> None:
-        if not is_cut(packet_id):
+        if not is_sharded(packet_id):
             self._claim_cache.release(packet_id, user_id, share_no)
             return
-        of_share, home = part_of_share(packet_id, share_no), part_of_user(packet_id, user_id)
+        of_share, home = shard_of_share(packet_id, share_no), shard_of_user(packet_id, user_id)
         # Release the number before its note, because a remaining note leads here again.
         self._claim_cache.release(
-            part_id(packet_id, of_share), user_id, local_no(packet_id, share_no)
+            shard_id(packet_id, of_share), user_id, local_no(packet_id, share_no)
         )
         if of_share != home:
-            self._claim_cache.revoke(part_id(packet_id, home), user_id, -share_no)
+            self._claim_cache.revoke(shard_id(packet_id, home), user_id, -share_no)
 
     def close(self, packet_id: str) -> None:
         for cache_id in _cache_ids(packet_id):
@@ -192,41 +192,41 @@ class PartedClaims:
 
     def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
         """Return owners' numbers from their home shards, or else from the shards of the shares."""
-        if not is_cut(packet_id):
+        if not is_sharded(packet_id):
             return self._claim_cache.held_numbers(packet_id, owned)
         found: dict[str, int] = {}
-        for of_user in (part_of_user, None):
-            by_part: dict[int, dict[str, int]] = defaultdict(dict)
+        for of_user in (shard_of_user, None):
+            by_shard: dict[int, dict[str, int]] = defaultdict(dict)
             for user_id, share_no in owned.items():
                 if user_id not in found:
                     home = of_user(packet_id, user_id) if of_user else None
-                    part = part_of_share(packet_id, share_no) if home is None else home
-                    by_part[part][user_id] = share_no
-            for part, users in by_part.items():
-                numbers = self._claim_cache.held_numbers(part_id(packet_id, part), users)
+                    shard = shard_of_share(packet_id, share_no) if home is None else home
+                    by_shard[shard][user_id] = share_no
+            for shard, users in by_shard.items():
+                numbers = self._claim_cache.held_numbers(shard_id(packet_id, shard), users)
                 if numbers is None:
                     return None
-                found |= {user: _share_no(packet_id, part, no) for user, no in numbers.items()}
+                found |= {user: _share_no(packet_id, shard, no) for user, no in numbers.items()}
         return found
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
         """Return the claimers of an emptied unsharded packet; sharded packets are too large."""
-        return None if is_cut(packet_id) else self._claim_cache.emptied_by(packet_id)
+        return None if is_sharded(packet_id) else self._claim_cache.emptied_by(packet_id)
 
     def _first_left(
         self, packet_id: str, user_id: str, ask: Callable[[str], Outcome]
     ) -> _Found[Outcome]:
-        home = part_of_user(packet_id, user_id)
+        home = shard_of_user(packet_id, user_id)
         # Always query the home shard, because only it has everything about this user.
-        at_home = ask(part_id(packet_id, home))
-        if self._note_emptied(part_id(packet_id, home), at_home):
-            for part in other_parts(packet_id, user_id):
-                cache_id = part_id(packet_id, part)
+        at_home = ask(shard_id(packet_id, home))
+        if self._note_emptied(shard_id(packet_id, home), at_home):
+            for shard in other_shards(packet_id, user_id):
+                cache_id = shard_id(packet_id, shard)
                 if self._emptied.find(cache_id):
                     continue
                 outcome = ask(cache_id)
                 if not self._note_emptied(cache_id, outcome):
-                    return _Found(part, outcome, at_home)
+                    return _Found(shard, outcome, at_home)
         return _Found(home, at_home, at_home)
 
     def _note_emptied(self, cache_id: str, outcome: GrabOutcome | AdmitOutcome) -> bool:
@@ -237,31 +237,31 @@ class PartedClaims:
             self._emptied.forget(cache_id)
         return is_emptied
 
-    def _told(self, packet_id: str, user_id: str, part: int, outcome: GrabOutcome) -> GrabOutcome:
+    def _told(self, packet_id: str, user_id: str, shard: int, outcome: GrabOutcome) -> GrabOutcome:
         """Return a shard's outcome as the packet's, after noting the number in the home shard."""
         if outcome.status is GrabStatus.PACKET_EMPTIED:
             # Omit the terms, which the flow would take for those of a small packet.
             return GrabOutcome(outcome.status)
         if outcome.share_no is None:
-            return replace(outcome, part=part)
-        share_no = _share_no(packet_id, part, outcome.share_no)
-        home = part_of_user(packet_id, user_id)
-        if part != home:
-            self._claim_cache.note(part_id(packet_id, home), {user_id: -share_no})
-        return replace(outcome, share_no=share_no, part=part)
+            return replace(outcome, shard=shard)
+        share_no = _share_no(packet_id, shard, outcome.share_no)
+        home = shard_of_user(packet_id, user_id)
+        if shard != home:
+            self._claim_cache.note(shard_id(packet_id, home), {user_id: -share_no})
+        return replace(outcome, share_no=share_no, shard=shard)
 
 
 def _cache_ids(packet_id: str) -> list[str]:
-    if not is_cut(packet_id):
+    if not is_sharded(packet_id):
         return [packet_id]
-    return [part_id(packet_id, part) for part in range(part_count(packet_id))]
+    return [shard_id(packet_id, shard) for shard in range(shard_count(packet_id))]
 
 
-def _number(packet_id: str, part: int, share_no: int) -> int:
+def _number(packet_id: str, shard: int, share_no: int) -> int:
     """Return a share's number in a shard: local if it is its own, negative otherwise."""
-    is_own = part_of_share(packet_id, share_no) == part
+    is_own = shard_of_share(packet_id, share_no) == shard
     return local_no(packet_id, share_no) if is_own else -share_no
 
 
-def _share_no(packet_id: str, part: int, number: int) -> int:
-    return share_no_of(packet_id, part, number) if number > 0 else -number
+def _share_no(packet_id: str, shard: int, number: int) -> int:
+    return share_no_of(packet_id, shard, number) if number > 0 else -number
