@@ -105,14 +105,18 @@ def test_the_api_is_asked_without_its_prefix(stack: Stack) -> None:
     assert _led_to(stack, "api-paths", "/api/api/x") == "/api/x"
 
 
-def test_only_the_feed_and_the_log_are_cached_of_the_api(distribution: dict[str, Any]) -> None:
+def test_only_public_pages_of_the_api_are_cached(distribution: dict[str, Any]) -> None:
     behaviours = {item["PathPattern"]: item for item in distribution["CacheBehaviors"]["Items"]}
 
     disabled = "4135ea2d-6df8-44a3-9df3-4b5a84be39ad"
-    cached = ["/red-packet.js", "/api/packets/*/feed", "/api/transparency*"]
-    assert list(behaviours) == [*cached, "/api/*"]
-    assert behaviours["/api/*"]["CachePolicyId"] == disabled
-    assert all(behaviours[path]["CachePolicyId"] != disabled for path in cached)
+    assert [path for path, each in behaviours.items() if each["CachePolicyId"] == disabled] == [
+        *("/api/campaigns/*/*", "/api/*"),
+    ]
+    # The first pattern that matches counts.
+    assert list(behaviours) == [
+        *("/red-packet.js", "/api/packets/*/feed", "/api/campaigns/*/*", "/api/campaigns/*"),
+        *("/api/transparency*", "/api/*"),
+    ]
     assert {item["TargetOriginId"] for item in behaviours.values()} == {"api", "page"}
 
 

@@ -29,6 +29,12 @@ NAMES_PEOPLE = {
     "GET /admin/packets/{packet_id}/claims",
     "GET /admin/packets/{packet_id}/sharers",
     "GET /admin/campaigns/{campaign_id}/winners",
+    "GET /admin/journal",
+    "GET /admin/approvals",
+    "POST /admin/approvals/{approval_id}/approve",
+    "POST /admin/approvals/{approval_id}/reject",
+    "GET /admin/withdrawals",
+    "GET /admin/withdrawals/{withdrawal_id}",
 }
 OF_TEA = {"prize_id": "tea"}
 
@@ -83,7 +89,7 @@ def test_no_answer_of_any_route_holds_an_internal_id(
     order = {"kind": "lucky", "total_fen": 200, "count": 2, "recipients": [token]}
     plain = call(ann, "POST /packets", {**order, "opening": "two_step"}).json()["packet_id"]
     in_campaign = walk_campaign(walk, ann, bob, boss)
-    walk_payments(walk, ann, bob)
+    walk_payments(walk, ann, bob, boss)
     yesterday = time.strftime("%Y%m%d", time.gmtime(time.time() - DAY_MS / 1000 - 12 * 3600))
 
     grab, opened = "POST /packets/{packet_id}/grab", "POST /packets/{packet_id}/open"
@@ -93,6 +99,8 @@ def test_no_answer_of_any_route_holds_an_internal_id(
     call(bob, opened, {"grab_token": ticket}, packet_id=plain)
     call(bob, grab, packet_id=in_campaign)
     call(ann, grab, packet_id=in_campaign)
+    for user in (ann, bob):
+        call(user, "POST /packets/{packet_id}/thanks", {"emoji": "🎉"}, packet_id=in_campaign)
     for reader in (ann, bob, boss):
         walk_reads(walk, reader, [plain, in_campaign], [yesterday, time.strftime("%Y%m%d")])
 
@@ -205,8 +213,8 @@ def walk_log(walk: Walk, reader: HttpUser) -> None:
     walk.call(reader, "GET /transparency/consistency", query="?from=1")
 
 
-def walk_payments(walk: Walk, ann: HttpUser, bob: HttpUser) -> None:
-    """Ann pays in and withdraws, and Bob asks for both."""
+def walk_payments(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> None:
+    """Ann pays in and withdraws, and Bob and Boss ask for both."""
     call = walk.call
     call(bob, "POST /auth/wechat", {"code": "code-walker"})
     origin = f"{bob.http.base_url}".rstrip("/")
@@ -219,8 +227,11 @@ def walk_payments(walk: Walk, ann: HttpUser, bob: HttpUser) -> None:
     order = {"amount_fen": 100, "channel": "wechat"}
     paid = call(ann, "POST /me/payments", {**order, "method": "native"}).json()
     held = call(ann, "POST /me/withdrawals", {**order, "channel": "host"}).json()
+    named = {"withdrawal_id": held["withdrawal_id"]}
+    for reader in (ann, boss):
+        call(reader, "GET /admin/withdrawals")
+        call(reader, "GET /admin/withdrawals/{withdrawal_id}", **named)
     for reader in (ann, bob):
-        named = {"withdrawal_id": held["withdrawal_id"]}
         call(reader, "GET /me/payments/{payment_id}", payment_id=paid["payment_id"])
         call(reader, "GET /me/withdrawals")
         call(reader, "GET /me/withdrawals/{withdrawal_id}", **named)
