@@ -113,6 +113,25 @@ def _code(answer: httpx.Response) -> str:
     return str(answer.json()["code"])
 
 
+def test_an_incident_is_looked_into_from_the_terminal(terminal: Terminal) -> None:
+    sender = f"sender-{uuid.uuid4().hex}"
+    terminal.run("deposit", sender, "100", "--key", sender)
+    packet_id = terminal.run("send", "100", "1", "--as", sender)["packet_id"]
+    terminal.run("load", packet_id, "--users", "1", "--prefix", sender)
+
+    rows = terminal.run("ledger", "packet", packet_id)["items"]
+    (share,) = [row for row in rows if row["sk"] == "share#0000001"]
+
+    assert (share["fate"], share["amount_fen"]) == ("claimed", 100)
+    assert terminal.run("run", "sweep")["failed_count"] == 0
+    assert terminal.run("ledger", "account", f"user:{share['user_id']}")["balance_fen"] in {0, 100}
+    assert terminal.run("work", "list", "due") == {"items": []}
+    assert terminal.run("payments", "returns") == terminal.run("payments", "debts") == {"items": []}
+    assert terminal.run("cache", "PING") == {"answer": "PONG"}
+    assert terminal.run("resource", "GrabLogs")["value"]
+    assert terminal.run("logs", "grab", packet_id)["items"] is not None
+
+
 def test_dead_letters_and_switches_are_seen_from_the_terminal(terminal: Terminal) -> None:
     assert {"grab", "payout"} <= {each["name"] for each in terminal.run("switch", "list")["items"]}
     assert "count" in terminal.run("dlq", "list", "payout")
