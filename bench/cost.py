@@ -15,7 +15,7 @@ from local.places import ROOT
 from local.template import read_template
 from redpacket.ledger.dynamodb.keys import WORK_SHARDS
 from redpacket.payments.dynamodb.items import SHARDS
-from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.dispatch import IDLE_MS, POLL_MS
 
 PRICES = ROOT / "bench" / "prices.toml"
@@ -191,7 +191,7 @@ def payments_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
 
     A dispatch reads the list of calls, the breaker and the switch until nothing came for a while.
     """
-    usd, channels = book["usd"], len(Channel)
+    usd, channels = book["usd"], len(ProviderName)
     polls = IDLE_MS / POLL_MS
     seconds = (IDLE_MS + book["assumed"]["sweep_ms"]) / 1000
     asked = channels * (polls * (len(SHARDS) / 2 + 2) + PAYMENT_LISTS * len(SHARDS) / 2)

@@ -24,7 +24,6 @@ from local.gateways.wechat import openid_of
 from local.ports import HOST, Ports, is_open
 from local.processes import Process
 from redpacket.payments.errors import SignatureInvalid
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
     ExternalAccount,
     PaymentOrder,
@@ -33,6 +32,7 @@ from redpacket.payments.model.provider import (
     ProviderEventKind,
     TransferOrder,
 )
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.provider_ports import CallbackVerifier, PaymentProvider, PayoutProvider
 from redpacket.payments.providers.host_wallet.client import HostClient, HostKeys
 from redpacket.payments.providers.host_wallet.provider import HostCallbacks, HostIn, HostOut
@@ -114,7 +114,7 @@ class Fake:
 class Side:
     """One channel: its adapters, its counterparty, and what that sends us."""
 
-    channel: Channel
+    channel: ProviderName
     fake: Fake
     inbox: Inbox
     accounts: Accounts
@@ -134,7 +134,7 @@ class Side:
         return self.accounts.seal(self.name(name))
 
     def name(self, name: str) -> str:
-        return openid_of(self.app_id, name) if self.channel is Channel.WECHAT else name
+        return openid_of(self.app_id, name) if self.channel is ProviderName.WECHAT else name
 
     def order(self, **changes: Any) -> PaymentOrder:
         wanted: dict[str, Any] = {
@@ -198,7 +198,7 @@ class MemorySide(Side):
     def __init__(self) -> None:
         self.clock, self.told = FakeClock(), list[ProviderEvent]()
         gateway = Gateway(self.clock, Policy(), self._note)
-        self.channel = Channel.WECHAT
+        self.channel = ProviderName.WECHAT
         self.fake = MemoryFake(People(gateway, lambda name: an_account(name).name_hash))
         self.payments_in = FakePaymentsIn(gateway)
         self.payments_out = FakePaymentsOut(gateway, details="confirm")
@@ -328,7 +328,7 @@ def a_wechat_side(folder: Path) -> Iterator[WeChatSide]:
             "现金奖励",
         )
         side = WeChatSide(
-            Channel.WECHAT,
+            ProviderName.WECHAT,
             fake,
             inbox,
             accounts,
@@ -360,7 +360,7 @@ def a_host_side(folder: Path) -> Iterator[Side]:
         client, accounts = HostClient(keys, outgoing), Accounts(account_keys(), "host")
         limits: Any = {"settling_ms": SETTLING_MS, "call_ms_max": CALL_MS_MAX}
         yield Side(
-            Channel.HOST,
+            ProviderName.HOST,
             fake,
             inbox,
             accounts,

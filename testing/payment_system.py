@@ -13,9 +13,9 @@ from redpacket.payments.dynamodb.payments import DynamoPayments
 from redpacket.payments.dynamodb.provider_pace import DynamoGatewayPace
 from redpacket.payments.dynamodb.returns import DynamoReturns
 from redpacket.payments.dynamodb.withdrawals import DynamoWithdrawals
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import Payment
 from redpacket.payments.model.provider import PayMethod, ProviderEvent
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.ports import PaymentLimits
 from redpacket.payments.provider_ports import PaymentProvider, PayoutProvider
@@ -52,7 +52,7 @@ from testing.fakes.gateway import (
 from testing.in_memory_system import InMemorySystem, an_order
 from testing.outside_checks import check_outside_in_time
 
-WECHAT = Channel.WECHAT
+WECHAT = ProviderName.WECHAT
 FEN_MIN, FEN_MAX = 10, 100_000
 LIMITS = WithdrawalLimits(count_max=100, fen_max=1_000_000)
 BILLS_PER_MINUTE = 1_800
@@ -67,8 +67,8 @@ class PaymentSystem:
         *,
         dynamo: Dynamo | None = None,
         gateway: FakeGateway | None = None,
-        gates_in: Mapping[Channel, PaymentProvider] | None = None,
-        gates_out: Mapping[Channel, PayoutProvider] | None = None,
+        gates_in: Mapping[ProviderName, PaymentProvider] | None = None,
+        gates_out: Mapping[ProviderName, PayoutProvider] | None = None,
         details: str = "scene",
     ) -> None:
         self.system = system or InMemorySystem()
@@ -89,10 +89,10 @@ class PaymentSystem:
         self.settings = WithdrawalSettings(FEN_MIN, FEN_MAX, LIMITS)
         self.bills_per_minute = BILLS_PER_MINUTE
         self.night: NightWindow | None = None
-        self.gates_in: Mapping[Channel, PaymentProvider] = gates_in or {
+        self.gates_in: Mapping[ProviderName, PaymentProvider] = gates_in or {
             WECHAT: FakePaymentsIn(self.gateway)
         }
-        self.gates_out: Mapping[Channel, PayoutProvider] = gates_out or {
+        self.gates_out: Mapping[ProviderName, PayoutProvider] = gates_out or {
             WECHAT: FakePaymentsOut(self.gateway, details)
         }
         self.ids = itertools.count(1)
@@ -117,7 +117,7 @@ class PaymentSystem:
     def pace(self) -> Pace:
         return self.pace_of(WECHAT)
 
-    def pace_of(self, channel: Channel) -> Pace:
+    def pace_of(self, channel: ProviderName) -> Pace:
         return Pace(channel, self.bills_per_minute, self.store, self.clock, self.night)
 
     @property
@@ -150,7 +150,7 @@ class PaymentSystem:
         amount_fen: int = 100,
         key: str | None = None,
         method: PayMethod = PayMethod.JSAPI,
-        channel: Channel = WECHAT,
+        channel: ProviderName = WECHAT,
     ) -> Payment:
         """Start a payment by a user's own account."""
         request = Request(user_id, key or f"pay-{next(self.ids)}", str(amount_fen))
@@ -164,7 +164,7 @@ class PaymentSystem:
         self.gateway.pay(payment.number)
         return self.confirm(payment)
 
-    def follow(self, notice: ProviderEvent, channel: Channel = WECHAT) -> None:
+    def follow(self, notice: ProviderEvent, channel: ProviderName = WECHAT) -> None:
         follow_notice(
             channel,
             notice,
@@ -180,7 +180,7 @@ class PaymentSystem:
         self,
         sender: str = "sender",
         key: str | None = None,
-        channel: Channel = WECHAT,
+        channel: ProviderName = WECHAT,
         **changes: Any,
     ) -> Packet:
         """Send a packet that its payment is to fund."""
@@ -189,7 +189,7 @@ class PaymentSystem:
         asked = replace(order, payment_id=number, pay_channel=channel, pay_method=PayMethod.JSAPI)
         return self.system.send_order(asked)
 
-    def start_packet(self, packet: Packet, channel: Channel = WECHAT) -> Payment:
+    def start_packet(self, packet: Packet, channel: ProviderName = WECHAT) -> Payment:
         payer = an_account(packet.sender.user_id)
         return start_packet_payment(packet, channel, PayMethod.JSAPI, payer, ports=self.payments)
 
@@ -198,7 +198,7 @@ class PaymentSystem:
         user_id: str = "user",
         amount_fen: int = 100,
         key: str | None = None,
-        channel: Channel = WECHAT,
+        channel: ProviderName = WECHAT,
     ) -> Withdrawal:
         request = Request(user_id, key or f"withdraw-{next(self.ids)}", str(amount_fen))
         ask = WithdrawalAsk(user_id, amount_fen, channel, request)
@@ -207,7 +207,7 @@ class PaymentSystem:
     def cancel(self, withdrawal: Withdrawal) -> Withdrawal:
         return cancel_withdrawal(withdrawal.withdrawal_id, withdrawal.user_id, ports=self.transfers)
 
-    def dispatch(self, for_ms: int = 5_000, channel: Channel = WECHAT) -> DispatchReport:
+    def dispatch(self, for_ms: int = 5_000, channel: ProviderName = WECHAT) -> DispatchReport:
         return dispatch(
             channel,
             ports=self.transfers,
@@ -254,7 +254,7 @@ class PaymentSystem:
         refund_no = self.gateway.refund_outside(payment.number, amount_fen)
         note_refund(WECHAT, refund_no, ports=self.payments)
 
-    def compare_bill(self, day: str, channel: Channel = WECHAT) -> StatementReport | None:
+    def compare_bill(self, day: str, channel: ProviderName = WECHAT) -> StatementReport | None:
         return compare_bill(channel, day, payments=self.payments, withdrawals=self.transfers)
 
     def paid(self, payment: Payment) -> Payment:

@@ -46,7 +46,7 @@ from redpacket.payments.errors import (
     WithdrawalLimitReached,
     WithdrawalNotFound,
 )
-from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.errors import (
     Busy,
     Forbidden,
@@ -193,7 +193,7 @@ def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
 def read_wechat(request: HttpRequest) -> HttpAnswer[Binding]:
     """Show which WeChat account is linked, and when withdrawals to it open."""
     return HttpAnswer(
-        binding_view(containers.withdrawals.find_account(request.user.user_id, Channel.WECHAT))
+        binding_view(containers.withdrawals.find_account(request.user.user_id, ProviderName.WECHAT))
     )
 
 
@@ -206,7 +206,9 @@ def bind_wechat(request: RequestOf[CodeBody]) -> HttpAnswer[Binding]:
     body = body_of(CodeBody, request)
     return HttpAnswer(
         binding_view(
-            containers.withdrawals.bind_account(request.user.user_id, Channel.WECHAT, body.code)
+            containers.withdrawals.bind_account(
+                request.user.user_id, ProviderName.WECHAT, body.code
+            )
         )
     )
 
@@ -220,7 +222,7 @@ def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
     """Request the caller's consent to transfers without a confirmation each."""
     body = body_of(ConsentBody, request)
     asked = containers.withdrawals.authorize(
-        request.user.user_id, Channel.WECHAT, body.display_name
+        request.user.user_id, ProviderName.WECHAT, body.display_name
     )
     return HttpAnswer(consent_view(asked))
 
@@ -231,7 +233,9 @@ def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
 def end_authorization(request: HttpRequest) -> HttpAnswer[Consent]:
     """End the caller's consent: no later withdrawal uses it."""
     return HttpAnswer(
-        consent_view(containers.withdrawals.end_authorization(request.user.user_id, Channel.WECHAT))
+        consent_view(
+            containers.withdrawals.end_authorization(request.user.user_id, ProviderName.WECHAT)
+        )
     )
 
 
@@ -244,7 +248,7 @@ def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
     """Get a token of the deployment's own issuer, and bind the account that the code belongs to."""
     body = body_of(CodeBody, request)
     token, expires_at_ms = containers.withdrawals.sign_in(
-        Channel.WECHAT, body.code, lambda subject: person_of(subject).user_id
+        ProviderName.WECHAT, body.code, lambda subject: person_of(subject).user_id
     )
     return HttpAnswer({"token": token, "expires_at_ms": expires_at_ms})
 
@@ -257,7 +261,9 @@ def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
 )
 def sign_page_url(request: HttpRequest) -> HttpAnswer[WeChatJsConfig]:
     """Sign an address of the page, which then may use WeChat's JS-SDK there."""
-    return HttpAnswer(containers.providers.page_signer(Channel.WECHAT).sign(page_url_of(request)))
+    return HttpAnswer(
+        containers.providers.page_signer(ProviderName.WECHAT).sign(page_url_of(request))
+    )
 
 
 @handler.route(

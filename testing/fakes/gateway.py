@@ -20,7 +20,6 @@ from local.gateways.core import (
 from local.gateways.core import Transaction as Paid
 from local.gateways.policy import Call, Meeting, Policy, Statement
 from redpacket.payments.model.authorization import AuthorizationFound, AuthorizationState
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
     CURRENCY,
     ExternalAccount,
@@ -40,6 +39,7 @@ from redpacket.payments.model.provider import (
     TransferOrder,
     TransferState,
 )
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.withdrawal_ports import Payee
 from redpacket.platform.errors import Unavailable
 
@@ -172,7 +172,7 @@ class _Port:
     settling_ms = SETTLING_MS
     call_ms_max = CALL_MS_MAX
 
-    def __init__(self, gateway: Gateway, channel: Channel = Channel.WECHAT) -> None:
+    def __init__(self, gateway: Gateway, channel: ProviderName = ProviderName.WECHAT) -> None:
         self._gateway, self.channel = gateway, channel
         self.merchant: Merchant = gateway.merchant or MERCHANT
 
@@ -258,10 +258,10 @@ class FakePaymentsOut(_Port):
     """Implements PaymentsOut."""
 
     def __init__(
-        self, gateway: Gateway, details: str = "scene", channel: Channel = Channel.WECHAT
+        self, gateway: Gateway, details: str = "scene", channel: ProviderName = ProviderName.WECHAT
     ) -> None:
         super().__init__(gateway, channel)
-        self.needs_consent = channel is Channel.WECHAT
+        self.needs_consent = channel is ProviderName.WECHAT
         self._details = details
 
     def details(self) -> str:
@@ -303,14 +303,14 @@ class FakePayees:
         self.bound: dict[str, Payee | None] = {}
         self.authorization_no: str | None = None
 
-    def find(self, user_id: str, channel: Channel) -> Payee | None:
+    def find(self, user_id: str, channel: ProviderName) -> Payee | None:
         payee = Payee(an_account(user_id), authorization_no=self.authorization_no)
         return self.bound.get(user_id, payee)
 
     def bind(
         self,
         user_id: str,
-        channel: Channel,
+        channel: ProviderName,
         account: ExternalAccount,
         now_ms: int,
         first_wait_ms: int = 0,
@@ -380,7 +380,7 @@ class FakeNoticeQueue:
         self.notices: list[ProviderEvent] = []
         self.is_away = False
 
-    def put(self, channel: Channel, *notices: ProviderEvent) -> None:
+    def put(self, channel: ProviderName, *notices: ProviderEvent) -> None:
         if self.is_away:
             raise Unavailable("the queue does not answer")
         self.notices += notices

@@ -13,15 +13,15 @@ from redpacket.payments.dynamodb.authorizations import DynamoAuthorizations
 from redpacket.payments.dynamodb.payees import REBOUND_WAIT_MS, DynamoPayees
 from redpacket.payments.errors import OpenidInUse
 from redpacket.payments.model.authorization import Authorization, AuthorizationStatus
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import ExternalAccount
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.withdrawal_ports import Payee
 from redpacket.platform.dynamodb.client import Dynamo, to_wire
 from redpacket.platform.errors import RedPacketError
 from testing.builders import NOW_MS, a_user_id
 from tests.contract.tables import KINDS, a_client
 
-WECHAT = Channel.WECHAT
+WECHAT = ProviderName.WECHAT
 
 
 @dataclass
@@ -105,10 +105,10 @@ def test_the_same_name_at_two_gateways_is_two_accounts(rows: Rows, user: str) ->
     account = an_account()
     rows.payees.bind(user, WECHAT, account, NOW_MS)
 
-    rows.payees.bind(other := a_user_id("other"), Channel.HOST, account, NOW_MS)
+    rows.payees.bind(other := a_user_id("other"), ProviderName.HOST, account, NOW_MS)
 
     assert rows.payees.find(other, WECHAT) is None
-    assert rows.payees.find(other, Channel.HOST) == Payee(account)
+    assert rows.payees.find(other, ProviderName.HOST) == Payee(account)
 
 
 def test_another_account_replaces_the_first_which_is_free_then(rows: Rows, user: str) -> None:

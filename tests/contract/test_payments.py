@@ -12,13 +12,13 @@ from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.use_cases.send_packet import funding_of
 from redpacket.payments.errors import WithdrawalLimitReached
 from redpacket.payments.model import provider as gateway
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import (
     PaymentRefund,
     PaymentReturn,
     ReturnReason,
     ReturnStatus,
 )
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import Stop, Withdrawal, WithdrawalStatus
 from redpacket.payments.ports import PaymentLimits
 from redpacket.payments.use_cases.return_payment import collect_owed, note_refund
@@ -31,7 +31,7 @@ from testing.in_memory_system import InMemorySystem
 from testing.payment_system import PaymentSystem
 from tests.contract.tables import KINDS, a_client
 
-WECHAT = Channel.WECHAT
+WECHAT = ProviderName.WECHAT
 
 
 @pytest.fixture(params=KINDS)
@@ -509,7 +509,7 @@ def test_the_breaker_is_everybodys(town: PaymentSystem) -> None:
     assert town.store.find_compared(WECHAT) is None
     town.store.note_compared(WECHAT, "2027-02-06")
     assert town.store.find_compared(WECHAT) == "2027-02-06"
-    assert town.store.find_compared(Channel.HOST) is None
+    assert town.store.find_compared(ProviderName.HOST) is None
 
 
 def test_all_the_flows_run_on_real_tables(town: PaymentSystem, user: str) -> None:

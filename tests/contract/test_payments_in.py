@@ -3,7 +3,7 @@
 import pytest
 
 from redpacket.payments.model import provider as gateway
-from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.errors import Unavailable
 from testing.gateways import Side, WeChatSide, a_number
 
@@ -243,7 +243,7 @@ def test_more_than_was_paid_is_never_given_back(side: Side) -> None:
     too_much = _refund(paid, 501)
 
     # WeChat Pay's refusal is not signed, the host's is.
-    if side.channel is Channel.WECHAT:
+    if side.channel is ProviderName.WECHAT:
         with pytest.raises(Unavailable):
             side.payments_in.refund(too_much)
         expected = gateway.RefundState.NOT_FOUND

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from local.gateways.core import CANCELLING_MS
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
     ProviderEventKind,
     Refusal,
     TransferOrder,
     TransferState,
 )
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.errors import Unavailable
 from testing.gateways import DAY_MS, Side, WeChatSide, a_number
 
@@ -20,7 +20,7 @@ IN_MEMORY_TOO = True
 
 def _awaiting(side: Side) -> TransferOrder:
     """Ask for a transfer that the user has to confirm."""
-    if side.channel is Channel.HOST:
+    if side.channel is ProviderName.HOST:
         side.fake.do("mode", mode="asks_confirmation")
     order = side.transfer()
     found = side.payments_out.transfer(order)
@@ -135,7 +135,7 @@ def test_a_throttled_transfer_was_not_made(side: Side) -> None:
     side.fake.do("mode", mode="throttles")
 
     # WeChat Pay names it, and says that nothing was taken on; a host's 429 says nothing for sure.
-    if side.channel is Channel.WECHAT:
+    if side.channel is ProviderName.WECHAT:
         found = side.payments_out.transfer(order)
         assert (found.state, found.refusal) == (TransferState.REFUSED, Refusal.THROTTLED)
         assert found.reason == "FREQUENCY_LIMITED"

@@ -33,8 +33,8 @@ from redpacket.ledger.dynamodb import keys
 from redpacket.packets.api.packet_ids import packet_ids
 from redpacket.packets.clients.payout_messages import SETTLE
 from redpacket.packets.dynamodb import keys as packet_keys
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind, StatementKind
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.providers.wechat.token_issuer import IssuerKeys
 from redpacket.platform.http.request import user_ids
 from redpacket.reconciliation.ports import Found, Table
@@ -402,11 +402,11 @@ def handlers(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     gateway, logins = FakeGateway(SystemClock()), FakeLogins()
     consents = FakeAuthorizations(gateway)
     for name, made in {
-        "gateways_in": {Channel.WECHAT: FakePaymentsIn(gateway)},
-        "gateways_out": {Channel.WECHAT: FakePaymentsOut(gateway)},
-        "consent_gateways": {Channel.WECHAT: consents},
-        "callbacks": {Channel.WECHAT: _Callbacks()},
-        "logins": {Channel.WECHAT: logins},
+        "gateways_in": {ProviderName.WECHAT: FakePaymentsIn(gateway)},
+        "gateways_out": {ProviderName.WECHAT: FakePaymentsOut(gateway)},
+        "consent_gateways": {ProviderName.WECHAT: consents},
+        "callbacks": {ProviderName.WECHAT: _Callbacks()},
+        "logins": {ProviderName.WECHAT: logins},
         "beacon": _Beacon(),
     }.items():
         container, member = MEMBERS[name]

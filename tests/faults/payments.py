@@ -19,7 +19,6 @@ from typing import Any
 from local.gateways.core import FINAL, Line, Made, day_of
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.errors import GatewayChanged, PaymentNotFound
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import (
     PAYMENT_LIFE_MS,
     Payment,
@@ -39,6 +38,7 @@ from redpacket.payments.model.provider import (
     statement_day,
     statement_day_start_ms,
 )
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import FUNCTION_MS, Withdrawal
 from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.withdraw import withdraw_above
@@ -64,7 +64,7 @@ _WAITS_MS = (100, 1_000, 5_000, 30_000, 90_000)
 
 _DAY_MS = 24 * 3_600_000
 
-HOST = Channel.HOST
+HOST = ProviderName.HOST
 CHANNELS = (WECHAT, HOST)
 
 HANGS_MS = (1_000, 5_000, gateway.CALL_MS_MAX)
@@ -94,7 +94,7 @@ class Setup:
 
     settings: WithdrawalSettings
     merchant: int = 0
-    channels: tuple[Channel, ...] = CHANNELS
+    channels: tuple[ProviderName, ...] = CHANNELS
 
 
 class FaultyGate:
@@ -108,7 +108,7 @@ class FaultyGate:
         gate: Any,
         wire: Wire,
         stall: Callable[[], None],
-        hang_ms: Callable[[Channel], int],
+        hang_ms: Callable[[ProviderName], int],
     ) -> None:
         self._gate, self._wire, self._stall, self._hang_ms = gate, wire, stall, hang_ms
 
@@ -181,7 +181,7 @@ class PaymentSchedule(Schedule):
         self.setup = Setup(self._some_settings())
         self.setups = [self.setup]
         self.hangs_until_ms = dict.fromkeys(CHANNELS, 0)
-        self.notices: list[tuple[int, Channel, ProviderEvent, int]] = []
+        self.notices: list[tuple[int, ProviderName, ProviderEvent, int]] = []
         self.causes: dict[str, set[str]] = defaultdict(set)
         self.payees = gateway.FakePayees()
         self.payees.authorization_no = pick((None, "consent"))
@@ -194,7 +194,7 @@ class PaymentSchedule(Schedule):
             self.system.clock.at_ms += _DAY_MS - (self.system.clock.at_ms + _DAY_MS // 3) % _DAY_MS
             self.system.clock.at_ms -= self.random.randint(0, 300_000)
 
-    def _a_gateway(self, channel: Channel, merchant: Merchant) -> gateway.FakeGateway:
+    def _a_gateway(self, channel: ProviderName, merchant: Merchant) -> gateway.FakeGateway:
         pick, chance = self.random.choice, self.random.random
         made = gateway.FakeGateway(self.system.clock, merchant, self._telling_of(channel))
         made.hides_for_ms = lambda: (
@@ -403,7 +403,7 @@ class PaymentSchedule(Schedule):
                 if self.random.random() < share:
                     its_gateway.go_on(transfer)
 
-    def _hang_ms(self, channel: Channel) -> int:
+    def _hang_ms(self, channel: ProviderName) -> int:
         now_ms = self.system.clock.now_ms()
         if now_ms < self.hangs_until_ms[channel] or (
             not self._is_over and self.random.random() < _HANGS
@@ -414,7 +414,7 @@ class PaymentSchedule(Schedule):
         self.seen["answers while a channel hangs"] += is_partial
         return 0
 
-    def _telling_of(self, channel: Channel) -> Callable[[Made], None]:
+    def _telling_of(self, channel: ProviderName) -> Callable[[Made], None]:
         """Return who hears of what happens: never, or some times, now and days later."""
         pick = self.random.choice
 
@@ -634,7 +634,7 @@ class PaymentSchedule(Schedule):
             self.end_minute(town)
 
     @contextmanager
-    def _silent(self, channel: Channel | None) -> Iterator[None]:
+    def _silent(self, channel: ProviderName | None) -> Iterator[None]:
         """Let a channel hang all the while: by its end the other one has no open ends."""
         if channel is None:
             yield
@@ -716,7 +716,7 @@ class PaymentSchedule(Schedule):
         town.system.sweep(40_000)
         self.system.pass_time(60_000)
 
-    def _statement_days(self) -> list[tuple[str, Channel]]:
+    def _statement_days(self) -> list[tuple[str, ProviderName]]:
         """Return the days that have lines, and those after them."""
         today = statement_day(self.system.clock.now_ms())
         days = {
@@ -747,7 +747,7 @@ class PaymentSchedule(Schedule):
         if lines:
             self._compare_wrong_bills(town, *self.random.choice(lines))
 
-    def _lines_amid(self, channel: Channel, day: str) -> list[Line]:
+    def _lines_amid(self, channel: ProviderName, day: str) -> list[Line]:
         """Return the lines of a day that no other day's bill may have."""
         begin_ms = statement_day_start_ms(day) + EDGE_MS
         until_ms = begin_ms + _DAY_MS - 2 * EDGE_MS
@@ -755,7 +755,7 @@ class PaymentSchedule(Schedule):
         return [line for line in book if begin_ms <= line.moved_at_ms < until_ms]
 
     def _compare_wrong_bills(
-        self, town: PaymentSystem, channel: Channel, day: str, line: Line
+        self, town: PaymentSystem, channel: ProviderName, day: str, line: Line
     ) -> None:
         """Leave a line out of its day's bill, and put it into the next day's: both are told."""
         next_day = day_of(statement_day_start_ms(day) + _DAY_MS)
@@ -778,7 +778,7 @@ class PaymentSchedule(Schedule):
                 self.found.append(Difference("bill", line.number, name, "told", "nothing"))
 
     @contextmanager
-    def _statements(self, channel: Channel, bill: gateway.Bill) -> Iterator[None]:
+    def _statements(self, channel: ProviderName, bill: gateway.Bill) -> Iterator[None]:
         """Let a channel's statements be as *bill* says meanwhile."""
         true_bills = [one.bill for one in self.gateways[channel]]
         for one in self.gateways[channel]:
@@ -800,7 +800,7 @@ def _dispatch(town: PaymentSystem) -> None:
         town.dispatch(3_000, channel)
 
 
-def _telling(channel: Channel, refund_no: str) -> Callable[[PaymentSystem], None]:
+def _telling(channel: ProviderName, refund_no: str) -> Callable[[PaymentSystem], None]:
     """Return what a callback about a refund leads to."""
     return lambda town: note_refund(channel, refund_no, ports=town.payments)
 

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from redpacket.containers import containers
-from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.sealed_accounts import Accounts
 from redpacket.platform.settings import settings
 from testing.fakes.gateway import FakeGateway, FakePaymentsIn, FakePaymentsOut
@@ -26,10 +26,12 @@ BY_CODE = {"amount_fen": 100, "channel": "wechat", "method": "native"}
 
 
 @pytest.fixture(autouse=True)
-def gateways(system: InMemorySystem, monkeypatch: pytest.MonkeyPatch) -> dict[Channel, FakeGateway]:
+def gateways(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> dict[ProviderName, FakeGateway]:
     for name, value in VARIABLES.items():
         monkeypatch.setitem(settings.variables, name, value)
-    made = {channel: FakeGateway(system.clock) for channel in Channel}
+    made = {channel: FakeGateway(system.clock) for channel in ProviderName}
     vars(containers.providers).update(
         gateways_in={channel: FakePaymentsIn(one, channel) for channel, one in made.items()},
         gateways_out={
@@ -98,7 +100,7 @@ def test_switches_stop_what_begins_and_nothing_else(
     a_user: MakeUser,
     operator: HttpUser,
     invoke: Invoke,
-    gateways: dict[Channel, FakeGateway],
+    gateways: dict[ProviderName, FakeGateway],
 ) -> None:
     user = a_user(funds_fen=500)
     started = user.post("/me/payments", BY_CODE).json()
@@ -112,7 +114,7 @@ def test_switches_stop_what_begins_and_nothing_else(
         "/packets": {"kind": "equal", "total_fen": 100, "count": 1, "pay_with": "host"},
     }.items():
         assert _refused(user.post(path, body)) == (503, "switched_off")
-    gateways[Channel.WECHAT].pay(started["payment_id"])
+    gateways[ProviderName.WECHAT].pay(started["payment_id"])
     invoke("TransferFunction", {"task": "sweep"})
 
     assert user.balance_fen() == 600

@@ -724,7 +724,7 @@ def test_a_handler_imports_only_apis_and_containers(handler: str) -> None:
         is_api = "api" in name.split(".") or name.startswith("redpacket.platform.http")
         is_api |= name in {"redpacket.containers", "redpacket.platform.settings"}
         # The registry of providers, whose names some routes contain.
-        is_api |= name == "redpacket.payments.model.channel"
+        is_api |= name == "redpacket.payments.model.provider_name"
         # The refusals that a route declares, the logger, and what a snapshot holds.
         is_api |= name.endswith(".errors")
         is_api |= name in {"redpacket.platform.telemetry", "redpacket.platform.snapstart"}

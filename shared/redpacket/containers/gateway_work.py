@@ -13,7 +13,7 @@ from redpacket.containers.providers import ProvidersContainer, required
 from redpacket.containers.withdrawals import WithdrawalsContainer
 from redpacket.operations.model.switches import Switch
 from redpacket.payments.clients.sqs_notices import read_notice
-from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.compare_statements import StatementReport, compare_statements
 from redpacket.payments.use_cases.dispatch import BATCH, DispatchReport, dispatch
 from redpacket.payments.use_cases.handle_callback import follow_notice, handle_callback
@@ -37,10 +37,10 @@ class GatewayWorkContainer(Container):
     def handle_callback(self, channel: str, headers: Mapping[str, str], body: bytes) -> None:
         """Queue a callback's notice. Raises ChannelUnavailable, SignatureInvalid."""
         handle_callback(
-            Channel(channel),
+            ProviderName(channel),
             headers,
             body,
-            callbacks=required(self.providers.callbacks, Channel(channel)),
+            callbacks=required(self.providers.callbacks, ProviderName(channel)),
             queue=self.providers.notice_queue,
             book=self.payments.payment_book,
             clock=self.clock,
@@ -73,10 +73,10 @@ class GatewayWorkContainer(Container):
         """Thread map with one thread for each slot of a batch."""
         return partial(in_threads, threads=BATCH)
 
-    def dispatch(self, time_left_ms: int) -> dict[Channel, DispatchReport]:
+    def dispatch(self, time_left_ms: int) -> dict[ProviderName, DispatchReport]:
         """Call gateways for waiting withdrawals at their pace."""
 
-        def dispatch_by(channel: Channel) -> DispatchReport:
+        def dispatch_by(channel: ProviderName) -> DispatchReport:
             return dispatch(
                 channel,
                 ports=self.withdrawals.withdrawal_ports,
@@ -90,7 +90,7 @@ class GatewayWorkContainer(Container):
 
     def compare_statements(
         self, time_left_ms: int, day: str | None = None, *, may_skip: bool = False
-    ) -> dict[Channel, list[StatementReport]]:
+    ) -> dict[ProviderName, list[StatementReport]]:
         """Compare the statements of the days since the last compared one, or of *day*."""
         return compare_statements(
             self.providers.gateways_in,

@@ -19,9 +19,9 @@ from redpacket.payments.dynamodb.payments import DynamoPayments
 from redpacket.payments.dynamodb.provider_pace import DynamoGatewayPace
 from redpacket.payments.dynamodb.returns import DynamoReturns
 from redpacket.payments.dynamodb.withdrawals import DynamoWithdrawals
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import Payment, PaymentRefund, PaymentReturn, Resolution
 from redpacket.payments.model.provider import Merchant, PayMethod
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.ports import (
     PaymentLimits,
     PaymentLists,
@@ -123,7 +123,7 @@ class PaymentsContainer(Container):
         """Start a payment into a user's account, once for each request."""
         # An event will report the payment under the host's user id.
         self.users.profiles.note(user, self.clock.now_ms())
-        by, how = Channel(channel), PayMethod(method)
+        by, how = ProviderName(channel), PayMethod(method)
         is_known = how is PayMethod.JSAPI
         payee = self.payees_of(user).find(user.user_id, by) if is_known else None
         payer = payee.account if payee else None
@@ -148,7 +148,7 @@ class PaymentsContainer(Container):
         lists, ledger = self.payment_lists, self.ledger.repository
         return list_debts(cursor, _DEBTS_PER_PAGE, lists=lists, ledger=ledger)
 
-    def merchant_of(self, channel: Channel) -> Merchant:
+    def merchant_of(self, channel: ProviderName) -> Merchant:
         """Return a gateway's merchant, empty if the gateway is no longer configured."""
         gateway = self.providers.gateways_in.get(channel)
         return gateway.merchant if gateway else Merchant("", "")

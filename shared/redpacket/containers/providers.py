@@ -12,7 +12,7 @@ from redpacket.containers.container import Container
 
 if TYPE_CHECKING:
     from redpacket.payments.login_ports import Authorizations, Logins, PageSigner, TokenIssuer
-    from redpacket.payments.model.channel import Channel
+    from redpacket.payments.model.provider_name import ProviderName
     from redpacket.payments.provider_ports import (
         CallbackVerifier,
         NoticeQueue,
@@ -31,49 +31,49 @@ class ProvidersContainer(Container):
     """Payment providers of the registry, with their parts by channel, and their notices."""
 
     @cached_property
-    def providers(self) -> Mapping[Channel, Provider]:
-        from redpacket.payments.model.channel import Channel
+    def providers(self) -> Mapping[ProviderName, Provider]:
+        from redpacket.payments.model.provider_name import ProviderName
         from redpacket.payments.provider_ports import ProviderEnvironment
 
         environment = ProviderEnvironment(
             self.settings, self.platform.secret, self._accounts, self._http, self.clock.now_ms
         )
-        return {channel: _class_of(channel)(environment) for channel in Channel}
+        return {channel: _class_of(channel)(environment) for channel in ProviderName}
 
-    def _parts(self, part_of: Callable[[Provider], Part | None]) -> dict[Channel, Part]:
+    def _parts(self, part_of: Callable[[Provider], Part | None]) -> dict[ProviderName, Part]:
         parts = ((name, part_of(provider)) for name, provider in self.providers.items())
         return {name: part for name, part in parts if part}
 
     @cached_property
-    def gateways_in(self) -> Mapping[Channel, PaymentProvider]:
+    def gateways_in(self) -> Mapping[ProviderName, PaymentProvider]:
         return self._parts(lambda provider: provider.payments)
 
     @cached_property
-    def gateways_out(self) -> Mapping[Channel, PayoutProvider]:
+    def gateways_out(self) -> Mapping[ProviderName, PayoutProvider]:
         return self._parts(lambda provider: provider.payouts)
 
     @cached_property
-    def callbacks(self) -> Mapping[Channel, CallbackVerifier]:
+    def callbacks(self) -> Mapping[ProviderName, CallbackVerifier]:
         return self._parts(lambda provider: provider.callbacks)
 
     @cached_property
-    def consent_gateways(self) -> Mapping[Channel, Authorizations]:
+    def consent_gateways(self) -> Mapping[ProviderName, Authorizations]:
         return self._parts(lambda provider: provider.consents)
 
     @cached_property
-    def logins(self) -> Mapping[Channel, Logins]:
+    def logins(self) -> Mapping[ProviderName, Logins]:
         return self._parts(lambda provider: provider.logins)
 
     @cached_property
-    def token_issuers(self) -> Mapping[Channel, TokenIssuer]:
+    def token_issuers(self) -> Mapping[ProviderName, TokenIssuer]:
         return self._parts(lambda provider: provider.token_issuer)
 
-    def page_signer(self, channel: Channel) -> PageSigner:
+    def page_signer(self, channel: ProviderName) -> PageSigner:
         """Return the signer of the page's addresses. Raises ChannelUnavailable."""
         return required(self._parts(lambda provider: provider.page_signer), channel)
 
     @cached_property
-    def automatic(self) -> list[Channel]:
+    def automatic(self) -> list[ProviderName]:
         """Channels that pay out raised balances automatically."""
         return [
             name for name, provider in self.providers.items() if provider.pays_out_automatically
@@ -106,7 +106,7 @@ class ProvidersContainer(Container):
         return self.platform.http_client(url, call_ms_max=CALL_MS_MAX)
 
 
-def required(parts: Mapping[Channel, Part], channel: Channel) -> Part:
+def required(parts: Mapping[ProviderName, Part], channel: ProviderName) -> Part:
     """Return a provider's part. Raises ChannelUnavailable."""
     from redpacket.payments.errors import ChannelUnavailable
 
@@ -115,7 +115,7 @@ def required(parts: Mapping[Channel, Part], channel: Channel) -> Part:
     return parts[channel]
 
 
-def _class_of(channel: Channel) -> type[Provider]:
+def _class_of(channel: ProviderName) -> type[Provider]:
     module, _, name = channel.implementation.partition(":")
     found: type[Provider] = getattr(import_module(module), name)
     return found

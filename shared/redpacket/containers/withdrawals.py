@@ -13,7 +13,7 @@ from redpacket.containers.payments import PaymentsContainer
 from redpacket.containers.providers import ProvidersContainer, required
 from redpacket.payments.api.parameters import new_payment_id
 from redpacket.payments.model.authorization import Authorization
-from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import FINAL, Withdrawal, WithdrawalStatus
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
 from redpacket.payments.use_cases.authorize import authorize, end_authorization
@@ -81,7 +81,7 @@ class WithdrawalsContainer(Container):
 
     def withdraw(self, user: User, amount_fen: int, channel: str, request: Request) -> Withdrawal:
         return withdraw(
-            WithdrawalAsk(user.user_id, amount_fen, Channel(channel), request),
+            WithdrawalAsk(user.user_id, amount_fen, ProviderName(channel), request),
             payees=self.payments.payees_of(user),
             ports=self.withdrawal_ports,
             payments=self.payments.payment_ports,
@@ -135,11 +135,11 @@ class WithdrawalsContainer(Container):
             new_number=new_payment_id,
         )
 
-    def find_account(self, user_id: str, channel: Channel) -> Payee | None:
+    def find_account(self, user_id: str, channel: ProviderName) -> Payee | None:
         """Return a user's linked account, or None."""
         return self.payments.bound_payees.find(user_id, channel)
 
-    def bind_account(self, user_id: str, channel: Channel, code: str) -> Payee:
+    def bind_account(self, user_id: str, channel: ProviderName, code: str) -> Payee:
         """Bind a code's account. Raises ChannelUnavailable, CodeInvalid, OpenidInUse."""
         return bind_account(
             user_id,
@@ -152,7 +152,7 @@ class WithdrawalsContainer(Container):
         )
 
     def sign_in(
-        self, channel: Channel, code: str, user_id_of: Callable[[str], str]
+        self, channel: ProviderName, code: str, user_id_of: Callable[[str], str]
     ) -> tuple[str, int]:
         """Return a token and its expiry. Raises ChannelUnavailable, CodeInvalid."""
         return sign_in(
@@ -166,10 +166,10 @@ class WithdrawalsContainer(Container):
             logger=self.logger,
         )
 
-    def authorize(self, user_id: str, channel: Channel, display_name: str) -> Authorization:
+    def authorize(self, user_id: str, channel: ProviderName, display_name: str) -> Authorization:
         """Request a user's consent to transfers. Raises PayeeNotBound."""
         return authorize(user_id, channel, display_name, ports=self.authorization_ports)
 
-    def end_authorization(self, user_id: str, channel: Channel) -> Authorization | None:
+    def end_authorization(self, user_id: str, channel: ProviderName) -> Authorization | None:
         """Close a user's consent; return None if there is none."""
         return end_authorization(user_id, channel, ports=self.authorization_ports)

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from redpacket.ledger.model import Transfer
     from redpacket.operations.model.operators import Action
     from redpacket.packets.model.packet import Packet
-    from redpacket.payments.model.channel import Channel
     from redpacket.payments.model.payments import Payment, PaymentRefund, PaymentReturn
     from redpacket.payments.model.provider import RefundFound, StatementLine, Transaction
+    from redpacket.payments.model.provider_name import ProviderName
     from redpacket.payments.model.withdrawals import Withdrawal
     from redpacket.platform.idempotency import Request
 
@@ -48,7 +48,7 @@ class PaymentRepository(Protocol):
     def keep_prompt(self, number: str, prompt: str) -> None:
         """Store the payer's client parameters, unless the payment has ended."""
 
-    def list_waiting(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
+    def list_waiting(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
         """Return numbers of payments to query at the gateway, oldest first."""
 
     def look_again(self, number: str, at_ms: int | None) -> None:
@@ -75,13 +75,13 @@ class PaymentRepository(Protocol):
         or the packet is not UNPAID; the caller must then read again.
         """
 
-    def has_notice(self, channel: Channel, notice_id: str) -> bool:
+    def has_notice(self, channel: ProviderName, notice_id: str) -> bool:
         """Return whether a callback was processed."""
 
-    def note_notice(self, channel: Channel, notice_id: str, expires_at_ms: int) -> None:
+    def note_notice(self, channel: ProviderName, notice_id: str, expires_at_ms: int) -> None:
         """Record that a callback was processed."""
 
-    def list_lines(self, channel: Channel, day: str) -> list[StatementLine]:
+    def list_lines(self, channel: ProviderName, day: str) -> list[StatementLine]:
         """Return the payments, refunds and transfers that a day's statement must contain."""
 
 
@@ -95,7 +95,7 @@ class ReturnRepository(Protocol):
         """Return all uncredited transactions of a payment."""
 
     def list_returns_due(
-        self, channel: Channel, until_ms: int, limit: int
+        self, channel: ProviderName, until_ms: int, limit: int
     ) -> list[tuple[str, str]]:
         """Return number and transaction id of pending returns, oldest first."""
 
@@ -143,10 +143,10 @@ class ReturnRepository(Protocol):
 class ComparedDays(Protocol):
     """Last compared statement day of each gateway."""
 
-    def find_compared(self, channel: Channel) -> str | None:
+    def find_compared(self, channel: ProviderName) -> str | None:
         """Return the day, or None before the first comparison."""
 
-    def note_compared(self, channel: Channel, day: str) -> None:
+    def note_compared(self, channel: ProviderName, day: str) -> None:
         """Store the day."""
 
 

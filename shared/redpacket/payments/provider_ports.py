@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from redpacket.payments.login_ports import Authorizations, Logins, PageSigner, TokenIssuer
-    from redpacket.payments.model.channel import Channel
     from redpacket.payments.model.provider import (
         Merchant,
         OrderFound,
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
         TransferFound,
         TransferOrder,
     )
+    from redpacket.payments.model.provider_name import ProviderName
     from redpacket.payments.sealed_accounts import Accounts
     from redpacket.platform.settings import Settings
     from redpacket.platform.ssrf_safe_http import HttpClient
@@ -119,7 +119,7 @@ class Provider:
 class PaymentProvider(Protocol):
     """Gateway for incoming payments."""
 
-    channel: Channel
+    channel: ProviderName
     merchant: Merchant
     """Payee of our orders; a transaction for another merchant is not ours."""
     settling_ms: int
@@ -159,7 +159,7 @@ class PaymentProvider(Protocol):
 class PayoutProvider(Protocol):
     """Gateway for outgoing transfers."""
 
-    channel: Channel
+    channel: ProviderName
     merchant: Merchant
     """Payer of our transfers; withdrawals store it."""
     needs_consent: bool
@@ -206,21 +206,21 @@ class CallbackVerifier(Protocol):
 class NoticeQueue(Protocol):
     """Queue of notices to the payment function, with at-least-once delivery."""
 
-    def put(self, channel: Channel, *notices: ProviderEvent) -> None:
+    def put(self, channel: ProviderName, *notices: ProviderEvent) -> None:
         """Queue notices; after Unavailable, some may be queued."""
 
 
 class GatewayPace(Protocol):
     """Durable rate limits and circuit breaker of a gateway, shared by all functions."""
 
-    def find_slot(self, channel: Channel, name: str) -> int:
+    def find_slot(self, channel: ProviderName, name: str) -> int:
         """Return the next free slot in microseconds, or 0 if none was taken."""
 
-    def take_slots(self, channel: Channel, name: str, seen_us: int, next_us: int) -> bool:
+    def take_slots(self, channel: ProviderName, name: str, seen_us: int, next_us: int) -> bool:
         """Move the next free slot; return False if it is no longer *seen_us*."""
 
-    def find_breaker(self, channel: Channel) -> tuple[int, int]:
+    def find_breaker(self, channel: ProviderName) -> tuple[int, int]:
         """Return the end of the current rest in milliseconds, and the number of rests in a row."""
 
-    def set_breaker(self, channel: Channel, until_ms: int, times: int) -> None:
+    def set_breaker(self, channel: ProviderName, until_ms: int, times: int) -> None:
         """Open the breaker until a time."""

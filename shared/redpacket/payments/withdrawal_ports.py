@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from redpacket.payments.model.authorization import Authorization
-    from redpacket.payments.model.channel import Channel
     from redpacket.payments.model.provider import ExternalAccount, TransferFound
+    from redpacket.payments.model.provider_name import ProviderName
     from redpacket.payments.model.withdrawals import ProviderAnswer, Stop, Withdrawal
     from redpacket.platform.idempotency import Request
 
@@ -43,10 +43,10 @@ class WithdrawalRepository(Protocol):
     ) -> tuple[list[Withdrawal], str | None]:
         """Return a page of a user's withdrawals, newest first, and the next cursor; it may lag."""
 
-    def list_to_call(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
+    def list_to_call(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
         """Return ids of withdrawals to transfer, oldest first; the list may lag."""
 
-    def list_to_look(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
+    def list_to_look(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
         """Return ids of withdrawals to query at the gateway; the list may lag."""
 
     def note_call(self, seen: Withdrawal, answer: ProviderAnswer) -> None:
@@ -105,7 +105,7 @@ class Payee:
 class Payees(Protocol):
     """Mapping from users to payout accounts."""
 
-    def find(self, user_id: str, channel: Channel) -> Payee | None:
+    def find(self, user_id: str, channel: ProviderName) -> Payee | None:
         """Return a user's account, or None."""
 
 
@@ -115,7 +115,7 @@ class BoundPayees(Payees, Protocol):
     def bind(
         self,
         user_id: str,
-        channel: Channel,
+        channel: ProviderName,
         account: ExternalAccount,
         now_ms: int,
         first_wait_ms: int = 0,
@@ -136,7 +136,7 @@ class AuthorizationRepository(Protocol):
     def find(self, number: str) -> Authorization | None:
         """Return a consent."""
 
-    def list_waiting(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
+    def list_waiting(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
         """Return numbers of consents to query at the gateway, oldest first; the list may lag."""
 
     def look_again(self, number: str, at_ms: int) -> None:
@@ -148,7 +148,7 @@ class AuthorizationRepository(Protocol):
     def activate(self, authorization: Authorization) -> bool:
         """Set to ACTIVE for transfers; False if the payee row refers to another consent."""
 
-    def doubt(self, user_id: str, channel: Channel, number: str, now_ms: int) -> None:
+    def doubt(self, user_id: str, channel: ProviderName, number: str, now_ms: int) -> None:
         """Disable an ACTIVE consent until the gateway is queried again."""
 
     def begin_close(self, authorization: Authorization, now_ms: int) -> bool:

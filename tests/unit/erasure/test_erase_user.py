@@ -17,9 +17,9 @@ from redpacket.operations.model.risk import RiskDecision, VerdictKind
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.model.authorization import AuthorizationStatus
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PaymentStatus, Resolution, ResolvedBy, ReturnStatus
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import (
     GIVEN_UP_AFTER_MS,
     LEASE_MS,
@@ -38,7 +38,7 @@ from testing.fakes.tables import LateCopy
 from testing.in_memory_system import InMemorySystem, an_order, one_by_one
 from testing.payment_system import PaymentSystem
 
-WECHAT = Channel.WECHAT
+WECHAT = ProviderName.WECHAT
 SECRETS = ("ann@host", "Ann of the token", "Ann as she likes", "ann.png", "sealed-ann", "hash-ann")
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Packet
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import WithdrawalStatus
 from redpacket.payments.use_cases.authorize import authorize
 from redpacket.payments.use_cases.handle_callback import follow_notice
@@ -16,7 +16,7 @@ from redpacket.payments.use_cases.trigger_auto_payouts import trigger_auto_payou
 from testing.fakes.gateway import FakeNoticeQueue, an_account
 from testing.payment_system import PaymentSystem
 
-WECHAT = Channel.WECHAT
+WECHAT = ProviderName.WECHAT
 
 
 class _Killed(BaseException):

@@ -9,8 +9,8 @@ from redpacket.payments.model.authorization import (
     Authorization,
     AuthorizationStatus,
 )
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind, Refusal
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus
 from redpacket.payments.use_cases.authorize import authorize, end_authorization
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw
@@ -19,7 +19,7 @@ from redpacket.platform.idempotency import Request
 from testing.fakes.gateway import an_account
 from testing.payment_system import PaymentSystem
 
-WECHAT = Channel.WECHAT
+WECHAT = ProviderName.WECHAT
 HOUR_MS = 3_600_000
 
 
@@ -92,9 +92,9 @@ def test_who_has_no_account_can_not_consent(town: PaymentSystem) -> None:
     with pytest.raises(PayeeNotBound):
         authorize("bob", WECHAT, "Bob", ports=town.authorizations)
     with pytest.raises(ChannelUnavailable):
-        authorize("alice", Channel.HOST, "Alice", ports=town.authorizations)
+        authorize("alice", ProviderName.HOST, "Alice", ports=town.authorizations)
     with pytest.raises(ChannelUnavailable):
-        end_authorization("alice", Channel.HOST, ports=town.authorizations)
+        end_authorization("alice", ProviderName.HOST, ports=town.authorizations)
 
     assert town.consent_gate.asked == []
 

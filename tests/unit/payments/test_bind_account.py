@@ -1,7 +1,7 @@
 import pytest
 
 from redpacket.payments.errors import CodeInvalid, OpenidInUse, PayeeNotBound
-from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.bind_account import bind_account
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw
 from redpacket.payments.withdrawal_ports import Payee
@@ -9,7 +9,7 @@ from redpacket.platform.idempotency import Request
 from testing.fakes.gateway import FakeLogins, an_account
 from testing.payment_system import PaymentSystem
 
-WECHAT = Channel.WECHAT
+WECHAT = ProviderName.WECHAT
 DAY_MS = 24 * 3_600_000
 WAIT_MS = 3_600_000
 
@@ -37,7 +37,7 @@ def test_a_user_is_bound_by_a_code(town: PaymentSystem, logins: FakeLogins) -> N
     opens_at_ms = town.clock.now_ms() + WAIT_MS
     assert bound == town.accounts.find("alice", WECHAT) == Payee(an_account("a"), opens_at_ms)
     assert town.accounts.find("bob", WECHAT) is None
-    assert town.accounts.find("alice", Channel.HOST) is None
+    assert town.accounts.find("alice", ProviderName.HOST) is None
 
 
 def test_a_wrong_code_one_that_was_used_and_anothers_account_bind_nothing(

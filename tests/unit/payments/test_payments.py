@@ -11,7 +11,6 @@ from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.payments.errors import PayeeNotBound, SignatureInvalid
 from redpacket.payments.model import payments
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
     Merchant,
     PayMethod,
@@ -19,6 +18,7 @@ from redpacket.payments.model.provider import (
     ProviderEventKind,
     statement_day,
 )
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.handle_callback import handle_callback
 from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.start_payment import PaymentAsk, start_payment
@@ -30,7 +30,7 @@ from testing.fakes.gateway import FakeNoticeQueue
 from testing.in_memory_system import an_order
 from testing.payment_system import PaymentSystem
 
-WECHAT = Channel.WECHAT
+WECHAT = ProviderName.WECHAT
 
 
 def test_a_payment_is_credited_once_however_often_it_is_told(town: PaymentSystem) -> None:

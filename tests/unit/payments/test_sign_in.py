@@ -1,14 +1,14 @@
 import pytest
 
 from redpacket.payments.errors import CodeInvalid
-from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.sign_in import sign_in
 from redpacket.platform.errors import Unavailable
 from testing.fakes import Away
 from testing.fakes.gateway import FakeIssuer, FakeLogins, an_account
 from testing.payment_system import PaymentSystem
 
-WECHAT = Channel.WECHAT
+WECHAT = ProviderName.WECHAT
 ALICE = "id-of-wechat|hash-alice"
 
 

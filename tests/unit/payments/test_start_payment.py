@@ -7,7 +7,6 @@ from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.use_cases.order_payment import order_payment
 from redpacket.payments.dynamodb.payments import DynamoPayments
 from redpacket.payments.errors import PayeeNotBound, PaymentNotFound
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, Payment, PaymentStatus
 from redpacket.payments.model.provider import (
     PaymentOrder,
@@ -15,6 +14,7 @@ from redpacket.payments.model.provider import (
     statement_day,
     statement_day_start_ms,
 )
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.ports import PaymentLimits
 from redpacket.payments.use_cases.start_payment import find_payment, prompt_payment
 from redpacket.platform.errors import RateLimited, Unavailable
@@ -100,7 +100,7 @@ def test_a_payment_that_was_never_ordered_ends_without_its_gateway(
     town.sweep_after(PAYMENT_LIFE_MS)
 
     assert town.paid(payment).status is PaymentStatus.CLOSED
-    assert town.book.list_waiting(Channel.WECHAT, town.clock.now_ms() + DAY_MS, 10) == []
+    assert town.book.list_waiting(ProviderName.WECHAT, town.clock.now_ms() + DAY_MS, 10) == []
 
 
 def test_a_payment_whose_order_has_begun_since_is_not_closed_without_its_gateway(
@@ -118,7 +118,7 @@ def test_a_callback_is_followed_whatever_the_row_says_of_an_order(
     town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payment = _start_and_die(town, monkeypatch)
-    town.gates_in[Channel.WECHAT].order(payment.order)
+    town.gates_in[ProviderName.WECHAT].order(payment.order)
     paid = town.gateway.pay(payment.number)
     assert paid
     town.system.pass_time(PAYMENT_LIFE_MS)
@@ -148,7 +148,7 @@ def test_the_payment_of_a_packet_whose_sender_was_cut_off_begins_when_it_is_aske
     town.confirm(found)
 
     assert (found.packet_id, found.amount_fen) == (packet.packet_id, 1000)
-    assert (found.channel, found.method) == (Channel.WECHAT, PayMethod.JSAPI)
+    assert (found.channel, found.method) == (ProviderName.WECHAT, PayMethod.JSAPI)
     assert found.prompt
     assert again == found
     assert town.system.found(packet).status is PacketStatus.OPEN

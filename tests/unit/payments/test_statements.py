@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from local.gateways.core import Line
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
     StatementKind,
     StatementLine,
     statement_day,
     statement_day_start_ms,
 )
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import LEASE_MS
 from redpacket.payments.use_cases.compare_statements import EDGE_MS
 from redpacket.platform.errors import InvalidRequest, InvariantViolated, RedPacketError, Unavailable
@@ -20,7 +20,7 @@ from testing.fakes.gateway import FakePaymentsIn
 from testing.payment_system import PaymentSystem
 
 DAY_MS = 86_400_000
-HOST, WECHAT = Channel.HOST, Channel.WECHAT
+HOST, WECHAT = ProviderName.HOST, ProviderName.WECHAT
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_a_day_whose_bill_is_not_there_is_not_compared(town: PaymentSystem, day:
 @pytest.mark.parametrize("failing", [HOST, WECHAT])
 @pytest.mark.parametrize("error", [Unavailable, InvalidRequest, None])
 def test_a_gateway_that_is_away_keeps_no_other_bill_from_being_compared(
-    town: PaymentSystem, failing: Channel, error: type[RedPacketError] | None
+    town: PaymentSystem, failing: ProviderName, error: type[RedPacketError] | None
 ) -> None:
     class Away(FakePaymentsIn):
         def read_statement(self, day: str) -> list[StatementLine] | None:
@@ -103,7 +103,7 @@ class _Schedule:
 
     def __init__(self, town: PaymentSystem) -> None:
         self.town = town
-        self.away: dict[tuple[Channel, str], Exception | None] = {}
+        self.away: dict[tuple[ProviderName, str], Exception | None] = {}
         schedule = self
 
         class Bill(FakePaymentsIn):
@@ -124,7 +124,7 @@ class _Schedule:
             withdrawal_ports=town.transfers,
         )
 
-    def run(self, hour: int, days: int = 0, **event: Any) -> dict[Channel, list[str]]:
+    def run(self, hour: int, days: int = 0, **event: Any) -> dict[ProviderName, list[str]]:
         """Go *days* on, and run at an hour; return the compared days by channel."""
         clock = self.town.clock
         start_ms = statement_day_start_ms(statement_day(clock.now_ms())) + days * DAY_MS
@@ -137,7 +137,7 @@ class _Schedule:
         lines = self.town.system.logger.lines
         told = [line for line in lines if line.startswith("bill_differs")]
         lines.clear()
-        return [name for line in told for name in Channel if f"'{name}'" in line]
+        return [name for line in told for name in ProviderName if f"'{name}'" in line]
 
 
 @pytest.fixture

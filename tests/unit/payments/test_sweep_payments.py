@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from redpacket.packets.model.packet import Packet, PacketStatus
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnStatus
 from redpacket.payments.model.provider import PayMethod
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus
 from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX
 from redpacket.payments.use_cases.start_payment import PaymentAsk, start_payment
@@ -48,7 +48,9 @@ def town() -> PaymentSystem:
     return PaymentSystem()
 
 
-def _start_many(town: PaymentSystem, channel: Channel, count: int = ROWS_PER_SWEEP) -> list[str]:
+def _start_many(
+    town: PaymentSystem, channel: ProviderName, count: int = ROWS_PER_SWEEP
+) -> list[str]:
     def start(name: str) -> str:
         request = Request(name, "key", "body")
         ask = PaymentAsk(name, 100, channel, PayMethod.NATIVE, None, request)
@@ -66,9 +68,9 @@ def _called(town: PaymentSystem) -> Withdrawal:
 
 
 def test_a_gateway_that_hangs_takes_no_time_of_another_one(town: PaymentSystem) -> None:
-    host = _SlowIn(FakeGateway(town.clock), Channel.HOST)
-    town.gates_in = {Channel.HOST: host, WECHAT: FakePaymentsIn(town.gateway)}
-    numbers = _start_many(town, Channel.HOST)
+    host = _SlowIn(FakeGateway(town.clock), ProviderName.HOST)
+    town.gates_in = {ProviderName.HOST: host, WECHAT: FakePaymentsIn(town.gateway)}
+    numbers = _start_many(town, ProviderName.HOST)
     withdrawal = _called(town)
     twice = town.pay_in("carl", 100)
     town.pay_again(twice)
@@ -168,10 +170,10 @@ def test_a_packet_that_was_never_ordered_is_cancelled_without_an_answer(
 
 def test_unpaid_packets_of_another_gateway_do_not_wait(town: PaymentSystem) -> None:
     slow, packets = _overdue_packets(town, 120)
-    town.gates_in = {**town.gates_in, Channel.HOST: FakePaymentsIn(FakeGateway(town.clock))}
+    town.gates_in = {**town.gates_in, ProviderName.HOST: FakePaymentsIn(FakeGateway(town.clock))}
     slow.query_ms = CALL_MS
-    other = town.send_unpaid("other", channel=Channel.HOST)
-    town.start_packet(other, Channel.HOST)
+    other = town.send_unpaid("other", channel=ProviderName.HOST)
+    town.start_packet(other, ProviderName.HOST)
     town.system.pass_time(PAYMENT_LIFE_MS + MINUTE_MS)
 
     town.sweep(SWEEP_MS)
@@ -189,7 +191,7 @@ def test_each_step_has_its_part_of_a_short_time(town: PaymentSystem) -> None:
 
     steps: Any = [(name, partial(list, [name] * 100), do) for name in counts]
     _run_lane(
-        (Channel.WECHAT, steps),
+        (ProviderName.WECHAT, steps),
         ports=town.payments,
         in_parallel=town.system.in_parallel,
         stop_at_ms=town.clock.now_ms() + 3_000,

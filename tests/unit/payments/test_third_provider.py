@@ -5,9 +5,9 @@ import json
 import pytest
 
 from redpacket.payments.errors import ChannelUnavailable, SignatureInvalid
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PaymentStatus
 from redpacket.payments.model.provider import statement_day
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import LEASE_MS, WithdrawalStatus
 from redpacket.platform.idempotency import Request
 from redpacket.platform.settings import Settings
@@ -28,14 +28,14 @@ LIMITS = {
 
 
 @pytest.fixture
-def coin(monkeypatch: pytest.MonkeyPatch) -> Channel:
+def coin(monkeypatch: pytest.MonkeyPatch) -> ProviderName:
     """Add the line `COIN = "coin", "...setup:Coin"` to the registry."""
-    line = Channel.__new_member__(Channel, "coin", f"{Coin.__module__}:{Coin.__name__}")  # type: ignore[attr-defined]
+    line = ProviderName.__new_member__(ProviderName, "coin", f"{Coin.__module__}:{Coin.__name__}")  # type: ignore[attr-defined]
     line._name_ = "COIN"
-    monkeypatch.setitem(Channel._member_map_, "COIN", line)
-    monkeypatch.setitem(Channel._value2member_map_, "coin", line)
-    monkeypatch.setattr(Channel, "_member_names_", [*Channel._member_names_, "COIN"])
-    return Channel("coin")
+    monkeypatch.setitem(ProviderName._member_map_, "COIN", line)
+    monkeypatch.setitem(ProviderName._value2member_map_, "coin", line)
+    monkeypatch.setattr(ProviderName, "_member_names_", [*ProviderName._member_names_, "COIN"])
+    return ProviderName("coin")
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def queue() -> FakeNoticeQueue:
 
 
 @pytest.fixture
-def process(coin: Channel, system: InMemorySystem, queue: FakeNoticeQueue) -> Process:
+def process(coin: ProviderName, system: InMemorySystem, queue: FakeNoticeQueue) -> Process:
     process = system.process(
         settings=Settings({**VARIABLES, **LIMITS}), payee_keys=account_keys(), notice_queue=queue
     )
@@ -84,7 +84,7 @@ def _tell(process: Process, kind: str, number: str) -> None:
 
 
 def test_money_comes_in_and_goes_out_by_a_third_provider(
-    process: Process, coin: Channel, gateway: FakeGateway, system: InMemorySystem
+    process: Process, coin: ProviderName, gateway: FakeGateway, system: InMemorySystem
 ) -> None:
     user = a_person("user")
     payment = process.start_payment(user, 500, "coin", "native", Request("user", "pay", "500"))
@@ -109,7 +109,7 @@ def test_money_comes_in_and_goes_out_by_a_third_provider(
 
 
 def test_statements_of_a_third_provider_are_compared(
-    process: Process, coin: Channel, gateway: FakeGateway, system: InMemorySystem
+    process: Process, coin: ProviderName, gateway: FakeGateway, system: InMemorySystem
 ) -> None:
     user, day = a_person("user"), statement_day(system.clock.now_ms())
     payment = process.start_payment(user, 500, "coin", "native", Request("user", "pay", "500"))
@@ -135,4 +135,4 @@ def test_a_third_provider_verifies_its_own_callbacks(process: Process) -> None:
 
 
 def test_the_registry_forgets_what_a_test_added() -> None:
-    assert list(Channel) == ["host", "wechat"]
+    assert list(ProviderName) == ["host", "wechat"]

@@ -14,7 +14,7 @@ from redpacket.payments.errors import (
     WithdrawalNotFound,
 )
 from redpacket.payments.model import provider as gateway
-from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import (
     FUNCTION_MS,
     GIVEN_UP_AFTER_MS,
@@ -41,7 +41,7 @@ from redpacket.platform.user import User
 from testing.fakes.gateway import SETTLING_MS, FakePaymentsOut, an_account
 from testing.payment_system import FEN_MAX, PaymentSystem
 
-WECHAT = Channel.WECHAT
+WECHAT = ProviderName.WECHAT
 SAFE_MS = LEASE_MS + FUNCTION_MS + CLOCKS_DIFFER_MS + SETTLING_MS
 
 
@@ -149,7 +149,7 @@ def test_an_account_that_took_anothers_place_waits_a_day(town: PaymentSystem) ->
 
 
 def test_a_channel_that_is_not_set_up_is_refused(town: PaymentSystem) -> None:
-    ask = WithdrawalAsk("user", 100, Channel.HOST, Request("user", "k", "b"))
+    ask = WithdrawalAsk("user", 100, ProviderName.HOST, Request("user", "k", "b"))
 
     with pytest.raises(ChannelUnavailable):
         withdraw(ask, payees=town.payees, ports=town.transfers, payments=town.payments)

@@ -44,7 +44,6 @@ from redpacket.packets.use_cases.load_packet import CacheLoads, ShardToLoad
 from redpacket.packets.use_cases.read_records import read_record
 from redpacket.packets.use_cases.settle_claims import _pay, _transfer
 from redpacket.payments.model import provider as gateway
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import (
     PAYMENT_LIFE_MS,
     WATCHED_MS,
@@ -55,6 +54,7 @@ from redpacket.payments.model.payments import (
     may_order,
     next_look_ms,
 )
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import (
     FUNCTION_MS,
     GIVEN_UP_AFTER_MS,
@@ -83,7 +83,7 @@ from testing.in_memory_system import InMemorySystem, a_person, an_operator
 from testing.outside_checks import check_late_end, check_outside_in_time
 from testing.payment_system import FEN_MAX, PaymentSystem
 
-WECHAT = Channel.WECHAT
+WECHAT = ProviderName.WECHAT
 CHINA = timezone(timedelta(hours=8))
 
 
@@ -314,12 +314,12 @@ def test_a_refund_of_another_amount_ends_no_return(town: PaymentSystem) -> None:
 def test_a_gateway_refunds_no_payment_of_another_one(town: PaymentSystem) -> None:
     town.gates_in = {
         WECHAT: FakePaymentsIn(town.gateway),
-        Channel.HOST: FakePaymentsIn(town.gateway),
+        ProviderName.HOST: FakePaymentsIn(town.gateway),
     }
     payment = town.pay_in("user", 100)
     refund_no = town.gateway.refund_outside(payment.number, 100)
 
-    note_refund(Channel.HOST, refund_no, ports=town.payments)
+    note_refund(ProviderName.HOST, refund_no, ports=town.payments)
 
     assert town.balance_fen() == 1100
     assert [name for name, _ in town.system.logger.errors] == ["refund_unknown"]

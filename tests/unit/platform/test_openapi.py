@@ -27,8 +27,8 @@ from redpacket.packets.ports import SentItem
 from redpacket.packets.split import Split
 from redpacket.packets.use_cases.read_records import PacketList, ReceivedShare, SentPacket
 from redpacket.payments.api import views as payment_views
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PaymentRefund, PaymentReturn, ReturnReason
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.difference import Difference
 from redpacket.platform.errors import InvalidRequest, RedPacketError, Rejected
 from redpacket.platform.http.bodies import parse
@@ -282,7 +282,7 @@ def _shown() -> Iterator[tuple[str, Any]]:
     for state in ("RUNNING", "ABORTED"):
         yield "Reconciliation", views.reconciliation_view(StoredRun("3f", state, {}))
     number = "0" * 32
-    returned = PaymentReturn(number, "tx", 99, ReturnReason.MISMATCHED, Channel.HOST, NOW_MS)
+    returned = PaymentReturn(number, "tx", 99, ReturnReason.MISMATCHED, ProviderName.HOST, NOW_MS)
     refund = PaymentRefund(number, "console-1", "u" * 24, 40, 60, NOW_MS)
     yield "ListedReturns", {"items": [payment_views.listed_return_view(returned)], "next": None}
     yield "Debts", {"items": [payment_views.debt_view(refund, 10)], "next": "0000000000000#x"}

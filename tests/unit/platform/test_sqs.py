@@ -11,8 +11,8 @@ from redpacket.packets.clients.payout_messages import settle_message
 from redpacket.packets.clients.sqs_payouts import SqsPayouts
 from redpacket.packets.model.claim import ShareRef
 from redpacket.payments.clients.sqs_notices import SqsNotices, read_notice
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.errors import InvalidRequest, Unavailable
 from redpacket.platform.user import User
 from testing.builders import a_packet_id
@@ -60,8 +60,8 @@ def test_many_notices_are_queued_ten_at_a_time() -> None:
         ProviderEvent(ProviderEventKind.BALANCE, "notice", f"user-{number}") for number in range(21)
     ]
 
-    SqsNotices(lambda: client, "queue").put(Channel.WECHAT, *notices)
-    SqsNotices(lambda: client, "queue").put(Channel.WECHAT)
+    SqsNotices(lambda: client, "queue").put(ProviderName.WECHAT, *notices)
+    SqsNotices(lambda: client, "queue").put(ProviderName.WECHAT)
 
     assert client.sizes == [10, 10, 1]
     assert [read_notice(body)[1] for body in client.bodies] == notices
@@ -85,7 +85,7 @@ def test_a_message_that_the_queue_refuses_of_a_batch_is_not_taken_for_queued() -
         return _Queue(refused=1)
 
     with pytest.raises(Unavailable, match="refused 1 messages"):
-        SqsNotices(refusing, "queue").put(Channel.WECHAT, NOTICE, NOTICE)
+        SqsNotices(refusing, "queue").put(ProviderName.WECHAT, NOTICE, NOTICE)
     with pytest.raises(Unavailable, match="refused 1 messages"):
         SqsPayouts(refusing, "queue", lambda: 0).put([ShareRef("p", no) for no in (1, 2, 3)])
 
@@ -102,19 +102,19 @@ def test_a_notice_comes_out_of_the_queue_as_it_went_in() -> None:
         client = _Queue()
         notice = ProviderEvent(kind, "notice", "number")
 
-        SqsNotices(partial(_of, client), "queue").put(Channel.HOST, notice)
+        SqsNotices(partial(_of, client), "queue").put(ProviderName.HOST, notice)
 
         (body,) = client.bodies
-        assert read_notice(body) == (Channel.HOST, notice)
+        assert read_notice(body) == (ProviderName.HOST, notice)
 
 
 def test_a_message_has_five_fields() -> None:
     client = _Queue()
 
-    SqsNotices(lambda: client, "queue").put(Channel.WECHAT, NOTICE)
+    SqsNotices(lambda: client, "queue").put(ProviderName.WECHAT, NOTICE)
 
     assert [json.loads(body) for body in client.bodies] == [MESSAGE]
-    assert read_notice(client.bodies[0]) == (Channel.WECHAT, NOTICE)
+    assert read_notice(client.bodies[0]) == (ProviderName.WECHAT, NOTICE)
 
 
 def test_a_message_that_is_not_a_notice_is_refused() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from redpacket.approvals.dynamodb.approvals import DynamoApprovals
-from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import a_prize
 from testing.in_memory_system import InMemorySystem
@@ -74,7 +74,7 @@ def test_reads_of_payments_and_approvals_are_strong(
     dynamo = Dynamo(lambda: noting)
     town = PaymentSystem(system, dynamo=dynamo)
 
-    town.book.list_lines(Channel.WECHAT, "2027-01-01")
+    town.book.list_lines(ProviderName.WECHAT, "2027-01-01")
     town.returns.list_returns("number")
     town.returns.list_refunds("number")
     DynamoApprovals(dynamo, "approvals").find_moved_fen("owner", [1])

@@ -11,8 +11,8 @@ from redpacket.operations.dynamodb import keys as operator_keys
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.payees import IS_THEIRS, DynamoPayees, as_seen, closing, seen_in
 from redpacket.payments.model.authorization import AuthorizationStatus
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PaymentStatus
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Operation, update, values
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import InParallel
@@ -45,7 +45,7 @@ class DynamoErasure:
         self._in_parallel = in_parallel
 
     def erase_payees(self, user_id: str, now_ms: int) -> None:
-        for channel in Channel:
+        for channel in ProviderName:
             seen = self._payees.find(user_id, channel)
             if seen is None:
                 continue

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from redpacket.events.model.events import EventType
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.packets.api import values
-from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.http.bodies import about
 
 HostUserId = Annotated[
@@ -86,7 +86,7 @@ class WithdrawalEnded(TypedDict):
 
     withdrawal_id: values.Word
     amount_fen: values.ShareFen
-    channel: Channel
+    channel: ProviderName
     user: HostUserId
     user_token: values.UserToken
 
@@ -96,7 +96,7 @@ class PaymentPaid(TypedDict):
 
     payment_id: values.Word
     amount_fen: values.ShareFen
-    channel: Channel
+    channel: ProviderName
     packet_id: Annotated[values.PacketId | None, about("The packet that it funds.")]
     user: HostUserId
     user_token: values.UserToken

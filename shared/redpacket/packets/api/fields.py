@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from redpacket.ledger.model import FEN_MAX
 from redpacket.packets.model.passphrase import can_be_said
-from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.http.bodies import about
 from redpacket.platform.http.request import user_ids
 from redpacket.platform.image_url import IMAGE_URL
@@ -125,8 +125,8 @@ if TYPE_CHECKING:
     ChannelName = str
     PayWith = str
 else:
-    ChannelName = Literal[tuple(map(str, Channel))]
-    PayWith = Literal[("balance", *map(str, Channel))]
+    ChannelName = Literal[tuple(map(str, ProviderName))]
+    PayWith = Literal[("balance", *map(str, ProviderName))]
 GatewayChannel = Annotated[
     ChannelName,
     about("By which gateway; one that is not set up is 422 `channel_unavailable`."),

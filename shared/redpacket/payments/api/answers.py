@@ -10,8 +10,8 @@ from typing_extensions import TypedDict
 from redpacket.packets.api.values import AtMs, EndsAtMs, Next, PacketId, SumFen, UserToken, Word
 from redpacket.payments.api.parameters import PAYMENT_ID, WITHDRAWAL_ID
 from redpacket.payments.model.authorization import AuthorizationStatus
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PaymentStatus, ReturnReason
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import WithdrawalStatus
 from redpacket.platform.http.bodies import about
 
@@ -22,7 +22,7 @@ PaymentId = Annotated[str, Field(pattern=f"^{PAYMENT_ID.pattern}$", examples=[SO
 WithdrawalId = Annotated[
     str, Field(pattern=f"^{WITHDRAWAL_ID.pattern}$", examples=[SOME_WITHDRAWAL_ID])
 ]
-ByChannel = Annotated[Channel, about("The gateway.")]
+ByChannel = Annotated[ProviderName, about("The gateway.")]
 PaidFen = Annotated[int, Field(ge=1, examples=[8888])]
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from redpacket.containers import containers
 from redpacket.payments.model.authorization import AuthorizationStatus
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PaymentStatus
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import WithdrawalStatus
 from redpacket.payments.use_cases.explain_withdrawal import explain_withdrawal
 
@@ -35,8 +35,8 @@ def payment_view(payment: Payment) -> answers.Payment:
         "expires_at_ms": payment.expires_at_ms,
         "refunded_fen": payment.refunded_fen,
         "packet_id": payment.packet_id,
-        "wechat": prompt if payment.channel is Channel.WECHAT else None,
-        "host": prompt if payment.channel is Channel.HOST else None,
+        "wechat": prompt if payment.channel is ProviderName.WECHAT else None,
+        "host": prompt if payment.channel is ProviderName.HOST else None,
     }
 
 
@@ -52,7 +52,7 @@ def withdrawal_view(withdrawal: Withdrawal) -> answers.Withdrawal:
         "expected_at_ms": withdrawal.expected_at_ms,
         "reason": withdrawal.reason,
         "wechat": _confirmation_view(withdrawal.merchant, withdrawal.confirmation)
-        if is_asked and withdrawal.channel is Channel.WECHAT
+        if is_asked and withdrawal.channel is ProviderName.WECHAT
         else None,
     }
 
@@ -122,7 +122,7 @@ def consent_view(consent: Authorization | None) -> answers.Consent:
     return {
         "status": consent.status,
         "wechat": _confirmation_view(
-            containers.payments.merchant_of(Channel.WECHAT), consent.confirmation
+            containers.payments.merchant_of(ProviderName.WECHAT), consent.confirmation
         )
         if is_asked
         else None,

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.aws.errors import translated
 from redpacket.platform.aws.sqs import put_messages
 from redpacket.platform.errors import InvalidRequest
@@ -23,14 +23,14 @@ class SqsNotices:
         self._queue_url = queue_url
         self._client: Any = None
 
-    def put(self, channel: Channel, *notices: ProviderEvent) -> None:
+    def put(self, channel: ProviderName, *notices: ProviderEvent) -> None:
         bodies = [json.dumps(_message(channel, notice)) for notice in notices]
         with translated("the queue of notices"):
             self._client = self._client or self._connect()
             put_messages(self._client, self._queue_url, bodies)
 
 
-def _message(channel: Channel, notice: ProviderEvent) -> dict[str, str]:
+def _message(channel: ProviderName, notice: ProviderEvent) -> dict[str, str]:
     return {
         "channel": channel,
         "kind": notice.kind,
@@ -40,7 +40,7 @@ def _message(channel: Channel, notice: ProviderEvent) -> dict[str, str]:
     }
 
 
-def read_notice(body: str) -> tuple[Channel, ProviderEvent]:
+def read_notice(body: str) -> tuple[ProviderName, ProviderEvent]:
     """Parse a message. Raises InvalidRequest if it is malformed."""
     try:
         message = json.loads(body)
@@ -57,11 +57,11 @@ def read_notice(body: str) -> tuple[Channel, ProviderEvent]:
         } if (
             not more
             and number
-            and channel in set(Channel)
+            and channel in set(ProviderName)
             and kind in set(ProviderEventKind)
             and max(map(len, (notice_id, number, outside_no))) <= _LENGTH_MAX
         ):
-            return Channel(channel), ProviderEvent(
+            return ProviderName(channel), ProviderEvent(
                 ProviderEventKind(kind), notice_id, number, outside_no
             )
     raise InvalidRequest([{"field": "message", "message": "is not a notice"}])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.sealed_accounts import Accounts
 from redpacket.payments.withdrawal_ports import Payee, Payees
 from redpacket.platform.user import User
@@ -16,8 +16,8 @@ class TokenPayees:
         self._host_accounts = host_accounts
         self._bound = bound
 
-    def find(self, user_id: str, channel: Channel) -> Payee | None:
-        if channel is not Channel.HOST:
+    def find(self, user_id: str, channel: ProviderName) -> Payee | None:
+        if channel is not ProviderName.HOST:
             return self._bound.find(user_id, channel)
         if self._user.host_id is None or user_id != self._user.user_id:
             return None

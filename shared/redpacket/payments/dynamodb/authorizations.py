@@ -10,7 +10,7 @@ from redpacket.payments.dynamodb.items import account_of, account_row, work_list
 from redpacket.payments.dynamodb.payees import IS_THERE, as_seen, closing, seen_in
 from redpacket.payments.dynamodb.reads import oldest
 from redpacket.payments.model.authorization import Authorization, AuthorizationStatus
-from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.withdrawal_ports import Payee
 from redpacket.platform.dynamodb.client import Dynamo, Operation, Value, put, update
 
@@ -45,7 +45,7 @@ class DynamoAuthorizations:
         row = self._dynamo.get(self._payments, payment_keys.authorization(number))
         return _authorization_of(row) if row else None
 
-    def list_waiting(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
+    def list_waiting(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
         rows = oldest(self._dynamo, self._payments, f"consent-{channel}", until_ms, limit)
         return [row["pk"].removeprefix(payment_keys.AUTHORIZATION_PREFIX) for row in rows]
 
@@ -88,7 +88,7 @@ class DynamoAuthorizations:
         )
         return self._dynamo.try_transact([active, used])
 
-    def doubt(self, user_id: str, channel: Channel, number: str, now_ms: int) -> None:
+    def doubt(self, user_id: str, channel: ProviderName, number: str, now_ms: int) -> None:
         doubted = update(
             self._payments,
             payment_keys.authorization(number),
@@ -130,7 +130,9 @@ class DynamoAuthorizations:
             "REMOVE asked_no, authorization_no",
         )
 
-    def _naming(self, user_id: str, channel: Channel, number: str, expression: str) -> Operation:
+    def _naming(
+        self, user_id: str, channel: ProviderName, number: str, expression: str
+    ) -> Operation:
         key = payment_keys.payee(channel, user_id)
         return update(self._payments, key, expression, condition=NAMES_IT, number=number)
 
@@ -156,7 +158,7 @@ def _authorization_of(row: dict[str, Any]) -> Authorization:
     return Authorization(
         number=row["number"],
         user_id=row["user_id"],
-        channel=Channel(row["channel"]),
+        channel=ProviderName(row["channel"]),
         account=account_of("payee", row),
         display_name=row.get("display_name", ""),
         asked_at_ms=row["asked_at_ms"],

@@ -7,7 +7,6 @@ from typing import Any
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.payments.dynamodb import keys as payment_keys
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import (
     Payment,
     PaymentRefund,
@@ -26,6 +25,7 @@ from redpacket.payments.model.provider import (
     Transaction,
     statement_day,
 )
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import ProviderAnswer, Stop, Withdrawal, WithdrawalStatus
 from redpacket.platform.dynamodb.client import Value
 
@@ -33,7 +33,7 @@ SHARDS = range(8)
 """Shards of each work list of payments."""
 
 
-def work_list(kind: str, channel: Channel, subject: str) -> str:
+def work_list(kind: str, channel: ProviderName, subject: str) -> str:
     """Return the partition of a work list for *subject*."""
     return keys.work(f"{kind}-{channel}", keys.work_shard(subject) % len(SHARDS))
 
@@ -71,7 +71,7 @@ def payment_of(row: dict[str, Any]) -> Payment:
         number=row["number"],
         user_id=row["user_id"],
         amount_fen=row["amount_fen"],
-        channel=Channel(row["channel"]),
+        channel=ProviderName(row["channel"]),
         method=PayMethod(row["pay_method"]),
         payer=account_of("payer", row) if "payer_hash" in row else None,
         created_at_ms=row["created_at_ms"],
@@ -126,7 +126,7 @@ def return_of(row: dict[str, Any]) -> PaymentReturn:
         transaction_id=row["sk"].removeprefix(payment_keys.RETURN_PREFIX),
         amount_fen=row["amount_fen"],
         reason=ReturnReason(row["return_reason"]),
-        channel=Channel(row["channel"]),
+        channel=ProviderName(row["channel"]),
         noted_at_ms=row["noted_at_ms"],
         status=ReturnStatus(row["return_status"]),
         refunded_fen=row.get("refunded_fen", 0),
@@ -203,7 +203,7 @@ def withdrawal_of(row: dict[str, Any]) -> Withdrawal:
         withdrawal_id=row["withdrawal_id"],
         user_id=row["user_id"],
         amount_fen=row["amount_fen"],
-        channel=Channel(row["channel"]),
+        channel=ProviderName(row["channel"]),
         payee=account_of("payee", row),
         authorization_no=row.get("authorization_no"),
         details=row["frozen_details"],
@@ -236,7 +236,7 @@ def _calls_of(text: str) -> tuple[ProviderAnswer, ...]:
     return tuple(ProviderAnswer(int(at_ms), answer) for at_ms, answer in pairs)
 
 
-def line_row(channel: Channel, line: StatementLine, noted_at_ms: int) -> dict[str, Value]:
+def line_row(channel: ProviderName, line: StatementLine, noted_at_ms: int) -> dict[str, Value]:
     """Return the row of a line that the day's statement must contain."""
     day = statement_day(line.moved_at_ms)
     row: dict[str, Value] = {

@@ -9,8 +9,8 @@ from redpacket.ledger.dynamodb import keys
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import SHARDS, refund_of, return_of, withdrawal_of
 from redpacket.payments.dynamodb.reads import get_all
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PaymentRefund, PaymentReturn, ReturnStatus
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.ports import PAYMENTS_CURSOR
 from redpacket.platform.dynamodb.client import Dynamo, Row, to_wire, values
@@ -45,7 +45,10 @@ class DynamoPaymentLists:
     ) -> tuple[list[Withdrawal], str | None]:
         first, _, begin = (cursor or "0").partition(".")
         lists = [
-            keys.work(f"{kind}-{each}", n) for kind in _KINDS for each in Channel for n in SHARDS
+            keys.work(f"{kind}-{each}", n)
+            for kind in _KINDS
+            for each in ProviderName
+            for n in SHARDS
         ]
         page: list[dict[str, Any]] = []
         for number in range(int(first), len(lists)):

@@ -8,8 +8,8 @@ from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import account_of, account_row, work_list
 from redpacket.payments.errors import OpenidInUse
 from redpacket.payments.model.authorization import AuthorizationStatus
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import ExternalAccount
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.withdrawal_ports import Payee
 from redpacket.platform.dynamodb.client import Dynamo, Guarded, Operation, Row, Value, put, update
 from redpacket.platform.errors import InvariantViolated, RedPacketError, Unavailable
@@ -35,7 +35,7 @@ class DynamoPayees:
         self._dynamo = dynamo
         self._payments = payments_table
 
-    def find(self, user_id: str, channel: Channel) -> Payee | None:
+    def find(self, user_id: str, channel: ProviderName) -> Payee | None:
         row = self._dynamo.get(self._payments, payment_keys.payee(channel, user_id))
         # An erasure leaves an empty row.
         return _payee_of(row) if row and "payee_hash" in row else None
@@ -43,7 +43,7 @@ class DynamoPayees:
     def bind(
         self,
         user_id: str,
-        channel: Channel,
+        channel: ProviderName,
         account: ExternalAccount,
         now_ms: int,
         first_wait_ms: int = 0,
@@ -63,7 +63,7 @@ class DynamoPayees:
         raise Unavailable("The account is being updated concurrently. Try again.")
 
     def _binding(
-        self, user_id: str, channel: Channel, bound: Payee, seen: Payee | None, now_ms: int
+        self, user_id: str, channel: ProviderName, bound: Payee, seen: Payee | None, now_ms: int
     ) -> list[Guarded[RedPacketError]]:
         taken = put(
             self._payments,
@@ -122,7 +122,7 @@ def seen_in(seen: Payee) -> dict[str, Value]:
     return named | ({"seen_no": seen.asked_no} if seen.asked_no else {})
 
 
-def closing(payments_table: str, channel: Channel, number: str, now_ms: int) -> Operation:
+def closing(payments_table: str, channel: ProviderName, number: str, now_ms: int) -> Operation:
     """Return the update that disables a consent and queues it for closing at the gateway."""
     return update(
         payments_table,

@@ -13,7 +13,6 @@ from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import line_in, line_of, line_row, payment_of, payment_row
 from redpacket.payments.dynamodb.reads import oldest
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import Payment, PaymentStatus, credit_transfer
 from redpacket.payments.model.provider import (
     StatementKind,
@@ -22,6 +21,7 @@ from redpacket.payments.model.provider import (
     statement_day,
     statement_day_start_ms,
 )
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.ports import PaymentLimits
 from redpacket.platform.dynamodb.client import (
     Dynamo,
@@ -131,7 +131,7 @@ class DynamoPayments:
             )
         )
 
-    def list_waiting(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
+    def list_waiting(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
         rows = oldest(self._dynamo, self._payments, f"payment-{channel}", until_ms, limit)
         return [row["pk"].removeprefix(payment_keys.PAYMENT_PREFIX) for row in rows]
 
@@ -199,17 +199,17 @@ class DynamoPayments:
             [*operations, *post_operations(self._accounts, transfers, counts)]
         )
 
-    def has_notice(self, channel: Channel, notice_id: str) -> bool:
+    def has_notice(self, channel: ProviderName, notice_id: str) -> bool:
         return self._dynamo.get(self._payments, payment_keys.notice(channel, notice_id)) is not None
 
-    def note_notice(self, channel: Channel, notice_id: str, expires_at_ms: int) -> None:
+    def note_notice(self, channel: ProviderName, notice_id: str, expires_at_ms: int) -> None:
         row: dict[str, Value] = {
             **payment_keys.notice(channel, notice_id),
             "expires_at_s": expires_at_ms // 1000,
         }
         self._dynamo.write(put(self._payments, row))
 
-    def list_lines(self, channel: Channel, day: str) -> list[StatementLine]:
+    def list_lines(self, channel: ProviderName, day: str) -> list[StatementLine]:
         return [
             line_of(row)
             for kind in StatementKind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redpacket.payments.dynamodb import keys as payment_keys
-from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.dynamodb.client import Dynamo, update
 
 IS_FIRST = "attribute_not_exists(next_us)"
@@ -20,11 +20,11 @@ class DynamoGatewayPace:
         self._dynamo = dynamo
         self._payments = payments_table
 
-    def find_slot(self, channel: Channel, name: str) -> int:
+    def find_slot(self, channel: ProviderName, name: str) -> int:
         row = self._dynamo.get(self._payments, payment_keys.gateway_row(channel, name))
         return int(row["next_us"]) if row else 0
 
-    def take_slots(self, channel: Channel, name: str, seen_us: int, next_us: int) -> bool:
+    def take_slots(self, channel: ProviderName, name: str, seen_us: int, next_us: int) -> bool:
         return self._dynamo.write(
             update(
                 self._payments,
@@ -36,11 +36,11 @@ class DynamoGatewayPace:
             )
         )
 
-    def find_breaker(self, channel: Channel) -> tuple[int, int]:
+    def find_breaker(self, channel: ProviderName) -> tuple[int, int]:
         row = self._dynamo.get(self._payments, payment_keys.gateway_row(channel, _BREAKER))
         return (int(row["rests_until_ms"]), int(row["rested_count"])) if row else (0, 0)
 
-    def set_breaker(self, channel: Channel, until_ms: int, times: int) -> None:
+    def set_breaker(self, channel: ProviderName, until_ms: int, times: int) -> None:
         self._dynamo.write(
             update(
                 self._payments,
@@ -51,11 +51,11 @@ class DynamoGatewayPace:
             )
         )
 
-    def find_compared(self, channel: Channel) -> str | None:
+    def find_compared(self, channel: ProviderName) -> str | None:
         row = self._dynamo.get(self._payments, payment_keys.gateway_row(channel, _STATEMENTS))
         return str(row["compared_day"]) if row else None
 
-    def note_compared(self, channel: Channel, day: str) -> None:
+    def note_compared(self, channel: ProviderName, day: str) -> None:
         self._dynamo.write(
             update(
                 self._payments,

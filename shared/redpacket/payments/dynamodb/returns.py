@@ -22,7 +22,6 @@ from redpacket.payments.dynamodb.items import (
     return_row,
 )
 from redpacket.payments.dynamodb.reads import oldest
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import (
     Payment,
     PaymentRefund,
@@ -32,6 +31,7 @@ from redpacket.payments.model.payments import (
     refund_transfers,
 )
 from redpacket.payments.model.provider import RefundFound, Transaction
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.dynamodb.client import Dynamo, Value, check, put, update, values
 from redpacket.platform.errors import InvariantViolated
 
@@ -86,7 +86,7 @@ class DynamoReturns:
         return [return_of(row) for row in self._beside(number, payment_keys.RETURN_PREFIX)]
 
     def list_returns_due(
-        self, channel: Channel, until_ms: int, limit: int
+        self, channel: ProviderName, until_ms: int, limit: int
     ) -> list[tuple[str, str]]:
         rows = oldest(self._dynamo, self._payments, f"return-{channel}", until_ms, limit)
         return [

@@ -18,8 +18,8 @@ from redpacket.payments.dynamodb.items import (
 from redpacket.payments.dynamodb.lists import page_of, read_page
 from redpacket.payments.dynamodb.reads import get_all, oldest
 from redpacket.payments.errors import WithdrawalLimitReached
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import StatementKind, StatementLine, TransferFound
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import (
     CALLS_KEPT,
     CANCELS,
@@ -102,10 +102,10 @@ class DynamoWithdrawals:
         rows = read_page(self._dynamo, self._payments, page)
         return [withdrawal_of(row) for row in rows], more
 
-    def list_to_call(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
+    def list_to_call(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
         return self._waiting("transfer", channel, until_ms, limit)
 
-    def list_to_look(self, channel: Channel, until_ms: int, limit: int) -> list[str]:
+    def list_to_look(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
         return self._waiting("look", channel, until_ms, limit)
 
     def note_call(self, seen: Withdrawal, answer: ProviderAnswer) -> None:
@@ -265,7 +265,7 @@ class DynamoWithdrawals:
         returned = post_operations(self._accounts, [return_transfer(seen, now_ms)])
         return self._dynamo.try_transact([ended, uncounted, *returned])
 
-    def _waiting(self, kind: str, channel: Channel, until_ms: int, limit: int) -> list[str]:
+    def _waiting(self, kind: str, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
         rows = oldest(self._dynamo, self._payments, f"{kind}-{channel}", until_ms, limit)
         return [row["pk"].removeprefix(payment_keys.WITHDRAWAL_PREFIX) for row in rows]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import ExternalAccount
+from redpacket.payments.model.provider_name import ProviderName
 
 CONSENT_MS = 24 * 3_600_000
 """Milliseconds that a user has to agree."""
@@ -59,7 +59,7 @@ class Authorization:
 
     number: str
     user_id: str
-    channel: Channel
+    channel: ProviderName
     account: ExternalAccount
     display_name: str
     asked_at_ms: int

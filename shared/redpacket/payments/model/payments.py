@@ -18,7 +18,6 @@ from redpacket.ledger.model import (
     receivable_account,
     user_account,
 )
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
     CURRENCY,
     NO_MERCHANT,
@@ -29,6 +28,7 @@ from redpacket.payments.model.provider import (
     RefundOrder,
     Transaction,
 )
+from redpacket.payments.model.provider_name import ProviderName
 
 PAYMENT_LIFE_MS = 15 * 60_000
 """Milliseconds until the order is closed, and a packet that waits for it is cancelled."""
@@ -63,7 +63,7 @@ class Payment:
     number: str
     user_id: str
     amount_fen: int
-    channel: Channel
+    channel: ProviderName
     method: PayMethod
     payer: ExternalAccount | None
     created_at_ms: int
@@ -143,7 +143,7 @@ class PaymentReturn:
     transaction_id: str
     amount_fen: int
     reason: ReturnReason
-    channel: Channel
+    channel: ProviderName
     noted_at_ms: int
     status: ReturnStatus = ReturnStatus.DUE
     refunded_fen: int = 0

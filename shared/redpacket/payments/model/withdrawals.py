@@ -17,7 +17,6 @@ from redpacket.ledger.model import (
     user_account,
     withdrawal_account,
 )
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
     NO_MERCHANT,
     ExternalAccount,
@@ -27,6 +26,7 @@ from redpacket.payments.model.provider import (
     TransferOrder,
     TransferState,
 )
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.clocks import CLOCKS_DIFFER_MS
 from redpacket.platform.errors import InvariantViolated
 
@@ -95,7 +95,7 @@ class Withdrawal:
     withdrawal_id: str
     user_id: str
     amount_fen: int
-    channel: Channel
+    channel: ProviderName
     payee: ExternalAccount
     authorization_no: str | None
     details: str

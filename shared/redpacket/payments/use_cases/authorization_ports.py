@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redpacket.payments.errors import ChannelUnavailable
 from redpacket.payments.login_ports import Authorizations
-from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.withdrawal_ports import AuthorizationRepository, Payees
 from redpacket.platform.runtime import Clock, EventLogger
 
@@ -16,14 +16,14 @@ from redpacket.platform.runtime import Clock, EventLogger
 class AuthorizationPorts:
     """Dependencies of authorizations; *new_number* returns 32 characters."""
 
-    gateways: Mapping[Channel, Authorizations]
+    gateways: Mapping[ProviderName, Authorizations]
     book: AuthorizationRepository
     payees: Payees
     clock: Clock
     logger: EventLogger
     new_number: Callable[[], str]
 
-    def gateway(self, channel: Channel) -> Authorizations:
+    def gateway(self, channel: ProviderName) -> Authorizations:
         """Return a gateway. Raises ChannelUnavailable."""
         if channel not in self.gateways:
             raise ChannelUnavailable(

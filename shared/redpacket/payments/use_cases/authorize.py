@@ -14,7 +14,7 @@ from redpacket.payments.model.authorization import (
     AuthorizationStatus,
     next_look_ms,
 )
-from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
 from redpacket.platform.errors import InvariantViolated, Unavailable
 
@@ -24,7 +24,7 @@ _USABLE = frozenset({AuthorizationStatus.AWAITING_CONFIRMATION, AuthorizationSta
 
 
 def authorize(
-    user_id: str, channel: Channel, display_name: str, *, ports: AuthorizationPorts
+    user_id: str, channel: ProviderName, display_name: str, *, ports: AuthorizationPorts
 ) -> Authorization:
     """Return the user's consent in the gateway's current state; request a new one if it ended.
 
@@ -54,7 +54,7 @@ def authorize(
 
 
 def end_authorization(
-    user_id: str, channel: Channel, *, ports: AuthorizationPorts
+    user_id: str, channel: ProviderName, *, ports: AuthorizationPorts
 ) -> Authorization | None:
     """Close a user's consent, now or in the next sweep. Raises ChannelUnavailable."""
     ports.gateway(channel)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from redpacket.payments.errors import CodeInvalid
 from redpacket.payments.login_ports import Logins
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import ExternalAccount
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.withdrawal_ports import BoundPayees, Payee
 from redpacket.platform.runtime import Clock
 
 
 def bind_account(
     user_id: str,
-    channel: Channel,
+    channel: ProviderName,
     code: str,
     *,
     logins: Logins,

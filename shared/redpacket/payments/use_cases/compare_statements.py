@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
     ProviderEvent,
     ProviderEventKind,
@@ -19,6 +18,7 @@ from redpacket.payments.model.provider import (
     statement_day,
     statement_day_start_ms,
 )
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.handle_callback import follow_money
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
@@ -48,20 +48,20 @@ class StatementReport:
 
 
 def compare_statements(
-    channels: Iterable[Channel],
+    channels: Iterable[ProviderName],
     day: str | None,
     *,
     payments: PaymentPorts,
     withdrawals: WithdrawalPorts,
     stop_at_ms: int,
     may_skip: bool = False,
-) -> dict[Channel, list[StatementReport]]:
+) -> dict[ProviderName, list[StatementReport]]:
     """Compare each channel's statements since its last compared day, or only those of *day*.
 
     An error of one channel does not stop the others. A contradiction or a bug is raised at the end.
     With *may_skip*, *day* counts as compared even without a report.
     """
-    reports: dict[Channel, list[StatementReport]] = {}
+    reports: dict[ProviderName, list[StatementReport]] = {}
     errors: list[Exception] = []
     for channel in channels:
         reports[channel] = []
@@ -89,7 +89,7 @@ def compare_statements(
     return reports
 
 
-def _last_day(channel: Channel, payments: PaymentPorts) -> str:
+def _last_day(channel: ProviderName, payments: PaymentPorts) -> str:
     """Return the last compared day; a new channel begins with yesterday."""
     day = payments.compared.find_compared(channel)
     if day is None:
@@ -98,24 +98,24 @@ def _last_day(channel: Channel, payments: PaymentPorts) -> str:
     return day
 
 
-def _days_due(channel: Channel, payments: PaymentPorts) -> list[str]:
+def _days_due(channel: ProviderName, payments: PaymentPorts) -> list[str]:
     first_ms = statement_day_start_ms(_last_day(channel, payments)) + _DAY_MS
     today_ms = statement_day_start_ms(statement_day(payments.clock.now_ms()))
     return [statement_day(at_ms) for at_ms in range(first_ms, today_ms, _DAY_MS)]
 
 
-def _tell_late(channel: Channel, payments: PaymentPorts) -> None:
+def _tell_late(channel: ProviderName, payments: PaymentPorts) -> None:
     due = _days_due(channel, payments)
     if due and payments.clock.now_ms() >= statement_day_start_ms(due[0]) + LATE_AFTER_MS:
         _tell([_of_day(channel, due[0], "late")], payments)
 
 
-def _of_day(channel: Channel, day: str, actual: str) -> Difference:
+def _of_day(channel: ProviderName, day: str, actual: str) -> Difference:
     return Difference("bill", channel, f"statement of {day}", "compared", actual)
 
 
 def compare_bill(
-    channel: Channel, day: str, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
+    channel: ProviderName, day: str, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
 ) -> StatementReport | None:
     """Return the differences, or None without a statement. Raises Unavailable."""
     comparison = _Comparison(channel, day, payments, withdrawals)
@@ -144,7 +144,7 @@ def _tell(found: Iterable[Difference], payments: PaymentPorts) -> None:
 
 class _Comparison:
     def __init__(
-        self, channel: Channel, day: str, payments: PaymentPorts, withdrawals: WithdrawalPorts
+        self, channel: ProviderName, day: str, payments: PaymentPorts, withdrawals: WithdrawalPorts
     ) -> None:
         self._channel = channel
         self._day = day

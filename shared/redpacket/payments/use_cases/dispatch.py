@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from redpacket.payments.model.channel import Channel
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX, Pace
 from redpacket.payments.use_cases.transfer import Called, call_transfer
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
@@ -33,7 +33,7 @@ class DispatchReport:
 
 
 def dispatch(
-    channel: Channel,
+    channel: ProviderName,
     *,
     ports: WithdrawalPorts,
     in_parallel: InParallel,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import withdrawal_of_transfer
 from redpacket.payments.ports import PaymentRepository
 from redpacket.payments.provider_ports import CallbackVerifier, NoticeQueue
@@ -24,7 +24,7 @@ KEPT_MS = 3_600_000
 
 
 def handle_callback(
-    channel: Channel,
+    channel: ProviderName,
     headers: Mapping[str, str],
     body: bytes,
     *,
@@ -46,7 +46,7 @@ def handle_callback(
 
 
 def follow_notice(
-    channel: Channel,
+    channel: ProviderName,
     notice: ProviderEvent,
     *,
     payments: PaymentPorts,
@@ -72,7 +72,11 @@ def follow_notice(
 
 
 def follow_money(
-    channel: Channel, notice: ProviderEvent, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
+    channel: ProviderName,
+    notice: ProviderEvent,
+    *,
+    payments: PaymentPorts,
+    withdrawals: WithdrawalPorts,
 ) -> None:
     """Query the gateway for a payment, refund, or transfer. Raises Unavailable."""
     if notice.kind is ProviderEventKind.PAYMENT:

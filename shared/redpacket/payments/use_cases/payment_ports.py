@@ -9,9 +9,9 @@ from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.ports import PacketRepository
 from redpacket.packets.work_list_ports import WorkLists
 from redpacket.payments.errors import ChannelUnavailable, GatewayChanged
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import Payment, PaymentReturn
 from redpacket.payments.model.provider import NO_MERCHANT
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.ports import (
     ComparedDays,
     PaymentLimits,
@@ -26,7 +26,7 @@ from redpacket.platform.runtime import Clock, EventLogger
 class PaymentPorts:
     """Dependencies of payments; *limits* apply to one user and day."""
 
-    gateways: Mapping[Channel, PaymentProvider]
+    gateways: Mapping[ProviderName, PaymentProvider]
     book: PaymentRepository
     returns: ReturnRepository
     compared: ComparedDays
@@ -38,7 +38,7 @@ class PaymentPorts:
     new_number: Callable[[], str]
     limits: PaymentLimits
 
-    def gateway(self, channel: Channel) -> PaymentProvider:
+    def gateway(self, channel: ProviderName) -> PaymentProvider:
         """Return a gateway. Raises ChannelUnavailable."""
         if channel not in self.gateways:
             raise ChannelUnavailable(f"This deployment has no payments for channel {channel}.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import STATEMENT_ZONE
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.provider_ports import GatewayPace
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import Clock
@@ -49,7 +49,7 @@ class NightWindow:
 class Pace:
     """Rate limits of a gateway, with the durable state that all functions share."""
 
-    channel: Channel
+    channel: ProviderName
     bills_per_minute: int
     store: GatewayPace
     clock: Clock

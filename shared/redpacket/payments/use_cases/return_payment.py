@@ -12,7 +12,6 @@ from dataclasses import replace
 from redpacket.ledger.model import TransferKind, deposit_id, receivable_account, user_account
 from redpacket.operations.model.operators import Action, ActionKind, changes_between, user_subject
 from redpacket.payments.errors import PaymentNotFound
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import (
     Payment,
     PaymentRefund,
@@ -22,6 +21,7 @@ from redpacket.payments.model.payments import (
     ReturnStatus,
 )
 from redpacket.payments.model.provider import RefundFound, RefundState
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.platform.errors import (
@@ -120,7 +120,7 @@ def _is_deposited(
             return False
 
 
-def note_refund(channel: Channel, refund_no: str, *, ports: PaymentPorts) -> None:
+def note_refund(channel: ProviderName, refund_no: str, *, ports: PaymentPorts) -> None:
     """Update the ledger for a refund named by a callback or statement. Raises Unavailable."""
     found = ports.gateway(channel).query_refund(refund_no)
     if found.state is not RefundState.SUCCEEDED:

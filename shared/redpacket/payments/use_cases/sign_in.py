@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from redpacket.payments.errors import OpenidInUse
 from redpacket.payments.login_ports import Logins, TokenIssuer
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import ExternalAccount
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.bind_account import find_account
 from redpacket.payments.withdrawal_ports import BoundPayees
 from redpacket.platform.errors import Unavailable
@@ -16,7 +16,7 @@ from redpacket.platform.runtime import Clock, EventLogger
 
 def sign_in(
     code: str,
-    channel: Channel,
+    channel: ProviderName,
     *,
     logins: Logins,
     issuer: TokenIssuer,
@@ -40,7 +40,12 @@ def sign_in(
 
 
 def _bind_first(
-    user_id: str, channel: Channel, account: ExternalAccount, *, payees: BoundPayees, clock: Clock
+    user_id: str,
+    channel: ProviderName,
+    account: ExternalAccount,
+    *,
+    payees: BoundPayees,
+    clock: Clock,
 ) -> None:
     if payees.find(user_id, channel):
         return

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.errors import GatewayChanged, PayeeNotBound, PaymentNotFound
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, Payment, may_order
 from redpacket.payments.model.provider import ExternalAccount, PayMethod
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.payments.withdrawal_ports import Payees
 from redpacket.platform.errors import Unavailable
@@ -25,7 +25,7 @@ class PaymentAsk:
 
     user_id: str
     amount_fen: int
-    channel: Channel
+    channel: ProviderName
     method: PayMethod
     payer: ExternalAccount | None
     request: Request
@@ -58,7 +58,7 @@ def start_payment(ask: PaymentAsk, *, ports: PaymentPorts) -> Payment:
 
 def start_packet_payment(
     packet: Packet,
-    channel: Channel,
+    channel: ProviderName,
     method: PayMethod,
     payer: ExternalAccount | None,
     *,
@@ -108,7 +108,7 @@ def _start_cut_off(number: str, user_id: str, *, ports: PaymentPorts, payees: Pa
     packet = ports.packets.find_packet_of_payment(number)
     if packet is None or packet.sender.user_id != user_id or not packet.pay_channel:
         raise PaymentNotFound("This payment does not exist, or belongs to another user.")
-    channel, method = Channel(packet.pay_channel), PayMethod(packet.pay_method)
+    channel, method = ProviderName(packet.pay_channel), PayMethod(packet.pay_method)
     payee = payees.find(user_id, channel)
     payer = payee.account if payee else None
     return start_packet_payment(packet, channel, method, payer, ports=ports)

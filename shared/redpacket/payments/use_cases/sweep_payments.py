@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.errors import GatewayChanged, PaymentNotFound
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, WATCHED_MS
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
 from redpacket.payments.use_cases.authorize import look_at_authorization
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
@@ -85,7 +85,7 @@ def sweep_payments(
     """
     now_ms = payments.clock.now_ms()
     lanes: list[_Lane] = [("", [_unpaid_step(payments, now_ms)])]
-    for channel in Channel:
+    for channel in ProviderName:
         # Include disabled gateways: their rows are reported, and end if no call can have been made.
         steps = _payment_steps(channel, payments, now_ms)
         steps += _withdrawal_steps(channel, withdrawals, now_ms)
@@ -100,7 +100,7 @@ def sweep_payments(
 
 def _unpaid_step(ports: PaymentPorts, now_ms: int) -> _Step:
     confirm_by: Mapping[str, _Breaker] = {
-        channel: _Breaker(partial(confirm_payment, ports=ports)) for channel in Channel
+        channel: _Breaker(partial(confirm_payment, ports=ports)) for channel in ProviderName
     }
     return (
         "cancel_failed",
@@ -109,7 +109,7 @@ def _unpaid_step(ports: PaymentPorts, now_ms: int) -> _Step:
     )
 
 
-def _payment_steps(channel: Channel, ports: PaymentPorts, now_ms: int) -> list[_Step]:
+def _payment_steps(channel: ProviderName, ports: PaymentPorts, now_ms: int) -> list[_Step]:
     due = channel, now_ms, ROWS_PER_SWEEP
     return [
         (
@@ -125,7 +125,7 @@ def _payment_steps(channel: Channel, ports: PaymentPorts, now_ms: int) -> list[_
     ]
 
 
-def _withdrawal_steps(channel: Channel, ports: WithdrawalPorts, now_ms: int) -> list[_Step]:
+def _withdrawal_steps(channel: ProviderName, ports: WithdrawalPorts, now_ms: int) -> list[_Step]:
     book, due = ports.book, (channel, now_ms, ROWS_PER_SWEEP)
     look = partial(sync_transfer, ports=ports)
     steps: list[_Step] = [("look_failed", lambda: book.list_to_look(*due), look)]
@@ -135,7 +135,7 @@ def _withdrawal_steps(channel: Channel, ports: WithdrawalPorts, now_ms: int) -> 
     return steps
 
 
-def _consent_steps(channel: Channel, ports: AuthorizationPorts, now_ms: int) -> list[_Step]:
+def _consent_steps(channel: ProviderName, ports: AuthorizationPorts, now_ms: int) -> list[_Step]:
     if channel not in ports.gateways:
         return []
     due = channel, now_ms, ROWS_PER_SWEEP

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from redpacket.packets.model.claim import Share
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.provider_ports import NoticeQueue
 
 
 def trigger_auto_payouts(
-    claims: Sequence[Share], *, channels: Iterable[Channel], queue: NoticeQueue
+    claims: Sequence[Share], *, channels: Iterable[ProviderName], queue: NoticeQueue
 ) -> None:
     """Queue a notice per user at least once, with one of the user's claims as its cause.
 

@@ -14,8 +14,8 @@ from redpacket.payments.errors import (
     WithdrawalLimitReached,
     WithdrawalNotFound,
 )
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import statement_day
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.payments.use_cases.return_payment import collect_owed
@@ -31,7 +31,7 @@ class WithdrawalAsk:
 
     user_id: str
     amount_fen: int
-    channel: Channel
+    channel: ProviderName
     request: Request
 
 
@@ -77,7 +77,7 @@ def withdraw(
 
 def withdraw_above(
     user_id: str,
-    channel: Channel,
+    channel: ProviderName,
     cause: str,
     *,
     payees: Payees,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from redpacket.payments.errors import ChannelUnavailable, GatewayChanged
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import NO_MERCHANT
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.provider_ports import PayoutProvider
 from redpacket.payments.use_cases.rate_limiter import Pace
@@ -38,8 +38,8 @@ class WithdrawalSettings:
 class WithdrawalPorts:
     """Dependencies of withdrawals; *new_id* returns 30 characters."""
 
-    gateways: Mapping[Channel, PayoutProvider]
-    paces: Mapping[Channel, Pace]
+    gateways: Mapping[ProviderName, PayoutProvider]
+    paces: Mapping[ProviderName, Pace]
     book: WithdrawalRepository
     consents: AuthorizationRepository
     clock: Clock
@@ -47,7 +47,7 @@ class WithdrawalPorts:
     new_id: Callable[[], str]
     settings: WithdrawalSettings
 
-    def gateway(self, channel: Channel) -> PayoutProvider:
+    def gateway(self, channel: ProviderName) -> PayoutProvider:
         """Return a gateway. Raises ChannelUnavailable."""
         if channel not in self.gateways:
             raise ChannelUnavailable(f"This deployment has no withdrawals for channel {channel}.")

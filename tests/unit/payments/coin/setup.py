@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from redpacket.payments.errors import SignatureInvalid
 from redpacket.payments.login_ports import Logins
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.provider_ports import (
     CallbackVerifier,
     PaymentProvider,
@@ -39,11 +39,11 @@ class Coin(Provider):
 
     @cached_property
     def payments(self) -> PaymentProvider | None:
-        return FakePaymentsIn(self.gateway, Channel("coin"))
+        return FakePaymentsIn(self.gateway, ProviderName("coin"))
 
     @cached_property
     def payouts(self) -> PayoutProvider | None:
-        return FakePaymentsOut(self.gateway, channel=Channel("coin"))
+        return FakePaymentsOut(self.gateway, channel=ProviderName("coin"))
 
     @cached_property
     def callbacks(self) -> CallbackVerifier | None:

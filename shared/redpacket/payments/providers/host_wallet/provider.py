@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from redpacket.payments.errors import SignatureInvalid
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
     NO_MERCHANT,
     OrderFound,
@@ -26,6 +25,7 @@ from redpacket.payments.model.provider import (
     TransferOrder,
     TransferState,
 )
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.providers.host_wallet.client import HostClient, HostResults, is_fresh
 from redpacket.payments.sealed_accounts import Accounts
 from redpacket.platform.errors import Unavailable
@@ -38,7 +38,7 @@ _FAILURES = frozenset({TransferState.REFUSED, TransferState.FAILED})
 class HostIn:
     """Host wallet implementation of PaymentProvider."""
 
-    channel = Channel.HOST
+    channel = ProviderName.HOST
     merchant = NO_MERCHANT
 
     def __init__(
@@ -133,7 +133,7 @@ class HostIn:
 class HostOut:
     """Host wallet implementation of PayoutProvider."""
 
-    channel = Channel.HOST
+    channel = ProviderName.HOST
     needs_consent = False
     merchant = NO_MERCHANT
 

@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
-from redpacket.payments.model.channel import Channel
 from redpacket.payments.model.provider import (
     Merchant,
     OrderFound,
@@ -27,6 +26,7 @@ from redpacket.payments.model.provider import (
     TransferOrder,
     TransferState,
 )
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.providers.wechat.client import Answer, WeChatClient
 from redpacket.payments.providers.wechat.statements import StatementReader
 from redpacket.payments.sealed_accounts import Accounts
@@ -104,7 +104,7 @@ class TransferSettings:
 class WeChatIn:
     """WeChat Pay implementation of PaymentProvider."""
 
-    channel = Channel.WECHAT
+    channel = ProviderName.WECHAT
 
     def __init__(
         self,
@@ -242,7 +242,7 @@ class WeChatIn:
 class WeChatOut:
     """WeChat Pay implementation of PayoutProvider."""
 
-    channel = Channel.WECHAT
+    channel = ProviderName.WECHAT
     needs_consent = True
 
     def __init__(

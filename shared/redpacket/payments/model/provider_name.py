@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Self
 
 
-class Channel(StrEnum):
+class ProviderName(StrEnum):
     """Registry of payment providers: each line has a name and the class that implements it.
 
     The API and the rows contain the name. The class is a `provider_ports.Provider`, which a
