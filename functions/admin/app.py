@@ -71,10 +71,10 @@ def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApp
         )
         return HttpAnswer({"transfer_id": transfer_id, "balance_fen": balance_fen})
 
-    asked = asked_deposit(
+    pending = asked_deposit(
         payee, body.amount_fen, idempotent, is_for_campaigns=body.is_for_campaigns
     )
-    return do_or_wait(request, done, asked, payee)
+    return do_or_wait(request, done, pending, payee)
 
 
 @handler.route(

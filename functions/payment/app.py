@@ -183,10 +183,10 @@ def read_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
 )
 def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     """Request the cancellation of a withdrawal; one that was paid already becomes `paid`."""
-    asked = containers.withdrawals.cancel_withdrawal(
+    found = containers.withdrawals.cancel_withdrawal(
         withdrawal_id_of(request), request.user.user_id
     )
-    return HttpAnswer(withdrawal_view(asked))
+    return HttpAnswer(withdrawal_view(found))
 
 
 @handler.route("GET /me/wechat", refusals=(Unavailable,))
@@ -221,10 +221,10 @@ def bind_wechat(request: RequestOf[CodeBody]) -> HttpAnswer[Binding]:
 def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
     """Request the caller's consent to transfers without a confirmation each."""
     body = body_of(ConsentBody, request)
-    asked = containers.withdrawals.authorize(
+    found = containers.withdrawals.authorize(
         request.user.user_id, ProviderName.WECHAT, body.display_name
     )
-    return HttpAnswer(consent_view(asked))
+    return HttpAnswer(consent_view(found))
 
 
 @handler.route(

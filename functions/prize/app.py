@@ -90,8 +90,8 @@ def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin | Await
         )
         return HttpAnswer(lottery_views.prize_admin_view(prize, stock))
 
-    asked = asked_stock(campaign_id, prize_id, body.delta, idempotent)
-    return do_or_wait(request, done, asked)
+    pending = asked_stock(campaign_id, prize_id, body.delta, idempotent)
+    return do_or_wait(request, done, pending)
 
 
 @handler.route(

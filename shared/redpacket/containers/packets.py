@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from redpacket.containers.container import Container
 from redpacket.packets.api.packet_ids import new_packet_id
-from redpacket.platform.telemetry import asked
+from redpacket.platform.telemetry import current_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -152,7 +152,7 @@ class PacketsContainer(Container):
             lambda: self.platform.aws("sqs"),
             self.settings.payout_queue_url,
             self.clock.now_ms,
-            lambda: asked.request_id,
+            lambda: current_request.request_id,
         )
 
     @cached_property

@@ -29,13 +29,13 @@ def powertools_logger() -> Logger:
     return Logger()
 
 
-class Asked:
+class CurrentRequest:
     """Current request of this process; Lambda sends a process one request at a time."""
 
     request_id = ""
 
 
-asked = Asked()
+current_request = CurrentRequest()
 
 
 def write_line(message: str, **details: Any) -> None:  # noqa: ANN401 - any JSON
@@ -95,7 +95,11 @@ class CountingLogger:
 
 
 def _traced(details: dict[str, str | int]) -> dict[str, str | int]:
-    return {**details, "request_id": asked.request_id} if asked.request_id else details
+    return (
+        {**details, "request_id": current_request.request_id}
+        if current_request.request_id
+        else details
+    )
 
 
 def _count(name: str, value: int = 1, service: str = "") -> None:

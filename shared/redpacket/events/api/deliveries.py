@@ -63,14 +63,14 @@ def deliver_batch(
     logger: EventLogger,
 ) -> dict[str, list[dict[str, str]]]:
     """Send the deliveries of a batch; return SQS's partial batch response."""
-    asked: list[tuple[str, Delivery]] = []
+    deliveries: list[tuple[str, Delivery]] = []
     failed: list[str] = []
     for record in records:
         try:
-            asked.append((record["messageId"], read(record["body"])))
+            deliveries.append((record["messageId"], read(record["body"])))
         except InvalidRequest as error:
             logger.failure("message_refused", error, message_id=record["messageId"])
             failed.append(record["messageId"])
-    undone = [id(one) for one in deliver([one for _, one in asked])] if asked else []
-    failed += [message_id for message_id, one in asked if id(one) in undone]
+    undone = [id(one) for one in deliver([one for _, one in deliveries])] if deliveries else []
+    failed += [message_id for message_id, one in deliveries if id(one) in undone]
     return {"batchItemFailures": [{"itemIdentifier": found} for found in failed]}

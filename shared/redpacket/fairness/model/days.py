@@ -71,13 +71,13 @@ def days_of_chain(day: str) -> int:
     if not _DAY.fullmatch(day):
         raise ValueError(f"{day} is not a day")
     # strptime's import would slow down a cold start.
-    first, last, asked = (
+    first, last, number = (
         date(int(name[:4]), int(name[4:6]), int(name[6:])).toordinal()
         for name in (CHAIN_FIRST_DAY, CHAIN_LAST_DAY, day)
     )
-    if not first <= asked <= last:
+    if not first <= number <= last:
         raise ValueError(f"day {day} is outside the seed chain")
-    return asked - first + 1
+    return number - first + 1
 
 
 @lru_cache(maxsize=1024)

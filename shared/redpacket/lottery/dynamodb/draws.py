@@ -190,9 +190,9 @@ class DynamoDraws:
         member = campaign_keys.member(campaign_id, user_id)
         verdict = operator_keys.verdict(user_id)
         wanted: dict[str, Sequence[Row]] = {self._draws: [request, player]}
-        asked = [*([member] * asks_audience), *([verdict] * self._asks_verdicts)]
-        if asked:
-            wanted[self._audience_table()] = asked
+        row_keys = [*([member] * asks_audience), *([verdict] * self._asks_verdicts)]
+        if row_keys:
+            wanted[self._audience_table()] = row_keys
         found = self._dynamo.get_across(wanted, is_strong=True)
         rows = {(row["pk"], row["sk"]): row for row in found}
 

@@ -91,9 +91,9 @@ def put_prize(
         operator.require(_duty_of_stock(plan))
         _check_amount(plan, ports)
         # All retries share this id, including other operators'; it is no user's id.
-        asked = _Asked(f"{plan.campaign_id}#{plan.prize_id}", "put")
+        marker = _Marker(f"{plan.campaign_id}#{plan.prize_id}", "put")
         created = replace(plan, version=1, packets=())
-        return _funded(_Edit(created, None), campaign, operator, asked, ports)
+        return _funded(_Edit(created, None), campaign, operator, marker, ports)
 
     by = operator, ActionKind.PRIZE_EDITED
     prize, before = _write(plan.campaign_id, edited, by, None, ports)
@@ -139,8 +139,8 @@ def change_stock(
                 message = f"{stock.durable_no} of {before.total} units are already won"
                 raise _invalid("delta", message)
         after = replace(before, total=total, version=before.version + 1)
-        asked = _Asked(request.user_id, request.key_hash)
-        return _funded(_Edit(after, before), campaign, operator, asked, ports)
+        marker = _Marker(request.user_id, request.key_hash)
+        return _funded(_Edit(after, before), campaign, operator, marker, ports)
 
     by = operator, ActionKind.STOCK_CHANGED
     try:
@@ -185,7 +185,7 @@ def add_codes(
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Marker:
     """Identity of a funding request, equal for its repeats."""
 
     user_id: str
@@ -221,7 +221,7 @@ def _write(
 
 
 def _funded(
-    edit: _Edit, campaign: CampaignPlan, operator: Operator, asked: _Asked, ports: PrizePorts
+    edit: _Edit, campaign: CampaignPlan, operator: Operator, marker: _Marker, ports: PrizePorts
 ) -> _Edit:
     prize, before = edit.after, edit.before
     count = prize.total - sum(count for _, count in prize.packets)
@@ -243,8 +243,8 @@ def _funded(
             changes=_changes(prize, before),
         )
 
-    wanted = asked.word, prize.campaign_id, prize.prize_id, str(count), str(prize.amount_fen)
-    packet_id = _fund(packet, asked.user_id, wanted, spend, ports)
+    wanted = marker.word, prize.campaign_id, prize.prize_id, str(count), str(prize.amount_fen)
+    packet_id = _fund(packet, marker.user_id, wanted, spend, ports)
     return _Edit(replace(prize, packets=(*prize.packets, (packet_id, count))), before)
 
 

@@ -18,14 +18,14 @@ class RiskCheck:
     def __init__(
         self,
         hook: RiskHook,
-        asked: AskedVerdicts,
+        cache: AskedVerdicts,
         *,
         is_open: bool,
         clock: Clock,
         logger: EventLogger,
     ) -> None:
         self._hook = hook
-        self._asked = asked
+        self._cache = cache
         self._is_open = is_open
         self._clock = clock
         self._logger = logger
@@ -34,7 +34,7 @@ class RiskCheck:
     def allows(self, user: User) -> bool:
         """Return whether the host allows the user. Waits for at most 150 ms."""
         try:
-            known = self._asked.find(user.user_id)
+            known = self._cache.find(user.user_id)
         except Unavailable:
             known = None
         if known is not None:
@@ -48,7 +48,7 @@ class RiskCheck:
             self._logger.event("risk_not_answered")
             return self._is_open
         try:
-            self._asked.keep(user.user_id, is_allowed=answer, for_ms=_KEPT_MS)
+            self._cache.keep(user.user_id, is_allowed=answer, for_ms=_KEPT_MS)
         except Unavailable as error:
             self._logger.failure("risk_not_remembered", error)
         return answer

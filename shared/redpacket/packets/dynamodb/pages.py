@@ -63,14 +63,14 @@ class DynamoPages:
         # A value of 0 or below starts a partition, as in `PacketRepository.list_some_shares`.
         partition = ((after_no - 1) if after_no > 0 else -after_no) % partitions
         # The first claim may be anywhere in its stored page.
-        asked = -(-limit // CLAIMS_PER_PAGE) + (after_no > 0)
+        row_limit = -(-limit // CLAIMS_PER_PAGE) + (after_no > 0)
         found: list[Share] = []
         for looked in range(_PARTITIONS_PER_PAGE):
             first = after_no + 1 if looked == 0 and after_no > 0 else 0
             key = keys.final_page(packet_id, partition, first)
             rows = self._dynamo.query_some(
                 self._table,
-                asked,
+                row_limit,
                 KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
                 ExpressionAttributeValues=values(
                     pk=key["pk"], first=key["sk"], last=f"{keys.FINAL_PREFIX}~"
@@ -79,7 +79,7 @@ class DynamoPages:
             claims = [share for row in rows for share in _unpacked(packet_id, row)]
             found += [share for share in claims if share.share_no >= first]
             # A partition's last stored page may be full as well.
-            has_more = len(rows) == asked and len(claims) == asked * CLAIMS_PER_PAGE
+            has_more = len(rows) == row_limit and len(claims) == row_limit * CLAIMS_PER_PAGE
             if has_more or len(found) > limit:
                 page = found[:limit]
                 return page, page[-1].share_no
@@ -88,7 +88,7 @@ class DynamoPages:
                 return found, None
             if len(rows) > 1 or len(found) == limit:
                 break
-            asked = 1
+            row_limit = 1
         return found, -partition
 
     def add_settled(self, packet_id: str, settled: Settled) -> None:

@@ -67,10 +67,10 @@ class DynamoShares:
         first = max(0, after_no + 1)
         found: list[Share] = []
         for _ in range(_QUERIES_PER_PAGE):
-            asked = limit + 1 - len(found)
+            row_limit = limit + 1 - len(found)
             rows = self._dynamo.query_some(
                 self._shares,
-                asked,
+                row_limit,
                 KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
                 ExpressionAttributeValues=values(
                     pk=keys.shares(packet_id, partition)["pk"],
@@ -79,7 +79,7 @@ class DynamoShares:
                 ),
             )
             found += [items.share_of(row) for row in rows]
-            if len(rows) == asked:
+            if len(rows) == row_limit:
                 page = found[:limit]
                 return page, page[-1].share_no
             partition += 1

@@ -39,23 +39,23 @@ def grab_packet(
             if ports.emptied.refuses(packet_id, user_id):
                 raise PacketEmptied(EMPTIED)
             answer: GrabOutcome | Rejected
-            answer = asked = ports.claim_cache.grab(packet_id, user_id)
-            if asked.status is GrabStatus.PACKET_GATED:
-                rules = check_rules(asked.terms)
+            answer = first = ports.claim_cache.grab(packet_id, user_id)
+            if first.status is GrabStatus.PACKET_GATED:
+                rules = check_rules(first.terms)
                 if rules.opening is Opening.TWO_STEP:
                     # The open step reserves the quota.
                     entered = quota.find_refusal(rules) or _admit(
-                        packet_id, user_id, asked.terms, ports
+                        packet_id, user_id, first.terms, ports
                     )
                     if isinstance(entered, Admission):
                         return entered
                     answer = entered
                 else:
                     answer = quota.reserve(rules) or ports.claim_cache.take(
-                        packet_id, user_id, asked.terms
+                        packet_id, user_id, first.terms
                     )
                 if isinstance(answer, GrabOutcome):
-                    answer = replace(answer, is_certain=answer.is_certain and asked.is_certain)
+                    answer = replace(answer, is_certain=answer.is_certain and first.is_certain)
             claim = claim_share(packet_id, claimer, answer, quota, check_rules, via, ports)
             if isinstance(claim, Claim):
                 return claim

@@ -36,14 +36,14 @@ def open_packet(
             if ports.emptied.refuses(packet_id, user_id):
                 raise PacketEmptied(EMPTIED)
             answer: GrabOutcome | Rejected
-            answer = asked = ports.claim_cache.grab(packet_id, user_id)
-            if asked.status is GrabStatus.PACKET_GATED:
-                check_token(asked.terms)
+            answer = first = ports.claim_cache.grab(packet_id, user_id)
+            if first.status is GrabStatus.PACKET_GATED:
+                check_token(first.terms)
                 answer = quota.reserve(rules) or ports.claim_cache.take(
-                    packet_id, user_id, asked.terms
+                    packet_id, user_id, first.terms
                 )
                 if isinstance(answer, GrabOutcome):
-                    answer = replace(answer, is_certain=answer.is_certain and asked.is_certain)
+                    answer = replace(answer, is_certain=answer.is_certain and first.is_certain)
             claim = claim_share(packet_id, claimer, answer, quota, check_token, via, ports)
             if isinstance(claim, Claim):
                 return claim

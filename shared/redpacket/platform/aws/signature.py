@@ -43,7 +43,7 @@ def presigned(
 ) -> str:
     """Return the URL, without scheme, of a GET of the root of *host*, valid for *life_s*."""
     credential = _credential(at, place)
-    asked = {
+    parameters = {
         **query,
         "X-Amz-Algorithm": _ALGORITHM,
         "X-Amz-Credential": f"{keys.access_key}/{credential}",
@@ -52,8 +52,10 @@ def presigned(
         "X-Amz-SignedHeaders": "host",
     }
     if keys.token:
-        asked["X-Amz-Security-Token"] = keys.token
-    text = "&".join(f"{name}={quote(value, safe='-_.~')}" for name, value in sorted(asked.items()))
+        parameters["X-Amz-Security-Token"] = keys.token
+    text = "&".join(
+        f"{name}={quote(value, safe='-_.~')}" for name, value in sorted(parameters.items())
+    )
     canonical = "\n".join(("GET", "/", text, f"host:{host}", "", "host", _hash(b"")))
     return f"{host}/?{text}&X-Amz-Signature={_signature(canonical, at, credential, keys)}"
 

@@ -24,7 +24,7 @@ from redpacket.platform.errors import (
 )
 from redpacket.platform.http.problems import code_of, problem_of
 from redpacket.platform.http.request import RequestOf
-from redpacket.platform.telemetry import asked, powertools_logger, refusals
+from redpacket.platform.telemetry import current_request, powertools_logger, refusals
 
 if TYPE_CHECKING:
     from redpacket.platform.http.parameters import Parameter
@@ -124,9 +124,9 @@ class Api:
     def __call__(self, event: Event, context: Any) -> Mapping[str, Any]:  # noqa: ANN401 - Lambda's form
         """Answer a request, turning every error into a problem; or run the schedule."""
         if self._on_schedule and "routeKey" not in event:
-            asked.request_id = ""
+            current_request.request_id = ""
             return self._on_schedule(context.get_remaining_time_in_millis(), event)
-        request_id = asked.request_id = event["requestContext"]["requestId"]
+        request_id = current_request.request_id = event["requestContext"]["requestId"]
         try:
             operation = self.operations[event["routeKey"]]
             request = _request_of(event, operation.body_bytes_max)

@@ -100,9 +100,9 @@ class ClusterClient:
 
     def _read_map(self, suspect: Address | None = None) -> list[Address | None]:
         others = [address for address in self._servers if address not in {suspect, self._endpoint}]
-        asked = random.sample(others, min(_ASKED_FOR_MAP, len(others)))
+        sampled = random.sample(others, min(_ASKED_FOR_MAP, len(others)))
         failure: RedisError | None = None
-        for address in [*asked, self._endpoint]:
+        for address in [*sampled, self._endpoint]:
             server = self._server(address)
             if suspect:
                 # After a long freeze every connection is as dead as the failed one.

@@ -37,16 +37,16 @@ class Athena:
 
     def result(self, query_id: str) -> Found:
         rows: Found = []
-        asked = {"QueryExecutionId": query_id}
+        arguments = {"QueryExecutionId": query_id}
         while True:
-            page = self._client().get_query_results(**asked)
+            page = self._client().get_query_results(**arguments)
             rows += [
                 tuple(value.get("VarCharValue") for value in row["Data"])
                 for row in page["ResultSet"]["Rows"]
             ]
             if "NextToken" not in page:
                 break
-            asked["NextToken"] = page["NextToken"]
+            arguments["NextToken"] = page["NextToken"]
         # The first row has the names of the columns.
         return rows[1:]
 
