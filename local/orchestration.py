@@ -24,7 +24,7 @@ from starlette.routing import Route
 
 from local.ports import HOST
 from local.serving import serve
-from local.warehouse import Duck, export
+from local.warehouse import FIRST, SECOND, Duck, export
 from redpacket.reconciliation.ports import Found, Table
 from redpacket.reconciliation.use_cases.statements import Run
 
@@ -97,12 +97,13 @@ class Orchestration:
     def _look(self, name: str, first: Answer | None) -> Answer:
         exported_at_ms = time.time_ns() // 1_000_000
         about = {"run_id": name, "exported_at_ms": exported_at_ms}
+        database, before = (SECOND, self._duck) if first else (FIRST, None)
         with TemporaryDirectory() as folder:
             for table in Table:
                 export(Path(folder, table), self._scan(table))
             places = [{"table": table, "place": table} for table in Table]
             planned = self._invoke({**about, "places": places})
-            self._duck = Duck(Path(folder), Run(name, exported_at_ms))
+            self._duck = Duck(Path(folder), Run(name, exported_at_ms), database, before)
             _, *batches = planned["batches"]
             asked = [
                 {"name": one["name"], "query_id": self._ask(one["sql"])}
@@ -111,7 +112,7 @@ class Orchestration:
             ]
             checks = {one["name"] for one in batches[-1]}
             queries = [one for one in asked if one["name"] in checks]
-            event = {**about, "database": "local", "queries": queries}
+            event = {**about, "database": database, "queries": queries}
             return self._invoke(event if first is None else {**event, "first": first})
 
     def _scan(self, table: Table) -> Iterator[Answer]:

@@ -16,6 +16,9 @@ from redpacket.reconciliation.use_cases.statements import Run, attributes, rows
 
 ROWS_PER_FILE = 100_000
 
+FIRST, SECOND = "look_1", "look_2"
+"""Databases of a run's exports."""
+
 
 def export(folder: Path, rows: Iterable[Mapping[str, Any]]) -> int:
     """Write rows in the form of a full export, with its manifests; return how many there are."""
@@ -37,10 +40,20 @@ def export(folder: Path, rows: Iterable[Mapping[str, Any]]) -> int:
 
 
 class Duck:
-    """DuckDB over the exports in a folder, which has a folder for each table."""
+    """DuckDB over the exports in a folder, which has a folder for each table.
 
-    def __init__(self, folder: Path, run: Run) -> None:
-        self._connection = duckdb.connect(config={"threads": 2})
+    A second look has a *database* beside that of the first one.
+    """
+
+    def __init__(
+        self, folder: Path, run: Run, database: str = FIRST, before: Duck | None = None
+    ) -> None:
+        self.databases: duckdb.DuckDBPyConnection = (
+            before.databases if before else duckdb.connect(config={"threads": 2})
+        )
+        self.databases.execute(f"CREATE SCHEMA {database}")
+        self._connection = self.databases.cursor()
+        self._connection.execute(f"USE {database}")
         for table, kinds in attributes(run).items():
             fields = ", ".join(
                 f'{one} STRUCT("{kind.upper()}" text)' for one, kind in kinds.items()
@@ -51,13 +64,17 @@ class Duck:
                 f" columns={{'Item': 'STRUCT({fields})'}})"
             )
 
-    def fill(self, run: Run) -> Duck:
+    def type_rows(self, run: Run) -> Duck:
         """Type all rows, as the first queries of a run do."""
         for name, query in rows(run).items():
-            self.rows(f"CREATE TABLE {name} AS {query}")
+            self.fill(name, query)
         return self
+
+    def fill(self, table: str, query: str) -> None:
+        """Create a table of the rows of a query."""
+        self._connection.execute(f"CREATE TABLE {table} AS {query}")
 
     def rows(self, sql: str) -> Found:
         """Return the rows of a query, every value as text."""
-        found = self._connection.cursor().execute(sql).fetchall()
+        found = self._connection.execute(sql).fetchall()
         return [tuple(None if one is None else str(one) for one in row) for row in found]

@@ -188,6 +188,15 @@ def check_entries(
     return unbalanced + drifted
 
 
+def compare_history(before: Iterable[Entry], now: Iterable[Entry]) -> list[Difference]:
+    """Report entries of the last run that changed; what is booked never does."""
+    lost = Counter(before) - Counter(now)
+    return [
+        Difference("history", entry.account, "entry that was booked", str(entry), "none")
+        for entry in lost
+    ]
+
+
 def expected_entries(facts: PacketFacts) -> list[Entry]:
     """Return the entries that a packet's row and fates say there are."""
     refunds = add_refunds(Counter(), facts.shares)

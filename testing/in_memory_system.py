@@ -12,7 +12,7 @@ from typing import Any
 
 from local.packet_ids import PUBLISHED_IDS
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
-from local.warehouse import Duck, export
+from local.warehouse import FIRST, SECOND, Duck, export
 from redpacket.campaigns.audience_ports import AudienceRows
 from redpacket.campaigns.model import Campaign, CampaignPlan
 from redpacket.campaigns.ports import EditedCampaigns
@@ -150,6 +150,7 @@ class InMemorySystem:
         self.profiles: ProfileRepository = stored.profiles
         self.moving_ms = MOVING_MS
         self.last_run: dict[str, Any] = {}
+        self._duck: Duck | None = None
         # A process of its own for every grab, unless a test has some that live on.
         self.recall: Callable[[], CachedEmptied] = lambda: CachedEmptied(
             self.claim_cache, clock=self.clock
@@ -491,15 +492,18 @@ class InMemorySystem:
         self.last_run = found.stored
         return found
 
-    def compare(self, dead_letters: DeadLetters) -> Reconciliation:
-        """Export all tables, and compare them in DuckDB as Athena does."""
+    def compare(
+        self, dead_letters: DeadLetters, first: Reconciliation | None = None
+    ) -> Reconciliation:
+        """Export all tables, and compare them in DuckDB as Athena does; confirm a *first* look."""
         audits = self.process(dead_letters=dead_letters).audits
         now_ms = self.clock.now_ms()
         run = Run(f"{next(self._ids) % 256:02x}", now_ms, self.moving_ms, audits.has_receipts)
         with TemporaryDirectory() as folder:
             for table in Table:
                 export(Path(folder, table), self.dynamo.tables.get(table, {}).values())
-            engine = Duck(Path(folder), run).fill(run)
+            database, before = (SECOND, self._duck) if first else (FIRST, None)
+            self._duck = engine = Duck(Path(folder), run, database, before).type_rows(run)
             return reconcile(
                 run,
                 counts(run, engine),
@@ -507,6 +511,8 @@ class InMemorySystem:
                 audits=audits,
                 before=self.last_run,
                 stop_at_ms=now_ms + 600_000,
+                database=database,
+                first=first.stored if first else None,
             )
 
     def turn_off(self, switch: Switch) -> None:

@@ -22,10 +22,12 @@ from redpacket.reconciliation.use_cases.statements import (
     MOVING_MS,
     Run,
     checks,
+    confirmed,
     counted,
-    differing,
     expanded,
     rows,
+    rules,
+    shown,
     texts,
 )
 from testing.in_memory_system import InMemorySystem
@@ -54,7 +56,8 @@ def statements() -> Iterator[tuple[str, str]]:
     yield from rows(run).items()
     for name, text in checks(run).items():
         yield f"{name}, counted", counted(text)
-        yield f"{name}, differing", differing(text)
+        yield f"{name}, confirmed", confirmed(text, rules()[name], "look_1.found")
+    yield "shown", shown("found")
     for name, text in texts("audits").items():
         yield name, expanded(text, run)
 
@@ -103,6 +106,31 @@ def forge(system: InMemorySystem, random: Random) -> str:
     row = system.dynamo.tables[table][key]
     row[name] = {"N": str(int(row[name]["N"]) + random.choice((-1, 1)))}
     return f"{name} of {table} {' '.join(key)}"
+
+
+def move_entry(system: InMemorySystem, giver: str, taker: str) -> None:
+    """Give the last deposit of an account to another one, and its balance too."""
+    accounts, key = system.dynamo.tables["accounts"], max(_deposits(system, giver))
+    row = accounts.pop(key)
+    accounts[taker, key[1]] = {**row, "pk": {"S": taker}}
+    for account, sign in ((giver, -1), (taker, 1)):
+        balance = accounts[account, "balance"]
+        moved = int(balance["balance_fen"]["N"]) + sign * int(row["amount_fen"]["N"])
+        balance["balance_fen"] = {"N": str(moved)}
+
+
+def has_deposit(system: InMemorySystem, account: str) -> bool:
+    """Return whether an operator has deposited anything there."""
+    return bool(_deposits(system, account))
+
+
+def _deposits(system: InMemorySystem, account: str) -> list[tuple[str, str]]:
+    rows = system.dynamo.tables["accounts"]
+    return [
+        key
+        for key, row in rows.items()
+        if key[0] == account and row.get("kind") == {"S": "deposit"}
+    ]
 
 
 def disagreement(seed: int) -> dict[str, Any] | None:

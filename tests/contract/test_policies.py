@@ -22,7 +22,7 @@ from local.packet_ids import PUBLISHED_KEYS
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEED_KEYS
 from local.user_ids import PUBLISHED_KEY
-from local.warehouse import Duck, export
+from local.warehouse import FIRST, Duck, export
 from redpacket.containers import containers
 from redpacket.containers.platform import Platform, SystemClock
 from redpacket.events.model.events import SUBSCRIBED
@@ -327,7 +327,7 @@ class Handlers:
                     {"name": one["name"], "query_id": self.recorder.query(one["sql"])}
                     for one in batch
                 ]
-        judged = {**about, "database": "exported", "queries": queries}
+        judged = {**about, "database": FIRST, "queries": queries}
         assert self.call("reconcile", judged)["is_whole"]
 
     def follow_notices(self) -> None:

@@ -13,6 +13,7 @@ from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.platform.difference import Difference
 from testing.fakes.tables import FakeTable
 from testing.in_memory_system import InMemorySystem
+from testing.sql import has_deposit, move_entry
 from tests.faults.draws import DrawSchedule
 from tests.faults.packets import PacketSchedule
 from tests.faults.refusals import BOUND_MS
@@ -104,6 +105,14 @@ def missing_entry(system: InMemorySystem, random: Random) -> None:
     del system.dynamo.tables["accounts"][key]
 
 
+def moved_entry(system: InMemorySystem, _: Random) -> None:
+    """Give somebody's deposit to somebody else: only the last run knows whose it was."""
+    accounts = sorted({pk for pk, sk in system.dynamo.tables["accounts"] if sk == "balance"})
+    giver = next(one for one in accounts if one.startswith("user:") and has_deposit(system, one))
+    taker = next(one for one in accounts if one.startswith("user:") and one != giver)
+    move_entry(system, giver, taker)
+
+
 def wrong_balance(system: InMemorySystem, random: Random) -> None:
     """Move a balance by a fen."""
     (_, row), *_ = _rows(system, random, "accounts", " balance")
@@ -171,6 +180,7 @@ def missed_attempt(system: InMemorySystem, random: Random) -> None:
 OF_PACKETS: dict[Forgery, set[str]] = {
     extra_entry: {"I1"},
     missing_entry: {"I1"},
+    moved_entry: {"history"},
     wrong_balance: {"I1"},
     wrong_open_count: {"I9"},
     forged_receipt: {"I2"},

@@ -356,7 +356,7 @@ class Schedule:
         first = self.system.compare(FakeDeadLetters(0))
         if first.differences:
             self.sleep_ms(60_000)
-            return self.system.compare(FakeDeadLetters(0)).confirmed(first.stored)
+            return self.system.compare(FakeDeadLetters(0), first)
         return first
 
     def _is_of_an_edit(self, one: Difference) -> bool:

@@ -18,16 +18,18 @@ CacheSignIn.SignIn: elasticache:Connect
 GatewayKeys.ReadGatewayKeys: secretsmanager:GetSecretValue
 ReconcileFunctionRole.AskAthena: athena:GetQueryExecution athena:GetQueryResults \
 athena:StartQueryExecution
+ReconcileFunctionRole.FindDefault: glue:GetDatabase
 ReconcileFunctionRole.FindExports: s3:GetBucketLocation s3:ListBucket
 ReconcileFunctionRole.ReadExports: s3:GetObject
-ReconcileFunctionRole.ReadRunTables: glue:GetDatabase glue:GetPartitions glue:GetTable \
-glue:GetTables
+ReconcileFunctionRole.ReadRunTables: glue:CreateTable glue:GetDatabase glue:GetPartitions \
+glue:GetTable glue:GetTables
 ReconcileFunctionRole.WriteResults: s3:AbortMultipartUpload s3:PutObject
 ReconcileMachineRole.AskAthena: athena:GetQueryExecution athena:StartQueryExecution \
 athena:StopQueryExecution
 ReconcileMachineRole.CallFunction: lambda:InvokeFunction
 ReconcileMachineRole.DescribeExports: dynamodb:DescribeExport
 ReconcileMachineRole.ExportTables: dynamodb:ExportTableToPointInTime
+ReconcileMachineRole.FindDefault: glue:GetDatabase
 ReconcileMachineRole.FindExports: s3:GetBucketLocation s3:ListBucket s3:ListBucketMultipartUploads
 ReconcileMachineRole.MakeRunTables: glue:CreateDatabase glue:CreateTable glue:DeleteDatabase \
 glue:DeleteTable glue:GetDatabase glue:GetPartitions glue:GetTable glue:GetTables

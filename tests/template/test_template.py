@@ -76,6 +76,8 @@ def _names(value: Any) -> Iterator[str]:
         ((function, argument),) = one.items()
         if function == "Fn::GetAtt":
             yield argument[0]
+        elif function == "Fn::Sub" and argument[0].startswith("arn:"):
+            yield argument[0]  # it has numbers of its own
         elif function == "Fn::Sub" and argument.startswith("arn:"):
             yield argument.rpartition("${")[2].removesuffix("}")
         elif function == "Fn::Sub":
@@ -127,7 +129,9 @@ def _variables(function: str) -> set[str]:
 # ---------------------------------------------------------------- rights
 
 
-OF_RUNS = re.compile(r"AWS::(StackName|AccountId)\}|ExportBucket")
+OF_RUNS = re.compile(
+    r"AWS::(StackName|AccountId)\}|ExportBucket|arn:.*:(database|table)/redpacket_\$\{Stack\}_\*"
+)
 
 
 @each_function
@@ -909,3 +913,14 @@ assert loaded >= {"pypinyin", "rapidfuzz"}
     )
 
     assert done.returncode == 0, done.stderr
+
+
+def test_a_run_that_fails_drops_its_databases_which_are_of_this_stack_alone() -> None:
+    states = RESOURCES["ReconcileMachine"]["Properties"]["Definition"]["States"]
+    after_exports = {"ExportTables", "CreateDatabase", "Plan", "AskBatches", "Judge"}
+
+    caught = {name for name, state in states.items() if "Catch" in state}
+
+    assert caught == after_exports
+    assert {states[name]["Catch"][0]["Next"] for name in caught} == {"DropDatabases"}
+    assert states["HasFailed"]["Choices"][0]["Next"] == "Failed"

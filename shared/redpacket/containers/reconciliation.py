@@ -81,8 +81,9 @@ class ReconciliationContainer(Container):
             audits=self.audits,
             before=last_result(runs=self.runs),
             stop_at_ms=self.clock.now_ms() + time_left_ms,
+            database=database,
+            first=first,
         )
-        found = found.confirmed(first) if first else found
         if first or not found.differences:
             found.report(self.logger)
         return found

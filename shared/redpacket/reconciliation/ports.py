@@ -33,6 +33,9 @@ class Engine(Protocol):
     def rows(self, sql: str) -> Found:
         """Return the rows of a query, every value as text."""
 
+    def fill(self, table: str, query: str) -> None:
+        """Create a table of the rows of a query."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:

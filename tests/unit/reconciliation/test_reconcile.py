@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from redpacket.reconciliation.use_cases.reconcile import Reconciliation
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
 from testing.builders import NOW_MS, a_campaign, a_refund
 from testing.fakes import Away
+from testing.fakes.services import FakeDeadLetters
 from testing.in_memory_system import InMemorySystem
 
 LIFE_MS = 3_600_000
@@ -321,27 +322,43 @@ def test_a_queue_that_is_away_hides_nothing_of_the_ledger(town: InMemorySystem) 
     assert town.logger.events == ["difference_found", "reconcile_incomplete"]
 
 
-def _look(*checks: tuple[str, int, int]) -> Reconciliation:
-    """Return a look whose checks have differences of the subjects from the first number on."""
-    look = Reconciliation("run", 0)
-    for name, first, last in checks:
-        found = [Difference("I1", f"{name} {no}", "sum", 1, 2) for no in range(first, last)]
-        look.take(name, 1_000, found)
-    return look
+# ---- two looks
 
 
-def test_a_second_look_keeps_what_both_have_and_counts_it() -> None:
-    both = _look(("a", 0, 3), ("b", 0, 2)).confirmed(_look(("a", 2, 9)).stored)
-
-    assert [one.subject for one in both.differences] == ["a 2"]
-    assert [(one.name, one.differences) for one in both.checks] == [("a", 1), ("b", 0)]
-    assert "listed" not in both.stored
+def _plant_fens(system: InMemorySystem, names: Sequence[str]) -> None:
+    for name in names:
+        key = keys.account(f"user:{name}")
+        system.dynamo.tables["accounts"][_key(key)] = to_wire({**key, "balance_fen": 1})
 
 
-@pytest.mark.parametrize(("first", "second"), [((0, 200), (300, 301)), ((300, 301), (0, 200))])
-def test_a_look_with_more_differences_than_it_lists_confirms_all(
-    first: tuple[int, int], second: tuple[int, int]
-) -> None:
-    look = _look(("a", *second))
+def test_a_difference_beyond_two_hundred_is_confirmed(town: InMemorySystem) -> None:
+    """What is named is a sample, and each look has another one."""
+    once, again = ([f"{one}{number:03}" for number in range(220)] for one in ("new", "old"))
+    _plant_fens(town, [*once, "zed"])
+    first = town.compare(FakeDeadLetters(0))
+    for name in once:
+        del town.dynamo.tables["accounts"][_key(keys.account(f"user:{name}"))]
+    _plant_fens(town, again)
 
-    assert look.confirmed(_look(("a", *first)).stored) is look
+    found = town.compare(FakeDeadLetters(0), first)
+
+    counts = {one.name: one.differences for one in first.checks}
+    assert counts["check_entries"] == 221
+    assert len(first.differences) == 200
+    assert _rules(found.differences) == {("I1", "user:zed")}
+    assert {one.name: one.differences for one in found.checks if one.differences} == {
+        "check_entries": 1
+    }
+
+
+def test_a_count_that_differs_by_other_numbers_is_not_confirmed(town: InMemorySystem) -> None:
+    sender = town.ledger_state().packets[0].packet.sender.user_id
+    row = town.row("accounts", keys.account(f"user:{sender}"))
+    row["open_count"] = {"N": "7"}
+    first = town.compare(FakeDeadLetters(0))
+    assert town.compare(FakeDeadLetters(0), first).differences == first.differences
+
+    first = town.compare(FakeDeadLetters(0))
+    row["open_count"] = {"N": "8"}
+
+    assert town.compare(FakeDeadLetters(0), first).differences == []

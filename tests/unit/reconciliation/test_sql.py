@@ -8,7 +8,8 @@ from redpacket.packets.dynamodb import keys
 from redpacket.reconciliation.use_cases.reconcile import sums_of
 from redpacket.reconciliation.use_cases.statements import MOVING_MS, rules
 from testing import sql
-from testing.checks import CHECKS
+from testing.checks import CHECKS, compare_history
+from testing.sql import move_entry
 from tests.unit.reconciliation.test_night import ONLY_TESTS, PLANTED, World
 
 NOT_IN_SQL = {
@@ -124,6 +125,22 @@ def test_history_that_changes_on_all_sides_is_found(world: World) -> None:
     found = world.system.reconcile().differences
 
     assert "history" in {one.rule for one in found}
+
+
+def test_an_entry_that_moves_to_another_account_with_its_balance_is_found(world: World) -> None:
+    """Its amount and time stay, so that all sums over all accounts stay too."""
+    world.system.deposit("ann", 10_000)
+    world.system.pass_time(MOVING_MS + 1)
+    assert world.system.reconcile().differences == []
+    before = world.system.ledger_state().entries
+
+    move_entry(world.system, "user:ann", "user:bob")
+
+    found = world.system.reconcile().differences
+    assert {one.rule for one in found} == {"history"}
+    assert {
+        one.subject for one in compare_history(before, world.system.ledger_state().entries)
+    } == {"user:ann"}
 
 
 def test_a_count_that_an_engine_leaves_out_is_zero() -> None:

@@ -35,6 +35,9 @@ class Athena:
             self._clock.sleep_ms(_PAUSE_MS)
         return self.result(query_id)
 
+    def fill(self, table: str, query: str) -> None:
+        self.rows(filled_table(table, query))
+
     def result(self, query_id: str) -> Found:
         rows: Found = []
         arguments = {"QueryExecutionId": query_id}

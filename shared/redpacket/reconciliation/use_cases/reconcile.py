@@ -14,10 +14,12 @@ from redpacket.reconciliation.use_cases.audits import Audits
 from redpacket.reconciliation.use_cases.statements import (
     Run,
     checks,
+    confirmed,
     counted,
     differing,
     expanded,
     rules,
+    shown,
     texts,
 )
 
@@ -48,38 +50,20 @@ class Reconciliation:
     history: dict[str, Any] = field(default_factory=dict)
     is_whole: bool = True
     """Whether every dependency answered."""
-    listed: dict[str, list[Difference]] = field(default_factory=dict, repr=False)
-    """Differences by check, at most FOUND_MAX each; not stored."""
+    database: str = ""
+    """Database that keeps all differences of each check until a second look has read them."""
 
     @property
     def stored(self) -> dict[str, Any]:
         """Return the result as JSON."""
-        return {name: value for name, value in asdict(self).items() if name != "listed"}
+        return asdict(self)
 
     def take(self, name: str, examined: int, found: Sequence[Difference], more: int = 0) -> None:
         """Record a check, which has *more* differences than it *found*; keep FOUND_MAX of all."""
         self.checks.append(Checked(name, examined, len(found) + more))
-        self.listed[name] = list(found)
         known = set(self.differences)
         new = [one for one in dict.fromkeys(found) if one not in known]
         self.differences += new[: FOUND_MAX - len(self.differences)]
-
-    def confirmed(self, first: Mapping[str, Any]) -> Reconciliation:
-        """Return this result without the differences that the *first* look did not have.
-
-        An export may have part of a transaction, but two exports never have part of the same one.
-        If a look has more differences than it lists, its list says nothing of the others: then all
-        of this look remain.
-        """
-        if max(len(self.differences), len(first["differences"])) >= FOUND_MAX:
-            return self
-        known = {(one["rule"], one["subject"], one["what"]) for one in first["differences"]}
-        both = [one for one in self.differences if (one.rule, one.subject, one.what) in known]
-        counted = [
-            replace(each, differences=sum(one in both for one in self.listed[each.name]))
-            for each in self.checks
-        ]
-        return replace(self, differences=both, checks=counted)
 
     def report(self, logger: EventLogger) -> None:
         """Log every difference, and that the run has ended."""
@@ -108,19 +92,28 @@ def reconcile(
     audits: Audits,
     before: Mapping[str, Any],
     stop_at_ms: int,
+    database: str,
+    first: Mapping[str, Any] | None = None,
 ) -> Reconciliation:
-    """Return the result of a run from the *sums* of its checks.
+    """Return the result of a run from the *sums* of its checks in *database*.
 
     *before* is the result of the last run. Audits end at *stop_at_ms*; `examined` tells how far
-    they got.
+    they got. *first* is the result of the first look: what only one of both exports has is no
+    difference. An export may have part of a transaction, but two never have part of the same one.
     """
-    result = Reconciliation(run.run_id, run.until_ms)
+    result = Reconciliation(run.run_id, run.until_ms, database=database)
+    suspected = {one["name"] for one in first["checks"] if one["differences"]} if first else None
     for name, sql in checks(run).items():
         examined, count = sums[name]
-        found = engine.rows(differing(sql)) if count else []
-        rule = rules()[name]
-        differences = [_difference(rule, row) for row in found]
-        result.take(name, examined, differences, count - len(differences))
+        rule, table, found = rules()[name], f"found_{name}", list[Difference]()
+        if count and suspected is not None and name not in suspected:
+            count = 0
+        if count:
+            query = confirmed(sql, rule, f"{first['database']}.{table}") if first else None
+            engine.fill(table, query or differing(sql))
+            count = int(engine.rows(f"SELECT COUNT(*) AS differences FROM {table}")[0][0] or 0)  # noqa: S608
+            found = [_difference(rule, row) for row in engine.rows(shown(table))]
+        result.take(name, examined, found, count - len(found))
     result.history, found_changes = _history(run, engine, before.get("history", {}))
     result.take("audit_history", int(bool(before)), found_changes)
     result.log, examined, broken = audits.log(before.get("log", {}))
@@ -171,7 +164,9 @@ def _history(
         return engine.rows(expanded(texts("audits")["history"], as_of))[0][0] or ""
 
     found = []
-    if before and (now := sums_until(before["until_ms"])) != before["sums"]:
+    # A release before this one kept other sums, by another name.
+    kept = before.get("sealed")
+    if kept and (now := sums_until(before["until_ms"])) != kept:
         what = f"entries until {before['until_ms']}"
-        found.append(Difference("history", "all accounts", what, before["sums"], now))
-    return {"until_ms": run.until_ms, "sums": sums_until(run.until_ms)}, found
+        found.append(Difference("history", "all accounts", what, kept, now))
+    return {"until_ms": run.until_ms, "sealed": sums_until(run.until_ms)}, found

@@ -1,7 +1,8 @@
 """Checks in SQL, one text for Athena and DuckDB (docs/adr/0049).
 
 A statement may use `num(name)` and `text(name)` for an exported attribute, `year_of(time)` for a
-UTC year, and `:name` for a number of the run. A statement with `:year` is repeated for each year.
+UTC year, `code_of(text)` for a number made of its letters, and `:name` for a number of the run. A
+statement with `:year` is repeated for each year.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ FAMILIES = ("ledger", "packets", "payments", "lottery", "log")
 _FIRST_YEAR = 2024
 _SQL = Path(__file__).with_name("sql")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+_CODED = 48
+"""Letters of an account, which has fewer."""
+
 _FIELD = re.compile(r"\b(num|text)\((\w+)\)")
 
 
@@ -118,17 +122,32 @@ def counted(check: str) -> str:
 
 
 def differing(check: str) -> str:
-    """Return the query of a check's differences."""
+    """Return the query of all differences of a check."""
     return (
         "SELECT subject, what, CAST(expected AS varchar) AS expected, CAST(actual AS varchar) AS"  # noqa: S608
         f" actual FROM ({check}) c WHERE expected IS DISTINCT FROM actual"
-        f" ORDER BY subject, what LIMIT {FOUND_MAX}"
     )
+
+
+def confirmed(check: str, rule: str, first: str) -> str:
+    """Return the query of a check's differences that the first look kept in the table *first*.
+
+    A count that moved between the looks differs by other numbers; one at rest, by the same.
+    """
+    columns = ("subject", "what", *(("expected", "actual") if rule == "I9" else ()))
+    key = " || ' ' || ".join(f"COALESCE({one}, 'none')" for one in columns)
+    return f"SELECT * FROM ({differing(check)}) d WHERE {key} IN (SELECT {key} FROM {first})"  # noqa: S608
+
+
+def shown(table: str) -> str:
+    """Return the query of the differences that a result names, of those in *table*."""
+    return f"SELECT * FROM {table} ORDER BY subject, what LIMIT {FOUND_MAX}"  # noqa: S608
 
 
 def expanded(text: str, run: Run) -> str:
     """Return a statement without abbreviations."""
     text = re.sub(r"\byear_of\((\w+)\)", lambda found: _year_of(found[1], run), text)
+    text = re.sub(r"\bcode_of\((\w+)\)", lambda found: _code_of(found[1]), text)
     text = _each_year(text, run)
     text = _FIELD.sub(lambda found: _field(*found.groups()), text)
     return re.sub(r"(?<=[ ('+*-]):([a-z_]+)", lambda found: str(run.values[found[1]]), text)
@@ -162,6 +181,15 @@ def _each_year(text: str, run: Run) -> str:
     if ":year" not in text:
         return text
     return " UNION ALL ".join(text.replace(":year", str(year)) for year in _years(run))
+
+
+def _code_of(column: str) -> str:
+    # No hash is common to both engines. Each letter counts by its place.
+    letters = (
+        f"strpos('{_LETTERS}', substr({column}, {place}, 1)) * {pow(7, place, 9973)}"
+        for place in range(1, _CODED + 1)
+    )
+    return f"({' + '.join(letters)})"
 
 
 def _year_of(column: str, run: Run) -> str:

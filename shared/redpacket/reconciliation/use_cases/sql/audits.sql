@@ -13,4 +13,5 @@ ORDER BY CASE WHEN unit_no > total THEN 0 ELSE 1 END, draw_id LIMIT :audits_max
 SELECT campaign_id FROM campaign ORDER BY ends_at_ms DESC LIMIT :audits_max
 
 -- history
-SELECT CAST(COUNT(*) AS varchar) || ' entries, ' || CAST(COALESCE(SUM(CAST(amount_fen AS decimal(19, 0)) * at_ms), 0) AS varchar) AS history FROM entry WHERE at_ms < :until_ms
+SELECT CAST(COUNT(*) AS varchar) || ' entries, ' || CAST(COALESCE(SUM(CAST(amount_fen AS decimal(19, 0)) * at_ms), 0) AS varchar)
+  || ', ' || CAST(COALESCE(SUM(CAST(amount_fen AS decimal(19, 0)) * (code_of(account) * CAST(at_ms % 1000003 AS bigint))), 0) AS varchar) AS history FROM entry WHERE at_ms < :until_ms
