@@ -885,6 +885,26 @@ def test_a_parameter_that_may_be_empty_stops_no_function(function: str) -> None:
     Settings(empty).check()
 
 
+def test_only_containers_of_payments_import_libraries_of_other_layers() -> None:
+    script = """
+import importlib, sys
+sys.modules |= dict.fromkeys(("cryptography", "jwt", "pyblst", "standardwebhooks", "pypinyin"))
+for name in sys.argv[1:]:
+    importlib.import_module(f"redpacket.containers.{name}")
+"""
+    names = {path.stem for path in (PACKAGE / "containers").glob("[!_]*.py")}
+    done = subprocess.run(
+        [sys.executable, "-c", script, *sorted(names - {"payments", "withdrawals", "gateway_work"})],
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT / "shared"), "TABLES": "packets=packets"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_grab_imports_no_library_of_passphrases_before_one_is_compared() -> None:
     script = """
 import importlib.util, sys
