@@ -12,7 +12,7 @@ import "./views/copy.ts";
 import { View, loadingView, problemView } from "./views/view.ts";
 
 /** Views that anybody may see; the others ask for a sign-in first. */
-const PUBLIC: readonly Route["view"][] = ["packet", "lost"];
+const PUBLIC: readonly Route["view"][] = ["packet", "campaign", "lost"];
 
 /** What a route needs, loaded when it is first shown: a packet's link loads nothing else. */
 const LOADERS: Record<Route["view"], () => Promise<unknown>> = {

@@ -91,6 +91,53 @@ test("two steps: the first admits, and the second opens with its token", async (
   assert.equal(flow.state, "opened");
 });
 
+test("a sender follows their packet without opening it, and may take a share", async () => {
+  const { flow, asked } = viewer({
+    "GET ": [{ ...RECORD, is_sender: true }],
+    "GET /feed": [FEED],
+    "POST /grab": [CLAIM],
+  });
+  await flow.load();
+  await turns();
+  assert.equal(flow.state, "sent");
+  assert.equal(flow.live.feed?.remaining_count, 3);
+
+  flow.takeOwn();
+  assert.equal(flow.state, "ready");
+  await flow.take();
+  flow.end();
+
+  assert.equal(flow.state, "opened");
+  assert.equal(asked.filter(({ path }) => path === "POST /grab").length, 1);
+});
+
+test("a sender sees the end of their packet as everybody does", async () => {
+  const { flow } = viewer({ "GET ": [{ ...RECORD, is_sender: true, status: "emptied" }], "GET /feed": [FEED] });
+  await flow.load();
+  flow.end();
+
+  assert.equal(flow.state, "gone");
+});
+
+test("thanks are shown at once, and as the API has them after a refusal", async () => {
+  const mine = { ...CLAIM, thanks: null };
+  const { flow, asked } = viewer({
+    "GET ": [{ ...RECORD, mine }, { ...RECORD, mine: { ...mine, thanks: "🎉" } }],
+    "GET /feed": [FEED],
+    "POST /thanks": [{ thanks: "🙏" }, refused("already_thanked")],
+  });
+  await flow.load();
+  const first = flow.thank("🙏");
+  assert.equal(flow.thanks, "🙏");
+  await first;
+  assert.deepEqual(asked.at(-1), { path: "POST /thanks", body: { emoji: "🙏" } });
+
+  await flow.thank("👍");
+  flow.end();
+
+  assert.equal(flow.thanks, "🎉");
+});
+
 test("an admission that has ended leads back to the first step", async () => {
   const admission = { outcome: "admitted", grab_token: "g", expires_at_ms: NOW_MS + 5000 };
   const answers = { "GET ": [RECORD], "POST /grab": [admission], "POST /open": [refused("grab_token_invalid")] };

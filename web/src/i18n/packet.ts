@@ -50,6 +50,10 @@ const zh = {
   minutes: "{m} 分 {s} 秒",
   hours: "{h} 小时 {m} 分",
   live_open: "红包已打开，领到 {amount} 元",
+  left: "还剩 {n} 个",
+  take_own: "我也拆一个",
+  thank: "谢谢发红包的人",
+  thanked: "已道谢",
 };
 
 export type PacketWord = keyof typeof zh;
@@ -101,6 +105,10 @@ const en: Record<PacketWord, string> = {
   minutes: "{m} min {s} s",
   hours: "{h} h {m} min",
   live_open: "The packet is open: {amount} yuan",
+  left: "{n} left",
+  take_own: "Take a share yourself",
+  thank: "Thank the sender",
+  thanked: "You said thank you",
 };
 
 /** A word of the packet, in the language of now. */

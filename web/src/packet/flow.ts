@@ -5,12 +5,14 @@ import { Problem, problemOf, type Code } from "../api/problems.ts";
 import { Live } from "./live.ts";
 import {
   coverOf,
+  isOpen,
   coverOfFeed,
   stateAfter,
   stateOf,
   stateOfFeed,
   type Claim,
   type Cover,
+  type Emoji,
   type Packet,
   type State,
 } from "./states.ts";
@@ -42,6 +44,8 @@ export class PacketFlow {
   cover: Cover | undefined;
   packet: Packet | undefined;
   claim: Claim | undefined;
+  /** With which emoji the viewer thanked the sender. */
+  thanks: string | null | undefined;
   /** The viewer had it before: nothing is opened. */
   isRepeat = true;
   problem: Code | undefined;
@@ -84,6 +88,7 @@ export class PacketFlow {
         this.cover = coverOf(packet);
         this.live.useRecord(packet.is_exclusive);
         this.claim = packet.mine ?? undefined;
+        this.thanks = packet.mine?.thanks;
         this.#go(stateOf(packet, now()));
         this.#waitForStart();
       } else {
@@ -120,6 +125,27 @@ export class PacketFlow {
       this.#fail(problemOf(error));
     } finally {
       this.#isAsking = false;
+    }
+  }
+
+  /** Shows the cover to the sender, who may take a share, too. */
+  takeOwn(): void {
+    this.live.stop();
+    this.#go(stateOf({ ...this.packet!, is_sender: false }, this.#options.now()));
+    this.#waitForStart();
+  }
+
+  /** Thanks the sender; what the API has is shown if it refuses. */
+  async thank(emoji: Emoji): Promise<void> {
+    const { client, packetId, changed } = this.#options;
+    this.thanks = emoji;
+    changed();
+    try {
+      await client.ask("POST", `/packets/${packetId}/thanks`, { body: { emoji }, repeats: 3 });
+    } catch {
+      const packet = await client.get(`/packets/${packetId}`).catch(() => undefined);
+      this.thanks = packet?.mine?.thanks;
+      changed();
     }
   }
 
@@ -227,7 +253,7 @@ export class PacketFlow {
   #go(state: State): void {
     if (this.#isEnded) return;
     this.state = state;
-    if (["opened", "gone", "expired"].includes(state)) this.live.start();
+    if (isOpen(state)) this.live.start();
     this.#options.changed();
   }
 }

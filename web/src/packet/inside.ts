@@ -7,7 +7,9 @@ import { duration, p } from "../i18n/packet.ts";
 import { yuan } from "../money.ts";
 import { sealView } from "./cover.ts";
 import type { PacketFlow } from "./flow.ts";
-import type { Claim, Feed } from "./states.ts";
+import type { Emoji, Feed } from "./states.ts";
+
+const EMOJI = "🙏 ❤️ 🎉 👍 👏 🌹 🧧 😄 😍 🥳 🔥 💰".split(" ") as Emoji[];
 
 export function insideView(flow: PacketFlow): TemplateResult {
   const { cover } = flow;
@@ -35,6 +37,18 @@ function resultView(flow: PacketFlow) {
         ${flow.isRepeat ? html`${p("again")}<br />` : nothing}
         ${isQueued ? p("depositing") : p("deposited")}
       </p>
+      ${packet?.is_sender ? nothing : thanksView(flow)}
+    `;
+  }
+  if (state === "sent") {
+    const left = flow.live.feed?.remaining_count ?? packet!.remaining_count;
+    return html`
+      <p class="sorry" tabindex="-1">${p("left", { n: left })}</p>
+      ${left && !packet!.is_exclusive
+        ? html`<button type="button" class="plain" @click=${() => flow.takeOwn()}>
+            ${p("take_own")}
+          </button>`
+        : nothing}
     `;
   }
   const refunded = packet?.refunded_fen ?? 0;
@@ -48,6 +62,16 @@ function resultView(flow: PacketFlow) {
   `;
 }
 
+function thanksView(flow: PacketFlow) {
+  if (flow.thanks) return html`<p class="after" role="status">${p("thanked")} ${flow.thanks}</p>`;
+  return html`<div class="thanks" role="group" aria-label=${p("thank")}>
+    <p class="after">${p("thank")}</p>
+    ${EMOJI.map(
+      (emoji) => html`<button type="button" @click=${() => void flow.thank(emoji)}>${emoji}</button>`,
+    )}
+  </div>`;
+}
+
 function recordsView(flow: PacketFlow) {
   const { feed, claims, hasMore } = flow.live;
   if (!feed) return nothing;
@@ -59,7 +83,7 @@ function recordsView(flow: PacketFlow) {
       <p class="sum">${sumText(feed)}</p>
       ${claims.length === 0 ? html`<p class="empty">${p("nobody_yet")}</p>` : nothing}
       <ol>
-        ${claims.map((claim) => claimView(claim, claim === own ? flow.claim : undefined))}
+        ${claims.map((claim) => claimView(claim, claim === own ? flow : undefined))}
       </ol>
       ${hasMore
         ? html`<button type="button" class="plain" @click=${() => void flow.live.askMore()}>
@@ -83,14 +107,15 @@ function sumText(feed: Feed): string {
   return `${p("taken", { n, m })} · ${sum}`;
 }
 
-function claimView(claim: Feed["claims"][number], own?: Claim) {
-  const amount = own?.amount_fen ?? claim.amount_fen;
+function claimView(claim: Feed["claims"][number], own?: PacketFlow) {
+  const amount = own?.claim?.amount_fen ?? claim.amount_fen;
+  const thanks = own?.thanks ?? claim.thanks;
   return html`
     <li>
       ${sealView(claim.nickname, claim.avatar_url)}
       <span class="taker">
         <span class="name">${claim.nickname}${own ? html` <i>${p("you")}</i>` : nothing}</span>
-        <time>${clock(claim.claimed_at_ms)}</time>
+        <time>${clock(claim.claimed_at_ms)}${thanks ? ` ${thanks}` : nothing}</time>
       </span>
       <span class="share">
         ${amount === null

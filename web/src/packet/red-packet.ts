@@ -10,7 +10,7 @@ import { announcement, coverView } from "./cover.ts";
 import { insideView } from "./inside.ts";
 import { PacketFlow } from "./flow.ts";
 import { listen, type Listening } from "./speech.ts";
-import type { State } from "./states.ts";
+import { isOpen, type State } from "./states.ts";
 import styles from "./packet.css?inline";
 
 /** What `claimed` and `refused` carry; `signin` asks the page to sign its viewer in. */
@@ -88,11 +88,11 @@ export class RedPacket extends LitElement {
   override render() {
     const flow = this.flow;
     if (!flow) return nothing;
-    const isOpen = flow.state === "opened" || flow.state === "gone" || flow.state === "expired";
+    const showsInside = isOpen(flow.state);
     return html`
       <article class="packet" data-state=${flow.state} aria-label=${p("packet")}>
-        ${isOpen ? insideView(flow) : nothing}
-        ${!isOpen || this.isLeaving
+        ${showsInside ? insideView(flow) : nothing}
+        ${!showsInside || this.isLeaving
           ? coverView(flow, {
               isLeaving: this.isLeaving,
               isListening: this.listening !== undefined,

@@ -4,6 +4,7 @@ import type { Schemas } from "../api/client.ts";
 import type { Code } from "../api/problems.ts";
 
 export type Claim = Pick<Schemas["Claim"], "amount_fen" | "share_no" | "claimed_at_ms" | "payout">;
+export type Emoji = Schemas["ThanksBody"]["emoji"];
 export type Feed = Schemas["Feed"];
 export type Packet = Schemas["Record"];
 
@@ -30,10 +31,16 @@ export type State =
   | "confirming" // the outcome isn't known; asked again by itself
   | "admitted" // step one of two is done
   | "opened" // the viewer has a share
+  | "sent" // by the viewer, who follows it
   | "gone" // emptied
   | "expired"
   | "refused" // not for this viewer, or not now
   | "missing";
+
+/** Whether the inside is shown instead of the cover. */
+export function isOpen(state: State): boolean {
+  return ["opened", "sent", "gone", "expired"].includes(state);
+}
 
 export function coverOf(packet: Packet): Cover {
   return {
@@ -70,6 +77,7 @@ export function stateOf(packet: Packet, nowMs: number): State {
   if (packet.status === "emptied") return "gone";
   if (packet.status !== "open") return packet.remaining_count > 0 ? "expired" : "gone";
   if (packet.expires_at_ms <= nowMs) return "expired";
+  if (packet.is_sender) return "sent";
   return packet.starts_at_ms > nowMs ? "waiting" : "ready";
 }
 

@@ -4,6 +4,7 @@ import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { clock } from "../i18n/language.ts";
+import { p } from "../i18n/packet.ts";
 import { t, type Word } from "../i18n/page.ts";
 import { yuan, yuanGrouped } from "../money.ts";
 import { session } from "../session.ts";
@@ -121,7 +122,7 @@ export class Home extends View {
             class="quiet"
             @click=${() => void this.attempt(() => this.#show(this.tab, page.next!))}
           >
-            ${t("more")}
+            ${p("more")}
           </button>`
         : nothing}
     `;
@@ -184,15 +185,20 @@ export class Home extends View {
 }
 
 function packetView(item: Packets["items"][number]) {
-  const fen = "amount_fen" in item ? item.amount_fen : item.total_fen;
+  const isSent = "total_fen" in item;
+  const name = isSent ? "" : p("from", { name: item.sender.nickname ?? p("someone") });
+  const state = isSent
+    ? `${t(`status_${item.status}` as Word)} · ${p("taken", { n: item.claimed_count, m: item.count })}`
+    : item.greeting + (item.is_luckiest ? ` · ${p("luckiest")}` : "");
   return html`
     <li>
       <a href="/packets/${item.packet_id}">
         <span class="what">
-          <b>${t(`status_${item.status}` as Word) || item.status}</b>
+          <b>${name || item.greeting || p("default_greeting")}</b>
+          <small>${state}</small>
           <time>${clock(item.at_ms)}</time>
         </span>
-        <span class="fen">${yuan(fen)}</span>
+        <span class="fen">${yuan(isSent ? item.total_fen : item.amount_fen)}</span>
       </a>
     </li>
   `;

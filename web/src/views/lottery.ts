@@ -11,7 +11,7 @@ import { micView } from "../packet/cover.ts";
 import { canListen, listen, type Listening } from "../packet/speech.ts";
 import { session } from "../session.ts";
 import { isCover } from "./draft.ts";
-import { problemView, typed, View } from "./view.ts";
+import { problemView, typed, View, wantsSignIn } from "./view.ts";
 import "./scratch.ts";
 import "./wheel.ts";
 import type { Wheel } from "./wheel.ts";
@@ -68,6 +68,7 @@ export class Lottery extends View {
 
   override connectedCallback(): void {
     super.connectedCallback();
+    if (!session.person) return;
     void this.attempt(async () => {
       const [me] = await Promise.all([
         session.client.get("/me"),
@@ -105,7 +106,7 @@ export class Lottery extends View {
       </div>
       ${this.game === "wheel" ? this.#wheel() : this.#card()}
       ${this.problem ? problemView(this.problem) : nothing} ${this.#result()} ${this.#prizes()}
-      ${this.campaign.rules.helps_per_user_per_day ? this.#askForHelp() : nothing} ${this.#mine()}
+      ${this.myToken && this.campaign.rules.helps_per_user_per_day ? this.#askForHelp() : nothing} ${this.#mine()}
     `;
   }
 
@@ -144,6 +145,7 @@ export class Lottery extends View {
   }
 
   async #play(): Promise<void> {
+    if (wantsSignIn(this)) return;
     await (this.game === "wheel" ? this.#spin() : this.attempt(() => this.#draw()));
   }
 
@@ -197,11 +199,10 @@ export class Lottery extends View {
   }
 
   #prizes() {
-    const odds = chances(this.draws[0]?.odds);
+    const left = this.campaign.prizes.reduce((rest, prize) => rest - prize.probability, 1);
     return html`
       <section class="card">
         <h2>${t("prizes")}</h2>
-        ${odds ? html`<p class="hint">${t("odds_now")}</p>` : nothing}
         <ul class="items">
           ${this.campaign.prizes.map(
             (prize) => html`<li>
@@ -210,17 +211,13 @@ export class Lottery extends View {
                 : nothing}
               <span class="what"><b>${titleOf(prize)}</b><small>${prize.description}</small></span>
               <span class="hint">
-                ${prize.is_sold_out
-                  ? t("sold_out")
-                  : (odds?.[prize.prize_id] ?? t("weight", { n: prize.weight ?? 0 }))}
+                ${prize.is_sold_out ? t("sold_out") : percent(prize.probability)}
               </span>
             </li>`,
           )}
-          ${odds
-            ? html`<li>
-                <span class="what">${t("miss_odds")}</span><span class="hint">${odds[""]}</span>
-              </li>`
-            : nothing}
+          <li>
+            <span class="what">${t("miss_odds")}</span><span class="hint">${percent(left)}</span>
+          </li>
         </ul>
       </section>
     `;
@@ -245,6 +242,7 @@ export class Lottery extends View {
     if (!inviter || inviter === this.myToken) return nothing;
     const help = (event: SubmitEvent) => {
       event.preventDefault();
+      if (wantsSignIn(this)) return;
       const transcript = typed(event.target, "phrase");
       void this.attempt(async () => {
         const body = { inviter_token: inviter, transcript };
@@ -330,19 +328,8 @@ function codeView(code: string | null) {
   </span>`;
 }
 
-/** The chances that a draw's odds mean, by prize; "" is the miss. */
-function chances(odds: string | undefined): Record<string, string> | undefined {
-  if (!odds) return undefined;
-  const [listed = "", miss = "0"] = odds.split("|");
-  const weights: [string, number][] = listed
-    .split(",")
-    .filter(Boolean)
-    .map((entry) => [entry.split(":")[0]!, Number(entry.split(":")[1])]);
-  weights.push(["", Number(miss)]);
-  const all = weights.reduce((sum, [, weight]) => sum + weight, 0) || 1;
-  const digits = (chance: number) => (chance === 0 ? 0 : chance < 0.01 ? 3 : 1);
-  const percent = (weight: number) => `${((100 * weight) / all).toFixed(digits(weight / all))}%`;
-  return Object.fromEntries(weights.map(([name, weight]) => [name, percent(weight)]));
+function percent(chance: number): string {
+  return `${(100 * chance).toFixed(chance > 0.000_005 && chance < 0.01 ? 3 : 1)}%`;
 }
 
 customElements.define("rp-lottery", Lottery);

@@ -8,7 +8,7 @@ import "../packet/red-packet.ts";
 import { t } from "../i18n/page.ts";
 import { session } from "../session.ts";
 import { note } from "./commitments.ts";
-import { View } from "./view.ts";
+import { View, wantsSignIn } from "./view.ts";
 
 export class PacketView extends View {
   static override properties = {
@@ -31,7 +31,7 @@ export class PacketView extends View {
           via=${new URLSearchParams(location.search).get("via") ?? ""}
           .client=${session.client}
           @change=${this.#look}
-          @signin=${() => this.dispatchEvent(new Event("wants-sign-in", { bubbles: true }))}
+          @signin=${() => wantsSignIn(this)}
         ></red-packet>
         <nav class="after-packet">
           ${this.packet

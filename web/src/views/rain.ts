@@ -9,7 +9,7 @@ import { t } from "../i18n/page.ts";
 import { yuan } from "../money.ts";
 import { session } from "../session.ts";
 import { Sky } from "./sky.ts";
-import { View } from "./view.ts";
+import { View, wantsSignIn } from "./view.ts";
 
 const TAP_GAP_MS = 1000;
 const CLAIM_REPEATS = 8;
@@ -105,6 +105,7 @@ export class Rain extends View {
 
   async #grab(): Promise<void> {
     if (this.isAsking || this.isOver || Date.now() < this.#freeAtMs) return;
+    if (wantsSignIn(this)) return;
     const packetId = this.#left[this.#turn++ % this.#left.length];
     if (!packetId) return;
     this.isAsking = true;

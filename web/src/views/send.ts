@@ -3,6 +3,7 @@
 import { html, nothing, svg } from "lit";
 
 import type { Schemas } from "../api/client.ts";
+import { p } from "../i18n/packet.ts";
 import { t, type Word } from "../i18n/page.ts";
 import { yuan } from "../money.ts";
 import { navigate } from "../router.ts";
@@ -85,7 +86,7 @@ export class Send extends View {
             <input
               name="greeting"
               maxlength="50"
-              placeholder=${t("default_greeting")}
+              placeholder=${p("default_greeting")}
               ?disabled=${isBusy}
               autocomplete="off"
             />
@@ -263,7 +264,7 @@ export class Send extends View {
     const form = event.target as HTMLFormElement;
     const data = new FormData(form);
     const options = { isTwoStep: data.has("two_step"), isSealed: data.has("sealed") };
-    void this.#send(bodyOf(this.draft, options, t("default_greeting")), "sending");
+    void this.#send(bodyOf(this.draft, options, p("default_greeting")), "sending");
   };
 
   async #send(body: Partial<Schemas["SendBody"]>, state: "sending" | "resending"): Promise<void> {

@@ -2,6 +2,7 @@
 
 import { html, nothing } from "lit";
 
+import { p } from "../i18n/packet.ts";
 import { t } from "../i18n/page.ts";
 import type { Packet } from "../packet/states.ts";
 import { session } from "../session.ts";
@@ -71,7 +72,7 @@ export class ShareView extends View {
   }
 
   #greeting(): string {
-    return this.packet?.greeting || t("default_greeting");
+    return this.packet?.greeting || p("default_greeting");
   }
 
   readonly #saveCard = async () => {

@@ -5,6 +5,7 @@ import { html, LitElement, type TemplateResult } from "lit";
 import { problemOf, type Problem } from "../api/problems.ts";
 import { Speaks } from "../i18n/language.ts";
 import { p, problemText } from "../i18n/packet.ts";
+import { session } from "../session.ts";
 
 export class View extends LitElement {
   static override properties = { problem: { state: true } };
@@ -41,6 +42,13 @@ export function problemView(problem: Problem, retry?: () => void): TemplateResul
 
 export function loadingView(): TemplateResult {
   return html`<p class="loading" role="status">${p("loading_view")}</p>`;
+}
+
+/** Asks a viewer without a token to sign in, and returns whether it did. */
+export function wantsSignIn(view: View): boolean {
+  if (session.person) return false;
+  view.dispatchEvent(new Event("wants-sign-in", { bubbles: true }));
+  return true;
 }
 
 /** What was typed into the field *name* of a form, or of the form whose event this is. */

@@ -1,0 +1,102 @@
+"""What a phone's browser shows around a packet: history, the sender's view, thanks, a campaign."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import MakePerson, Operator
+from tests.browser.test_campaigns import plan, put_prize
+from tests.browser.test_classic_packet import coin, state
+
+
+def test_a_sender_follows_their_packet_and_a_claimer_thanks_them(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("ann-thanked")
+    ann = operator.as_user("ann-thanked", nickname="安妈妈")
+    packet_id = operator.send(ann, count=3, greeting="岁岁平安")
+    sender = a_person("Ann-Thanked", f"/packets/{packet_id}", color_scheme="dark")
+    state(sender.page, "sent").to_be_visible()
+    expect(sender.page.get_by_text("还剩 3 个")).to_be_visible()
+    expect(sender.page.get_by_text("还没有人领取")).to_be_visible()
+    expect(sender.page.get_by_role("link", name="分享")).to_be_visible()
+
+    bob = a_person("Bob-Thanks", f"/packets/{packet_id}")
+    coin(bob.page).click()
+    state(bob.page, "opened").to_be_visible()
+    assert bob.audit() == []
+    bob.shoot("packet-thanks")
+    bob.page.get_by_role("button", name="🎉").click()
+    expect(bob.page.get_by_text("已道谢 🎉")).to_be_visible()
+
+    # The list changes under the sender's eyes.
+    expect(sender.page.get_by_text("还剩 2 个")).to_be_visible()
+    expect(sender.page.locator("red-packet li")).to_contain_text("🎉")
+    assert sender.audit() == []
+    assert sender.overflow_px() == 0
+    sender.shoot("packet-of-sender-dark")
+    bob.page.reload()
+    expect(bob.page.get_by_text("已道谢 🎉")).to_be_visible()
+    expect(bob.page.locator("red-packet .thanks")).to_have_count(0)
+    # Their own share is one tap further.
+    sender.page.get_by_role("button", name="我也拆一个").click()
+    coin(sender.page).click()
+    state(sender.page, "opened").to_be_visible()
+    expect(sender.page.locator("red-packet .thanks")).to_have_count(0)
+
+
+def test_history_names_senders_greetings_and_what_is_taken(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("ann-history")
+    ann = operator.as_user("ann-history", nickname="安奶奶")
+    packet_id = operator.send(ann, count=2, total_fen=900, greeting="万事如意")
+    operator.grab("bob-history", packet_id)
+    operator.grab("cid-history", packet_id)
+
+    sender = a_person("Ann-History", "/", locale="en-US")
+    sender.page.get_by_role("tab", name="Sent").click()
+    sent = sender.page.locator(".items li")
+    expect(sent).to_contain_text("万事如意")
+    expect(sent).to_contain_text("2 of 2 taken")
+    sender.shoot("history-sent-en")
+
+    lucky = 0
+    for name in ("Bob-History", "Cid-History"):
+        taker = a_person(name, "/", color_scheme="dark")
+        received = taker.page.locator(".items li")
+        for _ in range(20):
+            expect(taker.page.locator("#panel .total")).to_be_visible()
+            if received.count():
+                break
+            taker.page.wait_for_timeout(500)
+            taker.page.reload()
+        expect(received).to_contain_text("安奶奶的红包")
+        expect(received).to_contain_text("万事如意")
+        lucky += received.get_by_text("手气最佳").count()
+        assert taker.audit() == []
+        assert taker.overflow_px() == 0
+        taker.shoot("history-received-dark")
+    assert lucky == 1
+
+
+def test_a_campaign_is_seen_without_an_account_and_a_tap_signs_in(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("operator")
+    campaign_id = plan(operator, miss_weight=1)
+    put_prize(operator, campaign_id, "tea", title="明前龙井", weight=3)
+    stranger = a_person(None, f"/campaigns/{campaign_id}")
+    expect(stranger.page.get_by_role("heading", name="新春抽大奖")).to_be_visible()
+    expect(stranger.page.locator(".items").get_by_text("明前龙井")).to_be_visible()
+    expect(stranger.page.get_by_text("75.0%")).to_be_visible()
+    assert stranger.audit() == []
+    stranger.shoot("campaign-public")
+
+    stranger.page.get_by_role("button", name="抽奖", exact=True).click()
+    stranger.page.get_by_label("或者用别的名字").fill("访客")
+    stranger.page.get_by_role("button", name="进入").click()
+
+    expect(stranger.page).to_have_url(re.compile(f"/campaigns/{campaign_id}$"))
+    stranger.page.get_by_role("button", name="抽奖", exact=True).click()
+    expect(stranger.page.locator(".outcome .title")).to_be_visible()
