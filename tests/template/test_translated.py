@@ -208,7 +208,7 @@ def test_a_rush_leaves_executions_for_money_and_operators_in_prod() -> None:
     }
 
     tens = dict.fromkeys(("ExpireFunction", "TransferFunction", "AdminFunction"), 10)
-    assert reserved == {"prod": {"PayoutFunction": 20, **tens}, "dev": {}}
+    assert reserved == {"prod": {"PayoutFunction": 20, "AnnounceFunction": 20, **tens}, "dev": {}}
     mappings = PROD.of_type("AWS::Lambda::EventSourceMapping")
     started = {
         name: each["ScalingConfig"]["MaximumConcurrency"]
