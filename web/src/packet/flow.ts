@@ -86,7 +86,7 @@ export class PacketFlow {
         const packet = await client.get(`/packets/${packetId}`);
         this.packet = packet;
         this.cover = coverOf(packet);
-        this.live.useRecord(packet.is_exclusive);
+        this.live.useRecord(packet.is_exclusive || packet.is_sender);
         this.claim = packet.mine ?? undefined;
         this.thanks = packet.mine?.thanks;
         this.#go(stateOf(packet, now()));

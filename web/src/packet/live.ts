@@ -30,7 +30,7 @@ export class Live {
     this.#changed = changed;
   }
 
-  /** A packet for some people only has no public feed: its record says the same. */
+  /** A packet for some people only has no public feed, and a sender sees thanks before an edge does. */
   useRecord(uses: boolean): void {
     this.#usesRecord = uses;
   }
