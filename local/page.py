@@ -39,9 +39,9 @@ WECHAT_SDK: Final = "https://res.wx.qq.com/open/js/jweixin-1.6.0.js"
 SECURITY_HEADERS: Final = {
     # template.yaml has the same, with the issuer's host as another place to connect to.
     "content-security-policy": f"default-src 'none'; script-src 'self' {WECHAT_SDK}; "
-    f"style-src 'self'; img-src 'self' blob: {_PICTURES}; connect-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
-    "trusted-types lit-html wechat-js-sdk",
+    f"style-src 'self'; img-src 'self' blob: data: {_PICTURES}; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types lit-html wechat-js-sdk",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",

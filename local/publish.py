@@ -47,10 +47,13 @@ def publish(
     return [f"{prefix}{path.removeprefix('/')}" for path in paths]
 
 
-def configuration(
-    outputs: dict[str, str], parameters: dict[str, str], region: str
-) -> dict[str, Any]:
-    """Return /config.json of a stack: its own user pool, or the issuer that it was given."""
+def _auth(outputs: dict[str, str], parameters: dict[str, str], region: str) -> dict[str, str]:
+    """Return how users sign in: at the stack's user pool, in WeChat, or at the given issuer."""
+    if parameters.get("WeChatIssuerSecretArn") and not parameters.get("PageClientId"):
+        # The issuer is a pair of files, and the API signs its tokens.
+        if not parameters.get("WeChatAppId"):
+            raise StackError("users sign in by WeChat, so the page needs WeChatAppId")
+        return {"kind": "wechat"}
     if "UserPoolId" in outputs:
         issuer = f"https://cognito-idp.{region}.amazonaws.com/{outputs['UserPoolId']}"
         # Its access tokens have no nickname; the authorizer takes both.
@@ -60,11 +63,18 @@ def configuration(
         auth = {"client_id": parameters["PageClientId"], "token": "access_token"}
     if not urlsplit(issuer).netloc or not auth["client_id"]:
         raise StackError("the stack has no client for the page: set PageClientId")
-    oidc = {"kind": "oidc", "issuer": issuer, "scope": "openid profile", **auth}
+    return {"kind": "oidc", "issuer": issuer, "scope": "openid profile", **auth}
+
+
+def configuration(
+    outputs: dict[str, str], parameters: dict[str, str], region: str
+) -> dict[str, Any]:
+    """Return /config.json of a stack."""
+    auth = _auth(outputs, parameters, region)
     covers = [host for host in parameters.get("CoverHosts", "").split(",") if host]
     gateways = {"wechat": "WeChatSecretArn", "host": "HostWalletUrl"}
     channels = [name for name, parameter in gateways.items() if parameters.get(parameter)]
-    config = {"api": API_PREFIX, "auth": oidc, "cover_hosts": covers, "channels": channels}
+    config = {"api": API_PREFIX, "auth": auth, "cover_hosts": covers, "channels": channels}
     if app_id := parameters.get("WeChatAppId"):
         config["wechat"] = {"app_id": app_id, "authorize_url": WECHAT_AUTHORIZE_URL}
     return config

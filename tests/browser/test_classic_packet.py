@@ -51,7 +51,7 @@ def test_a_packet_is_sent_shared_opened_and_checked(
     ann.page.get_by_role("button", name="塞钱进红包").click()
     ann.page.wait_for_url("**/share")
     link = ann.page.locator("#link").input_value()
-    expect(ann.page.locator(".qr svg")).to_be_visible()
+    expect(ann.page.locator(".qr img")).to_be_visible()
     ann.shoot("share")
 
     # Ben has no account here yet: he sees the cover, signs in, and comes back to it.
@@ -390,7 +390,7 @@ def test_axe_finds_nothing_serious_and_320_px_are_enough(
     look(quinn, "ready", f"/packets/{open_id}", '[data-state="ready"]')
     look(quinn, "gone", f"/packets/{gone_id}", "red-packet li")
     look(quinn, "proof", f"/packets/{gone_id}/proof", ".verdict")
-    look(quinn, "share", f"/packets/{open_id}/share", ".qr svg")
+    look(quinn, "share", f"/packets/{open_id}/share", ".qr img")
     look(quinn, "missing", "/packets/nowhere", '[data-state="missing"]')
     opened_id = operator.send()
     operator.grab("quinn", opened_id)

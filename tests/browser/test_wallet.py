@@ -31,7 +31,7 @@ def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack:
     wu.page.get_by_role("button", name="充值").click()
     wu.page.wait_for_url(PAID_AT)
     wu.page.reload()  # the payment is where it was
-    expect(wu.page.locator(".qr svg")).to_be_visible()
+    expect(wu.page.locator(".qr img")).to_be_visible()
     wu.shoot("payment")
     assert wu.audit() == []
 
@@ -72,7 +72,7 @@ def test_a_packet_is_paid_by_a_gateway_and_shared_then(
     xu.page.get_by_label("付款方式").select_option("wechat")
     xu.page.get_by_role("button", name="塞钱进红包").click()
 
-    expect(xu.page.locator(".qr svg")).to_be_visible()
+    expect(xu.page.locator(".qr img")).to_be_visible()
     xu.context.set_offline(True)  # as a phone is while it changes to WeChat
     expect(xu.page.get_by_role("alert")).to_be_visible()
     _pay(stack, xu.page)

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from local import places
+from local.errors import StackError
 from local.page import SECURITY_HEADERS
-from local.publish import configuration, publish
+from local.publish import WECHAT_AUTHORIZE_URL, configuration, publish
 from local.stack import Stack
 
 NODE = places.LOCAL / "venv" / "node" / "bin" / "node"
@@ -157,3 +158,14 @@ def test_the_configuration_names_the_pool_or_the_given_issuer() -> None:
     assert own["issuer"] == "https://cognito-idp.eu-central-1.amazonaws.com/eu-1_x"
     assert (own["client_id"], own["token"]) == ("abc", "id_token")
     assert (theirs["issuer"], theirs["client_id"]) == ("https://issuer.example", "page")
+
+
+def test_users_of_an_issuer_that_the_api_signs_for_sign_in_by_wechat() -> None:
+    given = {"JwtIssuer": "https://keys.example", "WeChatIssuerSecretArn": "arn:aws:1"}
+
+    told = configuration({}, {**given, "WeChatAppId": "wx1"}, "eu-central-1")
+
+    assert told["auth"] == {"kind": "wechat"}
+    assert told["wechat"] == {"app_id": "wx1", "authorize_url": WECHAT_AUTHORIZE_URL}
+    with pytest.raises(StackError, match="WeChatAppId"):
+        configuration({}, given, "eu-central-1")

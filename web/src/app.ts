@@ -8,6 +8,7 @@ import { t, type Word } from "./i18n/page.ts";
 import { here, navigate, onNavigate } from "./router.ts";
 import { routeOf, type Route } from "./routes.ts";
 import { session } from "./session.ts";
+import { isInWeChat } from "./user-agent.ts";
 import "./views/copy.ts";
 import { View, loadingView, problemView } from "./views/view.ts";
 
@@ -42,14 +43,18 @@ export class App extends View {
     ...View.properties,
     isReady: { state: true },
     wantsSignIn: { state: true },
+    name: { state: true },
   };
   declare isReady: boolean;
   declare wantsSignIn: boolean;
+  /** What the view calls its subject. */
+  declare name: string;
 
   constructor() {
     super();
     this.isReady = false;
     this.wantsSignIn = false;
+    this.name = "";
   }
 
   override connectedCallback(): void {
@@ -62,8 +67,7 @@ export class App extends View {
     });
     void this.attempt(async () => {
       const wanted = this.#load();
-      const isInWeChat = navigator.userAgent.includes("MicroMessenger");
-      const speech = isInWeChat ? import("./wechat-speech.ts") : undefined;
+      const speech = isInWeChat() ? import("./wechat-speech.ts") : undefined;
       const path = await session.begin();
       if (path) navigate(path, true);
       if (session.config?.wechat) (await speech)?.offerWeChatSpeech();
@@ -91,6 +95,7 @@ export class App extends View {
 
   #arrive(scrollTop: number): void {
     this.wantsSignIn = false;
+    this.name = "";
     if (this.isReady) session.notice = undefined;
     void this.attempt(async () => {
       await this.#load();
@@ -105,7 +110,8 @@ export class App extends View {
   override render() {
     document.documentElement.lang = language();
     const title = TITLES[this.#route.view];
-    document.title = (title ? `${t(title)} · ` : "") + t("brand");
+    const name = title ? t(title) : this.name;
+    document.title = (name ? `${name} · ` : "") + t("brand");
     const notice = session.person ? undefined : session.notice;
     return html`
       <a class="skip" href="#main" @click=${this.#skip}>${t("skip")}</a>
@@ -118,9 +124,14 @@ export class App extends View {
         ${session.person?.scope.includes("hongbao/")
           ? html`<a href="/operator" target="_self">${t("operator")}</a>`
           : nothing}
-        ${session.person ? this.#person(session.person.nickname) : nothing}
+        ${session.person?.nickname ? this.#person(session.person.nickname) : nothing}
       </header>
-      <main id="main" tabindex="-1" @wants-sign-in=${() => this.#askForSignIn()}>
+      <main
+        id="main"
+        tabindex="-1"
+        @wants-sign-in=${() => this.#askForSignIn()}
+        @named=${({ detail }: CustomEvent<string>) => (this.name = detail)}
+      >
         <p class=${notice ? "notice" : "unseen"} role="status">${notice && t(`notice_${notice}`)}</p>
         ${this.problem
           ? problemView(this.problem, () => location.reload())
@@ -169,7 +180,8 @@ export class App extends View {
 
   #askForSignIn(): void {
     // The provider asks who it is: no other question before.
-    if (session.config?.auth.kind === "oidc") void this.attempt(() => session.signIn(here()));
+    const kind = session.config?.auth.kind;
+    if (kind === "oidc" || (kind === "wechat" && isInWeChat())) void this.attempt(() => session.signIn(here()));
     else void import("./views/sign-in.ts").then(() => (this.wantsSignIn = true));
   }
 

@@ -15,6 +15,11 @@ export interface OidcAuth {
   token: "access_token" | "id_token";
 }
 
+/** Silent sign-in in WeChat's own browser; the API issues the tokens. */
+export interface WeChatAuth {
+  kind: "wechat";
+}
+
 export interface WeChat {
   app_id: string;
   authorize_url: string;
@@ -23,7 +28,7 @@ export interface WeChat {
 export interface Config {
   /** Where the API is, on the page's own origin. */
   api: string;
-  auth: DevAuth | OidcAuth;
+  auth: DevAuth | OidcAuth | WeChatAuth;
   /** Where covers of packets may lie; `*.host` is any host just below one. */
   cover_hosts?: string[];
   /** The gateways that money goes in and out by; without one there is no wallet. */

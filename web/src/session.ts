@@ -4,7 +4,8 @@ import { Client } from "./api/client.ts";
 import { PendingWrites } from "./api/keys.ts";
 import { claimsOf } from "./claims.ts";
 import { readConfig, type Config } from "./config.ts";
-import { arrive, BACK, depart, HOME, refresh, type Tokens } from "./oidc.ts";
+import { arrive, BACK, depart, HOME, refresh, type Arrival, type Tokens } from "./oidc.ts";
+import { isInWeChat } from "./user-agent.ts";
 
 export interface Person {
   /** The token's `sub`. */
@@ -55,22 +56,38 @@ export class Session {
   async begin(): Promise<string | undefined> {
     this.config = await readConfig();
     const { auth } = this.config;
-    if (auth.kind === "oidc") {
-      const arrived = await arrive(auth);
-      if (!arrived) return location.pathname === BACK ? HOME : undefined;
-      if (arrived.tokens) this.#take(arrived.tokens);
-      this.notice = arrived.reason;
-      return arrived.path;
-    }
+    if (auth.kind === "oidc") return this.#arrive(await arrive(auth));
+    if (auth.kind === "wechat") return this.#arrive(await this.#arriveFromWeChat());
     const noted = sessionStorage.getItem(SLOT);
     if (noted) await this.signInAs(JSON.parse(noted) as DevUser);
     return undefined;
+  }
+
+  #arrive(arrived: Arrival | undefined): string | undefined {
+    if (!arrived) return location.pathname === BACK ? HOME : undefined;
+    if (arrived.tokens) this.#take(arrived.tokens);
+    this.notice = arrived.reason;
+    return arrived.path;
+  }
+
+  /** Comes back from WeChat, or leaves for it: in WeChat nobody taps to sign in. */
+  async #arriveFromWeChat(): Promise<Arrival | undefined> {
+    if (!isInWeChat()) return undefined;
+    const { arrive } = await import("./wechat-sign-in.ts");
+    const arrived = await arrive(this.client);
+    if (!arrived) await this.signIn(location.pathname + location.search + location.hash);
+    return arrived;
   }
 
   /** Signs in where the deployment says; only the local issuer knows users by name. */
   async signIn(path: string): Promise<void> {
     const auth = this.config?.auth;
     if (auth?.kind === "oidc") await depart(auth, path);
+    const wechat = this.config?.wechat;
+    if (auth?.kind !== "wechat" || !wechat) return;
+    (await import("./wechat-sign-in.ts")).depart(wechat, path);
+    // The page is about to unload: nothing else of it may be seen.
+    await new Promise(() => undefined);
   }
 
   /** Becomes a user of the development issuer. */
@@ -112,7 +129,7 @@ export class Session {
     if (auth?.kind === "dev") await this.#renewDev();
     else if (auth && this.#tokens) {
       const kept = this.#tokens.refresh_token;
-      const tokens = kept ? await refresh(auth, kept) : undefined;
+      const tokens = kept && auth.kind === "oidc" ? await refresh(auth, kept) : undefined;
       if (tokens) this.#take({ ...this.#tokens, ...tokens });
       else this.#end("expired");
     }
@@ -131,7 +148,7 @@ export class Session {
   #take(tokens: Tokens): void {
     const auth = this.config?.auth;
     this.#tokens = tokens;
-    const token = auth?.kind === "oidc" ? tokens[auth.token] : undefined;
+    const token = tokens[auth?.kind === "oidc" ? auth.token : "access_token"];
     if (token) this.#use(token, tokens.id_token);
   }
 
@@ -140,8 +157,13 @@ export class Session {
     this.#token = token;
     this.notice = undefined;
     const claims = { ...claimsOf(idToken), ...claimsOf(token) };
-    const { sub = "", nickname = claims.name ?? sub, scope = "" } = claims;
+    const { sub = "", nickname = claims.name ?? this.#nameless(sub), scope = "" } = claims;
     this.person = { sub, nickname, scope };
+  }
+
+  /** A silent sign-in tells no name, and its subject is a hash. */
+  #nameless(sub: string): string {
+    return this.config?.auth.kind === "wechat" ? "" : sub;
   }
 }
 

@@ -9,19 +9,24 @@ const SLOT = "redpacket.wechat";
 const BACK = "/wallet";
 
 /** Leaves for WeChat, which asks nothing and comes back at once. */
-export function askWeChat({ app_id, authorize_url }: WeChat): void {
+export function askWeChat(wechat: WeChat): void {
   const state = newKey();
   sessionStorage.setItem(SLOT, state);
+  location.assign(authorizationUrl(wechat, BACK, state));
+}
+
+/** Where WeChat tells who the user is; it comes back to *path* of this origin. */
+export function authorizationUrl({ app_id, authorize_url }: WeChat, path: string, state: string): string {
   // WeChat may come back to another browser, without the cookie of a tester of the staging stack.
   const [, to] = /(?:^|; )rp_to=([^;]+)/.exec(document.cookie) ?? [];
   const question = new URLSearchParams({
     appid: app_id,
-    redirect_uri: location.origin + BACK + (to ? `?to=${to}` : ""),
+    redirect_uri: location.origin + path + (to ? `?to=${to}` : ""),
     response_type: "code",
     scope: "snsapi_base",
     state,
   });
-  location.assign(`${authorize_url}?${question.toString()}#wechat_redirect`);
+  return `${authorize_url}?${question.toString()}#wechat_redirect`;
 }
 
 /** Binds the account that this page load comes back with; false where it comes from elsewhere. */

@@ -5,12 +5,12 @@ const HEIGHT = 1080;
 const SERIF = '"Songti SC", "Noto Serif CJK SC", serif';
 const SANS = '"PingFang SC", "Noto Sans CJK SC", sans-serif';
 
-export async function drawCard(
+export function drawCard(
   greeting: string,
   sender: string,
   modules: boolean[][],
   caption: string,
-): Promise<Blob> {
+): HTMLCanvasElement {
   const canvas = document.createElement("canvas");
   canvas.width = WIDTH;
   canvas.height = HEIGHT;
@@ -28,9 +28,7 @@ export async function drawCard(
   pen.fillStyle = "#f8dfa8";
   pen.font = `30px ${SANS}`;
   pen.fillText(caption, WIDTH / 2, HEIGHT - 84);
-  return new Promise((done, fail) => {
-    canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error("no image"))), "image/png");
-  });
+  return canvas;
 }
 
 function drawPaper(pen: CanvasRenderingContext2D): void {

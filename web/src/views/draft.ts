@@ -42,7 +42,7 @@ export function isCover(url: string, hosts: readonly string[]): boolean {
 
 export function bodyOf(
   draft: Draft,
-  options: { isTwoStep: boolean; isSealed: boolean },
+  options: { isTwoStep: boolean; isSealed: boolean; isInWeChat?: boolean },
   defaultGreeting: string,
 ): Partial<Schemas["SendBody"]> {
   const recipients = (draft.recipients ?? "").split(/\s+/).filter(Boolean);
@@ -63,5 +63,7 @@ export function bodyOf(
     ...(draft.pay_with && draft.pay_with !== "balance"
       ? { pay_with: draft.pay_with as "wechat" | "host" }
       : {}),
+    // A phone can't scan its own screen.
+    ...(draft.pay_with === "wechat" && options.isInWeChat ? { pay_method: "jsapi" as const } : {}),
   };
 }

@@ -2,11 +2,12 @@
 
 import { html, nothing } from "lit";
 
-import type { Packet } from "../packet/states.ts";
+import type { Cover, Packet } from "../packet/states.ts";
 import type { RedPacket } from "../packet/red-packet.ts";
 import "../packet/red-packet.ts";
 import { t } from "../i18n/page.ts";
 import { session } from "../session.ts";
+import { isInWeChat } from "../user-agent.ts";
 import { note } from "./commitments.ts";
 import { View, wantsSignIn } from "./view.ts";
 
@@ -20,6 +21,7 @@ export class PacketView extends View {
   declare packetId: string;
   declare packet: Packet | undefined;
   declare status: string;
+  #isNamed = false;
 
   override render() {
     const ended = this.packet && ["emptied", "closing", "closed"].includes(this.status);
@@ -50,8 +52,20 @@ export class PacketView extends View {
     const packet = flow?.packet;
     this.packet = packet;
     this.status = flow?.live.feed?.status ?? packet?.status ?? "open";
+    if (flow?.cover) this.#name(flow.cover);
     if (packet?.status === "open") note(packet.packet_id, packet.commitment);
   };
+
+  /** Names the document, and in WeChat the card of its link, by the packet; never an exclusive one. */
+  #name(cover: Cover): void {
+    if (this.#isNamed) return;
+    this.#isNamed = true;
+    const detail = cover.is_exclusive ? "" : cover.greeting;
+    this.dispatchEvent(new CustomEvent("named", { detail, bubbles: true }));
+    if (!isInWeChat() || !session.config?.wechat) return;
+    const link = `${location.origin}/packets/${this.packetId}`;
+    void import("../wechat-share.ts").then(({ setCard }) => setCard(cover, link));
+  }
 }
 
 customElements.define("rp-packet-view", PacketView);

@@ -9,6 +9,7 @@ import { problemOf } from "../api/problems.ts";
 import { Poll } from "../poll.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
+import { isInWeChat } from "../user-agent.ts";
 import { qrView } from "./qr.ts";
 import { loadingView, problemView, View } from "./view.ts";
 
@@ -52,11 +53,27 @@ export class PaymentView extends View {
       const { encode } = await import("uqr");
       this.modules = encode(code, { border: 0, ecc: "M" }).data;
     }
+    const isFirst = !this.payment;
     this.payment = payment;
+    if (isFirst && payment.status === "pending" && isInWeChat()) this.#pay();
     if (payment.status === "paid" && payment.packet_id) {
       navigate(`/packets/${payment.packet_id}/share`, true);
     }
     return payment.status === "pending" ? ASK_MS : undefined;
+  }
+
+  /** Opens WeChat's own form, where the payment was made for it. */
+  readonly #pay = () => {
+    const prompt = this.payment?.wechat;
+    if (!prompt?.package) return;
+    void import("../wechat-pay.ts").then(({ payInWeChat }) => payInWeChat(prompt));
+  };
+
+  #how(payment: Schemas["Payment"]) {
+    if (payment.channel === "host") return html`<p>${t("pay_host")}</p>`;
+    if (!payment.wechat?.package) return html`<p>${t("pay_scan")}</p>`;
+    if (!isInWeChat()) return html`<p>${t("pay_in_wechat")}</p>`;
+    return html`<button class="gold" @click=${this.#pay}>${t("pay_now")}</button>`;
   }
 
   override render() {
@@ -72,7 +89,7 @@ export class PaymentView extends View {
         <div class="ticket">
           <p class="greeting"><small>¥</small>${yuan(payment.amount_fen)}</p>
           ${isPending && this.modules ? html`<div class="qr">${qrView(this.modules, t("pay_scan"))}</div>` : nothing}
-          ${isPending ? html`<p>${t(payment.channel === "wechat" ? "pay_scan" : "pay_host")}</p>` : nothing}
+          ${isPending ? this.#how(payment) : nothing}
         </div>
         <div class="row spread"><span></span><a href="/wallet">${t("wallet")}</a></div>
       </section>

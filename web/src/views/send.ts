@@ -8,6 +8,7 @@ import { t, type Word } from "../i18n/page.ts";
 import { yuan } from "../money.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
+import { isInWeChat } from "../user-agent.ts";
 import { bodyOf, countOf, isCover, totalFenOf, type Draft } from "./draft.ts";
 import { problemView, View } from "./view.ts";
 
@@ -263,7 +264,11 @@ export class Send extends View {
     if (wrong) return this.querySelector<HTMLElement>(`[name=${wrong}]`)?.focus();
     const form = event.target as HTMLFormElement;
     const data = new FormData(form);
-    const options = { isTwoStep: data.has("two_step"), isSealed: data.has("sealed") };
+    const options = {
+      isTwoStep: data.has("two_step"),
+      isSealed: data.has("sealed"),
+      isInWeChat: isInWeChat(),
+    };
     void this.#send(bodyOf(this.draft, options, p("default_greeting")), "sending");
   };
 

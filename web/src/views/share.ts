@@ -6,6 +6,7 @@ import { p } from "../i18n/packet.ts";
 import { t } from "../i18n/page.ts";
 import type { Packet } from "../packet/states.ts";
 import { session } from "../session.ts";
+import { isInWeChat } from "../user-agent.ts";
 import { qrView } from "./qr.ts";
 import { View } from "./view.ts";
 
@@ -40,6 +41,7 @@ export class ShareView extends View {
       if (via) this.link += `?via=${via}`;
       this.modules = encode(this.link, { border: 0, ecc: "M" }).data;
       this.packet = await packet;
+      if (isInWeChat()) await this.#setCard(this.packet);
     });
   }
 
@@ -60,7 +62,10 @@ export class ShareView extends View {
           <input id="link" readonly .value=${link} />
           <rp-copy .text=${link}></rp-copy>
         </div>
-        ${"share" in navigator
+        ${isInWeChat()
+          ? html`<button class="primary" @click=${this.#point}>${t("share_now")}</button>`
+          : nothing}
+        ${"share" in navigator && !isInWeChat()
           ? html`<button class="primary" @click=${onShare}>${t("share_now")}</button>`
           : nothing}
         <div class="row spread">
@@ -77,13 +82,28 @@ export class ShareView extends View {
 
   readonly #saveCard = async () => {
     const { drawCard } = await import("./card.ts");
-    const blob = await drawCard(this.#greeting(), session.person?.nickname ?? "", this.modules!, t("card_text"));
+    const sender = session.person?.nickname ?? "";
+    const canvas = drawCard(this.#greeting(), sender, this.modules!, t("card_text"));
+    // WeChat downloads nothing, and saves a picture that is pressed.
+    if (isInWeChat()) {
+      const { showPicture } = await import("../wechat-share.ts");
+      showPicture(this, canvas.toDataURL());
+      return;
+    }
+    const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done));
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(blob);
+    link.href = URL.createObjectURL(blob!);
     link.download = "red-packet.png";
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   };
+
+  readonly #point = () => void import("../wechat-share.ts").then(({ pointAtMenu }) => pointAtMenu());
+
+  async #setCard(packet: Packet): Promise<void> {
+    const { setCard } = await import("../wechat-share.ts");
+    await setCard({ ...packet, nickname: packet.sender.nickname }, this.link);
+  }
 }
 
 customElements.define("rp-share", ShareView);

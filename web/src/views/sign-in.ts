@@ -4,7 +4,9 @@ import { html } from "lit";
 
 import { t } from "../i18n/page.ts";
 import { here } from "../router.ts";
+import "./copy.ts";
 import { devUser, session, type DevUser } from "../session.ts";
+import { isInWeChat } from "../user-agent.ts";
 import { problemView, typed, View } from "./view.ts";
 
 const PEOPLE = ["Alice", "Bob", "Carol", "小明"];
@@ -24,6 +26,15 @@ export class SignIn extends View {
   }
 
   #issuer() {
+    if (session.config?.auth.kind === "wechat" && !isInWeChat()) {
+      return html`
+        <p class="hint">${t("open_in_wechat")}</p>
+        <div class="row link">
+          <input readonly aria-label=${t("link")} .value=${location.href} />
+          <rp-copy .text=${location.href}></rp-copy>
+        </div>
+      `;
+    }
     const leave = () => void this.attempt(() => session.signIn(here()));
     return html`<button class="primary" @click=${leave}>${t("sign_in")}</button>`;
   }

@@ -9,7 +9,7 @@ import { parseYuan, yuan, yuanGrouped } from "../money.ts";
 import { Poll } from "../poll.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
-import { askWeChat, bindWeChat } from "../wechat.ts";
+import { isInWeChat } from "../user-agent.ts";
 import { checked, problemView, typed, View } from "./view.ts";
 
 type Withdrawal = Schemas["Withdrawal"];
@@ -71,7 +71,8 @@ export class Wallet extends View {
     }
     void this.attempt(async () => {
       await this.#look();
-      await bindWeChat();
+      // Only where there is a code: nothing of WeChat is loaded otherwise.
+      if (location.search) await (await import("../wechat.ts")).bindWeChat();
       if (session.config?.channels?.includes("wechat")) {
         this.link = await session.client.get("/me/wechat");
       }
@@ -119,7 +120,8 @@ export class Wallet extends View {
       return html`<p class="hint" role="status">${bound} ${opens}</p>`;
     }
     if (!wechat || this.problem?.code !== "payee_not_bound") return nothing;
-    return html`<button class="primary" @click=${() => askWeChat(wechat)}>${t("bind_wechat")}</button>`;
+    const bind = () => void import("../wechat.ts").then(({ askWeChat }) => askWeChat(wechat));
+    return html`<button class="primary" @click=${bind}>${t("bind_wechat")}</button>`;
   }
 
   #form(deed: Deed) {
@@ -131,7 +133,8 @@ export class Wallet extends View {
       if (isOff || !checked(event.target, "amount", amountFen ? "" : t("amount_invalid"))) return;
       const channel = typed(event.target, "channel") as "host" | "wechat";
       const body = { amount_fen: amountFen!, channel };
-      const method = { method: "native" as const };
+      const isHere = channel === "wechat" && isInWeChat();
+      const method = { method: isHere ? ("jsapi" as const) : ("native" as const) };
       void this.attempt(() => this.#start(deed, deed === "payment" ? { ...body, ...method } : body));
     };
     return html`

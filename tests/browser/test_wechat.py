@@ -1,0 +1,192 @@
+"""The page inside WeChat: a stand-in for its browser, and the simulated gateway."""
+
+import json
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from playwright.sync_api import Route, expect
+
+from local.stack import Stack
+from tests.browser.conftest import MakePerson, Operator, Person
+from tests.browser.speech import WECHAT_AGENT
+from tests.browser.test_classic_packet import coin, state
+
+
+def _configure(person: Person, stack: Stack) -> None:
+    """Let the page sign in as a stack with an issuer of its own configures it."""
+    config = httpx.get(f"{stack.api}/config.json", trust_env=False).json()
+    told = json.dumps(config | {"auth": {"kind": "wechat"}})
+    person.page.route("**/config.json", lambda route: route.fulfill(body=told))
+
+
+_BRIDGE = """globalThis.WeixinJSBridge = {
+    invoke(name, options, done) {
+        globalThis.inWeChat(name, JSON.stringify(options)).then(() => done({ err_msg: "ok" }));
+    },
+};"""
+_JS_SDK = """globalThis.wx = {
+    config({ signature }) { this.signature = signature; },
+    ready(done) { if (this.signature.length === 40) done(); },
+    error() {},
+    updateAppMessageShareData(card) { document.body.dataset.card = JSON.stringify(card); },
+    updateTimelineShareData() {},
+};"""
+
+
+def _simulate(person: Person, stack: Stack) -> list[tuple[str, dict[str, Any]]]:
+    """Give the page WeChat's bridge and JS-SDK; the user agrees to all that the bridge asks."""
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    def agree(name: str, options: str) -> None:
+        asked.append((name, json.loads(options)))
+        path = person.page.url.rpartition("/")[2]
+        body = {"payment_id": path}
+        if name == "requestMerchantTransfer":
+            (transfer,) = person.page.evaluate("globalThis.transfers")
+            body = {"withdrawal_id": transfer}
+        action = "confirm" if "withdrawal_id" in body else "pay"
+        answer = httpx.post(
+            f"{stack.gateway}/_fake/{action}", json=body, trust_env=False, timeout=30
+        )
+        assert answer.is_success, answer.text
+
+    person.page.expose_function("inWeChat", agree)
+    person.page.add_init_script(_BRIDGE)
+    person.page.route("https://res.wx.qq.com/**", lambda route: route.fulfill(body=_JS_SDK))
+    return asked
+
+
+@pytest.fixture
+def a_guest(a_person: MakePerson, stack: Stack) -> MakePerson:
+    """Make people whose phone shows the page in WeChat, or in another browser."""
+
+    def make(path: str, *, user_agent: str = WECHAT_AGENT, **options: Any) -> Person:
+        person = a_person(None, None, user_agent=user_agent, **options)
+        _configure(person, stack)
+        person.asked = _simulate(person, stack)  # type: ignore[attr-defined]
+        person.go(path)
+        return person
+
+    return make
+
+
+def test_wechat_signs_in_without_a_question_and_comes_back(
+    a_guest: MakePerson, operator: Operator
+) -> None:
+    packet_id = operator.send(total_fen=1_000, count=2)
+    path = f"/packets/{packet_id}?via=friend#top"
+
+    ann = a_guest(path)
+    state(ann.page, "ready").to_be_visible()
+    assert ann.page.url == ann.api + path  # the code is in no history
+    coin(ann.page).click()
+    state(ann.page, "opened").to_be_visible()
+    ann.page.reload()
+
+    state(ann.page, "opened").to_be_visible()
+    kept = ann.page.evaluate("JSON.stringify([{...sessionStorage}, {...localStorage}])")
+    assert "eyJ" not in kept
+    assert "redpacket.wechat-sign-in" not in kept
+
+
+def test_an_answer_to_another_question_signs_nobody_in(a_guest: MakePerson) -> None:
+    asked: list[str] = []
+    ben = a_guest("/signed-in?code=code-mallory&state=forged")
+    ben.page.on("request", lambda request: asked.append(request.url))
+
+    expect(ben.page.get_by_text("登录没有成功，请再试一次")).to_be_visible()
+    assert ben.page.url == f"{ben.api}/"
+    assert not [url for url in asked if "/auth/wechat" in url]
+    ben.page.get_by_role("button", name="登录").click()
+    expect(ben.page.get_by_role("tab", name="收到的红包")).to_be_visible()
+    assert ben.page.url == f"{ben.api}/"
+
+
+def test_a_refused_code_does_not_go_round_in_circles(a_guest: MakePerson, stack: Stack) -> None:
+    visits: list[str] = []
+
+    def refuse(route: Route) -> None:
+        visits.append(route.request.url)
+        state_ = parse_qs(urlsplit(route.request.url).query)["state"][0]
+        back = f"{stack.api}/signed-in?code=used&state={state_}"
+        route.fulfill(status=302, headers={"location": back})
+
+    cat = a_guest("/signed-in")
+    cat.page.route("**/connect/oauth2/authorize?*", refuse)
+    cat.page.get_by_role("button", name="登录").click()
+
+    expect(cat.page.get_by_text("登录没有成功，请再试一次")).to_be_visible()
+    assert len(visits) == 1
+
+
+def test_another_browser_is_told_to_open_the_link_in_wechat(
+    a_guest: MakePerson, operator: Operator
+) -> None:
+    packet_id = operator.send(total_fen=1_000, count=2)
+    dan = a_guest(f"/packets/{packet_id}", user_agent="Mozilla/5.0 Chrome/120.0 Mobile")
+
+    state(dan.page, "signed_out").to_be_visible()
+    dan.page.get_by_role("button", name="登录后领取").click()
+
+    expect(dan.page.get_by_text("请在微信里打开这个链接")).to_be_visible()
+    dan.shoot("wechat-elsewhere")
+    assert dan.audit() == []
+
+
+def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(a_guest: MakePerson) -> None:
+    eve = a_guest("/send", color_scheme="dark")
+    page, asked = eve.page, eve.asked  # type: ignore[attr-defined]
+
+    page.locator("[name=amount]").fill("5")
+    page.locator("[name=count]").fill("1")
+    page.locator("[name=greeting]").fill('<b>"新年"</b>')
+    page.get_by_label("付款方式").select_option("wechat")
+    page.get_by_role("button", name="塞钱进红包").click()
+    page.wait_for_url("**/share")
+
+    # Paid in WeChat's own form, not by a code on this very screen.
+    ((name, prompt),) = asked
+    assert name == "getBrandWCPayRequest"
+    assert set(prompt) == {"appId", "timeStamp", "nonceStr", "package", "signType", "paySign"}
+
+    # The menu's card: greeting and sender, and no amount.
+    card = json.loads(page.locator("body[data-card]").get_attribute("data-card") or "")
+    assert card["title"] == '<b>"新年"</b>'
+    assert card["link"].startswith(page.url.removesuffix("/share"))
+    assert card["imgUrl"] == f"{eve.api}/share.png"
+    assert "5" not in card["desc"]
+    page.get_by_role("button", name="发给朋友").click()
+    expect(page.get_by_role("dialog")).to_contain_text("右上角")
+    eve.shoot("wechat-menu", full=False)
+    page.get_by_role("button", name="知道了").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+    # Pictures for a long press.
+    code = page.get_by_role("img", name="扫一扫领红包")
+    assert (code.get_attribute("src") or "").startswith("data:image/png;base64,")
+    page.get_by_role("button", name="保存红包卡片").click()
+    expect(page.locator("img.card-picture")).to_be_visible()
+    eve.shoot("wechat-share")
+    assert eve.audit() == []
+
+    # The sender takes the only share, and withdraws it to the account that signed in.
+    page.get_by_role("link", name="去看看这个红包").click()
+    coin(page).click()
+    state(page, "opened").to_be_visible()
+    expect(page).to_have_title('<b>"新年"</b> · 红包')
+    eve.go("/wallet")
+    expect(page.locator(".balance")).to_have_text("5.00")
+    form = page.locator("form", has=page.get_by_role("heading", name="提现"))
+    form.get_by_label("提现: 金额").fill("5")
+    form.get_by_label("渠道").select_option("wechat")
+    with page.expect_response(lambda answer: answer.request.method == "POST") as made:
+        form.get_by_role("button", name="提现").click()
+    withdrawal = made.value.json()
+    page.evaluate("id => { globalThis.transfers = [id]; }", withdrawal["withdrawal_id"])
+    page.get_by_role("button", name="确认收款").click()
+    expect(page.get_by_text("已到账")).to_be_visible()
+    assert [each for each, _ in asked] == ["getBrandWCPayRequest", "requestMerchantTransfer"]
+    expect(page.locator(".balance")).to_have_text("0.00")
+    eve.shoot("wechat-wallet")

@@ -1,0 +1,46 @@
+/** Silent sign-in in WeChat's own browser: WeChat names the account, and the API issues a token. */
+
+import type { Client } from "./api/client.ts";
+import { newKey } from "./api/keys.ts";
+import type { WeChat } from "./config.ts";
+import { BACK, HOME, type Arrival } from "./oidc.ts";
+import { authorizationUrl } from "./wechat.ts";
+
+const SLOT = "redpacket.wechat-sign-in";
+const REPEATS = 3;
+
+/** The state of a sign-in while WeChat has the user. The path stays here, so no link can choose it. */
+interface Journey {
+  state: string;
+  path: string;
+}
+
+/** Leaves for WeChat, which asks nothing; comes back to *path*. */
+export function depart(wechat: WeChat, path: string): void {
+  const journey: Journey = { state: newKey(), path };
+  sessionStorage.setItem(SLOT, JSON.stringify(journey));
+  // Not in the history: Back leads to where the reader was before.
+  location.replace(authorizationUrl(wechat, BACK, journey.state));
+}
+
+/** Returns the sign-in that this page load completes; undefined if it comes from elsewhere. */
+export async function arrive(client: Client): Promise<Arrival | undefined> {
+  if (location.pathname !== BACK) return undefined;
+  const noted = sessionStorage.getItem(SLOT);
+  // A state is good once.
+  sessionStorage.removeItem(SLOT);
+  // Without a journey of this tab, leaving again could go round in circles.
+  if (!noted) return { path: HOME, reason: "failed" };
+  const { state, path } = JSON.parse(noted) as Journey;
+  const answer = new URLSearchParams(location.search);
+  const code = answer.get("code");
+  // Another state is somebody else's code, which would sign this user in as them.
+  if (!code || answer.get("state") !== state) return { path, reason: "failed" };
+  try {
+    const ask = { body: { code }, repeats: REPEATS };
+    const { token } = await client.ask<{ token: string }>("POST", "/auth/wechat", ask);
+    return { path, tokens: { access_token: token } };
+  } catch {
+    return { path, reason: "failed" };
+  }
+}

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+Object.assign(globalThis, {
+  location: { origin: "https://page.example", href: "https://page.example/packets/1", pathname: "/packets/1" },
+  scrollY: 0,
+  addEventListener: () => undefined,
+  document: { addEventListener: () => undefined },
+  sessionStorage: { getItem: () => null },
+  localStorage: { getItem: () => null },
+});
+Object.defineProperty(globalThis, "navigator", { value: { languages: ["zh-CN"], language: "zh-CN", userAgent: "" } });
+const { cardOf } = await import("../src/wechat-share.ts");
+const { payInWeChat } = await import("../src/wechat-pay.ts");
+const { bodyOf } = await import("../src/views/draft.ts");
+const link = "https://page.example/packets/1";
+const cover = { is_exclusive: false, greeting: "平安喜乐", nickname: "妈妈", cover_url: "https://covers.example/1.png" };
+
+test("a card has greeting, sender and cover, and no amount", () => {
+  assert.deepEqual(cardOf(cover, link), {
+    title: "平安喜乐",
+    desc: "妈妈发来一个红包，快来领取",
+    link,
+    imgUrl: "https://covers.example/1.png",
+  });
+  assert.equal(cardOf({ ...cover, greeting: "", cover_url: null }, link).imgUrl, "https://page.example/share.png");
+});
+
+test("the card of an exclusive packet names nothing of it", () => {
+  const card = JSON.stringify(cardOf({ ...cover, is_exclusive: true }, link));
+
+  for (const secret of ["平安喜乐", "妈妈", "covers.example"]) assert.ok(!card.includes(secret));
+});
+
+test("a payment is asked of WeChat's bridge, also one that comes late", async () => {
+  const asked: unknown[] = [];
+  const WeixinJSBridge = {
+    invoke: (name: string, options: object, done: () => void) => {
+      asked.push([name, options]);
+      done();
+    },
+  };
+  const prompt = { appId: "wx1", package: "prepay_id=1" };
+  const listeners: (() => void)[] = [];
+  Object.assign(document, { addEventListener: (_: string, listener: () => void) => listeners.push(listener) });
+
+  const paying = payInWeChat(prompt);
+  Object.assign(globalThis, { WeixinJSBridge });
+  for (const listener of listeners) listener();
+  await paying;
+  await payInWeChat(prompt);
+
+  const call = ["getBrandWCPayRequest", prompt];
+  assert.deepEqual([asked, listeners.length], [[call, call], 1]);
+});
+
+test("a phone in WeChat pays there, and elsewhere shows a code", () => {
+  const draft = { kind: "equal", split: "", amount: "1", count: "2", greeting: "", life: "24", pay_with: "wechat" } as const;
+  const options = { isTwoStep: false, isSealed: false };
+
+  assert.equal(bodyOf(draft, { ...options, isInWeChat: true }, "").pay_method, "jsapi");
+  assert.equal(bodyOf(draft, { ...options, isInWeChat: false }, "").pay_method, undefined);
+  assert.equal(bodyOf({ ...draft, pay_with: "balance" }, { ...options, isInWeChat: true }, "").pay_method, undefined);
+});
