@@ -176,7 +176,12 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(a_guest: Mak
     coin(page).click()
     state(page, "opened").to_be_visible()
     expect(page).to_have_title('<b>"新年"</b> · 红包')
-    eve.go("/wallet")
+    for _ in range(20):  # the share is settled a moment later
+        eve.go("/wallet")
+        expect(page.locator(".balance")).not_to_have_text("–")
+        if page.locator(".balance").inner_text() == "5.00":
+            break
+        page.wait_for_timeout(1000)
     expect(page.locator(".balance")).to_have_text("5.00")
     form = page.locator("form", has=page.get_by_role("heading", name="提现"))
     form.get_by_label("提现: 金额").fill("5")
