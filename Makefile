@@ -167,7 +167,7 @@ faults-payments: $(VENV)/app.ready ## 1,000 payments in and out through a gatewa
 faults-real: setup ## kill, freeze and flush real servers under load; figures into docs/evidence.md
 	@PYTHONPATH=shared $(APP)/python -m tests.faults.real --write
 
-sql: $(VENV)/app.ready ## read the statements of reconciliation as two engines do, and compare their findings with the checks: make sql N=500 SEED=1
+sql: $(VENV)/app.ready ## read the statements of reconciliation as two engines do, and compare their findings with the checks, clean and forged: make sql N=500 SEED=1
 	@PYTHONPATH=shared $(APP)/python -m testing.sql --ledgers $(or $(N),500) --seed $(or $(SEED),1)
 
 mutants: $(VENV)/app.ready ## change the code that decides about money; a test must fail each time: make mutants N=300 SEED=1; the last line is JSON
@@ -182,7 +182,7 @@ cells-model: $(VENV)/app.ready ## check every interleaving of money across cells
 ##@ Measure it
 .PHONY: bench cost
 asked = $(if $(ONLY),$(filter $(1),$(ONLY)),$(1))
-bench: $(VENV)/app.ready $(if $(call asked,cold flow page),setup) $(if $(call asked,page),page) ## run the benches, and write docs/performance.md; some: make bench ONLY="claim memory" [WRITE=1]
+bench: $(VENV)/app.ready $(if $(call asked,cold flow page),setup) $(if $(call asked,page),page) ## run the benches, and write docs/performance.md; some: make bench ONLY="claim memory" [WRITE=1]; ONLY=sql ROWS=20000000
 	@PYTHONPATH=shared $(APP)/python -m bench $(ONLY) $(if $(WRITE),--write)
 
 cost: ## what a million grabs cost on AWS, by the prices in bench/prices.toml

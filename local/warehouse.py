@@ -46,10 +46,16 @@ class Duck:
     """
 
     def __init__(
-        self, folder: Path, run: Run, database: str = FIRST, before: Duck | None = None
+        self,
+        folder: Path,
+        run: Run,
+        database: str = FIRST,
+        before: Duck | None = None,
+        *,
+        file: str = ":memory:",
     ) -> None:
         self.databases: duckdb.DuckDBPyConnection = (
-            before.databases if before else duckdb.connect(config={"threads": 2})
+            before.databases if before else duckdb.connect(file, config={"threads": 2})
         )
         self.databases.execute(f"CREATE SCHEMA {database}")
         self._connection = self.databases.cursor()

@@ -1,0 +1,96 @@
+"""Speed and memory of reconciliation's statements in DuckDB: types and checks of ROWS rows.
+
+The rows are those of a real ledger of packets, repeated with other ids until there are ROWS. A run
+on AWS asks Athena the same statements.
+"""
+
+import gzip
+import json
+import os
+import re
+import resource
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from local.warehouse import Duck, export
+from redpacket.reconciliation.ports import Table
+from redpacket.reconciliation.use_cases.reconcile import counts
+from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run
+from testing.fakes import Item
+from testing.in_memory_system import InMemorySystem
+
+ROWS = 2_000_000
+PACKETS, SHARES, USERS = 60, 10, 30
+AGAIN = "\0"
+LEDGERS_PER_FILE = 60
+MEMORY = "1500MB"
+
+
+def measure() -> dict[str, float]:
+    """Return the figures of the line."""
+    system = a_ledger()
+    one = sum(len(system.dynamo.tables.get(table, {})) for table in Table)
+    times = max(1, int(os.environ.get("ROWS") or ROWS) // one)
+    run = Run("00", system.clock.now_ms())
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        count = write(system, times, folder)
+        duck = Duck(folder, run, file=f"{folder}/typed.duckdb")
+        for option in (
+            f"memory_limit = '{MEMORY}'",
+            f"temp_directory = '{folder}/spilled'",
+            "preserve_insertion_order = false",
+        ):
+            duck.rows(f"SET {option}")
+        before_s = cpu_s()
+        found = counts(run, duck.type_rows(run))
+        spent_s = cpu_s() - before_s
+    return {
+        "rows": count,
+        "rows_per_cpu_s": round(count / spent_s),
+        "peak_gb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
+        "differences": sum(differences for _, differences in found.values()),
+    }
+
+
+def a_ledger() -> InMemorySystem:
+    """Return a ledger of packets that were claimed, settled and closed long enough ago."""
+    system = InMemorySystem()
+    for number in range(PACKETS):
+        packet = system.send(f"user-{number % USERS:03}", count=SHARES)
+        for share in range(SHARES - number % 2):
+            system.grab(packet, f"user-{(number + share) % USERS:03}")
+    system.settle()
+    system.end()
+    system.pass_time(MOVING_MS + 1)
+    return system
+
+
+def write(system: InMemorySystem, times: int, folder: Path) -> int:
+    """Write an export of a ledger that is repeated; return how many rows it has."""
+    packet_ids = [facts.packet.packet_id for facts in system.ledger_state().packets]
+    ids = re.compile("|".join([r"user-\d{3}", *map(re.escape, packet_ids)]))
+    count = 0
+    for table in Table:
+        rows: dict[tuple[str, str], Item] = dict(system.dynamo.tables.get(table, {}))
+        # All ledgers have one account for deposits.
+        deposits = rows.pop(("deposits", "balance"), None)
+        if deposits:
+            fen = int(deposits["balance_fen"]["N"]) * times
+            deposits = {**deposits, "balance_fen": {"N": str(fen)}}
+        count += export(folder / table, [deposits] if deposits else []) + len(rows) * times
+        lines = (json.dumps({"Item": row}, default=str) + "\n" for row in rows.values())
+        text = ids.sub(rf"\g<0>{AGAIN}", "".join(lines))
+        ledgers = (text.replace(AGAIN, f"{number:07}") for number in range(times if rows else 0))
+        for number, some in enumerate(iter(lambda: list(islice(ledgers, LEDGERS_PER_FILE)), []), 1):  # noqa: B023
+            file = folder / table / "data" / f"{number:06}.json.gz"
+            with gzip.open(file, "wt", compresslevel=1, encoding="utf-8") as left:
+                left.writelines(some)
+    return count
+
+
+def cpu_s() -> float:
+    """Return the seconds of processors that this process has used."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
