@@ -42,7 +42,7 @@ def export(folder: Path, rows: Iterable[Mapping[str, Any]]) -> int:
 class Duck:
     """DuckDB over the exports in a folder, which has a folder for each table.
 
-    A second look has a *database* beside that of the first one.
+    A second look has a *database* beside that of the first one. Many rows need a *file*.
     """
 
     def __init__(
