@@ -77,7 +77,7 @@ class Till:
         profiles, campaigns = table("profiles"), table("campaigns")
         self.packets = DynamoPackets(dynamo, packets, shares)
         self.claims = DynamoClaims(dynamo, shares, table("quotas"), table("audience"))
-        self.pages = DynamoPages(dynamo, packets)
+        self.pages = DynamoPages(dynamo, packets, table("quotas"))
         self.profiles = DynamoProfiles(dynamo, profiles)
         self.deposits = DynamoDeposits(dynamo, accounts, profiles)
         self.funding = DynamoFunding(dynamo, accounts, packets, campaigns, profiles)

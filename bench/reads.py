@@ -159,7 +159,7 @@ def received_rcu_max() -> float:
     system.dynamo.put_item(TableName="accounts", Item=to_wire({**keys.account(account), **sums}))
     meter = MeteredDynamo(system.dynamo)
     ledger = process_on(Dynamo(lambda: meter)).ledger
-    pages = DynamoPages(Dynamo(lambda: meter), "packets")
+    pages = DynamoPages(Dynamo(lambda: meter), "packets", "quotas")
     middle = RECEIVED // 2
     units = []
     begins = keys.claim_entry(account, places_ms[middle], packets[middle].packet_id, 1)["sk"]

@@ -53,7 +53,7 @@ class Book:
         self.meter = MeteredDynamo(self._client)
         dynamo = Dynamo(lambda: self.meter)
         self.packets = DynamoPackets(dynamo, "packets", "shares")
-        self.pages = DynamoPages(dynamo, "packets")
+        self.pages = DynamoPages(dynamo, "packets", "quotas")
         self._profiles = DynamoProfiles(dynamo, "profiles")
         self._ledger = DynamoLedger(dynamo, "accounts", "packets", "shares")
         self.packet = a_packet(

@@ -269,8 +269,9 @@ def _packets(
 def _claim_counts(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str], int]:
     found = {}
     for row in rows:
-        campaign_id, user_id = row["pk"].split("#", 1)
-        found[campaign_id, user_id] = row["claim_count"]
+        if "claim_count" in row:  # others are thanks
+            campaign_id, user_id = row["pk"].split("#", 1)
+            found[campaign_id, user_id] = row["claim_count"]
     return found
 
 

@@ -148,7 +148,7 @@ def some_books(client: Any, *, has_receipts: bool = True) -> Books:
         DynamoPackets(dynamo, "packets", "shares"),
         DynamoClaims(dynamo, "shares", "quotas", "audience"),
         DynamoWorkLists(dynamo, "packets", "shares"),
-        DynamoPages(dynamo, "packets"),
+        DynamoPages(dynamo, "packets", "quotas"),
     )
 
 

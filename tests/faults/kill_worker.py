@@ -115,7 +115,7 @@ class Worker:
         system.clock.at_ms = job["ahead_ms"]
         dynamodb = Fused(self._dynamodb, fuse)
         system.stand_on(dynamodb)
-        system.pages = DynamoPages(Dynamo(lambda: dynamodb), "packets")
+        system.pages = DynamoPages(Dynamo(lambda: dynamodb), "packets", "quotas")
         system.claim_cache = RedisClaims(Fused(self._cache, fuse), PUBLISHED_SEEDS)
         sqs = Fused(self._sqs, fuse)
         system.payouts = SqsPayouts(lambda: sqs, self._queue_url, system.clock.now_ms)

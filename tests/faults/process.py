@@ -106,7 +106,7 @@ class Process(InMemorySystem):
         self.prize_funding = DynamoFunding(
             dynamo, "accounts", "packets", "campaigns", "profiles", journal_table="journal"
         )
-        self.pages = DynamoPages(dynamo, "packets", seeds)
+        self.pages = DynamoPages(dynamo, "packets", "quotas", seeds)
         self.profiles = DynamoProfiles(dynamo, "profiles")
         self.campaigns = DynamoEditedCampaigns(
             dynamo,

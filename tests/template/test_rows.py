@@ -26,7 +26,7 @@ FUNCTIONS = sorted(STACK.of_type("AWS::Lambda::Function"))
 ROWS = {
     "account": ("Accounts", keys.account("u"), "balance_fen"),
     "packet": ("Packets", packet_keys.packet("p"), "status"),
-    "thanks": ("Packets", packet_keys.thanks("p", 1), "share_1"),
+    "thanks": ("Quotas", packet_keys.thanks("p", 1), "share_1"),
     "share": ("Shares", packet_keys.share("p", 1), "settled_at_ms"),
     "claim": ("Shares", packet_keys.share("p", 1), "user_id"),
     "quota": ("Quotas", packet_keys.claim_count("c", "u"), "count"),
@@ -69,8 +69,7 @@ account              Admin:pru Approval:pru Erasure:r Expire:pu Payment:pru Payo
 packet               Admin:r Announce:r Approval:pru Campaign:ru Erasure:r Expire:pru Grab:r \
                      Order:r Payment:r Payout:pru Prize:pru Reconcile:r Records:r Send:pru \
                      Transfer:ru
-thanks               Admin:r Announce:r Approval:pru Campaign:ru Erasure:r Expire:pru Grab:ru \
-                     Payment:r Payout:pru Prize:pru Reconcile:r Records:r Send:pru Transfer:ru
+thanks               Grab:ru Records:r
 share                Admin:r Approval:r Campaign:r Erasure:r Expire:ru Grab:r Lottery:r \
                      Payout:ru Prize:r Reconcile:r Records:r
 claim                Admin:r Approval:r Campaign:r Erasure:r Expire:ru Grab:ru Lottery:ru \

@@ -58,7 +58,7 @@ def test_every_reference_leads_to_what_is_made(stack: translated.Stack) -> None:
     assert named <= known
     # Which Fn::Sub itself gives a value.
     local = {"Resource", "User", "ConfigName", "Issuer", "Host", "Hosts", "Id", "Staging"}
-    local |= {"Covers", "Avatars", "WeChat"}
+    local |= {"Covers", "Avatars", "WeChat", "Stack"}
     assert substituted - local <= known
 
 

@@ -101,7 +101,12 @@ class PacketsContainer(Container):
     def pages(self) -> Pages:
         from redpacket.packets.dynamodb.pages import DynamoPages
 
-        return DynamoPages(self.dynamo, self.settings.packets_table, self.platform.seeds)
+        return DynamoPages(
+            self.dynamo,
+            self.settings.packets_table,
+            self.settings.quotas_table,
+            self.platform.seeds,
+        )
 
     @cached_property
     def claims(self) -> ClaimRecorder:

@@ -77,7 +77,7 @@ def test_a_process_reads_packets_once_in_a_while_and_keeps_them_without_the_ledg
     meter = MeteredDynamo(system.dynamo)
     metered = Dynamo(lambda: meter)
     campaigns = DynamoEditedCampaigns(metered, "campaigns")
-    pages = DynamoPages(metered, "packets", PUBLISHED_SEEDS)
+    pages = DynamoPages(metered, "packets", "quotas", PUBLISHED_SEEDS)
     rains = system.process(campaigns=campaigns, pages=pages).rains
 
     for _ in range(2):

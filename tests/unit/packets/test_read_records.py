@@ -210,7 +210,7 @@ def test_a_page_reads_few_units_however_claims_are_spread(
         system.expire()
     meter = MeteredDynamo(system.dynamo)
     system.stand_on(meter)
-    system.pages = DynamoPages(Dynamo(lambda: meter), "packets")
+    system.pages = DynamoPages(Dynamo(lambda: meter), "packets", "quotas")
     viewer = User(f"5f0c8f5e-{claimed[-1]:04d}-4b1e-9a53-0c4a3d2f1b6a")
 
     for limit in (50, 100):
@@ -262,7 +262,7 @@ def test_a_page_of_what_a_user_sent_takes_at_most_23_reads(system: InMemorySyste
         None,
         None,
         packets=DynamoPackets(dynamo, "packets", "shares"),
-        pages=DynamoPages(dynamo, "packets"),
+        pages=DynamoPages(dynamo, "packets", "quotas"),
         ledger=process_on(dynamo).ledger,
         in_parallel=one_by_one,
     )

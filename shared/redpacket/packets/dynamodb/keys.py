@@ -40,14 +40,14 @@ def settled_sums(packet_id: str) -> dict[str, str]:
 
 
 def thanks(packet_id: str, share_no: int) -> dict[str, str]:
-    """Return the key in PacketsTable of the thanks for a block of shares.
+    """Return the key in QuotasTable of the thanks for a block of shares.
 
     A record page shows consecutive shares of a few consecutive partitions. Blocks are as large as
     two read units if everyone thanks, so a page rarely reads more than two.
     """
     place, partition = divmod(share_no - 1, fate_partitions(packet_id))
     block = f"{partition // THANKS_PARTITIONS}#{place // THANKS_PLACES}"
-    return {"pk": f"thanks#{packet_id}#{block}", "sk": "thanks"}
+    return {"pk": f"thanks#{packet_id}#{block}"}
 
 
 THANKS_PARTITIONS, THANKS_PLACES = 8, 100

@@ -24,11 +24,17 @@ _PARTITIONS_PER_PAGE = 2
 
 
 class DynamoPages:
-    """DynamoDB implementation of Pages."""
+    """DynamoDB implementation of Pages.
 
-    def __init__(self, dynamo: Dynamo, packets_table: str, seeds: SeedKeys | None = None) -> None:
+    Thanks are in *quotas_table*, because grab functions must not write packets.
+    """
+
+    def __init__(
+        self, dynamo: Dynamo, packets_table: str, quotas_table: str, seeds: SeedKeys | None = None
+    ) -> None:
         self._dynamo = dynamo
         self._table = packets_table
+        self._quotas = quotas_table
         self._seeds = seeds
 
     def get_eventually_consistent(self, packet_id: str) -> Packet | None:
@@ -109,7 +115,7 @@ class DynamoPages:
     def put_thanks(self, packet_id: str, share_no: int, emoji: str) -> str:
         name = _thanks_name(share_no)
         operation = update(
-            self._table,
+            self._quotas,
             keys.thanks(packet_id, share_no),
             f"SET {name} = if_not_exists({name}, :emoji)",
             emoji=emoji,
@@ -123,7 +129,7 @@ class DynamoPages:
         row_keys = {key["pk"]: key for key in found}
         if not row_keys:
             return {}
-        rows = self._dynamo.get_many(self._table, list(row_keys.values()), is_strong=False)
+        rows = self._dynamo.get_many(self._quotas, list(row_keys.values()), is_strong=False)
         stored = {name: value for row in rows for name, value in row.items()}
         named = {no: _thanks_name(no) for no in share_nos}
         return {no: str(stored[name]) for no, name in named.items() if name in stored}

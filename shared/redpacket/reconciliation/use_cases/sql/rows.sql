@@ -47,7 +47,7 @@ FROM shares_raw WHERE text(sk) LIKE 'claim#%'
 
 -- claim_count
 SELECT text(pk) AS name, split_part(text(pk), '#', 1) AS campaign_id, split_part(text(pk), '#', 2) AS user_id, num(claim_count) AS claim_count
-FROM quotas_raw
+FROM quotas_raw WHERE text(pk) NOT LIKE 'thanks#%'
 
 -- campaign
 SELECT substr(text(pk), 10) AS campaign_id, num(budget_fen) AS budget_fen, num(budget_left_fen) AS budget_left_fen, num(ends_at_ms) AS ends_at_ms
