@@ -31,8 +31,8 @@ from redpacket.lottery.api import draw_schemas as draws
 from redpacket.operations.api import answers as operators
 from redpacket.packets.api import answers as packets
 from redpacket.packets.api import claim_schemas as claims
+from redpacket.packets.api import link_preview, values
 from redpacket.packets.api import send_schemas as sending
-from redpacket.packets.api import values
 from redpacket.packets.api.fields import GREETING_GRAPHEMES_MAX, NICKNAME_GRAPHEMES_MAX
 from redpacket.payments.api import answers as payments
 from redpacket.platform.errors import Forbidden, RedPacketError
@@ -44,6 +44,7 @@ Schema: TypeAlias = dict[str, Any]
 
 OPENAPI = places.ROOT / "openapi.json"
 JSON = "application/json"
+HTML = "text/html"
 PROBLEM_JSON = "application/problem+json"
 COLUMNS_MAX = 120
 """Width of the file: a value that fits is written on one line."""
@@ -226,7 +227,7 @@ class _Generator(GenerateJsonSchema):
 def _forms() -> Schema:
     named = {kind for operation in operations().values() for kind in types_of(operation)}
     named |= {*events.DATA.values(), approvals.AwaitingApproval}
-    found = named - {None, NoneType}
+    found = named - {None, NoneType, str}
     _, generated = TypeAdapter.json_schemas(
         [(kind.__name__, "validation", TypeAdapter(kind)) for kind in found],
         ref_template=_REF,
@@ -536,6 +537,10 @@ def _parameter(parameter: Parameter[Any]) -> Schema:
 def _responses(operation: Operation, answer: str | None, responses: Schema) -> Schema:
     content = {"content": {JSON: {"schema": _ref(answer)}}} if answer else {}
     headers = _headers_of(operation)
+    if answer == str.__name__:
+        content = {"content": {HTML: {"schema": {"type": "string"}}}}
+        caching = {"required": True, "schema": {"enum": [link_preview.CACHING]}}
+        headers = {**headers, "Cache-Control": caching}
     answers: dict[int, Schema] = {
         status: {"description": HTTPStatus(status).phrase, **content, "headers": headers}
         for status in operation.statuses

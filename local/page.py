@@ -7,13 +7,14 @@ then both: a browser that goes there (it accepts HTML and sends no token) gets t
 import gzip
 import json
 import mimetypes
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from starlette.datastructures import Headers
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 API_PREFIX: Final = "/api"
@@ -23,6 +24,7 @@ OPERATOR_PREFIX: Final = "/operator"
 OPERATOR_INDEX: Final = "/operator.html"
 DOCUMENTS: Final = (INDEX, OPERATOR_INDEX)
 DEVELOPMENT_PREFIX: Final = "/dev/"
+PACKET_PATH: Final = re.compile(r"/packets/[\w-]+")
 
 AVATAR_HOSTS: Final = ("example.com", "example.org", "*.example.com", "*.example")
 COVER_HOSTS: Final = ("*.example.com", "covers.example")
@@ -91,6 +93,17 @@ def _document(path: str) -> str:
     return OPERATOR_INDEX if is_operators else INDEX
 
 
+def _is_crawler(scope: Scope) -> bool:
+    """Return whether a chat's crawler visits a packet, by the rule of template.yaml."""
+    headers = Headers(scope=scope)
+    return (
+        PACKET_PATH.fullmatch(scope["path"]) is not None
+        and "text/html" in headers.get("accept", "")
+        and not {"authorization", "sec-fetch-mode"} & set(headers)
+        and scope["query_string"] != b"page"
+    )
+
+
 class Page:
     """An ASGI application: the files of the page in *folder*, and *api* for everything else.
 
@@ -109,6 +122,11 @@ class Page:
         if path.startswith(f"{API_PREFIX}/"):
             raw = scope["raw_path"].removeprefix(API_PREFIX.encode())
             scope = {**scope, "path": path.removeprefix(API_PREFIX), "raw_path": raw}
+        elif _is_crawler(scope):
+            preview = f"{API_PREFIX}{path}/preview"
+            headers = {"cache-control": "no-store"}
+            await RedirectResponse(preview, 302, headers)(scope, receive, send)
+            return
         elif file := self._file(scope):
             await file.response(Headers(scope=scope))(scope, receive, send)
             return

@@ -47,6 +47,17 @@ def read_feed(request: HttpRequest) -> HttpAnswer[Feed]:
 
 
 @handler.route(
+    "GET /packets/{packet_id}/preview",
+    parameters=(packet_id_of,),
+    refusals=(PacketNotFound, Unavailable),
+    is_public=True,
+)
+def read_preview(request: HttpRequest) -> HttpAnswer[str]:
+    """Show chats what a packet's link is about, as HTML; never an amount."""
+    return pages.preview_page(request)
+
+
+@handler.route(
     "GET /packets/{packet_id}/proof",
     parameters=(packet_id_of, pages.proof_cursor_of, pages.proof_limit_of),
     refusals=(PacketNotFound, ProofNotReady, *_READING),

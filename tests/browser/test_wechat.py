@@ -195,3 +195,33 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(a_guest: Mak
     assert [each for each, _ in asked] == ["getBrandWCPayRequest", "requestMerchantTransfer"]
     expect(page.locator(".balance")).to_have_text("0.00")
     eve.shoot("wechat-wallet")
+
+
+def test_a_crawler_sees_greeting_and_sender_and_nothing_of_an_exclusive_packet(
+    operator: Operator, stack: Stack
+) -> None:
+    guest = operator.as_user("guest").get("/me").json()["user_token"]
+    packet_ids = [
+        operator.send(total_fen=7_777, count=1, greeting='<i>"安"</i>'),
+        operator.send(total_fen=7_777, count=1, greeting="秘密", recipients=[guest]),
+    ]
+
+    shown, hidden = [
+        httpx.get(
+            f"{stack.api}/packets/{packet_id}",
+            headers={"accept": "text/html"},
+            follow_redirects=True,
+            trust_env=False,
+            timeout=60,
+        )
+        for packet_id in packet_ids
+    ]
+
+    assert shown.headers["content-type"] == "text/html; charset=utf-8"
+    assert 'property="og:title" content="&lt;i&gt;&quot;安&quot;&lt;/i&gt;"' in shown.text
+    assert 'property="og:description" content="妈妈发来一个红包，快来领取"' in shown.text
+    assert 'property="og:title" content="红包"' in hidden.text
+    for page in (shown.text, hidden.text):
+        assert "77" not in page.replace(packet_ids[0], "").replace(packet_ids[1], "")
+    assert "秘密" not in hidden.text
+    assert "妈妈" not in hidden.text

@@ -47,8 +47,9 @@ def _led_to(stack: Stack, function: str, uri: str, headers: dict[str, str] | Non
         if item["Name"].endswith(function)
     ]
     code = cloudfront.get_function(Name=named[0], Stage="LIVE")["FunctionCode"].read().decode()
-    said = {name: {"value": value} for name, value in (headers or {}).items()}
-    event = json.dumps({"request": {"uri": uri, "headers": said}})
+    browser = {"sec-fetch-mode": "navigate"}
+    said = {name: {"value": value} for name, value in {**browser, **(headers or {})}.items()}
+    event = json.dumps({"request": {"uri": uri, "headers": said, "querystring": {}}})
     done = subprocess.run(
         [NODE, "-e", f"{code}; console.log(handler({event}).uri)"],
         capture_output=True,

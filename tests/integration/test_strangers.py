@@ -164,6 +164,7 @@ def walk_reads(walk: Walk, reader: HttpUser, packet_ids: list[str], days: list[s
     for packet_id in packet_ids:
         call(reader, "GET /packets/{packet_id}", packet_id=packet_id)
         call(reader, "GET /packets/{packet_id}/feed", packet_id=packet_id)
+        call(reader, "GET /packets/{packet_id}/preview", packet_id=packet_id)
         call(reader, "GET /packets/{packet_id}/proof", packet_id=packet_id)
     for route in ("GET /me", "GET /me/sent", "GET /me/received", "GET /me/transfers"):
         call(reader, route)

@@ -75,6 +75,25 @@ def _forged() -> list[str]:
     return ["staging", "staging..", word[:-1], f"{word}0", later, _word(-1), _word(key="x" * 43)]
 
 
+def test_crawlers_alone_are_led_to_the_preview_of_a_packet() -> None:
+    browser = {"sec-fetch-mode": "navigate"}
+    again = _request("/packets/AbC-_9")
+    again["request"]["querystring"]["page"] = {"value": ""}
+
+    crawler, visit, back, shared = _run(
+        "PagePaths",
+        _request("/packets/AbC-_9"),
+        _request("/packets/AbC-_9", headers=browser),
+        again,
+        _request("/packets/AbC-_9/share"),
+    )
+
+    assert crawler["answer"]["statusCode"] == 302
+    led = crawler["answer"]["headers"]["location"]["value"]
+    assert led == "/api/packets/AbC-_9/preview"
+    assert [one["answer"]["uri"] for one in (visit, back, shared)] == ["/index.html"] * 3
+
+
 def test_a_link_sets_the_cookie_and_keeps_what_wechat_adds() -> None:
     word = _word()
 

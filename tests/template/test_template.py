@@ -618,6 +618,7 @@ def test_the_gateway_may_call_every_function_that_a_route_leads_to() -> None:
 
 # A packet's id is a secret that opens its feed; what is the same for everybody may be kept.
 OPEN_ROUTES = {"GET /health", "GET /packets/{packet_id}/feed", "GET /campaigns/{campaign_id}"}
+OPEN_ROUTES |= {"GET /packets/{packet_id}/preview"}
 # The log is for everybody.
 OPEN_ROUTES |= {"GET /transparency", "GET /transparency/proof", "GET /transparency/consistency"}
 # The signature is for an address of our own page alone, and no secret of it.

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from local.page import SECURITY_HEADERS, Page
 
-HTML = {"accept": "text/html,*/*"}
+HTML = {"accept": "text/html,*/*", "sec-fetch-mode": "navigate"}
 INDEX = "<!doctype html>" + "x" * 200
 
 
@@ -60,6 +60,17 @@ def test_a_visit_gets_the_page_at_every_path(front: Visitor) -> None:
         answer = front.get(path, headers=HTML)
         assert _is_page(answer)
         assert answer.headers["cache-control"] == "no-cache"
+
+
+def test_a_crawler_is_led_to_the_preview_of_a_packet_and_not_in_circles(front: Visitor) -> None:
+    crawler = {"accept": "text/html"}
+
+    led = front.get("/packets/abc?via=x", crawler)
+
+    assert (led.status_code, led.headers["location"]) == (302, "/api/packets/abc/preview")
+    assert _is_page(front.get("/packets/abc?page", crawler))
+    assert _is_page(front.get("/packets/abc/share", crawler))
+    assert not _is_page(front.get("/packets/abc", {**crawler, "authorization": "Bearer x"}))
 
 
 def test_a_visit_of_operators_gets_their_console(front: Visitor) -> None:

@@ -118,6 +118,7 @@ OPEN_ROUTES = {
     "GET /transparency/proof",
     "GET /transparency/consistency",
     "GET /packets/{packet_id}/feed",
+    "GET /packets/{packet_id}/preview",
     "GET /campaigns/{campaign_id}",
     "POST /auth/wechat",
     "GET /wechat/js-config",

@@ -10,7 +10,7 @@ from redpacket.containers import containers
 from redpacket.ledger.model import user_account
 from redpacket.ledger.ports import ENTRY_CURSOR
 from redpacket.operations.api import guards
-from redpacket.packets.api import views
+from redpacket.packets.api import link_preview, views
 from redpacket.packets.api.packet_ids import packet_id_of
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.packet import Packet
@@ -74,6 +74,23 @@ def feed_page(request: HttpRequest) -> HttpAnswer[packets.Feed]:
         raise PacketNotFound("no such packet")
     headers = {"cache-control": _feed_caching(record.packet)}
     return tagged(views.feed_view(record, _people(record)), request, headers)
+
+
+def preview_page(request: HttpRequest) -> HttpAnswer[str]:
+    """Return what chats show of a packet's link, as HTML."""
+    packet_id = packet_id_of(request)
+    packet = containers.packets.repository.find_packet(packet_id)
+    preview = link_preview.NEUTRAL
+    if packet and not packet.rules.prize_id and not packet.rules.recipients:
+        sender = _presenter([packet.sender]).public_view(packet.sender)
+        preview = link_preview.preview_of(packet.greeting, sender["nickname"], packet.cover_url)
+    base_url = containers.platform.settings.share_base_url
+    headers = {
+        "content-type": link_preview.CONTENT_TYPE,
+        "cache-control": link_preview.CACHING,
+        **link_preview.SECURITY_HEADERS,
+    }
+    return HttpAnswer(link_preview.page_of(preview, packet_id, base_url), headers=headers)
 
 
 def _feed_caching(packet: Packet) -> str:

@@ -44,7 +44,10 @@ UBIQUITOUS = (Forbidden, PayloadTooLarge, InvariantViolated)
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer(Generic[Body]):
-    """Success response; *body* None sends none, and *status* defaults to the operation's first."""
+    """Success response; *body* None sends none, and a text is sent as it is.
+
+    *status* defaults to the operation's first.
+    """
 
     body: Body | None
     status: int | None = None
@@ -178,8 +181,12 @@ def _body_of(event: Event, bytes_max: int) -> bytes:
     return body
 
 
+def _json_of(body: object) -> str:
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+
+
 def _answer(status: int, headers: Mapping[str, str], body: object, request_id: str) -> Answer:
-    text = "" if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    text = "" if body is None else body if isinstance(body, str) else _json_of(body)
     # Nearly every response is private; pages that may be cached override this.
     ours = {"cache-control": NO_STORE, REQUEST_ID: request_id}
     return {"statusCode": status, "headers": {**ours, **headers}, "body": text}
