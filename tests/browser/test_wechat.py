@@ -115,8 +115,10 @@ def test_a_refused_code_does_not_go_round_in_circles(a_guest: MakePerson, stack:
 
     cat = a_guest("/signed-in")
     cat.page.route("**/connect/oauth2/authorize?*", refuse)
-    cat.page.get_by_role("button", name="登录").click()
+    with cat.page.expect_response("**/auth/wechat") as refused:
+        cat.page.get_by_role("button", name="登录").click()
 
+    assert refused.value.status == 422
     expect(cat.page.get_by_text("登录没有成功，请再试一次")).to_be_visible()
     assert len(visits) == 1
 
@@ -135,7 +137,9 @@ def test_another_browser_is_told_to_open_the_link_in_wechat(
     assert dan.audit() == []
 
 
-def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(a_guest: MakePerson) -> None:
+def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(
+    a_guest: MakePerson, stack: Stack
+) -> None:
     eve = a_guest("/send", color_scheme="dark")
     page, asked = eve.page, eve.asked  # type: ignore[attr-defined]
 
@@ -167,12 +171,13 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(a_guest: Mak
     code = page.get_by_role("img", name="扫一扫领红包")
     assert (code.get_attribute("src") or "").startswith("data:image/png;base64,")
     page.get_by_role("button", name="保存红包卡片").click()
-    expect(page.locator("img.card-picture")).to_be_visible()
+    page.locator("img.card-picture").wait_for()
     eve.shoot("wechat-share")
     assert eve.audit() == []
 
     # The sender takes the only share, and withdraws it to the account that signed in.
     page.get_by_role("link", name="去看看这个红包").click()
+    page.get_by_role("button", name="我也拆一个").click()
     coin(page).click()
     state(page, "opened").to_be_visible()
     expect(page).to_have_title('<b>"新年"</b> · 红包')
@@ -184,12 +189,14 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(a_guest: Mak
         page.wait_for_timeout(1000)
     expect(page.locator(".balance")).to_have_text("5.00")
     form = page.locator("form", has=page.get_by_role("heading", name="提现"))
-    form.get_by_label("提现: 金额").fill("5")
-    form.get_by_label("渠道").select_option("wechat")
+    form.get_by_label("提现: 金额").fill("5")  # WeChat is the first channel
     with page.expect_response(lambda answer: answer.request.method == "POST") as made:
         form.get_by_role("button", name="提现").click()
-    withdrawal = made.value.json()
-    page.evaluate("id => { globalThis.transfers = [id]; }", withdrawal["withdrawal_id"])
+    number = made.value.json()["withdrawal_id"]
+    page.evaluate("id => { globalThis.transfers = [id]; }", number)
+    stack.aws("lambda").invoke(  # the schedule's work, at once
+        FunctionName=stack.outputs["TransferFunction"], Payload=b'{"task": "dispatch"}'
+    )
     page.get_by_role("button", name="确认收款").click()
     expect(page.get_by_text("已到账")).to_be_visible()
     assert [each for each, _ in asked] == ["getBrandWCPayRequest", "requestMerchantTransfer"]
