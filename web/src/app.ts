@@ -95,10 +95,11 @@ export class App extends View {
 
   #arrive(scrollTop: number): void {
     this.wantsSignIn = false;
-    this.name = "";
     if (this.isReady) session.notice = undefined;
     void this.attempt(async () => {
+      // A view that renders before it is loaded has no properties when it is connected.
       await this.#load();
+      this.name = "";
       this.requestUpdate();
       await this.updateComplete;
       scrollDown(scrollTop);
