@@ -21,7 +21,6 @@ from redpacket.platform import errors
 from redpacket.platform.difference import Difference
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.checks import LotteryFacts
-from testing.faulty import Killed
 from tests.faults.process import SKEW_MAX_MS, Process
 from tests.faults.refusals import BOUND_MS
 from tests.faults.schedule import Schedule, names
@@ -233,20 +232,7 @@ class DrawSchedule(Schedule):
     def _operator(self) -> None:
         edits = [self._edit_prize, self._edit_stock, self._edit_rules, self._add_prize]
         edits += [self._edit_plan, self._edit_plan, self.turn_some_switch, self.reconcile]
-        for _ in range(self.random.randint(0, 4)):
-            self.sleep_ms(self.random.randint(200, 2_000))
-            edit = self.random.choice(edits)
-            for _ in range(self.random.randint(1, 3)):
-                process = self.a_lambda()
-                try:
-                    edit(process)
-                    process.load_campaign(ID)
-                except errors.RedPacketError:
-                    self.wait()
-                except Killed:
-                    self.restart(process)
-                else:
-                    break
+        self.operate(edits, 200, lambda process: process.load_campaign(ID))
 
     def _edit_prize(self, process: Process) -> None:
         prize = self.random.choice(process.draws.list_prizes(ID))

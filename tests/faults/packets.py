@@ -29,7 +29,6 @@ from redpacket.platform.difference import Difference
 from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_campaign
 from testing.checks import Told
-from testing.faulty import Killed
 from testing.in_memory_system import LIFE_MS, an_order
 from tests.faults.process import SKEW_MAX_MS, Process
 from tests.faults.refusals import BOUND_MS, PASSES, Known, is_wrong, known
@@ -269,20 +268,7 @@ class PacketSchedule(Schedule):
 
     def _operator(self) -> None:
         edits = [self._edit_campaign, self._preheat, self.reconcile, self.turn_some_switch]
-        for _ in range(self.random.randint(0, 4)):
-            self.sleep_ms(self.random.randint(100, 2_000))
-            edit = self.random.choice(edits)
-            # They do it again where they got no answer, or give up.
-            for _ in range(self.random.randint(1, 3)):
-                process = self.a_lambda()
-                try:
-                    edit(process)
-                except errors.RedPacketError:
-                    self.wait()
-                except Killed:
-                    self.restart(process)
-                else:
-                    break
+        self.operate(edits, 100)
 
     def _edit_campaign(self, process: Process) -> None:
         campaign = process.campaigns.find_campaign(CAMPAIGN_ID)

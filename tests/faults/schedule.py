@@ -9,7 +9,7 @@ import itertools
 import random
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -281,6 +281,28 @@ class Schedule:
                     self.wait()
 
         return attempt
+
+    def operate(
+        self,
+        edits: Sequence[Callable[[Process], object]],
+        pause_ms: int,
+        then: Callable[[Process], object] = bool,
+    ) -> None:
+        """Edit, and do it again where no answer came, or give up."""
+        for _ in range(self.random.randint(0, 4)):
+            self.sleep_ms(self.random.randint(pause_ms, 2_000))
+            edit = self.random.choice(edits)
+            for _ in range(self.random.randint(1, 3)):
+                process = self.a_lambda()
+                try:
+                    edit(process)
+                    then(process)
+                except RedPacketError:
+                    self.wait()
+                except faulty.Killed:
+                    self.restart(process)
+                else:
+                    break
 
     # Parts of every story
 

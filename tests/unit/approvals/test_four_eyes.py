@@ -105,13 +105,6 @@ def test_what_is_within_the_sum_is_done_at_once_and_what_is_above_waits(
     assert system.balance_fen("user") == LIMIT_FEN
 
 
-def test_many_small_deposits_are_one_large_one(system: InMemorySystem) -> None:
-    done = [_deposit(system, 99, f"key-{number}") is None for number in range(20)]
-
-    assert done == [True] * 10 + [False] * 10
-    assert system.balance_fen("user") == 990
-
-
 def test_the_sum_is_of_one_operator_and_one_subject(system: InMemorySystem) -> None:
     assert _deposit(system, LIMIT_FEN, "a") is None
 
@@ -254,17 +247,6 @@ def test_a_repeat_counts_once_and_needs_no_approval(system: InMemorySystem) -> N
     system.approval_fen = 0
     assert _deposit(system, 600, "same") is None
     assert system.balance_fen("user") == LIMIT_FEN
-
-
-def test_a_deposit_that_fails_counts_nothing(system: InMemorySystem) -> None:
-    def fail(_operations: Any) -> None:
-        raise errors.Unavailable("away")
-
-    system.before_first_transaction(fail)
-    with pytest.raises(errors.Unavailable):
-        _deposit(system, 600, "fails")
-
-    assert _deposit(system, LIMIT_FEN, "works") is None
 
 
 # ---------------------------------------------------------------- asked, approved, rejected

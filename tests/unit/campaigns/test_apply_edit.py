@@ -75,14 +75,6 @@ def test_an_edit_that_is_refused_loads_nothing(system: InMemorySystem) -> None:
     assert system.lots.count_issued("fair", ["cup"]) is None
 
 
-def test_an_edited_campaign_is_told_with_its_new_budget(
-    system: InMemorySystem, campaign: Campaign
-) -> None:
-    found, is_new = system.process().edit_campaign(campaign, 20_000, None, OPERATOR)
-
-    assert (found.campaign.budget_fen, found.campaign.version, is_new) == (20_000, 2, False)
-
-
 def test_a_campaign_with_prizes_is_loaded_after_an_edit(
     system: InMemorySystem, campaign: Campaign
 ) -> None:

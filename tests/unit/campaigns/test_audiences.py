@@ -7,7 +7,6 @@ import pytest
 
 from redpacket.campaigns.errors import CampaignNotFound, CampaignPaused, NotInAudience
 from redpacket.campaigns.model import AudienceMode, Campaign, CampaignStatus, audience_bucket, meets
-from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 from redpacket.campaigns.use_cases.edit_audience import Audience
 from redpacket.packets.errors import PacketEmptied
 from redpacket.packets.model.claim import Admission
@@ -40,23 +39,6 @@ def _edit(
 
 
 # ---- the list
-
-
-def test_users_by_the_thousand_are_counted_exactly(
-    system: InMemorySystem, campaign: Campaign
-) -> None:
-    users = [f"user-{number}" for number in range(1_000)]
-
-    for start in range(0, 1_000, 400):
-        _edit(system, campaign, add=users[start : start + 500])
-
-    assert _edit(system, campaign).size == 1_000
-    found = {
-        user
-        for bucket in {audience_bucket(user) for user in users}
-        for user in system.audience_rows.list_members(campaign.campaign_id, bucket)
-    }
-    assert found == set(users)
 
 
 def test_two_edits_at_once_count_a_user_once(system: InMemorySystem, campaign: Campaign) -> None:
@@ -245,21 +227,6 @@ def test_a_load_that_an_edit_overtakes_is_not_believed(
     with pytest.raises(errors.Unavailable):
         system.grab(packet, "ann")
     assert system.grab(packet, "ann").is_new
-
-
-def test_a_process_learns_of_a_list_as_of_a_switch(
-    system: InMemorySystem, campaign: Campaign
-) -> None:
-    packet = system.send_of(campaign)
-    known = CachedCampaigns(system.campaigns, clock=system.clock, logger=system.logger)
-    system.recall_campaigns = lambda: known
-    system.grab(packet, "ann")
-    _edit(system, campaign, mode=ALLOW)
-
-    system.pass_time(4_000)
-
-    with pytest.raises(NotInAudience):
-        system.grab(packet, "bob")
 
 
 def test_a_preheat_loads_the_list(system: InMemorySystem, campaign: Campaign) -> None:

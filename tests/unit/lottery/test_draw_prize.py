@@ -573,16 +573,6 @@ def test_stock_that_was_taken_back_is_not_won_by_an_older_table(system: InMemory
     assert system.differences() == []
 
 
-def test_a_unit_that_an_older_table_gave_is_won_by_the_newer_one(system: InMemorySystem) -> None:
-    system.lottery(a_prize("gala", total=1))
-    system.load_campaign("gala")
-    (prize,) = system.draws.list_prizes("gala")
-    system.draws.put_prize(replace(prize, title="Another", version=2), prize)
-    system.pass_time(5000)
-
-    assert system.draw("gala", "bob", "key").draw.unit_no == 1
-
-
 def test_while_somebody_brings_up_the_cache_the_others_wait(system: InMemorySystem) -> None:
     loaded(system)
     system.draws.put_prize(a_prize("gala", "pen"), None)

@@ -24,7 +24,7 @@ from redpacket.packets.model.claim import GrabStatus
 from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules
 from redpacket.packets.use_cases.read_records import list_received
 from redpacket.platform import errors
-from testing.builders import NOW_MS, a_campaign, a_prize
+from testing.builders import a_campaign, a_prize
 from testing.in_memory_system import InMemorySystem
 from testing.office import Office
 
@@ -323,26 +323,6 @@ def test_a_key_of_stock_that_comes_with_another_body_or_prize_is_refused(office:
     assert office.balance_fen() == 9_300
 
 
-def test_a_repeated_stock_change_gets_the_first_answer_despite_later_changes(office: Shop) -> None:
-    prize, _ = office.put(office.cash(5))
-    first = office.stock(prize, 2, key="key", version=1)
-    office.stock(prize, 4)
-    office.put(office.cash(11, title="another title"))
-    office.system.clock.at_ms = office.campaign.ends_at_ms
-
-    assert office.stock(prize, 2, key="key", version=1) == first
-    assert (first.total, first.version) == (7, 2)
-
-
-def test_a_change_of_stock_that_was_refused_may_be_asked_for_again(office: Shop) -> None:
-    prize, _ = office.put(office.cash(5))
-    with pytest.raises(InsufficientFunds):
-        office.stock(prize, 1_000, key="key")
-    office.system.deposit("operator", 100_000)
-
-    assert office.stock(prize, 1_000, key="key").total == 1_005
-
-
 # ---- what becomes of a prize's packet
 
 
@@ -361,19 +341,6 @@ def test_a_prizes_packet_can_not_be_grabbed(office: Shop) -> None:
         office.system.grab(packet, "ann")
 
     assert office.system.packets.list_shares(packet.packet_id) == []
-
-
-def test_the_sweep_never_loads_a_prizes_packet(office: Shop) -> None:
-    prize, _ = office.put(office.cash(5))
-    (packet,) = office.packets_of(prize)
-
-    for at_ms in (office.campaign.ends_at_ms - 1, office.campaign.ends_at_ms):
-        office.system.clock.at_ms = at_ms
-        office.system.repair()
-        office.system.expire()
-        assert office.cached(packet) is GrabStatus.PACKET_NOT_LOADED
-
-    assert [packet.status for packet in office.packets_of(prize)] == [PacketStatus.CLOSED]
 
 
 def test_what_was_won_is_paid_and_the_rest_comes_back_at_the_end(office: Shop) -> None:
@@ -449,40 +416,6 @@ def test_what_was_won_is_listed_share_by_share_and_page_by_page(office: Shop) ->
 
     assert (pages[0].count, pages[0].total_fen, len(pages)) == (60, 6_000, 3)
     assert sum(len(page.items) for page in pages) == 60
-
-
-def test_cash_lasts_until_the_campaigns_end_wherever_it_is_moved(office: Shop) -> None:
-    prize, _ = office.put(office.cash(3))
-    office.stock(prize, 2)
-    ends_at_ms = office.campaign.ends_at_ms
-
-    for moved_ms in (ends_at_ms + 86_400_000, NOW_MS + 60_000):
-        office.edit(replace(office.campaign, ends_at_ms=moved_ms))
-        packets = office.packets_of(office.prizes()["cash"])
-        assert [packet.expires_at_ms for packet in packets] == [moved_ms, moved_ms]
-
-    office.system.clock.at_ms = NOW_MS + 60_000
-    office.system.expire()
-    assert office.balance_fen() == 10_000
-
-
-def test_cash_that_is_funded_while_the_end_is_moved_lasts_until_the_new_one(office: Shop) -> None:
-    later_ms = office.campaign.ends_at_ms + 1_000
-    office.meet(lambda: office.edit(replace(office.campaign, ends_at_ms=later_ms)))
-
-    prize, _ = office.put(office.cash(5))
-
-    assert [packet.expires_at_ms for packet in office.packets_of(prize)] == [later_ms]
-
-
-def test_money_of_a_prize_that_was_cut_off_lasts_until_the_campaigns_new_end(office: Shop) -> None:
-    office.cut_off(office.cash(5))
-    later_ms = office.campaign.ends_at_ms + 1_000
-    office.edit(replace(office.campaign, ends_at_ms=later_ms))
-
-    prize, _ = office.put(office.cash(5))
-
-    assert [packet.expires_at_ms for packet in office.packets_of(prize)] == [later_ms]
 
 
 def test_the_days_of_a_lottery_do_not_move(office: Shop) -> None:

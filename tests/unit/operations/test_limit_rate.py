@@ -65,17 +65,6 @@ def test_retry_after_is_no_longer_than_it_must_be(gate: Gate) -> None:
     assert gate.retry_after_s(limit) is None
 
 
-def test_in_the_long_run_the_rate_holds(gate: Gate) -> None:
-    limit = Limit("send", 120, 300)
-    passed = 0
-
-    for _ in range(600):  # ten minutes of somebody who never rests
-        passed += gate.passes(limit)
-        gate.clock.sleep_ms(1_000)
-
-    assert passed == 300 + 599 * 2
-
-
 def test_a_limit_of_one_an_hour_is_one_an_hour(gate: Gate) -> None:
     limit = wrong_tries(10)
 

@@ -41,14 +41,6 @@ def test_leftovers_go_back_to_the_fen_and_once(system: InMemorySystem, claimed_c
     assert system.found(packet).status == "closed"
 
 
-def test_nothing_is_closed_before_its_time(system: InMemorySystem) -> None:
-    packet = system.send()
-    system.pass_time(59_999)
-
-    assert system.expire().closed_count == 0
-    assert system.found(packet).status == "open"
-
-
 def test_the_grace_is_waited_once_for_all_packets(system: InMemorySystem) -> None:
     for _ in range(3):
         system.send()

@@ -7,10 +7,9 @@ from unittest.mock import Mock
 import pytest
 
 from redpacket.packets.dynamodb import keys
-from redpacket.packets.errors import PacketEmptied
 from redpacket.packets.model.claim import RecordStatus, ShareRef
-from redpacket.packets.model.packet import Kind, PacketStatus, Rules
-from redpacket.packets.split import Split, share_amount_fen
+from redpacket.packets.model.packet import PacketStatus, Rules
+from redpacket.packets.split import share_amount_fen
 from redpacket.packets.use_cases import settle_claims as settling
 from redpacket.packets.use_cases.settle_claims import ASKED_AGAIN_MS
 from redpacket.platform.dynamodb.client import ConflictPersists
@@ -90,18 +89,6 @@ def test_when_the_last_share_is_paid_the_packet_is_closed_without_a_sweep(
     assert system.repair() == (0, 0)
 
 
-def test_the_luckiest_is_counted_once_in_the_year(system: InMemorySystem) -> None:
-    packet = system.send(count=3)
-    claims = [system.grab(packet, user) for user in ("ann", "bob", "cat")]
-
-    system.settle()
-    system.settle([claim.share.ref for claim in claims])
-
-    best = max(claim.share.amount_fen for claim in claims)
-    counts = [system.ledger.year_sums(user, None).luckiest_count for user in ("ann", "bob", "cat")]
-    assert counts == [claim.share.amount_fen == best for claim in claims]
-
-
 def test_a_last_claim_that_settles_first_is_asked_again_until_the_others_are_paid(
     system: InMemorySystem,
 ) -> None:
@@ -162,20 +149,6 @@ def test_a_packet_whose_end_was_cut_off_is_closed_by_the_sweep(system: InMemoryS
     assert system.differences() == []
 
 
-def test_a_packet_in_parts_is_closed_by_the_last_of_its_parts(system: InMemorySystem) -> None:
-    packet = system.send_in_shards(3, 9)
-    system.crowd(packet, 9)
-
-    system.settle()
-
-    end = system.found(packet).end
-    assert end
-    assert (system.found(packet).status, end.claimed_count, end.claimed_fen) == ("closed", 9, 6000)
-    # The parts that ended before the last one closed nothing, and tried nothing.
-    assert system.logger.errors == []
-    assert system.differences() == []
-
-
 def test_parts_that_are_emptied_together_end_side_by_side(system: InMemorySystem) -> None:
     packet = system.send_in_shards(3, count=6)
     system.crowd(packet, 6)
@@ -191,18 +164,8 @@ def test_parts_that_are_emptied_together_end_side_by_side(system: InMemorySystem
 
     assert lanes == [1, 3, 6]  # a transaction, three ends, six people
     assert system.found(packet).status is PacketStatus.CLOSED
-
-
-def test_a_packet_of_which_a_share_went_back_is_not_emptied(system: InMemorySystem) -> None:
-    packet = system.send(count=3)
-    system.grab(packet, "ann")
-    system.settle()
-    system.end()
-
-    row = system.found(packet)
-    assert row.end
-    assert row.end.refunded_count == 2
-    assert not row.is_emptied
+    # The parts that ended before the last one closed nothing, and tried nothing.
+    assert system.logger.errors == []
 
 
 def test_a_claim_that_is_written_after_the_close_is_not_paid() -> None:
@@ -294,16 +257,6 @@ def test_a_packet_that_cannot_be_read_to_its_end_does_not_bring_paid_claims_agai
     assert system.found(packets[0]).status is PacketStatus.OPEN
     assert system.found(packets[1]).status is PacketStatus.CLOSED
     assert [name for name, _ in system.logger.errors] == ["packet_not_closed"]
-
-
-def test_a_packet_of_equal_shares_has_no_luckiest(system: InMemorySystem) -> None:
-    packet = system.send(kind=Kind.EQUAL, split=Split.EQUAL, count=2)
-    system.grab_all(packet, "ann", "bob")
-    system.settle()
-
-    assert system.ledger.year_sums("ann", None).luckiest_count == 0
-    with pytest.raises(PacketEmptied):
-        system.grab(packet, "cat")
 
 
 def test_a_claim_that_is_paid_meanwhile_does_not_hold_up_its_batch(system: InMemorySystem) -> None:

@@ -1,7 +1,6 @@
 """Sweeps against time that passes with every call: nothing waits for ever behind anything."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -138,18 +137,6 @@ def test_small_packets_do_not_wait_behind_three_huge_ones(system: InMemorySystem
     assert max(closed_after.values()) - min(closed_after.values()) <= 3
 
 
-def test_a_sweep_with_time_for_one_packet_takes_the_small_one(system: InMemorySystem) -> None:
-    large, small = system.send("large", count=100), system.send("small")
-    system.pass_time(LIFE_MS)
-    _slow_down(system, row_ms=0, share_ms=200)
-
-    system.expire(stop_in_ms=GRACE_MS + 500)
-
-    assert (system.balance_fen("small"), system.balance_fen("large")) == (1_000, 0)
-    system.expire()
-    assert _open_count(system, [large, small]) == 0
-
-
 def test_a_large_packet_gets_its_turn_where_small_ones_take_all_the_time(
     system: InMemorySystem,
 ) -> None:
@@ -225,37 +212,6 @@ def test_a_claim_behind_the_place_of_a_refund_is_found_all_the_same(system: InMe
 
 
 # ---- ends that move
-
-
-def test_a_prizes_end_that_was_moved_after_the_list_was_read_is_harmless(
-    system: InMemorySystem,
-) -> None:
-    campaign = a_campaign(campaign_id="gala", ends_at_ms=system.clock.now_ms() + LIFE_MS)
-    system.campaigns.create(campaign)
-    system.deposit("operator", 10_000)
-    prize = system.put_prize(
-        a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=1_000, total=10)
-    )
-    system.load_campaign("gala")
-    system.pass_time(LIFE_MS)
-    list_due = system.work.list_due
-
-    def moved_meanwhile(until_ms: int, limit: int) -> list[str]:
-        due = list_due(until_ms, limit)
-        later_ms = system.clock.now_ms() + 10 * LIFE_MS
-        system.edit_campaign(replace(campaign, ends_at_ms=later_ms))
-        system.load_campaign("gala")
-        return due
-
-    system.work.list_due = moved_meanwhile  # type: ignore[method-assign]
-
-    report = system.expire()
-
-    assert (report.closed_count, report.refunded_fen, report.failed_count) == (0, 0, 0)
-    ((packet_id, _),) = prize.packets
-    assert [one.status for one in system.packets.list_packets([packet_id])] == ["open"]
-    assert system.draw("gala", "ann", "key").draw.prize
-    system.settle()
 
 
 # ---- lists whose head does not move

@@ -8,7 +8,6 @@ import pytest
 from redpacket.packets.dynamodb.funding import DynamoFunding
 from redpacket.packets.errors import PacketExpired, PacketNotStarted
 from redpacket.packets.model.packet import PacketStatus
-from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.payments.errors import PayeeNotBound, SignatureInvalid
 from redpacket.payments.model import payments
 from redpacket.payments.model.provider import (
@@ -27,7 +26,6 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from testing.builders import a_claim
 from testing.fakes.gateway import FakeNoticeQueue
-from testing.in_memory_system import an_order
 from testing.payment_system import PaymentSystem
 
 WECHAT = ProviderName.WECHAT
@@ -132,21 +130,6 @@ def test_what_is_not_paid_is_closed_at_the_gateway_first(town: PaymentSystem) ->
     assert second.status is payments.PaymentStatus.CLOSED
 
 
-def test_an_order_that_may_still_be_made_is_not_closed(town: PaymentSystem) -> None:
-    """Its call may be under way: the gateway gets it after we asked."""
-    town.gateway.is_away = True
-    payment = town.start()
-    town.gateway.is_away = False
-    town.system.pass_time(payments.PAYMENT_LIFE_MS)
-
-    early = town.confirm(payment)
-    town.system.pass_time(10 * 60_000)
-    late = town.confirm(payment)
-
-    assert early.status is payments.PaymentStatus.PENDING
-    assert late.status is payments.PaymentStatus.CLOSED
-
-
 def test_a_callback_about_a_refund_of_ours_ends_it(town: PaymentSystem) -> None:
     payment = town.pay_in("user", 100)
     town.pay_again(payment)
@@ -199,16 +182,6 @@ def test_a_refund_is_tied_to_the_transaction_that_it_was_noted_with(town: Paymen
     assert town.balance_fen() == 60
 
 
-def test_a_payment_after_closing_is_credited(town: PaymentSystem) -> None:
-    payment = _closed(town)
-    town.gateway.pay(payment.number, is_forced=True)
-
-    town.sweep_after(3_600_000)
-
-    assert (town.balance_fen(), town.paid(payment).refunded_fen) == (100, 0)
-    assert town.differences(bound_ms=0) == []
-
-
 def _closed(town: PaymentSystem) -> payments.Payment:
     payment = town.start()
     town.system.pass_time(payments.PAYMENT_LIFE_MS)
@@ -235,23 +208,6 @@ def test_a_payment_that_always_fails_holds_up_no_other(town: PaymentSystem) -> N
 
     assert town.balance_fen() == 100
     assert town.book.list_waiting(WECHAT, town.clock.now_ms(), 10) == []
-
-
-def test_a_refund_outside_takes_what_the_user_has_and_the_rest_is_owed(town: PaymentSystem) -> None:
-    payment = town.pay_in("user", 100)
-    town.pay_in("friend", 1)
-    packet = town.system.send_order(_order_of("user", 60))
-    refund_no = town.gateway.refund_outside(payment.number, 100)
-
-    for _ in range(2):
-        note_refund(WECHAT, refund_no, ports=town.payments)
-
-    found = town.paid(payment)
-    assert town.balance_fen() == 0
-    assert town.system.ledger.balance_fen("receivable:user") == -60
-    assert found.shown_status is payments.PaymentStatus.REFUNDED
-    assert packet.terms.total_fen == 60
-    assert town.differences() == []
 
 
 def test_a_refund_in_parts_is_taken_part_by_part_up_to_what_came_in(town: PaymentSystem) -> None:
@@ -388,10 +344,6 @@ def test_a_look_from_before_the_refund_may_still_credit(town: PaymentSystem) -> 
     assert town.differences() == []
 
 
-def _order_of(user_id: str, fen: int) -> SendOrder:
-    return an_order(user_id, total_fen=fen, count=2)
-
-
 # Packets that a payment funds
 
 
@@ -425,19 +377,6 @@ def test_a_packet_lives_from_its_payment_on(town: PaymentSystem) -> None:
     kinds = [entry.kind for entry in town.system.ledger.list_entries("user:sender", None, 10)[0]]
     assert sorted(kinds) == ["payment", "send"]
     assert town.differences() == []
-
-
-def test_a_paid_packet_is_refunded_at_its_end_like_any_other(town: PaymentSystem) -> None:
-    packet = town.send_unpaid(total_fen=1000, count=4)
-    town.pay_packet(packet)
-
-    town.system.pass_time(600_000)
-    town.system.sweep()
-    town.system.sweep()
-
-    assert town.balance_fen("sender") == 1000
-    assert town.system.ledger_state().open_counts == {"user:sender": 0}
-    assert town.differences(bound_ms=0) == []
 
 
 def test_an_unpaid_packet_is_cancelled_after_15_minutes_and_later_money_goes_to_the_balance(
@@ -624,3 +563,13 @@ def test_a_notice_is_kept_for_whole_seconds(town: PaymentSystem) -> None:
 
     rows = town.system.dynamo.tables["payments"].values()
     assert [row["expires_at_s"] for row in rows if "expires_at_s" in row] == [{"N": "5000"}]
+
+
+def test_a_payment_that_was_looked_at_waits_for_its_next_look(town: PaymentSystem) -> None:
+    payment = town.start()
+    town.system.pass_time(60_000)
+    assert town.book.list_waiting(WECHAT, town.clock.now_ms(), 10) == [payment.number]
+
+    town.confirm(payment)
+
+    assert town.book.list_waiting(WECHAT, town.clock.now_ms(), 10) == []

@@ -124,15 +124,6 @@ def test_a_user_withdraws_no_more_than_the_day_allows(town: PaymentSystem) -> No
     assert town.differences() == []
 
 
-def test_what_comes_back_does_not_count(town: PaymentSystem) -> None:
-    town.settings = _limited(count_max=1, fen_max=500)
-    town.cancel(town.withdraw("user", 300))
-
-    town.withdraw("user", 400)
-
-    assert town.differences() == []
-
-
 def _limited(count_max: int, fen_max: int) -> WithdrawalSettings:
     return WithdrawalSettings(10, FEN_MAX, WithdrawalLimits(count_max, fen_max))
 
@@ -436,18 +427,6 @@ def test_a_transfer_that_was_confirmed_and_is_under_way_is_processing(
     waiting.sweep_after(LEASE_MS)
 
     assert waiting.find(withdrawal).status is WithdrawalStatus.PROCESSING
-
-
-def test_a_failed_transfer_comes_back(town: PaymentSystem) -> None:
-    town.gateway.next_state = lambda _: gateway.TransferState.FAILED
-    withdrawal = town.called(300)
-    town.sweep_after(LEASE_MS)
-
-    assert town.find(withdrawal).status is WithdrawalStatus.FAILED
-    assert town.balance_fen() == 1000
-    entries, _ = town.system.ledger.list_entries("user:user", None, 1)
-    assert entries[0].kind == "withdrawal_returned"
-    assert town.differences(bound_ms=0) == []
 
 
 def test_a_refusal_is_confirmed_by_a_query_before_money_comes_back(town: PaymentSystem) -> None:

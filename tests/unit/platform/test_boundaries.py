@@ -64,6 +64,7 @@ from redpacket.payments.model.withdrawals import (
     Withdrawal,
     judge,
 )
+from redpacket.payments.ports import PaymentLimits
 from redpacket.payments.use_cases.confirm_payment import _funding, confirm_payment
 from redpacket.payments.use_cases.rate_limiter import NightWindow
 from redpacket.payments.use_cases.return_payment import RETURN_PAUSE_MS, note_refund, return_payment
@@ -450,6 +451,18 @@ def test_a_refund_outside_is_of_a_fen_at_least_and_of_what_is_left_at_most(
 
     assert town.paid(payment).refunded_fen == 100
     assert town.balance_fen() == 1000
+
+
+def test_the_payments_of_a_day_are_counted_until_midnight_in_china(town: PaymentSystem) -> None:
+    town.limits = PaymentLimits(count_max=1)
+    noon = datetime(2027, 2, 6, 12, 0, tzinfo=CHINA)
+    town.clock.at_ms = int(noon.timestamp() * 1000) - 500
+    town.start()
+
+    with pytest.raises(errors.RateLimited) as refused:
+        town.start()
+
+    assert refused.value.retry_after_s == 12 * 3600 + 1
 
 
 # ---- operators

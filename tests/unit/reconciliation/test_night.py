@@ -85,16 +85,17 @@ class World:
         return {"pk": pk, "sk": sk}
 
     def night(self, after_ms: int) -> set[str]:
-        """Return the rules that a whole nightly run and the statements of the day report."""
+        """Return the checks and rules that a nightly run and the statements of the day report."""
         day = statement_day(self.system.clock.now_ms())
         self.system.pass_time(max(after_ms, MOVING_MS + 1))
         found = self.system.reconcile()
-        rules = {one.rule for one in found.differences}
+        told = {one.name for one in found.checks if one.differences}
+        told |= {one.rule for one in found.differences}
         self.system.pass_time(DAY_MS)
         bill = self.town.compare_bill(day)
         assert bill
         # A statement's difference is a breach of I6.
-        return rules | ({"I6"} if bill.differences else set())
+        return told | ({"I6"} if bill.differences else set())
 
     def told_by_tests(self) -> set[str]:
         """Return the checks of whole ledgers that find something."""
@@ -197,6 +198,25 @@ _BY_THE_ROW = {
     *("check_outside", "check_outside_in_time"),
 }
 
+NOT_IN_SQL = {
+    # Audits recompute points, and the gateway's book is compared with its statements.
+    *("check_outcomes", "check_outside"),
+    # The whole sums of `check_packet_total` and both late checks, under other names in tests.
+    "check_settled_in_time",
+    *ONLY_TESTS,
+}
+
+FOUND_BY = {
+    # Balances are compared with entries, and the entries with all that holds money.
+    "check_conservation": "check_entries",
+    "check_posted": "check_postings",
+    "check_tally": "check_packet_total",
+    # An amount within the terms' bounds, and a unit beyond the stock: the prize may have more now.
+    "check_fates": "audit_packets",
+    "check_unit": "audit_draws",
+}
+"""SQL checks that find what is planted, where the name is another one."""
+
 
 @pytest.fixture
 def world() -> World:
@@ -224,4 +244,6 @@ def test_the_night_reports_what_each_check_is_for(world: World, check: str) -> N
 
     if check not in _BY_THE_ROW:
         assert check in world.told_by_tests()
-    assert CHECKS[check] in world.night(0)
+    told = world.night(0)
+    assert CHECKS[check] in told
+    assert check in NOT_IN_SQL or FOUND_BY.get(check, check) in told

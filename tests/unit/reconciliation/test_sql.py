@@ -10,26 +10,7 @@ from redpacket.reconciliation.use_cases.statements import MOVING_MS, rules
 from testing import sql
 from testing.checks import CHECKS, compare_history
 from testing.sql import move_entry
-from tests.unit.reconciliation.test_night import ONLY_TESTS, PLANTED, World
-
-NOT_IN_SQL = {
-    # Audits recompute points, and the gateway's book is compared with its statements.
-    *("check_outcomes", "check_outside"),
-    # The whole sums of `check_packet_total` and both late checks, under other names in tests.
-    "check_settled_in_time",
-    *ONLY_TESTS,
-}
-
-FOUND_BY = {
-    # Balances are compared with entries, and the entries with all that holds money.
-    "check_conservation": "check_entries",
-    "check_posted": "check_postings",
-    "check_tally": "check_packet_total",
-    # An amount within the terms' bounds, and a unit beyond the stock: the prize may have more now.
-    "check_fates": "audit_packets",
-    "check_unit": "audit_draws",
-}
-"""SQL checks that find what is planted, where the name is another one."""
+from tests.unit.reconciliation.test_night import NOT_IN_SQL, World
 
 ONLY_SQL = {
     *("check_budgets", "check_cash", "check_commitments", "check_dates", "check_log"),
@@ -80,16 +61,6 @@ def test_every_check_looks_at_something(world: World) -> None:
     # Nothing has extended the log here, and no run was before this one.
     assert blind == {"check_log", "check_commitments", "audit_log", "audit_history"}
     assert found.differences == []
-
-
-@pytest.mark.parametrize("check", sorted(set(PLANTED) - NOT_IN_SQL))
-def test_each_check_finds_what_is_planted_for_it(world: World, check: str) -> None:
-    PLANTED[check](world)
-    world.system.pass_time(MOVING_MS + 1)
-
-    found = {one.name for one in world.system.reconcile().checks if one.differences}
-
-    assert FOUND_BY.get(check, check) in found
 
 
 def test_money_that_both_sides_of_the_ledger_forgot_is_found(world: World) -> None:
