@@ -235,6 +235,10 @@ def test_a_passphrase_is_typed_where_wechat_signs_nothing(
     joe = a_person("Joe", f"/packets/{packet_id}", user_agent=WECHAT_AGENT)
     fake_js_sdk(joe.page)
     joe.page.route("**/wechat/js-config?*", lambda route: route.fulfill(status=400, body="{}"))
+    # WeChat's browser has no recognition of its own.
+    joe.page.evaluate(
+        "delete globalThis.SpeechRecognition, delete globalThis.webkitSpeechRecognition"
+    )
     microphone = joe.page.get_by_role("button", name="用语音说口令")
 
     microphone.click()
