@@ -4,7 +4,7 @@ import { html, nothing, svg } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { p } from "../i18n/packet.ts";
-import { t, type Word } from "../i18n/page.ts";
+import { t, type Word } from "../i18n/people.ts";
 import { yuan } from "../money.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";

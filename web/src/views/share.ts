@@ -3,7 +3,7 @@
 import { html, nothing } from "lit";
 
 import { p } from "../i18n/packet.ts";
-import { t } from "../i18n/page.ts";
+import { t } from "../i18n/people.ts";
 import type { Packet } from "../packet/states.ts";
 import { session } from "../session.ts";
 import { isInWeChat } from "../user-agent.ts";

@@ -4,7 +4,7 @@ import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { clock } from "../i18n/language.ts";
-import { t, type Word } from "../i18n/page.ts";
+import { t, type Word } from "../i18n/people.ts";
 import { parseYuan, yuan, yuanGrouped } from "../money.ts";
 import { Poll } from "../poll.ts";
 import { navigate } from "../router.ts";
