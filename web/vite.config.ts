@@ -22,6 +22,7 @@ export default defineConfig({
             // Loaded in WeChat only, and to bind an account of it.
             { name: "wechat", test: /src\/wechat/ },
             { name: "shared", test: /src\/(poll|money|api\/limits|packet\/(speech|cover)|views\/commitments)\.ts/ },
+            { name: "words", test: /src\/(i18n\/page|views\/copy)\.ts/ },
             { name: "verify", test: /src\/verify\/|@noble/ },
             { name: "events", test: /src\/views\/(campaign|lottery|rain|sky|scratch|wheel)\.ts/ },
           ],

@@ -3,13 +3,12 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 
+import { f, type FrameWord } from "./i18n/frame.ts";
 import { language, setLanguage } from "./i18n/language.ts";
-import { t, type Word } from "./i18n/page.ts";
 import { here, navigate, onNavigate } from "./router.ts";
 import { routeOf, type Route } from "./routes.ts";
 import { session } from "./session.ts";
 import { isInWeChat } from "./user-agent.ts";
-import "./views/copy.ts";
 import { View, loadingView, problemView } from "./views/view.ts";
 
 /** Views that anybody may see; the others ask for a sign-in first. */
@@ -29,7 +28,7 @@ const LOADERS: Record<Route["view"], () => Promise<unknown>> = {
 };
 
 /** Names of views in the document's title; the others have the page's alone. */
-const TITLES: Partial<Record<Route["view"], Word>> = {
+const TITLES: Partial<Record<Route["view"], FrameWord>> = {
   send: "send_title",
   share: "share_title",
   proof: "proof_title",
@@ -111,19 +110,19 @@ export class App extends View {
   override render() {
     document.documentElement.lang = language();
     const title = TITLES[this.#route.view];
-    const name = title ? t(title) : this.name;
-    document.title = (name ? `${name} · ` : "") + t("brand");
+    const name = title ? f(title) : this.name;
+    document.title = (name ? `${name} · ` : "") + f("brand");
     const notice = session.person ? undefined : session.notice;
     return html`
-      <a class="skip" href="#main" @click=${this.#skip}>${t("skip")}</a>
+      <a class="skip" href="#main" @click=${this.#skip}>${f("skip")}</a>
       <header class="bar">
-        <a class="brand" href="/"><span aria-hidden="true">福</span>${t("brand")}</a>
+        <a class="brand" href="/"><span aria-hidden="true">福</span>${f("brand")}</a>
         <span class="gap"></span>
         <button class="tongue" lang=${language() === "en" ? "zh-CN" : "en"} @click=${this.#turn}>
-          ${t("other_language")}
+          ${f("other_language")}
         </button>
         ${session.person?.scope.includes("hongbao/")
-          ? html`<a href="/operator" target="_self">${t("operator")}</a>`
+          ? html`<a href="/operator" target="_self">${f("operator")}</a>`
           : nothing}
         ${session.person?.nickname ? this.#person(session.person.nickname) : nothing}
       </header>
@@ -133,7 +132,7 @@ export class App extends View {
         @wants-sign-in=${() => this.#askForSignIn()}
         @named=${({ detail }: CustomEvent<string>) => (this.name = detail)}
       >
-        <p class=${notice ? "notice" : "unseen"} role="status">${notice && t(`notice_${notice}`)}</p>
+        <p class=${notice ? "notice" : "unseen"} role="status">${notice && f(`notice_${notice}`)}</p>
         ${this.problem
           ? problemView(this.problem, () => location.reload())
           : this.isReady
@@ -145,8 +144,8 @@ export class App extends View {
 
   #person(nickname: string) {
     return html`
-      <button class="who" @click=${() => session.signOut()} aria-label="${nickname}: ${t("sign_out")}">
-        <span class="name">${nickname}</span><small>${t("sign_out")}</small>
+      <button class="who" @click=${() => session.signOut()} aria-label="${nickname}: ${f("sign_out")}">
+        <span class="name">${nickname}</span><small>${f("sign_out")}</small>
       </button>
     `;
   }
@@ -173,8 +172,8 @@ export class App extends View {
         return html`<rp-payment .paymentId=${id}></rp-payment>`;
       default:
         return html`<section class="welcome">
-          <h1 tabindex="-1">${t("lost")}</h1>
-          <a class="primary" href="/">${t("go_home")}</a>
+          <h1 tabindex="-1">${f("lost")}</h1>
+          <a class="primary" href="/">${f("go_home")}</a>
         </section>`;
     }
   }

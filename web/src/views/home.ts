@@ -8,6 +8,7 @@ import { p } from "../i18n/packet.ts";
 import { t, type Word } from "../i18n/people.ts";
 import { yuan, yuanGrouped } from "../money.ts";
 import { session } from "../session.ts";
+import "./copy.ts";
 import { loadingView, problemView, View } from "./view.ts";
 
 type Tab = "received" | "sent" | "transfers";

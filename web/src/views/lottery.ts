@@ -10,6 +10,7 @@ import { yuan } from "../money.ts";
 import { micView } from "../packet/cover.ts";
 import { canListen, listen, type Listening } from "../packet/speech.ts";
 import { session } from "../session.ts";
+import "./copy.ts";
 import { isCover } from "./draft.ts";
 import { problemView, typed, View, wantsSignIn } from "./view.ts";
 import "./scratch.ts";

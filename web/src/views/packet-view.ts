@@ -5,7 +5,7 @@ import { html, nothing } from "lit";
 import type { Cover, Packet } from "../packet/states.ts";
 import type { RedPacket } from "../packet/red-packet.ts";
 import "../packet/red-packet.ts";
-import { t } from "../i18n/page.ts";
+import { f } from "../i18n/frame.ts";
 import { session } from "../session.ts";
 import { isInWeChat } from "../user-agent.ts";
 import { note } from "./commitments.ts";
@@ -27,7 +27,7 @@ export class PacketView extends View {
     const ended = this.packet && ["emptied", "closing", "closed"].includes(this.status);
     return html`
       <section class="stage">
-        <h1 class="unseen" tabindex="-1">${t("brand")}</h1>
+        <h1 class="unseen" tabindex="-1">${f("brand")}</h1>
         <red-packet
           packet-id=${this.packetId}
           via=${new URLSearchParams(location.search).get("via") ?? ""}
@@ -37,10 +37,10 @@ export class PacketView extends View {
         ></red-packet>
         <nav class="after-packet">
           ${this.packet
-            ? html`<a href="/packets/${this.packetId}/share">${t("share_again")}</a>`
+            ? html`<a href="/packets/${this.packetId}/share">${f("share_again")}</a>`
             : nothing}
-          ${ended ? html`<a href="/packets/${this.packetId}/proof">${t("proof")}</a>` : nothing}
-          ${session.person ? html`<a href="/send">${t("send_back")}</a>` : nothing}
+          ${ended ? html`<a href="/packets/${this.packetId}/proof">${f("proof")}</a>` : nothing}
+          ${session.person ? html`<a href="/send">${f("send_back")}</a>` : nothing}
         </nav>
       </section>
     `;

@@ -7,6 +7,7 @@ import { t } from "../i18n/people.ts";
 import type { Packet } from "../packet/states.ts";
 import { session } from "../session.ts";
 import { isInWeChat } from "../user-agent.ts";
+import "./copy.ts";
 import { qrView } from "./qr.ts";
 import { View } from "./view.ts";
 

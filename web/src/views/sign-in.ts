@@ -5,6 +5,7 @@ import { html } from "lit";
 import { t } from "../i18n/page.ts";
 import { here } from "../router.ts";
 import "./copy.ts";
+import "./copy.ts";
 import { devUser, session, type DevUser } from "../session.ts";
 import { isInWeChat } from "../user-agent.ts";
 import { problemView, typed, View } from "./view.ts";

@@ -1,0 +1,54 @@
+/** Words of the frame, and of what stands around a packet: all that a packet's link loads of the page's. */
+
+import { fill, language, type Params } from "./language.ts";
+
+const zh = {
+  brand: "红包",
+  skip: "跳到内容",
+  lost: "页面走丢了",
+  go_home: "回首页",
+  other_language: "English",
+  sign_out: "退出",
+  notice_denied: "你取消了登录",
+  notice_failed: "登录没有成功，请再试一次",
+  notice_expired: "登录已过期，请重新登录",
+  operator: "运营",
+  send_title: "发红包",
+  share_title: "红包包好了",
+  proof: "验证公平",
+  proof_title: "公平验证",
+  send_back: "我也发一个",
+  share_again: "分享",
+  wallet: "钱包",
+  pay_title: "付款",
+};
+
+export type FrameWord = keyof typeof zh;
+
+const en: Record<FrameWord, string> = {
+  brand: "Red packets",
+  skip: "Skip to content",
+  lost: "This page got lost",
+  go_home: "Go home",
+  other_language: "中文",
+  sign_out: "Sign out",
+  notice_denied: "You cancelled the sign-in",
+  notice_failed: "The sign-in did not work, please try again",
+  notice_expired: "Your sign-in has expired, please sign in again",
+  operator: "Operator",
+  send_title: "Send a packet",
+  share_title: "Your packet is ready",
+  proof: "Check fairness",
+  proof_title: "Fairness check",
+  send_back: "Send one too",
+  share_again: "Share",
+  wallet: "Wallet",
+  pay_title: "Payment",
+};
+
+export const frame = { zh, en };
+
+/** A word of the frame, in the language of now. */
+export function f(word: FrameWord, params?: Params): string {
+  return fill((language() === "en" ? en : zh)[word], params);
+}
