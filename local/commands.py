@@ -51,7 +51,7 @@ def serve() -> None:
 
 def _serve(state_dir: Path, hint: str) -> None:
     try:
-        with Stack(state_dir, ports=Ports.default(), say=say) as stack:
+        with Stack(state_dir, ports=Ports.default(), say=say, has_alarms=True) as stack:
             say(f"{welcome(stack)}\n{hint}")
             ready = state_dir / "ready.json"
             ready.write_text(json.dumps(stack.description()))

@@ -22,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from local import alarms
 from local.ports import HOST
 from local.serving import serve
 from local.warehouse import FIRST, SECOND, Duck, export
@@ -154,6 +155,7 @@ def main() -> None:
     for name in ("--port", "--emulator-port"):
         arguments.add_argument(name, type=int, required=True)
     arguments.add_argument("--outputs", type=json.loads, required=True)
+    arguments.add_argument("--with-alarms", action="store_true")
     given = arguments.parse_args()
     session = boto3.session.Session("test", "test", region_name="us-east-1")
     url = f"http://{HOST}:{given.emulator_port}"
@@ -161,6 +163,8 @@ def main() -> None:
     def aws(service: Any) -> Any:  # noqa: ANN401 - boto3 makes its clients at run time
         return session.client(service, endpoint_url=url)
 
+    if given.with_alarms:
+        alarms.start(aws, given.outputs)
     serve(application(Orchestration(aws, given.outputs)), given.port)
 
 

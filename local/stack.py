@@ -58,15 +58,18 @@ class Stack:
         say: Callable[[str], None] = lambda _: None,
         hold_ms: tuple[int, int] | None = None,
         hosts_page: bool = False,
+        has_alarms: bool = False,
     ) -> None:
         """Prepare a stack; with *hold_ms* transactions conflict, as the emulator's never do.
 
-        With *hosts_page* it also has the bucket and the distribution of the page.
+        With *hosts_page* it also has the bucket and the distribution of the page. With *has_alarms*
+        it also judges the alarms.
         """
         self.state_dir = state_dir.resolve()
         self.ports = ports or Ports.free()
         self._hold_ms = hold_ms
         self._hosts_page = hosts_page
+        self._has_alarms = has_alarms
         # What everybody calls AWS: the emulator, or what stands before it.
         self.aws_port = Ports.free().front if hold_ms else self.ports.emulator
         self.outputs: dict[str, str] = {}
@@ -376,6 +379,7 @@ class Stack:
             *("--port", str(self.ports.orchestration)),
             *("--emulator-port", str(self.ports.emulator)),
             *("--outputs", json.dumps(self.outputs)),
+            *(["--with-alarms"] if self._has_alarms else []),
         ]
         env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
         env["PYTHONPATH"] = str(places.ROOT / "shared")

@@ -1,0 +1,170 @@
+"""CloudWatch of the local stack: counts from log lines, and states of the template's alarms.
+
+The emulator reads no metric from a log line, has no metrics of queues, and ignores dimensions and
+missing data. This process judges alarms as CloudWatch does, so that `redpacket count` and
+`redpacket doctor` show here what they show on AWS. Alarms on metric math are not deployed here.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import traceback
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+EVERY_S = 10.0
+"""Seconds between two looks at logs, queues and alarms."""
+LOOK_BACK_MS = 60_000
+"""Log lines may become readable this long after their time."""
+QUEUE_METRICS = ("ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage")
+
+Key = tuple[str, str, tuple[tuple[str, str], ...]]
+"""Namespace, name and dimensions of a metric."""
+Aws = Callable[[str], Any]
+
+
+class Alarms:
+    """Metrics of one stack since its start, and the states of its alarms."""
+
+    def __init__(
+        self, aws: Aws, queue_urls: list[str], now_s: Callable[[], float] = time.time
+    ) -> None:
+        self._cloudwatch, self._logs, self._sqs = aws("cloudwatch"), aws("logs"), aws("sqs")
+        self._queue_urls, self._now_s = queue_urls, now_s
+        self._points: dict[Key, list[tuple[float, float]]] = defaultdict(list)
+        self._seen: Counter[tuple[str, int, str]] = Counter()
+        self._started_s = now_s()
+        self._waiting_since_s: dict[str, float] = {}
+
+    def watch(self) -> None:
+        """Look forever; a look that fails is printed and repeated."""
+        while True:
+            try:
+                self.look()
+            except Exception:  # noqa: BLE001 - the next look repeats it
+                traceback.print_exc()
+            time.sleep(EVERY_S)
+
+    def look(self) -> None:
+        """Read logs and queues, then set the state of each alarm that changed."""
+        self._read_logs()
+        self._read_queues()
+        for page in self._cloudwatch.get_paginator("describe_alarms").paginate():
+            for alarm in page["MetricAlarms"]:
+                state = self._state(alarm)
+                if state not in {None, alarm["StateValue"]}:
+                    self._cloudwatch.set_alarm_state(
+                        AlarmName=alarm["AlarmName"], StateValue=state, StateReason="judged locally"
+                    )
+
+    def _read_logs(self) -> None:
+        since_ms = int(self._now_s() * 1000) - LOOK_BACK_MS
+        for group in self._logs.describe_log_groups()["logGroups"]:
+            pages = self._logs.get_paginator("filter_log_events").paginate(
+                logGroupName=group["logGroupName"], startTime=since_ms, filterPattern='"_aws"'
+            )
+            found = Counter(
+                (group["logGroupName"], event["timestamp"], event["message"])
+                for page in pages
+                for event in page["events"]
+            )
+            # The emulator's lines have no ids, and two of them may be alike.
+            for line, fresh in (found - self._seen).items():
+                self._seen[line] += fresh
+                for key, value in metrics_of(line[2]):
+                    self._count(key, value * fresh, line[1] / 1000)
+
+    def _count(self, key: Key, value: float, at_s: float) -> None:
+        self._points[key].append((at_s, value))
+        namespace, name, dimensions = key
+        datum = {"MetricName": name, "Value": value, "Unit": "Count", "Timestamp": at_s}
+        datum["Dimensions"] = [{"Name": each, "Value": text} for each, text in dimensions]
+        self._cloudwatch.put_metric_data(Namespace=namespace, MetricData=[datum])
+
+    def _read_queues(self) -> None:
+        now_s = self._now_s()
+        for url in self._queue_urls:
+            asked = {"QueueUrl": url, "AttributeNames": ["ApproximateNumberOfMessages"]}
+            found = self._sqs.get_queue_attributes(**asked)
+            count = int(found["Attributes"]["ApproximateNumberOfMessages"])
+            # SQS has the age of the oldest message; here it is the time since the queue was empty.
+            since_s = self._waiting_since_s.setdefault(url, now_s)
+            if not count:
+                since_s = self._waiting_since_s[url] = now_s
+            dimensions = (("QueueName", url.rpartition("/")[2]),)
+            for name, value in zip(QUEUE_METRICS, (count, now_s - since_s), strict=True):
+                self._points["AWS/SQS", name, dimensions].append((now_s, value))
+
+    def _state(self, alarm: dict[str, Any]) -> str | None:
+        """Return the state by CloudWatch's rule: M of N periods, missing data as the alarm says.
+
+        An alarm on missing data has no state before the stack is old enough to miss any.
+        """
+        periods = alarm["EvaluationPeriods"]
+        values = list(self._values(alarm, periods))
+        is_missing_bad = alarm.get("TreatMissingData") == "breaching"
+        if is_missing_bad and self._now_s() - self._started_s < periods * alarm["Period"]:
+            return None
+        bad = sum(is_missing_bad if value is None else _breaches(alarm, value) for value in values)
+        return "ALARM" if bad >= alarm.get("DatapointsToAlarm", periods) else "OK"
+
+    def _values(self, alarm: dict[str, Any], periods: int) -> Iterator[float | None]:
+        """Yield the statistic of each of the last periods, or None without data."""
+        period_s = alarm["Period"]
+        end_s = self._now_s()
+        points = self._points_of(alarm, end_s - periods * period_s)
+        aggregate = max if alarm["Statistic"] == "Maximum" else sum
+        for n in range(periods):
+            until_s = end_s - n * period_s
+            found = [value for at_s, value in points if until_s - period_s < at_s <= until_s]
+            yield aggregate(found) if found else None
+
+    def _points_of(self, alarm: dict[str, Any], since_s: float) -> list[tuple[float, float]]:
+        dimensions = tuple((each["Name"], each["Value"]) for each in alarm.get("Dimensions", []))
+        if alarm["Namespace"] != "AWS/Lambda":  # the emulator counts calls of functions
+            return self._points[alarm["Namespace"], alarm["MetricName"], dimensions]
+        found = self._cloudwatch.get_metric_statistics(
+            Namespace=alarm["Namespace"],
+            MetricName=alarm["MetricName"],
+            Dimensions=alarm.get("Dimensions", []),
+            StartTime=since_s,
+            EndTime=self._now_s(),
+            Period=60,
+            Statistics=["Sum"],
+        )
+        return [(point["Timestamp"].timestamp(), point["Sum"]) for point in found["Datapoints"]]
+
+
+def metrics_of(line: str) -> Iterator[tuple[Key, float]]:
+    """Yield the metrics of a log line in CloudWatch's embedded metric format."""
+    try:
+        told = json.loads(line)
+        directives = told["_aws"]["CloudWatchMetrics"]
+    except (ValueError, KeyError, TypeError):
+        return
+    for directive in directives:
+        for names in directive["Dimensions"]:
+            dimensions = tuple((name, told[name]) for name in names)
+            for metric in directive["Metrics"]:
+                values = told[metric["Name"]]
+                total = sum(values) if isinstance(values, list) else values
+                yield (directive["Namespace"], metric["Name"], dimensions), total
+
+
+def _breaches(alarm: dict[str, Any], value: float) -> bool:
+    if alarm["ComparisonOperator"] == "LessThanThreshold":
+        return bool(value < alarm["Threshold"])
+    return bool(value >= alarm["Threshold"])
+
+
+def start(aws: Aws, outputs: dict[str, str]) -> None:
+    """Watch in the background."""
+    queues = [
+        value
+        for name, value in outputs.items()
+        if name.endswith(("QueueUrl", "DlqUrl", "RecordsUrl"))
+    ]
+    threading.Thread(target=Alarms(aws, queues).watch, daemon=True).start()
