@@ -150,4 +150,6 @@ class EventSystem:
 
     def retry(self, for_ms: int = 50_000) -> RetryReport:
         """Run what the schedule runs every minute."""
-        return self.process().retry_deliveries(for_ms + 8_000)
+        stop_at_ms = self.clock.now_ms() + for_ms
+        retried: RetryReport = self.process().retry_deliveries(stop_at_ms=stop_at_ms)
+        return retried

@@ -1,7 +1,13 @@
 """One process of the system: all containers, with any member replaced."""
 
+from collections.abc import Callable
+from functools import cache, cached_property, partial
+from importlib import import_module
+from inspect import signature
+from pkgutil import walk_packages
 from typing import Any
 
+import redpacket
 from redpacket.containers import Containers
 
 _BY_CONTAINER = ("packets", "campaigns", "ledger")
@@ -24,8 +30,34 @@ def _members() -> dict[str, tuple[str, str]]:
 MEMBERS = _members()
 
 
+@cache
+def _use_cases() -> dict[str, Callable[..., Any]]:
+    """Map the names of all use cases to their functions."""
+    found: dict[str, Callable[..., Any]] = {}
+    for module in walk_packages(redpacket.__path__, "redpacket."):
+        if ".use_cases." in module.name:
+            public = vars(import_module(module.name)).items()
+            found |= {
+                name: made
+                for name, made in public
+                if getattr(made, "__module__", "") == module.name and not name.startswith("_")
+            }
+    return found
+
+
+@cache
+def _members_by_type() -> dict[str, str]:
+    """Map the name of a type to the name of the first member that is of it."""
+    found: dict[str, str] = {}
+    for flat, (container, name) in MEMBERS.items():
+        made = vars(type(getattr(Containers(), container)))[name]
+        if isinstance(made, cached_property):
+            found.setdefault(made.func.__annotations__["return"], flat)
+    return found
+
+
 class Process:
-    """All containers of a process. Members are read and replaced by their names."""
+    """All containers of a process, and use cases with their ports, by their names."""
 
     def __init__(self, **given: object) -> None:
         unknown = given.keys() - MEMBERS.keys()
@@ -44,10 +76,20 @@ class Process:
             vars(getattr(vars(self)["containers"], container))[member] = made
 
     def __getattr__(self, name: str) -> Any:
+        if name in _use_cases() and name not in MEMBERS:
+            return self._with_ports(_use_cases()[name])
         if name not in MEMBERS:
             raise AttributeError(name)
         container, member = MEMBERS[name]
         return getattr(getattr(vars(self)["containers"], container), member)
+
+    def _with_ports(self, use_case: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a use case that has the parameters of this process whose types are ports."""
+        types = {
+            each.name: str(each.annotation) for each in signature(use_case).parameters.values()
+        }
+        ports = {name: _members_by_type()[kind] for name, kind in types.items() if "Ports" in kind}
+        return partial(use_case, **{name: getattr(self, member) for name, member in ports.items()})
 
     def __setattr__(self, name: str, made: object) -> None:
         self.replace(**{name: made})

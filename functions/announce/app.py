@@ -1,9 +1,11 @@
 """Handler for the tables' streams: turn changed rows into events and events into deliveries."""
 
+from functools import partial
 from typing import Any
 
 from redpacket.containers import containers
 from redpacket.events.api.deliveries import announce_batch
+from redpacket.events.use_cases.announce import announce
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, int]:  # noqa: ARG001 - Lambda's form
@@ -11,7 +13,7 @@ def handler(event: dict[str, Any], context: object) -> dict[str, int]:  # noqa: 
     return announce_batch(
         event["Records"],
         read=containers.events.read_change,
-        announce=containers.events.announce,
+        announce=partial(announce, ports=containers.events.announce_ports),
         dead_letter=containers.events.dead_letter,
         logger=containers.platform.logger,
     )

@@ -9,6 +9,8 @@ from redpacket.containers import containers
 from redpacket.events.api.schemas import WebhookBody
 from redpacket.events.api.views import attempt_view, details_view, webhook_name_of, webhook_view
 from redpacket.events.errors import WebhookNotFound
+from redpacket.events.model.events import EventType
+from redpacket.events.use_cases import edit_webhook
 from redpacket.operations.api.scopes import ADMINS
 from redpacket.platform.errors import InvalidRequest, Unavailable, VersionConflict
 from redpacket.platform.http.api import Api, HttpAnswer
@@ -44,7 +46,13 @@ def list_webhooks(request: HttpRequest) -> HttpAnswer[Webhooks]:  # noqa: ARG001
 )
 def read_webhook(request: HttpRequest) -> HttpAnswer[WebhookDetails]:
     """Show a webhook, how many deliveries wait for it, and its dead letters."""
-    return HttpAnswer(details_view(*containers.events.watch_webhook(webhook_name_of(request))))
+    return HttpAnswer(
+        details_view(
+            *edit_webhook.watch_webhook(
+                webhook_name_of(request), ports=containers.events.webhook_ports
+            )
+        )
+    )
 
 
 @handler.route(
@@ -60,7 +68,8 @@ def put_webhook(request: RequestOf[WebhookBody]) -> HttpAnswer[Webhook]:
     body = body_of(WebhookBody, request)
     changes = {"url": body.url, "events": sorted(body.events), "is_on": body.is_on}
     note_webhook(request, name, changes)
-    found, secret = containers.events.put_webhook(name, body.url, body.events, is_on=body.is_on)
+    ports, kinds = containers.events.webhook_ports, [EventType(one) for one in body.events]
+    found, secret = edit_webhook.put_webhook(name, body.url, kinds, is_on=body.is_on, ports=ports)
     return HttpAnswer(webhook_view(found, secret), status=201 if secret else 200)
 
 
@@ -75,7 +84,9 @@ def rotate_secret(request: HttpRequest) -> HttpAnswer[Secret]:
     """Make a new secret, shown this once; the one before signs beside it for a day."""
     name = webhook_name_of(request)
     note_rotation(request, name)
-    return HttpAnswer({"secret": containers.events.rotate_secret(name)})
+    return HttpAnswer(
+        {"secret": edit_webhook.rotate_secret(name, ports=containers.events.webhook_ports)}
+    )
 
 
 @handler.route(
@@ -86,7 +97,10 @@ def rotate_secret(request: HttpRequest) -> HttpAnswer[Secret]:
 )
 def test_webhook(request: HttpRequest) -> HttpAnswer[TriedDelivery]:
     """Send an event of the type `redpacket.webhook.test` now, and say what came back."""
-    return HttpAnswer(attempt_view(containers.events.test_webhook(webhook_name_of(request))))
+    ports = containers.events.webhook_ports
+    return HttpAnswer(
+        attempt_view(edit_webhook.test_webhook(webhook_name_of(request), ports=ports))
+    )
 
 
 @handler.route(
@@ -99,5 +113,5 @@ def replay_dead(request: HttpRequest) -> HttpAnswer[Replay]:
     """Let dead letters be delivered again, for another day; call it until all are."""
     name = webhook_name_of(request)
     note_replay(request, name)
-    count, is_complete = containers.events.replay_dead(name)
+    count, is_complete = edit_webhook.replay_dead(name, ports=containers.events.webhook_ports)
     return HttpAnswer({"replayed_count": count, "is_complete": is_complete})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import Any
@@ -14,21 +14,10 @@ from redpacket.containers.users import UsersContainer
 from redpacket.events.clients.sqs_deliveries import SqsDeliveries, SqsUnreadRecords
 from redpacket.events.dynamodb.stream import change_of
 from redpacket.events.dynamodb.webhooks import DynamoWaitingList, DynamoWebhooks
-from redpacket.events.messages import read_delivery
-from redpacket.events.model.events import EventType
-from redpacket.events.model.webhooks import Attempt, Delivery, Webhook
-from redpacket.events.ports import Change, DeliveryQueue, Sender, WaitingList, WebhookRepository
-from redpacket.events.use_cases.announce import announce
-from redpacket.events.use_cases.deliver import DeliveryPorts, RetryReport, deliver, retry_deliveries
-from redpacket.events.use_cases.edit_webhook import (
-    DEAD_SHOWN,
-    EditPorts,
-    find_webhook,
-    put_webhook,
-    replay_dead,
-    rotate_secret,
-    test_webhook,
-)
+from redpacket.events.ports import DeliveryQueue, Sender, WaitingList, WebhookRepository
+from redpacket.events.use_cases.announce import AnnouncePorts
+from redpacket.events.use_cases.deliver import DeliveryPorts
+from redpacket.events.use_cases.edit_webhook import EditPorts
 from redpacket.platform.runtime import InParallel
 from redpacket.platform.threads import in_threads
 
@@ -36,8 +25,6 @@ _CALL_MS_MAX = 5_000
 """Timeout of a receiver; a batch waits for the slowest one."""
 
 _ANSWER_BYTES_MAX = 64 * 1024
-
-_RESERVE_MS = 8_000
 
 _THREADS = 20
 
@@ -48,6 +35,8 @@ class EventsContainer(Container):
 
     users: UsersContainer
     packets: PacketsContainer
+
+    read_change = staticmethod(change_of)
 
     @cached_property
     def webhook_book(self) -> WebhookRepository:
@@ -82,23 +71,14 @@ class EventsContainer(Container):
             now_ms=self.clock.now_ms,
         )
 
-    @staticmethod
-    def read_change(record: Mapping[str, Any]) -> Change | None:
-        """Parse a stream record; return None for a row that causes no events."""
-        return change_of(record)
-
-    def announce(self, changes: Sequence[Change]) -> int:
-        return announce(
-            changes,
-            book=self.webhook_book,
-            packets=self.packets.packet_rows,
-            queue=self.delivery_queue,
-            clock=self.clock,
-        )
-
     @cached_property
     def many_receivers(self) -> InParallel:
         return partial(in_threads, threads=_THREADS)
+
+    @cached_property
+    def announce_ports(self) -> AnnouncePorts:
+        packets, queue = self.packets.packet_rows, self.delivery_queue
+        return AnnouncePorts(self.webhook_book, packets, queue, self.clock)
 
     @cached_property
     def delivery_ports(self) -> DeliveryPorts:
@@ -114,18 +94,6 @@ class EventsContainer(Container):
             in_parallel=self.many_receivers,
         )
 
-    def deliver(self, batch: Sequence[Delivery]) -> list[Delivery]:
-        """Send deliveries; return those whose messages must be redelivered."""
-        return deliver(batch, ports=self.delivery_ports)
-
-    @staticmethod
-    def read_delivery(body: str) -> Delivery:
-        return read_delivery(body)
-
-    def retry_deliveries(self, time_left_ms: int) -> RetryReport:
-        stop_at_ms = self.clock.now_ms() + time_left_ms - _RESERVE_MS
-        return retry_deliveries(ports=self.delivery_ports, stop_at_ms=stop_at_ms)
-
     @cached_property
     def webhook_ports(self) -> EditPorts:
         return EditPorts(
@@ -135,28 +103,3 @@ class EventsContainer(Container):
             clock=self.clock,
             in_parallel=self.platform.in_parallel,
         )
-
-    def put_webhook(
-        self, name: str, url: str, types: Collection[str], *, is_on: bool
-    ) -> tuple[Webhook, str | None]:
-        """Create or edit a webhook; return the secret of a new one."""
-        kinds = [EventType(one) for one in types]
-        return put_webhook(name, url, kinds, is_on=is_on, ports=self.webhook_ports)
-
-    def find_webhook(self, name: str) -> Webhook:
-        return find_webhook(name, book=self.webhook_book)
-
-    def watch_webhook(self, name: str) -> tuple[Webhook, tuple[int, int], list[Delivery]]:
-        """Return a webhook, its waiting and dead counts, and its oldest dead letters."""
-        waiting, found = self.waiting_list, self.find_webhook(name)
-        return found, waiting.count(name), waiting.list_dead(name, DEAD_SHOWN)
-
-    def rotate_secret(self, name: str) -> str:
-        """Return a new secret; the old one also signs for a day."""
-        return rotate_secret(name, ports=self.webhook_ports)
-
-    def test_webhook(self, name: str) -> Attempt:
-        return test_webhook(name, ports=self.webhook_ports)
-
-    def replay_dead(self, name: str) -> tuple[int, bool]:
-        return replay_dead(name, ports=self.webhook_ports)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from redpacket.events.model.events import (
     Event,
@@ -23,19 +24,22 @@ from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.platform.runtime import Clock
 
 
-def announce(
-    changes: Sequence[Change],
-    *,
-    book: WebhookRepository,
-    packets: PacketRepository,
-    queue: DeliveryQueue,
-    clock: Clock,
-) -> int:
+@dataclass(frozen=True, slots=True)
+class AnnouncePorts:
+    """Dependencies of announcements."""
+
+    book: WebhookRepository
+    packets: PacketRepository
+    queue: DeliveryQueue
+    clock: Clock
+
+
+def announce(changes: Sequence[Change], *, ports: AnnouncePorts) -> int:
     """Queue deliveries and return their number. Raises Unavailable; a repeat makes the same ids."""
-    webhooks = [one for one in book.list_all() if one.is_on]
+    webhooks = [one for one in ports.book.list_all() if one.is_on]
     if not webhooks:
         return 0
-    now_ms, events = clock.now_ms(), list(_events(changes, packets))
+    now_ms, events = ports.clock.now_ms(), list(_events(changes, ports.packets))
     deliveries = [
         Delivery(webhook.name, event, now_ms)
         for webhook in webhooks
@@ -43,7 +47,7 @@ def announce(
         if webhook.wants(event.kind)
     ]
     if deliveries:
-        queue.put(deliveries)
+        ports.queue.put(deliveries)
     return len(deliveries)
 
 

@@ -29,9 +29,17 @@ class EditPorts:
     in_parallel: InParallel
 
 
-def find_webhook(name: str, *, book: WebhookRepository) -> Webhook:
+def watch_webhook(
+    name: str, *, ports: EditPorts
+) -> tuple[Webhook, tuple[int, int], list[Delivery]]:
+    """Return a webhook, its waiting and dead counts, and its oldest dead letters."""
+    found, waiting = find_webhook(name, ports=ports), ports.waiting
+    return found, waiting.count(name), waiting.list_dead(name, DEAD_SHOWN)
+
+
+def find_webhook(name: str, *, ports: EditPorts) -> Webhook:
     """Return a webhook. Raises WebhookNotFound."""
-    found = book.find(name)
+    found = ports.book.find(name)
     if found is None:
         raise WebhookNotFound("This webhook does not exist.")
     return found
@@ -70,7 +78,7 @@ def put_webhook(
 
 def rotate_secret(name: str, *, ports: EditPorts) -> str:
     """Return a new secret; the old one signs for a day. Raises WebhookNotFound, VersionConflict."""
-    seen = find_webhook(name, book=ports.book)
+    seen = find_webhook(name, ports=ports)
     secret, sealed = ports.sender.new_secret(name)
     edited = seen.with_new_secret(sealed, ports.clock.now_ms())
     _write(replace(edited, version=seen.version + 1), seen, ports)
@@ -79,7 +87,7 @@ def rotate_secret(name: str, *, ports: EditPorts) -> str:
 
 def test_webhook(name: str, *, ports: EditPorts) -> Attempt:
     """Send a test event, also to a webhook that is off. Raises WebhookNotFound."""
-    webhook = find_webhook(name, book=ports.book)
+    webhook = find_webhook(name, ports=ports)
     now_ms = ports.clock.now_ms()
     event = Event(EventType.TEST, f"{name}/{now_ms}", now_ms, {"webhook": name})
     return ports.sender.send(webhook, event, {})
@@ -90,7 +98,7 @@ def replay_dead(name: str, *, ports: EditPorts) -> tuple[int, bool]:
 
     The event ids stay the same. Raises WebhookNotFound.
     """
-    find_webhook(name, book=ports.book)
+    find_webhook(name, ports=ports)
     now_ms = ports.clock.now_ms()
     dead = ports.waiting.list_dead(name, REPLAYED_MAX)
 
