@@ -20,6 +20,7 @@ from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.ports import PaymentLimits
 from redpacket.payments.provider_ports import PaymentProvider, PayoutProvider
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
+from redpacket.payments.use_cases.bind_account import LoginPorts
 from redpacket.payments.use_cases.compare_statements import StatementReport, compare_bill
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
 from redpacket.payments.use_cases.dispatch import DispatchReport, dispatch
@@ -44,10 +45,11 @@ from testing.checks import check_outside
 from testing.fakes.gateway import (
     FakeAuthorizations,
     FakeGateway,
+    FakeIssuer,
+    FakeLogins,
     FakePayees,
     FakePaymentsIn,
     FakePaymentsOut,
-    an_account,
 )
 from testing.in_memory_system import InMemorySystem, an_order
 from testing.outside_checks import check_outside_in_time
@@ -144,6 +146,16 @@ class PaymentSystem:
             new_number=lambda: f"au{next(self.ids):030d}",
         )
 
+    def login_ports(self, logins: FakeLogins, first_wait_ms: int = 0) -> LoginPorts:
+        return LoginPorts(
+            {WECHAT: logins},
+            {WECHAT: FakeIssuer()},
+            self.accounts,
+            self.clock,
+            self.system.logger,
+            first_wait_ms,
+        )
+
     def start(
         self,
         user_id: str = "user",
@@ -154,9 +166,8 @@ class PaymentSystem:
     ) -> Payment:
         """Start a payment by a user's own account."""
         request = Request(user_id, key or f"pay-{next(self.ids)}", str(amount_fen))
-        payer = an_account(user_id)
-        ask = PaymentAsk(user_id, amount_fen, channel, method, payer, request)
-        return start_payment(ask, ports=self.payments)
+        ask = PaymentAsk(user_id, amount_fen, channel, method, request)
+        return start_payment(ask, payees=self.payees, ports=self.payments)
 
     def pay_in(self, user_id: str = "user", amount_fen: int = 100) -> Payment:
         """Start a payment, pay it, and confirm it."""
@@ -190,8 +201,9 @@ class PaymentSystem:
         return self.system.send_order(asked)
 
     def start_packet(self, packet: Packet, channel: ProviderName = WECHAT) -> Payment:
-        payer = an_account(packet.sender.user_id)
-        return start_packet_payment(packet, channel, PayMethod.JSAPI, payer, ports=self.payments)
+        return start_packet_payment(
+            packet, channel, PayMethod.JSAPI, payees=self.payees, ports=self.payments
+        )
 
     def withdraw(
         self,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from redpacket.containers import containers
 from redpacket.payments.errors import ChannelUnavailable, SignatureInvalid
+from redpacket.payments.model.provider_name import ProviderName
+from redpacket.payments.use_cases.handle_callback import handle_callback
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
@@ -19,8 +21,7 @@ handler = Api()
 )
 def take_wechat_callback(request: HttpRequest) -> HttpAnswer[None]:
     """Take what WeChat Pay tells; its signature is in the headers."""
-    containers.gateway_work.handle_callback("wechat", request.headers, request.body)
-    return HttpAnswer(None)
+    return _take(request, ProviderName.WECHAT)
 
 
 @handler.route(
@@ -31,5 +32,10 @@ def take_wechat_callback(request: HttpRequest) -> HttpAnswer[None]:
 )
 def take_host_callback(request: HttpRequest) -> HttpAnswer[None]:
     """Take what the host's wallet tells, signed by Standard Webhooks."""
-    containers.gateway_work.handle_callback("host", request.headers, request.body)
+    return _take(request, ProviderName.HOST)
+
+
+def _take(request: HttpRequest, channel: ProviderName) -> HttpAnswer[None]:
+    ports = containers.payments.callback_ports
+    handle_callback(channel, request.headers, request.body, ports=ports)
     return HttpAnswer(None)

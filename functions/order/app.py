@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from redpacket.containers import containers
 from redpacket.payments.api.views import payment_view
+from redpacket.payments.use_cases.start_payment import find_payment
 from redpacket.platform.http.api import Api
 from redpacket.platform.http.request import person_of
 
@@ -18,6 +19,6 @@ handler = Api()
 @handler.schedule
 def order_payment(time_left_ms: int, event: dict[str, Any]) -> Payment:  # noqa: ARG001 - Lambda's form
     """Order the payment of an unpaid packet at the gateway."""
-    return payment_view(
-        containers.payments.find_payment(event["payment_id"], person_of(event["host_id"]))
-    )
+    user, payments = person_of(event["host_id"]), containers.payments
+    ports, payees = payments.payment_ports, payments.payees_of(user)
+    return payment_view(find_payment(event["payment_id"], user.user_id, ports=ports, payees=payees))

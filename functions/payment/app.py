@@ -46,7 +46,16 @@ from redpacket.payments.errors import (
     WithdrawalLimitReached,
     WithdrawalNotFound,
 )
+from redpacket.payments.model.provider import PayMethod
 from redpacket.payments.model.provider_name import ProviderName
+from redpacket.payments.provider_ports import required
+from redpacket.payments.use_cases import authorize as consent_flow
+from redpacket.payments.use_cases import return_payment, transfer
+from redpacket.payments.use_cases import sign_in as sign_in_flow
+from redpacket.payments.use_cases import start_payment as payment_flow
+from redpacket.payments.use_cases import withdraw as withdrawal_flow
+from redpacket.payments.use_cases.bind_account import bind_account
+from redpacket.payments.use_cases.list_debts import list_debts
 from redpacket.platform.errors import (
     Busy,
     Forbidden,
@@ -79,6 +88,13 @@ if TYPE_CHECKING:
         Withdrawals,
     )
 
+_WITHDRAWALS_PER_PAGE = 20
+
+_RETURNS_PER_PAGE = 100
+
+_DEBTS_PER_PAGE = 20
+"""Debts on one page; each also reads a user's balance."""
+
 handler = Api()
 
 
@@ -103,8 +119,14 @@ def start_payment(request: RequestOf[PaymentBody]) -> HttpAnswer[Payment]:
     guards.guard_payment()
     idempotent = idempotent_request(request)
     body = body_of(PaymentBody, request)
-    payment = containers.payments.start_payment(
-        request.user, body.amount_fen, body.channel, body.method, idempotent
+    user, payments = request.user, containers.payments
+    # An event will report the payment under the host's user id.
+    containers.users.profiles.note(user, containers.platform.clock.now_ms())
+    channel, method = ProviderName(body.channel), PayMethod(body.method)
+    payment = payment_flow.start_payment(
+        payment_flow.PaymentAsk(user.user_id, body.amount_fen, channel, method, idempotent),
+        payees=payments.payees_of(user),
+        ports=payments.payment_ports,
     )
     return HttpAnswer(payment_view(payment))
 
@@ -116,9 +138,12 @@ def start_payment(request: RequestOf[PaymentBody]) -> HttpAnswer[Payment]:
 )
 def read_payment(request: HttpRequest) -> HttpAnswer[Payment]:
     """Show a payment of the caller's; an order that was cut off is made now."""
-    return HttpAnswer(
-        payment_view(containers.payments.find_payment(payment_id_of(request), request.user))
+    user, payments = request.user, containers.payments
+    ports, payees = payments.payment_ports, payments.payees_of(user)
+    found = payment_flow.find_payment(
+        payment_id_of(request), user.user_id, ports=ports, payees=payees
     )
+    return HttpAnswer(payment_view(found))
 
 
 @handler.route(
@@ -147,7 +172,13 @@ def withdraw(request: RequestOf[WithdrawalBody]) -> HttpAnswer[Withdrawal]:
     refuse_operators(request)
     idempotent = idempotent_request(request)
     body = body_of(WithdrawalBody, request)
-    held = containers.withdrawals.withdraw(request.user, body.amount_fen, body.channel, idempotent)
+    user, channel = request.user, ProviderName(body.channel)
+    held = withdrawal_flow.withdraw(
+        withdrawal_flow.WithdrawalAsk(user.user_id, body.amount_fen, channel, idempotent),
+        payees=containers.payments.payees_of(user),
+        ports=containers.withdrawals.withdrawal_ports,
+        payments=containers.payments.payment_ports,
+    )
     return HttpAnswer(withdrawal_view(held))
 
 
@@ -158,8 +189,8 @@ def withdraw(request: RequestOf[WithdrawalBody]) -> HttpAnswer[Withdrawal]:
 )
 def read_withdrawals(request: HttpRequest) -> HttpAnswer[Withdrawals]:
     """List the caller's withdrawals, newest first."""
-    page, cursor = containers.withdrawals.list_withdrawals(
-        request.user.user_id, withdrawals_cursor_of(request)
+    page, cursor = containers.payments.withdrawal_book.list_of_user(
+        request.user.user_id, withdrawals_cursor_of(request), _WITHDRAWALS_PER_PAGE
     )
     return HttpAnswer({"items": [withdrawal_view(one) for one in page], "next": cursor})
 
@@ -171,7 +202,11 @@ def read_withdrawals(request: HttpRequest) -> HttpAnswer[Withdrawals]:
 )
 def read_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     """Show a withdrawal of the caller's."""
-    found = containers.withdrawals.find_withdrawal(withdrawal_id_of(request), request.user.user_id)
+    found = withdrawal_flow.find_withdrawal(
+        withdrawal_id_of(request),
+        request.user.user_id,
+        ports=containers.withdrawals.withdrawal_ports,
+    )
     return HttpAnswer(withdrawal_view(found))
 
 
@@ -183,8 +218,10 @@ def read_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
 )
 def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     """Request the cancellation of a withdrawal; one that was paid already becomes `paid`."""
-    found = containers.withdrawals.cancel_withdrawal(
-        withdrawal_id_of(request), request.user.user_id
+    found = transfer.cancel_withdrawal(
+        withdrawal_id_of(request),
+        request.user.user_id,
+        ports=containers.withdrawals.withdrawal_ports,
     )
     return HttpAnswer(withdrawal_view(found))
 
@@ -192,9 +229,8 @@ def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
 @handler.route("GET /me/wechat", refusals=(Unavailable,))
 def read_wechat(request: HttpRequest) -> HttpAnswer[Binding]:
     """Show which WeChat account is linked, and when withdrawals to it open."""
-    return HttpAnswer(
-        binding_view(containers.withdrawals.find_account(request.user.user_id, ProviderName.WECHAT))
-    )
+    payees = containers.payments.bound_payees
+    return HttpAnswer(binding_view(payees.find(request.user.user_id, ProviderName.WECHAT)))
 
 
 @handler.route(
@@ -203,14 +239,9 @@ def read_wechat(request: HttpRequest) -> HttpAnswer[Binding]:
 )
 def bind_wechat(request: RequestOf[CodeBody]) -> HttpAnswer[Binding]:
     """Bind the caller's WeChat account; after another one withdrawals wait for a day."""
-    body = body_of(CodeBody, request)
-    return HttpAnswer(
-        binding_view(
-            containers.withdrawals.bind_account(
-                request.user.user_id, ProviderName.WECHAT, body.code
-            )
-        )
-    )
+    body, ports = body_of(CodeBody, request), containers.withdrawals.login_ports
+    bound = bind_account(request.user.user_id, ProviderName.WECHAT, body.code, ports=ports)
+    return HttpAnswer(binding_view(bound))
 
 
 @handler.route(
@@ -220,10 +251,9 @@ def bind_wechat(request: RequestOf[CodeBody]) -> HttpAnswer[Binding]:
 )
 def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
     """Request the caller's consent to transfers without a confirmation each."""
-    body = body_of(ConsentBody, request)
-    found = containers.withdrawals.authorize(
-        request.user.user_id, ProviderName.WECHAT, body.display_name
-    )
+    body, ports = body_of(ConsentBody, request), containers.withdrawals.authorization_ports
+    user_id, channel = request.user.user_id, ProviderName.WECHAT
+    found = consent_flow.authorize(user_id, channel, body.display_name, ports=ports)
     return HttpAnswer(consent_view(found))
 
 
@@ -232,11 +262,9 @@ def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
 )
 def end_authorization(request: HttpRequest) -> HttpAnswer[Consent]:
     """End the caller's consent: no later withdrawal uses it."""
-    return HttpAnswer(
-        consent_view(
-            containers.withdrawals.end_authorization(request.user.user_id, ProviderName.WECHAT)
-        )
-    )
+    user_id, ports = request.user.user_id, containers.withdrawals.authorization_ports
+    ended = consent_flow.end_authorization(user_id, ProviderName.WECHAT, ports=ports)
+    return HttpAnswer(consent_view(ended))
 
 
 @handler.route(
@@ -246,9 +274,11 @@ def end_authorization(request: HttpRequest) -> HttpAnswer[Consent]:
 )
 def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
     """Get a token of the deployment's own issuer, and bind the account that the code belongs to."""
-    body = body_of(CodeBody, request)
-    token, expires_at_ms = containers.withdrawals.sign_in(
-        ProviderName.WECHAT, body.code, lambda subject: person_of(subject).user_id
+    token, expires_at_ms = sign_in_flow.sign_in(
+        body_of(CodeBody, request).code,
+        ProviderName.WECHAT,
+        lambda subject: person_of(subject).user_id,
+        ports=containers.withdrawals.login_ports,
     )
     return HttpAnswer({"token": token, "expires_at_ms": expires_at_ms})
 
@@ -261,9 +291,8 @@ def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
 )
 def sign_page_url(request: HttpRequest) -> HttpAnswer[WeChatJsConfig]:
     """Sign an address of the page, which then may use WeChat's JS-SDK there."""
-    return HttpAnswer(
-        containers.providers.page_signer(ProviderName.WECHAT).sign(page_url_of(request))
-    )
+    signer = required(containers.providers.page_signers, ProviderName.WECHAT)
+    return HttpAnswer(signer.sign(page_url_of(request)))
 
 
 @handler.route(
@@ -274,7 +303,9 @@ def sign_page_url(request: HttpRequest) -> HttpAnswer[WeChatJsConfig]:
 )
 def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
     """List money that gateways took and that waits for a person, newest first."""
-    page, cursor = containers.payments.list_listed_returns(withdrawals_cursor_of(request))
+    page, cursor = containers.payments.payment_lists.list_listed_returns(
+        withdrawals_cursor_of(request), _RETURNS_PER_PAGE
+    )
     return HttpAnswer({"items": [listed_return_view(one) for one in page], "next": cursor})
 
 
@@ -285,8 +316,8 @@ def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
 )
 def resolve_return(request: RequestOf[ResolutionBody]) -> HttpAnswer[ListedReturn]:
     """Take money that waits for a person off the list, once it was deposited or paid outside."""
-    resolution = body_of(ResolutionBody, request).parsed
-    resolved = containers.payments.resolve_return(resolution, operator_of(request).user_id)
+    resolution, ports = body_of(ResolutionBody, request).parsed, containers.payments.payment_ports
+    resolved = return_payment.resolve_return(resolution, operator_of(request).user_id, ports=ports)
     return HttpAnswer(listed_return_view(resolved))
 
 
@@ -298,9 +329,12 @@ def resolve_return(request: RequestOf[ResolutionBody]) -> HttpAnswer[ListedRetur
 )
 def list_withdrawals(request: HttpRequest) -> HttpAnswer[WithdrawalPage]:
     """List withdrawals that have not ended, the oldest first, or all of a user."""
-    user_id, status = withdrawer_of(request), withdrawal_status_of(request)
-    page, cursor = containers.withdrawals.list_of_operators(
-        user_id, status, any_withdrawals_cursor_of(request)
+    page, cursor = withdrawal_flow.list_withdrawals(
+        withdrawer_of(request),
+        withdrawal_status_of(request),
+        any_withdrawals_cursor_of(request),
+        ports=containers.withdrawals.withdrawal_ports,
+        lists=containers.payments.payment_lists,
     )
     return HttpAnswer({"items": listed_withdrawals(page), "next": cursor})
 
@@ -313,9 +347,8 @@ def list_withdrawals(request: HttpRequest) -> HttpAnswer[WithdrawalPage]:
 )
 def show_withdrawal(request: HttpRequest) -> HttpAnswer[WithdrawalDetails]:
     """Show what a withdrawal waits for, and the provider's last answers."""
-    found = containers.withdrawals.find_any(withdrawal_id_of(request))
-    if found is None:
-        raise WithdrawalNotFound("This withdrawal does not exist.")
+    ports = containers.withdrawals.withdrawal_ports
+    found = withdrawal_flow.find_withdrawal(withdrawal_id_of(request), None, ports=ports)
     return HttpAnswer(withdrawal_details(found))
 
 
@@ -327,5 +360,10 @@ def show_withdrawal(request: HttpRequest) -> HttpAnswer[WithdrawalDetails]:
 )
 def read_debts(request: HttpRequest) -> HttpAnswer[Debts]:
     """List users who owe money, because it was refunded at the gateway after they had spent it."""
-    page, cursor = containers.payments.list_debts(withdrawals_cursor_of(request))
+    page, cursor = list_debts(
+        withdrawals_cursor_of(request),
+        _DEBTS_PER_PAGE,
+        lists=containers.payments.payment_lists,
+        ledger=containers.ledger.repository,
+    )
     return HttpAnswer({"items": [debt_view(*one) for one in page], "next": cursor})

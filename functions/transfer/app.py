@@ -1,10 +1,20 @@
 """Handler for the notice queue and the payment schedules: query and call payment providers."""
 
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from redpacket.containers import containers
+from redpacket.operations.model.switches import Switch
+from redpacket.payments.use_cases.compare_statements import compare_statements
+from redpacket.payments.use_cases.dispatch import BATCH, dispatch_all
+from redpacket.payments.use_cases.handle_callback import follow_notice
+from redpacket.payments.use_cases.sweep_payments import sweep_payments
 from redpacket.platform.telemetry import logger, powertools_logger
+from redpacket.platform.threads import in_threads
+
+_RESERVE_MS = 8_000
+"""Milliseconds left to finish one call and store its answer."""
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
@@ -15,20 +25,37 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
     """
     if "Records" in event:
         return _follow(event["Records"])
-    time_left_ms = context.get_remaining_time_in_millis()
+    time_left_ms = context.get_remaining_time_in_millis() - _RESERVE_MS
+    stop_at_ms = containers.platform.clock.now_ms() + time_left_ms
+    payments = containers.payments.payment_ports
+    withdrawals = containers.withdrawals.withdrawal_ports
     report: dict[str, Any]
     match event:
         case {"task": "dispatch"}:
-            report = {
-                channel: asdict(done)
-                for channel, done in containers.gateway_work.dispatch(time_left_ms).items()
-            }
+            done = dispatch_all(
+                ports=withdrawals,
+                in_parallel=partial(in_threads, threads=BATCH),
+                stop_at_ms=stop_at_ms,
+                may_go_on=_may_withdraw,
+            )
+            report = {channel: asdict(one) for channel, one in done.items()}
         case {"task": "sweep"}:
-            report = asdict(containers.gateway_work.sweep_payments(time_left_ms))
+            report = asdict(
+                sweep_payments(
+                    payments=payments,
+                    withdrawals=withdrawals,
+                    authorizations=containers.withdrawals.authorization_ports,
+                    in_parallel=in_threads,
+                    stop_at_ms=stop_at_ms,
+                )
+            )
         case {"task": "compare_bills"}:
-            may_skip = event.get("skip") is True
-            found = containers.gateway_work.compare_statements(
-                time_left_ms, event.get("day"), may_skip=may_skip
+            found = compare_statements(
+                event.get("day"),
+                payments=payments,
+                withdrawals=withdrawals,
+                stop_at_ms=stop_at_ms,
+                may_skip=event.get("skip") is True,
             )
             report = {channel: [asdict(bill) for bill in bills] for channel, bills in found.items()}
         case _:
@@ -37,12 +64,24 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
     return report
 
 
+def _may_withdraw() -> bool:
+    return containers.operations.stored_switches.is_on(Switch.WITHDRAW)
+
+
 def _follow(records: list[dict[str, Any]]) -> dict[str, Any]:
     """Follow each notice; return SQS's partial batch response. The sweep covers lost ones."""
     failed: list[str] = []
     for record in records:
         try:
-            containers.gateway_work.follow_notice(record["body"])
+            channel, notice = containers.payments.read_notice(record["body"])
+            follow_notice(
+                channel,
+                notice,
+                payments=containers.payments.payment_ports,
+                withdrawals=containers.withdrawals.withdrawal_ports,
+                authorizations=containers.withdrawals.authorization_ports,
+                may_withdraw=_may_withdraw,
+            )
         except Exception as error:  # noqa: BLE001 - one notice must not block the others
             logger.failure("notice_not_followed", error, message_id=record["messageId"])
             failed.append(record["messageId"])

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from redpacket.containers.erasure import ErasureContainer
     from redpacket.containers.events import EventsContainer
     from redpacket.containers.fairness import FairnessContainer
-    from redpacket.containers.gateway_work import GatewayWorkContainer
     from redpacket.containers.ledger import LedgerContainer
     from redpacket.containers.lottery import LotteryContainer
     from redpacket.containers.operations import OperationsContainer
@@ -47,7 +46,6 @@ class Containers:
     providers: ProvidersContainer
     payments: PaymentsContainer
     withdrawals: WithdrawalsContainer
-    gateway_work: GatewayWorkContainer
     settlement: SettlementContainer
     events: EventsContainer
     erasure: ErasureContainer

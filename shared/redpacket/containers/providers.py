@@ -68,9 +68,9 @@ class ProvidersContainer(Container):
     def token_issuers(self) -> Mapping[ProviderName, TokenIssuer]:
         return self._parts(lambda provider: provider.token_issuer)
 
-    def page_signer(self, channel: ProviderName) -> PageSigner:
-        """Return the signer of the page's addresses. Raises ChannelUnavailable."""
-        return required(self._parts(lambda provider: provider.page_signer), channel)
+    @cached_property
+    def page_signers(self) -> Mapping[ProviderName, PageSigner]:
+        return self._parts(lambda provider: provider.page_signer)
 
     @cached_property
     def automatic(self) -> list[ProviderName]:
@@ -104,15 +104,6 @@ class ProvidersContainer(Container):
         from redpacket.payments.provider_ports import CALL_MS_MAX
 
         return self.platform.http_client(url, call_ms_max=CALL_MS_MAX)
-
-
-def required(parts: Mapping[ProviderName, Part], channel: ProviderName) -> Part:
-    """Return a provider's part. Raises ChannelUnavailable."""
-    from redpacket.payments.errors import ChannelUnavailable
-
-    if channel not in parts:
-        raise ChannelUnavailable(f"{channel} is not set up here")
-    return parts[channel]
 
 
 def _class_of(channel: ProviderName) -> type[Provider]:

@@ -22,7 +22,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from redpacket.payments.errors import ChannelUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,11 +47,20 @@ if TYPE_CHECKING:
     from redpacket.platform.settings import Settings
     from redpacket.platform.ssrf_safe_http import HttpClient
 
+Part = TypeVar("Part")
+
 CALL_MS_MAX = 5_000
 """Timeout of a gateway call; most take less than one second."""
 
 SETTLING_MS = 60_000
 """Milliseconds for which a gateway may return NOT_FOUND after a call (docs/adr/0030)."""
+
+
+def required(parts: Mapping[ProviderName, Part], channel: ProviderName) -> Part:
+    """Return a provider's part. Raises ChannelUnavailable."""
+    if channel not in parts:
+        raise ChannelUnavailable(f"{channel} is not set up here")
+    return parts[channel]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,15 +20,7 @@ def logins() -> FakeLogins:
 
 
 def bind(town: PaymentSystem, logins: FakeLogins, user_id: str, code: str) -> Payee:
-    return bind_account(
-        user_id,
-        WECHAT,
-        code,
-        logins=logins,
-        payees=town.accounts,
-        clock=town.clock,
-        first_wait_ms=WAIT_MS,
-    )
+    return bind_account(user_id, WECHAT, code, ports=town.login_ports(logins, WAIT_MS))
 
 
 def test_a_user_is_bound_by_a_code(town: PaymentSystem, logins: FakeLogins) -> None:

@@ -18,7 +18,7 @@ from redpacket.payments.model.provider import (
     statement_day,
 )
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.use_cases.handle_callback import handle_callback
+from redpacket.payments.use_cases.handle_callback import CallbackPorts, handle_callback
 from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.start_payment import PaymentAsk, start_payment
 from redpacket.platform import errors
@@ -64,10 +64,11 @@ def test_an_order_that_was_cut_off_is_made_by_the_next_who_asks(town: PaymentSys
 
 
 def test_a_client_inside_of_the_app_needs_an_account_there(town: PaymentSystem) -> None:
-    ask = PaymentAsk("user", 100, WECHAT, PayMethod.JSAPI, None, Request("user", "k", "b"))
+    ask = PaymentAsk("user", 100, WECHAT, PayMethod.JSAPI, Request("user", "k", "b"))
+    town.payees.bound["user"] = None
 
     with pytest.raises(PayeeNotBound):
-        start_payment(ask, ports=town.payments)
+        start_payment(ask, payees=town.payees, ports=town.payments)
 
     assert town.system.dynamo.tables.get("payments", {}) == {}
 
@@ -444,10 +445,7 @@ def _call_back(town: PaymentSystem, queue: FakeNoticeQueue, number: str, **heade
         WECHAT,
         headers,
         number.encode(),
-        callbacks=_Callbacks(),
-        queue=queue,
-        book=town.book,
-        clock=town.clock,
+        ports=CallbackPorts({WECHAT: _Callbacks()}, queue, town.book, town.clock),
     )
 
 

@@ -5,7 +5,7 @@ from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.sign_in import sign_in
 from redpacket.platform.errors import Unavailable
 from testing.fakes import Away
-from testing.fakes.gateway import FakeIssuer, FakeLogins, an_account
+from testing.fakes.gateway import FakeLogins, an_account
 from testing.payment_system import PaymentSystem
 
 WECHAT = ProviderName.WECHAT
@@ -16,12 +16,8 @@ def _sign_in(town: PaymentSystem, code: str = "code-alice") -> tuple[str, int]:
     return sign_in(
         code,
         WECHAT,
-        logins=FakeLogins(),
-        issuer=FakeIssuer(),
-        payees=town.accounts,
-        user_id_of=lambda subject: f"id-of-{subject}",
-        clock=town.clock,
-        logger=town.system.logger,
+        lambda subject: f"id-of-{subject}",
+        ports=town.login_ports(FakeLogins()),
     )
 
 

@@ -81,13 +81,12 @@ def test_a_gateway_that_is_away_keeps_no_other_bill_from_being_compared(
     town.gates_out = {}
     town.gateway.book.append(Line("payment", "x" * 32, "outside", 777, town.clock.now_ms()))
     process = town.system.process(
-        gateways_in=town.gates_in,
         payment_ports=town.payments,
         withdrawal_ports=town.transfers,
     )
     town.system.pass_time(DAY_MS)
 
-    reports = process.compare_statements(60_000)
+    reports = process.compare_statements(stop_at_ms=town.clock.now_ms() + 60_000)
 
     assert list(reports) == [HOST, WECHAT]
     assert reports[failing] == []
@@ -119,7 +118,6 @@ class _Schedule:
         town.gates_in = {channel: Bill(town.gateway) for channel in (HOST, WECHAT)}
         town.gates_out = {}
         self.process = town.system.process(
-            gateways_in=town.gates_in,
             payment_ports=town.payments,
             withdrawal_ports=town.transfers,
         )
@@ -129,7 +127,7 @@ class _Schedule:
         clock = self.town.clock
         start_ms = statement_day_start_ms(statement_day(clock.now_ms())) + days * DAY_MS
         clock.at_ms = start_ms + hour * 3_600_000
-        found = self.process.compare_statements(60_000, **event)
+        found = self.process.compare_statements(stop_at_ms=clock.now_ms() + 60_000, **event)
         return {channel: [one.day for one in reports] for channel, reports in found.items()}
 
     def late(self) -> list[str]:
@@ -199,7 +197,7 @@ def test_a_run_without_time_compares_nothing_and_skips_nothing(
     schedule.run(11, 1)
     schedule.town.system.pass_time(DAY_MS)
 
-    assert schedule.process.compare_statements(8_000) == {HOST: [], WECHAT: []}
+    assert schedule.process.compare_statements(stop_at_ms=0) == {HOST: [], WECHAT: []}
     assert schedule.run(15)[HOST] == _days(day, 1)
 
 

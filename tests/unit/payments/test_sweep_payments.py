@@ -53,8 +53,8 @@ def _start_many(
 ) -> list[str]:
     def start(name: str) -> str:
         request = Request(name, "key", "body")
-        ask = PaymentAsk(name, 100, channel, PayMethod.NATIVE, None, request)
-        return start_payment(ask, ports=town.payments).number
+        ask = PaymentAsk(name, 100, channel, PayMethod.NATIVE, request)
+        return start_payment(ask, payees=town.payees, ports=town.payments).number
 
     return [start(f"{channel}-{number}") for number in range(count)]
 

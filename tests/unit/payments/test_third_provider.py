@@ -5,15 +5,17 @@ import json
 import pytest
 
 from redpacket.payments.errors import ChannelUnavailable, SignatureInvalid
-from redpacket.payments.model.payments import PaymentStatus
-from redpacket.payments.model.provider import statement_day
+from redpacket.payments.model.payments import Payment, PaymentStatus
+from redpacket.payments.model.provider import PayMethod, statement_day
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import LEASE_MS, WithdrawalStatus
+from redpacket.payments.use_cases.start_payment import PaymentAsk
+from redpacket.payments.use_cases.withdraw import WithdrawalAsk
 from redpacket.platform.idempotency import Request
 from redpacket.platform.settings import Settings
 from testing.fakes.gateway import FakeGateway, FakeNoticeQueue
 from testing.gateways import account_keys
-from testing.in_memory_system import VARIABLES, InMemorySystem, a_person
+from testing.in_memory_system import VARIABLES, InMemorySystem, a_person, one_by_one
 from testing.process import Process
 from tests.unit.payments.coin.setup import Coin, signature_of
 
@@ -64,41 +66,41 @@ def process(coin: ProviderName, system: InMemorySystem, queue: FakeNoticeQueue) 
     return process
 
 
+def _start(process: Process, coin: ProviderName) -> Payment:
+    ask = PaymentAsk("user", 500, coin, PayMethod.NATIVE, Request("user", "pay", "500"))
+    payment: Payment = process.start_payment(ask, payees=process.payees_of(a_person("user")))
+    return payment
+
+
 def _tell(process: Process, kind: str, number: str) -> None:
     """Let the coin call back, and the queue deliver what it holds."""
     body = json.dumps({"kind": kind, "id": f"{kind}-{number}", "number": number}).encode()
-    process.handle_callback("coin", {"coin-signature": signature_of(body)}, body)
+    process.handle_callback(ProviderName("coin"), {"coin-signature": signature_of(body)}, body)
     while process.notice_queue.notices:
         notice = process.notice_queue.notices.pop()
-        process.follow_notice(
-            json.dumps(
-                {
-                    "channel": "coin",
-                    "kind": notice.kind,
-                    "notice_id": notice.notice_id,
-                    "number": notice.number,
-                    "outside_no": notice.outside_no,
-                }
-            )
-        )
+        process.follow_notice(ProviderName("coin"), notice)
 
 
 def test_money_comes_in_and_goes_out_by_a_third_provider(
     process: Process, coin: ProviderName, gateway: FakeGateway, system: InMemorySystem
 ) -> None:
     user = a_person("user")
-    payment = process.start_payment(user, 500, "coin", "native", Request("user", "pay", "500"))
+    payment = _start(process, coin)
     gateway.pay(payment.number)
     _tell(process, "payment", payment.number)
 
     process.bind_account(user.user_id, coin, "code-user")
     system.pass_time(DAY_MS)
-    withdrawal = process.withdraw(user, 200, "coin", Request("user", "withdraw", "200"))
-    process.dispatch(60_000)
+    ask = WithdrawalAsk("user", 200, coin, Request("user", "withdraw", "200"))
+    withdrawal = process.withdraw(ask, payees=process.payees_of(user))
+    process.dispatch_all(in_parallel=one_by_one, stop_at_ms=system.clock.now_ms() + 60_000)
     system.pass_time(LEASE_MS)
     _tell(process, "transfer", withdrawal.transfer_no)
 
-    assert process.find_payment(payment.number, user).status is PaymentStatus.PAID
+    assert (
+        process.find_payment(payment.number, "user", payees=process.payees_of(user)).status
+        is PaymentStatus.PAID
+    )
     found = process.find_withdrawal(withdrawal.withdrawal_id, user.user_id)
     assert found.status is WithdrawalStatus.PAID
     assert system.balance_fen("user") == 300
@@ -111,15 +113,15 @@ def test_money_comes_in_and_goes_out_by_a_third_provider(
 def test_statements_of_a_third_provider_are_compared(
     process: Process, coin: ProviderName, gateway: FakeGateway, system: InMemorySystem
 ) -> None:
-    user, day = a_person("user"), statement_day(system.clock.now_ms())
-    payment = process.start_payment(user, 500, "coin", "native", Request("user", "pay", "500"))
+    day = statement_day(system.clock.now_ms())
+    payment = _start(process, coin)
     gateway.pay(payment.number)
     _tell(process, "payment", payment.number)
     system.pass_time(DAY_MS)
 
-    (agreed,) = process.compare_statements(60_000, day)[coin]
+    (agreed,) = process.compare_statements(day, stop_at_ms=system.clock.now_ms() + 60_000)[coin]
     gateway.bill = lambda _day, _kinds, _lines: []
-    (missing,) = process.compare_statements(60_000, day)[coin]
+    (missing,) = process.compare_statements(day, stop_at_ms=system.clock.now_ms() + 60_000)[coin]
 
     assert (agreed.line_count, agreed.differences) == (1, ())
     assert [(one.expected, one.actual) for one in missing.differences] == [(0, 500)]
@@ -128,10 +130,10 @@ def test_statements_of_a_third_provider_are_compared(
 @pytest.mark.usefixtures("gateway")
 def test_a_third_provider_verifies_its_own_callbacks(process: Process) -> None:
     with pytest.raises(SignatureInvalid):
-        process.handle_callback("coin", {"coin-signature": "forged"}, b"{}")
+        process.handle_callback(ProviderName("coin"), {"coin-signature": "forged"}, b"{}")
     # Nothing sets the others up here.
     with pytest.raises(ChannelUnavailable, match="wechat is not set up here"):
-        process.handle_callback("wechat", {}, b"{}")
+        process.handle_callback(ProviderName.WECHAT, {}, b"{}")
 
 
 def test_the_registry_forgets_what_a_test_added() -> None:

@@ -167,6 +167,7 @@ def test_everything_can_be_built_over_stand_ins(
         "SHARE_BASE_URL": "https://page.example",
         "CALLBACK_BASE_URL": "https://redpacket.example",
         "NOTICE_QUEUE_URL": "https://notices",
+        "FIRST_LINK_WAIT_S": "0",
         "WITHDRAWAL_FEN_MAX": "199999",
         "WITHDRAWAL_FEN_PER_DAY": "1000000",
         "WITHDRAW_ABOVE_FEN": "20000",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from redpacket.containers import containers
 from redpacket.payments.model.authorization import AuthorizationStatus
 from redpacket.payments.model.payments import PaymentStatus
+from redpacket.payments.model.provider import NO_MERCHANT, Merchant
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import WithdrawalStatus
 from redpacket.payments.use_cases.explain_withdrawal import explain_withdrawal
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from redpacket.payments.api import answers
     from redpacket.payments.model.authorization import Authorization
     from redpacket.payments.model.payments import Payment, PaymentRefund, PaymentReturn
-    from redpacket.payments.model.provider import Merchant
     from redpacket.payments.model.withdrawals import Withdrawal
     from redpacket.payments.withdrawal_ports import Payee
     from redpacket.platform.user import User
@@ -118,14 +118,13 @@ def consent_view(consent: Authorization | None) -> answers.Consent:
     """Return a consent with WeChat's confirmation parameters; None is shown as CLOSED."""
     if consent is None:
         return {"status": AuthorizationStatus.CLOSED, "wechat": None}
-    is_asked = consent.status is AuthorizationStatus.AWAITING_CONFIRMATION
+    if consent.status is not AuthorizationStatus.AWAITING_CONFIRMATION:
+        return {"status": consent.status, "wechat": None}
+    gateway = containers.providers.gateways_in.get(ProviderName.WECHAT)
+    merchant = gateway.merchant if gateway else NO_MERCHANT
     return {
         "status": consent.status,
-        "wechat": _confirmation_view(
-            containers.payments.merchant_of(ProviderName.WECHAT), consent.confirmation
-        )
-        if is_asked
-        else None,
+        "wechat": _confirmation_view(merchant, consent.confirmation),
     }
 
 

@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from redpacket.payments.errors import CodeInvalid
-from redpacket.payments.login_ports import Logins
+from redpacket.payments.login_ports import Logins, TokenIssuer
 from redpacket.payments.model.provider import ExternalAccount
 from redpacket.payments.model.provider_name import ProviderName
+from redpacket.payments.provider_ports import required
 from redpacket.payments.withdrawal_ports import BoundPayees, Payee
-from redpacket.platform.runtime import Clock
+from redpacket.platform.runtime import Clock, EventLogger
 
 
-def bind_account(
-    user_id: str,
-    channel: ProviderName,
-    code: str,
-    *,
-    logins: Logins,
-    payees: BoundPayees,
-    clock: Clock,
-    first_wait_ms: int,
-) -> Payee:
+@dataclass(frozen=True, slots=True)
+class LoginPorts:
+    """Dependencies of sign-in and linking; *first_wait_ms* delays payouts to a first account."""
+
+    logins: Mapping[ProviderName, Logins]
+    issuers: Mapping[ProviderName, TokenIssuer]
+    payees: BoundPayees
+    clock: Clock
+    logger: EventLogger
+    first_wait_ms: int
+
+
+def bind_account(user_id: str, channel: ProviderName, code: str, *, ports: LoginPorts) -> Payee:
     """Bind the account of a code, replacing the user's previous one.
 
-    Withdrawals to a first account open after *first_wait_ms*, so an account that an attacker linked
-    receives nothing at once. Raises CodeInvalid, OpenidInUse, Unavailable, which may have used up
-    the code.
+    Withdrawals to a first account open after `first_wait_ms`, so an account that an attacker linked
+    receives nothing at once. Raises ChannelUnavailable, CodeInvalid, OpenidInUse, Unavailable,
+    which may have used up the code.
     """
-    account = find_account(code, logins=logins)
-    return payees.bind(user_id, channel, account, clock.now_ms(), first_wait_ms)
+    account, now_ms = find_account(code, channel, ports=ports), ports.clock.now_ms()
+    return ports.payees.bind(user_id, channel, account, now_ms, ports.first_wait_ms)
 
 
-def find_account(code: str, *, logins: Logins) -> ExternalAccount:
-    """Return the account of a code. Raises CodeInvalid, Unavailable."""
-    account = logins.find_account(code)
+def find_account(code: str, channel: ProviderName, *, ports: LoginPorts) -> ExternalAccount:
+    """Return the account of a code. Raises ChannelUnavailable, CodeInvalid, Unavailable."""
+    account = required(ports.logins, channel).find_account(code)
     if account is None:
         raise CodeInvalid("The code is wrong, used or expired. Fetch a new code and try again.")
     return account

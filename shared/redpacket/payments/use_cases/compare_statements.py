@@ -48,8 +48,7 @@ class StatementReport:
 
 
 def compare_statements(
-    channels: Iterable[ProviderName],
-    day: str | None,
+    day: str | None = None,
     *,
     payments: PaymentPorts,
     withdrawals: WithdrawalPorts,
@@ -63,7 +62,7 @@ def compare_statements(
     """
     reports: dict[ProviderName, list[StatementReport]] = {}
     errors: list[Exception] = []
-    for channel in channels:
+    for channel in payments.gateways:
         reports[channel] = []
         due = [day] if day else _days_due(channel, payments)
         for one in due if len(due) <= DAYS_AT_ONCE else [*due[: DAYS_AT_ONCE - 1], due[-1]]:

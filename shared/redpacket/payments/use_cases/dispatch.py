@@ -32,6 +32,28 @@ class DispatchReport:
     failed_count: int = 0
 
 
+def dispatch_all(
+    *,
+    ports: WithdrawalPorts,
+    in_parallel: InParallel,
+    stop_at_ms: int,
+    may_go_on: Callable[[], bool] = lambda: True,
+) -> dict[ProviderName, DispatchReport]:
+    """Call all gateways at once, each at its pace."""
+
+    def dispatch_by(channel: ProviderName) -> DispatchReport:
+        return dispatch(
+            channel,
+            ports=ports,
+            in_parallel=in_parallel,
+            stop_at_ms=stop_at_ms,
+            may_go_on=may_go_on,
+        )
+
+    channels = list(ports.gateways)
+    return dict(zip(channels, in_parallel(dispatch_by, channels), strict=True))
+
+
 def dispatch(
     channel: ProviderName,
     *,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import withdrawal_of_transfer
 from redpacket.payments.ports import PaymentRepository
-from redpacket.payments.provider_ports import CallbackVerifier, NoticeQueue
+from redpacket.payments.provider_ports import CallbackVerifier, NoticeQueue, required
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
 from redpacket.payments.use_cases.authorize import look_at_authorization
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
@@ -23,26 +24,30 @@ KEPT_MS = 3_600_000
 """Milliseconds of deduplication; callbacks older than five minutes are rejected."""
 
 
-def handle_callback(
-    channel: ProviderName,
-    headers: Mapping[str, str],
-    body: bytes,
-    *,
-    callbacks: CallbackVerifier,
-    queue: NoticeQueue,
-    book: PaymentRepository,
-    clock: Clock,
-) -> None:
-    """Queue a callback's notice at least once. Raises SignatureInvalid, Unavailable.
+@dataclass(frozen=True, slots=True)
+class CallbackPorts:
+    """Dependencies of callbacks."""
 
+    callbacks: Mapping[ProviderName, CallbackVerifier]
+    queue: NoticeQueue
+    book: PaymentRepository
+    clock: Clock
+
+
+def handle_callback(
+    channel: ProviderName, headers: Mapping[str, str], body: bytes, *, ports: CallbackPorts
+) -> None:
+    """Queue a callback's notice at least once.
+
+    Raises ChannelUnavailable, SignatureInvalid, Unavailable.
     It is recorded last, so after a crash the gateway's retry is queued again.
     """
-    now_ms = clock.now_ms()
-    notice = callbacks.read(headers, body, now_ms)
-    if book.has_notice(channel, notice.notice_id):
+    now_ms = ports.clock.now_ms()
+    notice = required(ports.callbacks, channel).read(headers, body, now_ms)
+    if ports.book.has_notice(channel, notice.notice_id):
         return
-    queue.put(channel, notice)
-    book.note_notice(channel, notice.notice_id, now_ms + KEPT_MS)
+    ports.queue.put(channel, notice)
+    ports.book.note_notice(channel, notice.notice_id, now_ms + KEPT_MS)
 
 
 def follow_notice(

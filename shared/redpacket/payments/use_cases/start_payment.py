@@ -21,23 +21,22 @@ from redpacket.platform.idempotency import Request
 
 @dataclass(frozen=True, slots=True)
 class PaymentAsk:
-    """A user's payment request; *payer* is None if no gateway account is bound."""
+    """A user's payment request."""
 
     user_id: str
     amount_fen: int
     channel: ProviderName
     method: PayMethod
-    payer: ExternalAccount | None
     request: Request
 
 
-def start_payment(ask: PaymentAsk, *, ports: PaymentPorts) -> Payment:
+def start_payment(ask: PaymentAsk, *, payees: Payees, ports: PaymentPorts) -> Payment:
     """Return the payment of this request; its prompt is missing while the order is unknown.
 
     Raises ChannelUnavailable, PayeeNotBound, RateLimited, IdempotencyKeyReused, Busy, Unavailable.
     """
     gateway = ports.gateway(ask.channel)
-    payer = _payer(ask.method, ask.payer)
+    payer = _payer(ask.user_id, ask.channel, ask.method, payees)
     now_ms = ports.clock.now_ms()
     payment = Payment(
         number=ports.new_number(),
@@ -60,8 +59,8 @@ def start_packet_payment(
     packet: Packet,
     channel: ProviderName,
     method: PayMethod,
-    payer: ExternalAccount | None,
     *,
+    payees: Payees,
     ports: PaymentPorts,
 ) -> Payment:
     """Return the payment of an unpaid packet, under the number in the packet's row.
@@ -81,7 +80,7 @@ def start_packet_payment(
             amount_fen=packet.terms.total_fen,
             channel=channel,
             method=method,
-            payer=_payer(method, payer),
+            payer=_payer(packet.sender.user_id, channel, method, payees),
             created_at_ms=ports.clock.now_ms(),
             expires_at_ms=packet.created_at_ms + PAYMENT_LIFE_MS,
             packet_id=packet.packet_id,
@@ -109,9 +108,7 @@ def _start_cut_off(number: str, user_id: str, *, ports: PaymentPorts, payees: Pa
     if packet is None or packet.sender.user_id != user_id or not packet.pay_channel:
         raise PaymentNotFound("This payment does not exist, or belongs to another user.")
     channel, method = ProviderName(packet.pay_channel), PayMethod(packet.pay_method)
-    payee = payees.find(user_id, channel)
-    payer = payee.account if payee else None
-    return start_packet_payment(packet, channel, method, payer, ports=ports)
+    return start_packet_payment(packet, channel, method, payees=payees, ports=ports)
 
 
 def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
@@ -134,11 +131,16 @@ def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
     return replace(payment, prompt=text, ordered_at_ms=now_ms)
 
 
-def _payer(method: PayMethod, payer: ExternalAccount | None) -> ExternalAccount | None:
+def _payer(
+    user_id: str, channel: ProviderName, method: PayMethod, payees: Payees
+) -> ExternalAccount | None:
     """Return the expected payer, which is known only for in-app payments (JSAPI)."""
-    if method is PayMethod.JSAPI and payer is None:
+    if method is not PayMethod.JSAPI:
+        return None
+    payee = payees.find(user_id, channel)
+    if payee is None:
         raise PayeeNotBound("Link a payout account first.")
-    return payer if method is PayMethod.JSAPI else None
+    return payee.account
 
 
 def _get(number: str, ports: PaymentPorts) -> Payment:

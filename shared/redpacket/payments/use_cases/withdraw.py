@@ -16,13 +16,17 @@ from redpacket.payments.errors import (
 )
 from redpacket.payments.model.provider import statement_day
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.model.withdrawals import Withdrawal
+from redpacket.payments.model.withdrawals import FINAL, Withdrawal, WithdrawalStatus
+from redpacket.payments.ports import PaymentLists
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.payments.use_cases.return_payment import collect_owed
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
 from redpacket.payments.withdrawal_ports import Payee, Payees
-from redpacket.platform.errors import Rejected, Unavailable
+from redpacket.platform.errors import InvalidRequest, Rejected, Unavailable
 from redpacket.platform.idempotency import Request
+
+LISTED_PER_PAGE = 50
+"""Withdrawals on a page of operators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +112,34 @@ def withdraw_above(
         return None
 
 
-def find_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPorts) -> Withdrawal:
-    """Return a user's own withdrawal. Raises WithdrawalNotFound."""
+def list_withdrawals(
+    user_id: str | None,
+    status: WithdrawalStatus | None,
+    cursor: str | None,
+    *,
+    ports: WithdrawalPorts,
+    lists: PaymentLists,
+) -> tuple[list[Withdrawal], str | None]:
+    """Return a page of one user's withdrawals, or of all that have not ended.
+
+    Raises InvalidRequest for an end without a user, because no index has all withdrawals.
+    """
+    if status in FINAL and user_id is None:
+        field = {"field": "user", "message": f"is needed for the status {status}"}
+        raise InvalidRequest([field])
+    if user_id:
+        page, more = ports.book.list_of_user(user_id, cursor, LISTED_PER_PAGE)
+    else:
+        page, more = lists.list_pending_withdrawals(cursor, LISTED_PER_PAGE)
+    return [each for each in page if status in {None, each.status}], more
+
+
+def find_withdrawal(
+    withdrawal_id: str, user_id: str | None, *, ports: WithdrawalPorts
+) -> Withdrawal:
+    """Return a user's own withdrawal, or anybody's for None. Raises WithdrawalNotFound."""
     found = ports.book.find(withdrawal_id)
-    if found is None or found.user_id != user_id:
+    if found is None or user_id not in {None, found.user_id}:
         raise WithdrawalNotFound("This withdrawal does not exist, or belongs to another user.")
     return found
 
