@@ -1,7 +1,7 @@
 """CloudWatch of the local stack: counts from log lines, and states of the template's alarms.
 
 The emulator reads no metric from a log line, has no metrics of queues, and ignores dimensions and
-missing data. This process judges alarms as CloudWatch does, so that `redpacket count` and
+missing data. This thread judges alarms as CloudWatch does, so that `redpacket count` and
 `redpacket doctor` show here what they show on AWS. Alarms on metric math are not deployed here.
 """
 
@@ -20,6 +20,9 @@ EVERY_S = 10.0
 LOOK_BACK_MS = 60_000
 """Log lines may become readable this long after their time."""
 QUEUE_METRICS = ("ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage")
+
+UNKNOWN_NAMESPACES = ("AWS/Lambda", "AWS/States")
+"""The emulator does not count calls by schedules and streams, or executions."""
 
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
 """Namespace, name and dimensions of a metric."""
@@ -54,6 +57,8 @@ class Alarms:
         self._read_queues()
         for page in self._cloudwatch.get_paginator("describe_alarms").paginate():
             for alarm in page["MetricAlarms"]:
+                if alarm["Namespace"] in UNKNOWN_NAMESPACES:
+                    continue
                 state = self._state(alarm)
                 if state not in {None, alarm["StateValue"]}:
                     self._cloudwatch.set_alarm_state(
@@ -115,27 +120,13 @@ class Alarms:
         """Yield the statistic of each of the last periods, or None without data."""
         period_s = alarm["Period"]
         end_s = self._now_s()
-        points = self._points_of(alarm, end_s - periods * period_s)
+        dimensions = tuple((each["Name"], each["Value"]) for each in alarm.get("Dimensions", []))
+        points = self._points[alarm["Namespace"], alarm["MetricName"], dimensions]
         aggregate = max if alarm["Statistic"] == "Maximum" else sum
         for n in range(periods):
             until_s = end_s - n * period_s
             found = [value for at_s, value in points if until_s - period_s < at_s <= until_s]
             yield aggregate(found) if found else None
-
-    def _points_of(self, alarm: dict[str, Any], since_s: float) -> list[tuple[float, float]]:
-        dimensions = tuple((each["Name"], each["Value"]) for each in alarm.get("Dimensions", []))
-        if alarm["Namespace"] != "AWS/Lambda":  # the emulator counts calls of functions
-            return self._points[alarm["Namespace"], alarm["MetricName"], dimensions]
-        found = self._cloudwatch.get_metric_statistics(
-            Namespace=alarm["Namespace"],
-            MetricName=alarm["MetricName"],
-            Dimensions=alarm.get("Dimensions", []),
-            StartTime=since_s,
-            EndTime=self._now_s(),
-            Period=60,
-            Statistics=["Sum"],
-        )
-        return [(point["Timestamp"].timestamp(), point["Sum"]) for point in found["Datapoints"]]
 
 
 def metrics_of(line: str) -> Iterator[tuple[Key, float]]:

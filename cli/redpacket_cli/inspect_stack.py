@@ -93,7 +93,8 @@ def logs(
     """Print the newest log lines of a function that contain a text."""
     session = session_of(context)
     group = f"{function.capitalize()}Logs"
-    lines = session.target.logged(group, words, int(hours * _HOUR_S))[-last:]
+    found = session.target.logged(group, words, int(hours * _HOUR_S))
+    lines = [line for line in found if "_aws" not in line][-last:]  # metrics; see `count`
     texts = (line["message"] if set(line) == {"message"} else json.dumps(line) for line in lines)
     session.screen.tell({"items": lines}, Text("\n".join(texts) or "none"))
 
