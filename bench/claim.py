@@ -4,13 +4,13 @@ Against an empty script (1.00), and against two scripts of the kind that red pac
 rewritten from their description: both keep amounts as text in a list, and answer less.
 
 Then whole claims, unpipelined: the adapter as production uses it asks the cache for a packet in a
-rush and for an emptied one, and the usual script (003) answers its winner and its loser.
+rush and for an emptied one, and the baseline answers its winner and its loser.
 """
 
 from collections.abc import Callable, Iterator
 from statistics import median
 
-from bench.originals import originals, seed_003
+from bench.originals import baseline, originals
 from bench.rounds import (
     CALLS,
     ROUNDS,
@@ -50,10 +50,10 @@ def measure() -> dict[str, float]:
     costs_us["ask_and_win"] = [sum(costs) for costs in both]
     return {
         **speeds(costs_us),
-        "win_over_seed003": ratio(costs_us, "win", "seed003"),
+        "win_over_baseline": ratio(costs_us, "win", "baseline"),
         **{f"{name}_us": round(median(spent_us), 1) for name, spent_us in whole_us.items()},
-        "whole_win_over_003": ratio(whole_us, "whole_win", "whole_win_003"),
-        "whole_lose_over_003": ratio(whole_us, "whole_lose", "whole_lose_003"),
+        "whole_win_over_baseline": ratio(whole_us, "whole_win", "whole_win_baseline"),
+        "whole_lose_over_baseline": ratio(whole_us, "whole_lose", "whole_lose_baseline"),
     }
 
 
@@ -76,8 +76,8 @@ def _whole(server: Server) -> dict[str, Callable[[str], object]]:
         assert claim_cache.grab(emptied_id, f"taker-{number}").share_no
     script = script_call(server.admin, read_script("packet_grab"), 1)
     open_key = loaded(client, 1_000_000)
-    left = seed_003(server.admin, "whole", ROUNDS * WHOLE_CALLS)
-    gone = seed_003(server.admin, "gone", 1)
+    left = baseline(server.admin, "whole", ROUNDS * WHOLE_CALLS)
+    gone = baseline(server.admin, "gone", 1)
     assert client.ask(*gone, "taker")
 
     def win(user_id: str) -> None:
@@ -86,16 +86,16 @@ def _whole(server: Server) -> dict[str, Callable[[str], object]]:
     def lose(user_id: str) -> None:
         assert claim_cache.grab(emptied_id, user_id).status is GrabStatus.PACKET_EMPTIED
 
-    def win_003(user_id: str) -> None:
+    def win_baseline(user_id: str) -> None:
         assert client.ask(*left, user_id)
 
-    def lose_003(user_id: str) -> None:
+    def lose_baseline(user_id: str) -> None:
         assert client.ask(*gone, user_id) is None
 
     return {
         "whole_win": win,
         "whole_script": lambda user_id: client.ask(*script, open_key, user_id),
-        "whole_win_003": win_003,
+        "whole_win_baseline": win_baseline,
         "whole_lose": lose,
-        "whole_lose_003": lose_003,
+        "whole_lose_baseline": lose_baseline,
     }

@@ -37,7 +37,7 @@ def measure() -> dict[str, float]:
         return {
             "bytes_per_claim": bytes_each(ours("user-{:08d}")),
             "bytes_per_claim_uuid": bytes_each(ours(UUIDS)),
-            "bytes_per_claim_seed003": bytes_each(seeds),
-            "bytes_per_claim_seed001": bytes_each(seeds),
+            "bytes_per_claim_baseline": bytes_each(seeds),
+            "bytes_per_claim_baseline_b": bytes_each(seeds),
             "bytes_loaded_10": int(client.memory_usage(loaded(client, 10), samples=0)),  # type: ignore[arg-type]
         }

@@ -12,7 +12,7 @@ import redis
 
 from bench.rounds import Call, Contender, of_new_users, script_call
 
-SEED_003 = """
+BASELINE = """
 if redis.call('HEXISTS', KEYS[3], ARGV[1]) ~= 0 then
   return nil
 end
@@ -28,7 +28,7 @@ redis.call('LPUSH', KEYS[2], taken)
 return taken
 """
 
-SEED_001 = """
+BASELINE_B = """
 if redis.call('HEXISTS', KEYS[3], ARGV[1]) ~= 0 then
   return nil
 end
@@ -46,17 +46,17 @@ return taken
 
 def originals(client: redis.Redis, share_count: int) -> Iterator[Contender]:
     """Fill their lists, and return the calls of new users who get a share each."""
-    yield Contender("seed003", of_new_users(*seed_003(client, "003", share_count)), '{"')
+    yield Contender("baseline", of_new_users(*baseline(client, "baseline", share_count)), '{"')
     client.rpush("001:left", *([100] * share_count))
-    seed001 = script_call(client, SEED_001, 4, "001:left", "001:taken", "001:takers")
-    yield Contender("seed001", partial(next, _of_triers(seed001)), '{"')
+    baseline_b = script_call(client, BASELINE_B, 4, "001:left", "001:taken", "001:takers")
+    yield Contender("baseline_b", partial(next, _of_triers(baseline_b)), '{"')
 
 
-def seed_003(client: redis.Redis, name: str, share_count: int) -> Call:
-    """Fill a list of 003's, and return the call of its script without the user."""
+def baseline(client: redis.Redis, name: str, share_count: int) -> Call:
+    """Fill a list of the baseline's, and return the call of its script without the user."""
     shares = (json.dumps({"id": number, "money": 100}) for number in range(share_count))
     client.rpush(f"{name}:left", *shares)
-    return script_call(client, SEED_003, 3, f"{name}:left", f"{name}:taken", f"{name}:takers")
+    return script_call(client, BASELINE, 3, f"{name}:left", f"{name}:taken", f"{name}:takers")
 
 
 def _of_triers(call: Call) -> Iterator[Call]:

@@ -12,8 +12,8 @@ PANELS = (
             "repeat": "owner asks again",
             "sold_out": "loser",
             "win": "winner",
-            "seed003": "script 003",
-            "seed001": "script 001",
+            "baseline": "the baseline",
+            "baseline_b": "baseline B",
         },
     ),
     (

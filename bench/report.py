@@ -149,9 +149,9 @@ def page(kept: Kept) -> str:
     lines = [
         "# Performance",
         "",
-        "Written by `make bench`, from the last lines of the benches in `docs/performance.json`.",
-        "Ratios are of one run, in interleaved rounds; absolute figures are that machine's and no",
-        "other's. [capacity.md](capacity.md) says what they mean for a deployment.",
+        "`make bench` writes this page from `docs/performance.json`. Ratios compare interleaved",
+        "rounds of one run. Absolute figures hold for that machine only.",
+        "[capacity.md](capacity.md) applies them to a deployment.",
         "",
         *_places(kept),
         *_verdict(kept),
@@ -189,7 +189,7 @@ def _verdict(kept: Kept) -> Iterator[str]:
     missed = [says for reached, says in judged if not reached]
     if judged:
         reached_count = len(judged) - len(missed)
-        yield f"Of {len(judged)} targets that were measured {reached_count} are reached."
+        yield f"{reached_count} of {len(judged)} measured targets are reached."
     if missed:
         yield f"Missed: {'; '.join(missed)}."
     yield ""

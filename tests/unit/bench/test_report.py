@@ -9,7 +9,7 @@ from bench import plots, report
 from bench.report import BENCHES, QUOTED, Kept
 
 WHERE = {"on": "2026-11-21", "machine": "2 cores of something, 4 GB"}
-CLAIM = {"limit_rps": 1_000_000, "win": 0.29, "win_over_seed003": 1.2, "sold_out": 0.45}
+CLAIM = {"limit_rps": 1_000_000, "win": 0.29, "win_over_baseline": 1.2, "sold_out": 0.45}
 
 
 def _kept(**lines: Any) -> Kept:
@@ -46,23 +46,20 @@ def test_every_bench_is_a_module_and_every_quoted_figure_is_one_of_its_bench() -
 def test_a_figure_stands_beside_its_target_and_a_missed_one_at_the_top() -> None:
     page = report.page(_kept(claim=CLAIM))
 
-    assert _row(page, "a winner, relative to a usual script (003)") == [
-        "1.2",
-        "at least 1.1",
-        "yes",
-    ]
-    assert _row(page, "a loser of an emptied packet") == ["0.45", "at least 0.5", "no"]
-    assert _row(page, "a winner's script") == ["0.29", "", ""]
+    compared = "script of a winner, relative to the baseline"
+    assert _row(page, compared) == ["1.2", "at least 1.1", "yes"]
+    assert _row(page, "loser of an emptied packet") == ["0.45", "at least 0.5", "no"]
+    assert _row(page, "script of a winner") == ["0.29", "", ""]
     head = page.partition("\n## ")[0]
-    assert "Of 2 targets that were measured 1 are reached." in head
-    assert "Missed: a loser of an emptied packet (`claim`)." in head
+    assert "1 of 2 measured targets are reached." in head
+    assert "Missed: loser of an emptied packet (`claim`)." in head
 
 
 def test_a_machine_without_a_peer_neither_reaches_nor_misses_it() -> None:
     page = report.page(_kept(peers={"script": 1.0, "separate": 0.3, "postgres": None}))
 
     assert _row(page, "peer: PostgreSQL, SKIP LOCKED; durable") == ["not here", "below 1", ""]
-    assert "Of 1 targets" in page
+    assert "of 1 measured targets" in page
 
 
 def test_a_bench_that_failed_says_so_and_hides_no_figure() -> None:
@@ -74,8 +71,8 @@ def test_a_bench_that_failed_says_so_and_hides_no_figure() -> None:
 
     assert "\n- Failed: peers, cold.\n" in page
     assert "Failed: it ended with status 2." in page
-    assert _row(page, "a winner's script")[0] == "0.29"
-    assert _row(page, "milliseconds of CPU, grab of a loser: the cache's client")[0] == "170"
+    assert _row(page, "script of a winner")[0] == "0.29"
+    assert _row(page, "losing grab until its first cache command (CPU ms)")[0] == "170"
 
 
 def test_a_page_without_lines_says_that_nothing_is_measured() -> None:
