@@ -1,8 +1,8 @@
 """Writes openapi.json: the HTTP contract, as the handlers declare it.
 
 An operation is declared by `@handler.route(...)` in its handler, its response and its body by the
-context's `api/`, and the statuses of problems by platform/http/problems.py. `make openapi` writes
-it, and tests/unit/platform/test_openapi.py compares it with the code.
+context's `api/`, and problems by the classes of errors. `make openapi` writes it, and
+tests/unit/platform/test_openapi.py compares it with the code.
 """
 
 import importlib.util
@@ -35,7 +35,7 @@ from redpacket.packets.api import link_preview, values
 from redpacket.packets.api import send_schemas as sending
 from redpacket.packets.api.fields import GREETING_GRAPHEMES_MAX, NICKNAME_GRAPHEMES_MAX
 from redpacket.payments.api import answers as payments
-from redpacket.platform.errors import Forbidden, RedPacketError
+from redpacket.platform.errors import Forbidden, InvalidRequest, RedPacketError
 from redpacket.platform.http.api import BODY_BYTES_MAX, NO_STORE, UBIQUITOUS, Api, Operation
 from redpacket.platform.http.csv_pages import CSV
 from redpacket.platform.http.parameters import Parameter
@@ -184,16 +184,11 @@ def _tag_of(path: str) -> str:
 
 
 @cache
-def statuses_by_code() -> dict[str, int]:
-    """Return the HTTP status of each problem code, sorted by status."""
+def errors_by_code() -> dict[str, type[RedPacketError]]:
+    """Return the class that defines each problem code, sorted by status."""
     operations()  # imports every handler, and with them every error
-    found, waiting = {}, [RedPacketError]
-    while waiting:
-        error = waiting.pop()
-        waiting += error.__subclasses__()
-        if hasattr(error, "code") and error.__module__.startswith("redpacket."):
-            found[error.code] = error.status
-    return dict(sorted(found.items(), key=lambda each: (each[1], each[0])))
+    found = {error.code: error for error in _concrete(RedPacketError) if "code" in vars(error)}
+    return dict(sorted(found.items(), key=lambda each: (each[1].status, each[0])))
 
 
 def codes_of(operation: Operation) -> set[str]:
@@ -202,8 +197,26 @@ def codes_of(operation: Operation) -> set[str]:
 
 
 def _errors_of(operation: Operation) -> set[type[RedPacketError]]:
-    ubiquitous = {error for error in UBIQUITOUS if not (operation.is_public and error is Forbidden)}
-    return {*operation.refusals, *ubiquitous}
+    """Return what an operation declares, with the classes of each group, and what all share."""
+    shared: set[type[RedPacketError]] = {
+        error for error in UBIQUITOUS if not (operation.is_public and error is Forbidden)
+    }
+    if types_of(operation)[0] or any(one.place == "query" for one in operation.parameters):
+        shared.add(InvalidRequest)
+    grouped = {one for error in operation.refusals for one in _members(error)}
+    return grouped | shared
+
+
+def _members(error: type[RedPacketError]) -> list[type[RedPacketError]]:
+    """Return an error, or the members of a group: a base class without a code."""
+    return [error] if hasattr(error, "code") else _concrete(error)
+
+
+def _concrete(base: type[RedPacketError]) -> list[type[RedPacketError]]:
+    """Return the product's subclasses that have a code."""
+    ours = [kind for kind in base.__subclasses__() if kind.__module__.startswith("redpacket.")]
+    below = [one for kind in ours for one in (kind, *_concrete(kind))]
+    return [one for one in below if hasattr(one, "code")]
 
 
 # ---------------------------------------------------------------- forms
@@ -292,20 +305,21 @@ def _camel(name: str) -> str:
     return "".join(word.capitalize() for word in re.split("[-_]", name))
 
 
-def _problem(code: str, status: int) -> Schema:
-    word: Schema = {"type": "string", "minLength": 1}
+def _problem(error: type[RedPacketError]) -> Schema:
+    code, word = error.code, {"type": "string", "minLength": 1}
     properties: Schema = {
         "type": {"const": f"/problems/{code.replace('_', '-')}"},
-        "title": {"const": code.replace("_", " ").capitalize()},
-        "status": {"const": status},
+        "title": {"const": error.title},
+        "status": {"const": error.status},
         "detail": {"type": "string"},
         "code": {"const": code},
         "instance": _ref("RequestId"),
     }
     if code == "invalid_request":
-        error = _object({"field": word, "message": word})
-        properties["errors"] = {"type": "array", "items": error, "minItems": 1}
-    return _object(properties)
+        field = _object({"field": word, "message": word})
+        properties["errors"] = {"type": "array", "items": field, "minItems": 1}
+    state = {"x-page-state": error.page_state} if error.page_state else {}
+    return {"description": error.text(), **_object(properties), **state}
 
 
 def _object(properties: Schema) -> Schema:
@@ -331,7 +345,7 @@ def document() -> Schema:
     for form in found.values():
         # The example of a whole body stands at its requests.
         form.pop("example", None)
-    problems = {problem_name(code): _problem(code, its) for code, its in statuses_by_code().items()}
+    problems = {problem_name(code): _problem(one) for code, one in errors_by_code().items()}
     webhooks = {kind.value: _webhook(kind) for kind in events.DATA}
     return {
         "openapi": "3.1.0",
@@ -556,7 +570,7 @@ def _responses(operation: Operation, answer: str | None, responses: Schema) -> S
     refused: dict[int, list[type[RedPacketError]]] = {
         status: [] for status in _gateway_answers(operation)
     }
-    order = list(statuses_by_code())
+    order = list(errors_by_code())
     errors = sorted(_errors_of(operation), key=lambda each: (order.index(each.code), each.__name__))
     for error in errors:
         refused.setdefault(error.status, []).append(error)

@@ -43,7 +43,7 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
-from local.openapi import JSON, OPENAPI, operations, types_of
+from local.openapi import JSON, OPENAPI, errors_by_code, operations, types_of
 from local.ports import HOST
 from local.seed_keys import seed_keys_of
 from local.stack import Stack
@@ -51,6 +51,7 @@ from redpacket.operations.api.scopes import ADMIN_SCOPE
 from redpacket.operations.model.limits import LimitName
 from redpacket.operations.model.switches import Switch
 from redpacket.operations.redis import keys
+from redpacket.platform.errors import Malformed, Rejected
 from redpacket.platform.text import is_visible
 from testing.ledger_state import lasting, read_ledger_state
 
@@ -74,45 +75,9 @@ FEW = {"GET /health": 5, "GET /me": 5, "POST /admin/reconcile": 10}
 """Random cases of routes without a parameter: all of theirs are the same."""
 
 OF_STATE = {
-    "insufficient_funds",
-    "account_not_empty",
-    "packet_not_found",
-    "packet_not_started",
-    "packet_emptied",
-    "packet_expired",
-    "idempotency_key_reused",
-    "split_impossible",
-    "campaign_not_found",
-    "campaign_ended",
-    "campaign_paused",
-    "version_conflict",
-    "proof_not_ready",
-    "already_thanked",
-    "grab_token_invalid",
-    "not_invited",
-    "not_in_audience",
-    "passphrase_mismatch",
-    "quota_exhausted",
-    "rate_limited",
-    "campaign_not_started",
-    "attempts_exhausted",
-    "help_quota_exhausted",
-    "self_help",
-    "payment_not_found",
-    "withdrawal_not_found",
-    "withdrawal_limit_reached",
-    "amount_too_small",
-    "amount_too_large",
-    "payee_not_bound",
-    "not_cancellable",
-    "approval_not_found",
-    "run_not_found",
-    "four_eyes",
-    "webhook_not_found",
-    "openid_in_use",
-    # What a gateway has given, or signed.
-    "code_invalid",
-    "signature_invalid",
+    code
+    for code, error in errors_by_code().items()
+    if issubclass(error, Rejected) and not issubclass(error, Malformed)
 }
 """Refusals that a request of the right form may meet: they are about money, packets and keys."""
 

@@ -1,4 +1,4 @@
-/** Writes src/api/limits.ts: the bounds and roles of openapi.json that the page needs at run time. */
+/** Writes src/api/limits.ts: the bounds, roles and page states of openapi.json that the page needs at run time. */
 
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -17,6 +17,11 @@ interface Contract {
   paths: Record<string, Record<string, { security?: { user: [string] }[] }>>;
 }
 
+interface Problem {
+  properties?: { code: { const: string } };
+  "x-page-state"?: string;
+}
+
 const folder = import.meta.dirname;
 const contract = JSON.parse(readFileSync(`${folder}/../openapi.json`, "utf8")) as Contract;
 const { total_fen, count, cover_url } = contract.components.schemas.SendBody.properties;
@@ -27,11 +32,16 @@ for (const [path, operations] of Object.entries(contract.paths)) {
     roles[`${method.toUpperCase()} ${path}`] = security.map(({ user: [scope] }) => scope.replace("hongbao/", ""));
   }
 }
+const states: Record<string, string> = {};
+for (const { properties, "x-page-state": state } of Object.values(contract.components.schemas as object as Record<string, Problem>)) {
+  if (state && properties) states[properties.code.const] = state;
+}
 const constants = {
   FEN_MAX: total_fen.maximum,
   COUNT_MAX: count["x-maximum-without-campaign"],
   COVER_PATTERN: cover_url.anyOf[0].pattern,
   ROLES: roles,
+  STATES_AFTER: states,
 };
 const lines = Object.entries(constants).map(
   ([name, value]) => `export const ${name} = ${JSON.stringify(value)} as const;\n`,

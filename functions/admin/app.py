@@ -17,11 +17,7 @@ from redpacket.packets.api import views
 from redpacket.packets.api.packet_ids import packet_id_of
 from redpacket.packets.errors import PacketNotFound
 from redpacket.platform.errors import (
-    Busy,
-    IdempotencyKeyMissing,
-    IdempotencyKeyReused,
-    InvalidRequest,
-    Unavailable,
+    KEYED,
 )
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of, idempotent_request
@@ -57,7 +53,7 @@ handler = Api()
     parameters=(key_hash_of,),
     scopes=TREASURERS,
     statuses=(201, 202),
-    refusals=(IdempotencyKeyMissing, IdempotencyKeyReused, Busy, InvalidRequest, Unavailable),
+    refusals=KEYED,
 )
 def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApproval]:
     """Put money into a user's account, once per idempotency key, or let it wait (202)."""
@@ -81,7 +77,7 @@ def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApp
     "GET /admin/packets/{packet_id}/audit",
     parameters=(packet_id_of,),
     scopes=AUDITORS,
-    refusals=(PacketNotFound, Unavailable),
+    refusals=(PacketNotFound,),
 )
 def audit_packet(request: HttpRequest) -> HttpAnswer[Audit]:
     """Check the invariants of one packet."""
@@ -90,7 +86,7 @@ def audit_packet(request: HttpRequest) -> HttpAnswer[Audit]:
     )
 
 
-@handler.route("GET /admin/switches", scopes=WATCHERS, refusals=(Unavailable,))
+@handler.route("GET /admin/switches", scopes=WATCHERS)
 def read_switches(request: HttpRequest) -> HttpAnswer[Switches]:  # noqa: ARG001 - a route takes a request
     """Show how every switch stands, since when and why."""
     return HttpAnswer(views.switches_view(containers.operations.switch_store.read().states))
@@ -100,7 +96,7 @@ def read_switches(request: HttpRequest) -> HttpAnswer[Switches]:  # noqa: ARG001
     "PUT /admin/switches/{name}",
     parameters=(listed.switch_of,),
     scopes=OPERATORS,
-    refusals=(SwitchNotFound, InvalidRequest, Unavailable),
+    refusals=(SwitchNotFound,),
 )
 def turn_switch(request: RequestOf[SwitchBody]) -> HttpAnswer[Switch]:
     """Turn one switch off or on; everywhere within ten seconds."""
@@ -112,7 +108,7 @@ def turn_switch(request: RequestOf[SwitchBody]) -> HttpAnswer[Switch]:
     return HttpAnswer(views.switch_view(state))
 
 
-@handler.route("GET /admin/limits", scopes=WATCHERS, refusals=(Unavailable,))
+@handler.route("GET /admin/limits", scopes=WATCHERS)
 def read_limits(request: HttpRequest) -> HttpAnswer[Limits]:  # noqa: ARG001 - a route takes a request
     """Show every limit with its default and bounds."""
     return HttpAnswer(views.limits_view(containers.operations.switch_store.read().limits))
@@ -122,7 +118,6 @@ def read_limits(request: HttpRequest) -> HttpAnswer[Limits]:  # noqa: ARG001 - a
     "PUT /admin/limits/{name}",
     parameters=(listed.limit_of,),
     scopes=ADMINS,
-    refusals=(InvalidRequest, Unavailable),
 )
 def set_limit(request: RequestOf[LimitBody]) -> HttpAnswer[Limit]:
     """Set one limit, or restore its default; everywhere within ten seconds."""
@@ -131,7 +126,7 @@ def set_limit(request: RequestOf[LimitBody]) -> HttpAnswer[Limit]:
     return HttpAnswer(views.limit_view(name, value))
 
 
-@handler.route("POST /admin/risk", scopes=ADMINS, refusals=(InvalidRequest, Unavailable))
+@handler.route("POST /admin/risk", scopes=ADMINS)
 def judge_user(request: RequestOf[RiskBody]) -> HttpAnswer[Risk]:
     """Keep the host's verdict on a user; their next claim or draw sees it."""
     body = body_of(RiskBody, request)
@@ -146,7 +141,6 @@ def judge_user(request: RequestOf[RiskBody]) -> HttpAnswer[Risk]:
     parameters=(listed.campaign_cursor_of, listed.list_limit_of),
     scopes=WATCHERS,
     csv=listed.CAMPAIGN_COLUMNS,
-    refusals=(InvalidRequest, Unavailable),
 )
 def read_campaigns(request: HttpRequest) -> HttpAnswer[CampaignPage]:
     """List all campaigns, the latest start first."""
@@ -167,7 +161,6 @@ def read_campaigns(request: HttpRequest) -> HttpAnswer[CampaignPage]:
     ),
     scopes=WATCHERS,
     csv=listed.PACKET_COLUMNS,
-    refusals=(InvalidRequest, Unavailable),
 )
 def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
     """List packets of a campaign or of a sender; without both all that have not ended."""
@@ -189,7 +182,7 @@ def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
     parameters=(packet_id_of, views.claim_cursor_of, listed.list_limit_of),
     scopes=WATCHERS,
     csv=listed.CLAIM_COLUMNS,
-    refusals=(PacketNotFound, InvalidRequest, Unavailable),
+    refusals=(PacketNotFound,),
 )
 def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
     """List the claims of a packet, with their amounts."""
@@ -208,7 +201,7 @@ def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
     parameters=(packet_id_of, views.claim_cursor_of),
     scopes=WATCHERS,
     csv=listed.SHARER_COLUMNS,
-    refusals=(PacketNotFound, InvalidRequest, Unavailable),
+    refusals=(PacketNotFound,),
 )
 def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
     """Count the claims that each user's shared link led to."""
@@ -231,7 +224,7 @@ def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
     ),
     scopes=WATCHERS,
     csv=listed.WINNER_COLUMNS,
-    refusals=(CampaignNotFound, InvalidRequest, Unavailable),
+    refusals=(CampaignNotFound,),
 )
 def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
     """List who won goods, by prize and unit; cash is in the claims of its packets."""
@@ -252,7 +245,6 @@ def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
     parameters=(listed.subject_of, listed.action_cursor_of, listed.list_limit_of),
     scopes=AUDITORS,
     csv=listed.JOURNAL_COLUMNS,
-    refusals=(InvalidRequest, Unavailable),
 )
 def read_journal(request: HttpRequest) -> HttpAnswer[Journal]:
     """List what operators did, newest first."""

@@ -17,14 +17,14 @@ from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound
 from redpacket.containers import containers
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.operations.api.scopes import TREASURERS, TREASURY_READERS, operator_of
-from redpacket.platform.errors import Busy, InvalidRequest, Unavailable, VersionConflict
+from redpacket.platform.errors import Busy, InvalidRequest, VersionConflict
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
 
 if TYPE_CHECKING:
     from redpacket.approvals.api.answers import ApprovalPage, ListedApproval
 
-_DECIDING = (ApprovalNotFound, FourEyesNeeded, VersionConflict, Unavailable)
+_DECIDING = (ApprovalNotFound, FourEyesNeeded, VersionConflict)
 
 handler = Api()
 
@@ -34,7 +34,6 @@ handler = Api()
     parameters=(approval_status_of, approval_cursor_of, list_limit_of),
     scopes=TREASURY_READERS,
     csv=APPROVAL_COLUMNS,
-    refusals=(InvalidRequest, Unavailable),
 )
 def read_approvals(request: HttpRequest) -> HttpAnswer[ApprovalPage]:
     """List what waits, and what was decided, newest first."""

@@ -19,7 +19,7 @@ from redpacket.lottery.api import views as lottery_views
 from redpacket.operations.api.scopes import EDITORS, OPERATORS, WATCHERS, operator_of
 from redpacket.packets.api import views
 from redpacket.packets.errors import PacketNotFound
-from redpacket.platform.errors import InvalidRequest, Unavailable, VersionConflict
+from redpacket.platform.errors import VersionConflict
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of
 from redpacket.platform.http.entity_tags import known_tags_of, tagged
@@ -40,7 +40,7 @@ handler = Api()
 @handler.route(
     "GET /campaigns/{campaign_id}",
     parameters=(campaign_id_of, known_tags_of),
-    refusals=(CampaignNotFound, Unavailable),
+    refusals=(CampaignNotFound,),
     is_public=True,
     caching=CAMPAIGN_CACHING,
 )
@@ -56,7 +56,7 @@ def read_campaign(request: HttpRequest) -> HttpAnswer[Campaign]:
     "GET /admin/campaigns/{campaign_id}",
     parameters=(campaign_id_of,),
     scopes=WATCHERS,
-    refusals=(CampaignNotFound, Unavailable),
+    refusals=(CampaignNotFound,),
 )
 def watch_campaign(request: HttpRequest) -> HttpAnswer[CampaignAdmin]:
     """Show a campaign to an operator, with its budget and stock and what is left of them."""
@@ -69,7 +69,7 @@ def watch_campaign(request: HttpRequest) -> HttpAnswer[CampaignAdmin]:
     parameters=(campaign_id_of,),
     scopes=EDITORS,
     statuses=(200, 201, 202),
-    refusals=(CampaignNotFound, VersionConflict, InvalidRequest, Unavailable),
+    refusals=(CampaignNotFound, VersionConflict),
 )
 def edit_campaign(request: RequestOf[CampaignBody]) -> HttpAnswer[CampaignAdmin | AwaitingApproval]:
     """Create a campaign (201), edit it (200), or ask for approval of its budget (202)."""
@@ -92,7 +92,7 @@ def edit_campaign(request: RequestOf[CampaignBody]) -> HttpAnswer[CampaignAdmin 
     "POST /admin/campaigns/{campaign_id}/audience",
     parameters=(campaign_id_of,),
     scopes=OPERATORS,
-    refusals=(CampaignNotFound, InvalidRequest, Unavailable),
+    refusals=(CampaignNotFound,),
     body_bytes_max=BODY_BYTES_MAX,
 )
 def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
@@ -111,7 +111,7 @@ def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
     parameters=(campaign_id_of, preheat_cursor_of),
     scopes=OPERATORS,
     statuses=(202,),
-    refusals=(PacketNotFound, CampaignNotFound, InvalidRequest, Unavailable),
+    refusals=(PacketNotFound, CampaignNotFound),
 )
 def preheat_campaign(request: HttpRequest) -> HttpAnswer[Preheated]:
     """Load a campaign's prizes, list of users and packets into the cache."""

@@ -9,7 +9,7 @@ from redpacket.approvals.api.operator_lists import user_of
 from redpacket.containers import containers
 from redpacket.erasure.errors import AccountNotEmpty
 from redpacket.operations.api.scopes import ADMINS
-from redpacket.platform.errors import InvalidRequest, Unavailable
+from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
 
@@ -24,7 +24,7 @@ handler = Api()
     parameters=(user_of,),
     scopes=ADMINS,
     statuses=(202,),
-    refusals=(AccountNotEmpty, InvalidRequest, Unavailable),
+    refusals=(AccountNotEmpty, InvalidRequest),
 )
 def erase_user(request: HttpRequest) -> HttpAnswer[Erased]:
     """Erase who a user is, once nothing is theirs; ledger and journal keep their pseudonym."""

@@ -6,7 +6,6 @@ from redpacket.containers import containers
 from redpacket.payments.errors import ChannelUnavailable, SignatureInvalid
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.handle_callback import handle_callback
-from redpacket.platform.errors import Unavailable
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
 
@@ -17,7 +16,7 @@ handler = Api()
     "POST /gateway/wechat/callback",
     is_public=True,
     statuses=(204,),
-    refusals=(SignatureInvalid, ChannelUnavailable, Unavailable),
+    refusals=(SignatureInvalid, ChannelUnavailable),
 )
 def take_wechat_callback(request: HttpRequest) -> HttpAnswer[None]:
     """Take what WeChat Pay tells; its signature is in the headers."""
@@ -28,7 +27,7 @@ def take_wechat_callback(request: HttpRequest) -> HttpAnswer[None]:
     "POST /gateway/host/callback",
     is_public=True,
     statuses=(204,),
-    refusals=(SignatureInvalid, ChannelUnavailable, Unavailable),
+    refusals=(SignatureInvalid, ChannelUnavailable),
 )
 def take_host_callback(request: HttpRequest) -> HttpAnswer[None]:
     """Take what the host's wallet tells, signed by Standard Webhooks."""

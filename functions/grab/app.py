@@ -11,16 +11,13 @@ from redpacket.packets.api import views
 from redpacket.packets.api.packet_ids import packet_id_of
 from redpacket.packets.errors import (
     AlreadyThanked,
+    ClaimRefused,
     GrabTokenInvalid,
     NotInvited,
-    PacketEmptied,
-    PacketExpired,
     PacketNotFound,
-    PacketNotStarted,
     PassphraseMismatch,
-    QuotaExhausted,
 )
-from redpacket.platform.errors import InvalidRequest, RateLimited, SwitchedOff, Unavailable
+from redpacket.platform.errors import RateLimited, SwitchedOff
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import RequestOf, sharer_of
 from redpacket.platform.snapstart import before_snapshot
@@ -29,19 +26,7 @@ if TYPE_CHECKING:
     from redpacket.packets.api.answers import Claim, Grabbed, Thanked
     from redpacket.packets.api.claim_schemas import GrabBody, OpenBody, ThanksBody
 
-_CLAIMING = (
-    CampaignPaused,
-    PacketNotFound,
-    PacketNotStarted,
-    PacketEmptied,
-    PacketExpired,
-    NotInAudience,
-    QuotaExhausted,
-    RateLimited,
-    InvalidRequest,
-    SwitchedOff,
-    Unavailable,
-)
+_CLAIMING = (ClaimRefused, PacketNotFound, CampaignPaused, NotInAudience, RateLimited, SwitchedOff)
 
 handler = Api()
 
@@ -98,7 +83,7 @@ before_snapshot(
 @handler.route(
     "POST /packets/{packet_id}/thanks",
     parameters=(packet_id_of,),
-    refusals=(PacketNotFound, AlreadyThanked, RateLimited, InvalidRequest, Unavailable),
+    refusals=(PacketNotFound, AlreadyThanked, RateLimited),
 )
 def thank_sender(request: RequestOf[ThanksBody]) -> HttpAnswer[Thanked]:
     """Thank the sender for the caller's share; a repeat with the same emoji changes nothing."""

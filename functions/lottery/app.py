@@ -14,15 +14,13 @@ from redpacket.campaigns.errors import (
 )
 from redpacket.containers import containers
 from redpacket.lottery.api import views as lottery_views
-from redpacket.lottery.errors import AttemptsExhausted, DayNotStarted, HelpQuotaExhausted, SelfHelp
+from redpacket.lottery.errors import DayNotStarted, DrawRefused, HelpRefused
 from redpacket.operations.api import guards
 from redpacket.packets.errors import PassphraseMismatch, ProofNotReady
 from redpacket.platform.errors import (
     IdempotencyKeyMissing,
-    InvalidRequest,
     RateLimited,
     SwitchedOff,
-    Unavailable,
 )
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.parameters import key_hash_of
@@ -40,8 +38,6 @@ _DRAWING = (
     CampaignPaused,
     RateLimited,
     SwitchedOff,
-    InvalidRequest,
-    Unavailable,
 )
 
 handler = Api()
@@ -50,7 +46,7 @@ handler = Api()
 @handler.route(
     "POST /campaigns/{campaign_id}/draws",
     parameters=(campaign_id_of, key_hash_of),
-    refusals=(*_DRAWING, DayNotStarted, IdempotencyKeyMissing, NotInAudience, AttemptsExhausted),
+    refusals=(*_DRAWING, DayNotStarted, IdempotencyKeyMissing, NotInAudience, DrawRefused),
 )
 def draw(request: RequestOf[DrawBody]) -> HttpAnswer[Drawn]:
     """Draw once for the caller; a repeat with the same key gets the same answer."""
@@ -70,7 +66,7 @@ def draw(request: RequestOf[DrawBody]) -> HttpAnswer[Drawn]:
 @handler.route(
     "GET /campaigns/{campaign_id}/draws",
     parameters=(campaign_id_of, draw_cursor_of),
-    refusals=(CampaignNotFound, RateLimited, Unavailable),
+    refusals=(CampaignNotFound, RateLimited),
 )
 def read_draws(request: HttpRequest) -> HttpAnswer[Draws]:
     """Show the caller's draws, newest first."""
@@ -84,7 +80,7 @@ def read_draws(request: HttpRequest) -> HttpAnswer[Draws]:
 @handler.route(
     "POST /campaigns/{campaign_id}/helps",
     parameters=(campaign_id_of,),
-    refusals=(*_DRAWING, PassphraseMismatch, HelpQuotaExhausted, SelfHelp),
+    refusals=(*_DRAWING, PassphraseMismatch, HelpRefused),
 )
 def help_friend(request: RequestOf[HelpBody]) -> HttpAnswer[Helped]:
     """Send a campaign's phrase for a friend, who may then draw once more."""
@@ -103,7 +99,7 @@ def help_friend(request: RequestOf[HelpBody]) -> HttpAnswer[Helped]:
 @handler.route(
     "GET /campaigns/{campaign_id}/proof",
     parameters=(campaign_id_of, day_of),
-    refusals=(CampaignNotFound, ProofNotReady, InvalidRequest, RateLimited, Unavailable),
+    refusals=(CampaignNotFound, ProofNotReady, RateLimited),
 )
 def read_draw_proof(request: HttpRequest) -> HttpAnswer[DrawProof]:
     """Reveal the seed of a day that is over."""

@@ -35,16 +35,14 @@ from redpacket.payments.api.views import (
     withdrawal_view,
 )
 from redpacket.payments.errors import (
-    AmountTooLarge,
-    AmountTooSmall,
     ChannelUnavailable,
     CodeInvalid,
     NotCancellable,
     OpenidInUse,
     PayeeNotBound,
     PaymentNotFound,
-    WithdrawalLimitReached,
     WithdrawalNotFound,
+    WithdrawalRefused,
 )
 from redpacket.payments.model.provider import PayMethod
 from redpacket.payments.model.provider_name import ProviderName
@@ -57,14 +55,9 @@ from redpacket.payments.use_cases import withdraw as withdrawal_flow
 from redpacket.payments.use_cases.bind_account import bind_account
 from redpacket.payments.use_cases.list_debts import list_debts
 from redpacket.platform.errors import (
-    Busy,
-    Forbidden,
-    IdempotencyKeyMissing,
-    IdempotencyKeyReused,
-    InvalidRequest,
+    KEYED,
     RateLimited,
     SwitchedOff,
-    Unavailable,
     VersionConflict,
 )
 from redpacket.platform.http.api import Api, HttpAnswer
@@ -102,17 +95,7 @@ handler = Api()
     "POST /me/payments",
     parameters=(key_hash_of,),
     statuses=(201,),
-    refusals=(
-        IdempotencyKeyMissing,
-        IdempotencyKeyReused,
-        Busy,
-        InvalidRequest,
-        ChannelUnavailable,
-        PayeeNotBound,
-        RateLimited,
-        SwitchedOff,
-        Unavailable,
-    ),
+    refusals=(*KEYED, ChannelUnavailable, PayeeNotBound, RateLimited, SwitchedOff),
 )
 def start_payment(request: RequestOf[PaymentBody]) -> HttpAnswer[Payment]:
     """Begin a payment into the caller's account, once per idempotency key."""
@@ -134,7 +117,7 @@ def start_payment(request: RequestOf[PaymentBody]) -> HttpAnswer[Payment]:
 @handler.route(
     "GET /me/payments/{payment_id}",
     parameters=(payment_id_of,),
-    refusals=(PaymentNotFound, ChannelUnavailable, PayeeNotBound, RateLimited, Unavailable),
+    refusals=(PaymentNotFound, ChannelUnavailable, PayeeNotBound, RateLimited),
 )
 def read_payment(request: HttpRequest) -> HttpAnswer[Payment]:
     """Show a payment of the caller's; an order that was cut off is made now."""
@@ -151,19 +134,12 @@ def read_payment(request: HttpRequest) -> HttpAnswer[Payment]:
     parameters=(key_hash_of,),
     statuses=(202,),
     refusals=(
-        IdempotencyKeyMissing,
-        IdempotencyKeyReused,
-        Busy,
-        InvalidRequest,
+        *KEYED,
+        WithdrawalRefused,
         ChannelUnavailable,
-        AmountTooSmall,
-        AmountTooLarge,
         PayeeNotBound,
         InsufficientFunds,
-        Forbidden,
-        WithdrawalLimitReached,
         SwitchedOff,
-        Unavailable,
     ),
 )
 def withdraw(request: RequestOf[WithdrawalBody]) -> HttpAnswer[Withdrawal]:
@@ -185,7 +161,6 @@ def withdraw(request: RequestOf[WithdrawalBody]) -> HttpAnswer[Withdrawal]:
 @handler.route(
     "GET /me/withdrawals",
     parameters=(withdrawals_cursor_of,),
-    refusals=(InvalidRequest, Unavailable),
 )
 def read_withdrawals(request: HttpRequest) -> HttpAnswer[Withdrawals]:
     """List the caller's withdrawals, newest first."""
@@ -198,7 +173,7 @@ def read_withdrawals(request: HttpRequest) -> HttpAnswer[Withdrawals]:
 @handler.route(
     "GET /me/withdrawals/{withdrawal_id}",
     parameters=(withdrawal_id_of,),
-    refusals=(WithdrawalNotFound, Unavailable),
+    refusals=(WithdrawalNotFound,),
 )
 def read_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     """Show a withdrawal of the caller's."""
@@ -214,7 +189,7 @@ def read_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     "POST /me/withdrawals/{withdrawal_id}/cancel",
     parameters=(withdrawal_id_of,),
     statuses=(202,),
-    refusals=(WithdrawalNotFound, NotCancellable, Unavailable),
+    refusals=(WithdrawalNotFound, NotCancellable),
 )
 def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     """Request the cancellation of a withdrawal; one that was paid already becomes `paid`."""
@@ -226,7 +201,7 @@ def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     return HttpAnswer(withdrawal_view(found))
 
 
-@handler.route("GET /me/wechat", refusals=(Unavailable,))
+@handler.route("GET /me/wechat")
 def read_wechat(request: HttpRequest) -> HttpAnswer[Binding]:
     """Show which WeChat account is linked, and when withdrawals to it open."""
     payees = containers.payments.bound_payees
@@ -235,7 +210,7 @@ def read_wechat(request: HttpRequest) -> HttpAnswer[Binding]:
 
 @handler.route(
     "POST /me/wechat",
-    refusals=(InvalidRequest, ChannelUnavailable, CodeInvalid, OpenidInUse, Unavailable),
+    refusals=(ChannelUnavailable, CodeInvalid, OpenidInUse),
 )
 def bind_wechat(request: RequestOf[CodeBody]) -> HttpAnswer[Binding]:
     """Bind the caller's WeChat account; after another one withdrawals wait for a day."""
@@ -247,7 +222,7 @@ def bind_wechat(request: RequestOf[CodeBody]) -> HttpAnswer[Binding]:
 @handler.route(
     "POST /me/wechat/authorization",
     statuses=(202,),
-    refusals=(InvalidRequest, ChannelUnavailable, PayeeNotBound, Unavailable),
+    refusals=(ChannelUnavailable, PayeeNotBound),
 )
 def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
     """Request the caller's consent to transfers without a confirmation each."""
@@ -257,9 +232,7 @@ def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
     return HttpAnswer(consent_view(found))
 
 
-@handler.route(
-    "DELETE /me/wechat/authorization", statuses=(202,), refusals=(ChannelUnavailable, Unavailable)
-)
+@handler.route("DELETE /me/wechat/authorization", statuses=(202,), refusals=(ChannelUnavailable,))
 def end_authorization(request: HttpRequest) -> HttpAnswer[Consent]:
     """End the caller's consent: no later withdrawal uses it."""
     user_id, ports = request.user.user_id, containers.withdrawals.authorization_ports
@@ -270,7 +243,7 @@ def end_authorization(request: HttpRequest) -> HttpAnswer[Consent]:
 @handler.route(
     "POST /auth/wechat",
     is_public=True,
-    refusals=(InvalidRequest, ChannelUnavailable, CodeInvalid, Unavailable),
+    refusals=(ChannelUnavailable, CodeInvalid),
 )
 def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
     """Get a token of the deployment's own issuer, and bind the account that the code belongs to."""
@@ -287,7 +260,7 @@ def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
     "GET /wechat/js-config",
     parameters=(page_url_of,),
     is_public=True,
-    refusals=(InvalidRequest, ChannelUnavailable, Unavailable),
+    refusals=(ChannelUnavailable,),
 )
 def sign_page_url(request: HttpRequest) -> HttpAnswer[WeChatJsConfig]:
     """Sign an address of the page, which then may use WeChat's JS-SDK there."""
@@ -299,7 +272,6 @@ def sign_page_url(request: HttpRequest) -> HttpAnswer[WeChatJsConfig]:
     "GET /admin/payments/returns",
     parameters=(withdrawals_cursor_of,),
     scopes=AUDITORS,
-    refusals=(InvalidRequest, Unavailable),
 )
 def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
     """List money that gateways took and that waits for a person, newest first."""
@@ -312,7 +284,7 @@ def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
 @handler.route(
     "POST /admin/payments/returns",
     scopes=TREASURERS,
-    refusals=(InvalidRequest, PaymentNotFound, VersionConflict, Unavailable),
+    refusals=(PaymentNotFound, VersionConflict),
 )
 def resolve_return(request: RequestOf[ResolutionBody]) -> HttpAnswer[ListedReturn]:
     """Take money that waits for a person off the list, once it was deposited or paid outside."""
@@ -325,7 +297,6 @@ def resolve_return(request: RequestOf[ResolutionBody]) -> HttpAnswer[ListedRetur
     "GET /admin/withdrawals",
     parameters=(withdrawal_status_of, withdrawer_of, any_withdrawals_cursor_of),
     scopes=AUDITORS,
-    refusals=(InvalidRequest, Unavailable),
 )
 def list_withdrawals(request: HttpRequest) -> HttpAnswer[WithdrawalPage]:
     """List withdrawals that have not ended, the oldest first, or all of a user."""
@@ -343,7 +314,7 @@ def list_withdrawals(request: HttpRequest) -> HttpAnswer[WithdrawalPage]:
     "GET /admin/withdrawals/{withdrawal_id}",
     parameters=(withdrawal_id_of,),
     scopes=AUDITORS,
-    refusals=(WithdrawalNotFound, Unavailable),
+    refusals=(WithdrawalNotFound,),
 )
 def show_withdrawal(request: HttpRequest) -> HttpAnswer[WithdrawalDetails]:
     """Show what a withdrawal waits for, and the provider's last answers."""
@@ -356,7 +327,6 @@ def show_withdrawal(request: HttpRequest) -> HttpAnswer[WithdrawalDetails]:
     "GET /admin/payments/debts",
     parameters=(withdrawals_cursor_of,),
     scopes=AUDITORS,
-    refusals=(InvalidRequest, Unavailable),
 )
 def read_debts(request: HttpRequest) -> HttpAnswer[Debts]:
     """List users who owe money, because it was refunded at the gateway after they had spent it."""

@@ -19,8 +19,6 @@ from redpacket.platform.errors import (
     Busy,
     IdempotencyKeyMissing,
     IdempotencyKeyReused,
-    InvalidRequest,
-    Unavailable,
     VersionConflict,
 )
 from redpacket.platform.http.api import Api, HttpAnswer
@@ -33,15 +31,7 @@ if TYPE_CHECKING:
     from redpacket.approvals.api.list_answers import DecidedWinner
     from redpacket.lottery.api.answers import PrizeAdmin
 
-_EDITING = (
-    CampaignNotFound,
-    CampaignEnded,
-    VersionConflict,
-    Busy,
-    InsufficientFunds,
-    InvalidRequest,
-    Unavailable,
-)
+_EDITING = (CampaignNotFound, CampaignEnded, VersionConflict, Busy, InsufficientFunds)
 
 handler = Api()
 
@@ -98,7 +88,7 @@ def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin | Await
     "POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/codes",
     parameters=(campaign_id_of, prize_id_of),
     scopes=OPERATORS,
-    refusals=(CampaignNotFound, InvalidRequest, Unavailable),
+    refusals=(CampaignNotFound,),
     body_bytes_max=CODES_BYTES_MAX,
 )
 def add_codes(request: RequestOf[CodesBody]) -> HttpAnswer[PrizeAdmin]:
@@ -115,7 +105,7 @@ def add_codes(request: RequestOf[CodesBody]) -> HttpAnswer[PrizeAdmin]:
     "PUT /admin/campaigns/{campaign_id}/winners/{unit}",
     parameters=(campaign_id_of, unit_of),
     scopes=OPERATORS,
-    refusals=(CampaignNotFound, VersionConflict, InvalidRequest, Unavailable),
+    refusals=(CampaignNotFound, VersionConflict),
 )
 def decide_winner(request: RequestOf[WinnerBody]) -> HttpAnswer[DecidedWinner]:
     """Hand over goods that were won, or let them be drawn again; the first decision is the last."""

@@ -9,7 +9,7 @@ from redpacket.containers import containers
 from redpacket.operations.api import guards
 from redpacket.operations.api.scopes import WATCHERS
 from redpacket.packets.api import views
-from redpacket.platform.errors import InvalidRequest, RateLimited, Unavailable
+from redpacket.platform.errors import RateLimited
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of
 from redpacket.platform.http.request import HttpRequest, RequestOf
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 handler = Api()
 
 
-@handler.route("GET /me", refusals=(RateLimited, Unavailable))
+@handler.route("GET /me", refusals=(RateLimited,))
 def read_me(request: HttpRequest) -> HttpAnswer[Me]:
     """Show the caller to themselves: public token, nickname, avatar, balance."""
     guards.guard_read(request)
@@ -33,7 +33,7 @@ def read_me(request: HttpRequest) -> HttpAnswer[Me]:
     return _me(request, profiles)
 
 
-@handler.route("PUT /me/profile", refusals=(InvalidRequest, RateLimited, Unavailable))
+@handler.route("PUT /me/profile", refusals=(RateLimited,))
 def edit_profile(request: RequestOf[ProfileBody]) -> HttpAnswer[Me]:
     """Change what others see of the caller."""
     guards.guard_read(request)  # it answers with the same page

@@ -9,7 +9,6 @@ from redpacket.approvals.api.operator_lists import run_id_of
 from redpacket.containers import containers
 from redpacket.operations.api.scopes import AUDITORS
 from redpacket.packets.api import views
-from redpacket.platform.errors import Unavailable
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
 from redpacket.reconciliation.errors import RunNotFound
@@ -25,7 +24,7 @@ _RESERVE_MS = 60_000
 handler = Api()
 
 
-@handler.route("POST /admin/reconcile", scopes=AUDITORS, statuses=(202,), refusals=(Unavailable,))
+@handler.route("POST /admin/reconcile", scopes=AUDITORS, statuses=(202,))
 def start_reconciliation(request: HttpRequest) -> HttpAnswer[StartedRun]:
     """Start a comparison of all tables; while one runs, answer its id."""
     note_reconcile(request)
@@ -36,7 +35,7 @@ def start_reconciliation(request: HttpRequest) -> HttpAnswer[StartedRun]:
     "GET /admin/reconcile/{run_id}",
     parameters=(run_id_of,),
     scopes=AUDITORS,
-    refusals=(RunNotFound, Unavailable),
+    refusals=(RunNotFound,),
 )
 def read_reconciliation(request: HttpRequest) -> HttpAnswer[Reconciliation]:
     """Read how a comparison stands, and what each check looked at and found."""

@@ -8,7 +8,7 @@ from redpacket.fairness.api import log_pages
 from redpacket.packets.api import pages, views
 from redpacket.packets.api.packet_ids import packet_id_of
 from redpacket.packets.errors import PacketNotFound, ProofNotReady
-from redpacket.platform.errors import InvalidRequest, RateLimited, Unavailable
+from redpacket.platform.errors import RateLimited
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.entity_tags import known_tags_of
 from redpacket.platform.http.request import HttpRequest
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from redpacket.operations.api.answers import Health
     from redpacket.packets.api.answers import Feed, Proof, Received, Record, Sent, Transfers
 
-_READING = (InvalidRequest, RateLimited, Unavailable)
+_READING = (RateLimited,)
 
 handler = Api()
 
@@ -49,7 +49,7 @@ def read_feed(request: HttpRequest) -> HttpAnswer[Feed]:
 @handler.route(
     "GET /packets/{packet_id}/preview",
     parameters=(packet_id_of,),
-    refusals=(PacketNotFound, Unavailable),
+    refusals=(PacketNotFound,),
     is_public=True,
 )
 def read_preview(request: HttpRequest) -> HttpAnswer[str]:

@@ -11,16 +11,13 @@ from redpacket.operations.api import guards
 from redpacket.operations.api.scopes import OPERATORS
 from redpacket.packets.api import views
 from redpacket.packets.api.orders import send_order
-from redpacket.packets.errors import SplitImpossible
+from redpacket.packets.errors import SendRefused
 from redpacket.payments.errors import ChannelUnavailable
 from redpacket.platform.errors import (
-    Busy,
-    IdempotencyKeyMissing,
-    IdempotencyKeyReused,
+    KEYED,
     InvalidRequest,
     RateLimited,
     SwitchedOff,
-    Unavailable,
 )
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.parameters import key_hash_of
@@ -36,11 +33,8 @@ handler = Api()
 
 
 _REFUSALS = (
-    IdempotencyKeyMissing,
-    IdempotencyKeyReused,
-    Busy,
-    InvalidRequest,
-    SplitImpossible,
+    *KEYED,
+    SendRefused,
     InsufficientFunds,
     CampaignNotFound,
     CampaignEnded,
@@ -48,7 +42,6 @@ _REFUSALS = (
     ChannelUnavailable,
     RateLimited,
     SwitchedOff,
-    Unavailable,
 )
 
 

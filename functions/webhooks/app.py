@@ -12,7 +12,7 @@ from redpacket.events.errors import WebhookNotFound
 from redpacket.events.model.events import EventType
 from redpacket.events.use_cases import edit_webhook
 from redpacket.operations.api.scopes import ADMINS
-from redpacket.platform.errors import InvalidRequest, Unavailable, VersionConflict
+from redpacket.platform.errors import VersionConflict
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of
 from redpacket.platform.http.request import HttpRequest, RequestOf
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 handler = Api()
 
 
-@handler.route("GET /admin/webhooks", scopes=ADMINS, refusals=(Unavailable,))
+@handler.route("GET /admin/webhooks", scopes=ADMINS)
 def list_webhooks(request: HttpRequest) -> HttpAnswer[Webhooks]:  # noqa: ARG001 - a route takes a request
     """List who is told of which events, each with its last deliveries."""
     return HttpAnswer(
@@ -42,7 +42,7 @@ def list_webhooks(request: HttpRequest) -> HttpAnswer[Webhooks]:  # noqa: ARG001
     "GET /admin/webhooks/{name}",
     parameters=(webhook_name_of,),
     scopes=ADMINS,
-    refusals=(WebhookNotFound, Unavailable),
+    refusals=(WebhookNotFound,),
 )
 def read_webhook(request: HttpRequest) -> HttpAnswer[WebhookDetails]:
     """Show a webhook, how many deliveries wait for it, and its dead letters."""
@@ -60,7 +60,7 @@ def read_webhook(request: HttpRequest) -> HttpAnswer[WebhookDetails]:
     parameters=(webhook_name_of,),
     scopes=ADMINS,
     statuses=(200, 201),
-    refusals=(WebhookNotFound, InvalidRequest, VersionConflict, Unavailable),
+    refusals=(WebhookNotFound, VersionConflict),
 )
 def put_webhook(request: RequestOf[WebhookBody]) -> HttpAnswer[Webhook]:
     """Create a webhook, which shows its secret this once, or edit one."""
@@ -78,7 +78,7 @@ def put_webhook(request: RequestOf[WebhookBody]) -> HttpAnswer[Webhook]:
     parameters=(webhook_name_of,),
     scopes=ADMINS,
     statuses=(201,),
-    refusals=(WebhookNotFound, VersionConflict, Unavailable),
+    refusals=(WebhookNotFound, VersionConflict),
 )
 def rotate_secret(request: HttpRequest) -> HttpAnswer[Secret]:
     """Make a new secret, shown this once; the one before signs beside it for a day."""
@@ -93,7 +93,7 @@ def rotate_secret(request: HttpRequest) -> HttpAnswer[Secret]:
     "POST /admin/webhooks/{name}/test",
     parameters=(webhook_name_of,),
     scopes=ADMINS,
-    refusals=(WebhookNotFound, Unavailable),
+    refusals=(WebhookNotFound,),
 )
 def test_webhook(request: HttpRequest) -> HttpAnswer[TriedDelivery]:
     """Send an event of the type `redpacket.webhook.test` now, and say what came back."""
@@ -107,7 +107,7 @@ def test_webhook(request: HttpRequest) -> HttpAnswer[TriedDelivery]:
     "POST /admin/webhooks/{name}/replay",
     parameters=(webhook_name_of,),
     scopes=ADMINS,
-    refusals=(WebhookNotFound, Unavailable),
+    refusals=(WebhookNotFound,),
 )
 def replay_dead(request: HttpRequest) -> HttpAnswer[Replay]:
     """Let dead letters be delivered again, for another day; call it until all are."""

@@ -15,7 +15,7 @@ def assert_refused(answer: httpx.Response, status: int, code: str) -> dict[str, 
     assert problem["status"] == status
     assert problem["code"] == code
     assert problem["type"] == f"/problems/{code.replace('_', '-')}"
-    assert problem["title"] == code.replace("_", " ").capitalize()
+    assert problem["title"]
     assert problem["detail"]
     assert problem["instance"]
     assert "retry-after" not in answer.headers

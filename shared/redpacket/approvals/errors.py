@@ -1,4 +1,4 @@
-"""Errors of approvals."""
+"""Errors of approvals. Each docstring is the text that clients get."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from redpacket.platform.errors import Rejected
 
 
 class FourEyesNeeded(Rejected):
-    """Another operator must decide: not who asked, and not who is paid."""
+    """You requested this change or receive its money. Another operator must decide."""
 
     code = "four_eyes"
     status = 403
+    title = "Another operator must decide"
 
 
 class ApprovalNotFound(Rejected):
-    """No approval has this id."""
+    """This approval does not exist. List the approvals to find its id."""
 
     code = "approval_not_found"
     status = 404

@@ -1,4 +1,4 @@
-"""Errors of campaigns."""
+"""Errors of campaigns. Each docstring is the text that clients get."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ from redpacket.platform.errors import Rejected
 
 
 class NotInAudience(Rejected):
-    """The campaign is for other users, or the host has refused this one."""
+    """You are not in the audience of this campaign."""
 
     code = "not_in_audience"
     status = 403
+    page_state = "refused"
 
 
 class CampaignNotFound(Rejected):
-    """The campaign does not exist, or the id is malformed."""
+    """This campaign, or its prize, unit or day, does not exist."""
 
     code = "campaign_not_found"
     status = 404
 
 
 class CampaignNotStarted(Rejected):
-    """The campaign has not started."""
+    """The campaign has not started. Try again later."""
 
     code = "campaign_not_started"
     status = 409
+    page_state = "waiting"
 
 
 class CampaignEnded(Rejected):
@@ -31,10 +33,12 @@ class CampaignEnded(Rejected):
 
     code = "campaign_ended"
     status = 409
+    page_state = "expired"
 
 
 class CampaignPaused(Rejected):
-    """An operator has paused the campaign."""
+    """An operator has paused the campaign. Try again later."""
 
     code = "campaign_paused"
     status = 409
+    page_state = "refused"

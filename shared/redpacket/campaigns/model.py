@@ -157,7 +157,7 @@ class Campaign(CampaignPlan):
 def check_campaign_id(campaign_id: str) -> str:
     """Return *campaign_id*, or raise CampaignNotFound if it is malformed."""
     if not CAMPAIGN_ID.fullmatch(campaign_id):
-        raise CampaignNotFound("The campaign does not exist.")
+        raise CampaignNotFound
     return campaign_id
 
 

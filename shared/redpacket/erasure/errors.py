@@ -1,4 +1,4 @@
-"""Errors of erasure."""
+"""Errors of erasure. Each docstring is the text that clients get."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from redpacket.platform.errors import Rejected
 
 
 class AccountNotEmpty(Rejected):
-    """Money is a user's, or on its way to them or from them: they can't be erased yet."""
+    """The user still has money, or money is in transfer. Settle it, then erase the user."""
 
     code = "account_not_empty"
     status = 409

@@ -1,4 +1,4 @@
-"""Errors of events."""
+"""Errors of events. Each docstring is the text that clients get."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from redpacket.platform.errors import Rejected
 
 
 class WebhookNotFound(Rejected):
-    """No webhook has this name."""
+    """This webhook does not exist. List the webhooks to find its name."""
 
     code = "webhook_not_found"
     status = 404

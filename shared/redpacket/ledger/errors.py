@@ -1,4 +1,4 @@
-"""Errors of ledger."""
+"""Errors of the ledger. Each docstring is the text that clients get."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from redpacket.platform.errors import Rejected
 
 
 class InsufficientFunds(Rejected):
-    """The account's balance is lower than the transfer."""
+    """The account's balance is too low. Deposit money or choose a lower amount."""
 
     code = "insufficient_funds"
     status = 402

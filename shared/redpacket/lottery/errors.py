@@ -1,4 +1,4 @@
-"""Errors of the lottery."""
+"""Errors of the lottery. Each docstring is the text that clients get."""
 
 from __future__ import annotations
 
@@ -6,32 +6,41 @@ from redpacket.campaigns.errors import CampaignNotStarted
 from redpacket.platform.errors import Rejected
 
 
+class DrawRefused(Rejected):
+    """Base of refusals that only a draw has."""
+
+
+class HelpRefused(Rejected):
+    """Base of refusals that only a help has."""
+
+
 class DayNotStarted(CampaignNotStarted):
-    """The day's beacon round is not available yet; *retry_after_s* estimates the wait."""
+    """The day's beacon round is not available yet. Try again after Retry-After."""
 
     retry_after_s = 1
 
-    def __init__(self, message: str, retry_after_s: int) -> None:
-        super().__init__(message)
+    def __init__(self, retry_after_s: int = retry_after_s) -> None:
+        super().__init__()
         self.retry_after_s = retry_after_s
 
 
-class AttemptsExhausted(Rejected):
-    """The user has no attempts left on this day."""
+class AttemptsExhausted(DrawRefused):
+    """You have no attempts left today. A friend's help gives you one more."""
 
     code = "attempts_exhausted"
     status = 403
 
 
-class HelpQuotaExhausted(Rejected):
-    """The inviter or the helper has reached the day's limit of helps."""
+class HelpQuotaExhausted(HelpRefused):
+    """Today's limit of helps is reached. Try again tomorrow."""
 
     code = "help_quota_exhausted"
     status = 403
 
 
-class SelfHelp(Rejected):
-    """Users cannot help themselves."""
+class SelfHelp(HelpRefused):
+    """You cannot help yourself. Send the link to a friend."""
 
     code = "self_help"
     status = 403
+    title = "Users cannot help themselves"

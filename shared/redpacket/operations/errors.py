@@ -1,16 +1,16 @@
-"""Errors of operations."""
+"""Errors of operations. Each docstring is the text that clients get."""
 
 from __future__ import annotations
 
-from redpacket.platform.errors import Rejected, Unavailable
+from redpacket.platform.errors import Contended, Rejected
 
 
 class SwitchNotFound(Rejected):
-    """No switch has this name."""
+    """This switch does not exist. List the switches to find its name."""
 
     code = "switch_not_found"
     status = 404
 
 
-class AllowanceMoved(Unavailable):
-    """The same operator moved money to the same subject at the same time."""
+class AllowanceMoved(Contended):
+    """The operator moved money to the same subject concurrently. Try again."""

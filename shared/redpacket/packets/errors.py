@@ -1,82 +1,97 @@
-"""Errors of packets."""
+"""Errors of packets. Each docstring is the text that clients get."""
 
 from __future__ import annotations
 
 from redpacket.platform.errors import Rejected
 
 
-class SplitImpossible(Rejected):
-    """No amounts within the bounds add up to the total."""
+class ClaimRefused(Rejected):
+    """Base of refusals that only a grab or an open has."""
+
+
+class SendRefused(Rejected):
+    """Base of refusals that only a send has."""
+
+
+class SplitImpossible(SendRefused):
+    """The total cannot be split into this many shares. Change total_fen, count or the bounds."""
 
     code = "split_impossible"
     status = 422
 
 
 class PacketNotFound(Rejected):
-    """The packet does not exist, or the id is malformed."""
+    """This packet does not exist. Check its link."""
 
     code = "packet_not_found"
     status = 404
+    page_state = "missing"
 
 
-class PacketNotStarted(Rejected):
-    """The packet is not open yet."""
+class PacketNotStarted(ClaimRefused):
+    """This packet is not open yet. Try again later."""
 
     code = "packet_not_started"
     status = 409
+    page_state = "waiting"
 
 
-class PacketEmptied(Rejected):
-    """Every share is taken."""
+class PacketEmptied(ClaimRefused):
+    """All shares of this packet are taken."""
 
     code = "packet_emptied"
     status = 410
+    page_state = "gone"
 
 
-class PacketExpired(Rejected):
-    """The packet has expired, and the remaining shares were refunded to the sender."""
+class PacketExpired(ClaimRefused):
+    """This packet has expired. The remaining shares were refunded to the sender."""
 
     code = "packet_expired"
     status = 410
+    page_state = "expired"
 
 
 class ProofNotReady(Rejected):
-    """Shares can still be claimed, so the seed stays secret until the packet has ended."""
+    """The seed is secret until the packet, or the campaign's day, has ended. Try again then."""
 
     code = "proof_not_ready"
     status = 409
 
 
 class NotInvited(Rejected):
-    """The packet is for other recipients (专属红包)."""
+    """This packet is for other recipients."""
 
     code = "not_invited"
     status = 403
+    page_state = "refused"
 
 
 class PassphraseMismatch(Rejected):
-    """The text does not match the packet's passphrase (口令)."""
+    """The passphrase is missing or wrong. Enter or say it again."""
 
     code = "passphrase_mismatch"
     status = 403
 
 
 class AlreadyThanked(Rejected):
-    """The user has thanked the sender with another emoji."""
+    """You have already thanked the sender with another emoji."""
 
     code = "already_thanked"
     status = 409
 
 
-class QuotaExhausted(Rejected):
-    """The user has reached the campaign's limit of shares."""
+class QuotaExhausted(ClaimRefused):
+    """You have reached this campaign's limit of shares for one user."""
 
     code = "quota_exhausted"
     status = 403
+    page_state = "refused"
 
 
 class GrabTokenInvalid(Rejected):
-    """The grab token belongs to another user or packet, or has expired."""
+    """The grab token has expired, or belongs to another user or packet. Grab again."""
 
     code = "grab_token_invalid"
     status = 403
+    page_state = "ready"

@@ -1,86 +1,93 @@
-"""Errors of payments."""
+"""Errors of payments. Each docstring is the text that clients get."""
 
 from __future__ import annotations
 
-from redpacket.platform.errors import InvariantViolated, Rejected
+from redpacket.platform.errors import InvariantViolated, Malformed, Rejected
 
 
-class ChannelUnavailable(Rejected):
-    """The deployment has no gateway for this channel."""
+class WithdrawalRefused(Rejected):
+    """Base of refusals that only a new withdrawal has."""
+
+
+class ChannelUnavailable(Malformed):
+    """This deployment does not offer this channel. Choose another one."""
 
     code = "channel_unavailable"
     status = 422
 
 
 class PaymentNotFound(Rejected):
-    """The user has no such payment."""
+    """This payment does not exist, or belongs to another user."""
 
     code = "payment_not_found"
     status = 404
 
 
 class WithdrawalNotFound(Rejected):
-    """The user has no such withdrawal."""
+    """This withdrawal does not exist, or belongs to another user."""
 
     code = "withdrawal_not_found"
     status = 404
 
 
 class PayeeNotBound(Rejected):
-    """The user has no gateway account, or linked it too recently."""
+    """Link a payout account first. A new account opens for withdrawals later."""
 
     code = "payee_not_bound"
     status = 409
+    title = "Payout account not linked"
 
 
-class AmountTooSmall(Rejected):
-    """The amount is below the gateway's minimum."""
+class AmountTooSmall(WithdrawalRefused):
+    """The amount is below the minimum for one withdrawal."""
 
     code = "amount_too_small"
     status = 422
 
 
-class AmountTooLarge(Rejected):
-    """The amount exceeds the limit for one transfer."""
+class AmountTooLarge(WithdrawalRefused):
+    """The amount exceeds the limit for one withdrawal."""
 
     code = "amount_too_large"
     status = 422
 
 
-class WithdrawalLimitReached(Rejected):
-    """The user reached the daily limit for withdrawals."""
+class WithdrawalLimitReached(WithdrawalRefused):
+    """You have reached the daily limit for withdrawals. Try again tomorrow."""
 
     code = "withdrawal_limit_reached"
     status = 403
 
 
 class NotCancellable(Rejected):
-    """The withdrawal has ended or is already paid."""
+    """The withdrawal has ended or is already paid, so it cannot be canceled."""
 
     code = "not_cancellable"
     status = 409
+    title = "Withdrawal cannot be canceled"
 
 
 class SignatureInvalid(Rejected):
-    """A callback is not from the gateway, or is too old."""
+    """The callback is not signed by the provider, or is too old."""
 
     code = "signature_invalid"
     status = 401
 
 
 class OpenidInUse(Rejected):
-    """The account at the gateway belongs to another user."""
+    """This account is linked to another user. Link another account."""
 
     code = "openid_in_use"
     status = 409
+    title = "Account in use"
 
 
 class CodeInvalid(Rejected):
-    """The gateway's code is wrong, used or expired; the client must fetch a new one."""
+    """The code is wrong, used or expired. Fetch a new code and try again."""
 
     code = "code_invalid"
     status = 422
 
 
 class GatewayChanged(InvariantViolated):
-    """The gateway of a row's order is disabled, or now acts for another merchant."""
+    """The row's provider is disabled, or now acts for another merchant."""

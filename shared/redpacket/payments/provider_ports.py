@@ -59,7 +59,7 @@ SETTLING_MS = 60_000
 def required(parts: Mapping[ProviderName, Part], channel: ProviderName) -> Part:
     """Return a provider's part. Raises ChannelUnavailable."""
     if channel not in parts:
-        raise ChannelUnavailable(f"{channel} is not set up here")
+        raise ChannelUnavailable
     return parts[channel]
 
 

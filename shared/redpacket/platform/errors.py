@@ -1,12 +1,14 @@
 """Base classes of all errors, and errors without a business word.
 
-* RedPacketError          has a stable `code` and an HTTP `status`
+* RedPacketError          has a stable `code`, an HTTP `status` and the text that clients get
   x Rejected              understood and refused; an unchanged retry is pointless
+    x Malformed           refused for what the request is, whatever is stored
   x Busy                  another request with the same idempotency key is being processed
   x Unavailable           a dependency failed or its answer is unknown; a retry tells the result
   x InvariantViolated     a bug or corruption: processing of that item stops, and an alarm fires
 
-Each context defines its own errors in its `errors.py`.
+Each context defines its own errors in its `errors.py`. A class with a code and its translation in
+web/src/i18n/packet.ts are all that a new refusal of a route's group needs.
 """
 
 from __future__ import annotations
@@ -15,21 +17,46 @@ from typing import ClassVar
 
 
 class RedPacketError(Exception):
-    """Base of all errors of this system; clients switch on *code*."""
+    """Base of all errors. Clients switch on *code*; a docstring is the code's default text.
+
+    A raise passes a text of its own only to name a value that the default text can't know.
+    """
 
     code: ClassVar[str]
     status: ClassVar[int]
+    title: ClassVar[str]
+    """Short text for *code*, which derives it if no class overrides it."""
+
+    page_state: ClassVar[str | None] = None
+    """State of the page of a packet after this error; None changes nothing."""
 
     retry_after_s: int | None = None
     """Seconds until a retry makes sense (Retry-After); None if an unchanged retry makes none."""
 
+    def __init_subclass__(cls) -> None:
+        """Derive the title."""
+        if "code" in vars(cls) and "title" not in vars(cls):
+            cls.title = cls.code.replace("_", " ").capitalize()
+
+    def __init__(self, detail: str | None = None) -> None:
+        super().__init__(self.text() if detail is None else detail)
+
+    @classmethod
+    def text(cls) -> str:
+        """Return the default text: the docstring's first paragraph."""
+        return " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
+
 
 class Rejected(RedPacketError):
-    """Understood and refused, without any effect."""
+    """Base of refusals, which have no effect."""
 
 
-class InvalidRequest(Rejected):
-    """The request is not of the contract's form."""
+class Malformed(Rejected):
+    """Base of refusals for what the request is, whatever is stored."""
+
+
+class InvalidRequest(Malformed):
+    """The request does not match the API's contract. See errors for each field."""
 
     code = "invalid_request"
     status = 422
@@ -39,55 +66,56 @@ class InvalidRequest(Rejected):
         self.errors = errors
 
 
-class PayloadTooLarge(Rejected):
-    """The body is over the contract's size."""
+class PayloadTooLarge(Malformed):
+    """The body exceeds the limit for this route."""
 
     code = "payload_too_large"
     status = 413
 
 
-class IdempotencyKeyMissing(Rejected):
-    """A route that moves money was called without a usable Idempotency-Key."""
+class IdempotencyKeyMissing(Malformed):
+    """This route needs the header Idempotency-Key with 1 to 255 characters."""
 
     code = "idempotency_key_missing"
     status = 400
 
 
 class IdempotencyKeyReused(Rejected):
-    """The same key came with another body."""
+    """This Idempotency-Key was used with a different request. Use a new key."""
 
     code = "idempotency_key_reused"
     status = 422
 
 
-class Forbidden(Rejected):
-    """The caller's token lacks the scope, or names a subject that can't be a user id."""
+class Forbidden(Malformed):
+    """The token's scopes or subject do not allow this request."""
 
     code = "forbidden"
     status = 403
+    page_state = "refused"
 
 
 class VersionConflict(Rejected):
-    """Somebody else edited it since the version that the request names."""
+    """Another operator has changed this concurrently. Reload it and try again."""
 
     code = "version_conflict"
     status = 409
 
 
 class RateLimited(Rejected):
-    """The caller was too fast; *retry_after_s* says when they may ask again."""
+    """You sent too many requests. Wait for the seconds in Retry-After."""
 
     code = "rate_limited"
     status = 429
     retry_after_s = 1
 
-    def __init__(self, message: str, retry_after_s: int = retry_after_s) -> None:
-        super().__init__(message)
+    def __init__(self, detail: str | None = None, retry_after_s: int = retry_after_s) -> None:
+        super().__init__(detail)
         self.retry_after_s = retry_after_s
 
 
 class SwitchedOff(RedPacketError):
-    """An operator turned this off for a while; nothing is lost."""
+    """An operator has switched this off temporarily. Nothing is lost. Try again later."""
 
     code = "switched_off"
     status = 503
@@ -95,15 +123,22 @@ class SwitchedOff(RedPacketError):
 
 
 class Busy(RedPacketError):
-    """Another request with the same idempotency key is under way."""
+    """A request with this Idempotency-Key is in progress. Try again later."""
 
     code = "idempotency_key_in_use"
     status = 409
     retry_after_s = 1
 
 
+KEYED = (IdempotencyKeyMissing, IdempotencyKeyReused, Busy)
+"""Refusals of routes that need an idempotency key."""
+
+
 class Unavailable(RedPacketError):
-    """A dependency failed or timed out: nothing is known, and asking again gives the truth."""
+    """A dependency is unavailable, so the outcome is unknown. Repeat the request to learn it.
+
+    A raise's own text is for logs.
+    """
 
     code = "unavailable"
     status = 503
@@ -111,19 +146,23 @@ class Unavailable(RedPacketError):
 
 
 class Contended(Unavailable):
-    """Other transactions held the same rows in every attempt; nothing has changed."""
+    """Concurrent requests changed the same data. Try again."""
 
 
 class AddressRefused(Unavailable):
-    """A gateway takes no call from our address, so its operator must enter it there."""
+    """The provider rejects calls from our IP address, so an operator must allow it there."""
 
 
 class CacheAway(Unavailable):
-    """The cache can't be reached: a batch should stop calling it."""
+    """The cache is unreachable, so a batch should stop calling it."""
 
 
 class InvariantViolated(RedPacketError):
-    """Two sources that must agree about money do not: nothing is paid on either's word."""
+    """An internal error occurred and was reported. Contact support with the request ID.
+
+    Two sources that must agree about money do not, so nothing is paid. A raise's own text is for
+    logs.
+    """
 
     code = "internal_error"
     status = 500

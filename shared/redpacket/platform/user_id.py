@@ -60,5 +60,5 @@ class UserIds:
 def check_host_id(host_id: str) -> str:
     """Return *host_id*, or raise Forbidden where the token's subject can't be a user."""
     if not HOST_ID.fullmatch(host_id):
-        raise Forbidden("the token's subject can't be a user id")
+        raise Forbidden("The token's subject is not a valid user id. Sign in again.")
     return host_id

@@ -1,4 +1,4 @@
-"""Errors of reconciliation."""
+"""Errors of reconciliation. Each docstring is the text that clients get."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from redpacket.platform.errors import Rejected
 
 
 class RunNotFound(Rejected):
-    """No reconciliation has this id."""
+    """This run does not exist, or is older than 90 days. Start a new one."""
 
     code = "run_not_found"
     status = 404
+    title = "Reconciliation run not found"

@@ -284,7 +284,7 @@ def test_two_who_approve_at_once_apply_it_once(system: InMemorySystem) -> None:
     approval = _asked(_deposit(system, 2_000, "key"))
     with (
         patch.object(DynamoApprovals, "decide", return_value=False),
-        pytest.raises(errors.Unavailable, match="others decide"),
+        pytest.raises(errors.Contended),
     ):
         system.process().approve(approval.approval_id, BOB)
 

@@ -15,7 +15,7 @@ import typer
 
 import redpacket
 from local import reference_pages
-from local.openapi import statuses_by_code
+from local.openapi import errors_by_code
 from local.template import read_template
 from redpacket.campaigns.model import CampaignStatus, WhenSoldOut
 from redpacket.ledger.model import TransferKind
@@ -133,7 +133,8 @@ def test_every_status_word_is_documented(words: set[str]) -> None:
 def test_every_problem_is_named_with_its_status() -> None:
     def wrong(document: Path) -> list[str]:
         named = re.findall(r"\b([45]\d\d) `([a-z_]+)`", _text(document))
-        return [code for status, code in named if statuses_by_code().get(code) != int(status)]
+        statuses = {code: error.status for code, error in errors_by_code().items()}
+        return [code for status, code in named if statuses.get(code) != int(status)]
 
     assert _wrong(wrong) == []
 

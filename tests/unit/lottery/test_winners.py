@@ -10,7 +10,7 @@ from redpacket.lottery.model.lottery import UNITS_MAX, PrizeKind
 from redpacket.lottery.model.winners import Winner, WinnerStatus
 from redpacket.lottery.use_cases.list_winners import _from
 from redpacket.operations.model.operators import ActionKind, Change
-from redpacket.platform.errors import InvalidRequest, Unavailable, VersionConflict
+from redpacket.platform.errors import Contended, InvalidRequest, VersionConflict
 from testing.builders import a_campaign, a_prize
 from testing.in_memory_system import InMemorySystem, an_operator
 
@@ -142,7 +142,7 @@ def test_two_operators_who_decide_at_once_decide_once(system: InMemorySystem) ->
     assert prize.total == 1
     with (
         patch.object(system.draws, "put_prize", return_value=None),
-        pytest.raises(Unavailable, match="concurrently"),
+        pytest.raises(Contended),
     ):
         _decide(system, _list(system)[0], FORFEITED)
     assert _list(system, prize_id="pen")[0].status is HANDED_OVER

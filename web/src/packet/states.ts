@@ -1,6 +1,7 @@
 /** What a packet can look like to one viewer, and which of it follows from an answer. */
 
 import type { Schemas } from "../api/client.ts";
+import { STATES_AFTER } from "../api/limits.ts";
 import type { Code } from "../api/problems.ts";
 
 export type Claim = Pick<Schemas["Claim"], "amount_fen" | "share_no" | "claimed_at_ms" | "payout">;
@@ -87,72 +88,9 @@ export function stateOfFeed(feed: Feed): State {
   return feed.remaining_count > 0 ? "expired" : "gone";
 }
 
-/** Codes that leave a viewer where they were; a new code belongs here or into a state below. */
-type Stays =
-  | "account_not_empty"
-  | "already_thanked"
-  | "amount_too_large"
-  | "amount_too_small"
-  | "approval_not_found"
-  | "attempts_exhausted"
-  | "campaign_not_found"
-  | "channel_unavailable"
-  | "code_invalid"
-  | "four_eyes"
-  | "help_quota_exhausted"
-  | "idempotency_key_in_use"
-  | "idempotency_key_missing"
-  | "idempotency_key_reused"
-  | "insufficient_funds"
-  | "internal_error"
-  | "invalid_request"
-  | "not_cancellable"
-  | "offline"
-  | "openid_in_use"
-  | "passphrase_mismatch"
-  | "payee_not_bound"
-  | "payload_too_large"
-  | "payment_not_found"
-  | "proof_not_ready"
-  | "rate_limited"
-  | "run_not_found"
-  | "self_help"
-  | "signature_invalid"
-  | "split_impossible"
-  | "switch_not_found"
-  | "switched_off"
-  | "unavailable"
-  | "unknown"
-  | "version_conflict"
-  | "webhook_not_found"
-  | "withdrawal_limit_reached"
-  | "withdrawal_not_found";
+const PAGE_STATES: Partial<Record<Code, State>> = { ...STATES_AFTER, unauthorized: "signed_out" };
 
 /** Where a refusal leads; undefined stays where the viewer was. */
 export function stateAfter(code: Code): State | undefined {
-  switch (code) {
-    case "packet_emptied":
-      return "gone";
-    case "packet_expired":
-    case "campaign_ended":
-      return "expired";
-    case "packet_not_found":
-      return "missing";
-    case "packet_not_started":
-    case "campaign_not_started":
-      return "waiting";
-    case "not_invited":
-    case "not_in_audience":
-    case "quota_exhausted":
-    case "campaign_paused":
-    case "forbidden":
-      return "refused";
-    case "unauthorized":
-      return "signed_out";
-    case "grab_token_invalid":
-      return "ready";
-    default:
-      code satisfies Stays;
-      return undefined;
-  }
+  return PAGE_STATES[code];
 }

@@ -140,7 +140,7 @@ def limit_of(text: str) -> LimitName:
 def run_id_of(text: str) -> str:
     """The run, as its start named it."""
     if not re.fullmatch(RUN_ID, text, re.ASCII):
-        raise RunNotFound("no such run")
+        raise RunNotFound
     return text
 
 
@@ -148,7 +148,7 @@ def run_id_of(text: str) -> str:
 def unit_of(text: str) -> tuple[str, int]:
     """The unit that was won: its prize and its number."""
     if not re.fullmatch(UNIT, text, re.ASCII):
-        raise CampaignNotFound("no such winner")
+        raise CampaignNotFound
     prize_id, _, unit_no = text.partition(".")
     return prize_id, int(unit_no)
 

@@ -32,7 +32,7 @@ approval_cursor_of = cursor(APPROVAL_CURSOR)
 def approval_id_of(text: str) -> str:
     """The approval, as the answer that waits names it."""
     if not re.fullmatch(APPROVAL_ID, text, re.ASCII):
-        raise ApprovalNotFound("no such approval")
+        raise ApprovalNotFound
     return text
 
 

@@ -56,7 +56,7 @@ def ask_approval(
         if found is None:
             continue
         if _body_hash(found.asked) != _body_hash(asked):
-            raise IdempotencyKeyReused("this key came with another body before")
+            raise IdempotencyKeyReused
         ended = {ApprovalStatus.REJECTED, ApprovalStatus.EXPIRED}
         if _body_hash(asked) or found.status_at(now_ms) not in ended:
             return found

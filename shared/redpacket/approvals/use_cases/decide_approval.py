@@ -9,7 +9,7 @@ from redpacket.approvals.errors import ApprovalNotFound, FourEyesNeeded
 from redpacket.approvals.model import Approval, ApprovalStatus
 from redpacket.approvals.ports import Approvals
 from redpacket.operations.model.operators import Action, ActionKind, Change, Operator
-from redpacket.platform.errors import Rejected, Unavailable, VersionConflict
+from redpacket.platform.errors import Contended, Rejected, VersionConflict
 from redpacket.platform.runtime import Clock
 
 _TRIES = 4
@@ -62,21 +62,21 @@ def _decide(
     for _ in range(_TRIES):
         approval = ports.approvals.find_approval(approval_id)
         if approval is None:
-            raise ApprovalNotFound("This approval does not exist.")
+            raise ApprovalNotFound
         if approver.user_id in {approval.operator_id, approval.payee_id}:
-            raise FourEyesNeeded("Another operator, who does not receive the money, must decide.")
+            raise FourEyesNeeded
         now_ms = ports.clock.now_ms()
         stands = approval.status_at(now_ms)
         if stands is status:
             return approval, False
         if stands is not ApprovalStatus.AWAITING:
-            raise VersionConflict(f"it is {stands} by now")
+            raise VersionConflict(f"This approval is already {stands}.")
         decided = replace(
             approval, status=status, decided_by=approver.user_id, decided_at_ms=now_ms
         )
         if ports.approvals.decide(decided, _action(decided, approver, now_ms)):
             return decided, True
-    raise Unavailable("others decide at the same time")
+    raise Contended
 
 
 def _action(decided: Approval, approver: Operator, now_ms: int) -> Action:

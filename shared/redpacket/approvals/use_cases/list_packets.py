@@ -63,7 +63,7 @@ def list_claims(
 ) -> tuple[list[Share], int | None]:
     """Return a page of claims by share number, and the next *after_no*. Raises PacketNotFound."""
     if pages.get_eventually_consistent(packet_id) is None:
-        raise PacketNotFound("The packet does not exist.")
+        raise PacketNotFound
     shares, more = packets.list_some_shares(packet_id, after_no, limit)
     return [share for share in shares if share.fate is ShareStatus.CLAIMED], more
 

@@ -14,7 +14,7 @@ from redpacket.platform.dynamodb.client import (
     update,
     values,
 )
-from redpacket.platform.errors import InvalidRequest, Unavailable
+from redpacket.platform.errors import Contended, InvalidRequest
 
 IS_THERE = "attribute_exists(pk)"
 IS_MEMBER = "is_member = :yes"
@@ -86,7 +86,7 @@ class DynamoAudiences:
                 left = [user for user, row in zip(left, found, strict=True) if row is None]
             else:
                 return
-        raise Unavailable("Other operators are editing the same users. Try again.")
+        raise Contended
 
     def _membership(self, campaign_id: str, user_id: str, is_member: bool) -> Operation:  # noqa: FBT001
         return update(

@@ -11,5 +11,5 @@ def get_campaign(campaign_id: str, *, campaigns: CampaignRepository) -> Campaign
     """Return the campaign. Raises CampaignNotFound."""
     campaign = campaigns.find_campaign(campaign_id)
     if campaign is None:
-        raise CampaignNotFound("The campaign does not exist.")
+        raise CampaignNotFound
     return campaign

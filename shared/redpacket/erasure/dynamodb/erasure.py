@@ -14,7 +14,7 @@ from redpacket.payments.model.authorization import AuthorizationStatus
 from redpacket.payments.model.payments import PaymentStatus
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Operation, update, values
-from redpacket.platform.errors import Unavailable
+from redpacket.platform.errors import Contended
 from redpacket.platform.runtime import InParallel
 
 IS_PENDING_NO_MORE = "attribute_exists(pk) AND payment_status <> :pending"
@@ -72,7 +72,7 @@ class DynamoErasure:
                 # The sweep then closes the consent at the gateway.
                 operations.append(closing(self._payments, channel, seen.asked_no, now_ms))
             if not self._dynamo.try_transact(operations):
-                raise Unavailable("the user's account at a gateway changes at this moment")
+                raise Contended
 
     def erase_outside(self, rows: OutsideRows) -> None:
         self._in_parallel(

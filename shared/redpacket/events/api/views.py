@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def webhook_name_of(text: str) -> str:
     """A slug of the operator's choice."""
     if not NAME.fullmatch(text):
-        raise WebhookNotFound(f"a webhook's name is {NAME.pattern}")
+        raise WebhookNotFound
     return text
 
 

@@ -41,7 +41,7 @@ def find_webhook(name: str, *, ports: EditPorts) -> Webhook:
     """Return a webhook. Raises WebhookNotFound."""
     found = ports.book.find(name)
     if found is None:
-        raise WebhookNotFound("This webhook does not exist.")
+        raise WebhookNotFound
     return found
 
 
@@ -113,4 +113,4 @@ def replay_dead(name: str, *, ports: EditPorts) -> tuple[int, bool]:
 
 def _write(webhook: Webhook, seen: Webhook | None, ports: EditPorts) -> None:
     if not ports.book.put(webhook, seen):
-        raise VersionConflict("The webhook has changed. Reload it and try again.")
+        raise VersionConflict

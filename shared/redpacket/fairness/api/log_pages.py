@@ -70,7 +70,7 @@ def inclusion_page(request: HttpRequest) -> HttpAnswer[log.LogInclusion]:
     size = size_of(request)
     proof = containers.public_log.prove_inclusion(id_hash_of(request), size)
     if proof is None:
-        raise PacketNotFound("no entry of this hash is in the log of this size")
+        raise PacketNotFound
     body: log.LogInclusion = {
         **_entry_view(proof.index, proof.entry),
         "size": proof.size,

@@ -53,10 +53,7 @@ class DynamoDeposits:
         beside = people + note_action(self._audit_table, action)
         rows: list[Guarded[RedPacketError]] = [Guarded(row, never_refused) for row in beside]
         allowed = spend_allowance(self._approvals, spent)
-        rows += [
-            Guarded(row, lambda _: AllowanceMoved("another move of money was counted concurrently"))
-            for row in allowed
-        ]
+        rows += [Guarded(row, lambda _: AllowanceMoved()) for row in allowed]
         marked = transfer.credit if is_for_campaigns else None
         rows += post(self._accounts, [transfer], for_campaigns=marked)
         transact_request(self._dynamo, self._accounts, marker, request, transfer.transfer_id, rows)

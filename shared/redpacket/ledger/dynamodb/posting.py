@@ -126,6 +126,4 @@ def is_not_covered(found: Row) -> RedPacketError:
     """Return the error for an uncovered debit, or for a debit of campaign money."""
     if found.get("is_for_campaigns"):
         return Forbidden("This account holds campaign money. It can only pay for campaigns.")
-    return InsufficientFunds(
-        "The account's balance is too low. Deposit money or choose a lower amount."
-    )
+    return InsufficientFunds()

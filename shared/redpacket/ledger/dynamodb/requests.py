@@ -33,9 +33,7 @@ def transact_once(
         refused = dynamo.attempt([made_before, *others])
     except ConflictPersists as conflict:
         if 0 in conflict.positions:
-            raise Busy(
-                "A request with this Idempotency-Key is in progress. Retry later."
-            ) from conflict
+            raise Busy from conflict
         raise
     return result if refused is None else refused
 
@@ -64,7 +62,5 @@ def find_result(dynamo: Dynamo, table: str, marker: Row, request: Request) -> st
 def result_of(before: Row, request: Request) -> str:
     """Return the result from the request's row. Raises IdempotencyKeyReused."""
     if before["body_hash"] != request.body_hash:
-        raise IdempotencyKeyReused(
-            "This Idempotency-Key was used with a different request. Use a new key."
-        )
+        raise IdempotencyKeyReused
     return str(before["result_id"])

@@ -13,7 +13,7 @@ from redpacket.operations.model.operators import (
     user_subject,
 )
 from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
-from redpacket.platform.errors import Forbidden, InvalidRequest, Unavailable
+from redpacket.platform.errors import Contended, Forbidden, InvalidRequest
 from redpacket.platform.idempotency import Request
 from redpacket.platform.runtime import Clock
 from redpacket.platform.user import User
@@ -67,7 +67,7 @@ def deposit(
         except AllowanceMoved:
             continue
         return transfer.transfer_id, ledger.balance_fen(account)
-    raise Unavailable("Too many concurrent deposits to this user. Try again.")
+    raise Contended
 
 
 def _transfer(account: str, amount_fen: int, request: Request, clock: Clock) -> Transfer:

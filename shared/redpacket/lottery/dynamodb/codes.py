@@ -17,7 +17,7 @@ from redpacket.platform.dynamodb.client import (
     put,
     update,
 )
-from redpacket.platform.errors import InvalidRequest, Unavailable
+from redpacket.platform.errors import Contended, InvalidRequest
 
 IS_AS_COUNTED = "attribute_not_exists(pk) OR code_count = :before"
 
@@ -61,7 +61,7 @@ class DynamoCodes:
                 left = [code for code, row in zip(left, digests, strict=True) if row is None]
             else:
                 return
-        raise Unavailable("Codes are being added concurrently. Try again.")
+        raise Contended
 
     def _numbered(
         self, where: tuple[str, str], codes: Sequence[str], count: int, until_ms: int

@@ -59,7 +59,7 @@ from redpacket.platform.dynamodb.client import (
     update,
     values,
 )
-from redpacket.platform.errors import InvariantViolated, Unavailable
+from redpacket.platform.errors import Contended, InvariantViolated
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 from redpacket.users.dynamodb.items import note_user
@@ -166,7 +166,7 @@ class DynamoDraws:
             if made is not _NotPut.EDITED:
                 return None
             # A concurrent edit changed another prize or the campaign: retry on the new version.
-        raise Unavailable("The campaign is being edited concurrently. Try again.")
+        raise Contended
 
     def find_put(self, request: Request) -> Prize | None:
         text = find_result(self._dynamo, self._packets_table(), _put_by(request), request)

@@ -273,7 +273,7 @@ class HelpStatus(StrEnum):
 def check_prize_id(prize_id: str) -> str:
     """Return *prize_id*, or raise CampaignNotFound if it is malformed."""
     if not PRIZE_ID.fullmatch(prize_id):
-        raise CampaignNotFound("This prize does not exist.")
+        raise CampaignNotFound
     return prize_id
 
 
@@ -285,18 +285,18 @@ def is_giving(campaign: CampaignPlan, now_ms: int) -> bool:
 def check_is_published(campaign: CampaignPlan, now_ms: int) -> None:
     """Raise CampaignNotFound for a draft: a campaign that is off and has not started."""
     if campaign.status is not CampaignStatus.ON and now_ms < campaign.starts_at_ms:
-        raise CampaignNotFound("This campaign does not exist.")
+        raise CampaignNotFound
 
 
 def check_is_giving(campaign: CampaignPlan, now_ms: int) -> None:
     """Raise CampaignEnded, CampaignNotStarted or CampaignPaused unless the campaign is running."""
     state = campaign.state(now_ms)
     if state is CampaignState.ENDED:
-        raise CampaignEnded("The campaign has ended.")
+        raise CampaignEnded
     if state is CampaignState.UPCOMING:
-        raise CampaignNotStarted("The campaign has not started. Try again later.")
+        raise CampaignNotStarted
     if state is CampaignState.PAUSED:
-        raise CampaignPaused("The campaign is paused. Try again later.")
+        raise CampaignPaused
 
 
 def draw_day(campaign: CampaignPlan, at_ms: int) -> DrawDay:

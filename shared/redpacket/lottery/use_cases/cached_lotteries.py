@@ -69,7 +69,7 @@ class CachedLotteries:
     def _read(self, campaign_id: str) -> Lottery:
         found = self._draws.find_page(campaign_id)
         if found is None:
-            raise CampaignNotFound("This campaign does not exist.")
+            raise CampaignNotFound
         table, note = found
         day = draw_day(table.campaign, self._clock.now_ms()).name
         if not table.prizes:

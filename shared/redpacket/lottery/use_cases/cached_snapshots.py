@@ -50,7 +50,7 @@ class CachedSnapshots:
                 raise
             self._logger.failure("campaign_not_read", error, campaign_id=campaign_id)
         if table is None:
-            raise CampaignNotFound("This campaign does not exist.")
+            raise CampaignNotFound
         self._tables.keep(campaign_id, table)
         return table
 

@@ -17,7 +17,7 @@ from redpacket.operations.model.operators import (
     campaign_subject,
     changes_between,
 )
-from redpacket.platform.errors import InvalidRequest, Unavailable, VersionConflict
+from redpacket.platform.errors import Contended, InvalidRequest, VersionConflict
 from redpacket.platform.runtime import Clock
 
 _TRIES = 4
@@ -50,7 +50,7 @@ def decide_winner(
         prize = _goods_of(campaign_id, prize_id, ports.draws)
         winner = ports.winners.find_winner(campaign_id, prize_id, unit_no)
         if winner is None:
-            raise CampaignNotFound("This unit has no winner.")
+            raise CampaignNotFound
         if winner.status is status:
             return winner
         if winner.decision:
@@ -58,7 +58,7 @@ def decide_winner(
         decided = replace(winner, decision=Decision(status, ports.clock.now_ms(), note))
         if _write(decided, prize, operator, ports):
             return decided
-    raise Unavailable("The prize is being edited concurrently. Try again.")
+    raise Contended
 
 
 def _write(decided: Winner, prize: Prize, operator: Operator, ports: WinnerPorts) -> bool:
@@ -98,7 +98,7 @@ def _action(decided: Winner, operator: Operator, changes: tuple[Change, ...]) ->
 def _goods_of(campaign_id: str, prize_id: str, draws: DrawRepository) -> Prize:
     prizes = {prize.prize_id: prize for prize in draws.list_prizes(campaign_id)}
     if prize_id not in prizes:
-        raise CampaignNotFound("This prize does not exist.")
+        raise CampaignNotFound
     if prizes[prize_id].kind is PrizeKind.PACKET:
         raise InvalidRequest([{"field": "unit", "message": "is cash, which is paid automatically"}])
     return prizes[prize_id]

@@ -118,8 +118,7 @@ def _recall_round(beacon: CampaignBeacon, day: DrawDay, ports: DrawPorts) -> Bea
     try:
         return ports.rounds.recall(beacon.chain, beacon.round_of(day.starts_at_ms))
     except RoundPendingError as pending:
-        message = "the day's draws begin with its beacon round"
-        raise DayNotStarted(message, pending.wait_s) from pending
+        raise DayNotStarted(pending.wait_s) from pending
 
 
 def _ask(

@@ -24,7 +24,7 @@ from redpacket.operations.model.operators import (
 from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.ports import PacketRepository
-from redpacket.platform.errors import InvalidRequest, Unavailable, VersionConflict
+from redpacket.platform.errors import Contended, InvalidRequest, VersionConflict
 from redpacket.platform.runtime import Clock
 
 _AT_ONCE = 100
@@ -98,7 +98,7 @@ def edit_campaign(
         _end_with_campaign(plan.campaign_id, draws, packets)
         if is_done:
             return get_campaign(plan.campaign_id, campaigns=campaigns), False
-    raise Unavailable("others edit it at the same time")
+    raise Contended
 
 
 def _end_with_campaign(campaign_id: str, draws: DrawRepository, packets: PacketRepository) -> None:
@@ -230,7 +230,9 @@ def _check_version(version: int | None, before: Campaign | None) -> None:
     # Version 0, which only an approval uses, means that no campaign exists.
     if version is not None and version != (before.version if before else 0):
         raise VersionConflict(
-            f"it has version {before.version} by now" if before else "it does not exist"
+            f"The campaign is now at version {before.version}."
+            if before
+            else "The campaign does not exist."
         )
 
 

@@ -41,7 +41,12 @@ from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, sh
 from redpacket.packets.ports import PacketRepository
 from redpacket.packets.split import SEED_BYTES, Split, Terms
 from redpacket.packets.use_cases.send_packet import funding_action, funding_of
-from redpacket.platform.errors import InvalidRequest, Rejected, Unavailable, VersionConflict
+from redpacket.platform.errors import (
+    Contended,
+    InvalidRequest,
+    Rejected,
+    VersionConflict,
+)
 from redpacket.platform.idempotency import Request
 from redpacket.platform.runtime import Clock
 
@@ -125,7 +130,7 @@ def change_stock(
     def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> _Edit:
         before = prizes.get(prize_id)
         if before is None:
-            raise CampaignNotFound("This prize does not exist.")
+            raise CampaignNotFound
         operator.require(_duty_of_stock(before))
         if before.kind is PrizeKind.CODE:
             raise _invalid("delta", "cannot change a code prize: add codes, or turn the prize off")
@@ -170,7 +175,7 @@ def add_codes(
     def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> _Edit:
         before = prizes.get(prize_id)
         if before is None:
-            raise CampaignNotFound("This prize does not exist.")
+            raise CampaignNotFound
         if before.kind is not PrizeKind.CODE:
             raise _invalid("add", f"requires a prize of kind code, not {before.kind}")
         until_ms = before.codes_until_ms or campaign.ends_at_ms + 2 * CODES_KEPT_MS
@@ -208,7 +213,7 @@ def _write(
     for _ in range(_TRIES):
         table = ports.draws.find_table(campaign_id)
         if table is None:
-            raise CampaignNotFound("This campaign does not exist.")
+            raise CampaignNotFound
         prizes = {prize.prize_id: prize for prize in table.prizes}
         edit = edited(table.campaign, prizes)
         after, before = edit.after, edit.before
@@ -217,7 +222,7 @@ def _write(
         action = _action(*by, after, before, ports.clock)
         if done := ports.draws.put_prize(after, before, request, action):
             return done, before
-    raise Unavailable("The prize is being edited concurrently. Try again.")
+    raise Contended
 
 
 def _funded(
@@ -232,7 +237,7 @@ def _funded(
     if packet.terms.total_fen > FEN_MAX:
         raise _invalid("total", f"all units together exceed the limit of {FEN_MAX} fen")
     if campaign.ends_at_ms <= packet.created_at_ms:
-        raise CampaignEnded("The campaign has ended.")
+        raise CampaignEnded
 
     def spend() -> Allowance | None:
         return ports.four_eyes.spend(
@@ -288,7 +293,7 @@ def _fund(
         if found and found.status is PacketStatus.OPEN:
             return packet_id
         wanted = (*wanted, packet_id)
-    raise Unavailable("The campaign is being funded concurrently. Try again.")
+    raise Contended
 
 
 def _packet_of(

@@ -21,23 +21,17 @@ if TYPE_CHECKING:
     from redpacket.lottery.use_cases.draw_ports import DrawPorts
     from redpacket.platform.user import User
 
-NOT_FOR_YOU = "You are not in this campaign's audience."
-
-REFUSALS: dict[DrawStatus, tuple[type[Rejected], str]] = {
-    DrawStatus.CAMPAIGN_ENDED: (CampaignEnded, "The campaign has ended."),
-    DrawStatus.CAMPAIGN_NOT_STARTED: (
-        CampaignNotStarted,
-        "The campaign has not started. Try again later.",
-    ),
-    DrawStatus.CAMPAIGN_PAUSED: (CampaignPaused, "The campaign is paused. Try again later."),
-    DrawStatus.ATTEMPTS_EXHAUSTED: (AttemptsExhausted, "You have no attempts left today."),
+REFUSALS: dict[DrawStatus, type[Rejected]] = {
+    DrawStatus.CAMPAIGN_ENDED: CampaignEnded,
+    DrawStatus.CAMPAIGN_NOT_STARTED: CampaignNotStarted,
+    DrawStatus.CAMPAIGN_PAUSED: CampaignPaused,
+    DrawStatus.ATTEMPTS_EXHAUSTED: AttemptsExhausted,
 }
 
 
 def refuse(status: DrawStatus) -> NoReturn:
     """Raise the error for a refused draw."""
-    error, detail = REFUSALS[status]
-    raise error(detail)
+    raise REFUSALS[status]
 
 
 def started_table(campaign_id: str, ports: DrawPorts) -> CampaignSnapshot:
@@ -69,7 +63,7 @@ def check_audience(
     is_in = mode is None or attempt.is_member is (mode is AudienceMode.ALLOW)
     is_denied = ports.clock.now_ms() < attempt.denied_until_ms
     if is_denied or not is_in or not meets(campaign.required_claims, drawer.claims):
-        raise NotInAudience(NOT_FOR_YOU)
+        raise NotInAudience
 
 
 def audience_of(table: CampaignSnapshot) -> object:

@@ -59,7 +59,7 @@ def help_inviter(
     now_ms = ports.clock.now_ms()
     check_is_giving(campaign, now_ms)
     if inviter_id == helper_id:
-        raise SelfHelp("You cannot help yourself.")
+        raise SelfHelp
     _check_phrase(campaign, helper_id, said, ports)
     day = draw_day(campaign, now_ms)
     rules = campaign.rules
@@ -67,9 +67,9 @@ def help_inviter(
         raise HelpQuotaExhausted("This campaign has no helps.")
     status = ports.draws.record_help(campaign_id, inviter_id, helper_id, day.name, rules, now_ms)
     if status is HelpStatus.HELPS_EXHAUSTED:
-        raise HelpQuotaExhausted("This user has reached today's limit of helps.")
+        raise HelpQuotaExhausted
     if status is HelpStatus.GIVEN_EXHAUSTED:
-        raise HelpQuotaExhausted("You have reached today's limit of helps to friends.")
+        raise HelpQuotaExhausted
     # Repeat this on a retry: the first call may not have updated the cache.
     player = ports.draws.find_player(campaign_id, inviter_id, day.name)
     _tell_cache(DrawRequest(campaign_id, inviter_id, "", day, 0), player, ports)
@@ -78,14 +78,14 @@ def help_inviter(
 
 def _check_phrase(campaign: CampaignPlan, helper_id: str, said: str, ports: HelpPorts) -> None:
     if campaign.passphrase is None:
-        raise PassphraseMismatch("This campaign has no passphrase.")
+        raise PassphraseMismatch
     # If the cache cannot count guesses, reject them.
     require_rate(PASSPHRASE_TRIES, f"{helper_id}:{campaign.campaign_id}", limits=ports.limits)
     similarity = ports.phrases.similarity
     if not is_exact(said, campaign.passphrase) and not is_alike(
         said, campaign.passphrase, THRESHOLD_DEFAULT, similarity
     ):
-        raise PassphraseMismatch("This is not the campaign's passphrase. Try again.")
+        raise PassphraseMismatch
 
 
 def _tell_cache(ask: DrawRequest, player: Player, ports: HelpPorts) -> None:

@@ -29,7 +29,7 @@ def list_winners(
     """
     table = draws.find_table(campaign_id)
     if table is None:
-        raise CampaignNotFound("This campaign does not exist.")
+        raise CampaignNotFound
     goods = sorted(
         prize.prize_id
         for prize in table.prizes

@@ -14,7 +14,7 @@ def load_campaign(
     """Replace the cache's lottery, without players, by the ledger's. Raises CampaignNotFound."""
     table = draws.find_table(campaign_id)
     if table is None:
-        raise CampaignNotFound("This campaign does not exist.")
+        raise CampaignNotFound
     day = draw_day(table.campaign, clock.now_ms())
     claim_cache.load(table, day, draws.list_stock(table.prizes, day.name))
     return table

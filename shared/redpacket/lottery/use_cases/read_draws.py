@@ -63,7 +63,7 @@ def watch_lottery(
     campaign = get_campaign(campaign_id, campaigns=campaigns)
     table = draws.find_table(campaign_id)
     if table is None:
-        raise CampaignNotFound("This campaign does not exist.")
+        raise CampaignNotFound
     day = draw_day(table.campaign, clock.now_ms()).name
     stock = {found.prize_id: found for found in draws.list_stock(table.prizes, day)}
     sold_out = frozenset(
@@ -104,9 +104,9 @@ def read_draw_proof(
     found = find_day(table.campaign, day)
     # Without prizes the time zone may still change and make the day today again.
     if found is None or not table.prizes:
-        raise CampaignNotFound("The campaign does not have this day.")
+        raise CampaignNotFound
     if clock.now_ms() < found.ends_at_ms + REVEAL_AFTER_MS:
-        raise ProofNotReady("The day has not ended. Its seed is secret until then.")
+        raise ProofNotReady
     seed = tables.seed(campaign_id, day)
     version, beacon = draws.find_secret_version(campaign_id), table.campaign.beacon
     return DrawProof(

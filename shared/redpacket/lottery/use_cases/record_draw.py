@@ -47,7 +47,7 @@ def record_draw(tried: Try, draw: Draw, table: CampaignSnapshot, ports: DrawPort
     undo(ask, ports, is_unit_free=not is_lost)
     is_over = ports.clock.now_ms() >= table.campaign.ends_at_ms
     if recorded is RecordDrawStatus.UNIT_REFUNDED and is_over:
-        raise CampaignEnded("The campaign has ended, and the remaining prizes were refunded.")
+        raise CampaignEnded
     if recorded is RecordDrawStatus.ATTEMPTS_EXHAUSTED:
         refuse(DrawStatus.ATTEMPTS_EXHAUSTED)
     if recorded is RecordDrawStatus.WON_BEFORE and draw.prize:

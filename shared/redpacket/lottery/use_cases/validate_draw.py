@@ -14,7 +14,7 @@ from redpacket.lottery.model.lottery import (
     has_prizes,
     is_guaranteed,
 )
-from redpacket.lottery.use_cases.eligibility import NOT_FOR_YOU, REFUSALS, audience_of, refuse
+from redpacket.lottery.use_cases.eligibility import REFUSALS, audience_of, refuse
 from redpacket.lottery.use_cases.repair_cache import correct_player, load_alone, undo
 from redpacket.platform.clocks import CLOCKS_DIFFER_MS
 
@@ -53,7 +53,7 @@ def validate_draw(
     if outcome.prize_id and ports.risk and not ports.risk.allows(tried.drawer):
         # Misses skip the risk check. The draw keeps its number and point.
         undo(ask, ports, is_unit_free=True)
-        raise NotInAudience(NOT_FOR_YOU)
+        raise NotInAudience
     return _decided(tried, outcome, decided_by, ports), decided_by
 
 

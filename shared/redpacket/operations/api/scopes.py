@@ -37,7 +37,7 @@ _DUTIES = {
 def refuse_operators(request: HttpRequest) -> None:
     """Raise Forbidden for an operator who may only spend campaigns' money."""
     if OPERATE_SCOPE in request.scopes and request.scopes.isdisjoint(TREASURERS):
-        raise Forbidden(f"the scope {OPERATE_SCOPE} only spends money on campaigns")
+        raise Forbidden(f"Tokens with the scope {OPERATE_SCOPE} spend money only on campaigns.")
 
 
 def operator_of(request: HttpRequest) -> Operator:

@@ -35,7 +35,7 @@ class Operator:
     def require(self, duty: Duty) -> None:
         """Raise Forbidden unless the operator has *duty*."""
         if duty not in self.duties:
-            raise Forbidden(f"This operation needs the scope hongbao/{duty}")
+            raise Forbidden(f"This operation needs the scope hongbao/{duty}.")
 
 
 class ActionKind(StrEnum):

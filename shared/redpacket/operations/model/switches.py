@@ -36,4 +36,4 @@ def switch_named(name: str) -> Switch:
     try:
         return Switch(name)
     except ValueError:
-        raise SwitchNotFound(f"The switch does not exist. Use one of {', '.join(Switch)}") from None
+        raise SwitchNotFound from None

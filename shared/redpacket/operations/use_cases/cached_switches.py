@@ -37,9 +37,7 @@ class CachedSwitches:
     def require_on(self, switch: Switch) -> None:
         """Raise SwitchedOff unless the switch is on."""
         if not self.is_on(switch):
-            raise SwitchedOff(
-                f"{switch} is switched off temporarily. Nothing is lost. Try again later."
-            )
+            raise SwitchedOff
 
     def is_on(self, switch: Switch) -> bool:
         """Return whether the switch is on, as far as this process knows."""

@@ -73,7 +73,10 @@ class UserLimit:
 
 
 def _too_fast(limit: Limit, retry_after_ms: int) -> RateLimited:
-    return _wait(f"at most {limit.burst} at once and {limit.per_minute} a minute", retry_after_ms)
+    return _wait(
+        f"The limit is {limit.burst} requests at once and {limit.per_minute} a minute.",
+        retry_after_ms,
+    )
 
 
 def _wait(message: str, retry_after_ms: int) -> RateLimited:

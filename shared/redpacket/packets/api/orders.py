@@ -60,9 +60,7 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
     if is_paid_for:
         containers.operations.switches.require_on(Switch.PAY)
     if is_paid_for and body.pay_with not in settings.payment_channels:
-        raise ChannelUnavailable(
-            f"Payments by {body.pay_with} are not available in this deployment."
-        )
+        raise ChannelUnavailable
     if is_paid_for and is_of_campaign:
         refused.append(("pay_with", "is not allowed with campaign_id: the campaign's budget pays"))
     return SendOrder(

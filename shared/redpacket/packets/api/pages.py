@@ -71,7 +71,7 @@ def feed_page(request: HttpRequest) -> HttpAnswer[packets.Feed]:
     """
     record = _read(request, packet_id_of(request), None)
     if record.packet.rules.prize_id:
-        raise PacketNotFound("no such packet")
+        raise PacketNotFound
     headers = {"cache-control": _feed_caching(record.packet)}
     return tagged(views.feed_view(record, _people(record)), request, headers)
 

@@ -43,12 +43,12 @@ def spend(
 
 def _spending_refusal(found: Row, now_ms: int) -> RedPacketError:
     if not found:
-        return CampaignNotFound("The campaign does not exist.")
+        return CampaignNotFound()
     if int(found["ends_at_ms"]) <= now_ms:
-        return CampaignEnded("The campaign has ended.")
+        return CampaignEnded()
     if found["status"] != CampaignStatus.ON:
-        return CampaignPaused("An operator has paused the campaign.")
+        return CampaignPaused()
     left_fen = int(found["budget_left_fen"])
     return InsufficientFunds(
-        f"the campaign's budget has {left_fen} fen left, and the packet takes more"
+        f"The campaign's budget has {left_fen} fen left, less than the packet takes."
     )

@@ -112,9 +112,7 @@ class DynamoFunding:
             from redpacket.operations.dynamodb.allowances import spend_allowance
 
             rows += [
-                Guarded(
-                    row, lambda _: AllowanceMoved("another move of money was counted concurrently")
-                )
+                Guarded(row, lambda _: AllowanceMoved())
                 for row in spend_allowance(self._approvals, spent)
             ]
         if packet.status is PacketStatus.UNPAID:

@@ -33,9 +33,9 @@ def check_grab_token(token: str, seed: bytes, packet_id: str, user_id: str, now_
         data = b""
     expiry, tag = data[:_TIME_BYTES], data[_TIME_BYTES:]
     if not hmac.compare_digest(tag, _tag(seed, packet_id, user_id, expiry)):
-        raise GrabTokenInvalid("The grab token does not belong to you and this packet. Grab again.")
+        raise GrabTokenInvalid
     if now_ms >= int.from_bytes(expiry):
-        raise GrabTokenInvalid("The grab token has expired. Grab again.")
+        raise GrabTokenInvalid
 
 
 def _tag(seed: bytes, packet_id: str, user_id: str, expiry: bytes) -> bytes:

@@ -76,7 +76,7 @@ class PacketIds:
     def check(self, packet_id: str) -> str:
         """Return *packet_id*, or raise PacketNotFound if no key has signed it."""
         if not self.has_signed(packet_id):
-            raise PacketNotFound("no such packet")
+            raise PacketNotFound
         return packet_id
 
     def has_signed(self, packet_id: str) -> bool:

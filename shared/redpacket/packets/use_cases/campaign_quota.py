@@ -17,15 +17,12 @@ from redpacket.packets.use_cases.claim_ports import ClaimPorts
 from redpacket.platform.errors import Rejected, Unavailable
 from redpacket.platform.user import User
 
-EXHAUSTED = "You have reached this campaign's limit of shares for one user."
-NOT_FOR_YOU = "You are not in the audience of this campaign."
-
 
 def find_rules(packet_id: str, packets: PacketRepository) -> Rules:
     """Return a packet's rules. Raises PacketNotFound, also for a prize's packet."""
     rules = packets.find_rules(packet_id)
     if rules is None or rules.prize_id:
-        raise PacketNotFound("The packet does not exist.")
+        raise PacketNotFound
     return rules
 
 
@@ -67,7 +64,7 @@ class CampaignQuota:
             return refusal
         mode = campaign.audience_mode
         if mode and self._is_member(campaign.campaign_id) is not (mode is AudienceMode.ALLOW):
-            return NotInAudience(NOT_FOR_YOU)
+            return NotInAudience()
         return None
 
     def reserve(self, rules: Rules) -> Rejected | None:
@@ -92,17 +89,17 @@ class CampaignQuota:
                 quota, self._user_id, self._packet_id, claimed_count=claimed_count
             )
         if status in {QuotaStatus.NOT_IN_AUDIENCE, QuotaStatus.AUDIENCE_NOT_LOADED}:
-            return NotInAudience(NOT_FOR_YOU)
+            return NotInAudience()
         if status is QuotaStatus.EXHAUSTED:
-            return QuotaExhausted(EXHAUSTED)
+            return QuotaExhausted()
         self._reserved = quota
         return None
 
     def _find_known_refusal(self, campaign: Campaign) -> Rejected | None:
         if campaign.status is CampaignStatus.OFF:
-            return CampaignPaused("An operator has paused the campaign.")
+            return CampaignPaused()
         if not meets(campaign.required_claims, self._claimer.claims):
-            return NotInAudience(NOT_FOR_YOU)
+            return NotInAudience()
         return None
 
     def _is_member(self, campaign_id: str) -> bool | None:

@@ -21,7 +21,7 @@ from redpacket.packets.model.claim import (
 )
 from redpacket.packets.model.packet import Rules, is_sharded, shard_of_share
 from redpacket.packets.split import share_amount_fen
-from redpacket.packets.use_cases.campaign_quota import EXHAUSTED, NOT_FOR_YOU, CampaignQuota
+from redpacket.packets.use_cases.campaign_quota import CampaignQuota
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
 from redpacket.packets.use_cases.load_packet import ShardToLoad
 from redpacket.platform.errors import InvariantViolated, Rejected, Unavailable
@@ -30,12 +30,10 @@ from redpacket.platform.user import User
 _LOOK_LIFE_MS = 30_000
 """After a failover, owners of an emptied packet are recognized again within this time (I5)."""
 
-EMPTIED = "All shares of this packet are taken."
-
-_REFUSALS: dict[GrabStatus, tuple[type[Rejected], str]] = {
-    GrabStatus.PACKET_EMPTIED: (PacketEmptied, EMPTIED),
-    GrabStatus.PACKET_EXPIRED: (PacketExpired, "The packet has expired."),
-    GrabStatus.PACKET_NOT_STARTED: (PacketNotStarted, "The packet is not open yet."),
+_REFUSALS: dict[GrabStatus, type[Rejected]] = {
+    GrabStatus.PACKET_EMPTIED: PacketEmptied,
+    GrabStatus.PACKET_EXPIRED: PacketExpired,
+    GrabStatus.PACKET_NOT_STARTED: PacketNotStarted,
 }
 
 
@@ -72,7 +70,7 @@ def claim_share(
     share = replace(_named_share(packet_id, claimer, answer, answer.share_no, ports), via=via)
     if ports.risk and not ports.risk.allows(claimer):
         ports.claim_cache.release(packet_id, claimer.user_id, share.share_no)
-        raise NotInAudience(NOT_FOR_YOU)
+        raise NotInAudience
     # The cache does not store which quota an interrupted claim counts against.
     counted = quota.find() if answer.is_gated else None
     recorded = ports.claims.record_claim(share, counted)
@@ -105,18 +103,18 @@ def _own_or_refuse(packet_id: str, claimer: User, refusal: Rejected, ports: Clai
 def _refuse(
     packet_id: str, claimer: User, answer: GrabOutcome, ports: ClaimPorts
 ) -> Claim | ShardToLoad:
-    error, detail = _REFUSALS[answer.status]
+    error = _REFUSALS[answer.status]
     if error is PacketEmptied:
         if not answer.is_certain and is_sharded(packet_id):
-            return _own_or_refuse(packet_id, claimer, error(detail), ports)
+            return _own_or_refuse(packet_id, claimer, error(), ports)
         # After a failover, reload the owners once instead of looking up each user of the crowd.
         if not answer.is_certain and ports.claim_cache.begin_look(packet_id, 0, _LOOK_LIFE_MS):
             ports.costs.count(claimer.user_id)
             return ShardToLoad(0, is_behind=True)
         ports.emptied.remember(packet_id, answer.terms)
     elif error is PacketExpired or not answer.is_certain:
-        return _own_or_refuse(packet_id, claimer, error(detail), ports)
-    raise error(detail)
+        return _own_or_refuse(packet_id, claimer, error(), ports)
+    raise error
 
 
 def _owned(packet_id: str, claimer: User, ports: ClaimPorts) -> Share | None:
@@ -143,14 +141,14 @@ def _corrected(
 ) -> Claim | ShardToLoad:
     """Repair the cache, which named a share that the ledger does not grant to this user."""
     if recorded is RecordStatus.SHARE_REFUNDED:
-        raise PacketExpired("The packet has expired. This share was refunded to the sender.")
+        raise PacketExpired
     if recorded in {RecordStatus.QUOTA_EXHAUSTED, RecordStatus.NOT_IN_AUDIENCE}:
         # The cache lost a count or missed an edit, or the host denied the user: release the share.
         ports.claim_cache.release(share.packet_id, claimer.user_id, share.share_no)
         if recorded is RecordStatus.QUOTA_EXHAUSTED:
-            raise QuotaExhausted(EXHAUSTED)
+            raise QuotaExhausted
         ports.costs.count(claimer.user_id)
-        raise NotInAudience(NOT_FOR_YOU)
+        raise NotInAudience
     if recorded is RecordStatus.SHARE_TAKEN:
         ports.logger.event("share_collision", packet_id=share.packet_id, share_no=share.share_no)
         ports.claim_cache.revoke(share.packet_id, claimer.user_id, share.share_no)

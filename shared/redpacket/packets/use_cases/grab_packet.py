@@ -13,7 +13,7 @@ from redpacket.packets.model.packet import Opening, Rules
 from redpacket.packets.model.passphrase import is_alike, is_exact
 from redpacket.packets.use_cases.campaign_quota import CampaignQuota, find_rules
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
-from redpacket.packets.use_cases.claim_share import EMPTIED, claim_share
+from redpacket.packets.use_cases.claim_share import claim_share
 from redpacket.packets.use_cases.load_packet import CacheLoads
 from redpacket.platform.errors import RateLimited, Rejected
 from redpacket.platform.user import User
@@ -37,7 +37,7 @@ def grab_packet(
     with CampaignQuota(packet_id, claimer, ports) as quota:
         while True:
             if ports.emptied.refuses(packet_id, user_id):
-                raise PacketEmptied(EMPTIED)
+                raise PacketEmptied
             answer: GrabOutcome | Rejected
             answer = first = ports.claim_cache.grab(packet_id, user_id)
             if first.status is GrabStatus.PACKET_GATED:
@@ -64,7 +64,7 @@ def grab_packet(
 
 def _check_invited(rules: Rules, user_id: str) -> None:
     if not rules.invites(user_id):
-        raise NotInvited("This packet is for other users.")
+        raise NotInvited
 
 
 def _check_passphrase(
@@ -73,7 +73,7 @@ def _check_passphrase(
     if rules.passphrase is None:
         return
     if not said:
-        raise PassphraseMismatch("This packet needs a passphrase. Enter or say it.")
+        raise PassphraseMismatch
     has_said_it = is_exact(said, rules.passphrase)
     # Until this point, right and wrong guesses take the same time.
     limit_guesses(
@@ -86,7 +86,7 @@ def _check_passphrase(
     )
     threshold, similarity = rules.passphrase_threshold, ports.phrases.similarity
     if not has_said_it and not is_alike(said, rules.passphrase, threshold, similarity):
-        raise PassphraseMismatch("The passphrase does not match. Try again.")
+        raise PassphraseMismatch
 
 
 def _admit(packet_id: str, user_id: str, stored: str, ports: ClaimPorts) -> Admission | GrabOutcome:

@@ -123,7 +123,7 @@ def _load(packet_id: str, shard: int, packets: PacketRepository, claim_cache: Cl
 def _get(packet_id: str, packets: PacketRepository) -> Packet:
     packet = packets.find_packet(packet_id)
     if packet is None or packet.rules.prize_id:
-        raise PacketNotFound("The packet does not exist.")
+        raise PacketNotFound
     # The cache must not grant shares of an unpaid packet.
     if packet.status is PacketStatus.UNPAID:
         raise PacketNotStarted("The packet is not paid for yet.")

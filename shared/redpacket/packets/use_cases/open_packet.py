@@ -10,7 +10,7 @@ from redpacket.packets.model.grab_token import check_grab_token
 from redpacket.packets.model.packet import Opening, Rules
 from redpacket.packets.use_cases.campaign_quota import CampaignQuota, find_rules
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
-from redpacket.packets.use_cases.claim_share import EMPTIED, claim_share
+from redpacket.packets.use_cases.claim_share import claim_share
 from redpacket.packets.use_cases.load_packet import CacheLoads
 from redpacket.platform.errors import Rejected
 from redpacket.platform.user import User
@@ -22,7 +22,7 @@ def open_packet(
     """Return the user's share. Raises as `claim_share`, and GrabTokenInvalid, CampaignPaused."""
     rules = find_rules(packet_id, ports.packets)
     if rules.opening is not Opening.TWO_STEP:
-        raise GrabTokenInvalid("This packet has one step. Grab it instead.")
+        raise GrabTokenInvalid
     user_id, loads = claimer.user_id, CacheLoads(claimer.user_id, ports)
 
     def check_token(stored: str) -> Rules:
@@ -34,7 +34,7 @@ def open_packet(
     with CampaignQuota(packet_id, claimer, ports) as quota:
         while True:
             if ports.emptied.refuses(packet_id, user_id):
-                raise PacketEmptied(EMPTIED)
+                raise PacketEmptied
             answer: GrabOutcome | Rejected
             answer = first = ports.claim_cache.grab(packet_id, user_id)
             if first.status is GrabStatus.PACKET_GATED:

@@ -35,11 +35,9 @@ def read_proof(
     """Return a page of a packet's proof. Raises PacketNotFound, ProofNotReady."""
     packet = packets.find_packet(packet_id)
     if packet is None or not packet.may_be_read_by(viewer):
-        raise PacketNotFound("The packet does not exist.")
+        raise PacketNotFound
     if packet.status is not PacketStatus.CLOSED and not _is_emptied(packet, packets):
-        raise ProofNotReady(
-            "Shares can still be claimed. The seed is revealed once the packet has ended."
-        )
+        raise ProofNotReady
     terms = packet.terms
     last_no = min(after_no + limit, terms.count)
     numbers = range(after_no + 1, last_no + 1)

@@ -63,7 +63,7 @@ def read_record(
     """
     packet = pages.get_eventually_consistent(packet_id)
     if packet is None or not packet.may_be_read_by(viewer):
-        raise PacketNotFound("The packet does not exist.")
+        raise PacketNotFound
     if packet.end:
         record = _read_closed(packet, packet.end, viewer, after_no, limit, packets, pages)
     elif packet.is_small:

@@ -25,7 +25,7 @@ def thank_sender(
     if share is None:
         packet = packets.find_known(packet_id)
         if packet is None or packet.rules.prize_id or not packet.may_be_read_by(user):
-            raise PacketNotFound("The packet does not exist.")
+            raise PacketNotFound
         raise Forbidden("Only users who have a share can thank the sender.")
     stored = pages.put_thanks(packet_id, share.share_no, emoji)
     if stored != emoji:

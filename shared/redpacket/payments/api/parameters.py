@@ -27,7 +27,7 @@ def new_payment_id() -> str:
 def payment_id_of(text: str) -> str:
     """Payment ID from the response that created the payment."""
     if not PAYMENT_ID.fullmatch(text):
-        raise PaymentNotFound("This payment does not exist, or belongs to another user.")
+        raise PaymentNotFound
     return text
 
 
@@ -35,7 +35,7 @@ def payment_id_of(text: str) -> str:
 def withdrawal_id_of(text: str) -> str:
     """Withdrawal ID from the response that created the withdrawal."""
     if not WITHDRAWAL_ID.fullmatch(text):
-        raise WithdrawalNotFound("This withdrawal does not exist, or belongs to another user.")
+        raise WithdrawalNotFound
     return text
 
 

@@ -12,7 +12,7 @@ from redpacket.payments.model.provider import ExternalAccount
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.withdrawal_ports import Payee
 from redpacket.platform.dynamodb.client import Dynamo, Guarded, Operation, Row, Value, put, update
-from redpacket.platform.errors import InvariantViolated, RedPacketError, Unavailable
+from redpacket.platform.errors import Contended, InvariantViolated, RedPacketError, Unavailable
 
 IS_FREE_OR_THEIRS = "attribute_not_exists(user_id) OR user_id = :user_id"
 IS_THEIRS = "user_id = :user_id"
@@ -60,7 +60,7 @@ class DynamoPayees:
                 return bound
             if not isinstance(refused, Unavailable):
                 raise refused
-        raise Unavailable("The account is being updated concurrently. Try again.")
+        raise Contended
 
     def _binding(
         self, user_id: str, channel: ProviderName, bound: Payee, seen: Payee | None, now_ms: int
@@ -147,7 +147,7 @@ def _payee_of(row: dict[str, Any]) -> Payee:
 
 
 def _is_in_use(_found: Row) -> RedPacketError:
-    return OpenidInUse("This account is linked to another user.")
+    return OpenidInUse()
 
 
 def _has_changed(_found: Row) -> RedPacketError:

@@ -290,7 +290,7 @@ class DynamoWithdrawals:
 
 
 def _too_much_today(_found: Row) -> RedPacketError:
-    return WithdrawalLimitReached("You reached the daily limit of withdrawals. Try again tomorrow.")
+    return WithdrawalLimitReached()
 
 
 def _held_by(request: Request) -> dict[str, str]:

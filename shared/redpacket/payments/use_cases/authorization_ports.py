@@ -26,7 +26,5 @@ class AuthorizationPorts:
     def gateway(self, channel: ProviderName) -> Authorizations:
         """Return a gateway. Raises ChannelUnavailable."""
         if channel not in self.gateways:
-            raise ChannelUnavailable(
-                f"This deployment has no transfers without confirmation for channel {channel}."
-            )
+            raise ChannelUnavailable
         return self.gateways[channel]

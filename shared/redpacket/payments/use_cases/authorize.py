@@ -16,7 +16,7 @@ from redpacket.payments.model.authorization import (
 )
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
-from redpacket.platform.errors import InvariantViolated, Unavailable
+from redpacket.platform.errors import Contended, InvariantViolated, Unavailable
 
 _TRIES = 4
 
@@ -34,7 +34,7 @@ def authorize(
     for _ in range(_TRIES):
         payee = ports.payees.find(user_id, channel)
         if payee is None:
-            raise PayeeNotBound("Link a payout account first.")
+            raise PayeeNotBound
         current = ports.book.find(payee.asked_no) if payee.asked_no else None
         if current is None or current.status not in _USABLE:
             current = Authorization(
@@ -50,7 +50,7 @@ def authorize(
         current = _bring_up(current, ports)
         if current.status in _USABLE:
             return current
-    raise Unavailable("The account is being updated concurrently. Try again.")
+    raise Contended
 
 
 def end_authorization(

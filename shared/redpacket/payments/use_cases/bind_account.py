@@ -41,5 +41,5 @@ def find_account(code: str, channel: ProviderName, *, ports: LoginPorts) -> Exte
     """Return the account of a code. Raises ChannelUnavailable, CodeInvalid, Unavailable."""
     account = required(ports.logins, channel).find_account(code)
     if account is None:
-        raise CodeInvalid("The code is wrong, used or expired. Fetch a new code and try again.")
+        raise CodeInvalid
     return account

@@ -172,5 +172,5 @@ def _all_known(payment: Payment, transactions: Sequence[Transaction], ports: Pay
 def _get(number: str, ports: PaymentPorts) -> Payment:
     payment = ports.book.find(number)
     if payment is None:
-        raise PaymentNotFound("This payment does not exist.")
+        raise PaymentNotFound
     return payment

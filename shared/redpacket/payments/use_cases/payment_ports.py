@@ -41,7 +41,7 @@ class PaymentPorts:
     def gateway(self, channel: ProviderName) -> PaymentProvider:
         """Return a gateway. Raises ChannelUnavailable."""
         if channel not in self.gateways:
-            raise ChannelUnavailable(f"This deployment has no payments for channel {channel}.")
+            raise ChannelUnavailable
         return self.gateways[channel]
 
     def gateway_of(self, row: Payment | PaymentReturn) -> PaymentProvider:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time, timedelta
 from redpacket.payments.model.provider import STATEMENT_ZONE
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.provider_ports import GatewayPace
-from redpacket.platform.errors import Unavailable
+from redpacket.platform.errors import Contended
 from redpacket.platform.runtime import Clock
 
 CALLS, PROMISES = "calls", "promises"
@@ -109,7 +109,7 @@ class Pace:
             slots = [slot for slot in slots if self.open_from_ms(slot // 1000) == slot // 1000]
             if self.store.take_slots(self.channel, name, seen_us, slots[-1] + interval_us):
                 return [-(-slot // 1000) for slot in slots]
-        raise Unavailable("Concurrent functions took all slots. Try again.")
+        raise Contended
 
 
 def _midnight(local: datetime) -> datetime:

@@ -25,9 +25,9 @@ from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.platform.errors import (
+    Contended,
     InvalidRequest,
     InvariantViolated,
-    Unavailable,
     VersionConflict,
 )
 from redpacket.platform.idempotency import hash_of_key
@@ -153,7 +153,7 @@ def collect_owed(user_id: str, *, ports: PaymentPorts) -> int:
         now_ms = ports.clock.now_ms()
         if ports.returns.collect(user_id, fen, now_ms, ports.new_number()):
             ports.logger.event("debt_collected")
-    raise Unavailable("The account is being updated concurrently. Try again.")
+    raise Contended
 
 
 def _end(returned: PaymentReturn, found: RefundFound, ports: PaymentPorts) -> None:
@@ -207,7 +207,7 @@ def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
             ports.logger.event("payment_refunded_outside", number=payment.number)
             return
         payment = ports.book.find(payment.number) or payment
-    raise Unavailable("The account is being updated concurrently. Try again.")
+    raise Contended
 
 
 def _note_outside(

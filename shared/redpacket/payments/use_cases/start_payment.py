@@ -99,14 +99,14 @@ def find_payment(number: str, user_id: str, *, ports: PaymentPorts, payees: Paye
     if payment is None:
         return _start_cut_off(number, user_id, ports=ports, payees=payees)
     if payment.user_id != user_id:
-        raise PaymentNotFound("This payment does not exist, or belongs to another user.")
+        raise PaymentNotFound
     return prompt_payment(payment, ports=ports)
 
 
 def _start_cut_off(number: str, user_id: str, *, ports: PaymentPorts, payees: Payees) -> Payment:
     packet = ports.packets.find_packet_of_payment(number)
     if packet is None or packet.sender.user_id != user_id or not packet.pay_channel:
-        raise PaymentNotFound("This payment does not exist, or belongs to another user.")
+        raise PaymentNotFound
     channel, method = ProviderName(packet.pay_channel), PayMethod(packet.pay_method)
     return start_packet_payment(packet, channel, method, payees=payees, ports=ports)
 
@@ -139,7 +139,7 @@ def _payer(
         return None
     payee = payees.find(user_id, channel)
     if payee is None:
-        raise PayeeNotBound("Link a payout account first.")
+        raise PayeeNotBound
     return payee.account
 
 

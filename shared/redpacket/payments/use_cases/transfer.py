@@ -118,7 +118,7 @@ def cancel_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPort
         look_at_ms = max(now_ms, seen.lease_until_ms)
         if stopped := ports.book.stop(seen, Stop.CANCELLED, "cancelled", look_at_ms):
             return stopped
-    raise Unavailable("The withdrawal is being updated concurrently. Try again.")
+    raise Contended
 
 
 def _give_up(seen: Withdrawal, ports: WithdrawalPorts) -> Withdrawal | None:

@@ -53,7 +53,7 @@ def withdraw(
         payee = _check(ask, payees, ports)
         if collect_owed(ask.user_id, ports=payments):
             raise InsufficientFunds(
-                "Refunded payments left a debt, which must be paid from the balance first."
+                "Refunded payments left a debt. Deposit money to repay it first."
             )
     except Rejected:
         # I10: limits and bindings change, but a retry gets its first answer.
@@ -140,7 +140,7 @@ def find_withdrawal(
     """Return a user's own withdrawal, or anybody's for None. Raises WithdrawalNotFound."""
     found = ports.book.find(withdrawal_id)
     if found is None or user_id not in {None, found.user_id}:
-        raise WithdrawalNotFound("This withdrawal does not exist, or belongs to another user.")
+        raise WithdrawalNotFound
     return found
 
 
@@ -161,7 +161,7 @@ def _check(ask: WithdrawalAsk, payees: Payees, ports: WithdrawalPorts) -> Payee:
         )
     payee = payees.find(ask.user_id, ask.channel)
     if payee is None:
-        raise PayeeNotBound("Link a payout account first.")
+        raise PayeeNotBound
     if ports.clock.now_ms() < payee.opens_at_ms:
         raise PayeeNotBound("Your linked account is new. Withdrawals to it open later.")
     return payee

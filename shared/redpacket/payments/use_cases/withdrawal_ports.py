@@ -50,7 +50,7 @@ class WithdrawalPorts:
     def gateway(self, channel: ProviderName) -> PayoutProvider:
         """Return a gateway. Raises ChannelUnavailable."""
         if channel not in self.gateways:
-            raise ChannelUnavailable(f"This deployment has no withdrawals for channel {channel}.")
+            raise ChannelUnavailable
         return self.gateways[channel]
 
     def gateway_of(self, row: Withdrawal) -> PayoutProvider:

@@ -21,6 +21,7 @@ from redpacket.platform.errors import (
     RedPacketError,
     Rejected,
     SwitchedOff,
+    Unavailable,
 )
 from redpacket.platform.http.problems import code_of, problem_of
 from redpacket.platform.http.request import RequestOf
@@ -38,8 +39,11 @@ NO_STORE = "no-store"
 REQUEST_ID = "x-request-id"
 """Header with the id that users quote and every log line has (docs/runbook/complaints.md)."""
 
-UBIQUITOUS = (Forbidden, PayloadTooLarge, InvariantViolated)
-"""Errors that every operation may raise, except that a public one never raises Forbidden."""
+UBIQUITOUS = (Forbidden, PayloadTooLarge, InvariantViolated, Unavailable)
+"""Errors that every operation may raise, except that a public one never raises Forbidden.
+
+Those with a body or a query may also raise InvalidRequest.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +67,10 @@ Schedule: TypeAlias = Callable[[int, Event], Mapping[str, Any]]
 class Operation:
     """Declaration of a route, from which openapi.json is generated.
 
-    The types and docstring of *function* are included. *refusals* are errors beside UBIQUITOUS. A
-    token needs one of *scopes*, if any; *is_public* needs no token. *caching* are values of
-    Cache-Control for pages with an entity tag. *csv* are the columns for clients that accept CSV.
+    The types and docstring of *function* are included. *refusals* are errors beside UBIQUITOUS, or
+    groups of them: base classes without a code. A token needs one of *scopes*, if any; *is_public*
+    needs no token. *caching* are values of Cache-Control for pages with an entity tag. *csv* are
+    the columns for clients that accept CSV.
     """
 
     key: str
@@ -177,7 +182,7 @@ def _body_of(event: Event, bytes_max: int) -> bytes:
     except (binascii.Error, UnicodeEncodeError) as error:
         raise InvalidRequest([{"field": "body", "message": "is not readable"}]) from error
     if len(body) > bytes_max:
-        raise PayloadTooLarge(f"this body is at most {bytes_max} bytes")
+        raise PayloadTooLarge(f"The body exceeds the limit of {bytes_max} bytes.")
     return body
 
 

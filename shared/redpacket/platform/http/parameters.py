@@ -103,7 +103,5 @@ def key_hash_of(key: str) -> str:
     A repeat with the same key and body has no second effect and the same answer.
     """
     if not 1 <= len(key) <= KEY_LENGTH_MAX:
-        raise IdempotencyKeyMissing(
-            f"send a header Idempotency-Key of 1 to {KEY_LENGTH_MAX} characters"
-        )
+        raise IdempotencyKeyMissing
     return hash_of_key(key)

@@ -4,31 +4,39 @@ from __future__ import annotations
 
 from typing import Any
 
-from redpacket.platform.errors import InvalidRequest, RedPacketError
+from redpacket.platform.errors import (
+    Contended,
+    InvalidRequest,
+    InvariantViolated,
+    RedPacketError,
+    Unavailable,
+)
+
+_INTERNAL = (Contended, Unavailable, InvariantViolated)
+"""Errors whose own texts are for logs; clients get the text of the first that matches."""
 
 
 def code_of(error: Exception) -> str:
     """Return the problem code of *error*."""
-    return error.code if isinstance(error, RedPacketError) else "internal_error"
+    return error.code if isinstance(error, RedPacketError) else InvariantViolated.code
 
 
 def problem_of(error: Exception, request_id: str) -> tuple[int, dict[str, str], dict[str, Any]]:
     """Return status, headers and body; an unknown error does not expose its text."""
-    code, detail = code_of(error), str(error)
-    if code == "internal_error":
-        detail = "Something is wrong on our side; it has been reported."
-    status = error.status if isinstance(error, RedPacketError) else 500
+    if not isinstance(error, RedPacketError):
+        error = InvariantViolated()
+    internal = next((kind for kind in _INTERNAL if isinstance(error, kind)), None)
     body: dict[str, Any] = {
-        "type": f"/problems/{code.replace('_', '-')}",
-        "title": code.replace("_", " ").capitalize(),
-        "status": status,
-        "detail": detail,
-        "code": code,
+        "type": f"/problems/{error.code.replace('_', '-')}",
+        "title": error.title,
+        "status": error.status,
+        "detail": internal.text() if internal else str(error),
+        "code": error.code,
         "instance": request_id,
     }
     if isinstance(error, InvalidRequest):
         body["errors"] = error.errors
     headers = {"content-type": "application/problem+json"}
-    if isinstance(error, RedPacketError) and error.retry_after_s is not None:
+    if error.retry_after_s is not None:
         headers["retry-after"] = str(error.retry_after_s)
-    return status, headers, body
+    return error.status, headers, body

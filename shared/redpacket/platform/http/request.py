@@ -92,7 +92,7 @@ class HttpRequest:
     def require_scope(self, scopes: tuple[str, ...]) -> None:
         """Raise Forbidden unless the token has one of *scopes*."""
         if self.scopes.isdisjoint(scopes):
-            raise Forbidden(f"this route needs the scope {' or '.join(scopes)}")
+            raise Forbidden(f"This route needs the scope {' or '.join(scopes)}.")
 
 
 class RequestOf(HttpRequest, Generic[Body]):

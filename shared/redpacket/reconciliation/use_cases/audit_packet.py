@@ -69,7 +69,7 @@ def _differences(
 ) -> Iterator[Difference]:
     packet = packets.find_packet(packet_id)
     if packet is None:
-        raise PacketNotFound("no such packet")
+        raise PacketNotFound
     tally, refunds = Tally(), Refunds()
     shards = range(shard_count(packet_id))
     shares = chain.from_iterable(packets.scan_shard_shares(packet_id, shard) for shard in shards)

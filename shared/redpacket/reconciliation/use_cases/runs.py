@@ -25,7 +25,7 @@ def find_run(run_id: str, *, runs: Runs) -> StoredRun:
     """Return a run. Raises RunNotFound."""
     if found := runs.find(run_id):
         return found
-    raise RunNotFound("no such run, or one of more than 90 days ago")
+    raise RunNotFound
 
 
 def last_result(*, runs: Runs) -> Mapping[str, Any]:
