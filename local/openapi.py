@@ -26,6 +26,7 @@ from redpacket.events.api import answers as webhooks
 from redpacket.events.api import event_answers as events
 from redpacket.events.model.events import EventType
 from redpacket.fairness.api import answers as log
+from redpacket.fairness.api import log_pages
 from redpacket.lottery.api import answers as campaigns
 from redpacket.lottery.api import draw_schemas as draws
 from redpacket.operations.api import answers as operators
@@ -44,7 +45,13 @@ Schema: TypeAlias = dict[str, Any]
 
 OPENAPI = places.ROOT / "openapi.json"
 JSON = "application/json"
-HTML = "text/html"
+_UNSTRUCTURED: dict[Any, tuple[str, str]] = {
+    str: ("text/html", link_preview.CACHING),
+    bytes: (log_pages.TILE, log_pages.PROOF_CACHING[1]),
+    log.Checkpoint: (log_pages.NOTE, log_pages.LOG_CACHING[0]),
+}
+"""Media type and caching of the answers that are no JSON."""
+
 PROBLEM_JSON = "application/problem+json"
 COLUMNS_MAX = 120
 """Width of the file: a value that fits is written on one line."""
@@ -240,7 +247,7 @@ class _Generator(GenerateJsonSchema):
 def _forms() -> Schema:
     named = {kind for operation in operations().values() for kind in types_of(operation)}
     named |= {*events.DATA.values(), approvals.AwaitingApproval}
-    found = named - {None, NoneType, str}
+    found = named - {None, NoneType, *_UNSTRUCTURED}
     _, generated = TypeAdapter.json_schemas(
         [(kind.__name__, "validation", TypeAdapter(kind)) for kind in found],
         ref_template=_REF,
@@ -340,7 +347,7 @@ def document() -> Schema:
     found = {name: dict(form) for name, form in _forms().items()}
     responses: Schema = {}
     for key, operation in operations().items():
-        method, path = key.split()
+        method, path = key.replace("+}", "}").split()
         paths.setdefault(path, {})[method.lower()] = _operation(operation, found, responses)
     for form in found.values():
         # The example of a whole body stands at its requests.
@@ -483,8 +490,7 @@ def _operation(operation: Operation, found: Schema, responses: Schema) -> Schema
             "required": "required" in found[body.__name__],
             "content": {JSON: {**content, **({"example": example} if example else {})}},
         }
-    name = None if answer is NoneType else answer.__name__
-    described["responses"] = _responses(operation, name, responses)
+    described["responses"] = _responses(operation, answer, responses)
     return described
 
 
@@ -548,13 +554,16 @@ def _parameter(parameter: Parameter[Any]) -> Schema:
     return {**described, "required": True} if parameter.is_required else described
 
 
-def _responses(operation: Operation, answer: str | None, responses: Schema) -> Schema:
-    content = {"content": {JSON: {"schema": _ref(answer)}}} if answer else {}
+def _responses(operation: Operation, answer: Any, responses: Schema) -> Schema:  # noqa: ANN401 - any type
+    content: Schema = {}
     headers = _headers_of(operation)
-    if answer == str.__name__:
-        content = {"content": {HTML: {"schema": {"type": "string"}}}}
-        caching = {"required": True, "schema": {"enum": [link_preview.CACHING]}}
+    if answer in _UNSTRUCTURED:
+        media, value = _UNSTRUCTURED[answer]
+        content = {"content": {media: {"schema": {"type": "string"}}}}
+        caching = {"required": True, "schema": {"enum": [value]}}
         headers = {**headers, "Cache-Control": caching}
+    elif answer is not NoneType:
+        content = {"content": {JSON: {"schema": _ref(answer.__name__)}}}
     answers: dict[int, Schema] = {
         status: {"description": HTTPStatus(status).phrase, **content, "headers": headers}
         for status in operation.statuses

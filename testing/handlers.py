@@ -48,11 +48,16 @@ def handlers() -> dict[str, Any]:
 @cache
 def _routes() -> list[tuple[str, re.Pattern[str], Api]]:
     return [
-        (key, re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", key)), handler)
+        (key, re.compile(_pattern_of(key)), handler)
         for handler in handlers().values()
         if isinstance(handler, Api)
         for key in handler.operations
     ]
+
+
+def _pattern_of(key: str) -> str:
+    greedy = re.sub(r"{(\w+)\+}", r"(?P<\1>.+)", key)
+    return re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", greedy)
 
 
 class Context:
@@ -108,9 +113,10 @@ class HandlerTransport(httpx.BaseTransport):
             **_body(request.read()),
         }
         answer = handler(json.loads(json.dumps(event)), Context())
-        return httpx.Response(
-            answer["statusCode"], headers=answer["headers"], content=answer["body"].encode()
-        )
+        content = answer["body"].encode()
+        if answer.get("isBase64Encoded"):
+            content = base64.b64decode(content)
+        return httpx.Response(answer["statusCode"], headers=answer["headers"], content=content)
 
 
 def _query(text: str) -> dict[str, str]:

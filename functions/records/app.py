@@ -14,7 +14,7 @@ from redpacket.platform.http.entity_tags import known_tags_of
 from redpacket.platform.http.request import HttpRequest
 
 if TYPE_CHECKING:
-    from redpacket.fairness.api.answers import LogConsistency, LogInclusion, LogPage
+    from redpacket.fairness.api.answers import Checkpoint, LogConsistency, LogInclusion, LogPage
     from redpacket.operations.api.answers import Health
     from redpacket.packets.api.answers import Feed, Proof, Received, Record, Sent, Transfers
 
@@ -101,6 +101,29 @@ def prove_inclusion(request: HttpRequest) -> HttpAnswer[LogInclusion]:
 def prove_consistency(request: HttpRequest) -> HttpAnswer[LogConsistency]:
     """Prove that the log of a later size begins with that of an earlier one."""
     return log_pages.consistency_page(request)
+
+
+@handler.route(
+    "GET /transparency/checkpoint",
+    parameters=(known_tags_of,),
+    refusals=_READING,
+    is_public=True,
+    caching=log_pages.LOG_CACHING,
+)
+def read_checkpoint(request: HttpRequest) -> HttpAnswer[Checkpoint]:
+    """Show the log's signed head as a note, as C2SP tlog-checkpoint defines it."""
+    return log_pages.checkpoint_page(request)
+
+
+@handler.route(
+    "GET /transparency/tile/{proxy+}",
+    parameters=(log_pages.tile_path_of,),
+    refusals=(PacketNotFound, *_READING),
+    is_public=True,
+)
+def read_tile(request: HttpRequest) -> HttpAnswer[bytes]:
+    """Show a tile of the log's hashes, or a bundle of its entries, as C2SP tlog-tiles defines."""
+    return log_pages.tile_page(request)
 
 
 @handler.route("GET /me/sent", parameters=(pages.year_of, pages.sent_cursor_of), refusals=_READING)

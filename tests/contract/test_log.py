@@ -11,9 +11,9 @@ from redpacket.fairness.dynamodb import keys as log_keys
 from redpacket.fairness.dynamodb.commitments import DynamoCommitments, note_commitment
 from redpacket.fairness.dynamodb.log import DynamoLog
 from redpacket.fairness.log_ports import NotedCommitment
+from redpacket.fairness.model.ed25519 import has_signed
 from redpacket.fairness.model.log import Commitment, CommitmentKind, LogHead, SignedHead, id_hash_of
 from redpacket.fairness.model.merkle import EMPTY_ROOT, Node, Peaks
-from redpacket.fairness.model.p256 import has_signed
 from redpacket.fairness.use_cases.extend_log import BATCH_MAX
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import NOW_MS
@@ -21,7 +21,7 @@ from testing.cloud import Cloud
 from tests.contract.tables import KINDS, a_client
 
 _numbers = itertools.count(1)
-NOTHING = LogHead(0, EMPTY_ROOT.hex(), 0)
+NOTHING = LogHead(0, EMPTY_ROOT.hex())
 
 
 @pytest.fixture(params=KINDS)
@@ -59,7 +59,7 @@ def appended(
     whole = nodes_of(log, before.size)
     peaks = Peaks(before.size, whole)
     nodes = {node: found for one in entries for node, found in peaks.append(one.leaf)}
-    after = LogHead(peaks.size, peaks.root.hex(), NOW_MS)
+    after = LogHead(peaks.size, peaks.root.hex())
     return after, nodes, log.append(before, after, entries, nodes)
 
 
@@ -151,14 +151,14 @@ def test_a_full_batch_is_appended_whole_or_not_at_all(dynamo: Dynamo) -> None:
 
 def test_a_head_is_shown_in_place_of_the_one_that_was_read(dynamo: Dynamo) -> None:
     log = DynamoLog(dynamo, "log")
-    first = SignedHead(NOTHING, b"\1" * 70, b"\2" * 91)
-    second = replace(first, head=LogHead(3, "a" * 64, NOW_MS))
+    first = SignedHead(NOTHING, b"\1" * 64, b"\2" * 32)
+    second = replace(first, head=LogHead(3, "a" * 64))
 
     assert log.find_signed() is None
     assert not log.publish(second, first)
     assert log.publish(first, None)
     assert not log.publish(second, None)
-    for other in (replace(NOTHING, size=1), replace(NOTHING, root=""), replace(NOTHING, at_ms=1)):
+    for other in (replace(NOTHING, size=1), replace(NOTHING, root="")):
         assert not log.publish(second, replace(first, head=other))
     assert log.publish(second, first)
     assert not log.publish(first, first)
@@ -168,11 +168,11 @@ def test_a_head_is_shown_in_place_of_the_one_that_was_read(dynamo: Dynamo) -> No
 @pytest.mark.emulated
 def test_the_key_service_signs_what_the_verifier_takes(cloud: Cloud) -> None:
     client = cloud.aws("kms")
-    made = client.create_key(KeySpec="ECC_NIST_P256", KeyUsage="SIGN_VERIFY")["KeyMetadata"]
+    made = client.create_key(KeySpec="ECC_NIST_EDWARDS25519", KeyUsage="SIGN_VERIFY")["KeyMetadata"]
     signer = KmsSigner(lambda: client, made["KeyId"])
 
-    signature, key = signer.sign(b"rph1,0"), signer.public_key()
+    signature, key = signer.sign(b"message"), signer.public_key()
 
-    assert has_signed(key, b"rph1,0", signature)
-    assert not has_signed(key, b"rph1,1", signature)
+    assert has_signed(key, b"message", signature)
+    assert not has_signed(key, b"another", signature)
     assert signer.public_key() == key

@@ -12,6 +12,8 @@ import httpx
 import pytest
 
 from local.stack import Stack
+from redpacket.fairness.model.log import verifier_key_of
+from testing.tlog_client import TlogClient, mth
 from tests.integration.conftest import Eventually, MakeUser
 
 pytestmark = pytest.mark.usefixtures("invariants")
@@ -62,3 +64,13 @@ def test_a_packet_is_in_the_signed_log_within_seconds(
     assert sent["packet_id"] not in str(page)
     assert (good.returncode, good.stderr) == (0, ""), good.stdout
     assert wrong.returncode == 1, wrong.stdout
+
+    with httpx.Client(base_url=stack.api, timeout=30, trust_env=False) as http:
+        key = verifier_key_of(bytes.fromhex(page["public_key"]))
+        client = TlogClient(key, http)
+        size, root = client.checkpoint()
+        texts = client.entries(size)
+        assert client.level(0, size) == [hashlib.sha256(b"\0" + each).digest() for each in texts]
+        assert mth(client.level(0, size)) == root
+    assert f",{id_hash},{sent['commitment']},".encode() in texts[index]
+    assert f"note key    {key}" in good.stdout

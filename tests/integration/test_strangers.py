@@ -212,6 +212,9 @@ def walk_log(walk: Walk, reader: HttpUser) -> None:
     id_hash = entries[0]["id_hash"]
     walk.call(reader, "GET /transparency/proof", query=f"?id_hash={id_hash}")
     walk.call(reader, "GET /transparency/consistency", query="?from=1")
+    size = int(walk.call(reader, "GET /transparency/checkpoint").text.splitlines()[1])
+    tile = f"entries/000.p/{size}" if size < 256 else "entries/000"
+    walk.call(reader, "GET /transparency/tile/{proxy}", proxy=tile)
 
 
 def walk_payments(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> None:

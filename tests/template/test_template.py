@@ -491,7 +491,7 @@ def test_the_stream_of_commitments_wakes_and_the_schedule_finds_what_it_left() -
     assert FUNCTIONS["LogFunction"]["Timeout"] * 1000 > 2 * LOG_RESERVE_MS
     assert "VpcConfig" not in FUNCTIONS["LogFunction"]
     assert (key["DeletionPolicy"], key["UpdateReplacePolicy"]) == KEPT
-    signs = {"KeySpec": "ECC_NIST_P256", "KeyUsage": "SIGN_VERIFY"}
+    signs = {"KeySpec": "ECC_NIST_EDWARDS25519", "KeyUsage": "SIGN_VERIFY"}
     assert key["Properties"].items() >= signs.items()
 
 
@@ -621,6 +621,7 @@ OPEN_ROUTES = {"GET /health", "GET /packets/{packet_id}/feed", "GET /campaigns/{
 OPEN_ROUTES |= {"GET /packets/{packet_id}/preview"}
 # The log is for everybody.
 OPEN_ROUTES |= {"GET /transparency", "GET /transparency/proof", "GET /transparency/consistency"}
+OPEN_ROUTES |= {"GET /transparency/checkpoint", "GET /transparency/tile/{proxy+}"}
 # The signature is for an address of our own page alone, and no secret of it.
 OPEN_ROUTES |= {"GET /wechat/js-config"}
 # Of these each request is checked by itself: a code that works once, a gateway's signature.

@@ -12,13 +12,6 @@ from redpacket.fairness.dynamodb.commitments import DynamoCommitments
 from redpacket.fairness.dynamodb.log import DynamoLog
 from redpacket.fairness.log_ports import Commitments, HeadSigner, LogBook
 from redpacket.fairness.use_cases.extend_log import LogPorts, LogReport, extend_log
-from redpacket.fairness.use_cases.read_log import (
-    InclusionProof,
-    LogPage,
-    prove_consistency,
-    prove_inclusion,
-    read_entries,
-)
 from redpacket.platform.runtime import InParallel
 from redpacket.platform.threads import in_threads
 
@@ -61,15 +54,3 @@ class PublicLogContainer(Container):
             in_parallel=self.log_in_parallel,
         )
         return extend_log(named, self.clock.now_ms() + time_left_ms - LOG_RESERVE_MS, ports=ports)
-
-    @cached_property
-    def read_log(self) -> partial[LogPage]:
-        return partial(read_entries, book=self.log_book)
-
-    @cached_property
-    def prove_inclusion(self) -> partial[InclusionProof | None]:
-        return partial(prove_inclusion, book=self.log_book)
-
-    @cached_property
-    def prove_consistency(self) -> partial[tuple[int, Sequence[bytes]]]:
-        return partial(prove_consistency, book=self.log_book)

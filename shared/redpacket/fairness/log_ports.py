@@ -83,7 +83,7 @@ class HeadSigner(Protocol):
     """Signer of heads; its private key never leaves the key service."""
 
     def sign(self, message: bytes) -> bytes:
-        """Return the signature in DER."""
+        """Return the Ed25519 signature."""
 
     def public_key(self) -> bytes:
-        """Return the public key in DER, which never changes."""
+        """Return the public key of 32 bytes, which never changes."""

@@ -18,7 +18,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from redpacket.fairness.model.log import Commitment, CommitmentKind, LogHead, SignedHead, id_hash_of
+from redpacket.fairness.model.log import (
+    Commitment,
+    CommitmentKind,
+    LogHead,
+    SignedHead,
+    id_hash_of,
+    verifier_key_of,
+)
 from redpacket.fairness.model.merkle import Peaks, is_consistent, is_included
 from redpacket.verify.files import Document, Unreadable, get, shown_time
 
@@ -106,8 +113,9 @@ def _check_heads(
             checked.wrong(f"{name}: the signature of the head of {head.size} entries is forged")
         elif checked.roots.setdefault(head.size, head.root) != head.root:
             checked.wrong(f"{name}: another head of {head.size} entries was signed: a fork")
-        at = shown_time(head.at_ms)
-        checked.lines.append(f"head        {head.root} of {head.size} entries, {at}")
+        checked.lines.append(f"head        {head.root} of {head.size} entries")
+        note = f"note key    {verifier_key_of(signed.public_key)}"
+        checked.lines += [] if note in checked.lines else [note]
     if len(keys) > 1:
         checked.wrong("heads are of more than one key")
     for found in sorted(keys):
@@ -118,7 +126,7 @@ def _check_heads(
 
 def _is_signed(signed: SignedHead) -> bool:
     try:
-        return signed.is_signed_by(signed.public_key)
+        return signed.is_signed
     except ValueError as error:
         raise Unreadable(str(error)) from error
 
@@ -252,9 +260,7 @@ def _signed_of(document: Document) -> SignedHead:
     signature, public_key = get(document, "signature", str), get(document, "public_key", str)
     if not (_HEX.fullmatch(signature) and _HEX.fullmatch(public_key)):
         raise Unreadable("a signature or a key is not in hex")
-    head = LogHead(
-        get(document, "size", int), _digest(document, "head"), get(document, "head_at_ms", int)
-    )
+    head = LogHead(get(document, "size", int), _digest(document, "head"))
     return SignedHead(head, bytes.fromhex(signature), bytes.fromhex(public_key))
 
 

@@ -76,7 +76,9 @@ def test_the_file_is_what_the_code_generates() -> None:
 
 
 def test_the_file_has_exactly_the_routes_of_the_handlers() -> None:
-    assert {key for key, _ in ROUTES} == set(openapi.operations())
+    declared = {key.replace("+}", "}") for key in openapi.operations()}
+
+    assert {key for key, _ in ROUTES} == declared
 
 
 def test_every_problem_is_the_answer_of_some_route() -> None:
@@ -108,6 +110,8 @@ OPEN_ROUTES = {
     "GET /transparency",
     "GET /transparency/proof",
     "GET /transparency/consistency",
+    "GET /transparency/checkpoint",
+    "GET /transparency/tile/{proxy}",
     "GET /packets/{packet_id}/feed",
     "GET /packets/{packet_id}/preview",
     "GET /campaigns/{campaign_id}",

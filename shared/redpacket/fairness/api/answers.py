@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, NewType
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -30,7 +30,8 @@ Hash = Annotated[str, Field(pattern=_DIGEST, examples=[SOME_DIGEST])]
 Path = Annotated[
     list[Hash], about("Hashes of subtrees by RFC 6962, from the leaf upwards.", max_length=64)
 ]
-Der = Annotated[str, Field(pattern="^(?:[0-9a-f]{2})+$", examples=["3006020101020101"])]
+Checkpoint = NewType("Checkpoint", str)
+"""The signed head as a note of C2SP tlog-checkpoint."""
 
 
 class LogEntry(TypedDict):
@@ -44,15 +45,17 @@ class LogEntry(TypedDict):
 
 
 class LogPage(TypedDict):
-    """A page of the log, with its newest signed head: `rph1,<size>,<head>,<head_at_ms>`."""
+    """A page of the log, with its newest signed head, which `/transparency/checkpoint` spells."""
 
     items: Annotated[list[LogEntry], about("The page.", max_length=LIMIT_MAX)]
     head: Annotated[Hash, about("The root over all `size` entries.")]
     size: Size
-    head_at_ms: Annotated[AtMs, about("When the head was signed.")]
-    signature: Annotated[Der, about("Of the head: ECDSA on P-256 with SHA-256, DER.")]
+    signature: Annotated[
+        str,
+        about("Ed25519, of the checkpoint's text.", "0f" * 64, pattern="^[0-9a-f]{128}$"),
+    ]
     key_id: Annotated[Hash, about("SHA-256 of the public key. It never changes.")]
-    public_key: Annotated[Der, about("The key of the signature, in DER.")]
+    public_key: Annotated[Hash, about("The key of the signature: 32 bytes.")]
     next: Next
 
 

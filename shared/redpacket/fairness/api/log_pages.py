@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from typing import TYPE_CHECKING
 
 from redpacket.containers import containers
+from redpacket.fairness.model.tiles import TILE_PATTERN
+from redpacket.fairness.use_cases.read_log import (
+    prove_consistency,
+    prove_inclusion,
+    read_entries,
+    read_head,
+    read_tile,
+)
 from redpacket.packets.errors import PacketNotFound
 from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.http.api import HttpAnswer
 from redpacket.platform.http.entity_tags import tagged
 from redpacket.platform.http.page_sizes import LIMIT_MAX, LOG_SIZE_MAX
 from redpacket.platform.http.parameters import integer, required
 
 if TYPE_CHECKING:
     from redpacket.fairness.api import answers as log
+    from redpacket.fairness.log_ports import LogBook
     from redpacket.fairness.model.log import Commitment
-    from redpacket.platform.http.api import HttpAnswer
     from redpacket.platform.http.request import HttpRequest
 
 LOG_CACHING = ("public, max-age=1",)
 PROOF_CACHING = ("public, max-age=1", "public, max-age=31536000, immutable")
 """For the newest head, and for a given size, whose proofs never change."""
+
+NOTE, TILE = "text/plain; charset=utf-8", "application/octet-stream"
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 
@@ -42,6 +54,12 @@ def id_hash_of(text: str) -> str:
     return text
 
 
+@required("path", "proxy", type="string", pattern=f"^{TILE_PATTERN}$")
+def tile_path_of(text: str) -> str:
+    """Level and index of a tile by C2SP tlog-tiles: `0/000`, `1/x001/234.p/7`, `entries/000`."""
+    return text
+
+
 @required("query", "from", type="integer", minimum=1, maximum=LOG_SIZE_MAX)
 def from_of(text: str) -> int:
     """The earlier size, of a head that you kept."""
@@ -50,13 +68,12 @@ def from_of(text: str) -> int:
 
 def entries_page(request: HttpRequest) -> HttpAnswer[log.LogPage]:
     """Show entries from *cursor* on, with the signed head."""
-    page = containers.public_log.read_log(cursor_of(request), LIMIT_MAX)
+    page = read_entries(cursor_of(request), LIMIT_MAX, book=_book())
     signed = page.signed
     body: log.LogPage = {
         "items": [_entry_view(index, entry) for index, entry in page.entries],
         "head": signed.head.root,
         "size": signed.head.size,
-        "head_at_ms": signed.head.at_ms,
         "signature": signed.signature.hex(),
         "key_id": signed.key_id,
         "public_key": signed.public_key.hex(),
@@ -68,7 +85,7 @@ def entries_page(request: HttpRequest) -> HttpAnswer[log.LogPage]:
 def inclusion_page(request: HttpRequest) -> HttpAnswer[log.LogInclusion]:
     """Prove that an entry is in the log."""
     size = size_of(request)
-    proof = containers.public_log.prove_inclusion(id_hash_of(request), size)
+    proof = prove_inclusion(id_hash_of(request), size, book=_book())
     if proof is None:
         raise PacketNotFound
     body: log.LogInclusion = {
@@ -82,13 +99,37 @@ def inclusion_page(request: HttpRequest) -> HttpAnswer[log.LogInclusion]:
 def consistency_page(request: HttpRequest) -> HttpAnswer[log.LogConsistency]:
     """Prove that the log has only grown between two sizes."""
     old, to = from_of(request), to_of(request)
-    new, path = containers.public_log.prove_consistency(old, to)
+    new, path = prove_consistency(old, to, book=_book())
     body: log.LogConsistency = {
         "from_size": old,
         "size": new,
         "path": [each.hex() for each in path],
     }
     return tagged(body, request, _proof_headers(is_fixed=to is not None))
+
+
+def checkpoint_page(request: HttpRequest) -> HttpAnswer[log.Checkpoint]:
+    """Show the signed head as a note."""
+    from redpacket.fairness.api.answers import Checkpoint
+
+    body = Checkpoint(read_head(book=_book()).checkpoint)
+    return tagged(body, request, {"content-type": NOTE, "cache-control": LOG_CACHING[0]})
+
+
+def tile_page(request: HttpRequest) -> HttpAnswer[bytes]:
+    """Show a tile of hashes, or a bundle of entries."""
+    path = tile_path_of(request)
+    tile = read_tile(path, book=_book())
+    if tile is None:
+        raise PacketNotFound("the signed log has no such tile")
+    headers = {"content-type": TILE, "cache-control": PROOF_CACHING[1]}
+    if path.startswith("entries/"):
+        tile, headers["content-encoding"] = gzip.compress(tile, mtime=0), "gzip"
+    return HttpAnswer(tile, headers=headers)
+
+
+def _book() -> LogBook:
+    return containers.public_log.log_book
 
 
 def _entry_view(index: int, entry: Commitment) -> log.LogEntry:

@@ -7,9 +7,12 @@ from typing import Any
 
 from redpacket.platform.aws.errors import translated
 
+_DER_PREFIX = bytes.fromhex("302a300506032b6570032100")
+"""Bytes before the key in its SubjectPublicKeyInfo."""
+
 
 class KmsSigner:
-    """KMS implementation of HeadSigner: ECDSA on P-256 with SHA-256."""
+    """KMS implementation of HeadSigner: Ed25519."""
 
     def __init__(self, connect: Callable[[], Any], key_id: str) -> None:
         self._connect = connect
@@ -23,7 +26,7 @@ class KmsSigner:
                 KeyId=self._key_id,
                 Message=message,
                 MessageType="RAW",
-                SigningAlgorithm="ECDSA_SHA_256",
+                SigningAlgorithm="ED25519_SHA_512",
             )
         signature: bytes = answer["Signature"]
         return signature
@@ -31,7 +34,8 @@ class KmsSigner:
     def public_key(self) -> bytes:
         if not self._public_key:
             with translated("the key service"):
-                self._public_key = self._open().get_public_key(KeyId=self._key_id)["PublicKey"]
+                answer = self._open().get_public_key(KeyId=self._key_id)
+            self._public_key = answer["PublicKey"].removeprefix(_DER_PREFIX)
         return self._public_key
 
     def _open(self) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time

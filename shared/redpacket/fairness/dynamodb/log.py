@@ -19,9 +19,8 @@ from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Operation,
 ENDS_THERE = "log_size = :size AND root = :root"
 IS_NEW = "attribute_not_exists(pk)"
 IS_ITS_PLACE = "attribute_not_exists(pk) OR log_index = :index"
-SHOWS_THAT = "log_size = :size AND root = :root AND at_ms = :at_ms"
 
-NOTHING = LogHead(0, EMPTY_ROOT.hex(), 0)
+NOTHING = LogHead(0, EMPTY_ROOT.hex())
 
 
 class DynamoLog:
@@ -108,16 +107,8 @@ class DynamoLog:
         if before is None:
             return self._dynamo.write(put(self._table, row, condition=IS_NEW))
         shown = before.head
-        return self._dynamo.write(
-            put(
-                self._table,
-                row,
-                condition=SHOWS_THAT,
-                size=shown.size,
-                root=shown.root,
-                at_ms=shown.at_ms,
-            )
-        )
+        write = put(self._table, row, condition=ENDS_THERE, size=shown.size, root=shown.root)
+        return self._dynamo.write(write)
 
     def list_entries(self, first: int, limit: int) -> list[tuple[int, Commitment]]:
         per_row = log_keys.LOG_ENTRIES_PER_ROW
@@ -182,11 +173,11 @@ def _end(table: str, before: LogHead, after: LogHead, placed_size: int) -> Opera
 
 
 def _head_row(head: LogHead) -> dict[str, Value]:
-    return {"log_size": head.size, "root": head.root, "at_ms": head.at_ms}
+    return {"log_size": head.size, "root": head.root}
 
 
 def _head_of(row: Row) -> LogHead:
-    return LogHead(int(row["log_size"]), str(row["root"]), int(row["at_ms"]))
+    return LogHead(int(row["log_size"]), str(row["root"]))
 
 
 def _entries_of(texts: str) -> Iterator[tuple[int, Commitment]]:

@@ -6,11 +6,15 @@ docs/fairness.md describes how to verify it, docs/adr/0040 the design.
 from __future__ import annotations
 
 import hashlib
+from base64 import b64encode
 from dataclasses import dataclass
 from enum import StrEnum
 
+from redpacket.fairness.model.ed25519 import has_signed
 from redpacket.fairness.model.merkle import leaf_hash
-from redpacket.fairness.model.p256 import has_signed
+
+_ED25519 = b"\1"
+"""Type of the signature in C2SP signed-note."""
 
 
 class CommitmentKind(StrEnum):
@@ -44,15 +48,16 @@ class LogHead:
 
     size: int
     root: str
-    at_ms: int
 
-    def __str__(self) -> str:
-        return f"rph1,{self.size},{self.root},{self.at_ms}"
+    def text(self, public_key: bytes) -> str:
+        """Return what a key signs: the text of a checkpoint (C2SP tlog-checkpoint)."""
+        root = b64encode(bytes.fromhex(self.root)).decode()
+        return f"{origin_of(public_key)}\n{self.size}\n{root}\n"
 
 
 @dataclass(frozen=True, slots=True)
 class SignedHead:
-    """A head with its signature and the key that made it; both are DER."""
+    """A head with its Ed25519 signature and the key that made it."""
 
     head: LogHead
     signature: bytes
@@ -63,13 +68,38 @@ class SignedHead:
         """The name of the key, which follows from it."""
         return key_id_of(self.public_key)
 
-    def is_signed_by(self, public_key: bytes) -> bool:
-        """Return whether the key made the signature. Raises ValueError for malformed bytes."""
-        return has_signed(public_key, str(self.head).encode(), self.signature)
+    @property
+    def is_signed(self) -> bool:
+        """Whether the key made the signature. Raises ValueError for a malformed key."""
+        text = self.head.text(self.public_key)
+        return has_signed(self.public_key, text.encode(), self.signature)
+
+    @property
+    def checkpoint(self) -> str:
+        """The head as a note that existing clients verify (C2SP signed-note)."""
+        signature = b64encode(_note_key_id(self.public_key) + self.signature).decode()
+        text, name = self.head.text(self.public_key), origin_of(self.public_key)
+        return f"{text}\n\u2014 {name} {signature}\n"
+
+
+def origin_of(public_key: bytes) -> str:
+    """Return the name of the log and of its key in notes; a replica of the key keeps it."""
+    return f"redpacket.log/{key_id_of(public_key)[:16]}"
+
+
+def verifier_key_of(public_key: bytes) -> str:
+    """Return the key in the form that clients of notes take."""
+    key = b64encode(_ED25519 + public_key).decode()
+    return f"{origin_of(public_key)}+{_note_key_id(public_key).hex()}+{key}"
+
+
+def _note_key_id(public_key: bytes) -> bytes:
+    name = origin_of(public_key).encode()
+    return hashlib.sha256(name + b"\n" + _ED25519 + public_key).digest()[:4]
 
 
 def key_id_of(public_key: bytes) -> str:
-    """Return the SHA-256 of a public key in DER."""
+    """Return the SHA-256 of a public key in hex."""
     return hashlib.sha256(public_key).hexdigest()
 
 

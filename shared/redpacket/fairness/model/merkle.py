@@ -124,52 +124,33 @@ def consistency_ranges(old: int, new: int) -> list[Range]:
 
 
 def is_included(leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> bool:
-    """Return whether a path proves that *leaf* has this place in the tree (RFC 9162, 2.1.3.2)."""
-    if not 0 <= index < size:
+    """Return whether a path proves that *leaf* has this place in the tree."""
+    if not 0 <= index < size or len(path) != len(ranges := inclusion_ranges(index, size)):
         return False
-    number, last, top = index, size - 1, leaf
-    for sibling in path:
-        if last == 0:
-            return False
-        if number & 1 or number == last:
-            top = node_hash(sibling, top)
-            while not number & 1 and number:
-                number, last = number >> 1, last >> 1
-        else:
-            top = node_hash(top, sibling)
-        number, last = number >> 1, last >> 1
-    return last == 0 and top == root
+    top = leaf
+    for (first, _), sibling in zip(ranges, path, strict=True):
+        top = node_hash(top, sibling) if first > index else node_hash(sibling, top)
+    return top == root
 
 
 def is_consistent(
     old: int, new: int, path: Sequence[bytes], old_root: bytes, new_root: bytes
 ) -> bool:
-    """Return whether a path proves that the new tree extends the old one (RFC 9162, 2.1.4.2)."""
-    if not 0 <= old <= new:
+    """Return whether a path proves that the new tree extends the old one."""
+    if not 0 <= old <= new or (old == 0 and old_root != EMPTY_ROOT):
         return False
-    if old == new:
-        return not path and old_root == new_root
-    if old == 0:
-        return not path and old_root == EMPTY_ROOT
+    ranges = consistency_ranges(old, new)
+    if len(path) != len(ranges) or not ranges:
+        return not path and not ranges and (old_root == new_root or 0 == old < new)
     # A complete old tree is a node of the new one, and its hash is known.
-    hashes = [old_root, *path] if old & (old - 1) == 0 else list(path)
-    if not hashes:
-        return False
-    number, last = old - 1, new - 1
-    while number & 1:
-        number, last = number >> 1, last >> 1
-    old_top = new_top = hashes[0]
-    for sibling in hashes[1:]:
-        if last == 0:
-            return False
-        if number & 1 or number == last:
-            old_top, new_top = node_hash(sibling, old_top), node_hash(sibling, new_top)
-            while not number & 1 and number:
-                number, last = number >> 1, last >> 1
-        else:
+    is_node = ranges[0][1] != old
+    old_top = new_top = old_root if is_node else path[0]
+    for (first, _), sibling in list(zip(ranges, path, strict=True))[not is_node :]:
+        if first >= old:
             new_top = node_hash(new_top, sibling)
-        number, last = number >> 1, last >> 1
-    return last == 0 and old_top == old_root and new_top == new_root
+        else:
+            old_top, new_top = node_hash(sibling, old_top), node_hash(sibling, new_top)
+    return (old_top, new_top) == (old_root, new_root)
 
 
 def root_of(leaves: Iterable[bytes]) -> bytes:

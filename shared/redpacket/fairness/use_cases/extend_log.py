@@ -36,9 +36,6 @@ _READ_AT_ONCE = 100
 
 TRIES = 5
 
-FRESH_MS = 50_000
-"""Milliseconds until the head of an unchanged log is signed again."""
-
 LATE_MS = 5 * 60_000
 """Milliseconds until an unlogged commitment is reported: its order proves less."""
 
@@ -154,7 +151,7 @@ def _extended(
 ) -> tuple[LogHead, dict[Node, bytes]]:
     peaks = _peaks(before, ports)
     nodes = {node: found for entry in entries for node, found in peaks.append(entry.leaf)}
-    return LogHead(peaks.size, peaks.root.hex(), ports.clock.now_ms()), nodes
+    return LogHead(peaks.size, peaks.root.hex()), nodes
 
 
 def _peaks(head: LogHead, ports: LogPorts) -> Peaks:
@@ -174,27 +171,23 @@ def _tell_late(entries: Sequence[Commitment], ports: LogPorts) -> None:
 
 
 def sign_head(ports: LogPorts) -> bool:
-    """Sign and publish the head; return False if this head, or a newer one, is published.
+    """Sign and publish the head; return False if it, or a newer one, is published.
 
     Raises InvariantViolated if the log does not extend the last signed head.
     """
     before = _check_signed(ports)
     end, _ = ports.book.find_end()
     _check_extends(before, end, ports)
-    now_ms = ports.clock.now_ms()
-    if before:
-        if before.head.size == end.size and now_ms - before.head.at_ms < FRESH_MS:
-            return False
-        # A slow clock must not produce a head older than the last one.
-        now_ms = max(now_ms, before.head.at_ms + 1)
-    head = LogHead(end.size, end.root, now_ms)
-    signature = ports.signer.sign(str(head).encode())
-    return ports.book.publish(SignedHead(head, signature, ports.signer.public_key()), before)
+    if before and before.head == end:
+        return False
+    key = ports.signer.public_key()
+    signature = ports.signer.sign(end.text(key).encode())
+    return ports.book.publish(SignedHead(end, signature, key), before)
 
 
 def _check_signed(ports: LogPorts) -> SignedHead | None:
     signed = ports.book.find_signed()
-    if signed and not signed.is_signed_by(ports.signer.public_key()):
+    if signed and not (signed.public_key == ports.signer.public_key() and signed.is_signed):
         ports.logger.event("log_differs", size=signed.head.size)
         raise InvariantViolated("the head that is shown was not signed by our key")
     return signed

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from redpacket.fairness.log_ports import LogBook
 from redpacket.fairness.model.log import Commitment, SignedHead
 from redpacket.fairness.model.merkle import (
+    Node,
     Range,
     consistency_ranges,
     hash_of,
     inclusion_ranges,
     nodes_of,
 )
+from redpacket.fairness.model.tiles import bundle_of, tile_of
 from redpacket.platform.errors import InvalidRequest, InvariantViolated, Unavailable
 
 
@@ -38,15 +40,40 @@ class InclusionProof:
 
 def read_entries(first: int, limit: int, *, book: LogBook) -> LogPage:
     """Return at most *limit* entries of the signed head from *first* on. Raises Unavailable."""
-    signed = _signed(book)
+    signed = read_head(book=book)
     size = signed.head.size
     if first >= size:
         return LogPage(signed, [], None)
-    shown = book.list_entries(first, min(limit, size - first))
-    end = first + len(shown)
-    if [index for index, _ in shown] != list(range(first, end)) or not shown:
-        raise InvariantViolated(f"an entry of the log from {first} on is missing")
+    end = min(first + limit, size)
+    shown = _entries(first, end, book)
     return LogPage(signed, shown, end if end < size else None)
+
+
+def read_head(*, book: LogBook) -> SignedHead:
+    """Return the newest signed head. Raises Unavailable if there is none yet."""
+    signed = book.find_signed()
+    if signed is None:
+        raise Unavailable("no head of the log is signed yet")
+    return signed
+
+
+def read_tile(path: str, *, book: LogBook) -> bytes | None:
+    """Return a tile or bundle of the signed log, or None if it has none of this path."""
+    tile = tile_of(path)
+    if tile is None or not tile.is_in(read_head(book=book).head.size):
+        return None
+    if tile.is_bundle:
+        entries = _entries(tile.first, tile.first + tile.width, book)
+        return bundle_of([str(entry) for _, entry in entries])
+    nodes = _nodes(tile.nodes, book)
+    return b"".join(nodes[node] for node in tile.nodes)
+
+
+def _entries(first: int, end: int, book: LogBook) -> Sequence[tuple[int, Commitment]]:
+    shown = book.list_entries(first, end - first)
+    if [index for index, _ in shown] != list(range(first, end)):
+        raise InvariantViolated(f"an entry of the log from {first} on is missing")
+    return shown
 
 
 def prove_inclusion(id_hash: str, size: int | None, *, book: LogBook) -> InclusionProof | None:
@@ -58,10 +85,10 @@ def prove_inclusion(id_hash: str, size: int | None, *, book: LogBook) -> Inclusi
     index = book.find_places([id_hash]).get(id_hash)
     if index is None or index >= size:
         return None
-    entries = book.list_entries(index, 1)
-    if not entries or entries[0][0] != index or entries[0][1].id_hash != id_hash:
-        raise InvariantViolated(f"entry {index} of the log is missing, or another one")
-    return InclusionProof(index, entries[0][1], size, _hashes(inclusion_ranges(index, size), book))
+    ((_, entry),) = _entries(index, index + 1, book)
+    if entry.id_hash != id_hash:
+        raise InvariantViolated(f"entry {index} of the log is another one")
+    return InclusionProof(index, entry, size, _hashes(inclusion_ranges(index, size), book))
 
 
 def prove_consistency(old: int, new: int | None, *, book: LogBook) -> tuple[int, Sequence[bytes]]:
@@ -72,15 +99,8 @@ def prove_consistency(old: int, new: int | None, *, book: LogBook) -> tuple[int,
     return new, _hashes(consistency_ranges(old, new), book)
 
 
-def _signed(book: LogBook) -> SignedHead:
-    signed = book.find_signed()
-    if signed is None:
-        raise Unavailable("no head of the log is signed yet")
-    return signed
-
-
 def _size(field: str, given: int | None, book: LogBook) -> int:
-    signed_size = _signed(book).head.size
+    signed_size = read_head(book=book).head.size
     if given is not None and given > signed_size:
         message = f"is above the log's size of {signed_size}"
         raise InvalidRequest([{"field": field, "message": message}])
@@ -88,8 +108,12 @@ def _size(field: str, given: int | None, book: LogBook) -> int:
 
 
 def _hashes(ranges: Sequence[Range], book: LogBook) -> list[bytes]:
-    nodes = book.find_nodes([node for leaves in ranges for node in nodes_of(leaves)])
-    try:
-        return [hash_of(leaves, nodes) for leaves in ranges]
-    except KeyError as error:
-        raise InvariantViolated(f"node {error} of the log is missing") from error
+    nodes = _nodes([node for leaves in ranges for node in nodes_of(leaves)], book)
+    return [hash_of(leaves, nodes) for leaves in ranges]
+
+
+def _nodes(wanted: Sequence[Node], book: LogBook) -> Mapping[Node, bytes]:
+    found = book.find_nodes(wanted)
+    if missing := [node for node in wanted if node not in found]:
+        raise InvariantViolated(f"node {missing[0]} of the log is missing")
+    return found

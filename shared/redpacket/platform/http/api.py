@@ -48,7 +48,7 @@ Those with a body or a query may also raise InvalidRequest.
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer(Generic[Body]):
-    """Success response; *body* None sends none, and a text is sent as it is.
+    """Success response; *body* None sends none, and texts and bytes are sent as they are.
 
     *status* defaults to the operation's first.
     """
@@ -191,7 +191,10 @@ def _json_of(body: object) -> str:
 
 
 def _answer(status: int, headers: Mapping[str, str], body: object, request_id: str) -> Answer:
-    text = "" if body is None else body if isinstance(body, str) else _json_of(body)
     # Nearly every response is private; pages that may be cached override this.
     ours = {"cache-control": NO_STORE, REQUEST_ID: request_id}
-    return {"statusCode": status, "headers": {**ours, **headers}, "body": text}
+    answer = {"statusCode": status, "headers": {**ours, **headers}}
+    if isinstance(body, bytes):
+        return {**answer, "body": base64.b64encode(body).decode(), "isBase64Encoded": True}
+    text = "" if body is None else body if isinstance(body, str) else _json_of(body)
+    return {**answer, "body": text}

@@ -148,7 +148,7 @@ class Audits:
         signed, peaks = self.log_book.find_signed(), Peaks()
         size, root = (signed.head.size, signed.head.root) if signed else (0, EMPTY_ROOT.hex())
         key_id = before.get("key_id") or (signed.key_id if signed else "")
-        if signed and not signed.is_signed_by(signed.public_key):
+        if signed and not signed.is_signed:
             differs("signature of the head", "its key's", "another")
         if signed and signed.key_id != key_id:
             differs("key of the head", key_id, signed.key_id)
