@@ -54,7 +54,7 @@ def _auth(outputs: dict[str, str], parameters: dict[str, str], region: str) -> d
         if not parameters.get("WeChatAppId"):
             raise StackError("users sign in by WeChat, so the page needs WeChatAppId")
         return {"kind": "wechat"}
-    if "UserPoolId" in outputs:
+    if "UserPoolClientId" in outputs:
         issuer = f"https://cognito-idp.{region}.amazonaws.com/{outputs['UserPoolId']}"
         # Its access tokens have no nickname; the authorizer takes both.
         auth = {"client_id": outputs["UserPoolClientId"], "token": "id_token"}
@@ -66,6 +66,24 @@ def _auth(outputs: dict[str, str], parameters: dict[str, str], region: str) -> d
     return {"kind": "oidc", "issuer": issuer, "scope": "openid profile", **auth}
 
 
+def _operators_auth(
+    outputs: dict[str, str], parameters: dict[str, str], region: str
+) -> dict[str, str] | None:
+    """Return how operators sign in to the console, or None if users sign in the same way."""
+    issuer = parameters.get("OperatorIssuer", "")
+    if client_id := outputs.get("ConsoleClientId"):
+        issuer = f"https://cognito-idp.{region}.amazonaws.com/{outputs['UserPoolId']}"
+        # Groups are scopes in its ID tokens alone.
+        token = "id_token"  # noqa: S105 - a kind of token
+    elif issuer:
+        client_id = parameters.get("OperatorClientIds", "").split(",")[0]
+        token = "access_token"  # noqa: S105 - a kind of token
+    else:
+        return None
+    auth = {"kind": "oidc", "issuer": issuer, "scope": "openid profile"}
+    return {**auth, "client_id": client_id, "token": token}
+
+
 def configuration(
     outputs: dict[str, str], parameters: dict[str, str], region: str
 ) -> dict[str, Any]:
@@ -75,6 +93,8 @@ def configuration(
     gateways = {"wechat": "WeChatSecretArn", "host": "HostWalletUrl"}
     channels = [name for name, parameter in gateways.items() if parameters.get(parameter)]
     config = {"api": API_PREFIX, "auth": auth, "cover_hosts": covers, "channels": channels}
+    if operators := _operators_auth(outputs, parameters, region):
+        config["operators_auth"] = operators
     if app_id := parameters.get("WeChatAppId"):
         config["wechat"] = {"app_id": app_id, "authorize_url": WECHAT_AUTHORIZE_URL}
     return config

@@ -21,6 +21,7 @@ from redpacket_cli import (
     inspect_stack,
     lists,
     operate,
+    operators,
     packets,
     reports,
     users,
@@ -118,6 +119,7 @@ app.add_typer(lists.journal, name="journal")
 app.add_typer(lists.approvals, name="approvals")
 app.add_typer(webhooks.webhooks, name="webhooks")
 app.add_typer(users.users, name="users")
+app.add_typer(operators.operator, name="operator")
 app.add_typer(operate.switch, name="switch")
 app.add_typer(operate.limits, name="limits")
 app.add_typer(operate.staging, name="staging")

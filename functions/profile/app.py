@@ -1,4 +1,4 @@
-"""HTTP handler for a user's own account: GET /me and PUT /me/profile."""
+"""HTTP handler for the caller's own account: GET /me, GET /admin/me and PUT /me/profile."""
 
 from __future__ import annotations
 
@@ -31,6 +31,12 @@ def read_me(request: HttpRequest) -> HttpAnswer[Me]:
         containers.users.profiles.note(named, containers.platform.clock.now_ms())
     profiles = containers.users.profiles.list_profiles([request.user.user_id])
     return _me(request, profiles)
+
+
+@handler.route("GET /admin/me", refusals=(RateLimited,), scopes=WATCHERS)
+def read_operator(request: HttpRequest) -> HttpAnswer[Me]:
+    """Show an operator to themselves: operators of another issuer have no GET /me."""
+    return read_me(request)
 
 
 @handler.route("PUT /me/profile", refusals=(RateLimited,))

@@ -199,7 +199,7 @@ def test_what_does_not_run_every_minute_raises_the_alarm_of_its_errors(stack: St
 
 @each_stack
 def test_no_two_stacks_count_into_the_same_metric(stack: Stack) -> None:
-    for function in stack.of_type("AWS::Lambda::Function").values():
+    for function in stack.handlers().values():
         namespace = function["Environment"]["Variables"]["POWERTOOLS_METRICS_NAMESPACE"]
         assert namespace == STACK_NAME
 

@@ -50,7 +50,7 @@ def test_every_metric_of_ours_is_sent_by_the_function_that_is_named(stack: Stack
     code = _code()
     services = {
         each["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
-        for each in stack.of_type("AWS::Lambda::Function").values()
+        for each in stack.handlers().values()
     } | {ALL_HANDLERS}
     filtered = [
         [each["MetricNamespace"], each["MetricName"]]

@@ -154,7 +154,7 @@ def _assert_the_way_is_open(
 
 @each_stack
 def test_who_has_no_cache_stays_outside_where_everything_is_reached(stack: Stack) -> None:
-    for name, each in stack.of_type("AWS::Lambda::Function").items():
+    for name, each in stack.handlers().items():
         has_cache = "CACHE_URL" in each["Environment"]["Variables"]
         where = "InVpc" if has_cache else "FixEgress"
         is_inside = stack.is_true(where) and (has_cache or name in CALLS_GATEWAYS)

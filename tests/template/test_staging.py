@@ -166,7 +166,7 @@ def test_every_behavior_knows_testers_and_keeps_their_answers_apart() -> None:
 
 
 def test_without_a_staging_stack_the_functions_have_no_key_and_no_origin() -> None:
-    stack = STACK_OF["a page of a given issuer"]
+    stack = STACK_OF["a page of a given issuer, whose operators are in the pool"]
     resources = stack.resolved(stack.pruned["Resources"])
 
     config = resources["PageDistribution"]["Properties"]["DistributionConfig"]

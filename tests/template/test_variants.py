@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -58,7 +59,8 @@ def test_every_reference_leads_to_what_is_made(stack: translated.Stack) -> None:
     assert named <= known
     # Which Fn::Sub itself gives a value.
     local = {"Resource", "User", "ConfigName", "Issuer", "Host", "Hosts", "Id", "Staging"}
-    local |= {"Covers", "Avatars", "WeChat", "Stack"}
+    local |= {"Covers", "Avatars", "WeChat", "Stack", "Pool", "Users", "Operators"}
+    local |= {"Console", "More"}
     assert substituted - local <= known
 
 
@@ -163,11 +165,10 @@ def test_the_issuer_is_the_user_pool_or_what_is_given(stack: translated.Stack) -
     issuer = _jwt(stack)["users"]["Issuer"]
 
     if stack.is_true("MakeIssuer"):
-        assert issuer == (
-            f"https://cognito-idp.{stack.region}.amazonaws.com/{stack.ref('UserPool')}"
-        )
+        assert issuer == _pools_issuer(stack)
     else:
         assert issuer == translated.ISSUER
+    if not stack.is_true("MakePool"):
         assert not [each for each in stack.resources.values() if "Cognito" in each["Type"]]
 
 
@@ -311,13 +312,13 @@ def test_what_elasticache_and_cognito_name_is_in_lower_case_and_of_this_stack(
 def test_a_page_under_a_domain_is_reached_and_signed_in_to_there() -> None:
     stack = translated.STACK_OF["a page under a domain"]
     (distribution,) = stack.of_type("AWS::CloudFront::Distribution").values()
-    client = stack.of_type("AWS::Cognito::UserPoolClient")["UserPoolClient"]
+    clients = stack.of_type("AWS::Cognito::UserPoolClient")
 
     assert distribution["DistributionConfig"]["Aliases"] == ["red.example"]
     assert distribution["DistributionConfig"]["WebACLId"] == stack.values["WebAclArn"]
-    assert client["CallbackURLs"] == [
-        "https://red.example/signed-in",
-        "https://red.example/operator/signed-in",
+    assert [clients[name]["CallbackURLs"] for name in ("UserPoolClient", "ConsoleClient")] == [
+        ["https://red.example/signed-in"],
+        ["https://red.example/operator/signed-in"],
     ]
 
 
@@ -376,15 +377,37 @@ def test_operators_of_another_issuer_are_not_made_by_the_users_one() -> None:
         assert same.broken_rules() == {"UsersKeysMakeNoOperators"}
 
 
+def _pools_issuer(stack: translated.Stack) -> str:
+    return f"https://cognito-idp.{stack.region}.amazonaws.com/{stack.ref('UserPool')}"
+
+
 @each_stack
 def test_each_client_of_an_operator_is_an_audience(stack: translated.Stack) -> None:
     operators = _jwt(stack)["operators"]
     named = {name for name in stack.values["OperatorClientIds"].split(",") if name}
-    made = {stack.ref("OperatorClient")} if stack.is_true("MakeIssuer") else set()
+    made = {
+        stack.ref(client)
+        for client, condition in {
+            "OperatorClient": "OperatorsInPool",
+            "ConsoleClient": "MakeConsoleClient",
+        }.items()
+        if stack.is_true(condition)
+    }
 
-    assert operators["Issuer"]
-    assert named <= set(operators["Audience"])
-    assert "" not in operators["Audience"]
-    if not stack.values["OperatorIssuer"]:
-        assert made <= set(operators["Audience"])
+    if stack.is_true("OperatorsInPool"):
+        # Who signs in to the page is a user, whatever their groups are.
+        assert operators == {"Issuer": _pools_issuer(stack), "Audience": mock.ANY}
+        assert set(operators["Audience"]) == made | named
+    elif stack.values["OperatorIssuer"]:
+        assert set(operators["Audience"]) == named
+    else:
         assert operators == _jwt(stack)["users"]
+        assert named <= set(operators["Audience"])
+
+
+def test_operators_in_the_pool_are_apart_from_a_given_issuers_users() -> None:
+    stack = translated.STACK_OF["a page of a given issuer, whose operators are in the pool"]
+    variables = stack.of_type("AWS::Lambda::Function")["ProfileFunction"]["Environment"]
+
+    assert _jwt(stack)["users"] == {"Issuer": translated.ISSUER, "Audience": ["redpacket"]}
+    assert variables["Variables"]["OPERATOR_ISSUER"] == _pools_issuer(stack)

@@ -90,6 +90,7 @@ _ARNS = {
     "AWS::Logs::LogGroup": "logs:{place}:log-group:{name}:*",
     "AWS::Events::Rule": "events:{place}:rule/{name}",
     "AWS::S3::Bucket": "s3:::{name}",
+    "AWS::Cognito::UserPool": "cognito-idp:{place}:userpool/{name}",
 }
 _REFS_ARE_ARNS = {
     "AWS::SecretsManager::Secret",
@@ -173,6 +174,11 @@ class Stack:
             for name, each in self.resources.items()
             if each["Type"] == kind
         }
+
+    def handlers(self) -> dict[str, dict[str, Any]]:
+        """Return the functions of the package; GroupScopes is code in the template itself."""
+        made = self.of_type("AWS::Lambda::Function")
+        return {name: each for name, each in made.items() if name != "GroupScopes"}
 
     def physical(self, name: str) -> str:
         """Return what CloudFormation would call a resource, near enough."""
@@ -421,13 +427,14 @@ STACKS = [
         },
     ),
     Stack(
-        "a page of a given issuer",
+        "a page of a given issuer, whose operators are in the pool",
         parameters={
             **WECHAT,
             "HostPage": "true",
             "JwtIssuer": ISSUER,
             "PageClientId": "page",
             "WeChatAppId": "wx1234567890abcdef",
+            "OperatorIssuer": "pool",
         },
     ),
     Stack(

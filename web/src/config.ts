@@ -29,6 +29,8 @@ export interface Config {
   /** Where the API is, on the page's own origin. */
   api: string;
   auth: DevAuth | OidcAuth | WeChatAuth;
+  /** How operators sign in to their console, where users do it otherwise. */
+  operators_auth?: OidcAuth;
   /** Where covers of packets may lie; `*.host` is any host just below one. */
   cover_hosts?: string[];
   /** The gateways that money goes in and out by; without one there is no wallet. */
@@ -39,5 +41,7 @@ export interface Config {
 
 export async function readConfig(): Promise<Config> {
   const answer = await fetch("/config.json");
-  return (await answer.json()) as Config;
+  const config = (await answer.json()) as Config;
+  const isConsole = location.pathname.startsWith("/operator");
+  return isConsole && config.operators_auth ? { ...config, auth: config.operators_auth } : config;
 }

@@ -5,7 +5,7 @@ import { Client } from "../src/api/client.ts";
 import { Problem } from "../src/api/problems.ts";
 import { decisionOf } from "../src/operator/deciding.ts";
 import type { Approval } from "../src/operator/lists.ts";
-import { look, Meter, warnings } from "../src/operator/live.ts";
+import { look, Meter, speeds, Tail, warnings, withSample, type Sample } from "../src/operator/live.ts";
 import { address, CSV_PAGES_MAX, Rows, TooLongError, wholeCsv } from "../src/operator/pages.ts";
 import { Duties, rolesOf } from "../src/operator/roles.ts";
 import { routeOf } from "../src/operator/routes.ts";
@@ -167,7 +167,8 @@ const CAMPAIGN = {
 } as unknown as Parameters<typeof warnings>[0];
 
 test("a campaign's look counts prizes and packets, and packets of prizes once", async () => {
-  const { client, asked } = asking(() => Response.json({ claimed_count: 3, remaining_count: 7 }));
+  const claims = [{ nickname: "Ann", amount_fen: null, claimed_at_ms: 9 }];
+  const { client, asked } = asking(() => Response.json({ claimed_count: 3, remaining_count: 7, claims }));
   const packet = (id: string, status: string, prize_id: string | null = null) =>
     ({ packet_id: id, status, prize_id, claimed_count: status === "closed" ? 5 : null }) as unknown as
       Parameters<typeof look>[2][number];
@@ -176,7 +177,7 @@ test("a campaign's look counts prizes and packets, and packets of prizes once", 
     packet("a~2", "open"), packet("b", "closed"), packet("c", "open", "cash"), packet("d", "cancelled"),
   ]);
 
-  assert.deepEqual(seen, { taken: 4 + 3 + 5, left: 6 + 7, packets: 4, unfollowed: 0 });
+  assert.deepEqual(seen, { taken: 4 + 3 + 5, left: 6 + 7, packets: 4, unfollowed: 0, claims: [{ atMs: 9, name: "Ann", fen: null }] });
   assert.deepEqual(asked.map(({ url }) => url), ["/packets/a~2/feed?limit=1"]);
 });
 
@@ -202,4 +203,24 @@ test("paths of the console lead to their views", () => {
   assert.deepEqual(routeOf("/operator/packets/A_-9~2"), { place: "claims", id: "A_-9~2" });
   assert.equal(routeOf("/operators").place, "lost");
   assert.equal(address("/x", { a: "", b: undefined, c: "&" }), "/x?c=%26");
+});
+
+test("samples thin out where they are old, and say how many a second are taken", () => {
+  let samples: Sample[] = [];
+  for (let at = 0; at < 2_000; at++) samples = withSample(samples, { atMs: at * 2_000, taken: at * 10, budgetLeftFen: 0 });
+  assert.ok(samples.length <= 600);
+  assert.equal(samples[0]!.atMs, 0);
+  assert.equal(samples.at(-1)!.atMs, 1_999 * 2_000);
+  assert.ok(speeds(samples).every((speed) => speed === 5));
+});
+
+test("the tail of a list is read from its last page on", async () => {
+  const { client, asked } = asking(page([1, 2], "b"), page([3], null), page([3, 4], null));
+  const tail = new Tail<number>(client, "/x", { prize_id: "tea" });
+  assert.deepEqual(await tail.read(), [1, 2, 3]);
+  assert.deepEqual(await tail.read(), [1, 2, 3, 4]);
+  assert.deepEqual(
+    asked.map(({ url }) => url),
+    ["/x?prize_id=tea&limit=100", ...Array<string>(2).fill("/x?prize_id=tea&limit=100&cursor=b")],
+  );
 });

@@ -11,7 +11,7 @@ import "./approvals.ts";
 import "./campaign.ts";
 import "./deposits.ts";
 import "./list.ts";
-import { campaigns, claims, journal, packets, sharers } from "./lists.ts";
+import { campaigns, claims, journal, packets, sharers, withdrawals } from "./lists.ts";
 import { ROLES } from "./roles.ts";
 import { PLACES, routeOf, type Place } from "./routes.ts";
 import "./switches.ts";
@@ -20,7 +20,17 @@ import "./winners.ts";
 import { o } from "./words.ts";
 
 /** Which link of the bar a place belongs to. */
-const PARENT: Partial<Record<Place, Place>> = { campaign: "campaigns", winners: "campaigns", claims: "packets" };
+const PARENT: Partial<Record<Place, Place>> = {
+  ...{ new_campaign: "campaigns", campaign: "campaigns", edit_campaign: "campaigns", winners: "campaigns" },
+  claims: "packets",
+};
+
+/** Views that most visits don't need. */
+const LOADERS: Partial<Record<Place, () => Promise<unknown>>> = {
+  new_campaign: () => import("./editor.ts"),
+  edit_campaign: () => import("./editor.ts"),
+  wall: () => import("./wall.ts"),
+};
 
 export class OperatorApp extends View {
   static override properties = { ...View.properties, isReady: { state: true } };
@@ -38,14 +48,22 @@ export class OperatorApp extends View {
     void this.attempt(async () => {
       const path = await session.begin();
       if (path) navigate(path, true);
+      await this.#load();
       this.isReady = true;
     });
   }
 
+  #load(): Promise<unknown> | undefined {
+    return LOADERS[routeOf(location.pathname).place]?.();
+  }
+
   #arrive(): void {
     if (this.isReady) session.notice = undefined;
-    this.requestUpdate();
-    void this.updateComplete.then(() => {
+    void this.attempt(async () => {
+      // A view that renders before it is loaded has no properties when it is connected.
+      await this.#load();
+      this.requestUpdate();
+      await this.updateComplete;
       scrollTo(0, 0);
       setTimeout(() => this.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true }));
     });
@@ -109,7 +127,19 @@ export class OperatorApp extends View {
     const heading = (name: string) => html`<h1 tabindex="-1">${name}</h1>`;
     switch (place) {
       case "campaigns":
-        return html`${heading(o("campaigns"))}<op-list .list=${campaigns()}></op-list>`;
+        return html`${heading(o("campaigns"))}
+          ${duties().may("edit_campaign")
+            ? html`<p class="ways"><a class="secondary" href="/operator/new">${o("new_campaign")}</a></p>`
+            : nothing}
+          <op-list .list=${campaigns()}></op-list>`;
+      case "new_campaign":
+      case "edit_campaign":
+        if (!duties().may("edit_campaign")) return this.#message(o("not_your_role"));
+        return html`<op-editor .campaignId=${id}></op-editor>`;
+      case "wall":
+        return html`<op-wall .campaignId=${id}></op-wall>`;
+      case "withdrawals":
+        return html`${heading(o("withdrawals"))}<op-list .list=${withdrawals()}></op-list>`;
       case "campaign":
         return html`<op-campaign .campaignId=${id}></op-campaign>`;
       case "winners":

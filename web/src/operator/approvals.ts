@@ -6,8 +6,9 @@ import { session } from "../session.ts";
 import { decisionOf } from "./deciding.ts";
 import type { OperatorList } from "./list.ts";
 import { approvals, nameOf, subjectOf, type Approval } from "./lists.ts";
-import { changesView, confirm, ConsoleView, duties, facts, money, when, write } from "./view.ts";
-import { o, wordOf } from "./words.ts";
+import { changesView, sentenceOf } from "./sentences.ts";
+import { confirm, ConsoleView, duties, facts, money, when, write } from "./view.ts";
+import { o } from "./words.ts";
 
 export class OperatorApprovals extends ConsoleView {
   static override properties = { ...ConsoleView.properties, me: { state: true } };
@@ -17,7 +18,7 @@ export class OperatorApprovals extends ConsoleView {
   override connectedCallback(): void {
     super.connectedCallback();
     void this.attempt(async () => {
-      this.me = (await session.client.get("/me")).user_token;
+      this.me = (await session.client.get("/admin/me")).user_token;
     });
   }
 
@@ -46,8 +47,8 @@ export class OperatorApprovals extends ConsoleView {
   async #decide(row: Approval, how: "approve" | "reject"): Promise<void> {
     const version = row.version === null ? "—" : row.version || o("version_new");
     const body = html`
+      <p>${sentenceOf(row)}</p>
       ${facts(
-        [o("asked"), wordOf(`asked_${row.kind}`)],
         [o("subject"), subjectOf(row)],
         [o("amount"), html`${o("yuan", { n: money(row.amount_fen) })} <small>${row.amount_fen} fen</small>`],
         [o("version"), version],
@@ -55,7 +56,7 @@ export class OperatorApprovals extends ConsoleView {
         [o("at"), when(row.asked_at_ms)],
         ...(row.payee ? [[o("payee"), html`<code>${row.payee}</code>`] as [string, ReturnType<typeof html>]] : []),
       )}
-      ${changesView(row.changes)}
+      ${changesView(row.changes, true)}
       <p class="hint">${o(how === "approve" ? "approve_hint" : "reject_hint")}</p>
     `;
     if (!(await confirm(o(`${how}_title`), body, o(how)))) return;

@@ -1,92 +1,42 @@
-/** One campaign, live: what is taken, how fast, what is left, and what needs a look. */
+/** One campaign: what operators do to it, how it goes, and what needs a look. */
 
 import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { newKey } from "../api/keys.ts";
-import { problemOf, type Problem } from "../api/problems.ts";
-import { Poll } from "../poll.ts";
-import { session } from "../session.ts";
 import { checked, loadingView, problemView, typed } from "../views/view.ts";
-import { look, Meter, packetsOf, warnings, type Look, type Warning } from "./live.ts";
+import "./audience.ts";
+import { warnings, type Look, type Warning } from "./live.ts";
 import { address } from "./pages.ts";
-import { awaitingView, awaits, type Awaiting, ConsoleView, duties, money, when, write } from "./view.ts";
+import { percentOf, percentText, stateOf, type Campaign, type Prize } from "./plan.ts";
+import "./promote.ts";
+import { deedsOf, doDeed, sendRain } from "./running.ts";
+import { awaitingView, awaits, type Awaiting, duties, inZone, money, write } from "./view.ts";
+import { CampaignView } from "./watch.ts";
 import { o, wordOf } from "./words.ts";
 
-type Campaign = Schemas["CampaignAdmin"];
-type Prize = Schemas["PrizeAdmin"];
 const DUTY_OF = { goods: "stock_goods", packet: "stock_cash", code: "add_codes" } as const;
 const CODES_PER_CALL = 500;
-const EVERY_MS = 2_000;
-/** Packets and switches change less often than counts. */
-const LOOKS_PER_LIST = 5;
 
-export class OperatorCampaign extends ConsoleView {
-  static override properties = {
-    ...ConsoleView.properties,
-    campaignId: {},
-    campaign: { state: true },
-    seen: { state: true },
-    trouble: { state: true },
-  };
-  declare campaignId: string;
-  declare campaign: Campaign | undefined;
-  declare seen: Look | undefined;
-  /** Why the last look failed; what an action came to stays told beside it. */
-  declare trouble: Problem | undefined;
-  #meter = new Meter();
-  #warnings: Warning[] = [];
-  #switches: readonly Schemas["Switch"][] = [];
-  #packets: Schemas["ListedPacket"][] = [];
-  #looks = 0;
-  readonly #poll = new Poll({
-    ask: async () => {
-      await this.#look();
-      this.trouble = undefined;
-      return EVERY_MS;
-    },
-    failed: (error) => {
-      this.trouble = problemOf(error);
-      return this.trouble.retryAfterS === undefined ? undefined : EVERY_MS;
-    },
-  });
-
+export class OperatorCampaign extends CampaignView {
   override connectedCallback(): void {
     super.connectedCallback();
-    this.#poll.start();
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.#poll.stop();
-  }
-
-  async #look(): Promise<void> {
-    const { client } = session;
-    const campaign = await client.get(`/admin/campaigns/${this.campaignId}`);
-    if (this.#looks++ % LOOKS_PER_LIST === 0) {
-      [this.#packets, this.#switches] = await Promise.all([
-        packetsOf(client, this.campaignId),
-        client.get("/admin/switches").then(({ items }) => items),
-      ]);
-    }
-    const seen = await look(client, campaign, this.#packets);
-    this.#meter.note(Date.now(), seen.taken);
-    this.#warnings = warnings(campaign, this.#switches);
-    this.campaign = campaign;
-    this.seen = seen;
+    // Curves are the only view that needs the library, and no figure waits for it.
+    void import("./charts.ts");
   }
 
   override render() {
     const { campaign, seen } = this;
-    const trouble = this.trouble ? problemView(this.trouble, () => this.#poll.start()) : nothing;
+    const trouble = this.trouble ? problemView(this.trouble, () => this.poll.start()) : nothing;
     if (!campaign || !seen) return this.trouble ? trouble : loadingView();
     const id = campaign.campaign_id;
+    const found = warnings(campaign, this.switches);
+    const card = (title: string, body: unknown) => html`<section class="card"><h2>${title}</h2>${body}</section>`;
     return html`
       <h1 tabindex="-1">${campaign.title}</h1>
       <p class="hint">
-        ${wordOf(campaign.status)} · ${when(campaign.starts_at_ms)} – ${when(campaign.ends_at_ms)} ·
-        ${o("version")} ${campaign.version}
+        <b>${o(`state_${stateOf(campaign)}`)}</b> · ${inZone(campaign.starts_at_ms, campaign.timezone)} –
+        ${inZone(campaign.ends_at_ms, campaign.timezone)} · ${campaign.timezone}
       </p>
       <p class="ways">
         <a href=${address("/operator/packets", { campaign_id: id })}>${o("packets")}</a>
@@ -94,25 +44,54 @@ export class OperatorCampaign extends ConsoleView {
         ${duties().may("see_journal")
           ? html`<a href=${address("/operator/journal", { subject: `campaign:${id}` })}>${o("journal")}</a>`
           : nothing}
+        <a href="/operator/campaigns/${id}/wall">${o("wall")}</a>
         <a href="/campaigns/${id}" target="_blank">${o("as_users")}</a>
       </p>
-      ${this.news()} ${trouble} ${this.#figures(campaign, seen)}
+      ${this.#deeds(campaign)} ${this.news()} ${trouble}
       <div class="warnings" role="status">
-        ${this.#warnings.length
-          ? this.#warnings.map((one) => html`<p class="bad">${warningText(one)}</p>`)
+        ${found.length
+          ? found.map((one) => html`<p class="bad">${warningText(one)}</p>`)
           : html`<p>${o("no_warnings")}</p>`}
       </div>
-      ${duties().may("preheat")
-        ? html`<button class="secondary" ?disabled=${this.isBusy} @click=${() => this.#preheat()}>
-            ${o("preheat")}
-          </button>`
-        : nothing}
+      ${this.#figures(campaign, seen)} <op-charts .samples=${this.samples}></op-charts>
       ${campaign.prizes.length ? this.#prizes(campaign) : nothing}
+      ${card(o("promote"), html`<op-promote .campaign=${campaign}></op-promote>`)}
+      ${duties().may("edit_audience")
+        ? card(
+            o("audience"),
+            html`<op-audience .campaign=${campaign} @edited=${() => void this.lookNow()}></op-audience>`,
+          )
+        : nothing}
     `;
   }
 
+  #deeds(campaign: Campaign) {
+    const mayEdit = duties().may("edit_campaign");
+    const button = (name: string, run: () => unknown) =>
+      html`<button class="secondary" ?disabled=${this.isBusy} @click=${run}>${name}</button>`;
+    return html`<div class="ways deeds">
+      ${duties().may("send_rain") && stateOf(campaign) !== "ended"
+        ? button(o("send_rain"), () => this.#do("send_rain", () => sendRain(campaign)))
+        : nothing}
+      ${duties().may("change_state")
+        ? deedsOf(campaign).map((deed) => button(o(deed), () => this.#do("change_state", () => doDeed(campaign, deed))))
+        : nothing}
+      ${mayEdit ? html`<a class="secondary" href="/operator/campaigns/${campaign.campaign_id}/edit">${o("edit")}</a>` : nothing}
+      ${duties().may("preheat") ? button(o("preheat"), () => this.#preheat()) : nothing}
+    </div>`;
+  }
+
+  /** Asks first, outside of what makes the page busy. */
+  #do(duty: "send_rain" | "change_state", work: () => ReturnType<typeof doDeed>): Promise<void> {
+    return this.act(duty, async () => {
+      const told = await work();
+      await this.lookNow(true);
+      return told ?? "";
+    });
+  }
+
   #figures(campaign: Campaign, seen: Look) {
-    const speed = this.#meter.perSecond;
+    const speed = this.meter.perSecond;
     const figure = (name: string, value: string | number, more = "") =>
       html`<div><dt>${name}</dt><dd>${value}<small>${more}</small></dd></div>`;
     return html`
@@ -130,6 +109,7 @@ export class OperatorCampaign extends ConsoleView {
   }
 
   #prizes(campaign: Campaign) {
+    const all = campaign.prizes.filter((one) => one.status === "on").reduce((sum, one) => sum + one.weight, campaign.miss_weight);
     return html`<section class="card">
       <h2>${o("prizes")}</h2>
       <ul class="items">
@@ -137,11 +117,21 @@ export class OperatorCampaign extends ConsoleView {
           (prize) => html`<li>
             <span class="what">
               <b>${prize.title}</b>
-              <small>${o("issued", { n: prize.issued, all: prize.total })} · ${o("version")} ${prize.version}</small>
+              <small>
+                ${prize.status === "on" ? o("chance_is", { n: percentOf(campaign, prize) }) : o("out_of_draws")} ·
+                ${o("issued", { n: prize.issued, all: prize.total })}
+              </small>
+              <progress max=${prize.total || 1} value=${prize.issued} aria-label="${prize.title}: ${o("taken")}"></progress>
             </span>
             ${duties().may(DUTY_OF[prize.kind]) ? this.#stock(prize) : nothing}
           </li>`,
         )}
+        <li>
+          <span class="what">
+            <b>${o("no_prize")}</b>
+            <small>${o("chance_is", { n: percentText(all ? campaign.miss_weight / all : 0) })}</small>
+          </span>
+        </li>
       </ul>
     </section>`;
   }
@@ -181,7 +171,7 @@ export class OperatorCampaign extends ConsoleView {
       for (let at = 0; at < codes.length; at += CODES_PER_CALL) {
         await write<Prize>("POST", path, { add: codes.slice(at, at + CODES_PER_CALL) });
       }
-      await this.#look();
+      await this.lookNow();
       return o("done");
     });
   }
@@ -192,7 +182,7 @@ export class OperatorCampaign extends ConsoleView {
       // Under the version that is shown: what another operator changed meanwhile is not changed blindly.
       const body = { delta, version: prize.version };
       const answer = await write<Prize | Awaiting>("POST", path, body, newKey());
-      await this.#look();
+      await this.lookNow();
       return awaits(answer) ? awaitingView() : o("done");
     });
   }

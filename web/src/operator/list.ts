@@ -30,6 +30,8 @@ export interface ListOf<Row> {
   title: OpWord;
   /** The file's name, without its end. */
   file: string;
+  /** The API has no CSV of it. */
+  isWithoutCsv?: boolean;
   /** Who may read it. */
   duty: Duty;
   columns: readonly Column<Row>[];
@@ -95,7 +97,7 @@ export class OperatorList extends ConsoleView {
       <section class="list">
         <div class="tools">
           ${list.filters ? this.#filtersView(list.filters) : nothing}
-          ${duties().may(list.duty)
+          ${duties().may(list.duty) && !list.isWithoutCsv
             ? html`<button class="secondary" @click=${() => (isSaving ? this.#saving?.abort() : this.#save())}>
                 ${o(isSaving ? "cancel" : "csv")}
               </button>`

@@ -3,8 +3,12 @@
 import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
+import { language } from "../i18n/language.ts";
 import type { Column, Filter, ListOf } from "./list.ts";
-import { changesView, money, when } from "./view.ts";
+import { stateOf } from "./plan.ts";
+import { changesView, sentenceOf } from "./sentences.ts";
+import { money, when } from "./view.ts";
+import { WAITS } from "./withdrawal-words.ts";
 import { o, wordOf, type OpWord } from "./words.ts";
 
 type Campaign = Schemas["ListedCampaign"];
@@ -13,6 +17,11 @@ type Claim = Schemas["ListedClaim"];
 type Sharer = Schemas["ListedSharer"];
 export type Winner = Schemas["ListedWinner"];
 type Action = Schemas["ListedAction"];
+type Withdrawal = Schemas["ListedWithdrawal"];
+const WITHDRAWAL_STATES = [
+  ...(["queued", "processing", "awaiting_confirmation", "cancelling"] as const),
+  ...(["paid", "failed", "cancelled"] as const),
+] as const satisfies readonly Withdrawal["status"][];
 export type Approval = Schemas["ListedApproval"];
 
 const options = (...values: OpWord[]) => values.map((label) => ({ value: label, label }));
@@ -40,7 +49,7 @@ export function campaigns(): ListOf<Campaign> {
         show: ({ campaign_id: id, title }) =>
           html`<a class="long" href="/operator/campaigns/${id}">${title}</a><small>${id}</small>`,
       },
-      { label: "status", show: (row) => wordOf(row.status) },
+      { label: "status", show: (row) => o(`state_${stateOf(row)}`) },
       { label: "starts", show: (row) => when(row.starts_at_ms) },
       { label: "ends", show: (row) => when(row.ends_at_ms) },
       { label: "budget", isNumber: true, show: (row) => money(row.budget_fen) },
@@ -143,10 +152,8 @@ export function journal(): ListOf<Action> {
     duty: "see_journal",
     columns: [
       { label: "at", show: (row) => when(row.at_ms) },
-      { label: "action", show: (row) => wordOf(`did_${row.action}`) },
-      { label: "subject", show: (row) => subjectOf(row) },
-      { label: "changes", show: (row) => changesView(row.changes) },
-      { label: "operator", show: (row) => nameOf(row.operator) },
+      { label: "action", show: (row) => html`${long(sentenceOf(row))}${changesView(row.changes)}` },
+      { label: "subject", show: (row) => code(row.subject) },
     ],
     filters: [{ name: "subject", label: "subject" }],
   };
@@ -160,16 +167,47 @@ export function approvals(): ListOf<Approval> {
     duty: "see_approvals",
     columns: [
       { label: "at", show: (row) => when(row.asked_at_ms) },
-      { label: "asked", show: (row) => wordOf(`asked_${row.kind}`) },
-      { label: "subject", show: (row) => subjectOf(row) },
+      { label: "asked", show: (row) => html`${long(sentenceOf(row))}${changesView(row.changes)}` },
       { label: "amount", isNumber: true, show: (row) => money(row.amount_fen) },
-      { label: "changes", show: (row) => changesView(row.changes) },
-      { label: "operator", show: (row) => nameOf(row.operator) },
       { label: "status", show: (row) => html`${wordOf(row.status)}<small>${outcome(row)}</small>` },
     ],
     filters: [status("awaiting", "approved", "rejected", "expired")],
   };
 }
+
+export function withdrawals(): ListOf<Withdrawal> {
+  return {
+    path: "/admin/withdrawals",
+    title: "withdrawals",
+    file: "withdrawals",
+    duty: "see_withdrawals",
+    isWithoutCsv: true,
+    columns: [
+      { label: "at", show: (row) => when(row.created_at_ms) },
+      { label: "user", show: ({ user, user_token: token }) => person({ user, user_token: token, nickname: null }) },
+      { label: "amount", isNumber: true, show: (row) => money(row.amount_fen) },
+      { label: "status", show: (row) => html`${o(`withdrawal_${row.status}`)}<small>${o(`channel_${row.channel}`)}</small>` },
+      { label: "waits_for", show: (row) => (row.waits_for ? told(row.waits_for) : "—") },
+      {
+        label: "next_step",
+        show: (row) =>
+          row.next_step ? html`${told(row.next_step)}<small>${when(row.next_at_ms)}</small>` : "—",
+      },
+      { label: "number", show: (row) => code(row.withdrawal_id) },
+    ],
+    filters: [
+      {
+        name: "status",
+        label: "status",
+        options: WITHDRAWAL_STATES.map((value) => ({ value, label: `withdrawal_${value}` as const })),
+      },
+      { name: "user", label: "user" },
+    ],
+  };
+}
+
+/** A sentence of the API about a withdrawal, in the language of now. */
+const told = (text: string) => (language() === "en" ? text : (WAITS[text] ?? text));
 
 /** A person by name, with the token that the API takes. */
 export function nameOf({ id, name }: Action["operator"]) {

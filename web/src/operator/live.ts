@@ -2,6 +2,7 @@
 
 import type { Client, Schemas } from "../api/client.ts";
 import { address, Rows } from "./pages.ts";
+import { stateOf } from "./plan.ts";
 
 type Campaign = Schemas["CampaignAdmin"];
 type Packet = Schemas["ListedPacket"];
@@ -30,21 +31,81 @@ export class Meter {
   }
 }
 
+/** What was taken and what is left, at one time. */
+export interface Sample {
+  atMs: number;
+  taken: number;
+  budgetLeftFen: number;
+}
+
+/** Ten minutes of looks at two seconds; older ones thin out, so that a whole evening fits. */
+const SAMPLES_MAX = 600;
+
+export function withSample(samples: readonly Sample[], sample: Sample): Sample[] {
+  const all = [...samples, sample];
+  if (all.length <= SAMPLES_MAX) return all;
+  const half = Math.floor(all.length / 2);
+  return [...all.slice(0, half).filter((_, at) => at % 2 === 0), ...all.slice(half)];
+}
+
+/** Taken in a second, before each sample but the first. */
+export function speeds(samples: readonly Sample[]): number[] {
+  return samples.slice(1).map((one, at) => {
+    const before = samples[at]!;
+    return Math.max(0, (1000 * (one.taken - before.taken)) / Math.max(1, one.atMs - before.atMs));
+  });
+}
+
+/** Somebody who took a share or won a prize. */
+export interface Lucky {
+  atMs: number;
+  name: string;
+  fen?: number | null;
+  prize?: string;
+}
+
 export interface Look {
   taken: number;
   left: number;
   packets: number;
   /** Packets that are too many to follow. */
   unfollowed: number;
+  /** The newest claims of the packets that are followed. */
+  claims: Lucky[];
+}
+
+/** The newest rows of a list that only grows: each read goes on from its last page. */
+export class Tail<Row> {
+  readonly #client: Client;
+  readonly #path: string;
+  readonly #filters: Record<string, string>;
+  #cursor: string | undefined;
+  #before: Row[] = [];
+
+  constructor(client: Client, path: string, filters: Record<string, string>) {
+    this.#client = client;
+    this.#path = path;
+    this.#filters = filters;
+  }
+
+  async read(): Promise<Row[]> {
+    for (;;) {
+      const query = { ...this.#filters, limit: 100, cursor: this.#cursor };
+      const page = await this.#client.get<{ items: Row[]; next: string | null }>(address(this.#path, query));
+      if (page.next === null) return [...this.#before, ...page.items];
+      this.#cursor = page.next;
+      this.#before = page.items;
+    }
+  }
 }
 
 /** Counts units of prizes, and shares of the packets that no prize pays from. */
-export async function look(client: Client, campaign: Campaign, known: Packet[]): Promise<Look> {
+export async function look(client: Client, campaign: Campaign, known: Packet[], claims = 1): Promise<Look> {
   const open = known.filter((one) => one.prize_id === null && !OVER.includes(one.status));
   const followed = open.slice(0, FOLLOWED_MAX);
   const feeds = await Promise.all(
     followed.map(({ packet_id: id }) =>
-      client.get<Schemas["Feed"]>(address(`/packets/${encodeURIComponent(id)}/feed`, { limit: 1 })),
+      client.get<Schemas["Feed"]>(address(`/packets/${encodeURIComponent(id)}/feed`, { limit: claims })),
     ),
   );
   const ended = known.filter((one) => one.prize_id === null && one.status === "closed");
@@ -58,6 +119,9 @@ export async function look(client: Client, campaign: Campaign, known: Packet[]):
       sum(campaign.prizes.map((one) => one.total - one.issued)) + sum(feeds.map((one) => one.remaining_count)),
     packets: known.length,
     unfollowed: open.length - followed.length,
+    claims: feeds.flatMap((feed) =>
+      feed.claims.map((one) => ({ atMs: one.claimed_at_ms, name: one.nickname, fen: one.amount_fen })),
+    ),
   };
 }
 
@@ -80,7 +144,7 @@ const OF_CAMPAIGNS: readonly Schemas["Switch"]["name"][] = ["grab", "draw", "pay
 /** What an operator should look at; alarms of the deployment are told by its alarm topic. */
 export function warnings(campaign: Campaign, switches: readonly Schemas["Switch"][]): Warning[] {
   const found: Warning[] = [];
-  if (campaign.status === "off") found.push({ kind: "paused" });
+  if (stateOf(campaign) === "paused") found.push({ kind: "paused" });
   for (const { name, on, reason } of switches) {
     if (!on && OF_CAMPAIGNS.includes(name)) found.push({ kind: "switch_off", name, reason });
   }

@@ -10,6 +10,13 @@ export const ROLES: readonly Role[] = ["admin", "operate", "treasury", "audit"];
 const DUTIES = {
   read: BY_ROUTE["GET /admin/campaigns"],
   switch: BY_ROUTE["PUT /admin/switches/{name}"],
+  edit_campaign: BY_ROUTE["POST /admin/packets"],
+  // The same route, where each role changes fields of its own.
+  change_state: BY_ROUTE["POST /admin/packets"],
+  set_budget: BY_ROUTE["POST /admin/deposits"],
+  send_rain: BY_ROUTE["POST /admin/packets"],
+  edit_audience: BY_ROUTE["POST /admin/campaigns/{campaign_id}/audience"],
+  see_withdrawals: BY_ROUTE["GET /admin/withdrawals"],
   preheat: BY_ROUTE["POST /admin/campaigns/{campaign_id}/preheat"],
   decide_winner: BY_ROUTE["PUT /admin/campaigns/{campaign_id}/winners/{unit}"],
   // One route, which lets each role add one kind of prizes.

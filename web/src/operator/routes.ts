@@ -2,7 +2,9 @@
 
 import type { Duty } from "./roles.ts";
 
-export type Place = "campaigns" | "campaign" | "winners" | "packets" | "claims" | "approvals" | "deposits" | "switches" | "journal" | "lost";
+export type Place =
+  | ("campaigns" | "new_campaign" | "campaign" | "edit_campaign" | "wall" | "winners" | "packets" | "claims")
+  | ("approvals" | "deposits" | "withdrawals" | "switches" | "journal" | "lost");
 
 export interface Route {
   place: Place;
@@ -12,12 +14,16 @@ export interface Route {
 const ID = "([A-Za-z0-9_~-]{1,128})";
 const PATHS: [RegExp, Place][] = [
   [/^\/operator\/?$/, "campaigns"],
+  [/^\/operator\/new$/, "new_campaign"],
   [new RegExp(`^/operator/campaigns/${ID}$`), "campaign"],
+  [new RegExp(`^/operator/campaigns/${ID}/edit$`), "edit_campaign"],
+  [new RegExp(`^/operator/campaigns/${ID}/wall$`), "wall"],
   [new RegExp(`^/operator/campaigns/${ID}/winners$`), "winners"],
   [/^\/operator\/packets$/, "packets"],
   [new RegExp(`^/operator/packets/${ID}$`), "claims"],
   [/^\/operator\/approvals$/, "approvals"],
   [/^\/operator\/deposits$/, "deposits"],
+  [/^\/operator\/withdrawals$/, "withdrawals"],
   [/^\/operator\/switches$/, "switches"],
   [/^\/operator\/journal$/, "journal"],
 ];
@@ -36,6 +42,7 @@ export const PLACES = [
   { place: "packets", path: "/operator/packets", duty: "read" },
   { place: "approvals", path: "/operator/approvals", duty: "see_approvals" },
   { place: "deposits", path: "/operator/deposits", duty: "deposit" },
+  { place: "withdrawals", path: "/operator/withdrawals", duty: "see_withdrawals" },
   { place: "switches", path: "/operator/switches", duty: "read" },
   { place: "journal", path: "/operator/journal", duty: "see_journal" },
 ] as const satisfies readonly { place: Place; path: string; duty: Duty }[];

@@ -118,31 +118,11 @@ export function when(atMs: number | null | undefined): string {
   return formatTime(atMs, { dateStyle: "short", timeStyle: "medium", hourCycle: "h23" });
 }
 
+/** A time as a campaign's own people read it, in its time zone. */
+export function inZone(atMs: number, timeZone: string): string {
+  return formatTime(atMs, { timeZone, dateStyle: "medium", timeStyle: "short", hourCycle: "h23" });
+}
+
 export function money(fen: number | null | undefined): string {
   return fen === null || fen === undefined ? "" : yuanGrouped(fen);
-}
-
-/** Exactly what changes: a field, and its texts before and after; money in yuan beside its fen. */
-export function changesView(changes: readonly Schemas["ActionChange"][]): TemplateResult {
-  return html`<ul class="changes">
-    ${changes.map(
-      ({ field, before, after }) =>
-        html`<li><b>${field}</b> <span>${exact(field, before)}</span> → <span>${exact(field, after)}</span></li>`,
-    )}
-  </ul>`;
-}
-
-/** An import names hundreds of users in one text. */
-const SHORT_MAX = 300;
-
-function exact(field: string, text: string | null): string | TemplateResult {
-  if (text === null) return "—";
-  if (text.length > SHORT_MAX) {
-    return html`<details>
-      <summary>${text.slice(0, 80)}…</summary>
-      ${text}
-    </details>`;
-  }
-  const isFen = field.endsWith("_fen") && /^\d{1,15}$/.test(text);
-  return isFen ? `${text} (${o("yuan", { n: money(Number(text)) })})` : text;
 }

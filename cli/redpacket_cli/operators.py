@@ -1,0 +1,103 @@
+"""Operators in the stack's own user pool: groups named by role are the scopes of their tokens."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from redpacket_cli.failures import no_target
+from redpacket_cli.session import Session, session_of
+from redpacket_cli.show import table
+
+operator = typer.Typer(
+    help="Operators in the stack's own user pool: add, list, remove.", no_args_is_help=True
+)
+
+
+class Role(StrEnum):
+    """Group of the user pool, whose members' tokens have the scope hongbao/ROLE."""
+
+    ADMIN = "admin"
+    OPERATE = "operate"
+    TREASURY = "treasury"
+    AUDIT = "audit"
+
+
+def _an_email(text: str) -> str:
+    if text.count("@") != 1 or text.startswith("@") or text.endswith("@"):
+        raise typer.BadParameter(f"{text!r} is no e-mail address")
+    return text.lower()
+
+
+def _pool(session: Session) -> tuple[Any, str]:
+    """Return Cognito and the id of the stack's pool. Raises Failure."""
+    target = session.target
+    if "UserPoolId" not in target.outputs:
+        raise no_target(
+            "the stack has no user pool. Deploy it with OperatorIssuer=pool, or add operators at "
+            "your own issuer; on a local stack the console lets anyone choose a role"
+        )
+    return target.aws("cognito-idp"), target.outputs["UserPoolId"]
+
+
+Email = Annotated[str, typer.Argument(help="The operator's e-mail address.", callback=_an_email)]
+
+
+@operator.command("add")
+def add(
+    context: typer.Context,
+    email: Email,
+    role: Annotated[list[Role], typer.Option(help="May be given more than once.")],
+    name: Annotated[str, typer.Option(help="Name in the audit log.")] = "",
+) -> None:
+    """Add an operator: a new one gets a mail with a temporary password. A repeat is harmless."""
+    session = session_of(context)
+    cognito, pool = _pool(session)
+    try:
+        cognito.admin_create_user(
+            UserPoolId=pool,
+            Username=email,
+            DesiredDeliveryMediums=["EMAIL"],
+            UserAttributes=[
+                {"Name": "email", "Value": email},
+                {"Name": "email_verified", "Value": "true"},
+                {"Name": "nickname", "Value": name or email.partition("@")[0]},
+            ],
+        )
+    except cognito.exceptions.UsernameExistsException:
+        session.screen.note(f"{email} has an account already")
+    for each in role:
+        cognito.admin_add_user_to_group(UserPoolId=pool, Username=email, GroupName=each)
+    session.screen.tell({"email": email, "roles": [*role]})
+
+
+@operator.command("remove")
+def remove(
+    context: typer.Context,
+    email: Email,
+) -> None:
+    """Take all roles from an operator. A token that they have ends within 30 minutes."""
+    session = session_of(context)
+    cognito, pool = _pool(session)
+    for role in Role:
+        cognito.admin_remove_user_from_group(UserPoolId=pool, Username=email, GroupName=role)
+    cognito.admin_user_global_sign_out(UserPoolId=pool, Username=email)
+    session.screen.tell({"email": email, "roles": []})
+
+
+@operator.command("list")
+def list_operators(context: typer.Context) -> None:
+    """List who has which roles."""
+    session = session_of(context)
+    cognito, pool = _pool(session)
+    roles: dict[str, list[str]] = {}
+    for role in Role:
+        pages = cognito.get_paginator("list_users_in_group").paginate(
+            UserPoolId=pool, GroupName=role
+        )
+        for user in (user for page in pages for user in page["Users"]):
+            attributes = {each["Name"]: each["Value"] for each in user["Attributes"]}
+            roles.setdefault(attributes["email"], []).append(role)
+    items = [{"email": email, "roles": of} for email, of in sorted(roles.items())]
+    rows = ((email, " ".join(of)) for email, of in sorted(roles.items()))
+    session.screen.tell({"items": items}, table(("email", "roles"), rows))

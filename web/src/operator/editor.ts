@@ -1,0 +1,332 @@
+/** The form of a campaign beside what users will see; a copy of it stays in this browser until it is saved. */
+
+import { html, nothing } from "lit";
+
+import { Problem } from "../api/problems.ts";
+import { problemText } from "../i18n/packet.ts";
+import { parseYuan, yuanGrouped } from "../money.ts";
+import { navigate } from "../router.ts";
+import { session } from "../session.ts";
+import { loadingView } from "../views/view.ts";
+import {
+  atMs,
+  emptyPlan,
+  emptyPrize,
+  isZone,
+  missPercent,
+  mistakes,
+  planOf,
+  stepsTo,
+  type Campaign,
+  type PlanForm,
+  type PrizeForm,
+  type Step,
+} from "./plan.ts";
+import { awaitingView, awaits, type Awaiting, ConsoleView, duties, inZone, write } from "./view.ts";
+import { o, type OpWord } from "./words.ts";
+
+const KINDS = ["goods", "packet", "code"] as const;
+const ZONES = ["Asia/Shanghai", "Asia/Hong_Kong", "Asia/Singapore", "Asia/Tokyo", "Europe/London", "America/New_York"];
+const slot = (id: string) => `redpacket.plan.${id || "new"}`;
+const random = (length: number) => crypto.randomUUID().replaceAll("-", "").slice(0, length);
+
+export class OperatorEditor extends ConsoleView {
+  static override properties = {
+    ...ConsoleView.properties,
+    campaignId: {},
+    form: { state: true },
+    wrong: { state: true },
+    isDraft: { state: true },
+  };
+  /** Empty for a new campaign. */
+  declare campaignId: string;
+  declare form: PlanForm | undefined;
+  declare wrong: Record<string, OpWord>;
+  /** Whether the form was found in this browser. */
+  declare isDraft: boolean;
+  #before: Campaign | undefined;
+
+  constructor() {
+    super();
+    this.wrong = {};
+    this.isDraft = false;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    void this.attempt(async () => {
+      if (this.campaignId) this.#before = await session.client.get(`/admin/campaigns/${this.campaignId}`);
+      const kept = localStorage.getItem(slot(this.campaignId));
+      this.isDraft = kept !== null;
+      this.form = kept ? (JSON.parse(kept) as PlanForm) : this.#fresh();
+    });
+  }
+
+  #fresh(): PlanForm {
+    if (this.#before) return planOf(this.#before);
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    return emptyPlan(Date.now(), zone, `c-${random(8)}`);
+  }
+
+  override render() {
+    const { form } = this;
+    const isOn = this.#before?.status === "on";
+    return html`
+      <h1 tabindex="-1">${o(this.campaignId ? "edit_campaign" : "new_campaign")}</h1>
+      ${form
+        ? html`<div class="editor">
+            <form novalidate @input=${this.#type} @submit=${(event: SubmitEvent) => this.#submit(event, "on")}>
+              ${this.isDraft
+                ? html`<p class="told">
+                    ${o("draft_found")}
+                    <button type="button" class="quiet" @click=${() => this.#discard()}>${o("draft_discard")}</button>
+                  </p>`
+                : nothing}
+              ${this.#about(form)} ${this.#rules(form)} ${this.#prizes(form)} ${this.news()}
+              <p class="answers">
+                ${isOn
+                  ? nothing
+                  : html`<button type="button" class="secondary" ?disabled=${this.isBusy} @click=${() => this.#save("off")}>
+                      ${o("save_draft")}
+                    </button>`}
+                <button class="primary" ?disabled=${this.isBusy}>${o(isOn ? "save" : "publish")}</button>
+              </p>
+              <p class="hint">${o(isOn ? "save_hint" : "publish_hint")}</p>
+            </form>
+            <aside class="preview" aria-label=${o("preview")}>${this.#preview(form)}</aside>
+          </div>`
+        : this.problem
+          ? this.news()
+          : loadingView()}
+    `;
+  }
+
+  #field(name: string, label: OpWord, value: string, more: { type?: string; hint?: OpWord; list?: string; fixed?: boolean } = {}) {
+    const wrong = this.wrong[name];
+    const told = `wrong-${name}`;
+    const isNumber = more.type === "number";
+    return html`<label class="field tall ${wrong ? "is-wrong" : ""}">
+      <span>${o(label)}</span>
+      <input
+        name=${name}
+        type=${isNumber ? "text" : (more.type ?? "text")}
+        inputmode=${isNumber ? "decimal" : nothing}
+        list=${more.list ?? nothing}
+        .value=${value}
+        ?disabled=${more.fixed}
+        autocomplete="off"
+        aria-invalid=${!!wrong}
+        aria-describedby=${wrong ? told : nothing}
+      />
+      ${more.hint ? html`<small>${o(more.hint)}</small>` : nothing}
+      ${wrong ? html`<small class="bad" id=${told}>${o(wrong)}</small>` : nothing}
+    </label>`;
+  }
+
+  #about(form: PlanForm) {
+    return html`<section class="card">
+      <h2>${o("about")}</h2>
+      ${this.#field("title", "title", form.title)} ${this.#field("description", "description", form.description)}
+      ${this.#field("id", "campaign_id", form.id, { hint: "id_hint", fixed: !!this.campaignId })}
+      <div class="pair">
+        ${this.#field("starts", "starts", form.starts, { type: "datetime-local" })}
+        ${this.#field("ends", "ends", form.ends, { type: "datetime-local" })}
+      </div>
+      ${this.#field("timezone", "timezone", form.timezone, { list: "zones", hint: "zone_hint", fixed: !!this.campaignId })}
+      <datalist id="zones">${ZONES.map((zone) => html`<option value=${zone}></option>`)}</datalist>
+    </section>`;
+  }
+
+  #rules(form: PlanForm) {
+    const number = { type: "number" };
+    return html`<section class="card">
+      <h2>${o("money_and_rules")}</h2>
+      ${duties().may("set_budget")
+        ? this.#field("budget", "budget", form.budget, { ...number, hint: "budget_hint" })
+        : html`<p class="hint">${o("budget_by_treasury")}</p>`}
+      <div class="pair">
+        ${this.#field("quota", "quota", form.quota, number)} ${this.#field("attempts", "attempts", form.attempts, number)}
+        ${this.#field("wins", "wins", form.wins, number)}
+        ${this.#field("passphrase", "passphrase", form.passphrase, { hint: "passphrase_hint" })}
+      </div>
+      <p class="hint">${o("zero_hint")}</p>
+    </section>`;
+  }
+
+  #prizes(form: PlanForm) {
+    const miss = missPercent(form.prizes);
+    return html`<section class="card">
+      <h2>${o("prizes")}</h2>
+      <p class="hint">${o("prizes_hint")}</p>
+      ${form.prizes.map((prize, at) => this.#prize(prize, at))}
+      ${form.prizes.length
+        ? html`<p class=${miss < 0 ? "bad" : ""}>${o("no_prize")} <b>${miss}%</b></p>`
+        : nothing}
+      <button type="button" class="secondary" @click=${() => this.#change({ prizes: [...form.prizes, emptyPrize(`p-${random(6)}`)] })}>
+        ${o("add_prize")}
+      </button>
+    </section>`;
+  }
+
+  #prize(prize: PrizeForm, at: number) {
+    const name = (field: keyof PrizeForm) => `prizes.${at}.${field}`;
+    const known = this.#before?.prizes.some((one) => one.prize_id === prize.id);
+    const number = { type: "number" };
+    const box = (field: "once" | "is_on", word: OpWord) =>
+      html`<label class="field switch"><span>${o(word)}</span><input type="checkbox" name=${name(field)} .checked=${prize[field]} /></label>`;
+    return html`<fieldset class="prize">
+      <legend>${prize.title || o("prize_n", { n: at + 1 })}</legend>
+      ${this.#field(name("title"), "prize_title", prize.title)}
+      <div class="pair">
+        <label class="field tall">
+          <span>${o("kind")}</span>
+          <select name=${name("kind")} ?disabled=${known}>
+            ${KINDS.map((kind) => html`<option value=${kind} ?selected=${kind === prize.kind}>${o(`kind_${kind}`)}</option>`)}
+          </select>
+        </label>
+        ${prize.kind === "packet"
+          ? this.#field(name("amount"), "unit_amount", prize.amount, { ...number, fixed: !!known })
+          : nothing}
+        ${this.#field(name("percent"), "chance", prize.percent, number)}
+        ${prize.kind === "code" ? nothing : this.#field(name("total"), "stock", prize.total, number)}
+        ${this.#field(name("per_day"), "per_day", prize.per_day, number)}
+      </div>
+      ${prize.kind === "code" ? html`<p class="hint">${o("codes_hint")}</p>` : nothing}
+      ${this.#field(name("image_url"), "picture", prize.image_url, { hint: "picture_hint" })} ${box("once", "once_per_user")}
+      ${known
+        ? box("is_on", "in_draws")
+        : html`<button
+            type="button"
+            class="quiet"
+            @click=${() => this.#change({ prizes: this.form!.prizes.filter((one) => one.id !== prize.id) })}
+          >
+            ${o("remove_prize")}
+          </button>`}
+    </fieldset>`;
+  }
+
+  #preview(form: PlanForm) {
+    const time = (text: string) => {
+      const at = atMs(text, form.timezone);
+      return at === undefined ? "…" : inZone(at, form.timezone);
+    };
+    const budget = parseYuan(form.budget);
+    return html`
+      <p class="label">${o("preview")}</p>
+      <div class="phone">
+        <p class="greeting">${form.title || o("title")}</p>
+        <p>${form.description}</p>
+        <p>${time(form.starts)} – ${time(form.ends)}</p>
+        <p><small>${isZone(form.timezone) ? form.timezone : ""}</small></p>
+        ${budget ? html`<p class="sum">¥${yuanGrouped(budget)}</p>` : nothing}
+        <ul>
+          ${form.prizes
+            .filter((one) => one.is_on)
+            .map(
+              (prize) => html`<li>
+                ${prize.image_url.startsWith("https://")
+                  ? html`<img src=${prize.image_url} alt="" referrerpolicy="no-referrer" />`
+                  : html`<span aria-hidden="true">${prize.kind === "packet" ? "福" : "礼"}</span>`}
+                <b>${prize.title || "…"}</b><i>${prize.percent || 0}%</i>
+              </li>`,
+            )}
+          ${form.prizes.length
+            ? html`<li><span aria-hidden="true">谢</span><b>${o("no_prize")}</b><i>${Math.max(0, missPercent(form.prizes))}%</i></li>`
+            : nothing}
+        </ul>
+      </div>
+    `;
+  }
+
+  readonly #type = (event: Event) => {
+    const { name, value, type, checked } = event.target as HTMLInputElement;
+    const [list, at, field] = name.split(".");
+    const said = type === "checkbox" ? checked : value;
+    if (list !== "prizes") this.#change({ [name]: said });
+    else {
+      const prizes = this.form!.prizes.map((one, n) => (n === Number(at) ? { ...one, [field!]: said } : one));
+      this.#change({ prizes });
+    }
+    if (this.wrong[name]) this.wrong = { ...this.wrong, [name]: undefined as never };
+  };
+
+  #change(changed: Partial<PlanForm>): void {
+    this.form = { ...this.form!, ...changed };
+    localStorage.setItem(slot(this.campaignId), JSON.stringify(this.form));
+  }
+
+  #discard(): void {
+    localStorage.removeItem(slot(this.campaignId));
+    this.isDraft = false;
+    this.wrong = {};
+    this.form = this.#fresh();
+  }
+
+  #submit(event: SubmitEvent, status: Campaign["status"]): void {
+    event.preventDefault();
+    void this.#save(status);
+  }
+
+  async #save(status: Campaign["status"]): Promise<void> {
+    const form = this.form!;
+    this.wrong = mistakes(form, !this.campaignId);
+    if (Object.keys(this.wrong).length) {
+      await this.updateComplete;
+      this.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+      return;
+    }
+    await this.act("edit_campaign", async () => {
+      const path = `/admin/campaigns/${form.id}` as const;
+      if (this.#before) this.#before = await session.client.get(path);
+      else if (!(await this.#isFree(path))) {
+        this.wrong = { id: "id_taken" };
+        return "";
+      }
+      const steps = stepsTo(this.#before, form, status, duties().may("set_budget"));
+      const waiting = await this.#run(steps);
+      if (waiting) {
+        // The rest is saved after the approval: the form stays as it is until then.
+        localStorage.removeItem(slot(""));
+        localStorage.setItem(slot(form.id), JSON.stringify(form));
+        return html`${awaitingView()} ${waiting === "rest" ? o("save_again") : nothing}`;
+      }
+      for (const id of [form.id, ""]) localStorage.removeItem(slot(id));
+      navigate(`/operator/campaigns/${form.id}`);
+      return "";
+    });
+  }
+
+  async #isFree(path: `/admin/campaigns/${string}`): Promise<boolean> {
+    try {
+      await session.client.get(path);
+      return false;
+    } catch (error) {
+      if (error instanceof Problem && error.code === "campaign_not_found") return true;
+      throw error;
+    }
+  }
+
+  /** Writes the steps in order, up to one that waits for another operator; says whether more come after it. */
+  async #run(steps: readonly Step[]): Promise<"rest" | "last" | undefined> {
+    let version = this.#before?.version;
+    const versions = new Map(this.#before?.prizes.map((one) => [one.prize_id, one.version]));
+    for (const [at, { method, path, body, prize }] of steps.entries()) {
+      const seen = prize === undefined ? version : versions.get(prize);
+      const sent = { ...body, ...(seen !== undefined && { version: seen }) };
+      let answer;
+      try {
+        answer = await write<{ version: number } | Awaiting>(method, path, sent);
+      } catch (error) {
+        const name = prize && this.form!.prizes.find((one) => one.id === prize)?.title;
+        if (error instanceof Problem && name) this.told = o("prize_failed", { name, why: problemText(error.code) });
+        throw error;
+      }
+      if (awaits(answer)) return at + 1 < steps.length ? "rest" : "last";
+      if (prize === undefined) version = answer.version;
+      else versions.set(prize, answer.version);
+    }
+    return undefined;
+  }
+}
+
+customElements.define("op-editor", OperatorEditor);

@@ -1,0 +1,320 @@
+/** A campaign as its form holds it, and the writes that make the API's campaign the same. */
+
+import type { Schemas } from "../api/client.ts";
+import { parseYuan, yuan } from "../money.ts";
+import type { OpWord } from "./words.ts";
+
+export type Campaign = Schemas["CampaignAdmin"];
+export type CampaignBody = Schemas["CampaignBody"];
+export type Prize = Schemas["PrizeAdmin"];
+type PrizeBody = Schemas["PrizeBody"];
+
+export interface PrizeForm {
+  id: string;
+  title: string;
+  kind: Prize["kind"];
+  percent: string;
+  total: string;
+  per_day: string;
+  amount: string;
+  image_url: string;
+  once: boolean;
+  is_on: boolean;
+}
+
+/** Texts as they are typed; times are of the campaign's own zone, like 2027-01-29T20:00. */
+export interface PlanForm {
+  id: string;
+  title: string;
+  description: string;
+  starts: string;
+  ends: string;
+  timezone: string;
+  budget: string;
+  quota: string;
+  attempts: string;
+  wins: string;
+  passphrase: string;
+  prizes: PrizeForm[];
+}
+
+/** One write; *prize* is the id of the prize that it is about. */
+export interface Step {
+  method: "PUT" | "POST";
+  path: string;
+  body: Record<string, unknown>;
+  prize?: string;
+}
+
+/** Weights that the form writes are thousandths of a percent. */
+const SCALE = 100_000;
+const COUNT = /^\d{1,9}$/;
+export const CAMPAIGN_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+
+const HOUR_MS = 3_600_000;
+
+export function emptyPlan(nowMs: number, timezone: string, id: string): PlanForm {
+  const nextHourMs = Math.ceil(nowMs / HOUR_MS) * HOUR_MS;
+  return {
+    id,
+    title: "",
+    description: "",
+    starts: localText(nextHourMs, timezone),
+    ends: localText(nextHourMs + 24 * HOUR_MS, timezone),
+    timezone,
+    budget: "",
+    quota: "1",
+    attempts: "3",
+    wins: "0",
+    passphrase: "",
+    prizes: [],
+  };
+}
+
+export function emptyPrize(id: string): PrizeForm {
+  return {
+    ...{ id, title: "", kind: "goods", percent: "", total: "", per_day: "0" },
+    ...{ amount: "", image_url: "", once: false, is_on: true },
+  };
+}
+
+export function planOf(campaign: Campaign): PlanForm {
+  return {
+    id: campaign.campaign_id,
+    title: campaign.title,
+    description: campaign.description,
+    starts: localText(campaign.starts_at_ms, campaign.timezone),
+    ends: localText(campaign.ends_at_ms, campaign.timezone),
+    timezone: campaign.timezone,
+    budget: campaign.budget_fen ? yuan(campaign.budget_fen) : "",
+    quota: String(campaign.quota_per_user),
+    attempts: String(campaign.rules.attempts_per_user_per_day),
+    wins: String(campaign.rules.wins_per_user_per_day),
+    passphrase: campaign.passphrase ?? "",
+    prizes: campaign.prizes.map((prize) => ({
+      id: prize.prize_id,
+      title: prize.title,
+      kind: prize.kind,
+      percent: percentOf(campaign, prize),
+      total: String(prize.total),
+      per_day: String(prize.per_day),
+      amount: prize.amount_fen ? yuan(prize.amount_fen) : "",
+      image_url: prize.image_url ?? "",
+      once: prize.once_per_user,
+      is_on: prize.status === "on",
+    })),
+  };
+}
+
+/** A prize's chance in a draw, while all prizes that are on have stock. */
+export function percentOf(campaign: Campaign, prize: Prize): string {
+  const on = campaign.prizes.filter((one) => one.status === "on" || one === prize);
+  const all = on.reduce((sum, one) => sum + one.weight, campaign.miss_weight);
+  return percentText(all ? prize.weight / all : 0);
+}
+
+export function percentText(share: number): string {
+  return String(Number((100 * share).toFixed(3)));
+}
+
+/** Percent that no prize that is on has; negative where they have more than there is. */
+export function missPercent(prizes: readonly PrizeForm[]): number {
+  const shares = prizes.filter((one) => one.is_on).map((one) => Number(one.percent) || 0);
+  return Number((100 - shares.reduce((sum, one) => sum + one, 0)).toFixed(3));
+}
+
+/** What is wrong with the form, by the field's name. */
+export function mistakes(form: PlanForm, isNew: boolean): Record<string, OpWord> {
+  const found: Record<string, OpWord> = {};
+  const check = (name: string, isRight: boolean, word: OpWord) => {
+    if (!isRight) found[name] = word;
+  };
+  if (isNew) check("id", CAMPAIGN_ID.test(form.id), "bad_id");
+  check("title", form.title.trim() !== "", "needed");
+  const starts = atMs(form.starts, form.timezone);
+  const ends = atMs(form.ends, form.timezone);
+  check("timezone", isZone(form.timezone), "bad_zone");
+  if (isZone(form.timezone)) {
+    check("starts", starts !== undefined, "needed");
+    check("ends", ends !== undefined && ends > (starts ?? 0), "bad_end");
+  }
+  check("budget", !form.budget.trim() || parseYuan(form.budget) !== undefined, "bad_amount");
+  for (const name of ["quota", "attempts", "wins"] as const) check(name, COUNT.test(form[name]), "bad_count");
+  form.prizes.forEach((prize, at) => {
+    check(`prizes.${at}.title`, prize.title.trim() !== "", "needed");
+    const percent = Number(prize.percent);
+    check(`prizes.${at}.percent`, prize.percent.trim() !== "" && percent >= 0 && percent <= 100, "bad_percent");
+    check(`prizes.${at}.total`, prize.kind === "code" || COUNT.test(prize.total), "bad_count");
+    check(`prizes.${at}.per_day`, COUNT.test(prize.per_day), "bad_count");
+    if (prize.kind === "packet") check(`prizes.${at}.amount`, !!parseYuan(prize.amount), "bad_amount");
+    const isLink = !prize.image_url.trim() || /^https:\/\/[!-~]+$/.test(prize.image_url.trim());
+    check(`prizes.${at}.image_url`, isLink, "bad_link");
+  });
+  if (missPercent(form.prizes) < 0) found[`prizes.${form.prizes.length - 1}.percent`] = "too_much";
+  return found;
+}
+
+/** A campaign's body that changes nothing: an edit replaces every field. */
+export function bodyOf(campaign: Campaign): CampaignBody {
+  const { title, description, starts_at_ms, ends_at_ms, timezone, miss_weight, rules } = campaign;
+  const { when_sold_out, passphrase, quota_per_user, amounts_shown, required_claims, status } = campaign;
+  return {
+    ...{ title, description, starts_at_ms, ends_at_ms, timezone, miss_weight, rules, when_sold_out },
+    ...{ passphrase, quota_per_user, amounts_shown, required_claims, status },
+  };
+}
+
+/**
+ * The writes that make *before*, or nothing, what the form says; *status* is what it becomes.
+ *
+ * A new campaign is a draft until its prizes are there, and one that runs pauses while the odds of
+ * several prizes change. After an interruption the same form leads to the writes that are missing.
+ */
+export function stepsTo(
+  before: Campaign | undefined,
+  form: PlanForm,
+  status: Campaign["status"],
+  maySetBudget: boolean,
+): Step[] {
+  const path = `/admin/campaigns/${form.id}`;
+  const weights = weightsOf(before, form);
+  const steps: Step[] = [];
+  const wanted: CampaignBody = {
+    ...(before ? bodyOf(before) : { timezone: form.timezone }),
+    title: form.title.trim(),
+    description: form.description.trim(),
+    starts_at_ms: atMs(form.starts, form.timezone)!,
+    ends_at_ms: atMs(form.ends, form.timezone)!,
+    miss_weight: weights.miss,
+    rules: {
+      ...before?.rules,
+      attempts_per_user_per_day: Number(form.attempts),
+      wins_per_user_per_day: Number(form.wins),
+    },
+    passphrase: form.passphrase.trim() || null,
+    quota_per_user: Number(form.quota),
+    status,
+  };
+  const budget = maySetBudget && form.budget.trim() ? parseYuan(form.budget) : undefined;
+  const changed = form.prizes.filter((prize) => {
+    const known = before?.prizes.find((one) => one.prize_id === prize.id);
+    return !known || !isSame(prizeBodyOf(known), prizeBody(prize, weights.of(prize), known));
+  });
+  const areOddsMoving = changed.some((prize) => {
+    const known = before?.prizes.find((one) => one.prize_id === prize.id);
+    return known?.weight !== weights.of(prize);
+  });
+  if (!before) steps.push({ method: "PUT", path, body: { ...wanted, status: "off" } });
+  else if (before.status === "on" && areOddsMoving) {
+    steps.push({ method: "PUT", path, body: { ...bodyOf(before), status: "off" } });
+  }
+  for (const prize of changed) {
+    const known = before?.prizes.find((one) => one.prize_id === prize.id);
+    const body = { ...prizeBody(prize, weights.of(prize), known) };
+    steps.push({ method: "PUT", path: `${path}/prizes/${prize.id}`, body, prize: prize.id });
+  }
+  for (const prize of form.prizes) {
+    const known = before?.prizes.find((one) => one.prize_id === prize.id);
+    const delta = known && known.kind !== "code" ? Number(prize.total) - known.total : 0;
+    if (delta) {
+      steps.push({ method: "POST", path: `${path}/prizes/${prize.id}/stock`, body: { delta }, prize: prize.id });
+    }
+  }
+  const now = before && { ...bodyOf(before), budget_fen: before.budget_fen };
+  const last = { ...wanted, ...(budget !== undefined && { budget_fen: budget }) };
+  const isDraft = !before && status === "off" && budget === undefined;
+  if (!isDraft && (steps.length || !now || !isSame(now, { ...now, ...last }))) {
+    steps.push({ method: "PUT", path, body: last });
+  }
+  return steps;
+}
+
+/** Weights stay as they are until somebody changes a percentage. */
+function weightsOf(before: Campaign | undefined, form: PlanForm) {
+  const known = before && planOf(before).prizes;
+  const isKept =
+    known?.length === form.prizes.length &&
+    known.every((one, at) => one.percent === form.prizes[at]!.percent && one.is_on === form.prizes[at]!.is_on);
+  const of = (prize: PrizeForm) =>
+    isKept
+      ? before!.prizes.find((one) => one.prize_id === prize.id)!.weight
+      : Math.round((Number(prize.percent) / 100) * SCALE);
+  const on = form.prizes.filter((one) => one.is_on);
+  const miss = isKept ? before!.miss_weight : SCALE - on.reduce((sum, one) => sum + of(one), 0);
+  return { of, miss: Math.max(0, miss) };
+}
+
+function prizeBody(prize: PrizeForm, weight: number, known: Prize | undefined): PrizeBody {
+  return {
+    ...(known && prizeBodyOf(known)),
+    title: prize.title.trim(),
+    kind: prize.kind,
+    weight,
+    // Stock of a prize that exists changes by a write of its own.
+    total: known ? known.total : prize.kind === "code" ? 0 : Number(prize.total),
+    per_day: Number(prize.per_day),
+    amount_fen: prize.kind === "packet" ? parseYuan(prize.amount)! : null,
+    image_url: prize.image_url.trim() || null,
+    once_per_user: prize.once,
+    status: prize.is_on ? "on" : "off",
+  };
+}
+
+function prizeBodyOf(prize: Prize): PrizeBody {
+  const { title, kind, weight, total, per_day, per_hour, amount_fen, image_url } = prize;
+  const { description, attributes, once_per_user, status } = prize;
+  return {
+    ...{ title, kind, weight, total, per_day, per_hour, amount_fen, image_url },
+    ...{ description, attributes, once_per_user, status },
+  };
+}
+
+function isSame(one: object, other: object): boolean {
+  const text = (value: object) => JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return text(one) === text(other);
+}
+
+export function isZone(name: string): boolean {
+  try {
+    return !!new Intl.DateTimeFormat("en", { timeZone: name });
+  } catch {
+    return false;
+  }
+}
+
+/** A time in a zone as a field for times takes it. */
+export function localText(ms: number, timezone: string): string {
+  return new Date(ms + offsetMs(ms, timezone)).toISOString().slice(0, 16);
+}
+
+/** The time that a field for times says in a zone; undefined for none. */
+export function atMs(text: string, timezone: string): number | undefined {
+  const asUtc = Date.parse(`${text}Z`);
+  if (Number.isNaN(asUtc) || !isZone(timezone)) return undefined;
+  // The offset before a change of clocks may lead behind it, and then the one behind it is right.
+  const guess = asUtc - offsetMs(asUtc, timezone);
+  return asUtc - offsetMs(guess, timezone);
+}
+
+function offsetMs(ms: number, timeZone: string): number {
+  const parts = new Intl.DateTimeFormat("en-US", {
+    ...({ timeZone, hourCycle: "h23", year: "numeric", month: "2-digit", day: "2-digit" } as const),
+    ...({ hour: "2-digit", minute: "2-digit", second: "2-digit" } as const),
+  }).formatToParts(ms);
+  const of = (type: string) => Number(parts.find((one) => one.type === type)!.value);
+  const local = Date.UTC(of("year"), of("month") - 1, of("day"), of("hour"), of("minute"), of("second"));
+  return local - Math.floor(ms / 1000) * 1000;
+}
+
+/** Where a campaign stands, as users see it. */
+export type State = "draft" | "upcoming" | "running" | "paused" | "ended";
+
+export function stateOf(
+  campaign: Pick<Campaign, "status" | "starts_at_ms" | "ends_at_ms">,
+  nowMs = Date.now(),
+): State {
+  if (nowMs >= campaign.ends_at_ms) return "ended";
+  const isUpcoming = nowMs < campaign.starts_at_ms;
+  if (campaign.status === "off") return isUpcoming ? "draft" : "paused";
+  return isUpcoming ? "upcoming" : "running";
+}

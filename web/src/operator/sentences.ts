@@ -1,0 +1,88 @@
+/** What operators did or ask for, as sentences, and what it changed in words. */
+
+import { html, nothing, type TemplateResult } from "lit";
+
+import type { Schemas } from "../api/client.ts";
+import { fill, language } from "../i18n/language.ts";
+import { FIELDS, SENTENCES } from "./sentence-words.ts";
+import { money, when } from "./view.ts";
+import { o, wordOf } from "./words.ts";
+
+type Action = Schemas["ListedAction"];
+type Approval = Schemas["ListedApproval"];
+type Change = Schemas["ActionChange"];
+
+/** Who did what to what; in English it is the API's own. */
+export function sentenceOf(row: Action | Approval): string {
+  if (language() === "en") return row.summary;
+  const key = "action" in row ? row.action : (`asks_${row.kind}` as const);
+  const facts = Object.fromEntries(row.changes.map(({ field, after }) => [field, valueOf(field, after)]));
+  if ("amount_fen" in row) facts.amount_fen = valueOf("amount_fen", String(row.amount_fen));
+  const isNew = row.changes.every(({ before }) => before === null);
+  const text = fill(SENTENCES[key] ?? row.summary, {
+    ...facts,
+    subject: subjectText(row),
+    edited: isNew ? "新建了" : "修改了",
+  });
+  return `${row.operator.name ?? row.operator.id} ${text}`;
+}
+
+function subjectText({ subject, subject_name: name }: Action | Approval): string {
+  const [kind = "", id = ""] = subject.split(/:(.*)/s);
+  if (kind === "user") return name ?? id;
+  if (kind === "switch") return `“${wordOf(`switch_${id}`)}”开关`;
+  return kind in FIELDS ? `${FIELDS[kind]} ${id}` : subject;
+}
+
+/** The name of a field that changed. */
+function fieldOf(field: string): string {
+  if (language() !== "en") return FIELDS[field] ?? field;
+  return field.replace(/_(at_ms|fen|ms)$/, (_, unit: string) => (unit === "at_ms" ? " at" : "")).replaceAll("_", " ");
+}
+
+/** A value as people read it: money in yuan, times as times. */
+export function valueOf(field: string, text: string | null): string {
+  if (text === null || text === "") return "—";
+  if (field.endsWith("_fen") && /^-?\d{1,15}$/.test(text)) return o("yuan", { n: money(Number(text)) });
+  if (field.endsWith("_at_ms") && /^\d{1,15}$/.test(text)) return when(Number(text));
+  if (text === "true" || text === "false") return o(text === "true" ? "yes" : "no");
+  return ["status", "winner", "verdict", "kind"].includes(field) ? wordOf(text) : text;
+}
+
+const DEFAULTS: readonly (string | null)[] = [null, "", "0", "{}", "[]", "false"];
+
+/** A new thing has all its fields: those that say nothing are told apart. */
+export function isDefault({ before, after }: Change): boolean {
+  return before === null && DEFAULTS.includes(after);
+}
+
+/** Exactly what changes, folded: a field, and its values before and after. */
+export function changesView(changes: readonly Change[], isOpen = false): TemplateResult | typeof nothing {
+  const said = changes.filter((one) => !isDefault(one));
+  if (!changes.length) return nothing;
+  return html`<details class="changes" ?open=${isOpen}>
+    <summary>${o("changed_n", { n: said.length })}</summary>
+    ${linesOf(said)}
+    ${said.length < changes.length
+      ? html`<details><summary>${o("defaults_n", { n: changes.length - said.length })}</summary>${linesOf(changes.filter(isDefault))}</details>`
+      : nothing}
+  </details>`;
+}
+
+/** An import names hundreds of users in one text. */
+const SHORT_MAX = 300;
+
+function linesOf(changes: readonly Change[]) {
+  const short = (text: string) =>
+    text.length > SHORT_MAX ? html`<details><summary>${text.slice(0, 80)}…</summary>${text}</details>` : text;
+  return html`<ul>
+    ${changes.map(
+      ({ field, before, after }) =>
+        html`<li>
+          <b>${fieldOf(field)}</b>
+          ${before === null ? nothing : html`<span>${short(valueOf(field, before))}</span> →`}
+          <span>${short(valueOf(field, after))}</span>
+        </li>`,
+    )}
+  </ul>`;
+}

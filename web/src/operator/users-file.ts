@@ -1,0 +1,24 @@
+/** A file of users: the first column, with the lines that name none. */
+
+/** As redpacket.platform.user_id has it. */
+const HOST_ID = /^[A-Za-z0-9][A-Za-z0-9_.@:|+=-]{0,127}$/;
+
+export interface UserFile {
+  users: string[];
+  /** Lines that name no user, by their number. */
+  bad: { line: number; text: string }[];
+}
+
+/** Reads the first column of a CSV file; a head that says "user" is none. */
+export function readUsers(text: string): UserFile {
+  const users = new Set<string>();
+  const bad: UserFile["bad"] = [];
+  text.replace(/^\uFEFF/, "").split(/\r\n|\r|\n/).forEach((line, at) => {
+    const cell = /^\s*(?:"([^"]*)"|([^,;\t]*))/.exec(line)!;
+    const user = (cell[1] ?? cell[2] ?? "").trim();
+    if (!user || (at === 0 && /^(user|user_id|host_id|用户)$/i.test(user))) return;
+    if (HOST_ID.test(user)) users.add(user);
+    else bad.push({ line: at + 1, text: user });
+  });
+  return { users: [...users], bad };
+}

@@ -1,0 +1,22 @@
+/** Chinese for what a withdrawal waits for; redpacket/payments/use_cases/explain_withdrawal.py has the English. */
+
+export const WAITS: Record<string, string> = {
+  "the provider to cancel the transfer, as the user asked": "等待支付渠道按用户的要求撤销转账",
+  "the provider to cancel the transfer, which is 72 hours old": "转账已满 72 小时，等待支付渠道撤销",
+  "proof that the refused transfer was never made": "等待确认：被拒绝的转账确实没有发生",
+  "proof that the transfer was never made: the user's consent has ended": "用户的授权已失效，等待确认转账没有发生",
+  "The money goes back to the user once the provider can no longer pay this transfer.":
+    "支付渠道不会再付这笔转账后，钱自动退回用户余额。",
+  "A new transfer asks the user to confirm.": "会发起新的转账，请用户确认。",
+  "the provider's answer to a call": "等待支付渠道的答复",
+  "The schedule queries it after the call.": "调用结束后会自动查询。",
+  "the next call to the provider": "等待下一次调用支付渠道",
+  "The schedule calls within a minute. If it does not, check the switch withdraw, the provider's rate limit and breaker, and the alarms of TransferFunction.":
+    "一分钟内会自动调用。如果没有，请检查“提现”开关、渠道限流与熔断，以及 TransferFunction 的告警。",
+  "the user to confirm in the provider's app": "等待用户在支付 App 里确认收款",
+  "Ask the user to open the withdrawal and confirm. It is canceled after 72 hours.": "请用户打开提现记录确认收款；72 小时后自动取消。",
+  "the provider to finish the transfer": "等待支付渠道完成转账",
+  "The schedule queries it again.": "会自动再次查询。",
+  "nothing: no work list contains it": "没有任务在处理它",
+  "Run the reconciliation, then invoke TransferFunction for it.": "请先对账，再手动触发 TransferFunction。",
+};
