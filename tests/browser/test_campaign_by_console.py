@@ -1,0 +1,143 @@
+"""A whole campaign by console and phone alone: no file, no command, no call of the API."""
+
+import csv
+from pathlib import Path
+
+from playwright.sync_api import Page, ViewportSize, expect
+
+from tests.browser.conftest import MakePerson, Operator, Person
+
+DESK: ViewportSize = {"width": 1200, "height": 900}
+SCREEN: ViewportSize = {"width": 1920, "height": 1080}
+TITLE = "年会红包雨"
+ABOVE_THE_LIMIT_YUAN = "1,000,000.01"
+
+
+def _press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def _agree(person: Person, name: str) -> None:
+    person.page.get_by_role("dialog").get_by_role("button", name=name, exact=True).click()
+
+
+def _fill_the_form(boss: Person) -> str:
+    """Publish a campaign whose budget waits for another operator; return its id."""
+    page = boss.page
+    page.get_by_role("link", name="新建活动").click()
+    page.get_by_label("标题").fill(TITLE)
+    page.get_by_label("说明").fill("全体同事，开抢")
+    page.get_by_label("开始").fill("2026-01-01T20:00")
+    page.get_by_label("结束").fill("2036-01-01T20:00")
+    page.get_by_label("红包预算").fill(ABOVE_THE_LIMIT_YUAN)
+    campaign_id = page.get_by_label("活动编号").input_value()
+    _press(page, "添加奖品")
+    _press(page, "发布")
+    expect(page.get_by_text("请填写")).to_be_visible()
+    page.get_by_label("奖品名称").fill("明前龙井")
+    page.get_by_label("中奖率").fill("100")
+    page.get_by_label("总数").fill("20")
+    expect(page.get_by_label("用户会看到")).to_contain_text("明前龙井")
+    boss.shoot("console-editor")
+    _press(page, "发布")
+    expect(page.get_by_text("正在等另一位运营批准")).to_be_visible()
+    return campaign_id
+
+
+def _approve(cfo: Person, campaign_id: str) -> None:
+    _press(cfo.page, "财务")
+    row = cfo.page.get_by_role("row").filter(has_text=f"申请修改活动 {campaign_id}")
+    expect(row).to_contain_text("¥1,000,000.01")
+    cfo.shoot("console-approvals")
+    row.get_by_role("button", name="批准").click()
+    _agree(cfo, "批准")
+    expect(row).to_contain_text("已批准")
+
+
+def _send_a_rain(boss: Person, folder: Path) -> str:
+    """Send a rain and save the poster; return the campaign's link."""
+    page = boss.page
+    _press(page, "发红包雨")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("金额").fill("88.80")
+    dialog.get_by_label("个数").fill("10")
+    boss.shoot("console-rain", full=False)
+    _agree(boss, "发红包雨")
+    expect(page.get_by_text("已发出：10 个，共 ¥88.80")).to_be_visible()
+    with page.expect_download() as saved:
+        _press(page, "下载海报")
+    saved.value.save_as(folder / "poster.png")
+    assert (folder / "poster.png").read_bytes().startswith(b"\x89PNG")
+    return page.get_by_label("链接").input_value()
+
+
+def _pause_and_resume(boss: Person, ann: Person) -> None:
+    """Pause, so that a phone is told, and resume."""
+    page = boss.page
+    _press(page, "暂停")
+    expect(page.get_by_role("dialog")).to_contain_text("用户会看到")
+    _agree(boss, "暂停")
+    expect(page.get_by_text("活动已暂停")).to_be_visible()
+    boss.shoot("console-paused")
+    _press(ann.page, "再抽一次")
+    expect(ann.page.get_by_role("alert")).to_be_visible()
+    _press(page, "恢复")
+    _agree(boss, "恢复")
+    expect(page.get_by_text("进行中")).to_be_visible()
+
+
+def _upload_people(page: Page, folder: Path) -> None:
+    """Upload a list with a line that names nobody."""
+    people = folder / "people.csv"
+    people.write_text("user\nann\nbob\n王伟\n", encoding="utf-8")
+    page.get_by_label("用户文件").set_input_files(people)
+    _press(page, "上传")
+    expect(page.get_by_text("已处理 2 人，名单现有 2 人")).to_be_visible()
+    expect(page.get_by_text("第 4 行")).to_be_visible()
+
+
+def test_a_campaign_is_run_by_console_and_phone_alone(
+    a_person: MakePerson, operator: Operator, tmp_path: Path
+) -> None:
+    operator.fund("operator", 100_000_000)
+    boss = a_person("Operator", "/operator", viewport=DESK)
+    campaign_id = _fill_the_form(boss)
+    _approve(a_person(None, "/operator/approvals?status=awaiting", viewport=DESK), campaign_id)
+    boss.go(f"/operator/campaigns/{campaign_id}")
+    expect(boss.page.get_by_text("进行中")).to_be_visible()
+    link = _send_a_rain(boss, tmp_path)
+
+    ann = a_person("Ann", None)
+    ann.page.goto(link)
+    expect(ann.page.get_by_role("heading", name=TITLE)).to_be_visible()
+    ann.page.get_by_role("tab", name="抽奖").click()
+    _press(ann.page, "抽奖")
+    expect(ann.page.get_by_text("恭喜中奖")).to_be_visible()
+    expect(boss.page.locator(".figures div").filter(has_text="已领")).to_contain_text("1")
+    _pause_and_resume(boss, ann)
+    _upload_people(boss.page, tmp_path)
+
+    boss.page.set_viewport_size(SCREEN)
+    boss.go(f"/operator/campaigns/{campaign_id}/wall")
+    expect(boss.page.get_by_text("明前龙井")).to_be_visible()
+    boss.shoot("console-wall", full=False)
+    boss.page.set_viewport_size(DESK)
+    boss.go(f"/operator/campaigns/{campaign_id}/winners")
+    with boss.page.expect_download() as listed:
+        _press(boss.page, "下载 CSV")
+    listed.value.save_as(tmp_path / "winners.csv")
+    with (tmp_path / "winners.csv").open(encoding="utf-8-sig", newline="") as file:
+        assert [row["user"] for row in csv.DictReader(file)] == ["ann"]
+
+    boss.go(f"/operator/campaigns/{campaign_id}")
+    _press(boss.page, "立即结束")
+    _agree(boss, "立即结束")
+    expect(boss.page.get_by_text("已结束").first).to_be_visible()
+    boss.page.get_by_role("link", name="操作日志").last.click()
+    for sentence in (
+        f"Operator 新建了活动 {campaign_id}",
+        f"Operator 给活动 {campaign_id}发了一场红包雨：¥88.80，10 个",
+        f"Operator 修改了活动 {campaign_id}的名单",
+    ):
+        expect(boss.page.get_by_text(sentence).first).to_be_visible()
+    boss.shoot("console-journal")
