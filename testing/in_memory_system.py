@@ -475,11 +475,12 @@ class InMemorySystem:
             packets=self.packets,
             clock=self.clock,
             four_eyes=self.process().four_eyes,
+            load=self.process().load_ports,
         )
 
     def preheat(self, campaign_id: str, cursor: str | None = None) -> Preheated:
         """Load a campaign's packets."""
-        return self.process().preheat_campaign(campaign_id, cursor, 20_000)
+        return self.process().preheat_campaign(campaign_id, cursor, self.clock.now_ms() + 20_000)
 
     def sweep(self, stop_in_ms: int = 47_000) -> SweepReport:
         """Run what the schedule runs every minute."""

@@ -84,12 +84,13 @@ class Process:
         return getattr(getattr(vars(self)["containers"], container), member)
 
     def _with_ports(self, use_case: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a use case that has the parameters of this process whose types are ports."""
-        types = {
-            each.name: str(each.annotation) for each in signature(use_case).parameters.values()
+        """Return a use case that has its keyword parameters from members of their types."""
+        bound = {
+            each.name: getattr(self, _members_by_type()[each.annotation])
+            for each in signature(use_case).parameters.values()
+            if each.kind is each.KEYWORD_ONLY and each.annotation in _members_by_type()
         }
-        ports = {name: _members_by_type()[kind] for name, kind in types.items() if "Ports" in kind}
-        return partial(use_case, **{name: getattr(self, member) for name, member in ports.items()})
+        return partial(use_case, **bound)
 
     def __setattr__(self, name: str, made: object) -> None:
         self.replace(**{name: made})

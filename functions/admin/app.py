@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 from redpacket.approvals.api import operator_lists as listed
 from redpacket.approvals.api import summaries
 from redpacket.approvals.api.approval_gate import asked_deposit, do_or_wait, note_verdict
+from redpacket.approvals.use_cases.list_packets import count_sharers, list_claims, list_packets
 from redpacket.campaigns.api.parameters import campaign_id_of
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.containers import containers
+from redpacket.ledger.use_cases.deposit import deposit as credit
+from redpacket.lottery.use_cases.list_winners import list_winners
 from redpacket.operations.api.schemas import LimitBody, RiskBody, SwitchBody
 from redpacket.operations.api.scopes import ADMINS, AUDITORS, OPERATORS, TREASURERS, WATCHERS
 from redpacket.operations.errors import SwitchNotFound
+from redpacket.operations.use_cases import turn_switch as switches
+from redpacket.operations.use_cases.judge_user import judge_user as judge
 from redpacket.packets.api import views
 from redpacket.packets.api.packet_ids import packet_id_of
 from redpacket.packets.errors import PacketNotFound
@@ -23,6 +28,8 @@ from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of, idempotent_request
 from redpacket.platform.http.parameters import key_hash_of
 from redpacket.platform.http.request import HttpRequest, RequestOf, person_of
+from redpacket.platform.settings import settings
+from redpacket.reconciliation.use_cases.audit_packet import audit_packet as find_differences
 from redpacket.users.api.schemas import DepositBody
 
 if TYPE_CHECKING:
@@ -62,8 +69,12 @@ def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApp
     payee = person_of(body.user)
 
     def done() -> HttpAnswer[Deposit]:
-        transfer_id, balance_fen = containers.operators.deposit(
-            payee, body.amount_fen, idempotent, is_for_campaigns=body.is_for_campaigns
+        transfer_id, balance_fen = credit(
+            payee,
+            body.amount_fen,
+            idempotent,
+            is_for_campaigns=body.is_for_campaigns,
+            ports=containers.operators.deposit_ports,
         )
         return HttpAnswer({"transfer_id": transfer_id, "balance_fen": balance_fen})
 
@@ -81,9 +92,13 @@ def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApp
 )
 def audit_packet(request: HttpRequest) -> HttpAnswer[Audit]:
     """Check the invariants of one packet."""
-    return HttpAnswer(
-        views.audit_view(containers.reconciliation.audit_packet(packet_id_of(request)))
+    found = find_differences(
+        packet_id_of(request),
+        packets=containers.packets.repository,
+        ledger=containers.ledger.repository,
+        clock=containers.platform.clock,
     )
+    return HttpAnswer(views.audit_view(found))
 
 
 @handler.route("GET /admin/switches", scopes=WATCHERS)
@@ -102,8 +117,12 @@ def turn_switch(request: RequestOf[SwitchBody]) -> HttpAnswer[Switch]:
     """Turn one switch off or on; everywhere within ten seconds."""
     switch = listed.switch_of(request)
     body = body_of(SwitchBody, request)
-    state = containers.operators.turn_switch(
-        switch, is_on=body.on, reason=body.reason, operator_id=request.user.user_id
+    state = switches.turn_switch(
+        switch,
+        is_on=body.on,
+        reason=body.reason,
+        operator_id=request.user.user_id,
+        ports=containers.operators.switch_ports,
     )
     return HttpAnswer(views.switch_view(state))
 
@@ -122,7 +141,8 @@ def read_limits(request: HttpRequest) -> HttpAnswer[Limits]:  # noqa: ARG001 - a
 def set_limit(request: RequestOf[LimitBody]) -> HttpAnswer[Limit]:
     """Set one limit, or restore its default; everywhere within ten seconds."""
     name, value = listed.limit_of(request), body_of(LimitBody, request).value
-    containers.operators.set_limit(name, value, operator_id=request.user.user_id)
+    operator_id, ports = request.user.user_id, containers.operators.switch_ports
+    switches.set_limit(name, value, operator_id=operator_id, ports=ports)
     return HttpAnswer(views.limit_view(name, value))
 
 
@@ -132,7 +152,8 @@ def judge_user(request: RequestOf[RiskBody]) -> HttpAnswer[Risk]:
     body = body_of(RiskBody, request)
     user_id = person_of(body.user).user_id
     note_verdict(request, user_id, body.verdict, body.until_ms)
-    containers.operators.judge_user(user_id, body.parsed)
+    verdicts = containers.operators.verdicts
+    judge(user_id, body.parsed, verdicts=verdicts, is_asked=settings.has_verdicts)
     return HttpAnswer({"verdict": body.verdict, "until_ms": body.until_ms})
 
 
@@ -165,12 +186,13 @@ def read_campaigns(request: HttpRequest) -> HttpAnswer[CampaignPage]:
 def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
     """List packets of a campaign or of a sender; without both all that have not ended."""
     sender = listed.sender_of(request)
-    page, cursor = containers.operators.list_packets(
+    page, cursor = list_packets(
         listed.of_campaign(request),
         sender.user_id if sender else None,
         listed.packet_status_of(request),
         listed.packet_cursor_of(request),
         listed.list_limit_of(request),
+        ports=containers.operators.list_ports,
     )
     people = containers.users.known_people.list_people([packet.sender.user_id for packet in page])
     rows = [listed.packet_row(packet, people) for packet in page]
@@ -186,8 +208,11 @@ def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
 )
 def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
     """List the claims of a packet, with their amounts."""
-    page, place = containers.operators.list_claims(
-        packet_id_of(request), views.claim_cursor_of(request), listed.list_limit_of(request)
+    page, place = list_claims(
+        packet_id_of(request),
+        views.claim_cursor_of(request),
+        listed.list_limit_of(request),
+        ports=containers.operators.list_ports,
     )
     people = containers.users.known_people.list_people(
         [share.claimer.user_id for share in page if share.claimer]
@@ -205,8 +230,10 @@ def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
 )
 def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
     """Count the claims that each user's shared link led to."""
-    counts, place = containers.operators.count_sharers(
-        packet_id_of(request), views.claim_cursor_of(request)
+    counts, place = count_sharers(
+        packet_id_of(request),
+        views.claim_cursor_of(request),
+        ports=containers.operators.list_ports,
     )
     people = containers.users.known_people.list_people(list(counts))
     rows = [listed.sharer_row(user_id, count, people) for user_id, count in counts.most_common()]
@@ -228,12 +255,14 @@ def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
 )
 def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
     """List who won goods, by prize and unit; cash is in the claims of its packets."""
-    page, place = containers.operators.list_winners(
+    page, place = list_winners(
         campaign_id_of(request),
         listed.of_prize(request),
         listed.winner_status_of(request),
         listed.winner_cursor_of(request),
         listed.list_limit_of(request),
+        draws=containers.lottery.draws,
+        winners=containers.operators.winners,
     )
     people = containers.users.known_people.list_people([winner.user_id for winner, _ in page])
     rows = [listed.winner_row(*one, people) for one in page]

@@ -13,6 +13,7 @@ from redpacket.approvals.api.views import (
     approval_views,
 )
 from redpacket.approvals.errors import ApprovalNotFound, FourEyesNeeded
+from redpacket.approvals.use_cases import decide_approval
 from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound
 from redpacket.containers import containers
 from redpacket.ledger.errors import InsufficientFunds
@@ -53,7 +54,9 @@ def read_approvals(request: HttpRequest) -> HttpAnswer[ApprovalPage]:
 )
 def approve(request: HttpRequest) -> HttpAnswer[ListedApproval]:
     """Approve what another operator asked for; it is applied at once, and once."""
-    approval = containers.operators.approve(approval_id_of(request), operator_of(request))
+    approval = decide_approval.approve(
+        approval_id_of(request), operator_of(request), ports=containers.operators.decide_ports
+    )
     return HttpAnswer(approval_views([approval])[0])
 
 
@@ -65,5 +68,7 @@ def approve(request: HttpRequest) -> HttpAnswer[ListedApproval]:
 )
 def reject(request: HttpRequest) -> HttpAnswer[ListedApproval]:
     """Reject what another operator asked for."""
-    approval = containers.operators.reject(approval_id_of(request), operator_of(request))
+    approval = decide_approval.reject(
+        approval_id_of(request), operator_of(request), ports=containers.operators.decide_ports
+    )
     return HttpAnswer(approval_views([approval])[0])

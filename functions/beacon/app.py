@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from redpacket.containers import containers
+from redpacket.fairness.use_cases.fetch_rounds import RESERVE_MS, fetch_rounds
 from redpacket.platform.telemetry import powertools_logger
 
 
@@ -12,9 +13,16 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
 
     `{"wait_s": 0}` fetches what is due by now and ends, for a person who invokes it.
     """
+    wait_s, fairness = event.get("wait_s"), containers.fairness
+    time_left_ms = context.get_remaining_time_in_millis() - RESERVE_MS
     report = asdict(
-        containers.fairness.fetch_rounds(
-            context.get_remaining_time_in_millis(), event.get("wait_s")
+        fetch_rounds(
+            time_left_ms if wait_s is None else wait_s * 1000,
+            chain=fairness.beacon_chain,
+            beacon=fairness.beacon,
+            rounds=fairness.rounds,
+            clock=containers.platform.clock,
+            logger=containers.platform.logger,
         )
     )
     if any(report.values()):

@@ -14,8 +14,12 @@ from redpacket.campaigns.api.audience_schemas import BODY_BYTES_MAX, AudienceBod
 from redpacket.campaigns.api.parameters import campaign_id_of, preheat_cursor_of
 from redpacket.campaigns.api.schemas import CampaignBody
 from redpacket.campaigns.errors import CampaignNotFound
+from redpacket.campaigns.use_cases.edit_audience import edit_audience as edit_list
 from redpacket.containers import containers
 from redpacket.lottery.api import views as lottery_views
+from redpacket.lottery.use_cases.apply_edit import apply_campaign, load_edited
+from redpacket.lottery.use_cases.preheat_campaign import preheat_campaign as preheat
+from redpacket.lottery.use_cases.read_draws import watch_lottery
 from redpacket.operations.api.scopes import EDITORS, OPERATORS, WATCHERS, operator_of
 from redpacket.packets.api import views
 from redpacket.packets.errors import PacketNotFound
@@ -60,7 +64,12 @@ def read_campaign(request: HttpRequest) -> HttpAnswer[Campaign]:
 )
 def watch_campaign(request: HttpRequest) -> HttpAnswer[CampaignAdmin]:
     """Show a campaign to an operator, with its budget and stock and what is left of them."""
-    watched = containers.lottery.watch_lottery(campaign_id_of(request))
+    watched = watch_lottery(
+        campaign_id_of(request),
+        campaigns=containers.campaigns.repository,
+        draws=containers.lottery.draws,
+        clock=containers.platform.clock,
+    )
     return HttpAnswer(lottery_views.campaign_admin_view(watched))
 
 
@@ -78,9 +87,13 @@ def edit_campaign(request: RequestOf[CampaignBody]) -> HttpAnswer[CampaignAdmin 
     plan = body.plan(campaign_id)
 
     def done() -> HttpAnswer[CampaignAdmin]:
-        operator = operator_of(request)
-        edited, is_new = containers.editing.edit_campaign(
-            plan, body.budget_fen, body.version, operator, body.draws_by()
+        edited, is_new = apply_campaign(
+            plan,
+            body.budget_fen,
+            body.version,
+            operator_of(request),
+            body.draws_by(),
+            ports=containers.editing.campaign_ports,
         )
         shown = lottery_views.campaign_admin_view(edited)
         return HttpAnswer(shown, status=201 if is_new else 200)
@@ -102,7 +115,8 @@ def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
         [person_of(host_id).user_id for host_id in listed] for listed in (body.add, body.remove)
     )
     note_audience(request, campaign_id, {"add": add, "remove": remove, "mode": body.audience_mode})
-    edited = containers.editing.edit_audience(campaign_id, add, remove, body.audience_mode)
+    ports = containers.editing.audience_ports
+    edited = edit_list(campaign_id, add, remove, body.audience_mode, ports=ports)
     return HttpAnswer(lottery_views.audience_view(edited))
 
 
@@ -117,6 +131,8 @@ def preheat_campaign(request: HttpRequest) -> HttpAnswer[Preheated]:
     """Load a campaign's prizes, list of users and packets into the cache."""
     campaign_id, cursor = campaign_id_of(request), preheat_cursor_of(request)
     note_preheat(request, campaign_id, cursor)
-    containers.editing.load_lottery(campaign_id)
-    preheated = containers.editing.preheat_campaign(campaign_id, cursor, _PREHEAT_WITHIN_MS)
+    load_edited(campaign_id, ports=containers.editing.load_ports)
+    ports = containers.editing.preheat_ports
+    stop_at_ms = ports.clock.now_ms() + _PREHEAT_WITHIN_MS
+    preheated = preheat(campaign_id, cursor, stop_at_ms, ports=ports)
     return HttpAnswer(views.preheated_view(preheated))

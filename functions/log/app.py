@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from redpacket.containers import containers
+from redpacket.fairness.use_cases.extend_log import RESERVE_MS, extend_log
 from redpacket.platform.telemetry import powertools_logger
 
 
@@ -13,7 +14,9 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
     The schedule and a person who invokes it name none.
     """
     named = [record["dynamodb"]["Keys"]["pk"]["S"] for record in event.get("Records", ())]
-    report = asdict(containers.public_log.extend_log(named, context.get_remaining_time_in_millis()))
+    ports, time_left_ms = containers.public_log.log_ports, context.get_remaining_time_in_millis()
+    stop_at_ms = ports.clock.now_ms() + time_left_ms - RESERVE_MS
+    report = asdict(extend_log(named, stop_at_ms, ports=ports))
     if report["appended_count"]:
         powertools_logger().info("extend_log", extra={"report": report})
     return report

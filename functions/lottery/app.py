@@ -15,6 +15,8 @@ from redpacket.campaigns.errors import (
 from redpacket.containers import containers
 from redpacket.lottery.api import views as lottery_views
 from redpacket.lottery.errors import DayNotStarted, DrawRefused, HelpRefused
+from redpacket.lottery.use_cases.draw_prize import draw_prize
+from redpacket.lottery.use_cases.show_codes import show_codes
 from redpacket.operations.api import guards
 from redpacket.packets.errors import PassphraseMismatch, ProofNotReady
 from redpacket.platform.errors import (
@@ -28,8 +30,11 @@ from redpacket.platform.http.request import HttpRequest, RequestOf
 from redpacket.platform.snapstart import before_snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from redpacket.lottery.api.answers import Drawn, DrawProof, Draws, Helped
     from redpacket.lottery.api.draw_schemas import DrawBody, HelpBody
+    from redpacket.lottery.model.lottery import Draw
 
 _DRAWING = (
     CampaignNotFound,
@@ -58,9 +63,8 @@ def draw(request: RequestOf[DrawBody]) -> HttpAnswer[Drawn]:
         from redpacket.platform.http.bodies import body_of
 
         body_of(DrawBody, request)
-    drawn = containers.lottery.draw_prize(campaign_id, request.user, key_hash)
-    codes = containers.lottery.show_codes(request.user.user_id, [drawn.draw])
-    return HttpAnswer(lottery_views.drawn_view(drawn, codes))
+    drawn = draw_prize(campaign_id, request.user, key_hash, ports=containers.lottery.draw_ports)
+    return HttpAnswer(lottery_views.drawn_view(drawn, _codes(request, [drawn.draw])))
 
 
 @handler.route(
@@ -72,9 +76,13 @@ def read_draws(request: HttpRequest) -> HttpAnswer[Draws]:
     """Show the caller's draws, newest first."""
     guards.guard_read(request)
     campaign_id, cursor = campaign_id_of(request), draw_cursor_of(request)
-    page = containers.lottery.list_draws(campaign_id, request.user.user_id, cursor)
-    codes = containers.lottery.show_codes(page.user_id, page.items)
-    return HttpAnswer(lottery_views.draws_view(page, codes))
+    from redpacket.lottery.use_cases.read_draws import list_draws
+
+    lottery = containers.lottery
+    page = list_draws(
+        campaign_id, request.user.user_id, cursor, draws=lottery.draws, tables=lottery.snapshots
+    )
+    return HttpAnswer(lottery_views.draws_view(page, _codes(request, page.items)))
 
 
 @handler.route(
@@ -86,12 +94,17 @@ def help_friend(request: RequestOf[HelpBody]) -> HttpAnswer[Helped]:
     """Send a campaign's phrase for a friend, who may then draw once more."""
     guards.guard_help()
     from redpacket.lottery.api.draw_schemas import HelpBody
+    from redpacket.lottery.use_cases.help_inviter import help_inviter
     from redpacket.platform.http.bodies import body_of
 
     campaign_id = campaign_id_of(request)
     body = body_of(HelpBody, request)
-    helped = containers.lottery.help_inviter(
-        campaign_id, request.user.user_id, body.inviter_token, body.transcript
+    helped = help_inviter(
+        campaign_id,
+        request.user.user_id,
+        body.inviter_token,
+        body.transcript,
+        ports=containers.lottery.help_ports,
     )
     return HttpAnswer(lottery_views.helped_view(helped))
 
@@ -104,8 +117,22 @@ def help_friend(request: RequestOf[HelpBody]) -> HttpAnswer[Helped]:
 def read_draw_proof(request: HttpRequest) -> HttpAnswer[DrawProof]:
     """Reveal the seed of a day that is over."""
     guards.guard_read(request)
-    proof = containers.lottery.read_draw_proof(campaign_id_of(request), day_of(request))
+    from redpacket.lottery.use_cases.read_draws import read_draw_proof
+
+    proof = read_draw_proof(
+        campaign_id_of(request),
+        day_of(request),
+        tables=containers.lottery.snapshots,
+        rounds=containers.fairness.cached_rounds,
+        draws=containers.lottery.draws,
+        clock=containers.platform.clock,
+    )
     return HttpAnswer(lottery_views.draw_proof_view(proof))
+
+
+def _codes(request: HttpRequest, draws: Sequence[Draw]) -> dict[str, str]:
+    codes, profiles = containers.lottery.codes, containers.users.profiles
+    return show_codes(request.user.user_id, draws, codes=codes, profiles=profiles)
 
 
 before_snapshot(
@@ -115,5 +142,5 @@ before_snapshot(
     "packets",
     "fairness",
     "lottery",
-    build=lambda: containers.lottery.draw_prize,
+    build=lambda: containers.lottery.draw_ports,
 )

@@ -13,6 +13,7 @@ from redpacket.ledger.errors import InsufficientFunds
 from redpacket.lottery.api import views as lottery_views
 from redpacket.lottery.api.prize_schemas import CODES_BYTES_MAX, CodesBody, PrizeBody, StockBody
 from redpacket.lottery.api.winner_schemas import WinnerBody
+from redpacket.lottery.use_cases import apply_edit
 from redpacket.operations.api.scopes import EDITORS, OPERATORS, operator_of
 from redpacket.packets.api.orders import prize_plan
 from redpacket.platform.errors import (
@@ -51,7 +52,8 @@ def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin | Awaiting
     plan, version = prize_plan(request)
 
     def done() -> HttpAnswer[PrizeAdmin]:
-        prize, stock, is_new = containers.editing.put_prize(plan, version, operator_of(request))
+        operator, ports = operator_of(request), containers.editing.prize_ports
+        prize, stock, is_new = apply_edit.apply_prize(plan, version, operator, ports=ports)
         shown = lottery_views.prize_admin_view(prize, stock)
         return HttpAnswer(shown, status=201 if is_new else 200)
 
@@ -75,8 +77,14 @@ def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin | Await
     body = body_of(StockBody, request)
 
     def done() -> HttpAnswer[PrizeAdmin]:
-        prize, stock = containers.editing.change_stock(
-            campaign_id, prize_id, body.delta, body.version, operator_of(request), idempotent
+        prize, stock = apply_edit.apply_stock(
+            campaign_id,
+            prize_id,
+            body.delta,
+            body.version,
+            operator_of(request),
+            idempotent,
+            ports=containers.editing.prize_ports,
         )
         return HttpAnswer(lottery_views.prize_admin_view(prize, stock))
 
@@ -95,9 +103,8 @@ def add_codes(request: RequestOf[CodesBody]) -> HttpAnswer[PrizeAdmin]:
     """Add codes to a prize, each of them one unit; no answer shows them but to their winners."""
     campaign_id, prize_id = campaign_id_of(request), prize_id_of(request)
     body = body_of(CodesBody, request)
-    prize, stock = containers.editing.add_codes(
-        campaign_id, prize_id, body.add, operator_of(request)
-    )
+    operator, ports = operator_of(request), containers.editing.prize_ports
+    prize, stock = apply_edit.apply_codes(campaign_id, prize_id, body.add, operator, ports=ports)
     return HttpAnswer(lottery_views.prize_admin_view(prize, stock))
 
 
@@ -111,7 +118,13 @@ def decide_winner(request: RequestOf[WinnerBody]) -> HttpAnswer[DecidedWinner]:
     """Hand over goods that were won, or let them be drawn again; the first decision is the last."""
     campaign_id, (prize_id, unit_no) = campaign_id_of(request), unit_of(request)
     body = body_of(WinnerBody, request)
-    winner = containers.editing.decide_winner(
-        campaign_id, prize_id, unit_no, body.decision, body.note, operator_of(request)
+    winner = apply_edit.apply_decision(
+        campaign_id,
+        prize_id,
+        unit_no,
+        body.decision,
+        body.note,
+        operator_of(request),
+        ports=containers.editing.winner_ports,
     )
     return HttpAnswer(winner_view(winner))

@@ -13,6 +13,7 @@ from redpacket.platform.errors import RateLimited
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of
 from redpacket.platform.http.request import HttpRequest, RequestOf
+from redpacket.platform.settings import settings
 from redpacket.users.api.schemas import ProfileBody
 
 if TYPE_CHECKING:
@@ -43,8 +44,18 @@ def read_operator(request: HttpRequest) -> HttpAnswer[Me]:
 def edit_profile(request: RequestOf[ProfileBody]) -> HttpAnswer[Me]:
     """Change what others see of the caller."""
     guards.guard_read(request)  # it answers with the same page
+    from redpacket.users.confusables import skeleton_of
+    from redpacket.users.use_cases.edit_profile import edit_profile as edit
+
     body = body_of(ProfileBody, request)
-    profile = containers.users.edit_profile(request.user.user_id, body.nickname, body.avatar_url)
+    profile = edit(
+        request.user.user_id,
+        body.nickname,
+        body.avatar_url,
+        profiles=containers.users.profiles,
+        skeleton_of=skeleton_of,
+        avatar_hosts=settings.avatar_hosts,
+    )
     return _me(request, {profile.user_id: profile})
 
 

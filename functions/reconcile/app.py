@@ -12,6 +12,9 @@ from redpacket.packets.api import views
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
 from redpacket.reconciliation.errors import RunNotFound
+from redpacket.reconciliation.use_cases.reconcile import reconcile, sums_of
+from redpacket.reconciliation.use_cases.runs import find_run, last_result, start_run
+from redpacket.reconciliation.use_cases.statements import Run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +31,13 @@ handler = Api()
 def start_reconciliation(request: HttpRequest) -> HttpAnswer[StartedRun]:
     """Start a comparison of all tables; while one runs, answer its id."""
     note_reconcile(request)
-    return HttpAnswer({"run_id": containers.reconciliation.start_run()})
+    return HttpAnswer(
+        {
+            "run_id": start_run(
+                containers.platform.new_seed(16).hex(), runs=containers.reconciliation.runs
+            )
+        }
+    )
 
 
 @handler.route(
@@ -39,11 +48,30 @@ def start_reconciliation(request: HttpRequest) -> HttpAnswer[StartedRun]:
 )
 def read_reconciliation(request: HttpRequest) -> HttpAnswer[Reconciliation]:
     """Read how a comparison stands, and what each check looked at and found."""
-    found = containers.reconciliation.find_run(run_id_of(request))
+    found = find_run(run_id_of(request), runs=containers.reconciliation.runs)
     return HttpAnswer(views.reconciliation_view(found))
 
 
 @handler.schedule
 def step(time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:
     """Return the queries of an export, or the result of a run whose checks have run."""
-    return containers.reconciliation.take_step(event, time_left_ms - _RESERVE_MS)
+    box, clock = containers.reconciliation, containers.platform.clock
+    has_receipts = box.audits.has_receipts
+    run = Run(event["run_id"], event["exported_at_ms"], has_receipts=has_receipts)
+    if "places" in event:
+        places = {one["table"]: one["place"] for one in event["places"]}
+        return {"batches": box.batches(run, places)}
+    first, engine = event.get("first"), box.engine(event["database"])
+    found = reconcile(
+        run,
+        {one["name"]: sums_of(engine.result(one["query_id"])[0]) for one in event["queries"]},
+        engine=engine,
+        audits=box.audits,
+        before=last_result(runs=box.runs),
+        stop_at_ms=clock.now_ms() + time_left_ms - _RESERVE_MS,
+        database=event["database"],
+        first=first,
+    )
+    if first or not found.differences:
+        found.report(containers.platform.logger)
+    return found.stored

@@ -16,7 +16,7 @@ from typing import ClassVar
 from greenlet import getcurrent, greenlet
 
 from redpacket.operations.model.switches import Switch
-from redpacket.operations.use_cases.turn_switch import turn_switch
+from redpacket.operations.use_cases.turn_switch import SwitchPorts, turn_switch
 from redpacket.packets.api.queue import settle_batch
 from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.claim import ShareRef
@@ -352,10 +352,9 @@ class Schedule:
                 is_on=is_on,
                 reason="a test",
                 operator_id="operator",
-                switches=process.switch_store,
-                actions=process.actions,
-                clock=process.clock,
-                logger=process.logger,
+                ports=SwitchPorts(
+                    process.switch_store, process.actions, process.clock, process.logger
+                ),
             )
             self.sleep_ms(self.random.randint(500, 10_000))
 

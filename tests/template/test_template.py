@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from local.template import read_long_form
-from redpacket.containers.fairness import ROUNDS_RESERVE_MS
-from redpacket.containers.public_log import LOG_RESERVE_MS
+from redpacket.fairness.use_cases import extend_log, fetch_rounds
 from redpacket.ledger.dynamodb.keys import WORK_SHARDS
 from redpacket.packets.dynamodb.items import claimer_row, prize_claimer_row, share_row
 from redpacket.payments.model.withdrawals import FUNCTION_MS
@@ -300,7 +299,9 @@ def test_the_rounds_of_a_minute_are_waited_for_until_the_next_one_begins() -> No
     assert rule["ScheduleExpression"] == "rate(1 minute)"
     assert rule["State"] == {"Fn::If": ["HasBeacon", "ENABLED", "DISABLED"]}
     assert "VpcConfig" not in FUNCTIONS["BeaconFunction"]
-    assert 60_000 <= FUNCTIONS["BeaconFunction"]["Timeout"] * 1000 <= 60_000 + ROUNDS_RESERVE_MS
+    assert (
+        60_000 <= FUNCTIONS["BeaconFunction"]["Timeout"] * 1000 <= 60_000 + fetch_rounds.RESERVE_MS
+    )
 
 
 def test_nothing_of_money_expires() -> None:
@@ -488,7 +489,7 @@ def test_the_stream_of_commitments_wakes_and_the_schedule_finds_what_it_left() -
     assert json.loads(wanted["Pattern"]) == {"eventName": ["INSERT"]}
     assert rule["ScheduleExpression"] == "rate(1 minute)"
     assert "State" not in rule
-    assert FUNCTIONS["LogFunction"]["Timeout"] * 1000 > 2 * LOG_RESERVE_MS
+    assert FUNCTIONS["LogFunction"]["Timeout"] * 1000 > 2 * extend_log.RESERVE_MS
     assert "VpcConfig" not in FUNCTIONS["LogFunction"]
     assert (key["DeletionPolicy"], key["UpdateReplacePolicy"]) == KEPT
     signs = {"KeySpec": "ECC_NIST_EDWARDS25519", "KeyUsage": "SIGN_VERIFY"}

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from redpacket.containers.container import Container
 
 if TYPE_CHECKING:
     from redpacket.campaigns.audience_ports import AudienceCache, AudienceRows
-    from redpacket.campaigns.model import Campaign
     from redpacket.campaigns.ports import CampaignRepository
     from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 
@@ -30,12 +29,6 @@ class CampaignsContainer(Container):
         from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 
         return CachedCampaigns(self.repository, clock=self.clock, logger=self.logger)
-
-    @cached_property
-    def get_campaign(self) -> partial[Campaign]:
-        from redpacket.campaigns.use_cases.get_campaign import get_campaign
-
-        return partial(get_campaign, campaigns=self.repository)
 
     @cached_property
     def audience_rows(self) -> AudienceRows:

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 
 from redpacket.campaigns.model import DrawBeacon
 from redpacket.campaigns.ports import EditedCampaigns
-from redpacket.campaigns.use_cases.edit_audience import Audience, edit_audience
+from redpacket.campaigns.use_cases.edit_audience import AudiencePorts
 from redpacket.containers.campaigns import CampaignsContainer
 from redpacket.containers.container import Container
 from redpacket.containers.fairness import FairnessContainer
@@ -16,23 +16,13 @@ from redpacket.containers.operations import OperationsContainer
 from redpacket.containers.packets import PacketsContainer
 from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.lottery.dynamodb.winners import DynamoWinners
-from redpacket.lottery.model.lottery import Prize, PrizeStock
-from redpacket.lottery.model.winners import Winner
 from redpacket.lottery.ports import DrawRepository
-from redpacket.lottery.use_cases.apply_edit import (
-    LoadPorts,
-    apply_campaign,
-    apply_codes,
-    apply_decision,
-    apply_prize,
-    apply_stock,
-    load_edited,
-)
+from redpacket.lottery.use_cases.apply_edit import load_edited
 from redpacket.lottery.use_cases.decide_winner import WinnerPorts
 from redpacket.lottery.use_cases.edit_campaign import CampaignPorts
 from redpacket.lottery.use_cases.edit_prize import PrizePorts
-from redpacket.lottery.use_cases.preheat_campaign import Preheated, preheat_campaign
-from redpacket.lottery.use_cases.read_draws import WatchedLottery
+from redpacket.lottery.use_cases.load_campaign import LoadPorts
+from redpacket.lottery.use_cases.preheat_campaign import PreheatPorts
 
 
 @dataclass(eq=False)
@@ -57,6 +47,7 @@ class EditingContainer(Container):
             new_seed=self.platform.new_seed,
             share_fen_max=self.settings.share_fen_max,
             four_eyes=self.operations.four_eyes,
+            load=self.prize_load_ports,
         )
 
     @cached_property
@@ -81,6 +72,7 @@ class EditingContainer(Container):
             packets=self.packets.repository,
             clock=self.clock,
             four_eyes=self.operations.four_eyes,
+            load=self.load_ports,
             new_beacon=self.fairness.new_beacon,
             default_beacon=DrawBeacon(self.settings.default_draw_beacon),
         )
@@ -104,52 +96,23 @@ class EditingContainer(Container):
         )
 
     @cached_property
-    def edit_campaign(self) -> partial[tuple[WatchedLottery, bool]]:
-        return partial(apply_campaign, campaign_ports=self.campaign_ports, ports=self.load_ports)
-
-    @cached_property
-    def put_prize(self) -> partial[tuple[Prize, PrizeStock, bool]]:
-        return partial(apply_prize, prize_ports=self.prize_ports, ports=self.prize_load_ports)
-
-    @cached_property
-    def change_stock(self) -> partial[tuple[Prize, PrizeStock]]:
-        return partial(apply_stock, prize_ports=self.prize_ports, ports=self.prize_load_ports)
-
-    @cached_property
-    def add_codes(self) -> partial[tuple[Prize, PrizeStock]]:
-        return partial(apply_codes, prize_ports=self.prize_ports, ports=self.prize_load_ports)
-
-    @cached_property
-    def edit_audience(self) -> partial[Audience]:
-        return partial(
-            edit_audience,
-            campaigns=self.campaigns.repository,
-            rows=self.campaigns.audience_rows,
-            cache=self.campaigns.audience_cache,
-            load_lottery=self.load_lottery,
+    def winner_ports(self) -> WinnerPorts:
+        settings, draws = self.settings, self.lottery.prize_draws
+        winners = DynamoWinners(self.dynamo, settings.draws_table, settings.journal_table)
+        return WinnerPorts(
+            winners=winners, draws=draws, clock=self.clock, load=self.prize_load_ports
         )
 
     @cached_property
-    def decide_winner(self) -> partial[Winner]:
-        ports = WinnerPorts(
-            winners=DynamoWinners(
-                self.dynamo, self.settings.draws_table, self.settings.journal_table
-            ),
-            draws=self.lottery.prize_draws,
-            clock=self.clock,
-        )
-        return partial(apply_decision, winner_ports=ports, ports=self.prize_load_ports)
+    def audience_ports(self) -> AudiencePorts:
+        campaigns = self.campaigns
+        load = partial(load_edited, ports=self.load_ports)
+        rows, cache = campaigns.audience_rows, campaigns.audience_cache
+        return AudiencePorts(campaigns.repository, rows, cache, load)
 
     @cached_property
-    def load_lottery(self) -> partial[None]:
-        return partial(load_edited, ports=self.load_ports)
-
-    def preheat_campaign(
-        self, campaign_id: str, cursor: str | None, time_left_ms: int
-    ) -> Preheated:
-        return preheat_campaign(
-            campaign_id,
-            cursor,
+    def preheat_ports(self) -> PreheatPorts:
+        return PreheatPorts(
             campaigns=self.campaigns.repository,
             packets=self.packets.repository,
             claim_cache=self.packets.claim_cache,
@@ -157,5 +120,4 @@ class EditingContainer(Container):
             in_parallel=self.platform.in_parallel,
             clock=self.clock,
             logger=self.logger,
-            stop_at_ms=self.clock.now_ms() + time_left_ms,
         )

@@ -12,15 +12,11 @@ if TYPE_CHECKING:
     from redpacket.fairness.beacon_ports import Beacon, Rounds
     from redpacket.fairness.model.beacon import BeaconChain, BeaconRound
     from redpacket.fairness.use_cases.cached_rounds import CachedRounds
-    from redpacket.fairness.use_cases.fetch_rounds import FetchReport
     from redpacket.lottery.use_cases.edit_campaign import NewBeacon
 
 
 _CALL_MS_MAX = 2_000
 """Timeout of a call to an endpoint; most answer within 100 ms."""
-
-ROUNDS_RESERVE_MS = 10_000
-"""Milliseconds left for the last round: each endpoint is tried once more."""
 
 
 @dataclass(eq=False)
@@ -75,17 +71,4 @@ class FairnessContainer(Container):
             logger=self.logger,
             call_ms_max=_CALL_MS_MAX,
             allows_private=bool(self.settings.simulator_url),
-        )
-
-    def fetch_rounds(self, time_left_ms: int, wait_s: int | None = None) -> FetchReport:
-        """Fetch, verify and store the rounds that become due in the time left, or in *wait_s*."""
-        from redpacket.fairness.use_cases.fetch_rounds import fetch_rounds
-
-        return fetch_rounds(
-            time_left_ms - ROUNDS_RESERVE_MS if wait_s is None else wait_s * 1000,
-            chain=self.beacon_chain,
-            beacon=self.beacon,
-            rounds=self.rounds,
-            clock=self.clock,
-            logger=self.logger,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from redpacket.containers.container import Container
@@ -13,14 +13,12 @@ if TYPE_CHECKING:
     from redpacket.containers.fairness import FairnessContainer
     from redpacket.containers.operations import OperationsContainer
     from redpacket.containers.packets import PacketsContainer
-    from redpacket.containers.users import UsersContainer
     from redpacket.lottery.ports import Codes, DrawCache, DrawRepository
     from redpacket.lottery.use_cases.cached_lotteries import CachedLotteries
     from redpacket.lottery.use_cases.cached_rains import CachedRains
     from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
-    from redpacket.lottery.use_cases.draw_prize import DrawResult
-    from redpacket.lottery.use_cases.help_inviter import Helped
-    from redpacket.lottery.use_cases.read_draws import DrawPage, DrawProof, WatchedLottery
+    from redpacket.lottery.use_cases.draw_ports import DrawPorts
+    from redpacket.lottery.use_cases.help_inviter import HelpPorts
 
 
 @dataclass(eq=False)
@@ -31,7 +29,6 @@ class LotteryContainer(Container):
     campaigns: CampaignsContainer
     packets: PacketsContainer
     fairness: FairnessContainer
-    users: UsersContainer
 
     @cached_property
     def draws(self) -> DrawRepository:
@@ -72,12 +69,6 @@ class LotteryContainer(Container):
         return DynamoCodes(self.dynamo, self.settings.codes_table)
 
     @cached_property
-    def show_codes(self) -> partial[dict[str, str]]:
-        from redpacket.lottery.use_cases.show_codes import show_codes
-
-        return partial(show_codes, codes=self.codes, profiles=self.users.profiles)
-
-    @cached_property
     def draw_cache(self) -> DrawCache:
         from redpacket.lottery.redis.draws import RedisDraws
 
@@ -103,11 +94,10 @@ class LotteryContainer(Container):
         return CachedRains(campaigns, pages, clock=self.clock, logger=self.logger)
 
     @cached_property
-    def draw_prize(self) -> partial[DrawResult]:
+    def draw_ports(self) -> DrawPorts:
         from redpacket.lottery.use_cases.draw_ports import DrawPorts
-        from redpacket.lottery.use_cases.draw_prize import draw_prize
 
-        ports = DrawPorts(
+        return DrawPorts(
             claim_cache=self.draw_cache,
             draws=self.recorded_draws,
             tables=self.snapshots,
@@ -117,13 +107,12 @@ class LotteryContainer(Container):
             logger=self.logger,
             risk=self.operations.risk,
         )
-        return partial(draw_prize, ports=ports)
 
     @cached_property
-    def help_inviter(self) -> partial[Helped]:
-        from redpacket.lottery.use_cases.help_inviter import HelpPorts, help_inviter
+    def help_ports(self) -> HelpPorts:
+        from redpacket.lottery.use_cases.help_inviter import HelpPorts
 
-        ports = HelpPorts(
+        return HelpPorts(
             claim_cache=self.draw_cache,
             draws=self.draws,
             tables=self.snapshots,
@@ -132,26 +121,3 @@ class LotteryContainer(Container):
             clock=self.clock,
             logger=self.logger,
         )
-        return partial(help_inviter, ports=ports)
-
-    @cached_property
-    def list_draws(self) -> partial[DrawPage]:
-        from redpacket.lottery.use_cases.read_draws import list_draws
-
-        return partial(list_draws, draws=self.draws, tables=self.snapshots)
-
-    @cached_property
-    def read_draw_proof(self) -> partial[DrawProof]:
-        from redpacket.lottery.use_cases.read_draws import read_draw_proof
-
-        rounds, draws = self.fairness.cached_rounds, self.draws
-        return partial(
-            read_draw_proof, tables=self.snapshots, rounds=rounds, draws=draws, clock=self.clock
-        )
-
-    @cached_property
-    def watch_lottery(self) -> partial[WatchedLottery]:
-        from redpacket.lottery.use_cases.read_draws import watch_lottery
-
-        campaigns, draws = self.campaigns.repository, self.draws
-        return partial(watch_lottery, campaigns=campaigns, draws=draws, clock=self.clock)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -11,15 +10,12 @@ from redpacket.fairness.clients.kms_signer import KmsSigner
 from redpacket.fairness.dynamodb.commitments import DynamoCommitments
 from redpacket.fairness.dynamodb.log import DynamoLog
 from redpacket.fairness.log_ports import Commitments, HeadSigner, LogBook
-from redpacket.fairness.use_cases.extend_log import LogPorts, LogReport, extend_log
+from redpacket.fairness.use_cases.extend_log import LogPorts
 from redpacket.platform.runtime import InParallel
 from redpacket.platform.threads import in_threads
 
 LOG_THREADS = 32
 """Concurrent reads and transactions of one append's places."""
-
-LOG_RESERVE_MS = 15_000
-"""Milliseconds left to finish one transaction with retries, and one signature."""
 
 
 @dataclass(eq=False)
@@ -43,14 +39,15 @@ class PublicLogContainer(Container):
     def log_in_parallel(self) -> InParallel:
         return partial(in_threads, threads=LOG_THREADS)
 
-    def extend_log(self, named: Sequence[str], time_left_ms: int) -> LogReport:
-        """Append the named commitments and all other waiting ones, and sign the head."""
-        ports = LogPorts(
-            book=DynamoLog(self.dynamo, self.settings.log_table, self.settings.commitments_table),
+    @cached_property
+    def log_ports(self) -> LogPorts:
+        """Ports of the log function, which alone may append."""
+        settings = self.settings
+        return LogPorts(
+            book=DynamoLog(self.dynamo, settings.log_table, settings.commitments_table),
             commitments=self.noted_commitments,
             signer=self.head_signer,
             clock=self.clock,
             logger=self.logger,
             in_parallel=self.log_in_parallel,
         )
-        return extend_log(named, self.clock.now_ms() + time_left_ms - LOG_RESERVE_MS, ports=ports)

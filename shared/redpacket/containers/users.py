@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from redpacket.containers.container import Container
 
 if TYPE_CHECKING:
     from redpacket.events.ports import HostIds
-    from redpacket.users.ports import KnownPeople, Profile, ProfileRepository
+    from redpacket.users.ports import KnownPeople, ProfileRepository
     from redpacket.users.use_cases.cached_profiles import CachedProfiles
 
 
@@ -36,16 +36,6 @@ class UsersContainer(Container):
         from redpacket.users.use_cases.cached_profiles import CachedProfiles
 
         return CachedProfiles(self.profiles, clock=self.clock)
-
-    @cached_property
-    def edit_profile(self) -> partial[Profile]:
-        from redpacket.users.confusables import skeleton_of
-        from redpacket.users.use_cases.edit_profile import edit_profile
-
-        hosts = self.settings.avatar_hosts
-        return partial(
-            edit_profile, profiles=self.profiles, skeleton_of=skeleton_of, avatar_hosts=hosts
-        )
 
     @cached_property
     def host_ids(self) -> HostIds:

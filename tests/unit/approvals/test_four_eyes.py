@@ -75,7 +75,7 @@ def _budget(system: InMemorySystem, budget_fen: int, version: int | None = None)
     plan = CampaignPlan(**{each.name: getattr(made, each.name) for each in fields(CampaignPlan)})
     return _waits(
         system,
-        lambda: system.process().edit_campaign(plan, budget_fen, version, ANN),
+        lambda: system.process().apply_campaign(plan, budget_fen, version, ANN),
         lambda shown: CampaignAsked(plan, budget_fen, shown),
     )
 
@@ -446,7 +446,7 @@ def _cash(system: InMemorySystem, total: int, prize_id: str = "cash") -> Approva
     plan = a_prize("gala", prize_id, kind=PrizeKind.PACKET, amount_fen=100, total=total)
     return _waits(
         system,
-        lambda: system.process().put_prize(plan, None, ANN),
+        lambda: system.process().apply_prize(plan, None, ANN),
         lambda shown: PrizeAsked(plan, shown),
     )
 
@@ -456,7 +456,7 @@ def _stock(system: InMemorySystem, delta: int, key: str) -> Approval | None:
     hashes = request.key_hash, request.body_hash
     return _waits(
         system,
-        lambda: system.process().change_stock("gala", "cash", delta, None, ANN, request),
+        lambda: system.process().apply_stock("gala", "cash", delta, None, ANN, request),
         lambda shown: StockAsked("gala", "cash", delta, shown, *hashes),
     )
 
@@ -555,7 +555,7 @@ def test_repeats_at_once_of_a_stock_change_get_one_answer(
     request = Request("ann", "key", "body")
 
     def change() -> Any:
-        return lottery.process().change_stock("gala", "cash", 9, version, ANN, request)[0]
+        return lottery.process().apply_stock("gala", "cash", 9, version, ANN, request)[0]
 
     answers: list[Any] = []
     _before_funding(lottery, lambda: answers.append(change()))
@@ -573,7 +573,7 @@ def test_an_edit_after_a_second_click_leaves_what_was_applied_approved(
 
     def approve_and_edit() -> None:
         assert lottery.process().approve(approval.approval_id, CAT).is_applied
-        lottery.process().put_prize(edited, 1, CAT)
+        lottery.process().apply_prize(edited, 1, CAT)
 
     _before_funding(lottery, approve_and_edit)
     mine = lottery.process().approve(approval.approval_id, BOB)
@@ -596,7 +596,7 @@ def test_what_a_second_click_applied_before_it_died_never_reads_as_rejected(
             patch.setattr(DynamoApprovals, "mark_applied", die)
             with pytest.raises(InterruptedError):
                 lottery.process().approve(approval.approval_id, CAT)
-        lottery.process().put_prize(edited, 1, CAT)
+        lottery.process().apply_prize(edited, 1, CAT)
 
     _before_funding(lottery, approve_die_and_edit)
     with suppress(errors.Rejected):
@@ -715,7 +715,7 @@ def test_a_repeat_at_once_of_a_prize_needs_one_allowance(lottery: InMemorySystem
             return four_eyes.allowances.find_moved_fen(owner, periods)
 
     process = lottery.process(four_eyes=replace(four_eyes, allowances=Meeting()))
-    prize, _, is_new = process.put_prize(plan, None, ANN)
+    prize, _, is_new = process.apply_prize(plan, None, ANN)
 
     assert (twin, prize.total, is_new) == ([None], 10, False)
     assert lottery.balance_fen("ann") == 10**6 - LIMIT_FEN
@@ -735,7 +735,7 @@ def test_what_can_not_be_paid_for_is_rejected_with_its_reason(lottery: InMemoryS
 def test_goods_need_one_operator(lottery: InMemorySystem) -> None:
     lottery.approval_fen = 0
 
-    lottery.process().put_prize(a_prize("gala", "cup", total=10**6), None, ANN)
+    lottery.process().apply_prize(a_prize("gala", "cup", total=10**6), None, ANN)
 
     assert _total(lottery) == 10**6
 

@@ -34,7 +34,7 @@ def test_all_campaigns_are_listed_the_latest_start_first(system: InMemorySystem)
     ann = an_operator("ann")
     plans = [a_campaign(campaign_id=f"c-{n}", starts_at_ms=1_000 + n) for n in range(5)]
     for plan in plans:
-        system.process().edit_campaign(plan, 100, None, ann)
+        system.process().apply_campaign(plan, 100, None, ann)
     lists = system.process().operator_lists
 
     assert [one.campaign_id for one in _walk(lists.list_campaigns)] == [
@@ -42,7 +42,7 @@ def test_all_campaigns_are_listed_the_latest_start_first(system: InMemorySystem)
     ]
     # An edit moves it, and what was spent shows.
     moved = a_campaign(campaign_id="c-0", starts_at_ms=9_000)
-    system.process().edit_campaign(moved, 300, None, ann)
+    system.process().apply_campaign(moved, 300, None, ann)
     first = _walk(lists.list_campaigns)[0]
     assert (first.campaign_id, first.budget_left_fen) == ("c-0", 300)
     for cursor in ("", "x", "0000000001000#../", "1#c-1"):

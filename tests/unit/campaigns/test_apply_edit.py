@@ -23,12 +23,12 @@ def campaign(system: InMemorySystem) -> Campaign:
 
 
 def put(system: InMemorySystem, **changes: Any) -> Any:
-    return system.process().put_prize(a_prize("fair", **changes), None, OPERATOR)
+    return system.process().apply_prize(a_prize("fair", **changes), None, OPERATOR)
 
 
 def change_stock(system: InMemorySystem, delta: int) -> Any:
     request = Request("operator", f"stock {delta}", str(delta))
-    return system.process().change_stock("fair", "cup", delta, None, OPERATOR, request)
+    return system.process().apply_stock("fair", "cup", delta, None, OPERATOR, request)
 
 
 @pytest.mark.usefixtures("campaign")
@@ -81,7 +81,7 @@ def test_a_campaign_with_prizes_is_loaded_after_an_edit(
     put(system, total=1)
     system.lots.forget()
 
-    system.process().edit_campaign(replace(campaign, miss_weight=1), None, None, OPERATOR)
+    system.process().apply_campaign(replace(campaign, miss_weight=1), None, None, OPERATOR)
 
     assert system.lots.count_issued("fair", ["cup"]) == {"cup": 0}
 
@@ -91,6 +91,6 @@ def test_a_campaign_without_prizes_needs_no_cache(
 ) -> None:
     system.draw_cache = Away()
 
-    system.process().edit_campaign(campaign, 20_000, None, OPERATOR)
+    system.process().apply_campaign(campaign, 20_000, None, OPERATOR)
 
     assert system.logger.errors == []

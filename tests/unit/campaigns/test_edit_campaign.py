@@ -30,7 +30,9 @@ class Desk(Office):
     def preheat(
         self, campaign: Campaign, cursor: str | None = None, within_ms: int = 20_000
     ) -> Preheated:
-        preheated = self.system.process().preheat_campaign(campaign.campaign_id, cursor, within_ms)
+        preheated = self.system.process().preheat_campaign(
+            campaign.campaign_id, cursor, self.system.clock.now_ms() + within_ms
+        )
         assert isinstance(preheated, Preheated)
         return preheated
 

@@ -47,7 +47,9 @@ class LogSystem(InMemorySystem):
     def extend(self, named: tuple[str, ...] = (), client: Any = None) -> LogReport:
         """Run the function that extends the log, as a new process."""
         dynamo = {"dynamo": Dynamo(lambda: client, pause_s=lambda _: None)} if client else {}
-        return self.process(head_signer=self.signer, **dynamo).extend_log(named, 60_000)
+        return self.process(head_signer=self.signer, **dynamo).extend_log(
+            named, self.clock.now_ms() + 45_000
+        )
 
     @property
     def book(self) -> DynamoLog:
@@ -177,8 +179,8 @@ def test_a_packet_is_in_the_log_with_its_commitment_and_without_its_id(system: L
 
 def test_a_campaign_is_logged_and_an_edit_is_not(system: LogSystem) -> None:
     plan = replace(_plan(system), campaign_id="gala")
-    system.process().edit_campaign(plan, 100, None, an_operator())
-    system.process().edit_campaign(replace(plan, title="new"), 100, None, an_operator())
+    system.process().apply_campaign(plan, 100, None, an_operator())
+    system.process().apply_campaign(replace(plan, title="new"), 100, None, an_operator())
     table = system.draws.find_table("gala")
     assert table
 

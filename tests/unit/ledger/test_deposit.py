@@ -1,5 +1,7 @@
 """Deposits: how much, and for whom."""
 
+from dataclasses import replace
+
 import pytest
 
 from redpacket.ledger.use_cases.deposit import deposit
@@ -23,11 +25,7 @@ def _deposit(
         amount_fen,
         Request(operator, key, str(amount_fen)),
         is_for_campaigns=is_for_campaigns,
-        amount_fen_max=amount_fen_max,
-        deposits=system.deposits,
-        ledger=system.ledger,
-        four_eyes=system.process().four_eyes,
-        clock=system.clock,
+        ports=replace(system.process().deposit_ports, amount_fen_max=amount_fen_max),
     )
 
 

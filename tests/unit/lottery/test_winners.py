@@ -53,7 +53,7 @@ def _list(system: InMemorySystem, **changes: Any) -> list[Winner]:
 
 
 def _decide(system: InMemorySystem, winner: Winner, status: WinnerStatus, note: str = "") -> Winner:
-    decided: Winner = system.process().decide_winner(
+    decided: Winner = system.process().apply_decision(
         "gala", winner.prize_id, winner.unit_no, status, note, ANN
     )
     return decided
@@ -170,7 +170,7 @@ def test_what_no_one_won_and_cash_is_not_decided(system: InMemorySystem) -> None
         a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=10, total=1, weight=10**6)
     )
     assert _draw(system, "rich") == "cash"
-    decide = system.process().decide_winner
+    decide = system.process().apply_decision
 
     for campaign_id, prize_id, unit_no in (
         ("gala", "cup", 3),

@@ -59,7 +59,7 @@ def test_a_deposit_is_noted_once_with_what_it_brought(system: InMemorySystem) ->
 
 def test_an_edit_is_noted_by_the_fields_that_it_changes(system: InMemorySystem) -> None:
     plan = a_campaign(campaign_id="gala", version=1)
-    edit = system.process().edit_campaign
+    edit = system.process().apply_campaign
     edit(plan, 100, None, ANN)
     system.clock.sleep_ms(1)
 
@@ -80,7 +80,7 @@ def test_an_edit_is_noted_by_the_fields_that_it_changes(system: InMemorySystem) 
 
 def test_an_edit_of_the_plan_does_not_say_that_the_audience_changed(system: InMemorySystem) -> None:
     plan = a_campaign(campaign_id="gala", version=1)
-    edit = system.process().edit_campaign
+    edit = system.process().apply_campaign
     edit(plan, 100, None, ANN)
     system.audience_rows.set_mode("gala", AudienceMode.ALLOW)
     system.clock.sleep_ms(1)
@@ -98,14 +98,14 @@ def test_money_in_prizes_is_noted_with_its_packet(system: InMemorySystem) -> Non
     assert system.campaigns.create(a_campaign(campaign_id="gala"))
     cash = a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=10, total=5)
     with pytest.raises(InsufficientFunds):
-        system.process().put_prize(cash, None, ANN)
+        system.process().apply_prize(cash, None, ANN)
     assert _noted(system) == []
     system.deposit("ann", 1_000)
 
-    prize, _, _ = system.process().put_prize(cash, None, ANN)
+    prize, _, _ = system.process().apply_prize(cash, None, ANN)
     request = Request("ann", "more", "1")
     for _ in range(2):
-        system.process().change_stock("gala", "cash", 1, None, ANN, request)
+        system.process().apply_stock("gala", "cash", 1, None, ANN, request)
 
     found = {action.kind: action for action in _noted(system, "campaign:gala")}
     kinds = ["deposit", "prize_edited", "prize_funded", "prize_funded", "stock_changed"]

@@ -92,7 +92,7 @@ def system() -> InMemorySystem:
 def _edit(
     system: InMemorySystem, plan: CampaignPlan, budget_fen: int | None, *duties: Duty
 ) -> None:
-    system.process().edit_campaign(plan, budget_fen, None, an_operator("ann", *duties))
+    system.process().apply_campaign(plan, budget_fen, None, an_operator("ann", *duties))
 
 
 def test_a_plan_and_its_budget_are_two_duties(system: InMemorySystem) -> None:
@@ -119,7 +119,7 @@ def test_a_plan_and_its_budget_are_two_duties(system: InMemorySystem) -> None:
 
 def _stock(system: InMemorySystem, prize_id: str, delta: int, operator: Operator) -> None:
     request = Request(operator.user_id, f"{prize_id}{delta}", str(delta))
-    system.process().change_stock("gala", prize_id, delta, None, operator, request)
+    system.process().apply_stock("gala", prize_id, delta, None, operator, request)
 
 
 def test_cash_is_stocked_by_the_treasury_and_goods_by_who_operates(system: InMemorySystem) -> None:

@@ -10,7 +10,7 @@ from redpacket.operations.model.limits import BOUNDS, DRAWS, GRABS, SENDS, Limit
 from redpacket.operations.model.switches import Switch, SwitchState, switch_named
 from redpacket.operations.ports import SwitchRow
 from redpacket.operations.use_cases.cached_switches import KEPT_MS, CachedSwitches
-from redpacket.operations.use_cases.turn_switch import set_limit, turn_switch
+from redpacket.operations.use_cases.turn_switch import SwitchPorts, set_limit, turn_switch
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.use_cases.delay_claims import delay_claims
 from redpacket.packets.use_cases.repair import requeue_claims
@@ -47,10 +47,7 @@ class ClaimPorts:
             is_on=is_on,
             reason=reason,
             operator_id="operator",
-            switches=self.store,
-            actions=self.actions(),
-            clock=self.clock,
-            logger=self.logger,
+            ports=SwitchPorts(self.store, self.actions(), self.clock, self.logger),
         )
 
     def set_limit(self, name: LimitName, value: int | None) -> int | None:
@@ -58,10 +55,7 @@ class ClaimPorts:
             name,
             value,
             operator_id="operator",
-            switches=self.store,
-            actions=self.actions(),
-            clock=self.clock,
-            logger=self.logger,
+            ports=SwitchPorts(self.store, self.actions(), self.clock, self.logger),
         )
 
     def actions(self) -> DynamoActions:

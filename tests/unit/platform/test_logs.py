@@ -7,7 +7,7 @@ import pytest
 
 from redpacket.operations.dynamodb.audit_log import DynamoActions
 from redpacket.operations.model.switches import Switch
-from redpacket.operations.use_cases.turn_switch import turn_switch
+from redpacket.operations.use_cases.turn_switch import SwitchPorts, turn_switch
 from redpacket.packets.model.claim import RecordStatus
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvariantViolated
@@ -58,10 +58,9 @@ def test_a_turned_switch_was_logged_with_its_operator() -> None:
         is_on=False,
         reason=f"{ANN} asked for it",
         operator_id=ANN,
-        switches=FakeSwitchStore(),
-        actions=DynamoActions(Dynamo(FakeDynamo), "journal"),
-        clock=FakeClock(),
-        logger=logger,
+        ports=SwitchPorts(
+            FakeSwitchStore(), DynamoActions(Dynamo(FakeDynamo), "journal"), FakeClock(), logger
+        ),
     )
 
     assert logger.lines == ["switch_changed {'switch': 'send', 'is_on': 0}"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from redpacket.approvals.api.views import awaiting_view
 from redpacket.approvals.model import Asked, CampaignAsked, DepositAsked, PrizeAsked, StockAsked
+from redpacket.approvals.use_cases.ask_approval import ask_approval
 from redpacket.campaigns.model import CampaignPlan, DrawBeacon
 from redpacket.containers import containers
 from redpacket.lottery.model.lottery import Prize
@@ -14,6 +15,7 @@ from redpacket.operations.api.scopes import operator_of
 from redpacket.operations.model.allowances import ApprovalNeededError
 from redpacket.operations.model.operators import (
     LEDGER_SUBJECT,
+    Action,
     ActionKind,
     Facts,
     campaign_subject,
@@ -44,9 +46,8 @@ def do_or_wait(
     try:
         done = do()
     except ApprovalNeededError as needed:
-        approval = containers.operators.ask_approval(
-            needed, operator_of(request), asked_of, payee=payee
-        )
+        operator, ports = operator_of(request), containers.operators.ask_ports
+        approval = ask_approval(needed, operator, asked_of, payee=payee, ports=ports)
         return HttpAnswer(awaiting_view(approval, containers.platform.clock.now_ms()), status=202)
     return HttpAnswer(done.body, done.status, done.headers)
 
@@ -120,6 +121,5 @@ def note_reconcile(request: HttpRequest) -> None:
 
 
 def _note(request: HttpRequest, kind: ActionKind, subject: str, after: Facts) -> None:
-    containers.operators.note_action(
-        request.user.user_id, kind, subject, changes_between(None, after)
-    )
+    at_ms, changes = containers.platform.clock.now_ms(), changes_between(None, after)
+    containers.operators.actions.note(Action(request.user.user_id, kind, subject, at_ms, changes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 
 from redpacket.approvals.ports import OPEN_CURSOR, OperatorLists
 from redpacket.campaigns.ports import CampaignRepository
@@ -20,6 +21,16 @@ _READS = 20
 """Maximum reads for one page of sharers: 10,000 claims."""
 
 
+@dataclass(frozen=True, slots=True)
+class ListPorts:
+    """Dependencies of operators' lists."""
+
+    campaigns: CampaignRepository
+    packets: PacketRepository
+    lists: OperatorLists
+    pages: Pages
+
+
 def list_packets(
     campaign_id: str | None,
     sender_id: str | None,
@@ -27,10 +38,7 @@ def list_packets(
     cursor: str | None,
     limit: int,
     *,
-    campaigns: CampaignRepository,
-    packets: PacketRepository,
-    lists: OperatorLists,
-    pages: Pages,
+    ports: ListPorts,
 ) -> tuple[list[Packet], str | None]:
     """Return packets and the next cursor; a page filtered by status may be short.
 
@@ -42,14 +50,14 @@ def list_packets(
         message = "is not a cursor of this list: keep the campaign and the sender of its first page"
         raise InvalidRequest([{"field": "cursor", "message": message}])
     if campaign_id is not None:
-        found = campaigns.list_packet_ids(campaign_id, cursor, limit + 1)
+        found = ports.campaigns.list_packet_ids(campaign_id, cursor, limit + 1)
         ids, more = found[:limit], found[limit - 1] if len(found) > limit else None
     elif sender_id is not None:
-        sent, more = packets.list_sent(sender_id, None, cursor, limit)
+        sent, more = ports.packets.list_sent(sender_id, None, cursor, limit)
         ids = [item.packet_id for item in sent]
     else:
-        ids, more = lists.list_open(cursor, limit)
-    rows = {row.packet_id: row for row in pages.list_eventually_consistent(ids)}
+        ids, more = ports.lists.list_open(cursor, limit)
+    rows = {row.packet_id: row for row in ports.pages.list_eventually_consistent(ids)}
     page = [rows[packet_id] for packet_id in ids if packet_id in rows]
     return [
         packet
@@ -59,17 +67,17 @@ def list_packets(
 
 
 def list_claims(
-    packet_id: str, after_no: int, limit: int, *, packets: PacketRepository, pages: Pages
+    packet_id: str, after_no: int, limit: int, *, ports: ListPorts
 ) -> tuple[list[Share], int | None]:
     """Return a page of claims by share number, and the next *after_no*. Raises PacketNotFound."""
-    if pages.get_eventually_consistent(packet_id) is None:
+    if ports.pages.get_eventually_consistent(packet_id) is None:
         raise PacketNotFound
-    shares, more = packets.list_some_shares(packet_id, after_no, limit)
+    shares, more = ports.packets.list_some_shares(packet_id, after_no, limit)
     return [share for share in shares if share.fate is ShareStatus.CLAIMED], more
 
 
 def count_sharers(
-    packet_id: str, after_no: int, *, packets: PacketRepository, pages: Pages
+    packet_id: str, after_no: int, *, ports: ListPorts
 ) -> tuple[Counter[str], int | None]:
     """Return the claims of each sharer on a page, and the next *after_no*. Raises PacketNotFound.
 
@@ -80,8 +88,6 @@ def count_sharers(
     for _ in range(_READS):
         if next_no is None:
             break
-        claims, next_no = list_claims(
-            packet_id, next_no, _CLAIMS_PER_READ, packets=packets, pages=pages
-        )
+        claims, next_no = list_claims(packet_id, next_no, _CLAIMS_PER_READ, ports=ports)
         counts.update(share.via for share in claims if share.via)
     return counts, next_no

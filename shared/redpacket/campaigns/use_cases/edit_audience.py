@@ -20,29 +20,36 @@ class Audience:
     mode: AudienceMode | None
 
 
+@dataclass(frozen=True, slots=True)
+class AudiencePorts:
+    """Dependencies of edits; *load_lottery* loads a campaign into the cache."""
+
+    campaigns: CampaignRepository
+    rows: AudienceRows
+    cache: AudienceCache
+    load_lottery: Callable[[str], None]
+
+
 def edit_audience(
     campaign_id: str,
     add: Sequence[str],
     remove: Sequence[str],
     mode: AudienceMode | None,
     *,
-    campaigns: CampaignRepository,
-    rows: AudienceRows,
-    cache: AudienceCache,
-    load_lottery: Callable[[str], None],
+    ports: AudiencePorts,
 ) -> Audience:
     """Edit the list, then its mode (None keeps it). Raises CampaignNotFound, InvalidRequest.
 
     If the cache may lack the edit, raises Unavailable; a repeat fixes it.
     """
-    campaign = get_campaign(campaign_id, campaigns=campaigns)
+    campaign = get_campaign(campaign_id, campaigns=ports.campaigns)
     if both := set(add) & set(remove):
         message = f"{len(both)} of them are also in add"
         raise InvalidRequest([{"field": "remove", "message": message}])
     users = tuple(dict.fromkeys(add)), tuple(dict.fromkeys(remove))
-    size = rows.edit(campaign_id, *users)
-    cache.edit(campaign_id, *users)
+    size = ports.rows.edit(campaign_id, *users)
+    ports.cache.edit(campaign_id, *users)
     if mode and mode is not campaign.audience_mode:
-        rows.set_mode(campaign_id, mode)
-        load_lottery(campaign_id)
+        ports.rows.set_mode(campaign_id, mode)
+        ports.load_lottery(campaign_id)
     return Audience(size, mode or campaign.audience_mode)

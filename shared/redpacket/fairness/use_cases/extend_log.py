@@ -39,6 +39,9 @@ TRIES = 5
 LATE_MS = 5 * 60_000
 """Milliseconds until an unlogged commitment is reported: its order proves less."""
 
+RESERVE_MS = 15_000
+"""Milliseconds left to finish one transaction with retries, and one signature."""
+
 
 @dataclass(frozen=True, slots=True)
 class LogReport:

@@ -18,6 +18,9 @@ RETRY_EVERY_MS = 500
 _LATE_MS_MAX = 4_000
 """Milliseconds past its end in which a run may start another fetch, newest round first."""
 
+RESERVE_MS = 10_000
+"""Milliseconds left for the last round: each endpoint is tried once more."""
+
 
 @dataclass(frozen=True, slots=True)
 class FetchReport:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from redpacket.ledger.model import DEPOSITS, Transfer, TransferKind, deposit_id, user_account
 from redpacket.ledger.ports import Balances, Deposits
 from redpacket.operations.errors import AllowanceMoved
@@ -21,6 +23,17 @@ from redpacket.platform.user import User
 _TRIES = 8
 
 
+@dataclass(frozen=True, slots=True)
+class DepositPorts:
+    """Dependencies and the limit of deposits."""
+
+    amount_fen_max: int
+    deposits: Deposits
+    ledger: Balances
+    four_eyes: ApprovalPolicy
+    clock: Clock
+
+
 def deposit(
     payee: User,
     amount_fen: int,
@@ -28,11 +41,7 @@ def deposit(
     *,
     is_for_campaigns: bool = False,
     is_approved: bool = False,
-    amount_fen_max: int,
-    deposits: Deposits,
-    ledger: Balances,
-    four_eyes: ApprovalPolicy,
-    clock: Clock,
+    ports: DepositPorts,
 ) -> tuple[str, int]:
     """Return the transfer's id and the user's current balance in fen.
 
@@ -48,25 +57,26 @@ def deposit(
         Operator(User(request.user_id), is_approved=is_approved),
     )
     for _ in range(_TRIES):
-        if transfer_id := deposits.find_deposited(request):
-            return transfer_id, ledger.balance_fen(account)
-        if amount_fen > amount_fen_max:
-            raise InvalidRequest([{"field": "amount_fen", "message": f"is above {amount_fen_max}"}])
-        transfer = _transfer(account, amount_fen, request, clock)
+        if transfer_id := ports.deposits.find_deposited(request):
+            return transfer_id, ports.ledger.balance_fen(account)
+        if amount_fen > ports.amount_fen_max:
+            message = f"is above {ports.amount_fen_max}"
+            raise InvalidRequest([{"field": "amount_fen", "message": message}])
+        transfer = _transfer(account, amount_fen, request, ports.clock)
         subject = user_subject(payee.user_id)
         facts = {"transfer_id": transfer.transfer_id, "amount_fen": amount_fen}
         if is_for_campaigns:
             facts["is_for_campaigns"] = True
         changes = changes_between(None, facts)
-        spent = four_eyes.spend(operator, subject, amount_fen, changes=changes)
+        spent = ports.four_eyes.spend(operator, subject, amount_fen, changes=changes)
         action = Action(request.user_id, ActionKind.DEPOSIT, subject, transfer.at_ms, changes)
         try:
-            deposits.deposit(
+            ports.deposits.deposit(
                 transfer, request, payee, action, spent, is_for_campaigns=is_for_campaigns
             )
         except AllowanceMoved:
             continue
-        return transfer.transfer_id, ledger.balance_fen(account)
+        return transfer.transfer_id, ports.ledger.balance_fen(account)
     raise Contended
 
 

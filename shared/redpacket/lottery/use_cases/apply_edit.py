@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from redpacket.campaigns.model import CampaignPlan, DrawBeacon
-from redpacket.campaigns.ports import CampaignRepository
 from redpacket.lottery.model.lottery import Prize, PrizeStock
 from redpacket.lottery.model.winners import Winner, WinnerStatus
-from redpacket.lottery.ports import DrawCache, DrawRepository
 from redpacket.lottery.use_cases.decide_winner import WinnerPorts, decide_winner
 from redpacket.lottery.use_cases.edit_campaign import CampaignPorts, edit_campaign
 from redpacket.lottery.use_cases.edit_prize import PrizePorts, add_codes, change_stock, put_prize
-from redpacket.lottery.use_cases.load_campaign import load_campaign
+from redpacket.lottery.use_cases.load_campaign import LoadPorts, load_campaign
 from redpacket.lottery.use_cases.read_draws import WatchedLottery, watch_lottery
 from redpacket.operations.model.operators import Operator
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.idempotency import Request
-from redpacket.platform.runtime import Clock, EventLogger
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadPorts:
-    """Ports that read a campaign and load it into the cache."""
-
-    campaigns: CampaignRepository
-    draws: DrawRepository
-    draw_cache: DrawCache
-    clock: Clock
-    logger: EventLogger
 
 
 def apply_campaign(
@@ -39,30 +25,22 @@ def apply_campaign(
     operator: Operator,
     draw_beacon: DrawBeacon | None = None,
     *,
-    campaign_ports: CampaignPorts,
-    ports: LoadPorts,
+    ports: CampaignPorts,
 ) -> tuple[WatchedLottery, bool]:
     """Edit a campaign; return its operator view and whether it is new."""
-    campaign, is_new = edit_campaign(
-        plan, budget_fen, version, operator, draw_beacon, ports=campaign_ports
-    )
-    found = _watch(plan.campaign_id, ports)
+    campaign, is_new = edit_campaign(plan, budget_fen, version, operator, draw_beacon, ports=ports)
+    found = _watch(plan.campaign_id, ports.load)
     if found.lottery.table.prizes:
-        load_edited(plan.campaign_id, ports=ports)
+        load_edited(plan.campaign_id, ports=ports.load)
     return replace(found, campaign=campaign), is_new
 
 
 def apply_prize(
-    plan: Prize,
-    version: int | None,
-    operator: Operator,
-    *,
-    prize_ports: PrizePorts,
-    ports: LoadPorts,
+    plan: Prize, version: int | None, operator: Operator, *, ports: PrizePorts
 ) -> tuple[Prize, PrizeStock, bool]:
     """Create or edit a prize; return it with its stock and whether it is new."""
-    prize, is_new = put_prize(plan, version, operator, ports=prize_ports)
-    return prize, _load_prize(prize, ports), is_new
+    prize, is_new = put_prize(plan, version, operator, ports=ports)
+    return prize, _load_prize(prize, ports.load), is_new
 
 
 def apply_stock(
@@ -73,14 +51,11 @@ def apply_stock(
     operator: Operator,
     request: Request,
     *,
-    prize_ports: PrizePorts,
-    ports: LoadPorts,
+    ports: PrizePorts,
 ) -> tuple[Prize, PrizeStock]:
     """Change a prize's stock; return the prize and its remaining stock."""
-    prize = change_stock(
-        campaign_id, prize_id, delta, version, operator, request, ports=prize_ports
-    )
-    return prize, _load_prize(prize, ports)
+    prize = change_stock(campaign_id, prize_id, delta, version, operator, request, ports=ports)
+    return prize, _load_prize(prize, ports.load)
 
 
 def apply_codes(
@@ -89,12 +64,11 @@ def apply_codes(
     codes: Sequence[str],
     operator: Operator,
     *,
-    prize_ports: PrizePorts,
-    ports: LoadPorts,
+    ports: PrizePorts,
 ) -> tuple[Prize, PrizeStock]:
     """Add codes to a prize; return the prize and its remaining stock."""
-    prize = add_codes(campaign_id, prize_id, codes, operator, ports=prize_ports)
-    return prize, _load_prize(prize, ports)
+    prize = add_codes(campaign_id, prize_id, codes, operator, ports=ports)
+    return prize, _load_prize(prize, ports.load)
 
 
 def apply_decision(
@@ -105,15 +79,12 @@ def apply_decision(
     note: str,
     operator: Operator,
     *,
-    winner_ports: WinnerPorts,
-    ports: LoadPorts,
+    ports: WinnerPorts,
 ) -> Winner:
     """Decide on a won unit; a forfeited one can be drawn again immediately."""
-    winner = decide_winner(
-        campaign_id, prize_id, unit_no, status, note, operator, ports=winner_ports
-    )
+    winner = decide_winner(campaign_id, prize_id, unit_no, status, note, operator, ports=ports)
     if status is WinnerStatus.FORFEITED:
-        load_edited(campaign_id, ports=ports)
+        load_edited(campaign_id, ports=ports.load)
     return winner
 
 

@@ -8,6 +8,7 @@ from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.lottery.model.lottery import UNITS_MAX, Prize, PrizeKind
 from redpacket.lottery.model.winners import Decision, Winner, WinnerStatus
 from redpacket.lottery.ports import DrawRepository
+from redpacket.lottery.use_cases.load_campaign import LoadPorts
 from redpacket.lottery.winner_ports import Winners
 from redpacket.operations.model.operators import (
     Action,
@@ -30,6 +31,7 @@ class WinnerPorts:
     winners: Winners
     draws: DrawRepository
     clock: Clock
+    load: LoadPorts
 
 
 def decide_winner(

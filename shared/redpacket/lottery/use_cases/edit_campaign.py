@@ -12,6 +12,7 @@ from redpacket.campaigns.use_cases.get_campaign import get_campaign
 from redpacket.fairness.model.beacon import CampaignBeacon
 from redpacket.lottery.model.lottery import CODES_KEPT_MS, CampaignSnapshot
 from redpacket.lottery.ports import DrawRepository
+from redpacket.lottery.use_cases.load_campaign import LoadPorts
 from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import (
     Action,
@@ -45,6 +46,7 @@ class CampaignPorts:
     packets: PacketRepository
     clock: Clock
     four_eyes: ApprovalPolicy
+    load: LoadPorts
     new_beacon: NewBeacon | None = None
     default_beacon: DrawBeacon = DrawBeacon.DAY
 

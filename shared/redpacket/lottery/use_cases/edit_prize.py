@@ -24,6 +24,7 @@ from redpacket.lottery.model.lottery import (
     check_prize_id,
 )
 from redpacket.lottery.ports import Codes, DrawRepository
+from redpacket.lottery.use_cases.load_campaign import LoadPorts
 from redpacket.operations.errors import AllowanceMoved
 from redpacket.operations.model.allowances import Allowance, ApprovalNeededError
 from redpacket.operations.model.operators import (
@@ -66,6 +67,7 @@ class PrizePorts:
     new_seed: Callable[[int], bytes]
     share_fen_max: int
     four_eyes: ApprovalPolicy
+    load: LoadPorts
 
 
 def put_prize(

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from redpacket.campaigns.errors import CampaignNotFound
+from redpacket.campaigns.ports import CampaignRepository
 from redpacket.lottery.model.lottery import CampaignSnapshot, draw_day
 from redpacket.lottery.ports import DrawCache, DrawRepository
-from redpacket.platform.runtime import Clock
+from redpacket.platform.runtime import Clock, EventLogger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadPorts:
+    """Ports that read a campaign and load it into the cache."""
+
+    campaigns: CampaignRepository
+    draws: DrawRepository
+    draw_cache: DrawCache
+    clock: Clock
+    logger: EventLogger
 
 
 def load_campaign(

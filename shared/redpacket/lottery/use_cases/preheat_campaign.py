@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from redpacket.campaigns.model import AUDIENCE_BUCKETS
@@ -28,34 +28,38 @@ class Preheated:
     next_cursor: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class PreheatPorts:
+    """Dependencies of a preheat."""
+
+    campaigns: CampaignRepository
+    packets: PacketRepository
+    claim_cache: ClaimCache
+    load_audience: Callable[[str, int], None]
+    in_parallel: InParallel
+    clock: Clock
+    logger: EventLogger
+
+
 def preheat_campaign(
     campaign_id: str,
     cursor: str | None,
-    *,
-    campaigns: CampaignRepository,
-    packets: PacketRepository,
-    claim_cache: ClaimCache,
-    load_audience: Callable[[str, int], None],
-    in_parallel: InParallel,
-    clock: Clock,
-    logger: EventLogger,
     stop_at_ms: int,
+    *,
+    ports: PreheatPorts,
 ) -> Preheated:
     """Load the campaign's users and open packets until the time is up. Raises CampaignNotFound."""
-    campaign = get_campaign(campaign_id, campaigns=campaigns)
+    campaign = get_campaign(campaign_id, campaigns=ports.campaigns)
+    packets, clock = ports.packets, ports.clock
     if campaign.audience_mode and cursor is None:
-
-        def load(buckets: Sequence[int]) -> None:
-            in_parallel(lambda bucket: load_audience(campaign_id, bucket), buckets)
-
-        _load_users(campaign_id, load, clock, logger, stop_at_ms)
+        _load_users(campaign_id, stop_at_ms, ports)
     packet_count = loaded_count = 0
-    for packet_id, first_shard in _packets_after(cursor or "", campaign_id, campaigns, packets):
+    for packet_id, first_shard in _packets_after(cursor or "", campaign_id, ports):
         packet = _get(packet_id, packets)
         shards = 0 if packet.status is PacketStatus.CLOSED else shard_count(packet_id)
         try:
             for shard in range(first_shard, shards):
-                claim_cache.load(packet, packets.list_shard_shares(packet_id, shard), shard)
+                ports.claim_cache.load(packet, packets.list_shard_shares(packet_id, shard), shard)
                 # Check the time after a shard, so that every call makes progress.
                 if shard + 1 < shards and clock.now_ms() >= stop_at_ms:
                     return Preheated(packet_count, loaded_count, shard_id(packet_id, shard))
@@ -63,39 +67,34 @@ def preheat_campaign(
                 packets.mark_loaded(packet)
                 loaded_count += 1
         except Unavailable as error:
-            logger.failure("preheat_failed", error, packet_id=packet_id)
+            ports.logger.failure("preheat_failed", error, packet_id=packet_id)
         packet_count += shards > 0
         if clock.now_ms() >= stop_at_ms:
             return Preheated(packet_count, loaded_count, packet_id)
     return Preheated(packet_count, loaded_count, None)
 
 
-def _load_users(
-    campaign_id: str,
-    load: Callable[[Sequence[int]], None],
-    clock: Clock,
-    logger: EventLogger,
-    stop_at_ms: int,
-) -> None:
+def _load_users(campaign_id: str, stop_at_ms: int, ports: PreheatPorts) -> None:
+    def load(bucket: int) -> None:
+        ports.load_audience(campaign_id, bucket)
+
     try:
         for first in range(0, AUDIENCE_BUCKETS, _BUCKETS_AT_ONCE):
-            if clock.now_ms() >= stop_at_ms:
+            if ports.clock.now_ms() >= stop_at_ms:
                 return
-            load(range(first, first + _BUCKETS_AT_ONCE))
+            ports.in_parallel(load, range(first, first + _BUCKETS_AT_ONCE))
     except Unavailable as error:
-        logger.failure("audience_not_loaded", error, campaign_id=campaign_id)
+        ports.logger.failure("audience_not_loaded", error, campaign_id=campaign_id)
 
 
-def _packets_after(
-    cursor: str, campaign_id: str, campaigns: CampaignRepository, packets: PacketRepository
-) -> Iterator[tuple[str, int]]:
+def _packets_after(cursor: str, campaign_id: str, ports: PreheatPorts) -> Iterator[tuple[str, int]]:
     last_id, _, last_shard = cursor.partition(".")
-    last = packets.find_packet(last_id) if last_shard else None
+    last = ports.packets.find_packet(last_id) if last_shard else None
     if last and last.rules.campaign_id == campaign_id:
         next_shard = int(last_shard) + 1
         if next_shard < shard_count(last_id):
             yield last_id, next_shard
-    while ids := campaigns.list_packet_ids(campaign_id, last_id or None, _IDS_PER_READ):
+    while ids := ports.campaigns.list_packet_ids(campaign_id, last_id or None, _IDS_PER_READ):
         yield from ((packet_id, 0) for packet_id in ids)
         last_id = ids[-1]
 

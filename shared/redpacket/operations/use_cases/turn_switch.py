@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from redpacket.operations.audit_ports import AuditLog
 from redpacket.operations.model.limits import LimitName, check_bounds
 from redpacket.operations.model.operators import Action, ActionKind, changes_between, switch_subject
@@ -10,50 +12,45 @@ from redpacket.operations.ports import SwitchStore
 from redpacket.platform.runtime import Clock, EventLogger
 
 
+@dataclass(frozen=True, slots=True)
+class SwitchPorts:
+    """Dependencies of changes of switches and limits."""
+
+    switches: SwitchStore
+    actions: AuditLog
+    clock: Clock
+    logger: EventLogger
+
+
 def turn_switch(
-    switch: Switch,
-    *,
-    is_on: bool,
-    reason: str,
-    operator_id: str,
-    switches: SwitchStore,
-    actions: AuditLog,
-    clock: Clock,
-    logger: EventLogger,
+    switch: Switch, *, is_on: bool, reason: str, operator_id: str, ports: SwitchPorts
 ) -> SwitchState:
     """Set *switch* after recording it in the audit log; a repeat completes an interrupted call."""
-    (state,) = [found for found in switches.read().states if found.switch is switch]
+    (state,) = [found for found in ports.switches.read().states if found.switch is switch]
     if (state.is_on, state.reason) != (is_on, reason):
-        before, state = state, SwitchState(switch, is_on, reason, clock.now_ms(), operator_id)
-        actions.note(_action(state, before))
-        switches.put(state)
+        before, state = state, SwitchState(switch, is_on, reason, ports.clock.now_ms(), operator_id)
+        ports.actions.note(_action(state, before))
+        ports.switches.put(state)
         # The row has the operator and reason: logs contain no user ids.
-        logger.event("switch_changed", switch=switch.value, is_on=int(is_on))
+        ports.logger.event("switch_changed", switch=switch.value, is_on=int(is_on))
     return state
 
 
 def set_limit(
-    name: LimitName,
-    value: int | None,
-    *,
-    operator_id: str,
-    switches: SwitchStore,
-    actions: AuditLog,
-    clock: Clock,
-    logger: EventLogger,
+    name: LimitName, value: int | None, *, operator_id: str, ports: SwitchPorts
 ) -> int | None:
     """Set a limit after recording it in the audit log; None restores the default.
 
     Raises InvalidRequest for a value out of bounds.
     """
     check_bounds(name, value)
-    before = switches.read().limits.get(name)
+    before = ports.switches.read().limits.get(name)
     if before != value:
         changes = changes_between({"value": before}, {"value": value})
-        kind, now_ms = ActionKind.LIMIT_SET, clock.now_ms()
-        actions.note(Action(operator_id, kind, f"limit:{name}", now_ms, changes))
-        switches.put_limit(name, value)
-        logger.event("limit_set", limit=name.value)
+        kind, now_ms = ActionKind.LIMIT_SET, ports.clock.now_ms()
+        ports.actions.note(Action(operator_id, kind, f"limit:{name}", now_ms, changes))
+        ports.switches.put_limit(name, value)
+        ports.logger.event("limit_set", limit=name.value)
     return value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redpacket.campaigns.api.parameters import campaign_id_of, prize_id_of
 from redpacket.campaigns.model import AmountsShown
+from redpacket.campaigns.use_cases.get_campaign import get_campaign
 from redpacket.containers import containers
 from redpacket.lottery.api.prize_schemas import PrizeBody
 from redpacket.lottery.model.lottery import Prize
@@ -76,7 +77,9 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         unit_fen=body.unit_fen,
         greeting=body.greeting,
         life_ms=None if is_until_the_end else body.expires_in_s * 1000,
-        campaign=containers.campaigns.get_campaign(body.campaign_id) if body.campaign_id else None,
+        campaign=get_campaign(body.campaign_id, campaigns=containers.campaigns.repository)
+        if body.campaign_id
+        else None,
         amounts_shown=AmountsShown(body.amounts_shown) if body.amounts_shown else None,
         cover_url=body.cover_url,
         refused_fields=tuple(refused),
