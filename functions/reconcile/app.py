@@ -55,19 +55,19 @@ def read_reconciliation(request: HttpRequest) -> HttpAnswer[Reconciliation]:
 @handler.schedule
 def step(time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:
     """Return the queries of an export, or the result of a run whose checks have run."""
-    box, clock = containers.reconciliation, containers.platform.clock
-    has_receipts = box.audits.has_receipts
+    reconciliation, clock = containers.reconciliation, containers.platform.clock
+    has_receipts = reconciliation.audits.has_receipts
     run = Run(event["run_id"], event["exported_at_ms"], has_receipts=has_receipts)
     if "places" in event:
         places = {one["table"]: one["place"] for one in event["places"]}
-        return {"batches": box.batches(run, places)}
-    first, engine = event.get("first"), box.engine(event["database"])
+        return {"batches": reconciliation.batches(run, places)}
+    first, engine = event.get("first"), reconciliation.engine(event["database"])
     found = reconcile(
         run,
         {one["name"]: sums_of(engine.result(one["query_id"])[0]) for one in event["queries"]},
         engine=engine,
-        audits=box.audits,
-        before=last_result(runs=box.runs),
+        audits=reconciliation.audits,
+        before=last_result(runs=reconciliation.runs),
         stop_at_ms=clock.now_ms() + time_left_ms - _RESERVE_MS,
         database=event["database"],
         first=first,
