@@ -422,7 +422,9 @@ class InMemorySystem:
     def settle(self, refs: list[ShareRef] | None = None) -> set[ShareRef]:
         """Deliver *refs*, or all that is queued."""
         refs = self.queue.take_all() if refs is None else refs
-        return self.process().settle_claims(refs)
+        process = self.process()
+        settled: set[ShareRef] = process.settle_or_delay(refs, is_on=process.stored_switches.is_on)
+        return settled
 
     def expire(
         self, stop_in_ms: int = 50_000, may_go_on: Callable[[], bool] = lambda: True
@@ -484,7 +486,11 @@ class InMemorySystem:
 
     def sweep(self, stop_in_ms: int = 47_000) -> SweepReport:
         """Run what the schedule runs every minute."""
-        return self.process().sweep(stop_in_ms + RESERVE_MS, 0, 1)
+        process = self.process()
+        swept: SweepReport = process.sweep(
+            stop_in_ms + RESERVE_MS, ports=process.sweep_ports(0, 1), is_on=process.switches.is_on
+        )
+        return swept
 
     def reconcile(self, dead_count: int = 0) -> Reconciliation:
         """Compare all tables, and report what differs."""

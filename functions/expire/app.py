@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from redpacket.containers import containers
+from redpacket.packets.use_cases.sweep import sweep
 from redpacket.platform.telemetry import powertools_logger
 
 
@@ -13,6 +14,12 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:  # noqa: ANN
     The schedule starts several at once, each for a group of packets; else there is one for all.
     """
     group, groups = event.get("group", 0), event.get("groups", 1)
-    report = asdict(containers.packets.sweep(context.get_remaining_time_in_millis(), group, groups))
+    report = asdict(
+        sweep(
+            context.get_remaining_time_in_millis(),
+            ports=containers.packets.sweep_ports(group, groups),
+            is_on=containers.operations.switches.is_on,
+        )
+    )
     powertools_logger().info("sweep", extra=report)
     return report

@@ -17,6 +17,7 @@ from redpacket.packets.errors import (
     PacketNotFound,
     PassphraseMismatch,
 )
+from redpacket.packets.use_cases.grab_packet import grab_packet as grab
 from redpacket.platform.errors import RateLimited, SwitchedOff
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import RequestOf, sharer_of
@@ -48,7 +49,8 @@ def grab_packet(request: RequestOf[GrabBody]) -> HttpAnswer[Grabbed]:
 
         body = body_of(GrabBody, request)
         said, via = body.passphrase, sharer_of(body.via, user)
-    return HttpAnswer(views.grab_view(containers.packets.grab_packet(packet_id, user, said, via)))
+    ports = containers.packets.claim_ports
+    return HttpAnswer(views.grab_view(grab(packet_id, user, said, via, ports=ports)))
 
 
 @handler.route(
@@ -61,14 +63,15 @@ def open_share(request: RequestOf[OpenBody]) -> HttpAnswer[Claim]:
     packet_id = packet_id_of(request)
     guards.guard_grab()
     from redpacket.packets.api.claim_schemas import OpenBody
+    from redpacket.packets.use_cases.open_packet import open_packet
     from redpacket.platform.http.bodies import body_of
 
     body = body_of(OpenBody, request)
-    user = request.user
-    claim = containers.packets.open_packet(
-        packet_id, user, body.grab_token, sharer_of(body.via, user)
+    user, ports = request.user, containers.packets.claim_ports
+    via = sharer_of(body.via, user)
+    return HttpAnswer(
+        views.claim_view(open_packet(packet_id, user, body.grab_token, via, ports=ports))
     )
-    return HttpAnswer(views.claim_view(claim))
 
 
 before_snapshot(
@@ -76,7 +79,7 @@ before_snapshot(
     "operations",
     "campaigns",
     "packets",
-    build=lambda: (containers.packets.grab_packet, containers.packets.open_packet),
+    build=lambda: containers.packets.claim_ports,
 )
 
 
@@ -90,9 +93,9 @@ def thank_sender(request: RequestOf[ThanksBody]) -> HttpAnswer[Thanked]:
     packet_id = packet_id_of(request)
     guards.guard_read(request)
     from redpacket.packets.api.claim_schemas import ThanksBody
+    from redpacket.packets.use_cases.thank_sender import thank_sender as thank
     from redpacket.platform.http.bodies import body_of
 
-    emoji = body_of(ThanksBody, request).emoji
-    return HttpAnswer(
-        views.thanks_view(containers.packets.thank_sender(packet_id, request.user, emoji))
-    )
+    emoji, packets = body_of(ThanksBody, request).emoji, containers.packets
+    thanks = thank(packet_id, request.user, emoji, packets=packets.repository, pages=packets.pages)
+    return HttpAnswer(views.thanks_view(thanks))

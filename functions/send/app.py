@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound, CampaignPaused
 from redpacket.containers import containers
@@ -12,6 +12,7 @@ from redpacket.operations.api.scopes import OPERATORS
 from redpacket.packets.api import views
 from redpacket.packets.api.orders import send_order
 from redpacket.packets.errors import SendRefused
+from redpacket.packets.use_cases.send_packet import send_packet as send
 from redpacket.payments.errors import ChannelUnavailable
 from redpacket.platform.errors import (
     KEYED,
@@ -26,8 +27,12 @@ from redpacket.platform.settings import settings
 from redpacket.platform.snapstart import before_snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from redpacket.packets.api.answers import SentPacket
     from redpacket.packets.api.send_schemas import SendBody
+    from redpacket.packets.model.packet import Packet
+    from redpacket.platform.user import User
 
 handler = Api()
 
@@ -49,9 +54,16 @@ _REFUSALS = (
 def send_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
     """Fund a packet, once per idempotency key."""
     guards.guard_send(request)
-    packet = containers.packets.send_packet(send_order(request))
-    ordered = containers.packets.order_payment(packet, request.user) if packet.payment_id else None
+    packet = send(send_order(request), ports=containers.packets.send_ports)
+    ordered = _order_payment(packet, request.user) if packet.payment_id else None
     return HttpAnswer(views.sent_view(packet, settings.share_base_url, ordered))
+
+
+def _order_payment(packet: Packet, sender: User) -> Mapping[str, Any] | None:
+    from redpacket.packets.use_cases.order_payment import order_payment
+
+    payments, logger = containers.packets.payments, containers.platform.logger
+    return order_payment(packet, sender, payments=payments, logger=logger)
 
 
 @handler.route(
@@ -69,5 +81,5 @@ def send_campaign_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]
 
 
 before_snapshot(
-    "platform", "operations", "campaigns", "packets", build=lambda: containers.packets.send_packet
+    "platform", "operations", "campaigns", "packets", build=lambda: containers.packets.send_ports
 )

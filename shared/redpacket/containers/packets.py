@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from redpacket.containers.container import Container
 from redpacket.packets.api.packet_ids import new_packet_id
 from redpacket.platform.telemetry import current_request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
 
     from redpacket.containers.campaigns import CampaignsContainer
     from redpacket.containers.ledger import LedgerContainer
     from redpacket.containers.operations import OperationsContainer
     from redpacket.packets.ledger_ports import Funding
-    from redpacket.packets.model.claim import Admission, Claim
-    from redpacket.packets.model.packet import Packet
     from redpacket.packets.model.seed_keys import SeedKeys
-    from redpacket.packets.model.thanks import Thanks
     from redpacket.packets.ports import (
         ClaimCache,
         ClaimRecorder,
         DeadLetters,
+        PacketPayments,
         PacketRepository,
         Pages,
         PayoutQueue,
@@ -33,9 +31,9 @@ if TYPE_CHECKING:
     )
     from redpacket.packets.use_cases.cached_emptied import CachedEmptied
     from redpacket.packets.use_cases.claim_ports import ClaimPorts
-    from redpacket.packets.use_cases.sweep import SweepReport
+    from redpacket.packets.use_cases.send_packet import SendPorts
+    from redpacket.packets.use_cases.sweep_ports import SweepPorts
     from redpacket.packets.work_list_ports import WorkLists
-    from redpacket.platform.user import User
 
 
 _ORDER_TIMEOUT_S = 8
@@ -201,29 +199,10 @@ class PacketsContainer(Container):
         )
 
     @cached_property
-    def grab_packet(self) -> partial[Claim | Admission]:
-        from redpacket.packets.use_cases.grab_packet import grab_packet
+    def send_ports(self) -> SendPorts:
+        from redpacket.packets.use_cases.send_packet import SendPorts
 
-        return partial(grab_packet, ports=self.claim_ports)
-
-    @cached_property
-    def open_packet(self) -> partial[Claim]:
-        from redpacket.packets.use_cases.open_packet import open_packet
-
-        return partial(open_packet, ports=self.claim_ports)
-
-    @cached_property
-    def thank_sender(self) -> partial[Thanks]:
-        from redpacket.packets.use_cases.thank_sender import thank_sender
-
-        return partial(thank_sender, packets=self.repository, pages=self.pages)
-
-    @cached_property
-    def send_packet(self) -> partial[Packet]:
-        from redpacket.packets.use_cases.send_packet import send_packet
-
-        return partial(
-            send_packet,
+        return SendPorts(
             funding=self.packet_funding,
             packets=self.repository,
             claim_cache=self.claim_cache,
@@ -235,30 +214,20 @@ class PacketsContainer(Container):
             shard_share_count=self.shard_share_count,
         )
 
-    def order_payment(self, packet: Packet, sender: User) -> Mapping[str, Any] | None:
-        """Order a packet's payment; None if the gateway does not answer now."""
+    @cached_property
+    def payments(self) -> PacketPayments:
         from redpacket.packets.clients.lambda_payments import LambdaPayments
-        from redpacket.packets.use_cases.order_payment import order_payment
 
-        payments = LambdaPayments(
+        return LambdaPayments(
             lambda: self.platform.aws("lambda", read_timeout_s=_ORDER_TIMEOUT_S, tries=1),
             self.settings.order_function,
         )
-        return order_payment(packet, sender, payments=payments, logger=self.logger)
 
-    def payouts_in_parallel(self, do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        """Run as many at once as operators allow."""
-        from redpacket.operations.model.limits import LimitName
-        from redpacket.platform.threads import in_threads
-
-        threads = self.operations.stored_switches.limit(LimitName.PAYOUTS_AT_ONCE)
-        return in_threads(do, items, threads=threads)
-
-    def sweep(self, time_left_ms: int, group: int, groups: int) -> SweepReport:
-        from redpacket.packets.use_cases.sweep import sweep
+    def sweep_ports(self, group: int, groups: int) -> SweepPorts:
+        """Return the ports of sweep number *group* out of *groups*."""
         from redpacket.packets.use_cases.sweep_ports import SweepPorts
 
-        ports = SweepPorts(
+        return SweepPorts(
             work=self.work_lists(group, groups),
             packets=self.repository,
             pages=self.pages,
@@ -270,4 +239,3 @@ class PacketsContainer(Container):
             grace_ms=self.settings.close_grace_ms,
             in_parallel=self.platform.in_parallel,
         )
-        return sweep(time_left_ms, ports=ports, is_on=self.operations.switches.is_on)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redpacket.containers.container import Container
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from redpacket.containers.operations import OperationsContainer
     from redpacket.containers.packets import PacketsContainer
     from redpacket.containers.providers import ProvidersContainer
-    from redpacket.containers.users import UsersContainer
-    from redpacket.packets.model.claim import Share, ShareRef
+    from redpacket.packets.model.claim import Share
+    from redpacket.packets.use_cases.settle_claims import SettlePorts
 
 
 @dataclass(eq=False)
@@ -24,28 +24,32 @@ class SettlementContainer(Container):
     """Settlement of claims."""
 
     operations: OperationsContainer
-    users: UsersContainer
     ledger: LedgerContainer
     packets: PacketsContainer
     providers: ProvidersContainer
 
     @cached_property
-    def settle_claims(self) -> partial[set[ShareRef]]:
+    def settle_ports(self) -> SettlePorts:
         from redpacket.packets.use_cases.settle_claims import SettlePorts
-        from redpacket.packets.use_cases.settle_or_delay import settle_or_delay
 
-        ports = SettlePorts(
+        return SettlePorts(
             ledger=self.ledger.repository,
             packets=self.packets.repository,
             pages=self.packets.pages,
             payouts=self.packets.payouts,
             clock=self.clock,
             logger=self.logger,
-            in_parallel=self.packets.payouts_in_parallel,
+            in_parallel=self.payouts_in_parallel,
             announce=self.announce_claims,
         )
-        is_on, profiles = self.operations.stored_switches.is_on, self.users.profiles
-        return partial(settle_or_delay, is_on=is_on, profiles=profiles, ports=ports)
+
+    def payouts_in_parallel(self, do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        """Run as many at once as operators allow."""
+        from redpacket.operations.model.limits import LimitName
+        from redpacket.platform.threads import in_threads
+
+        threads = self.operations.stored_switches.limit(LimitName.PAYOUTS_AT_ONCE)
+        return in_threads(do, items, threads=threads)
 
     @cached_property
     def announce_claims(self) -> Callable[[Sequence[Share]], None] | None:

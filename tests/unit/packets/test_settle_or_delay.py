@@ -48,7 +48,8 @@ def test_another_switch_delays_no_payout(system: InMemorySystem) -> None:
 def test_money_comes_before_names_and_a_repeat_for_a_name_pays_once(system: InMemorySystem) -> None:
     ref = a_named_claim(system)
 
-    assert system.process(profiles=Away()).settle_claims([ref]) == {ref}
+    process = system.process(profiles=Away())
+    assert process.settle_or_delay([ref], is_on=process.stored_switches.is_on) == {ref}
     assert system.balance_fen("ann") == 100
     assert system.settle([ref]) == set()
 

@@ -424,7 +424,7 @@ def test_a_sweep_without_time_leaves_everything_to_the_next(system: InMemorySyst
     system.grab(packet, "ann")
     system.pass_time(LIFE_MS + 60_000)
 
-    report = system.process().sweep(RESERVE_MS, 0, 1)
+    report = system.sweep(0)
 
     assert (report.closed_count, report.requeued_count, report.loaded_count) == (0, 0, 0)
 

@@ -53,7 +53,7 @@ def _packet(town: PaymentSystem) -> Packet:
 def _settle(town: PaymentSystem, queue: FakeNoticeQueue, refs: list[ShareRef]) -> set[ShareRef]:
     process = town.system.process()
     process.announce_claims = partial(trigger_auto_payouts, channels=[WECHAT], queue=queue)
-    return process.settle_claims(refs)
+    return process.settle_or_delay(refs, is_on=process.stored_switches.is_on)
 
 
 def test_a_claim_is_paid_out_by_itself(town: PaymentSystem, queue: FakeNoticeQueue) -> None:

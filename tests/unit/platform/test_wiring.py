@@ -149,6 +149,7 @@ def test_everything_can_be_built_over_stand_ins(
         "SHARE_FEN_MAX": "20000",
         "BEACON_CHAIN": f"{'0' * 64},1692803367,3,{PUBLIC_KEY}",
         "LOG_KEY_ID": "key",
+        "ORDER_FUNCTION": "order",
         "RECONCILIATION_MACHINE": "arn:aws:states:us-east-1:1:stateMachine:reconcile",
         "RECONCILIATION_WORKGROUP": "reconcile",
         "CACHE_URL": "redis://localhost:6379",

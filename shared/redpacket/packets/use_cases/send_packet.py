@@ -53,19 +53,22 @@ class SendOrder:
     refused_fields: tuple[tuple[str, str], ...] = ()
 
 
-def send_packet(
-    order: SendOrder,
-    *,
-    funding: Funding,
-    packets: PacketRepository,
-    claim_cache: ClaimCache,
-    clock: Clock,
-    logger: EventLogger,
-    new_id: Callable[[int], str],
-    new_seed: Callable[[int], bytes],
-    seeds: SeedKeys,
-    shard_share_count: int,
-) -> Packet:
+@dataclass(frozen=True, slots=True)
+class SendPorts:
+    """Dependencies of sends; *shard_share_count* is the approximate size of a shard."""
+
+    funding: Funding
+    packets: PacketRepository
+    claim_cache: ClaimCache
+    clock: Clock
+    logger: EventLogger
+    new_id: Callable[[int], str]
+    new_seed: Callable[[int], bytes]
+    seeds: SeedKeys
+    shard_share_count: int
+
+
+def send_packet(order: SendOrder, *, ports: SendPorts) -> Packet:
     """Return the packet of this request, now or from the first time.
 
     Raises InvalidRequest, SplitImpossible, CampaignPaused, CampaignEnded, InsufficientFunds,
@@ -73,27 +76,29 @@ def send_packet(
     the outcome.
     """
     # The funding transaction checks the campaign's status, so a repeat gets its first answer.
-    packet_id = new_id(shards_for(order.count, shard_share_count) if order.campaign else 1)
-    terms = seeds.seal_terms(packet_id, _terms_of(order, new_seed(SEED_BYTES)))
-    packet = _packet_of(order, clock.now_ms(), packet_id, terms)
+    packet_id = ports.new_id(
+        shards_for(order.count, ports.shard_share_count) if order.campaign else 1
+    )
+    terms = ports.seeds.seal_terms(packet_id, _terms_of(order, ports.new_seed(SEED_BYTES)))
+    packet = _packet_of(order, ports.clock.now_ms(), packet_id, terms)
     try:
         _check(order, packet.terms)
     except Rejected:
         # I10: a request accepted the first time keeps its answer after limits change.
-        if first_id := funding.find_sent(order.request):
-            return _sent_before(first_id, packets)
+        if first_id := ports.funding.find_sent(order.request):
+            return _sent_before(first_id, ports.packets)
         raise
-    packet_id = funding.fund(packet, funding_of(packet), order.request, _action(packet))
+    packet_id = ports.funding.fund(packet, funding_of(packet), order.request, _action(packet))
     if packet_id != packet.packet_id:
-        return _sent_before(packet_id, packets)
+        return _sent_before(packet_id, ports.packets)
     if packet.status is PacketStatus.UNPAID:
         return packet
     try:
-        claim_cache.load_sent(packet)
-        packets.mark_loaded(packet)
+        ports.claim_cache.load_sent(packet)
+        ports.packets.mark_loaded(packet)
     except Unavailable as error:
         # The first grab or the sweep loads it.
-        logger.failure("packet_not_loaded", error, packet_id=packet_id)
+        ports.logger.failure("packet_not_loaded", error, packet_id=packet_id)
     return packet
 
 
