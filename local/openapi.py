@@ -36,6 +36,7 @@ from redpacket.packets.api import link_preview, values
 from redpacket.packets.api import send_schemas as sending
 from redpacket.packets.api.fields import GREETING_GRAPHEMES_MAX, NICKNAME_GRAPHEMES_MAX
 from redpacket.payments.api import answers as payments
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.errors import Forbidden, InvalidRequest, RedPacketError
 from redpacket.platform.http.api import BODY_BYTES_MAX, NO_STORE, UBIQUITOUS, Api, Operation
 from redpacket.platform.http.csv_pages import CSV
@@ -70,6 +71,7 @@ _ANSWERS = (
     approvals,
     events,
     operators,
+    *(channel.module("answers") for channel in ProviderName),
 )
 
 TAGS = {
@@ -170,7 +172,7 @@ def operations() -> dict[str, Operation]:
 
 def types_of(operation: Operation) -> tuple[Any, Any]:
     """Return the type of the body, or None, and that of the answer."""
-    names = dict(ChainMap(*map(vars, (sending, claims, draws, *_ANSWERS))))
+    names = dict(ChainMap(*map(dict, map(vars, (sending, claims, draws, *_ANSWERS)))))
     hints = get_type_hints(operation.function, localns=names)
     (answer,) = get_args(hints["return"])
     body = next(iter(get_args(hints["request"])), None)
@@ -246,6 +248,9 @@ class _Generator(GenerateJsonSchema):
 @cache
 def _forms() -> Schema:
     named = {kind for operation in operations().values() for kind in types_of(operation)}
+    for channel in ProviderName:
+        for answer, field in channel.module("answers").FIELDS.items():
+            _add_field(answer, channel, field)
     named |= {*events.DATA.values(), approvals.AwaitingApproval}
     found = named - {None, NoneType, *_UNSTRUCTURED}
     _, generated = TypeAdapter.json_schemas(
@@ -260,6 +265,12 @@ def _forms() -> Schema:
     return {
         name: _with_words(form, words) for name, form in sorted(forms.items()) if name not in words
     }
+
+
+def _add_field(answer: type, name: str, kind: object) -> None:
+    """Add the field of a provider to the type of an answer."""
+    answer.__annotations__[name] = kind
+    answer.__required_keys__ |= {name}  # type: ignore[attr-defined]
 
 
 def _with_words(form: Any, words: Schema) -> Any:  # noqa: ANN401 - any JSON schema

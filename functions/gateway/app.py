@@ -12,29 +12,22 @@ from redpacket.platform.http.request import HttpRequest
 handler = Api()
 
 
-@handler.route(
-    "POST /gateway/wechat/callback",
-    is_public=True,
-    statuses=(204,),
-    refusals=(SignatureInvalid, ChannelUnavailable),
-)
-def take_wechat_callback(request: HttpRequest) -> HttpAnswer[None]:
-    """Take what WeChat Pay tells; its signature is in the headers."""
-    return _take(request, ProviderName.WECHAT)
+def _mount(channel: ProviderName) -> None:
+    def take_callback(request: HttpRequest) -> HttpAnswer[None]:
+        """Take a callback of the provider, which signs it."""
+        ports = containers.payments.callback_ports
+        handle_callback(channel, request.headers, request.body, ports=ports)
+        return HttpAnswer(None)
+
+    # The name is the operation's id.
+    take_callback.__name__ = f"take_{channel}_callback"
+    handler.route(
+        f"POST /gateway/{channel}/callback",
+        is_public=True,
+        statuses=(204,),
+        refusals=(SignatureInvalid, ChannelUnavailable),
+    )(take_callback)
 
 
-@handler.route(
-    "POST /gateway/host/callback",
-    is_public=True,
-    statuses=(204,),
-    refusals=(SignatureInvalid, ChannelUnavailable),
-)
-def take_host_callback(request: HttpRequest) -> HttpAnswer[None]:
-    """Take what the host's wallet tells, signed by Standard Webhooks."""
-    return _take(request, ProviderName.HOST)
-
-
-def _take(request: HttpRequest, channel: ProviderName) -> HttpAnswer[None]:
-    ports = containers.payments.callback_ports
-    handle_callback(channel, request.headers, request.body, ports=ports)
-    return HttpAnswer(None)
+for _channel in ProviderName:
+    _mount(_channel)

@@ -10,7 +10,6 @@ from redpacket.operations.api import guards
 from redpacket.operations.api.scopes import AUDITORS, TREASURERS, operator_of, refuse_operators
 from redpacket.payments.api.parameters import (
     any_withdrawals_cursor_of,
-    page_url_of,
     payment_id_of,
     withdrawal_id_of,
     withdrawal_status_of,
@@ -18,15 +17,11 @@ from redpacket.payments.api.parameters import (
     withdrawer_of,
 )
 from redpacket.payments.api.schemas import (
-    CodeBody,
-    ConsentBody,
     PaymentBody,
     ResolutionBody,
     WithdrawalBody,
 )
 from redpacket.payments.api.views import (
-    binding_view,
-    consent_view,
     debt_view,
     listed_return_view,
     listed_withdrawals,
@@ -36,9 +31,7 @@ from redpacket.payments.api.views import (
 )
 from redpacket.payments.errors import (
     ChannelUnavailable,
-    CodeInvalid,
     NotCancellable,
-    OpenidInUse,
     PayeeNotBound,
     PaymentNotFound,
     WithdrawalNotFound,
@@ -46,13 +39,9 @@ from redpacket.payments.errors import (
 )
 from redpacket.payments.model.provider import PayMethod
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.provider_ports import required
-from redpacket.payments.use_cases import authorize as consent_flow
 from redpacket.payments.use_cases import return_payment, transfer
-from redpacket.payments.use_cases import sign_in as sign_in_flow
 from redpacket.payments.use_cases import start_payment as payment_flow
 from redpacket.payments.use_cases import withdraw as withdrawal_flow
-from redpacket.payments.use_cases.bind_account import bind_account
 from redpacket.payments.use_cases.list_debts import list_debts
 from redpacket.platform.errors import (
     KEYED,
@@ -63,18 +52,14 @@ from redpacket.platform.errors import (
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of, idempotent_request
 from redpacket.platform.http.parameters import key_hash_of
-from redpacket.platform.http.request import HttpRequest, RequestOf, person_of
+from redpacket.platform.http.request import HttpRequest, RequestOf
 
 if TYPE_CHECKING:
     from redpacket.payments.api.answers import (
-        Binding,
-        Consent,
         Debts,
         ListedReturn,
         ListedReturns,
         Payment,
-        Token,
-        WeChatJsConfig,
         Withdrawal,
         WithdrawalDetails,
         WithdrawalPage,
@@ -201,73 +186,6 @@ def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     return HttpAnswer(withdrawal_view(found))
 
 
-@handler.route("GET /me/wechat")
-def read_wechat(request: HttpRequest) -> HttpAnswer[Binding]:
-    """Show which WeChat account is linked, and when withdrawals to it open."""
-    payees = containers.payments.bound_payees
-    return HttpAnswer(binding_view(payees.find(request.user.user_id, ProviderName.WECHAT)))
-
-
-@handler.route(
-    "POST /me/wechat",
-    refusals=(ChannelUnavailable, CodeInvalid, OpenidInUse),
-)
-def bind_wechat(request: RequestOf[CodeBody]) -> HttpAnswer[Binding]:
-    """Bind the caller's WeChat account; after another one withdrawals wait for a day."""
-    body, ports = body_of(CodeBody, request), containers.withdrawals.login_ports
-    bound = bind_account(request.user.user_id, ProviderName.WECHAT, body.code, ports=ports)
-    return HttpAnswer(binding_view(bound))
-
-
-@handler.route(
-    "POST /me/wechat/authorization",
-    statuses=(202,),
-    refusals=(ChannelUnavailable, PayeeNotBound),
-)
-def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
-    """Request the caller's consent to transfers without a confirmation each."""
-    body, ports = body_of(ConsentBody, request), containers.withdrawals.authorization_ports
-    user_id, channel = request.user.user_id, ProviderName.WECHAT
-    found = consent_flow.authorize(user_id, channel, body.display_name, ports=ports)
-    return HttpAnswer(consent_view(found))
-
-
-@handler.route("DELETE /me/wechat/authorization", statuses=(202,), refusals=(ChannelUnavailable,))
-def end_authorization(request: HttpRequest) -> HttpAnswer[Consent]:
-    """End the caller's consent: no later withdrawal uses it."""
-    user_id, ports = request.user.user_id, containers.withdrawals.authorization_ports
-    ended = consent_flow.end_authorization(user_id, ProviderName.WECHAT, ports=ports)
-    return HttpAnswer(consent_view(ended))
-
-
-@handler.route(
-    "POST /auth/wechat",
-    is_public=True,
-    refusals=(ChannelUnavailable, CodeInvalid),
-)
-def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
-    """Get a token of the deployment's own issuer, and bind the account that the code belongs to."""
-    token, expires_at_ms = sign_in_flow.sign_in(
-        body_of(CodeBody, request).code,
-        ProviderName.WECHAT,
-        lambda subject: person_of(subject).user_id,
-        ports=containers.withdrawals.login_ports,
-    )
-    return HttpAnswer({"token": token, "expires_at_ms": expires_at_ms})
-
-
-@handler.route(
-    "GET /wechat/js-config",
-    parameters=(page_url_of,),
-    is_public=True,
-    refusals=(ChannelUnavailable,),
-)
-def sign_page_url(request: HttpRequest) -> HttpAnswer[WeChatJsConfig]:
-    """Sign an address of the page, which then may use WeChat's JS-SDK there."""
-    signer = required(containers.providers.page_signers, ProviderName.WECHAT)
-    return HttpAnswer(signer.sign(page_url_of(request)))
-
-
 @handler.route(
     "GET /admin/payments/returns",
     parameters=(withdrawals_cursor_of,),
@@ -337,3 +255,7 @@ def read_debts(request: HttpRequest) -> HttpAnswer[Debts]:
         ledger=containers.ledger.repository,
     )
     return HttpAnswer({"items": [debt_view(*one) for one in page], "next": cursor})
+
+
+for _channel in ProviderName:
+    handler.operations |= _channel.module("api").routes.operations

@@ -776,9 +776,10 @@ class _Readers:
 
     def __init__(self) -> None:
         places = ["*/api/*.py", "platform/http/*.py", "containers/*.py", "platform/*.py"]
-        places.append("payments/providers/*/setup.py")
+        places += ["payments/providers/*/setup.py", "payments/providers/*/settings.py"]
         paths = [(_module_of(path), path) for place in places for path in PACKAGE.glob(place)]
         paths += [(handler, ROOT / "functions" / handler / "app.py") for handler in HANDLERS]
+        paths += [("payment", path) for path in PACKAGE.glob("payments/providers/*/api.py")]
         trees = [(name, ast.parse(path.read_text())) for name, path in paths]
         self._bodies: dict[Spot, ast.AST] = {
             (module, node.name): node

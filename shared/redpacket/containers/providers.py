@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from redpacket.containers.container import Container
 
@@ -31,7 +31,7 @@ class ProvidersContainer(Container):
     """Payment providers of the registry, with their parts by channel, and their notices."""
 
     @cached_property
-    def providers(self) -> Mapping[ProviderName, Provider]:
+    def providers(self) -> Mapping[ProviderName, Provider[Any]]:
         from redpacket.payments.model.provider_name import ProviderName
         from redpacket.payments.provider_ports import ProviderEnvironment
 
@@ -40,7 +40,7 @@ class ProvidersContainer(Container):
         )
         return {channel: _class_of(channel)(environment) for channel in ProviderName}
 
-    def _parts(self, part_of: Callable[[Provider], Part | None]) -> dict[ProviderName, Part]:
+    def _parts(self, part_of: Callable[[Provider[Any]], Part | None]) -> dict[ProviderName, Part]:
         parts = ((name, part_of(provider)) for name, provider in self.providers.items())
         return {name: part for name, part in parts if part}
 
@@ -106,7 +106,7 @@ class ProvidersContainer(Container):
         return self.platform.http_client(url, call_ms_max=CALL_MS_MAX)
 
 
-def _class_of(channel: ProviderName) -> type[Provider]:
+def _class_of(channel: ProviderName) -> type[Provider[Any]]:
     module, _, name = channel.implementation.partition(":")
-    found: type[Provider] = getattr(import_module(module), name)
+    found: type[Provider[Any]] = getattr(import_module(module), name)
     return found

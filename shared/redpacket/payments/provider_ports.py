@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from redpacket.payments.errors import ChannelUnavailable
 
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from redpacket.platform.ssrf_safe_http import HttpClient
 
 Part = TypeVar("Part")
+ProviderSettings = TypeVar("ProviderSettings", bound="Settings")
 
 CALL_MS_MAX = 5_000
 """Timeout of a gateway call; most take less than one second."""
@@ -77,19 +78,23 @@ class ProviderEnvironment:
     now_ms: Callable[[], int]
 
 
-class Provider:
+class Provider(Generic[ProviderSettings]):
     """One payment provider. A part is None if it is missing or not configured here.
 
     Each part is built when it is first read, because a function has the settings, secrets and
     libraries of its own parts only.
     """
 
+    settings_type: type[ProviderSettings]
+    """Variables of this provider, beside those of all functions."""
     pays_out_automatically = False
     """Whether raised balances above the operator's threshold are paid out without a request."""
+    confirms_transfers = False
+    """Whether users may have to confirm a transfer; answers then have its parameters."""
 
     def __init__(self, environment: ProviderEnvironment) -> None:
         self.environment = environment
-        self.settings = environment.settings
+        self.settings = self.settings_type(environment.settings.variables)
 
     @cached_property
     def payments(self) -> PaymentProvider | None:

@@ -13,7 +13,7 @@ class SettingMissing(Exception):
     """A variable is missing or malformed."""
 
 
-class _Variable(Generic[Value]):
+class Variable(Generic[Value]):
     """Variable with its parser; *default* replaces a missing or empty value."""
 
     def __init__(
@@ -42,7 +42,8 @@ class _Variable(Generic[Value]):
             raise SettingMissing(f"{self.name} is {error}") from None
 
 
-def _resolved(text: str) -> str:
+def resolved(text: str) -> str:
+    """Return *text*. Raises ValueError for a reference that CloudFormation did not resolve."""
     if "{{resolve" in text:
         # An unresolved CloudFormation reference is public, so it must not become a key.
         raise ValueError("not resolved")
@@ -114,21 +115,6 @@ def _is_open(text: str) -> bool:
     return text == "open"
 
 
-class Scene(NamedTuple):
-    """Scene of WeChat transfers with its required reports."""
-
-    scene_id: str
-    report_infos: tuple[tuple[str, str], ...]
-
-
-def _scene(text: str) -> Scene:
-    scene_id, *items = text.split(",")
-    pairs = [item.partition("=") for item in items]
-    if not (pairs and all(name and content for name, _, content in pairs)):
-        raise ValueError("not SCENE,name=content[,name=content]")
-    return Scene(scene_id, tuple((name, content) for name, _, content in pairs))
-
-
 _CHAIN = "CHAIN_HASH,GENESIS_S,PERIOD_S,PUBLIC_KEY"
 
 
@@ -142,7 +128,7 @@ def _chain_key(text: str) -> bytes:
     return bytes.fromhex(text.rpartition(",")[2])
 
 
-def _table(name: str) -> _Variable[str]:
+def _table(name: str) -> Variable[str]:
     def parse(text: str) -> str:
         tables = dict(pair.split("=", 1) for pair in text.split())
         if not tables.get(name):
@@ -150,7 +136,7 @@ def _table(name: str) -> _Variable[str]:
         return tables[name]
 
     # A function has only some tables.
-    return _Variable("TABLES", parse, is_checked_at_start=False)
+    return Variable("TABLES", parse, is_checked_at_start=False)
 
 
 class Settings:
@@ -161,106 +147,91 @@ class Settings:
 
     packets_table = _table("packets")
     shares_table = _table("shares")
-    packet_id_keys = _Variable("PACKET_ID_KEYS", _resolved)
+    packet_id_keys = Variable("PACKET_ID_KEYS", resolved)
     """`version:key[,version:key]`; the first signs, all are accepted."""
-    seed_keys = _Variable("SEED_KEYS", _resolved)
+    seed_keys = Variable("SEED_KEYS", resolved)
     """`{"1":"key",...}`: keys of sealed seeds by version; the newest seals."""
-    user_id_key = _Variable("USER_ID_KEY", _resolved)
+    user_id_key = Variable("USER_ID_KEY", resolved)
     """Key that hashes user ids, which is never replaced."""
-    operator_issuer = _Variable("OPERATOR_ISSUER", str, default="")
+    operator_issuer = Variable("OPERATOR_ISSUER", str, default="")
     """Issuer of operators' tokens; empty for the users' issuer."""
     draws_table = _table("draws")
     codes_table = _table("codes")
     quotas_table = _table("quotas")
     audience_table = _table("audience")
-    has_verdicts = _Variable("RISK_VERDICTS", _is_true, default="false")
+    has_verdicts = Variable("RISK_VERDICTS", _is_true, default="false")
     """Whether claims and draws check the host's risk decisions."""
-    risk_url = _Variable("RISK_URL", str, default="")
+    risk_url = Variable("RISK_URL", str, default="")
     """URL of the host's risk control; empty disables it."""
-    risk_secret = _Variable("RISK_SECRET", _resolved, is_checked_at_start=False)
+    risk_secret = Variable("RISK_SECRET", resolved, is_checked_at_start=False)
     """Key that signs those calls: `whsec_...`."""
-    risk_is_open = _Variable("RISK_ON_FAILURE", _is_open, default="open")
+    risk_is_open = Variable("RISK_ON_FAILURE", _is_open, default="open")
     """Whether users may take part if the risk control does not answer."""
     accounts_table = _table("accounts")
-    reconciliation_machine = _Variable("RECONCILIATION_MACHINE", str)
+    reconciliation_machine = Variable("RECONCILIATION_MACHINE", str)
     """ARN of the state machine that exports and compares the tables."""
-    reconciliation_workgroup = _Variable("RECONCILIATION_WORKGROUP", str)
+    reconciliation_workgroup = Variable("RECONCILIATION_WORKGROUP", str)
     journal_table = _table("journal")
     approvals_table = _table("approvals")
-    approval_fen = _Variable("APPROVAL_FEN", _three_integers)
+    approval_fen = Variable("APPROVAL_FEN", _three_integers)
     """`SUBJECT,OPERATOR,ALL`: fen that move without approval in 24 hours."""
     profiles_table = _table("profiles")
     campaigns_table = _table("campaigns")
-    payout_queue_url = _Variable("PAYOUT_QUEUE_URL", str)
-    payout_dlq_url = _Variable("PAYOUT_DLQ_URL", str)
-    cache_url = _Variable("CACHE_URL", _cache_url)
-    cache_credentials = _Variable("CACHE_CREDENTIALS", str, default="")
+    payout_queue_url = Variable("PAYOUT_QUEUE_URL", str)
+    payout_dlq_url = Variable("PAYOUT_DLQ_URL", str)
+    cache_url = Variable("CACHE_URL", _cache_url)
+    cache_credentials = Variable("CACHE_CREDENTIALS", str, default="")
     """End of the cache's ARN for IAM authentication, or ARN of a secret with the password."""
-    share_base_url = _Variable("SHARE_BASE_URL", _without_slash)
-    share_fen_max = _Variable("SHARE_FEN_MAX", _integer)
-    avatar_hosts = _Variable("AVATAR_HOSTS", _hosts, default="")
+    share_base_url = Variable("SHARE_BASE_URL", _without_slash)
+    share_fen_max = Variable("SHARE_FEN_MAX", _integer)
+    avatar_hosts = Variable("AVATAR_HOSTS", _hosts, default="")
     """Allowed hosts of avatars; `*.host` allows all its subdomains."""
-    cover_hosts = _Variable("COVER_HOSTS", _hosts, default="")
-    deposit_fen_max = _Variable("DEPOSIT_FEN_MAX", _integer)
-    open_packets_max = _Variable("OPEN_PACKETS_MAX", _integer_or_none, default="")
+    cover_hosts = Variable("COVER_HOSTS", _hosts, default="")
+    deposit_fen_max = Variable("DEPOSIT_FEN_MAX", _integer)
+    open_packets_max = Variable("OPEN_PACKETS_MAX", _integer_or_none, default="")
     """Maximum open packets of one user; only the send function has it."""
     switches_table = _table("switches")
     payments_table = _table("payments")
-    notice_queue_url = _Variable("NOTICE_QUEUE_URL", str)
-    order_function = _Variable("ORDER_FUNCTION", str)
+    notice_queue_url = Variable("NOTICE_QUEUE_URL", str)
+    order_function = Variable("ORDER_FUNCTION", str)
     """Alias of the function that orders packets' payments."""
-    payment_channels = _Variable("PAYMENT_CHANNELS", _words, default="")
-    payee_keys_secret_arn = _Variable("PAYEE_KEYS_SECRET_ARN", str)
+    payment_channels = Variable("PAYMENT_CHANNELS", _words, default="")
+    payee_keys_secret_arn = Variable("PAYEE_KEYS_SECRET_ARN", str)
     """Secret with the keys of users' gateway accounts."""
     webhooks_table = _table("webhooks")
-    webhook_keys_secret_arn = _Variable("WEBHOOK_KEYS_SECRET_ARN", str)
+    webhook_keys_secret_arn = Variable("WEBHOOK_KEYS_SECRET_ARN", str)
     """Secret with the keys that encrypt webhooks' secrets."""
-    delivery_queue_url = _Variable("DELIVERY_QUEUE_URL", str)
-    unread_records_url = _Variable("UNREAD_RECORDS_URL", str)
-    host_wallet_url = _Variable("HOST_WALLET_URL", str, default="")
-    """URL of the host's wallet; empty disables it."""
-    host_wallet_secret_arn = _Variable("HOST_WALLET_SECRET_ARN", str, is_checked_at_start=False)
-    wechat_secret_arn = _Variable("WECHAT_SECRET_ARN", str, default="")
-    host_result_secret = _Variable("HOST_RESULT_SECRET", _resolved, default="")
-    """Secret that verifies callbacks of the host's wallet; only the gateway function has it."""
-    wechat_mch_id = _Variable("WECHAT_MCH_ID", _resolved, default="")
-    wechat_public_key_id = _Variable("WECHAT_PUBLIC_KEY_ID", _resolved, default="")
-    wechat_public_key = _Variable("WECHAT_PUBLIC_KEY", _resolved, default="")
-    wechat_api_v3_key = _Variable("WECHAT_API_V3_KEY", _resolved, default="")
-    """Key that decrypts callbacks of WeChat Pay; empty disables them."""
-    wechat_scene = _Variable("WECHAT_SCENE", _scene)
-    simulator_url = _Variable("SIMULATOR_URL", _without_slash, default="")
-    """Local simulator of WeChat. If set, outside addresses may be private and use http."""
-    wechat_issuer_url = _Variable("WECHAT_ISSUER_URL", str, default="")
-    """Issuer URL of WeChat sign-in tokens; empty disables it."""
-    wechat_issuer_secret_arn = _Variable("WECHAT_ISSUER_SECRET_ARN", str, is_checked_at_start=False)
-    jwt_audience = _Variable("JWT_AUDIENCE", str)
-    callback_base_url = _Variable("CALLBACK_BASE_URL", _without_slash)
+    delivery_queue_url = Variable("DELIVERY_QUEUE_URL", str)
+    unread_records_url = Variable("UNREAD_RECORDS_URL", str)
+    simulator_url = Variable("SIMULATOR_URL", _without_slash, default="")
+    """Local simulator of providers. If set, outside addresses may be private and use http."""
+    jwt_audience = Variable("JWT_AUDIENCE", str)
+    callback_base_url = Variable("CALLBACK_BASE_URL", _without_slash)
     """URL of the API for gateways."""
-    withdrawal_fen_max = _Variable("WITHDRAWAL_FEN_MAX", _integer)
-    withdrawal_fen_per_day = _Variable("WITHDRAWAL_FEN_PER_DAY", _integer)
+    withdrawal_fen_max = Variable("WITHDRAWAL_FEN_MAX", _integer)
+    withdrawal_fen_per_day = Variable("WITHDRAWAL_FEN_PER_DAY", _integer)
     """Fen for one user."""
-    bills_per_minute = _Variable("BILLS_PER_MINUTE", _integer)
+    bills_per_minute = Variable("BILLS_PER_MINUTE", _integer)
     """Transfers that a gateway accepts for all users together."""
-    withdraw_above_fen = _Variable("WITHDRAW_ABOVE_FEN", _integer, default="0")
+    withdraw_above_fen = Variable("WITHDRAW_ABOVE_FEN", _integer, default="0")
     """Fen above which balances are paid out automatically; 0 disables it."""
-    night_window = _Variable("NIGHT_WINDOW", str, default="")
+    night_window = Variable("NIGHT_WINDOW", str, default="")
     """Period without transfers, such as 23:00-07:00; empty disables it."""
     transparency_table = _table("transparency")
     commitments_table = _table("commitments")
     log_table = _table("log")
-    log_key_id = _Variable("LOG_KEY_ID", str)
-    beacon_urls = _Variable("BEACON_URLS", _listed, default="")
+    log_key_id = Variable("LOG_KEY_ID", str)
+    beacon_urls = Variable("BEACON_URLS", _listed, default="")
     """Beacon endpoints in order of use; empty disables the beacon."""
-    beacon_chain = _Variable("BEACON_CHAIN", _chain, default="")
+    beacon_chain = Variable("BEACON_CHAIN", _chain, default="")
     """`chain_hash,genesis_s,period_s`; empty if campaigns draw without a beacon."""
-    beacon_public_key = _Variable("BEACON_CHAIN", _chain_key, is_checked_at_start=False)
+    beacon_public_key = Variable("BEACON_CHAIN", _chain_key, is_checked_at_start=False)
     """Public key of the chain, the variable's last part."""
-    default_draw_beacon = _Variable("DRAW_BEACON", str, default="day")
+    default_draw_beacon = Variable("DRAW_BEACON", str, default="day")
     """Default of new campaigns if there is a beacon: day or none."""
-    first_link_wait_ms = _Variable("FIRST_LINK_WAIT_S", _milliseconds)
-    """Milliseconds until a user with money may withdraw to their first WeChat account."""
-    close_grace_ms = _Variable("CLOSE_GRACE_S", _milliseconds)
+    first_link_wait_ms = Variable("FIRST_LINK_WAIT_S", _milliseconds)
+    """Milliseconds until a user with money may withdraw to their first linked account."""
+    close_grace_ms = Variable("CLOSE_GRACE_S", _milliseconds)
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self.variables = variables
@@ -269,7 +240,7 @@ class Settings:
         """Parse all given variables. Raises SettingMissing with each malformed one."""
         failures = []
         for attribute, variable in vars(Settings).items():
-            if not isinstance(variable, _Variable) or variable.name not in self.variables:
+            if not isinstance(variable, Variable) or variable.name not in self.variables:
                 continue
             try:
                 if variable.is_checked_at_start:

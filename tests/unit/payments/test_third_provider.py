@@ -1,6 +1,9 @@
 """A provider is added by a line of the registry: no use case and no container knows its name."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -17,23 +20,24 @@ from testing.fakes.gateway import FakeGateway, FakeNoticeQueue
 from testing.gateways import account_keys
 from testing.in_memory_system import VARIABLES, InMemorySystem, a_person, one_by_one
 from testing.process import Process
-from tests.unit.payments.coin.setup import Coin, signature_of
+from tests.unit.payments.coin.setup import Coin, registry_line, signature_of
 
 DAY_MS = 86_400_000
+KEY = "a key that coin and we share"
 LIMITS = {
     "WITHDRAWAL_FEN_MAX": "199999",
     "WITHDRAWAL_FEN_PER_DAY": "2000000",
     "WITHDRAW_ABOVE_FEN": "0",
     "BILLS_PER_MINUTE": "1800",
     "FIRST_LINK_WAIT_S": "0",
+    "COIN_KEY": KEY,
 }
 
 
 @pytest.fixture
 def coin(monkeypatch: pytest.MonkeyPatch) -> ProviderName:
-    """Add the line `COIN = "coin", "...setup:Coin"` to the registry."""
-    line = ProviderName.__new_member__(ProviderName, "coin", f"{Coin.__module__}:{Coin.__name__}")  # type: ignore[attr-defined]
-    line._name_ = "COIN"
+    """Add a line to the registry."""
+    line = registry_line()
     monkeypatch.setitem(ProviderName._member_map_, "COIN", line)
     monkeypatch.setitem(ProviderName._value2member_map_, "coin", line)
     monkeypatch.setattr(ProviderName, "_member_names_", [*ProviderName._member_names_, "COIN"])
@@ -75,7 +79,7 @@ def _start(process: Process, coin: ProviderName) -> Payment:
 def _tell(process: Process, kind: str, number: str) -> None:
     """Let the coin call back, and the queue deliver what it holds."""
     body = json.dumps({"kind": kind, "id": f"{kind}-{number}", "number": number}).encode()
-    process.handle_callback(ProviderName("coin"), {"coin-signature": signature_of(body)}, body)
+    process.handle_callback(ProviderName("coin"), {"coin-signature": signature_of(body, KEY)}, body)
     while process.notice_queue.notices:
         notice = process.notice_queue.notices.pop()
         process.follow_notice(ProviderName("coin"), notice)
@@ -138,3 +142,24 @@ def test_a_third_provider_verifies_its_own_callbacks(process: Process) -> None:
 
 def test_the_registry_forgets_what_a_test_added() -> None:
     assert list(ProviderName) == ["host", "wechat"]
+
+
+def test_a_third_provider_needs_no_route_of_ours() -> None:
+    """Handlers read the registry when they are imported, hence a process of its own."""
+    story = [sys.executable, "-m", "tests.unit.payments.coin.over_http"]
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    told = subprocess.run(story, env=paths, capture_output=True, text=True, check=False)
+
+    assert told.returncode == 0, told.stderr
+    answers = json.loads(told.stdout.splitlines()[-1])
+    assert answers.pop("payment")[2]["code_url"].startswith("pay://")
+    assert answers == {
+        "link before": [200, False],
+        "link": [200, True],
+        "channel without a gateway": [422, "channel_unavailable"],
+        "forged callback": [401, "signature_invalid"],
+        "callback": [204, None],
+        "callback without the setting": [422, "channel_unavailable"],
+        "paid": [200, "paid"],
+        "withdrawal": [202, "coin"],
+    }

@@ -12,7 +12,7 @@ from redpacket.ledger.model import FEN_MAX, TransferKind
 from redpacket.packets.api import values
 from redpacket.packets.api.send_schemas import COUNT_MAX
 from redpacket.packets.split import UNIT_FEN_MAX, Split
-from redpacket.payments.api.answers import HostPrompt, PaymentId, Prompt
+from redpacket.payments.api.answers import PaymentId
 from redpacket.platform.http.bodies import about
 from redpacket.platform.http.page_sizes import CURSOR_MAX, LIMIT_MAX, PROOF_LIMIT_MAX
 
@@ -115,8 +115,6 @@ class SentPacket(TypedDict):
         ),
     ]
     payment_id: Annotated[PaymentId | None, about("What it is paid by.")]
-    wechat: Prompt
-    host: HostPrompt
 
 
 class Taken(ShownPerson):

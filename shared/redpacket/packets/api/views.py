@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from redpacket.ledger.model import DEPOSITS, Entry, packet_of
 from redpacket.operations.model.limits import BOUNDS, LimitName
 from redpacket.packets.model.claim import Admission, Claim, Share
 from redpacket.packets.model.packet import Packet
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.parameters import optional
 from redpacket.platform.user import User
@@ -73,7 +74,7 @@ def sent_view(
     packet: Packet, share_base_url: str, ordered: Mapping[str, Any] | None = None
 ) -> packets.SentPacket:
     """Return a packet as it was sent, so that repeats are equal; *ordered* is its payment order."""
-    return {
+    view = {
         "packet_id": packet.packet_id,
         "status": "unpaid" if packet.payment_id else "open",
         "kind": packet.kind,
@@ -91,9 +92,9 @@ def sent_view(
         "commitment": packet.terms.commitment,
         "share_url": f"{share_base_url}/packets/{packet.packet_id}",
         "payment_id": packet.payment_id,
-        "wechat": ordered["wechat"] if ordered else None,
-        "host": ordered["host"] if ordered else None,
     }
+    prompts = {channel.value: ordered[channel] if ordered else None for channel in ProviderName}
+    return cast("packets.SentPacket", {**view, **prompts})
 
 
 def grab_view(answer: Claim | Admission) -> packets.Claim | packets.Admission:

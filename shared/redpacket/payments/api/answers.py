@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from redpacket.packets.api.values import AtMs, EndsAtMs, Next, PacketId, SumFen, UserToken, Word
 from redpacket.payments.api.parameters import PAYMENT_ID, WITHDRAWAL_ID
-from redpacket.payments.model.authorization import AuthorizationStatus
 from redpacket.payments.model.payments import PaymentStatus, ReturnReason
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import WithdrawalStatus
@@ -26,32 +25,6 @@ ByChannel = Annotated[ProviderName, about("The gateway.")]
 PaidFen = Annotated[int, Field(ge=1, examples=[8888])]
 
 
-class WeChatPrompt(TypedDict, total=False):
-    """Parameters for the payer's client: `code_url` for `native`, signed ones for `jsapi`."""
-
-    code_url: Word
-    appId: Word
-    timeStamp: Word
-    nonceStr: Word
-    package: Word
-    signType: Literal["RSA"]
-    paySign: Word
-
-
-Prompt = Annotated[
-    WeChatPrompt | None,
-    about(
-        "Null for other channels, after the payment has ended, and while the gateway is "
-        "unavailable. Then retry.",
-        {"code_url": "weixin://wxpay/bizpayurl?pr=p4lpSuK"},
-    ),
-]
-HostPrompt = Annotated[
-    dict[str, str] | None,
-    about("The host wallet's own answer fields; null for other channels.", None),
-]
-
-
 class Payment(TypedDict):
     """Incoming payment."""
 
@@ -65,12 +38,10 @@ class Payment(TypedDict):
     expires_at_ms: EndsAtMs
     refunded_fen: Annotated[SumFen, about("The amount refunded to the payer.", 0)]
     packet_id: Annotated[PacketId | None, about("The packet that this payment funds.")]
-    wechat: Prompt
-    host: HostPrompt
 
 
 class Confirmation(TypedDict):
-    """Parameters for `requestMerchantTransfer`, with which the user confirms a transfer."""
+    """Parameters with which a client asks the user to confirm a transfer."""
 
     app_id: Word
     mch_id: Word
@@ -88,9 +59,6 @@ class Withdrawal(TypedDict):
     expected_at_ms: Annotated[AtMs, about("Estimated time of the call to the gateway.")]
     reason: Annotated[
         str, about("The gateway's code if it failed; otherwise empty.", "ACCOUNT_ERROR")
-    ]
-    wechat: Annotated[
-        Confirmation | None, about("Set while WeChat awaits the user's confirmation.", None)
     ]
 
 
@@ -141,19 +109,12 @@ class Withdrawals(TypedDict):
 
 
 class Binding(TypedDict):
-    """The caller's WeChat account, if it is linked."""
+    """The caller's account at the provider, if it is linked."""
 
     is_bound: bool
     account: Annotated[str | None, about("Changes only if another account is linked.", "3fa85f64")]
     bound_at_ms: Annotated[AtMs | None, about("When it was linked.")]
     opens_at_ms: Annotated[AtMs | None, about("When withdrawals to it open.")]
-
-
-class Consent(TypedDict):
-    """The caller's consent to transfers without confirmation."""
-
-    status: Annotated[AuthorizationStatus, about("`active`: transfers need no confirmation.")]
-    wechat: Annotated[Confirmation | None, about("Set while `awaiting_confirmation`.", None)]
 
 
 class Token(TypedDict):
@@ -167,15 +128,6 @@ class Token(TypedDict):
         ),
     ]
     expires_at_ms: EndsAtMs
-
-
-class WeChatJsConfig(TypedDict):
-    """Parameters of `wx.config` for the page."""
-
-    app_id: Word
-    timestamp: Annotated[int, Field(ge=0, examples=[1795420800])]
-    nonce: Word
-    signature: Annotated[str, Field(pattern="^[0-9a-f]{40}$", examples=["0f9de62f" * 5])]
 
 
 class ListedReturn(TypedDict):

@@ -72,9 +72,3 @@ def withdrawal_status_of(text: str) -> WithdrawalStatus:
     if text not in list(WithdrawalStatus):
         raise InvalidRequest([{"field": "status", "message": "is not a status of withdrawals"}])
     return WithdrawalStatus(text)
-
-
-@required("query", "url", type="string", format="uri")
-def page_url_of(text: str) -> str:
-    """The page's `location.href`; its fragment has no effect."""
-    return text

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import StringConstraints
 
-from redpacket.packets.api.fields import Fen, GatewayChannel, Nickname, Note, PaymentMethod
+from redpacket.packets.api.fields import Fen, GatewayChannel, Note, PaymentMethod
 from redpacket.payments.api.parameters import PAYMENT_ID
 from redpacket.payments.model.payments import Resolution, ResolvedBy
 from redpacket.platform.http.bodies import StrictBody, about, example
@@ -15,7 +15,7 @@ from redpacket.platform.http.bodies import StrictBody, about, example
 class PaymentBody(StrictBody):
     """POST /me/payments."""
 
-    model_config = example({"amount_fen": 8888, "channel": "wechat", "method": "native"})
+    model_config = example({"amount_fen": 8888, "channel": "host", "method": "native"})
 
     amount_fen: Annotated[Fen, about("The amount to credit.")]
     channel: GatewayChannel
@@ -25,30 +25,22 @@ class PaymentBody(StrictBody):
 class WithdrawalBody(StrictBody):
     """POST /me/withdrawals."""
 
-    model_config = example({"amount_fen": 888, "channel": "wechat"})
+    model_config = example({"amount_fen": 888, "channel": "host"})
 
     amount_fen: Annotated[Fen, about("The amount to withdraw.")]
     channel: GatewayChannel
 
 
 class CodeBody(StrictBody):
-    """POST /me/wechat and POST /auth/wechat: WeChat's authorization code."""
+    """Authorization code of a provider, which links an account or signs in."""
 
     model_config = example({"code": "code-alice"})
 
     code: Annotated[
         str,
         StringConstraints(pattern=r"^[!-~]+$", max_length=256),
-        about("Single-use code from `wx.login()` or the authorization page."),
+        about("Single-use code from the provider's client or authorization page."),
     ]
-
-
-class ConsentBody(StrictBody):
-    """POST /me/wechat/authorization."""
-
-    model_config = example({"display_name": "小明"})
-
-    display_name: Annotated[Nickname, about("The user's display name, shown by WeChat.")]
 
 
 _Reference = StringConstraints(pattern=r"^[!-~]+$", max_length=128)

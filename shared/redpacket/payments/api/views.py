@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from redpacket.containers import containers
-from redpacket.payments.model.authorization import AuthorizationStatus
 from redpacket.payments.model.payments import PaymentStatus
-from redpacket.payments.model.provider import NO_MERCHANT, Merchant
+from redpacket.payments.model.provider import Merchant
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import WithdrawalStatus
 from redpacket.payments.use_cases.explain_withdrawal import explain_withdrawal
 
 if TYPE_CHECKING:
     from redpacket.payments.api import answers
-    from redpacket.payments.model.authorization import Authorization
     from redpacket.payments.model.payments import Payment, PaymentRefund, PaymentReturn
     from redpacket.payments.model.withdrawals import Withdrawal
     from redpacket.payments.withdrawal_ports import Payee
     from redpacket.platform.user import User
+
+T = TypeVar("T")
 
 
 def payment_view(payment: Payment) -> answers.Payment:
     """Return a payment with its client parameters while it can be paid."""
     is_open = payment.shown_status is PaymentStatus.PENDING and payment.prompt
     prompt = json.loads(payment.prompt) if is_open else None
-    return {
+    view = {
         "payment_id": payment.number,
         "status": payment.shown_status,
         "amount_fen": payment.amount_fen,
@@ -35,15 +35,23 @@ def payment_view(payment: Payment) -> answers.Payment:
         "expires_at_ms": payment.expires_at_ms,
         "refunded_fen": payment.refunded_fen,
         "packet_id": payment.packet_id,
-        "wechat": prompt if payment.channel is ProviderName.WECHAT else None,
-        "host": prompt if payment.channel is ProviderName.HOST else None,
     }
+    return cast("answers.Payment", {**view, **by_channel(payment.channel, prompt, ProviderName)})
+
+
+def by_channel(of: ProviderName, value: T, channels: Iterable[ProviderName]) -> dict[str, T | None]:
+    """Return the fields of *channels*: *value* for one of them, None for the others."""
+    return {channel.value: value if channel is of else None for channel in channels}
 
 
 def withdrawal_view(withdrawal: Withdrawal) -> answers.Withdrawal:
-    """Return a withdrawal with WeChat's confirmation parameters."""
+    """Return a withdrawal with its provider's confirmation parameters."""
     is_asked = withdrawal.status is WithdrawalStatus.AWAITING_CONFIRMATION
-    return {
+    package = withdrawal.confirmation if is_asked else ""
+    providers = containers.providers.providers.items()
+    confirming = [channel for channel, provider in providers if provider.confirms_transfers]
+    confirmation = confirmation_view(withdrawal.merchant, package)
+    view = {
         "withdrawal_id": withdrawal.withdrawal_id,
         "status": withdrawal.status,
         "amount_fen": withdrawal.amount_fen,
@@ -51,10 +59,9 @@ def withdrawal_view(withdrawal: Withdrawal) -> answers.Withdrawal:
         "created_at_ms": withdrawal.created_at_ms,
         "expected_at_ms": withdrawal.expected_at_ms,
         "reason": withdrawal.reason,
-        "wechat": _confirmation_view(withdrawal.merchant, withdrawal.confirmation)
-        if is_asked and withdrawal.channel is ProviderName.WECHAT
-        else None,
     }
+    fields = by_channel(withdrawal.channel, confirmation, confirming)
+    return cast("answers.Withdrawal", {**view, **fields})
 
 
 def listed_withdrawals(found: Sequence[Withdrawal]) -> list[answers.ListedWithdrawal]:
@@ -107,25 +114,11 @@ def binding_view(payee: Payee | None) -> answers.Binding:
     }
 
 
-def _confirmation_view(merchant: Merchant, package: str) -> answers.Confirmation | None:
-    """Return the client's parameters to confirm at WeChat, or None without a *package*."""
+def confirmation_view(merchant: Merchant, package: str) -> answers.Confirmation | None:
+    """Return the parameters with which a client confirms, or None without a *package*."""
     if not package:
         return None
     return {"app_id": merchant.app_id, "mch_id": merchant.mch_id, "package": package}
-
-
-def consent_view(consent: Authorization | None) -> answers.Consent:
-    """Return a consent with WeChat's confirmation parameters; None is shown as CLOSED."""
-    if consent is None:
-        return {"status": AuthorizationStatus.CLOSED, "wechat": None}
-    if consent.status is not AuthorizationStatus.AWAITING_CONFIRMATION:
-        return {"status": consent.status, "wechat": None}
-    gateway = containers.providers.gateways_in.get(ProviderName.WECHAT)
-    merchant = gateway.merchant if gateway else NO_MERCHANT
-    return {
-        "status": consent.status,
-        "wechat": _confirmation_view(merchant, consent.confirmation),
-    }
 
 
 def listed_return_view(returned: PaymentReturn) -> answers.ListedReturn:

@@ -1,7 +1,4 @@
-"""Values of a payment gateway: orders, transactions, transfers and statement lines.
-
-The gateway is WeChat Pay or the host's wallet.
-"""
+"""Values of a payment gateway: orders, transactions, transfers and statement lines."""
 
 from __future__ import annotations
 

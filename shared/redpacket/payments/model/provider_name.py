@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from importlib import import_module
+from types import ModuleType
 from typing import Self
 
 
@@ -10,7 +12,8 @@ class ProviderName(StrEnum):
     """Registry of payment providers: each line has a name and the class that implements it.
 
     The API and the rows contain the name. The class is a `provider_ports.Provider`, which a
-    container imports when a process first needs a provider.
+    container imports when a process first needs a provider. Its `api` has the
+    routes of this provider, and its `answers` the fields in common answers.
     """
 
     HOST = "host", "redpacket.payments.providers.host_wallet.setup:HostWallet"
@@ -23,3 +26,7 @@ class ProviderName(StrEnum):
         member = str.__new__(cls, name)
         member._value_, member.implementation = name, implementation
         return member
+
+    def module(self, name: str) -> ModuleType:
+        """Return a module of the provider's folder."""
+        return import_module(f"{self.implementation.rpartition('.')[0]}.{name}")

@@ -18,23 +18,27 @@ from redpacket.payments.provider_ports import (
     Provider,
 )
 from testing.fakes.gateway import FakeGateway, FakeLogins, FakePaymentsIn, FakePaymentsOut
-
-KEY = b"a key that coin and we share"
+from tests.unit.payments.coin.settings import CoinSettings
 
 
 class CoinCallbacks:
     """Implements CallbackVerifier."""
 
+    def __init__(self, key: str) -> None:
+        self._key = key
+
     def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> ProviderEvent:
-        if not hmac.compare_digest(headers.get("coin-signature", ""), signature_of(body)):
+        signature = signature_of(body, self._key)
+        if not hmac.compare_digest(headers.get("coin-signature", ""), signature):
             raise SignatureInvalid("the callback's signature is not the coin's")
         told = json.loads(body)
         return ProviderEvent(ProviderEventKind(told["kind"]), told["id"], told["number"])
 
 
-class Coin(Provider):
+class Coin(Provider[CoinSettings]):
     """Payments, transfers, callbacks and sign-in of the coin."""
 
+    settings_type = CoinSettings
     gateway: ClassVar[FakeGateway]
 
     @cached_property
@@ -47,12 +51,20 @@ class Coin(Provider):
 
     @cached_property
     def callbacks(self) -> CallbackVerifier | None:
-        return CoinCallbacks()
+        key = self.settings.coin_key
+        return CoinCallbacks(key) if key else None
 
     @cached_property
     def logins(self) -> Logins | None:
         return FakeLogins()
 
 
-def signature_of(body: bytes) -> str:
-    return hmac.digest(KEY, body, hashlib.sha256).hex()
+def signature_of(body: bytes, key: str) -> str:
+    return hmac.digest(key.encode(), body, hashlib.sha256).hex()
+
+
+def registry_line() -> ProviderName:
+    """Make the line `COIN = "coin", "...setup:Coin"` of the registry."""
+    line = ProviderName.__new_member__(ProviderName, "coin", f"{Coin.__module__}:{Coin.__name__}")  # type: ignore[attr-defined]
+    line._name_ = "COIN"
+    return line

@@ -6,14 +6,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from redpacket.payments.provider_ports import CALL_MS_MAX, SETTLING_MS, Provider
+from redpacket.payments.providers.host_wallet.settings import HostWalletSettings
 
 if TYPE_CHECKING:
     from redpacket.payments.provider_ports import CallbackVerifier, PaymentProvider, PayoutProvider
     from redpacket.payments.providers.host_wallet.client import HostClient
 
 
-class HostWallet(Provider):
+class HostWallet(Provider[HostWalletSettings]):
     """Payments, transfers and callbacks of the host's wallet."""
+
+    settings_type = HostWalletSettings
 
     @cached_property
     def payments(self) -> PaymentProvider | None:

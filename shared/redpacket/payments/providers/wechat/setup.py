@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from redpacket.payments.provider_ports import CALL_MS_MAX, SETTLING_MS, Provider
+from redpacket.payments.providers.wechat.settings import WeChatSettings
 
 if TYPE_CHECKING:
     from redpacket.payments.login_ports import Authorizations, Logins, PageSigner, TokenIssuer
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
 _TOKEN_LIFE_MS = 2 * 60 * 60 * 1_000
 
 
-class WeChat(Provider):
+class WeChat(Provider[WeChatSettings]):
     """Payments, transfers, callbacks, consents and sign-in of WeChat."""
 
+    settings_type = WeChatSettings
     pays_out_automatically = True
+    confirms_transfers = True
 
     @cached_property
     def payments(self) -> PaymentProvider | None:

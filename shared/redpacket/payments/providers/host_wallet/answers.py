@@ -1,0 +1,16 @@
+"""Field of the host's wallet in answers of all providers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from redpacket.packets.api.answers import SentPacket
+from redpacket.payments.api.answers import Payment
+from redpacket.platform.http.bodies import about
+
+HostPrompt = Annotated[
+    dict[str, str] | None,
+    about("The host wallet's own answer fields; null for other channels.", None),
+]
+FIELDS = {Payment: HostPrompt, SentPacket: HostPrompt}
+"""Types of the field `host`, by answer."""

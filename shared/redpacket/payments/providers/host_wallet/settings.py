@@ -1,0 +1,15 @@
+"""Environment variables of the host's wallet."""
+
+from __future__ import annotations
+
+from redpacket.platform.settings import Settings, Variable, resolved
+
+
+class HostWalletSettings(Settings):
+    """Settings of the host's wallet."""
+
+    host_wallet_url = Variable("HOST_WALLET_URL", str, default="")
+    """URL of the host's wallet; empty disables it."""
+    host_wallet_secret_arn = Variable("HOST_WALLET_SECRET_ARN", str)
+    host_result_secret = Variable("HOST_RESULT_SECRET", resolved, default="")
+    """Secret that verifies callbacks of the host's wallet; only the gateway function has it."""

@@ -1,0 +1,10 @@
+"""Field of the coin in answers of all providers."""
+
+from typing import Annotated
+
+from redpacket.packets.api.answers import SentPacket
+from redpacket.payments.api.answers import Payment
+from redpacket.platform.http.bodies import about
+
+CoinPrompt = Annotated[dict[str, str] | None, about("What the coin's client shows.", None)]
+FIELDS = {Payment: CoinPrompt, SentPacket: CoinPrompt}
