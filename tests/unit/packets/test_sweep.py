@@ -15,7 +15,6 @@ from redpacket.packets.model.packet import Kind, Packet, shard_count, shard_of_s
 from redpacket.packets.split import Split
 from redpacket.packets.use_cases import expire_packets, refund_packet, repair
 from redpacket.packets.use_cases.repair import REPAIR_AFTER_MS, REQUEUE_PAUSE_MS_MAX
-from redpacket.packets.use_cases.sweep import RESERVE_MS
 from testing.builders import a_campaign, a_packet_id, a_prize
 from testing.fakes import Away
 from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order

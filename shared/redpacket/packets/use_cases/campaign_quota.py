@@ -10,7 +10,7 @@ from typing import Self
 from redpacket.campaigns.errors import CampaignPaused, NotInAudience
 from redpacket.campaigns.model import AudienceMode, Campaign, CampaignStatus, audience_bucket, meets
 from redpacket.packets.errors import PacketNotFound, QuotaExhausted
-from redpacket.packets.model.claim import NO_LIMIT, Quota, QuotaStatus
+from redpacket.packets.model.claim import NO_LIMIT, GrabOutcome, Quota, QuotaStatus
 from redpacket.packets.model.packet import Rules
 from redpacket.packets.ports import PacketRepository
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
@@ -94,6 +94,12 @@ class CampaignQuota:
             return QuotaExhausted()
         self._reserved = quota
         return None
+
+    def take(self, rules: Rules, terms: str) -> GrabOutcome | Rejected:
+        """Reserve one share of the quota and take it from the cache, or return the refusal."""
+        return self.reserve(rules) or self._ports.claim_cache.take(
+            self._packet_id, self._user_id, terms
+        )
 
     def _find_known_refusal(self, campaign: Campaign) -> Rejected | None:
         if campaign.status is CampaignStatus.OFF:

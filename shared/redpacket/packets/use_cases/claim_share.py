@@ -1,4 +1,4 @@
-"""Shared second half of grab and open: turn the cache's answer into a durable claim.
+"""One loop for grab and open: ask the cache for a share, and make the claim durable.
 
 An amount is returned only after it is durable. If the cache lost its tail in a failover and
 disagrees with the ledger, the ledger wins and the cache is repaired.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from redpacket.campaigns.errors import NotInAudience
 from redpacket.packets.errors import PacketEmptied, PacketExpired, PacketNotStarted, QuotaExhausted
@@ -23,9 +24,11 @@ from redpacket.packets.model.packet import Rules, is_sharded, shard_of_share
 from redpacket.packets.split import share_amount_fen
 from redpacket.packets.use_cases.campaign_quota import CampaignQuota
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
-from redpacket.packets.use_cases.load_packet import ShardToLoad
+from redpacket.packets.use_cases.load_packet import CacheLoads, ShardToLoad
 from redpacket.platform.errors import InvariantViolated, Rejected, Unavailable
 from redpacket.platform.user import User
+
+Entered = TypeVar("Entered")
 
 _LOOK_LIFE_MS = 30_000
 """After a failover, owners of an emptied packet are recognized again within this time (I5)."""
@@ -35,6 +38,40 @@ _REFUSALS: dict[GrabStatus, type[Rejected]] = {
     GrabStatus.PACKET_EXPIRED: PacketExpired,
     GrabStatus.PACKET_NOT_STARTED: PacketNotStarted,
 }
+
+
+def claim_packet(
+    packet_id: str,
+    claimer: User,
+    via: str | None,
+    check_rules: Callable[[str], Rules],
+    enter: Callable[[Rules, str, CampaignQuota], Entered | GrabOutcome | Rejected],
+    ports: ClaimPorts,
+) -> Claim | Entered:
+    """Return the user's share, or what *enter* returns instead.
+
+    *check_rules* gets the stored terms and returns the rules, or raises if they refuse the user.
+    *enter* passes the gate of a packet with rules: it takes a share, refuses, or admits.
+    Raises as `claim_share`.
+    """
+    loads = CacheLoads(claimer.user_id, ports)
+    with CampaignQuota(packet_id, claimer, ports) as quota:
+        while True:
+            if ports.emptied.refuses(packet_id, claimer.user_id):
+                raise PacketEmptied
+            answer: GrabOutcome | Rejected
+            answer = first = ports.claim_cache.grab(packet_id, claimer.user_id)
+            if first.status is GrabStatus.PACKET_GATED:
+                entered = enter(check_rules(first.terms), first.terms, quota)
+                if not isinstance(entered, GrabOutcome | Rejected):
+                    return entered
+                answer = entered
+                if isinstance(answer, GrabOutcome):
+                    answer = replace(answer, is_certain=answer.is_certain and first.is_certain)
+            claim = claim_share(packet_id, claimer, answer, quota, check_rules, via, ports)
+            if isinstance(claim, Claim):
+                return claim
+            loads.load(packet_id, claim)
 
 
 def claim_share(
@@ -48,7 +85,6 @@ def claim_share(
 ) -> Claim | ShardToLoad:
     """Turn the cache's answer, or a campaign's refusal, into the user's one share.
 
-    *check_rules* gets the stored terms and returns the rules, or raises if they refuse the user.
     A new claim stores *via*, the user who shared the link; a repeat does not change it.
     Return a shard that the cache lacks: the caller loads it and retries. Raises PacketNotFound,
     PacketNotStarted, PacketEmptied, PacketExpired, QuotaExhausted, NotInAudience. After Unavailable

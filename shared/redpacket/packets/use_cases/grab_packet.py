@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from redpacket.operations.model.limits import PASSPHRASE_TRIES, wrong_tries
 from redpacket.operations.use_cases.limit_rate import limit_guesses
-from redpacket.packets.errors import NotInvited, PacketEmptied, PassphraseMismatch
+from redpacket.packets.errors import NotInvited, PassphraseMismatch
 from redpacket.packets.model.claim import Admission, AdmitStatus, Claim, GrabOutcome, GrabStatus
 from redpacket.packets.model.grab_token import LIFE_MS, grab_token
 from redpacket.packets.model.packet import Opening, Rules
 from redpacket.packets.model.passphrase import is_alike, is_exact
 from redpacket.packets.use_cases.campaign_quota import CampaignQuota, find_rules
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
-from redpacket.packets.use_cases.claim_share import claim_share
-from redpacket.packets.use_cases.load_packet import CacheLoads
+from redpacket.packets.use_cases.claim_share import claim_packet
 from redpacket.platform.errors import RateLimited, Rejected
 from redpacket.platform.user import User
 
@@ -26,7 +23,7 @@ def grab_packet(
 
     Raises as `claim_share`, and NotInvited, PassphraseMismatch, RateLimited, CampaignPaused.
     """
-    user_id, loads = claimer.user_id, CacheLoads(claimer.user_id, ports)
+    user_id = claimer.user_id
 
     def check_rules(stored: str) -> Rules:
         rules = find_rules(packet_id, ports.packets)
@@ -34,32 +31,15 @@ def grab_packet(
         _check_passphrase(rules, said, packet_id, user_id, stored, ports)
         return rules
 
-    with CampaignQuota(packet_id, claimer, ports) as quota:
-        while True:
-            if ports.emptied.refuses(packet_id, user_id):
-                raise PacketEmptied
-            answer: GrabOutcome | Rejected
-            answer = first = ports.claim_cache.grab(packet_id, user_id)
-            if first.status is GrabStatus.PACKET_GATED:
-                rules = check_rules(first.terms)
-                if rules.opening is Opening.TWO_STEP:
-                    # The open step reserves the quota.
-                    entered = quota.find_refusal(rules) or _admit(
-                        packet_id, user_id, first.terms, ports
-                    )
-                    if isinstance(entered, Admission):
-                        return entered
-                    answer = entered
-                else:
-                    answer = quota.reserve(rules) or ports.claim_cache.take(
-                        packet_id, user_id, first.terms
-                    )
-                if isinstance(answer, GrabOutcome):
-                    answer = replace(answer, is_certain=answer.is_certain and first.is_certain)
-            claim = claim_share(packet_id, claimer, answer, quota, check_rules, via, ports)
-            if isinstance(claim, Claim):
-                return claim
-            loads.load(packet_id, claim)
+    def enter(
+        rules: Rules, stored: str, quota: CampaignQuota
+    ) -> Admission | GrabOutcome | Rejected:
+        if rules.opening is not Opening.TWO_STEP:
+            return quota.take(rules, stored)
+        # The open step reserves the quota.
+        return quota.find_refusal(rules) or _admit(packet_id, user_id, stored, ports)
+
+    return claim_packet(packet_id, claimer, via, check_rules, enter, ports)
 
 
 def _check_invited(rules: Rules, user_id: str) -> None:
