@@ -52,7 +52,7 @@ def test_an_operator_filters_winners_hands_over_and_saves_the_list(
     boss.page.get_by_role("link", name="运营").click()
     _row(boss, campaign).get_by_role("link", name="年货节").click()
 
-    expect(boss.page.get_by_text("每秒领取")).to_be_visible()
+    expect(boss.page.get_by_text("每秒领取", exact=True)).to_be_visible()
     expect(boss.page.get_by_text("已发 2 / 20")).to_be_visible()
     boss.page.get_by_label("明前龙井: 增减数量").fill("5")
     boss.page.get_by_role("button", name="改库存").click()

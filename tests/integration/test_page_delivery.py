@@ -162,6 +162,39 @@ def test_the_configuration_names_the_pool_or_the_given_issuer() -> None:
     assert (theirs["issuer"], theirs["client_id"]) == ("https://issuer.example", "page")
 
 
+@pytest.mark.parametrize(
+    ("outputs", "given", "expected"),
+    [
+        ({"UserPoolId": "eu-1_x", "ConsoleClientId": "c"}, {}, ("eu-1_x", "c", "id_token")),
+        (
+            {"UserPoolId": "eu-1_x", "ConsoleClientId": "c"},
+            {"OperatorIssuer": "pool", "OperatorClientIds": "tool"},
+            ("eu-1_x", "c", "id_token"),
+        ),
+        (
+            {},
+            {"OperatorIssuer": "https://staff.example", "OperatorClientIds": "a,b"},
+            ("https://staff.example", "a", "access_token"),
+        ),
+    ],
+)
+def test_operators_sign_in_apart_from_users_who_sign_in_by_wechat(
+    outputs: dict[str, str], given: dict[str, str], expected: tuple[str, str, str]
+) -> None:
+    users = {"JwtIssuer": "https://keys.example", "WeChatIssuerSecretArn": "a", "WeChatAppId": "wx"}
+
+    told = configuration(outputs, {**users, **given}, "eu-central-1")
+
+    auth = told["operators_auth"]
+    assert told["auth"] == {"kind": "wechat"}
+    assert (
+        auth["issuer"].split("amazonaws.com/")[-1],
+        auth["client_id"],
+        auth["token"],
+    ) == expected
+    assert "operators_auth" not in configuration({}, users, "eu-central-1")
+
+
 def test_users_of_an_issuer_that_the_api_signs_for_sign_in_by_wechat() -> None:
     given = {"JwtIssuer": "https://keys.example", "WeChatIssuerSecretArn": "arn:aws:1"}
 

@@ -18,6 +18,7 @@ Object.assign(globalThis, {
   sessionStorage: slots,
 });
 const { arrive, depart, refresh } = await import("../src/oidc.ts");
+const { readConfig } = await import("../src/config.ts");
 const { Session } = await import("../src/session.ts");
 
 const token = (claims: object) => `h.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.s`;
@@ -128,4 +129,13 @@ test("a token that can't be renewed ends the session with a notice", async (cont
 
   assert.equal(session.person, undefined);
   assert.equal(session.notice, "expired");
+});
+
+test("operators sign in where the console says, and users where they did", async (context) => {
+  const config = { api: "/api", auth: { kind: "wechat" }, operators_auth: AUTH };
+  context.mock.method(globalThis, "fetch", () => Promise.resolve(Response.json(config)));
+  assert.deepEqual((await readConfig()).auth, { kind: "wechat" });
+  at.pathname = "/operator/campaigns/spring";
+  context.after(() => (at.pathname = "/signed-in"));
+  assert.deepEqual((await readConfig()).auth, AUTH);
 });

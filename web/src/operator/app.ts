@@ -15,7 +15,7 @@ import { campaigns, claims, journal, packets, sharers, withdrawals } from "./lis
 import { ROLES } from "./roles.ts";
 import { PLACES, routeOf, type Place } from "./routes.ts";
 import "./switches.ts";
-import { duties } from "./view.ts";
+import { duties, ownToken } from "./view.ts";
 import "./winners.ts";
 import { o } from "./words.ts";
 
@@ -44,13 +44,19 @@ export class OperatorApp extends View {
   override connectedCallback(): void {
     super.connectedCallback();
     onNavigate(() => this.#arrive());
-    session.onChange(() => this.requestUpdate());
+    session.onChange(() => this.#greet());
     void this.attempt(async () => {
       const path = await session.begin();
       if (path) navigate(path, true);
       await this.#load();
       this.isReady = true;
+      this.#greet();
     });
+  }
+
+  #greet(): void {
+    this.requestUpdate();
+    if (session.person && duties().roles.length) void ownToken().catch(() => undefined);
   }
 
   #load(): Promise<unknown> | undefined {
@@ -128,13 +134,13 @@ export class OperatorApp extends View {
     switch (place) {
       case "campaigns":
         return html`${heading(o("campaigns"))}
-          ${duties().may("edit_campaign")
+          ${duties().may("plan")
             ? html`<p class="ways"><a class="secondary" href="/operator/new">${o("new_campaign")}</a></p>`
             : nothing}
           <op-list .list=${campaigns()}></op-list>`;
       case "new_campaign":
       case "edit_campaign":
-        if (!duties().may("edit_campaign")) return this.#message(o("not_your_role"));
+        if (!duties().may(place === "new_campaign" ? "plan" : "edit_campaign")) return this.#message(o("not_your_role"));
         return html`<op-editor .campaignId=${id}></op-editor>`;
       case "wall":
         return html`<op-wall .campaignId=${id}></op-wall>`;

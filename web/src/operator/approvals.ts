@@ -2,12 +2,11 @@
 
 import { html, nothing } from "lit";
 
-import { session } from "../session.ts";
 import { decisionOf } from "./deciding.ts";
 import type { OperatorList } from "./list.ts";
 import { approvals, nameOf, subjectOf, type Approval } from "./lists.ts";
 import { changesView, sentenceOf } from "./sentences.ts";
-import { confirm, ConsoleView, duties, facts, money, when, write } from "./view.ts";
+import { confirm, ConsoleView, duties, facts, money, ownToken, when, write } from "./view.ts";
 import { o } from "./words.ts";
 
 export class OperatorApprovals extends ConsoleView {
@@ -18,7 +17,7 @@ export class OperatorApprovals extends ConsoleView {
   override connectedCallback(): void {
     super.connectedCallback();
     void this.attempt(async () => {
-      this.me = (await session.client.get("/admin/me")).user_token;
+      this.me = await ownToken();
     });
   }
 

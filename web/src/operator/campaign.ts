@@ -73,8 +73,8 @@ export class OperatorCampaign extends CampaignView {
       ${duties().may("send_rain") && stateOf(campaign) !== "ended"
         ? button(o("send_rain"), () => this.#do("send_rain", () => sendRain(campaign)))
         : nothing}
-      ${duties().may("change_state")
-        ? deedsOf(campaign).map((deed) => button(o(deed), () => this.#do("change_state", () => doDeed(campaign, deed))))
+      ${duties().may("plan")
+        ? deedsOf(campaign).map((deed) => button(o(deed), () => this.#do("plan", () => doDeed(campaign, deed))))
         : nothing}
       ${mayEdit ? html`<a class="secondary" href="/operator/campaigns/${campaign.campaign_id}/edit">${o("edit")}</a>` : nothing}
       ${duties().may("preheat") ? button(o("preheat"), () => this.#preheat()) : nothing}
@@ -82,7 +82,7 @@ export class OperatorCampaign extends CampaignView {
   }
 
   /** Asks first, outside of what makes the page busy. */
-  #do(duty: "send_rain" | "change_state", work: () => ReturnType<typeof doDeed>): Promise<void> {
+  #do(duty: "send_rain" | "plan", work: () => ReturnType<typeof doDeed>): Promise<void> {
     return this.act(duty, async () => {
       const told = await work();
       await this.lookNow(true);

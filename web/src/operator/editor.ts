@@ -113,7 +113,7 @@ export class OperatorEditor extends ConsoleView {
         inputmode=${isNumber ? "decimal" : nothing}
         list=${more.list ?? nothing}
         .value=${value}
-        ?disabled=${more.fixed}
+        ?disabled=${more.fixed === true || (name !== "budget" && !duties().may("plan"))}
         autocomplete="off"
         aria-invalid=${!!wrong}
         aria-describedby=${wrong ? told : nothing}
@@ -162,7 +162,7 @@ export class OperatorEditor extends ConsoleView {
       ${form.prizes.length
         ? html`<p class=${miss < 0 ? "bad" : ""}>${o("no_prize")} <b>${miss}%</b></p>`
         : nothing}
-      <button type="button" class="secondary" @click=${() => this.#change({ prizes: [...form.prizes, emptyPrize(`p-${random(6)}`)] })}>
+      <button type="button" class="secondary" ?disabled=${!duties().may("plan")} @click=${() => this.#change({ prizes: [...form.prizes, emptyPrize(`p-${random(6)}`)] })}>
         ${o("add_prize")}
       </button>
     </section>`;
@@ -173,14 +173,19 @@ export class OperatorEditor extends ConsoleView {
     const known = this.#before?.prizes.some((one) => one.prize_id === prize.id);
     const number = { type: "number" };
     const box = (field: "once" | "is_on", word: OpWord) =>
-      html`<label class="field switch"><span>${o(word)}</span><input type="checkbox" name=${name(field)} .checked=${prize[field]} /></label>`;
+      html`<label class="field switch"><span>${o(word)}</span><input
+          type="checkbox"
+          name=${name(field)}
+          .checked=${prize[field]}
+          ?disabled=${!duties().may("plan")}
+      /></label>`;
     return html`<fieldset class="prize">
       <legend>${prize.title || o("prize_n", { n: at + 1 })}</legend>
       ${this.#field(name("title"), "prize_title", prize.title)}
       <div class="pair">
         <label class="field tall">
           <span>${o("kind")}</span>
-          <select name=${name("kind")} ?disabled=${known}>
+          <select name=${name("kind")} ?disabled=${known === true || !duties().may("plan")}>
             ${KINDS.map((kind) => html`<option value=${kind} ?selected=${kind === prize.kind}>${o(`kind_${kind}`)}</option>`)}
           </select>
         </label>

@@ -211,7 +211,7 @@ const told = (text: string) => (language() === "en" ? text : (WAITS[text] ?? tex
 
 /** A person by name, with the token that the API takes. */
 export function nameOf({ id, name }: Action["operator"]) {
-  return name ? html`${name}<small>${code(id)}</small>` : code(id);
+  return name ? html`${name} <small>${code(id)}</small>` : code(id);
 }
 
 export function subjectOf(row: Action | Approval) {

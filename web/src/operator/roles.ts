@@ -10,9 +10,9 @@ export const ROLES: readonly Role[] = ["admin", "operate", "treasury", "audit"];
 const DUTIES = {
   read: BY_ROUTE["GET /admin/campaigns"],
   switch: BY_ROUTE["PUT /admin/switches/{name}"],
-  edit_campaign: BY_ROUTE["POST /admin/packets"],
-  // The same route, where each role changes fields of its own.
-  change_state: BY_ROUTE["POST /admin/packets"],
+  // One route, where each role changes fields of its own: treasury the budget, and operate the rest.
+  edit_campaign: BY_ROUTE["PUT /admin/campaigns/{campaign_id}"],
+  plan: ["admin", "operate"],
   set_budget: BY_ROUTE["POST /admin/deposits"],
   send_rain: BY_ROUTE["POST /admin/packets"],
   edit_audience: BY_ROUTE["POST /admin/campaigns/{campaign_id}/audience"],

@@ -45,6 +45,7 @@ export function valueOf(field: string, text: string | null): string {
   if (text === null || text === "") return "—";
   if (field.endsWith("_fen") && /^-?\d{1,15}$/.test(text)) return o("yuan", { n: money(Number(text)) });
   if (field.endsWith("_at_ms") && /^\d{1,15}$/.test(text)) return when(Number(text));
+  if (field === "on") return o(text === "true" ? "turn_on" : "turn_off");
   if (text === "true" || text === "false") return o(text === "true" ? "yes" : "no");
   return ["status", "winner", "verdict", "kind"].includes(field) ? wordOf(text) : text;
 }
