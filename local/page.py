@@ -42,7 +42,7 @@ SECURITY_HEADERS: Final = {
     # template.yaml has the same, with the issuer's host as another place to connect to.
     "content-security-policy": f"default-src 'none'; script-src 'self' {WECHAT_SDK}; "
     f"style-src 'self'; img-src 'self' blob: data: {_PICTURES}; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+    "manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types lit-html wechat-js-sdk",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",

@@ -18,13 +18,14 @@ export default defineConfig({
         codeSplitting: {
           includeDependenciesRecursively: false,
           groups: [
-            { name: "people", test: /src\/(i18n\/people|views\/(home|send|draft|share|qr|wallet|payment|sign-in))\.ts/ },
+            { name: "people", test: /src\/(i18n\/people|views\/(home|send|draft|share|wallet|payment|sign-in))\.ts/ },
             // Loaded in WeChat only, and to bind an account of it.
             { name: "wechat", test: /src\/wechat/ },
-            { name: "shared", test: /src\/(poll|money|api\/limits|packet\/(speech|cover)|views\/commitments)\.ts/ },
+            { name: "shared", test: /src\/(poll|money|sound|api\/limits|packet\/(speech|cover)|views\/commitments)\.ts/ },
             { name: "words", test: /src\/(i18n\/page|views\/copy)\.ts/ },
+            { name: "picture", test: /src\/views\/(qr|card|picture)\.ts|\/uqr\// },
             { name: "verify", test: /src\/verify\/|@noble/ },
-            { name: "events", test: /src\/views\/(campaign|lottery|rain|sky|scratch|wheel)\.ts/ },
+            { name: "events", test: /src\/(i18n\/events|views\/(campaign|lottery|rain|sky|scratch|wheel|calendar|catches))\.ts/ },
           ],
         },
       },

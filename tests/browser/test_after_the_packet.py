@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import MakePerson, Operator
+from tests.browser.conftest import SHOTS, MakePerson, Operator
 from tests.browser.test_campaigns import plan, put_prize
 from tests.browser.test_classic_packet import coin, state
 
@@ -60,6 +60,10 @@ def test_history_names_senders_greetings_and_what_is_taken(
     expect(sent).to_contain_text("万事如意")
     expect(sent).to_contain_text("2 of 2 taken")
     sender.shoot("history-sent-en")
+    with sender.page.expect_download() as card:
+        sender.page.get_by_role("button", name="Save as a card").click()
+    assert card.value.suggested_filename == "red-packets.png"
+    card.value.save_as(SHOTS / "year-card.png")
 
     lucky = 0
     for name in ("Bob-History", "Cid-History"):

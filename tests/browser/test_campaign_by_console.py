@@ -113,6 +113,7 @@ def test_a_campaign_is_run_by_console_and_phone_alone(
     _press(ann.page, "抽大奖")
     _press(ann.page, "抽奖")
     expect(ann.page.get_by_text("恭喜中奖")).to_be_visible()
+    _press(ann.page, "收下")
     expect(boss.page.locator(".figures div").filter(has_text="已领")).to_contain_text("1")
     _pause_and_resume(boss, ann)
     _upload_people(boss.page, tmp_path)

@@ -3,13 +3,18 @@
 import re
 import time
 import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Locator, Route, expect
 
-from tests.browser.conftest import MakePerson, Operator
+from testing.servers import wait_for
+from tests.browser.conftest import MakePerson, Operator, Person
 from tests.browser.speech import WECHAT_AGENT, fake_js_sdk, fake_speech_recognition
+
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
 
 
 def plan(operator: Operator, *, starts_in_ms: int = 0, **rules: Any) -> str:
@@ -20,7 +25,7 @@ def plan(operator: Operator, *, starts_in_ms: int = 0, **rules: Any) -> str:
         "title": "新春抽大奖",
         "description": "转一转，好运来",
         "starts_at_ms": now_ms + starts_in_ms,
-        "ends_at_ms": now_ms + 3_600_000,
+        "ends_at_ms": now_ms + starts_in_ms + HOUR_MS,
         "draw_beacon": "none",
         "status": "on",
         **rules,
@@ -35,6 +40,20 @@ def put_prize(operator: Operator, campaign_id: str, prize_id: str, **prize: Any)
     path = f"/admin/campaigns/{campaign_id}/prizes/{prize_id}"
     answer = operator.http.put(path, json=body)
     assert answer.is_success, answer.text
+
+
+def take_prize(person: Person) -> None:
+    """Close the dialog about a prize."""
+    dialog = person.page.get_by_role("dialog", name="恭喜中奖")
+    expect(dialog).to_be_visible()
+    person.shoot("lottery-won", full=False)
+    dialog.get_by_role("button", name="收下").click()
+
+
+def play(person: Person) -> Locator:
+    """Begin a round of the rain, and return the button that hits a packet."""
+    person.page.get_by_role("button", name="开始抢").click()
+    return person.page.get_by_role("button", name="抢一个")
 
 
 @pytest.fixture
@@ -59,11 +78,13 @@ def test_a_wheel_turns_to_what_was_drawn_and_the_attempts_count(
 
     expect(una.page.get_by_text("一芽一叶")).to_be_visible()
 
+    expect(una.page.get_by_text("谢谢参与").last).to_be_visible()
+    expect(una.page.locator(".items")).to_contain_text("现金红包 ¥8.88")
     una.page.get_by_role("button", name="抽奖", exact=True).click()
-    expect(una.page.get_by_text("恭喜中奖")).to_be_visible()
+    take_prize(una)
     expect(una.page.get_by_text("今天还能抽 1 次")).to_be_visible()
-    una.shoot("lottery-won")
     una.page.get_by_role("button", name="再抽一次").click()
+    take_prize(una)
     expect(una.page.get_by_text("今天还能抽 0 次")).to_be_visible()
     una.page.get_by_role("button", name="再抽一次").click()
 
@@ -120,7 +141,7 @@ def test_a_card_is_scratched_by_finger_or_by_button(a_person: MakePerson, lotter
     xia = a_person(f"xia-{lottery}", f"/campaigns/{lottery}")
     xia.page.get_by_role("button", name="刮刮卡").click()
 
-    xia.page.get_by_role("button", name="拿一张卡").click()
+    xia.page.get_by_role("button", name="来一张").click()
     box = xia.page.locator("rp-scratch canvas").bounding_box()
     assert box
     expect(xia.page.get_by_text("恭喜中奖")).to_have_count(0)
@@ -130,11 +151,11 @@ def test_a_card_is_scratched_by_finger_or_by_button(a_person: MakePerson, lotter
     for step in range(40):
         xia.page.mouse.move(box["x"] + 20 + step * 7, box["y"] + 60 + (step % 5) * 14)
     xia.page.mouse.up()
-    expect(xia.page.get_by_text("恭喜中奖")).to_be_visible()
-    xia.shoot("scratch-won")
+    take_prize(xia)
 
-    xia.page.get_by_role("button", name="拿一张卡").click()
-    xia.page.get_by_role("button", name="直接揭晓").click()
+    xia.page.get_by_role("button", name="来一张").click()
+    xia.page.get_by_role("button", name="直接看结果").click()
+    take_prize(xia)
     expect(xia.page.get_by_text("今天还能抽 0 次")).to_be_visible()
 
 
@@ -165,31 +186,68 @@ def test_a_reload_in_the_middle_of_a_draw_uses_one_attempt(
     assert len(items) == 1
 
 
-def test_a_rain_gives_what_was_tapped_within_the_quota(
+def test_a_rain_brings_what_was_hit_within_the_quota_and_a_reload_shows_it(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("operator")
     campaign_id = plan(operator, title="红包雨", budget_fen=3_000, quota_per_user=2)
-    ids = [
+    for _ in range(3):
         operator.send(operator.http, total_fen=1_000, count=2, campaign_id=campaign_id)
-        for _ in range(3)
-    ]
-    zoe = a_person(f"zoe-{campaign_id}", f"/campaigns/{campaign_id}#packets={','.join(ids)}")
-    tap = zoe.page.get_by_role("button", name="抢一个")
+    zoe = a_person(
+        f"zoe-{campaign_id}", f"/campaigns/{campaign_id}", reduced_motion="no-preference"
+    )
+    expect(zoe.page).to_have_title(re.compile("红包雨"))
 
-    tap.click()
-    expect(zoe.page.get_by_text(re.compile("你抢到 1 个"))).to_be_visible()
-    zoe.shoot("rain")
-    zoe.page.wait_for_timeout(1_000)
-    tap.click()
-    expect(zoe.page.get_by_text(re.compile("你抢到 2 个")).first).to_be_visible()
-    zoe.page.wait_for_timeout(1_000)
-    tap.click()
-
-    expect(zoe.page.get_by_role("heading", name="红包雨结束了")).to_be_visible()
+    play(zoe)
+    sky = zoe.page.locator("canvas")
+    expect(sky).to_be_visible()
+    expect(zoe.page.get_by_text("命中 0")).to_be_visible()
+    result = zoe.page.locator(".rain-result")
+    for _ in range(400):
+        if not sky.is_visible():
+            break
+        for x in range(40, 360, 40):
+            zoe.page.mouse.click(x, 300)
+        zoe.shoot("rain", full=False, is_moving=True)
+    expect(result).to_contain_text("你抢到 2 个，共 ¥")
+    expect(zoe.page.get_by_text("你在这场活动的 2 个名额用完了")).to_be_visible()
     zoe.shoot("rain-over")
-    balance_fen = operator.as_user(zoe.name).get("/me").json()["balance_fen"]
-    assert 0 <= balance_fen < 2_000
+    hits = int(re.findall(r"命中 (\d+)", result.inner_text())[0])
+    assert hits > 2
+    caught = result.get_by_role("listitem").all_inner_texts()
+    with zoe.page.expect_download() as download:
+        zoe.page.get_by_role("button", name="保存海报").click()
+    assert download.value.suggested_filename == "campaign.png"
+    fen = sum(round(100 * float(text.removeprefix("¥"))) for text in caught)
+    me = operator.as_user(zoe.name)
+    wait_for(lambda: me.get("/me").json()["balance_fen"] == fen, "the shares in the purse")
+
+    zoe.page.reload()
+
+    expect(result.get_by_role("listitem")).to_have_count(2)
+    assert sorted(result.get_by_role("listitem").all_inner_texts()) == sorted(caught)
+    expect(zoe.page.get_by_role("button", name="开始抢")).to_have_count(0)
+
+
+def test_a_rain_stops_while_its_campaign_is_paused(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("operator")
+    campaign_id = plan(operator, title="红包雨", budget_fen=1_000)
+    operator.send(operator.http, total_fen=1_000, count=2, campaign_id=campaign_id)
+    kai = a_person(f"kai-{campaign_id}", f"/campaigns/{campaign_id}")
+    expect(play(kai)).to_be_visible()
+
+    shown = operator.http.get(f"/admin/campaigns/{campaign_id}").json()
+    body = {name: shown[name] for name in ("title", "starts_at_ms", "ends_at_ms", "budget_fen")}
+    pause = {**body, "draw_beacon": "none", "status": "off", "version": shown["version"]}
+    answer = operator.http.put(f"/admin/campaigns/{campaign_id}", json=pause)
+
+    assert answer.is_success, answer.text
+    expect(kai.page.get_by_text("活动暂停中")).to_be_visible()
+    expect(kai.page.get_by_role("dialog")).to_be_hidden()
+    assert kai.audit() == []
+    kai.shoot("rain-paused")
 
 
 def test_a_campaign_with_prizes_and_packets_has_a_tab_for_each(
@@ -201,20 +259,25 @@ def test_a_campaign_with_prizes_and_packets_has_a_tab_for_each(
     operator.send(operator.http, total_fen=1_000, count=2, campaign_id=campaign_id)
     phone: dict[str, Any] = {"viewport": {"width": 375, "height": 812}}
     cat = a_person(f"cat-{campaign_id}", f"/campaigns/{campaign_id}", **phone)
+    got = cat.page.get_by_text("你抢到 1 个").first
 
-    cat.page.get_by_role("button", name="抢一个").click()
-    expect(cat.page.get_by_text(re.compile("你抢到 1 个")).first).to_be_visible()
+    tap = play(cat)
+    expect(tap).to_be_visible()
+    assert cat.audit() == []
+    tap.click()
+    expect(got).to_be_visible()
     assert (cat.audit(), cat.overflow_px()) == ([], 0)
     cat.shoot("tabs-rain")
     cat.page.get_by_role("button", name="抽大奖").click()
-    expect(cat.page.get_by_text(re.compile("你抢到 1 个")).first).to_be_hidden()
+    expect(got).to_be_hidden()
     cat.page.get_by_role("button", name="抽奖", exact=True).click()
     expect(cat.page.get_by_text("明前龙井").first).to_be_visible()
+    take_prize(cat)
     expect(cat.page.get_by_role("status").filter(has_text="恭喜中奖")).to_be_visible()
     cat.shoot("tabs-lottery")
     cat.page.get_by_role("button", name="红包雨").click()
 
-    expect(cat.page.get_by_text(re.compile("你抢到 1 个")).first).to_be_visible()
+    expect(got).to_be_visible()
 
 
 def test_a_rain_begins_when_its_campaign_does(a_person: MakePerson, operator: Operator) -> None:
@@ -226,17 +289,36 @@ def test_a_rain_begins_when_its_campaign_does(a_person: MakePerson, operator: Op
     dan = a_person(f"dan-{campaign_id}", f"/campaigns/{campaign_id}")
     expect(dan.page.get_by_role("timer")).to_be_visible()
 
-    dan.page.get_by_role("button", name="抢一个").click()
+    play(dan).click()
 
-    expect(dan.page.get_by_text(re.compile("你抢到 1 个")).first).to_be_visible()
+    expect(dan.page.get_by_text("你抢到 1 个").first).to_be_visible()
 
 
-def test_before_its_start_a_campaign_counts_down(a_person: MakePerson, operator: Operator) -> None:
-    campaign_id = plan(operator, starts_in_ms=60_000)
+@pytest.mark.parametrize(
+    ("ahead_ms", "locale", "said"),
+    [
+        (
+            43 * DAY_MS + 9 * HOUR_MS,
+            "zh-CN",
+            r"还有 43 天 9 小时 · .*月.*日 .*（中国标准时间） 开抢",
+        ),
+        (2 * HOUR_MS, "en-US", r"Starts in 2 h 0 min · .* \(China Standard Time\)"),
+    ],
+)
+def test_before_its_start_a_campaign_counts_down_and_can_be_noted(
+    a_person: MakePerson, operator: Operator, ahead_ms: int, locale: str, said: str
+) -> None:
+    campaign_id = plan(operator, starts_in_ms=ahead_ms + 50_000)
+    ada = a_person(None, f"/campaigns/{campaign_id}", locale=locale)
 
-    ada = a_person("Ada", f"/campaigns/{campaign_id}")
+    expect(ada.page.get_by_role("timer")).to_have_text(re.compile(said))
+    with ada.page.expect_download() as download:
+        ada.page.get_by_role("button", name=re.compile("日历|calendar")).click()
 
-    expect(ada.page.get_by_role("timer")).to_contain_text("后开始")
+    lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
+    assert {"BEGIN:VEVENT", "SUMMARY:新春抽大奖"} <= set(lines)
+    assert (ada.audit(), ada.overflow_px()) == ([], 0)
+    ada.shoot(f"countdown-{locale}")
 
 
 def test_axe_finds_nothing_serious_in_games(a_person: MakePerson, lottery: str) -> None:

@@ -36,7 +36,7 @@ def test_a_packet_is_sent_shared_opened_and_checked(
 ) -> None:
     operator.fund("ann", 20_000)
     ann = a_person("Ann", "/")
-    expect(ann.page.locator(".balance")).to_have_text("200.00")
+    expect(ann.page.locator(".balance")).to_have_text("¥200.00")
     ann.shoot("home")
 
     # Ann puts 10 yuan into two lucky shares.
@@ -71,6 +71,10 @@ def test_a_packet_is_sent_shared_opened_and_checked(
     coin(cid.page).click()
     state(cid.page, "opened").to_be_visible()
     assert bens_fen + amount_fen(cid.page) == 1000
+    # The own row comes first, with the own name before the settlement has told it.
+    expect(cid.page.locator("red-packet li").first).to_contain_text("Cid 我")
+    expect(cid.page.locator("red-packet li").nth(1)).to_contain_text("小本")
+    expect(cid.page.get_by_role("link", name="分享")).to_have_count(0)
     dan = a_person("Dan", urlsplit(link).path)
     state(dan.page, "gone").to_be_visible()
     expect(dan.page.get_by_text(re.compile("2 个红包共 10.00 元，.*被抢光"))).to_be_visible()
@@ -82,7 +86,7 @@ def test_a_packet_is_sent_shared_opened_and_checked(
     # Ben saw the commitment while the packet was open, and checks it now.
     ben.page.get_by_role("link", name="验证公平").click()
     expect(ben.page.get_by_text("完全一致")).to_be_visible()
-    expect(ben.page.get_by_text(re.compile("承诺与你在 .* 看到的相同"))).to_be_visible()
+    expect(ben.page.get_by_text(re.compile("防改指纹与你在 .* 看到的相同"))).to_be_visible()
     ben.shoot("proof")
     assert balance_fen(operator, "ann") == 19_000
     assert balance_fen(operator, "u_E5_B0_8F_E6_9C_AC") == bens_fen
@@ -191,7 +195,7 @@ def test_a_passphrase_is_asked_for_and_a_wrong_one_may_be_tried_again(
 ) -> None:
     packet_id = operator.send(passphrase="新年快乐")
     ida = a_person("Ida", f"/packets/{packet_id}")
-    field = ida.page.get_by_label("说出口令，领取红包")
+    field = ida.page.get_by_label("输入或说出口令才能领")
     field.fill("什么")
 
     coin(ida.page).click()
@@ -243,7 +247,7 @@ def test_a_passphrase_is_typed_where_wechat_signs_nothing(
 
     microphone.click()
     expect(microphone).to_have_count(0)
-    field = joe.page.get_by_label("说出口令，领取红包")
+    field = joe.page.get_by_label("输入或说出口令才能领")
     field.fill("新年快乐")
     field.press("Enter")
 
@@ -257,7 +261,7 @@ def test_an_exclusive_packet_opens_for_its_people_only(
     packet_id = operator.send(count=1, recipients=[token])
 
     kim = a_person("Kim", f"/packets/{packet_id}")
-    expect(kim.page.locator("red-packet .note")).to_contain_text("找不到这个红包")
+    expect(kim.page.locator("red-packet .note")).to_contain_text("这个红包不存在，或不是发给你的")
     jan = a_person("Jan", f"/packets/{packet_id}")
     expect(jan.page.get_by_text("专属红包，仅指定的人可领")).to_be_visible()
     coin(jan.page).click()
@@ -279,9 +283,58 @@ def test_an_expired_packet_says_what_went_back(a_person: MakePerson, operator: O
 
 def test_a_link_that_leads_nowhere_says_so(a_person: MakePerson) -> None:
     max_ = a_person("Max", "/packets/t0000000000000000000000000000000")
-    expect(max_.page.locator("red-packet .note")).to_contain_text("找不到这个红包")
+    expect(max_.page.locator("red-packet .note")).to_contain_text("这个红包不存在，或不是发给你的")
+    expect(max_.page.get_by_role("button", name="再试一次")).to_have_count(0)
     max_.go("/no/such/page")
-    expect(max_.page.get_by_role("heading", name="这里什么也没有")).to_be_visible()
+    expect(max_.page.get_by_role("heading", name="页面走丢了")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_wide_screen_shows_the_list_beside_the_amount_and_a_code_before(
+    a_person: MakePerson, operator: Operator, scheme: str
+) -> None:
+    packet_id = operator.send()
+    wide: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}, "color_scheme": scheme}
+    ned = a_person(f"ned-{scheme}", f"/packets/{packet_id}", locale="en-US", **wide)
+    expect(ned.page.get_by_role("img", name="Scan to open it on a phone")).to_be_visible()
+    ned.shoot(f"wide-{scheme}", full=False)
+
+    coin(ned.page).click()
+    state(ned.page, "opened").to_be_visible()
+
+    expect(ned.page.locator("red-packet li")).to_contain_text("¥")
+    amount = ned.page.locator("red-packet .amount").bounding_box()
+    records = ned.page.locator("red-packet .records").bounding_box()
+    assert amount
+    assert records
+    assert records["x"] > amount["x"] + amount["width"]
+    assert (ned.audit(), ned.overflow_px()) == ([], 0)
+    ned.shoot(f"wide-open-{scheme}", full=False)
+
+
+def test_an_envelope_is_there_before_the_script_and_sound_is_off_until_asked_for(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    packet_id = operator.send()
+    ola = a_person("Ola", None)
+    held: list[Route] = []
+    ola.page.route("**/assets/index-*.js", held.append)
+    ola.page.goto(f"{ola.api}/packets/{packet_id}", wait_until="commit")
+    skeleton = ola.page.locator(".skeleton")
+    expect(skeleton).to_be_visible()
+    ola.shoot("skeleton", full=False)
+
+    held[0].continue_()
+
+    expect(skeleton).to_have_count(0)
+    sound = ola.page.get_by_role("button", name="声音：关")
+    sound.click()
+    expect(ola.page.get_by_role("button", name="声音：开")).to_be_visible()
+    coin(ola.page).click()
+    state(ola.page, "opened").to_be_visible()
+    manifest = ola.page.request.get(f"{ola.api}/manifest.webmanifest").json()
+    icons = [*(icon["src"] for icon in manifest["icons"]), "/favicon.ico", "/apple-touch-icon.png"]
+    assert {ola.page.request.get(ola.api + icon).status for icon in icons} == {200}
 
 
 @pytest.mark.parametrize("locale", ["zh-CN", "en-GB"])

@@ -497,6 +497,8 @@ def test_cash_is_paid_and_leftover_cash_goes_back(
     assert (ann.balance_fen(), bob.balance_fen()) == (176, 88)
     received = ann.http.get("/me/received").json()
     assert (received["total_fen"], received["count"]) == (176, 2)
+    named = {(item["campaign_id"], item["prize_id"]) for item in received["items"]}
+    assert named == {("gala", "cash")}
     packet_id = received["items"][0]["packet_id"]
     assert _refusal(bob.grab(packet_id)) == (404, "packet_not_found")
 

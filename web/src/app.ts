@@ -9,7 +9,7 @@ import { here, navigate, onNavigate } from "./router.ts";
 import { routeOf, type Route } from "./routes.ts";
 import { session } from "./session.ts";
 import { isInWeChat } from "./user-agent.ts";
-import { View, loadingView, problemView } from "./views/view.ts";
+import { View, problemView } from "./views/view.ts";
 
 /** Views that anybody may see; the others ask for a sign-in first. */
 const PUBLIC: readonly Route["view"][] = ["packet", "campaign", "lost"];
@@ -137,9 +137,13 @@ export class App extends View {
           ? problemView(this.problem, () => location.reload())
           : this.isReady
             ? keyed(`${location.pathname} ${session.person?.sub}`, this.#view())
-            : loadingView()}
+            : nothing}
       </main>
     `;
+  }
+
+  override updated(): void {
+    if (this.isReady || this.problem) document.querySelector(".skeleton")?.remove();
   }
 
   #person(nickname: string) {
@@ -172,7 +176,9 @@ export class App extends View {
         return html`<rp-payment .paymentId=${id}></rp-payment>`;
       default:
         return html`<section class="welcome">
+          <div class="emblem" aria-hidden="true"><span>福</span></div>
           <h1 tabindex="-1">${f("lost")}</h1>
+          <p class="lead">${f("lost_hint")}</p>
           <a class="primary" href="/">${f("go_home")}</a>
         </section>`;
     }

@@ -16,9 +16,18 @@ export function cardOf({ is_exclusive, greeting, nickname, cover_url }: Shared, 
   return { title: greeting || w("card_title"), desc, link, imgUrl: cover_url ?? imgUrl };
 }
 
-/** Tells WeChat what its menu shares; without the JS-SDK it shares the address and the title. */
-export async function setCard(shared: Shared, link: string): Promise<void> {
-  const { desc, ...card } = cardOf(shared, link);
+/** Tells WeChat what its menu shares of a packet. */
+export function setCard(shared: Shared, link: string): Promise<void> {
+  return give(cardOf(shared, link));
+}
+
+/** Tells WeChat what its menu shares of another page. */
+export function setLinkCard(title: string, desc: string, link: string): Promise<void> {
+  return give({ title, desc, link, imgUrl: location.origin + PICTURE });
+}
+
+/** Without the JS-SDK, WeChat shares the address and the title. */
+async function give({ desc, ...card }: ShareCard): Promise<void> {
   try {
     const wx = await jsSdk();
     wx.updateAppMessageShareData({ ...card, desc });

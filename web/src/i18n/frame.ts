@@ -19,6 +19,10 @@ const zh = {
   proof_title: "公平验证",
   send_back: "我也发一个",
   share_again: "分享",
+  sound_on: "声音：开",
+  sound_off: "声音：关",
+  scan_to_open: "用手机扫码打开",
+  lost_hint: "链接可能不完整，或者已经失效",
   wallet: "钱包",
   pay_title: "付款",
 };
@@ -42,6 +46,10 @@ const en: Record<FrameWord, string> = {
   proof_title: "Fairness check",
   send_back: "Send one too",
   share_again: "Share",
+  sound_on: "Sound: on",
+  sound_off: "Sound: off",
+  scan_to_open: "Scan to open it on a phone",
+  lost_hint: "The link may be incomplete or out of date",
   wallet: "Wallet",
   pay_title: "Payment",
 };

@@ -48,7 +48,7 @@ export function coverView(flow: PacketFlow, deeds: CoverDeeds): TemplateResult {
           : html`
               <div class="who">
                 ${sealView(cover?.nickname, cover?.avatar_url)}
-                <span class="name">${p("from", { name: cover?.nickname ?? p("someone") })}</span>
+                <span class="name">${cover ? p("from", { name: cover.nickname }) : p("for_you")}</span>
               </div>
               ${greetingView(cover?.greeting || p("default_greeting"))}
             `}
@@ -167,7 +167,9 @@ function noteView(flow: PacketFlow, deeds: CoverDeeds) {
     }
     case "missing":
       return html`<strong>${problemText(problem ?? "packet_not_found")}</strong>
-        <button type="button" class="plain" @click=${deeds.retry}>${p("retry")}</button>`;
+        ${problem && problem !== "packet_not_found"
+          ? html`<button type="button" class="plain" @click=${deeds.retry}>${p("retry")}</button>`
+          : nothing}`;
     case "refused":
       return html`<strong>${problemText(problem ?? "forbidden")}</strong>`;
     default:

@@ -37,6 +37,8 @@ export interface FlowOptions {
   isCalm?: boolean;
   /** The user whose link led here. */
   via?: string;
+  /** The viewer's name, which the feed has only after the settlement. */
+  nickname?: string;
 }
 
 export class PacketFlow {
@@ -66,6 +68,7 @@ export class PacketFlow {
       sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
       isCalm: false,
       via: "",
+      nickname: "",
       ...options,
     };
     this.live = new Live(options.client, options.packetId, options.changed);
@@ -147,6 +150,10 @@ export class PacketFlow {
       this.thanks = packet?.mine?.thanks;
       changed();
     }
+  }
+
+  get nickname(): string {
+    return this.#options.nickname;
   }
 
   get canTap(): boolean {

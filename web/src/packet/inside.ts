@@ -11,6 +11,11 @@ import type { Emoji, Feed } from "./states.ts";
 
 const EMOJI = "🙏 ❤️ 🎉 👍 👏 🌹 🧧 😄 😍 🥳 🔥 💰".split(" ") as Emoji[];
 
+type Row = Feed["claims"][number];
+
+/** The own row before the list has it. */
+const NOBODY = { nickname: "", avatar_url: null, is_luckiest: null, thanks: null };
+
 export function insideView(flow: PacketFlow): TemplateResult {
   const { cover } = flow;
   return html`
@@ -31,9 +36,11 @@ function resultView(flow: PacketFlow) {
   const { state, claim, packet } = flow;
   if (state === "opened" && claim) {
     const isQueued = claim.payout === "queued";
+    const isBest = ownOf(flow)?.is_luckiest;
     return html`
-      <p class="amount" tabindex="-1"><b>${yuan(claim.amount_fen)}</b> <span>${p("yuan")}</span></p>
+      <p class="amount ${isBest ? "is-best" : ""}" tabindex="-1">${moneyView(claim.amount_fen)}</p>
       <p class="after">
+        ${isBest ? html`<em>${p("luckiest")}</em>` : nothing}
         ${flow.isRepeat ? html`${p("again")}<br />` : nothing}
         ${isQueued ? p("depositing") : p("deposited")}
       </p>
@@ -75,15 +82,17 @@ function thanksView(flow: PacketFlow) {
 function recordsView(flow: PacketFlow) {
   const { feed, claims, hasMore } = flow.live;
   if (!feed) return nothing;
-  // The feed has no viewer: the own claim is the one of the same millisecond.
-  const same = claims.filter((claim) => claim.claimed_at_ms === flow.claim?.claimed_at_ms);
-  const own = same.length === 1 ? same[0] : undefined;
+  const own = ownOf(flow);
+  const others = claims.filter((claim) => claim !== own);
+  // The API tells the oldest first: once all of them are known, the newest come first.
+  if (!hasMore) others.reverse();
   return html`
     <section class="records" aria-label=${p("records")}>
       <p class="sum">${sumText(feed)}</p>
-      ${claims.length === 0 ? html`<p class="empty">${p("nobody_yet")}</p>` : nothing}
+      ${claims.length === 0 && !flow.claim ? html`<p class="empty">${p("nobody_yet")}</p>` : nothing}
       <ol>
-        ${claims.map((claim) => claimView(claim, claim === own ? flow : undefined))}
+        ${flow.claim ? claimView({ ...NOBODY, ...own, ...flow.claim }, flow) : nothing}
+        ${others.map((claim) => claimView(claim))}
       </ol>
       ${hasMore
         ? html`<button type="button" class="plain" @click=${() => void flow.live.askMore()}>
@@ -92,6 +101,18 @@ function recordsView(flow: PacketFlow) {
         : nothing}
     </section>
   `;
+}
+
+/** The viewer's row of the list: the feed has no viewer, so it is the one of the same millisecond. */
+function ownOf({ live, claim }: PacketFlow): Row | undefined {
+  const same = live.claims.filter((one) => one.claimed_at_ms === claim?.claimed_at_ms);
+  return same.length === 1 ? same[0] : undefined;
+}
+
+/** The amount is set larger than its unit, which stands before or after it. */
+function moneyView(fen: number) {
+  const [before, after] = p("yuan", { n: "|" }).split("|");
+  return html`${before}<b>${yuan(fen)}</b>${after}`;
 }
 
 /** Amounts may be hidden until the end: then only the numbers of shares are told. */
@@ -107,20 +128,21 @@ function sumText(feed: Feed): string {
   return `${p("taken", { n, m })} · ${sum}`;
 }
 
-function claimView(claim: Feed["claims"][number], own?: PacketFlow) {
-  const amount = own?.claim?.amount_fen ?? claim.amount_fen;
+function claimView(claim: Row, own?: PacketFlow) {
+  const { amount_fen: amount } = claim;
+  const nickname = own?.nickname || claim.nickname;
   const thanks = own?.thanks ?? claim.thanks;
   return html`
     <li>
-      ${sealView(claim.nickname, claim.avatar_url)}
+      ${sealView(nickname, claim.avatar_url)}
       <span class="taker">
-        <span class="name">${claim.nickname}${own ? html` <i>${p("you")}</i>` : nothing}</span>
+        <span class="name">${nickname}${own ? html` <i>${p("you")}</i>` : nothing}</span>
         <time>${clock(claim.claimed_at_ms)}${thanks ? ` ${thanks}` : nothing}</time>
       </span>
       <span class="share">
         ${amount === null
           ? html`<span class="sealed" role="img" aria-label=${p("sealed")}></span>`
-          : html`<b>${yuan(amount)}</b> ${p("yuan")}`}
+          : moneyView(amount)}
         ${claim.is_luckiest ? html`<em>${p("luckiest")}</em>` : nothing}
       </span>
     </li>

@@ -29,6 +29,7 @@ export class RedPacket extends LitElement {
     language: { attribute: "language" },
     tokenOrigin: { attribute: "token-origin" },
     via: {},
+    nickname: { attribute: false },
     token: { attribute: false },
     client: { attribute: false },
     isLeaving: { state: true },
@@ -44,6 +45,8 @@ export class RedPacket extends LitElement {
   declare tokenOrigin: string | undefined;
   /** User token of the user whose link led here. */
   declare via: string;
+  /** The viewer's; that of the token by default. */
+  declare nickname: string | undefined;
   declare token: string | undefined;
   /** The page gives its own client; other pages give a token. */
   declare client: Client | undefined;
@@ -120,6 +123,7 @@ export class RedPacket extends LitElement {
       changed: () => this.#onChange(flow),
       isCalm: matchMedia("(prefers-reduced-motion: reduce)").matches,
       via: this.via,
+      nickname: this.nickname ?? claimsOf(this.token ?? "").nickname ?? "",
     });
     this.flow = flow;
     this.#shown = "loading";

@@ -1,38 +1,54 @@
-/** A campaign: its lottery and its rain, in tabs where it has both. */
+/** A campaign: its lottery and its rain, in tabs where it has both; its countdown, and how it is shared. */
 
 import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
+import { t } from "../i18n/events.ts";
+import { formatTime, language } from "../i18n/language.ts";
 import { duration } from "../i18n/packet.ts";
-import { t } from "../i18n/page.ts";
+import { yuan } from "../money.ts";
 import { session } from "../session.ts";
+import { isInWeChat } from "../user-agent.ts";
+import { calendarOf } from "./calendar.ts";
+import { catchesOf, type Catches } from "./catches.ts";
+import "./copy.ts";
+import { download, savePicture } from "./picture.ts";
+import type { Caught } from "./rain.ts";
 import { loadingView, problemView, View } from "./view.ts";
 
 type Game = "rain" | "lottery";
 
-/** Between two looks for packets while there are none. */
-const LOOK_MS = 5000;
+const DAY_MS = 86_400_000;
+/** Between two looks at the campaign: packets come, prizes go, operators pause it. Edges cache the answer. */
+const LOOK_MS = 8000;
 /** A crowd looks at the start, but not all in the same moment. */
 const SPREAD_MS = 2000;
-/** For so long after the start a lottery may get a rain. */
-const LATE_MS = 60_000;
 
 export class CampaignView extends View {
   static override properties = {
     ...View.properties,
     campaignId: {},
     campaign: { state: true },
+    catches: { state: true },
     game: { state: true },
   };
   declare campaignId: string;
   declare campaign: Schemas["Campaign"] | undefined;
+  /** What the user has of the rain. */
+  declare catches: Catches;
   declare game: Game | undefined;
   readonly #opened = new Set<Game>();
   readonly #spreadMs = SPREAD_MS * Math.random();
   #askedAtMs = 0;
   /** Whether the campaign was read after its start. */
   #isRead = false;
+  #hasRain = false;
   #clock: ReturnType<typeof setInterval> | undefined;
+
+  constructor() {
+    super();
+    this.catches = new Map();
+  }
 
   override connectedCallback(): void {
     super.connectedCallback();
@@ -48,49 +64,77 @@ export class CampaignView extends View {
   async #load(): Promise<void> {
     const askedAtMs = (this.#askedAtMs = Date.now());
     const campaign = await session.client.get(`/campaigns/${this.campaignId}`);
-    const modules = { lottery: () => import("./lottery.ts"), rain: () => import("./rain.ts") };
-    const games = gamesOf(campaign);
-    await Promise.all(games.map((game) => modules[game]()));
+    const isFirst = !this.#isRead;
     this.#isRead = campaign.starts_at_ms <= askedAtMs;
+    if (isFirst && this.#isRead && session.person) this.catches = await catchesOf(session.client, campaign);
+    this.#hasRain ||= campaign.packets.length > 0 || this.catches.size > 0;
+    const modules = { lottery: () => import("./lottery.ts"), rain: () => import("./rain.ts") };
+    const games = this.#gamesOf(campaign);
+    await Promise.all(games.map((game) => modules[game]()));
     const isHelp = new URLSearchParams(location.search).has("inviter");
     // A rain that begins later does not take the place of the lottery.
     if (this.#isRead) this.game ??= isHelp ? games.at(-1) : games[0];
+    if (!this.campaign) this.#name(campaign);
     this.campaign = campaign;
+  }
+
+  #name({ title, description }: Schemas["Campaign"]): void {
+    this.dispatchEvent(new CustomEvent("named", { detail: title, bubbles: true }));
+    if (!isInWeChat() || !session.config?.wechat) return;
+    void import("../wechat-share.ts").then(({ setLinkCard }) => setLinkCard(title, description, this.#link));
+  }
+
+  get #link(): string {
+    return `${location.origin}/campaigns/${this.campaignId}`;
   }
 
   #tick(): void {
     const { campaign } = this;
-    if (!campaign) return;
-    const { starts_at_ms: startsAtMs, ends_at_ms: endsAtMs, prizes } = campaign;
+    if (!campaign || document.hidden) return;
+    const { starts_at_ms: startsAtMs, ends_at_ms: endsAtMs } = campaign;
     const nowMs = Date.now();
     // Renders again only while a countdown is shown.
     if (startsAtMs > nowMs - 1000) this.requestUpdate();
     const lookAtMs = this.#isRead ? 0 : startsAtMs + this.#spreadMs;
-    if (nowMs < Math.max(lookAtMs, this.#askedAtMs + LOOK_MS)) return;
-    // The API names packets from the start on.
-    const untilMs = prizes.length && this.#isRead ? startsAtMs + LATE_MS : endsAtMs;
-    if (nowMs < untilMs && !packetIdsOf(campaign).length) void this.#load().catch(() => undefined);
+    if (nowMs < Math.max(lookAtMs, this.#askedAtMs + LOOK_MS) || campaign.state === "ended") return;
+    // One look after the end tells that it is over.
+    if (this.#askedAtMs < endsAtMs + LOOK_MS) void this.#load().catch(() => undefined);
   }
 
   override render() {
     const { campaign } = this;
     if (this.problem) return problemView(this.problem, () => void this.attempt(() => this.#load()));
     if (!campaign) return loadingView();
-    const leftMs = campaign.starts_at_ms - Date.now();
+    const isUpcoming = campaign.starts_at_ms > Date.now();
     const games = () => (this.#isRead ? this.#games(campaign) : loadingView());
     return html`
       <section class="campaign">
         <h1 tabindex="-1">${campaign.title}</h1>
         ${campaign.description ? html`<p class="lead">${campaign.description}</p>` : nothing}
-        ${leftMs > 0
-          ? html`<p class="countdown" role="timer">${t("starts_in", { time: duration(leftMs) })}</p>`
-          : games()}
+        ${isUpcoming ? this.#countdown(campaign) : games()} ${this.#share(campaign)}
       </section>
     `;
   }
 
+  #countdown(campaign: Schemas["Campaign"]) {
+    const leftMs = campaign.starts_at_ms - Date.now();
+    const save = () => {
+      const event = { ...campaign, id: campaign.campaign_id, link: this.#link };
+      download(new Blob([calendarOf(event)], { type: "text/calendar" }), "campaign.ics");
+    };
+    return html`
+      <p class="countdown" role="timer">
+        ${t("starts_at", { time: duration(leftMs), at: momentOf(campaign.starts_at_ms, campaign.timezone) })}
+      </p>
+      ${leftMs < DAY_MS ? html`<p class="digits" aria-hidden="true">${digitsOf(leftMs)}</p>` : nothing}
+      ${isInWeChat()
+        ? nothing
+        : html`<p class="center"><button class="secondary" @click=${save}>${t("calendar")}</button></p>`}
+    `;
+  }
+
   #games(campaign: Schemas["Campaign"]) {
-    const games = gamesOf(campaign);
+    const games = this.#gamesOf(campaign);
     const shown = this.game ?? games[0]!;
     this.#opened.add(shown);
     return html`
@@ -117,23 +161,71 @@ export class CampaignView extends View {
 
   #game(game: Game, campaign: Schemas["Campaign"]) {
     if (game === "lottery") return html`<rp-lottery .campaign=${campaign}></rp-lottery>`;
-    const ids = packetIdsOf(campaign);
-    if (!ids.length) return html`<p class="empty">${t("rain_missing")}</p>`;
-    return html`<rp-rain .packetIds=${ids} .endsAtMs=${campaign.ends_at_ms}></rp-rain>`;
+    return html`<rp-rain
+      .campaign=${campaign}
+      .catches=${this.catches}
+      @caught=${this.#onCaught}
+      @stale=${() => void this.#load().catch(() => undefined)}
+    ></rp-rain>`;
   }
+
+  readonly #onCaught = ({ detail }: Caught) => {
+    this.catches = new Map([[detail.packet_id, detail.amount_fen], ...this.catches]);
+  };
+
+  /** The rain comes first: it is short. One that was there stays, with what the user caught. */
+  #gamesOf(campaign: Schemas["Campaign"]): Game[] {
+    if (!campaign.prizes.length) return ["rain"];
+    return this.#hasRain ? ["rain", "lottery"] : ["lottery"];
+  }
+
+  #share(campaign: Schemas["Campaign"]) {
+    if (campaign.state === "ended" && !this.catches.size) return nothing;
+    const share = () => {
+      if (isInWeChat()) void import("../wechat-share.ts").then(({ pointAtMenu }) => pointAtMenu());
+      else void navigator.share({ url: this.#link, title: campaign.title }).catch(() => undefined);
+    };
+    return html`
+      <section class="card">
+        <div class="row link">
+          <input readonly aria-label=${t("campaign_link")} .value=${this.#link} />
+          <rp-copy .text=${this.#link}></rp-copy>
+        </div>
+        <div class="row spread">
+          <button class="quiet" @click=${this.#savePoster}>${t("poster")}</button>
+          ${"share" in navigator || isInWeChat()
+            ? html`<button class="quiet" @click=${share}>${t("share_game")}</button>`
+            : nothing}
+        </div>
+      </section>
+    `;
+  }
+
+  readonly #savePoster = async () => {
+    const [{ drawCard }, { encode }] = await Promise.all([import("./card.ts"), import("uqr")]);
+    const amounts = [...this.catches.values()];
+    const amount = yuan(amounts.reduce((all, one) => all + one, 0));
+    const got = amounts.length ? t("rain_got", { n: amounts.length, amount }) : "";
+    const modules = encode(this.#link, { border: 0, ecc: "M" }).data;
+    const canvas = drawCard(this.campaign!.title, got, modules, t("poster_text"));
+    await savePicture(this, canvas, "campaign.png");
+  };
 }
 
-/** The rain comes first: it is short. */
-function gamesOf(campaign: Schemas["Campaign"]): Game[] {
-  if (!campaign.prizes.length) return ["rain"];
-  return packetIdsOf(campaign).length ? ["rain", "lottery"] : ["lottery"];
+/** A moment in the campaign's own zone, which is named: friends in other zones read the same. */
+function momentOf(atMs: number, timeZone: string): string {
+  const time = { hour: "2-digit", minute: "2-digit", hour12: false } as const;
+  const moment = formatTime(atMs, { month: "long", day: "numeric", ...time, timeZone });
+  const parts = new Intl.DateTimeFormat(language(), { timeZone, timeZoneName: "long" }).formatToParts(atMs);
+  return t("moment", { moment, zone: parts.find(({ type }) => type === "timeZoneName")!.value });
 }
 
-/** The packets that the link names, else those of the campaign. */
-function packetIdsOf(campaign: Schemas["Campaign"]): string[] {
-  const named = new URLSearchParams(location.hash.slice(1)).get("packets")?.split(",") ?? [];
-  const ids = named.filter(Boolean);
-  return ids.length ? ids : campaign.packets.map((packet) => packet.packet_id);
+/** 3,723,000 -> ["01", ":", "02", ":", "03"], each number a block. */
+function digitsOf(leftMs: number) {
+  const s = Math.ceil(leftMs / 1000);
+  return [Math.floor(s / 3600), Math.floor(s / 60) % 60, s % 60].map(
+    (part) => html`<b>${String(part).padStart(2, "0")}</b>`,
+  );
 }
 
 customElements.define("rp-campaign", CampaignView);

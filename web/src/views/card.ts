@@ -1,9 +1,9 @@
 /** A packet's card as an image, for chats that show pictures but no links. */
 
-const WIDTH = 720;
+export const WIDTH = 720;
 const HEIGHT = 1080;
-const SERIF = '"Songti SC", "Noto Serif CJK SC", serif';
-const SANS = '"PingFang SC", "Noto Sans CJK SC", sans-serif';
+export const SERIF = '"Songti SC", "Noto Serif CJK SC", serif';
+export const SANS = '"PingFang SC", "Noto Sans CJK SC", sans-serif';
 
 export function drawCard(
   greeting: string,
@@ -11,13 +11,7 @@ export function drawCard(
   modules: boolean[][],
   caption: string,
 ): HTMLCanvasElement {
-  const canvas = document.createElement("canvas");
-  canvas.width = WIDTH;
-  canvas.height = HEIGHT;
-  const pen = canvas.getContext("2d")!;
-  drawPaper(pen);
-  pen.textAlign = "center";
-  pen.fillStyle = "#f8dfa8";
+  const { canvas, pen } = blankCard();
   pen.font = `34px ${SANS}`;
   pen.fillText(sender, WIDTH / 2, 150, WIDTH - 80);
   pen.font = `600 60px ${SERIF}`;
@@ -29,6 +23,18 @@ export function drawCard(
   pen.font = `30px ${SANS}`;
   pen.fillText(caption, WIDTH / 2, HEIGHT - 84);
   return canvas;
+}
+
+/** A red card, and a golden pen that writes in its middle. */
+export function blankCard(): { canvas: HTMLCanvasElement; pen: CanvasRenderingContext2D } {
+  const canvas = document.createElement("canvas");
+  canvas.width = WIDTH;
+  canvas.height = HEIGHT;
+  const pen = canvas.getContext("2d")!;
+  drawPaper(pen);
+  pen.textAlign = "center";
+  pen.fillStyle = "#f8dfa8";
+  return { canvas, pen };
 }
 
 function drawPaper(pen: CanvasRenderingContext2D): void {

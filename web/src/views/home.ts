@@ -70,7 +70,7 @@ export class Home extends View {
       <section class="wallet">
         <h1 tabindex="-1">${session.person?.nickname ?? t("home")}</h1>
         <p class="label">${t("balance")}</p>
-        <p class="balance">${me ? yuanGrouped(me.balance_fen) : "–"}</p>
+        <p class="balance">${me ? `¥${yuanGrouped(me.balance_fen)}` : html`&nbsp;`}</p>
         <a class="primary" href="/send">${t("send_one")}</a>
         ${session.config?.channels?.length
           ? html`<a class="purse" href="/wallet">${t("wallet")}</a>`
@@ -136,6 +136,7 @@ export class Home extends View {
       this.#year = (event.target as HTMLSelectElement).value;
       this.#choose(this.tab);
     };
+    const luckiest = page?.luckiest_count ?? 0;
     const word: Word = this.tab === "sent" ? "sent_sum" : "received_sum";
     return html`
       <div class="sums">
@@ -150,13 +151,25 @@ export class Home extends View {
           </select>
         </label>
         <p class="label">${t(word, { n: page?.count ?? 0 })}</p>
-        <p class="total">${yuanGrouped(page?.total_fen ?? 0)}</p>
-        ${page?.luckiest_count
-          ? html`<p class="lucky">${t("luckiest_count", { n: page.luckiest_count })}</p>`
+        <p class="total">¥${yuanGrouped(page?.total_fen ?? 0)}</p>
+        ${luckiest
+          ? html`<p class="lucky">${t(luckiest === 1 ? "luckiest_once" : "luckiest_count", { n: luckiest })}</p>`
           : nothing}
+        ${page?.count ? html`<button class="quiet" @click=${this.#saveYear}>${t("year_card")}</button>` : nothing}
       </div>
     `;
   }
+
+  readonly #saveYear = () =>
+    void this.attempt(async () => {
+      const [{ drawYear, linesOf, loadYear }, { savePicture }] = await Promise.all([
+        import("./year-card.ts"),
+        import("./picture.ts"),
+      ]);
+      const lines = linesOf(await loadYear(session.client, this.#year));
+      const title = this.#year ? t("year_title", { year: this.#year }) : t("year_all");
+      await savePicture(this, drawYear(title, session.person?.nickname ?? "", lines), "red-packets.png");
+    });
 
   #list(page: Page) {
     if (page.items.length === 0) {
@@ -199,7 +212,7 @@ function packetView(item: Packets["items"][number]) {
           <small>${state}</small>
           <time>${clock(item.at_ms)}</time>
         </span>
-        <span class="fen">${yuan(isSent ? item.total_fen : item.amount_fen)}</span>
+        <span class="fen">¥${yuan(isSent ? item.total_fen : item.amount_fen)}</span>
       </a>
     </li>
   `;
@@ -214,7 +227,7 @@ function transferView(item: Schemas["Transfer"]) {
         <b>${t(`kind_${kind}` as Word)}</b>
         <time>${clock(item.at_ms)}</time>
       </span>
-      <span class="fen ${isIn ? "is-in" : ""}">${isIn ? "+" : ""}${yuan(item.amount_fen)}</span>
+      <span class="fen ${isIn ? "is-in" : ""}">${isIn ? "+" : "-"}¥${yuan(Math.abs(item.amount_fen))}</span>
     </li>
   `;
 }

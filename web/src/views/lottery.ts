@@ -5,17 +5,18 @@ import { html, nothing } from "lit";
 import type { Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";
 import { clock } from "../i18n/language.ts";
-import { t } from "../i18n/page.ts";
+import { t } from "../i18n/events.ts";
 import { yuan } from "../money.ts";
 import { micView } from "../packet/cover.ts";
 import { canListen, listen, type Listening } from "../packet/speech.ts";
 import { session } from "../session.ts";
+import { playCoin } from "../sound.ts";
 import "./copy.ts";
 import { isCover } from "./draft.ts";
 import { problemView, typed, View, wantsSignIn } from "./view.ts";
 import "./scratch.ts";
 import "./wheel.ts";
-import type { Wheel } from "./wheel.ts";
+import type { Sector, Wheel } from "./wheel.ts";
 
 type Draw = Schemas["Draws"]["items"][number];
 type Drawn = Schemas["Drawn"];
@@ -31,6 +32,7 @@ export class Lottery extends View {
     drawn: { state: true },
     isDrawing: { state: true },
     isShown: { state: true },
+    isTold: { state: true },
     draws: { state: true },
     checked: { state: true },
     helped: { state: true },
@@ -43,6 +45,8 @@ export class Lottery extends View {
   declare isDrawing: boolean;
   /** Whether the result may be told: the wheel stands, or the card is scratched. */
   declare isShown: boolean;
+  /** Whether the dialog about a prize is closed. */
+  declare isTold: boolean;
   declare draws: Draw[];
   declare checked: Record<string, Checked>;
   declare helped: Schemas["Helped"]["outcome"] | undefined;
@@ -54,6 +58,7 @@ export class Lottery extends View {
     this.game = "wheel";
     this.isDrawing = false;
     this.isShown = false;
+    this.isTold = true;
     this.draws = [];
     this.checked = {};
     this.myToken = "";
@@ -106,7 +111,7 @@ export class Lottery extends View {
         )}
       </div>
       ${this.game === "wheel" ? this.#wheel() : this.#card()}
-      ${this.problem ? problemView(this.problem) : nothing} ${this.#result()} ${this.#prizes()}
+      ${this.problem ? problemView(this.problem) : nothing} ${this.isTold ? this.#result() : this.#prize()} ${this.#prizes()}
       ${this.myToken && this.campaign.rules.helps_per_user_per_day ? this.#askForHelp() : nothing} ${this.#mine()}
     `;
   }
@@ -118,7 +123,7 @@ export class Lottery extends View {
 
   #wheel() {
     return html`
-      <rp-wheel .titles=${this.#titles()}></rp-wheel>
+      <rp-wheel .sectors=${this.#sectors()}></rp-wheel>
       <button class="primary" ?disabled=${this.isDrawing} @click=${() => void this.#play()}>
         ${t(this.isDrawing ? "drawing" : this.drawn ? "again" : "draw")}
       </button>
@@ -140,9 +145,18 @@ export class Lottery extends View {
     `;
   }
 
-  #titles(): string[] {
+  #sectors(): Sector[] {
     const on = this.campaign.prizes.filter((prize) => prize.status === "on");
-    return [...on.map((prize) => titleOf(prize)), t("missed")];
+    const prizes = on.map((prize) => ({
+      title: titleOf(prize),
+      odds: prize.is_sold_out ? t("sold_out") : percent(prize.probability),
+      picture: pictureOf(prize),
+    }));
+    return [...prizes, { title: t("missed"), odds: percent(this.#missChance) }];
+  }
+
+  get #missChance(): number {
+    return this.campaign.prizes.reduce((rest, prize) => rest - prize.probability, 1);
   }
 
   async #play(): Promise<void> {
@@ -154,7 +168,8 @@ export class Lottery extends View {
     await this.attempt(() => this.#draw());
     if (!this.drawn || this.problem) return;
     this.isDrawing = true;
-    const place = this.#titles().indexOf(titleOf(this.drawn.prize));
+    const title = titleOf(this.drawn.prize);
+    const place = this.#sectors().findIndex((sector) => sector.title === title);
     await this.querySelector<Wheel>("rp-wheel")?.spinTo(Math.max(0, place));
     this.isDrawing = false;
     this.#show();
@@ -182,6 +197,11 @@ export class Lottery extends View {
 
   #show(): void {
     this.isShown = true;
+    this.isTold = !this.drawn?.prize;
+    if (!this.isTold) {
+      playCoin(true);
+      void this.updateComplete.then(() => this.querySelector("dialog")?.showModal());
+    }
     void this.#readDraws().catch(() => undefined);
   }
 
@@ -199,17 +219,30 @@ export class Lottery extends View {
     `;
   }
 
+  /** What was won, over all else, until the user takes it. */
+  #prize() {
+    const prize = this.drawn?.prize;
+    if (!prize || !this.isShown) return nothing;
+    const close = () => this.querySelector("dialog")?.close();
+    return html`
+      <dialog class="won" aria-labelledby="won" @close=${() => (this.isTold = true)}>
+        <h2 id="won">${t("won")}</h2>
+        ${pictureView(prize)}
+        <p class="title">${titleOf(prize)}</p>
+        ${codeView(this.drawn!.code)}
+        <button class="primary" @click=${close}>${t("take_prize")}</button>
+      </dialog>
+    `;
+  }
+
   #prizes() {
-    const left = this.campaign.prizes.reduce((rest, prize) => rest - prize.probability, 1);
     return html`
       <section class="card">
         <h2>${t("prizes")}</h2>
         <ul class="items">
           ${this.campaign.prizes.map(
             (prize) => html`<li>
-              ${prize.image_url && isCover(prize.image_url, session.config?.cover_hosts ?? [])
-                ? html`<img class="prize" src=${prize.image_url} alt="" loading="lazy" />`
-                : nothing}
+              ${pictureView(prize)}
               <span class="what"><b>${titleOf(prize)}</b><small>${prize.description}</small></span>
               <span class="hint">
                 ${prize.is_sold_out ? t("sold_out") : percent(prize.probability)}
@@ -217,7 +250,7 @@ export class Lottery extends View {
             </li>`,
           )}
           <li>
-            <span class="what">${t("miss_odds")}</span><span class="hint">${percent(left)}</span>
+            <span class="what">${t("miss_odds")}</span><span class="hint">${percent(this.#missChance)}</span>
           </li>
         </ul>
       </section>
@@ -319,7 +352,17 @@ export class Lottery extends View {
 
 function titleOf(prize: { title: string; amount_fen: number | null } | null): string {
   if (!prize) return t("missed");
-  return prize.amount_fen ? `${prize.title} ${yuan(prize.amount_fen)}` : prize.title;
+  return prize.amount_fen ? `${prize.title} ¥${yuan(prize.amount_fen)}` : prize.title;
+}
+
+/** The picture of a prize, if it lies on a host that the deployment allows. */
+function pictureOf({ image_url }: { image_url: string | null }): string | undefined {
+  return image_url && isCover(image_url, session.config?.cover_hosts ?? []) ? image_url : undefined;
+}
+
+function pictureView(prize: { image_url: string | null }) {
+  const picture = pictureOf(prize);
+  return picture ? html`<img class="prize" src=${picture} alt="" loading="lazy" />` : nothing;
 }
 
 function codeView(code: string | null) {

@@ -1,15 +1,19 @@
 /** One packet on its own page, and where to go from it. */
 
-import { html, nothing } from "lit";
+import { html, nothing, type TemplateResult } from "lit";
 
-import type { Cover, Packet } from "../packet/states.ts";
+import { isOpen, type Cover, type Packet } from "../packet/states.ts";
 import type { RedPacket } from "../packet/red-packet.ts";
 import "../packet/red-packet.ts";
 import { f } from "../i18n/frame.ts";
 import { session } from "../session.ts";
+import { isSoundOn, playCoin, turnSound } from "../sound.ts";
 import { isInWeChat } from "../user-agent.ts";
 import { note } from "./commitments.ts";
 import { View, wantsSignIn } from "./view.ts";
+
+/** As in style.css. */
+const WIDE = "(min-width: 900px)";
 
 export class PacketView extends View {
   static override properties = {
@@ -17,34 +21,66 @@ export class PacketView extends View {
     packetId: {},
     packet: { state: true },
     status: { state: true },
+    isInside: { state: true },
+    code: { state: true },
   };
   declare packetId: string;
   declare packet: Packet | undefined;
   declare status: string;
+  declare isInside: boolean;
+  declare code: TemplateResult | undefined;
   #isNamed = false;
 
+  override connectedCallback(): void {
+    super.connectedCallback();
+    if (matchMedia(WIDE).matches) void this.#drawCode();
+  }
+
+  /** A wide screen has room for a code that a phone reads. */
+  async #drawCode(): Promise<void> {
+    const [{ encode }, { qrView }] = await Promise.all([import("uqr"), import("./qr.ts")]);
+    const link = location.origin + location.pathname + location.search;
+    this.code = qrView(encode(link, { border: 0, ecc: "M" }).data, f("scan_to_open"));
+  }
+
   override render() {
-    const ended = this.packet && ["emptied", "closing", "closed"].includes(this.status);
+    const isLive = this.status === "open";
     return html`
       <section class="stage">
         <h1 class="unseen" tabindex="-1">${f("brand")}</h1>
         <red-packet
+          class=${this.isInside ? "is-open" : ""}
           packet-id=${this.packetId}
           via=${new URLSearchParams(location.search).get("via") ?? ""}
           .client=${session.client}
+          .nickname=${session.person?.nickname}
+          @claimed=${() => playCoin()}
           @change=${this.#look}
           @signin=${() => wantsSignIn(this)}
         ></red-packet>
         <nav class="after-packet">
-          ${this.packet
+          ${this.packet && isLive
             ? html`<a href="/packets/${this.packetId}/share">${f("share_again")}</a>`
             : nothing}
-          ${ended ? html`<a href="/packets/${this.packetId}/proof">${f("proof")}</a>` : nothing}
+          ${this.packet && !isLive
+            ? html`<a href="/packets/${this.packetId}/proof">${f("proof")}</a>`
+            : nothing}
           ${session.person ? html`<a href="/send">${f("send_back")}</a>` : nothing}
+          <button class="quiet" aria-pressed=${isSoundOn() ? "true" : "false"} @click=${this.#turnSound}>
+            ${f(isSoundOn() ? "sound_on" : "sound_off")}
+          </button>
         </nav>
+        ${this.code
+          ? html`<aside class="beside"><div class="qr">${this.code}</div><p class="hint">${f("scan_to_open")}</p></aside>`
+          : nothing}
       </section>
     `;
   }
+
+  readonly #turnSound = () => {
+    turnSound(!isSoundOn());
+    this.requestUpdate();
+  };
 
   /** Notes the commitment as soon as the packet is known, for the check after its end. */
   readonly #look = (event: Event) => {
@@ -52,6 +88,7 @@ export class PacketView extends View {
     const packet = flow?.packet;
     this.packet = packet;
     this.status = flow?.live.feed?.status ?? packet?.status ?? "open";
+    this.isInside = flow !== undefined && isOpen(flow.state);
     if (flow?.cover) this.#name(flow.cover);
     if (packet?.status === "open") note(packet.packet_id, packet.commitment);
   };

@@ -97,6 +97,10 @@ export class ProofView extends View {
         </p>`,
       )}
       <details class="card">
+        <summary>${t("proof_what")}</summary>
+        <p class="hint">${t("proof_why")}</p>
+      </details>
+      <details class="card">
         <summary>${t("proof_shares")}</summary>
         <ol class="amounts">
           ${amounts.slice(0, 200).map((amount) => html`<li>${yuan(amount)}</li>`)}

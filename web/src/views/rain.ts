@@ -1,149 +1,257 @@
-/** A packet rain: one canvas, packets of several speeds, one grab a second at most. */
+/** A packet rain: a round on the whole screen, with many hits for each grab, and what it brought. */
 
 import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";
+import { t } from "../i18n/events.ts";
 import { problemText } from "../i18n/packet.ts";
-import { t } from "../i18n/page.ts";
 import { yuan } from "../money.ts";
 import { session } from "../session.ts";
+import { isSoundOn, playCoin, turnSound } from "../sound.ts";
+import type { Catches } from "./catches.ts";
 import { Sky } from "./sky.ts";
 import { View, wantsSignIn } from "./view.ts";
 
-const TAP_GAP_MS = 1000;
+const ROUND_S = 20;
+const COUNTDOWN_S = 3;
+const GRAB_GAP_MS = 1000;
+const LINGER_MS = 2000;
 const CLAIM_REPEATS = 8;
 /** A packet that answers so has nothing more for this user. */
 const OVER = ["packet_emptied", "packet_expired", "not_invited", "packet_not_found"];
-/** After these no packet of the campaign has. */
-const ALL_OVER = ["quota_exhausted", "not_in_audience", "campaign_ended", "forbidden"];
+/** After these no packet of the campaign has, now. */
+const ALL_OVER = ["quota_exhausted", "not_in_audience", "campaign_ended", "campaign_paused", "forbidden"];
 
-interface Catch {
-  text: string;
-  isWin: boolean;
-}
+type Phase = "ready" | "counting" | "playing" | "over";
+
+/** Tells the campaign's view about a share. */
+export type Caught = CustomEvent<{ packet_id: string; amount_fen: number }>;
 
 export class Rain extends View {
   static override properties = {
     ...View.properties,
-    packetIds: { attribute: false },
-    endsAtMs: { attribute: false },
-    catches: { state: true },
-    isOver: { state: true },
+    campaign: { attribute: false },
+    catches: { attribute: false },
+    phase: { state: true },
+    leftS: { state: true },
+    hits: { state: true },
+    said: { state: true },
+    refusal: { state: true },
     isAsking: { state: true },
   };
-  declare packetIds: string[];
-  declare endsAtMs: number;
-  declare catches: Catch[];
-  declare isOver: boolean;
+  declare campaign: Schemas["Campaign"];
+  /** What the user has of this rain. */
+  declare catches: Catches;
+  declare phase: Phase;
+  /** Seconds until the round begins, or until it ends. */
+  declare leftS: number;
+  declare hits: number;
+  declare said: { text: string; isWin: boolean } | undefined;
+  /** Why there is nothing more for this user. */
+  declare refusal: string;
   declare isAsking: boolean;
-  #left: string[] = [];
-  #turn = 0;
-  #sumFen = 0;
-  #wins = 0;
+  readonly #gone = new Set<string>();
+  /** Not everybody begins with the same packet. */
+  #turn = Math.floor(Math.random() * 100);
+  #untilMs = 0;
   #freeAtMs = 0;
+  #isWanted = false;
   #sky: Sky | undefined;
+  #clock: ReturnType<typeof setInterval> | undefined;
 
   constructor() {
     super();
-    this.packetIds = [];
-    this.catches = [];
-    this.isOver = false;
+    this.phase = "ready";
+    this.leftS = 0;
+    this.hits = 0;
+    this.refusal = "";
     this.isAsking = false;
-  }
-
-  override firstUpdated(): void {
-    this.#left = [...this.packetIds];
-    // Not everybody begins with the same packet.
-    this.#turn = Math.floor(Math.random() * Math.max(1, this.#left.length));
-    const canvas = this.querySelector("canvas");
-    if (canvas) this.#sky = new Sky(canvas, () => void this.#grab());
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    this.#sky?.stop();
+    this.#stop();
+  }
+
+  /** Packets that may still have a share for this user. */
+  get #left(): string[] {
+    const ids = this.campaign.packets.map((packet) => packet.packet_id);
+    return ids.filter((id) => !this.#gone.has(id) && !this.catches.has(id));
+  }
+
+  /** Why the user can't play; undefined if they can. */
+  get #obstacle(): string | undefined {
+    const { state, quota_per_user: quota } = this.campaign;
+    if (state === "ended") return t("is_ended");
+    if (state === "paused") return t("is_paused");
+    if (quota && this.catches.size >= quota) return t("rain_quota", { n: quota });
+    if (this.refusal) return problemText(this.refusal);
+    return this.#left.length ? undefined : t(this.catches.size ? "rain_over" : "rain_missing");
+  }
+
+  override willUpdate(): void {
+    if (this.phase !== "counting" && this.phase !== "playing") return;
+    if (this.campaign.state !== "on") this.#end();
+    // The last share is seen before the round is over.
+    else if (this.#obstacle) this.#untilMs = Math.min(this.#untilMs, Date.now() + LINGER_MS);
   }
 
   override render() {
-    const last = this.catches.at(-1);
+    const isRound = this.phase === "counting" || this.phase === "playing";
     return html`
-      <div class="rain">
-        <canvas aria-hidden="true"></canvas>
-        ${last
-          ? html`<p class="catch ${last.isWin ? "is-win" : ""}" aria-hidden="true">${last.text}</p>`
-          : nothing}
-        ${this.isOver ? this.#end() : nothing}
+      <dialog class="rain" aria-label=${t("rain")} @close=${this.#end}>${isRound ? this.#round() : nothing}</dialog>
+      ${this.phase === "over" || this.catches.size ? this.#result() : nothing} ${this.#start()}
+    `;
+  }
+
+  #start() {
+    const obstacle = this.#obstacle;
+    if (obstacle) return html`<p class="empty rain-obstacle" role="status">${obstacle}</p>`;
+    return html`
+      ${this.phase === "ready" && !this.catches.size
+        ? html`<div class="rain-door" aria-hidden="true"><i></i><i></i><i></i></div>`
+        : nothing}
+      <button class="primary" @click=${this.#begin}>${t(this.phase === "over" ? "rain_again" : "rain_start")}</button>
+      <p class="hint center">${t("rain_hint", { s: ROUND_S })}</p>
+    `;
+  }
+
+  #round() {
+    const { said } = this;
+    return html`
+      <canvas aria-hidden="true"></canvas>
+      <div class="rain-bar">
+        <b role="timer">${this.phase === "playing" ? t("rain_left_s", { s: this.leftS }) : ""}</b>
+        <span>${t("rain_hits", { n: this.hits })}</span>
+        <button aria-pressed=${isSoundOn() ? "true" : "false"} @click=${this.#turnSound}>♪ ${t("sound")}</button>
+        <button @click=${this.#end}>${t("rain_ends")}</button>
       </div>
-      <p class="unseen" role="status">${last?.text ?? ""}</p>
-      ${this.isOver
-        ? nothing
-        : html`
-            <button
-              class="primary"
-              aria-disabled=${this.isAsking ? "true" : "false"}
-              @click=${() => void this.#grab()}
-            >
-              ${t("rain_tap")}
-            </button>
-            <p class="hint center">${t("rain_hint")}</p>
-          `}
-      ${this.#wins
-        ? html`<p class="caught">
-            ${t("rain_got", { n: this.#wins, amount: yuan(this.#sumFen) })}
-          </p>`
+      ${this.phase === "counting" ? html`<p class="rain-count" role="status">${this.leftS}</p>` : nothing}
+      ${said ? html`<p class="catch ${said.isWin ? "is-win" : ""}" role="status">${said.text}</p>` : nothing}
+      ${this.phase === "playing"
+        ? html`<button class="rain-tap" @click=${this.#hit}>${t("rain_tap")}</button>`
         : nothing}
     `;
   }
 
-  #end() {
-    return html`<div class="rain-end" role="status">
-      <h2>${t("rain_over")}</h2>
-      <p>${this.#wins ? t("rain_got", { n: this.#wins, amount: yuan(this.#sumFen) }) : t("rain_none")}</p>
-    </div>`;
+  #result() {
+    const amounts = [...this.catches.values()];
+    const sum = amounts.reduce((all, one) => all + one, 0);
+    const best = Math.max(...amounts);
+    return html`
+      <section class="card rain-result" role="status">
+        ${this.phase === "over" ? html`<h2>${t("rain_over")}</h2>` : nothing}
+        ${amounts.length
+          ? html`
+              <p class="total">${t("rain_got", { n: amounts.length, amount: yuan(sum) })}</p>
+              ${amounts.length > 1 ? html`<p class="lucky">${t("rain_best", { amount: yuan(best) })}</p>` : nothing}
+              <ol class="rain-list">
+                ${amounts.map((fen) => html`<li class=${fen === best ? "is-best" : ""}>¥${yuan(fen)}</li>`)}
+              </ol>
+            `
+          : html`<p>${t(this.isAsking ? "rain_asking" : "rain_none")}</p>`}
+        ${this.hits ? html`<p class="hint">${t("rain_hits", { n: this.hits })}</p>` : nothing}
+      </section>
+    `;
   }
 
-  async #grab(): Promise<void> {
-    if (this.isAsking || this.isOver || Date.now() < this.#freeAtMs) return;
+  readonly #begin = () => {
     if (wantsSignIn(this)) return;
-    const packetId = this.#left[this.#turn++ % this.#left.length];
+    this.phase = "counting";
+    this.hits = 0;
+    this.said = undefined;
+    this.#untilMs = Date.now() + 1000 * COUNTDOWN_S;
+    this.#tick();
+    this.#clock = setInterval(() => this.#tick(), 200);
+    void this.updateComplete.then(() => this.querySelector("dialog")?.showModal());
+  };
+
+  #tick(): void {
+    const leftMs = this.#untilMs - Date.now();
+    this.leftS = Math.max(0, Math.ceil(leftMs / 1000));
+    if (leftMs > 0) return;
+    if (this.phase === "playing") {
+      this.#end();
+      return;
+    }
+    this.phase = "playing";
+    this.#untilMs = Date.now() + 1000 * ROUND_S;
+    this.leftS = ROUND_S;
+    this.#sky = new Sky(this.querySelector("canvas")!, this.#hit);
+  }
+
+  readonly #end = () => {
+    if (this.phase !== "counting" && this.phase !== "playing") return;
+    this.phase = "over";
+    this.#stop();
+    this.querySelector("dialog")?.close();
+  };
+
+  #stop(): void {
+    clearInterval(this.#clock);
+    this.#sky?.stop();
+    this.#sky = undefined;
+  }
+
+  readonly #hit = () => {
+    this.hits++;
+    this.#isWanted = true;
+    void this.#grab();
+  };
+
+  /** Grabs for all hits since the last grab. */
+  async #grab(): Promise<void> {
+    if (this.isAsking || this.phase !== "playing" || !this.#isWanted) return;
+    const waitMs = this.#freeAtMs - Date.now();
+    if (waitMs > 0) {
+      setTimeout(() => void this.#grab(), waitMs);
+      return;
+    }
+    const left = this.#left;
+    const packetId = left[this.#turn++ % left.length];
     if (!packetId) return;
+    this.#isWanted = false;
     this.isAsking = true;
-    this.#freeAtMs = Date.now() + TAP_GAP_MS;
+    this.#freeAtMs = Date.now() + GRAB_GAP_MS;
     try {
       const claim = await session.client.ask<Schemas["Claim"]>("POST", `/packets/${packetId}/grab`, {
         body: {},
         repeats: CLAIM_REPEATS,
       });
-      this.#drop(packetId);
-      if (claim.outcome === "claimed") this.#win(claim.amount_fen);
+      this.#win(packetId, claim.amount_fen);
     } catch (error) {
-      const { code, retryAfterS } = problemOf(error);
-      if (OVER.includes(code)) this.#drop(packetId);
-      if (ALL_OVER.includes(code)) this.#left = [];
-      if (retryAfterS) this.#freeAtMs = Date.now() + 1000 * retryAfterS;
-      const text = code === "packet_emptied" ? t("rain_late") : problemText(code);
-      this.catches = [...this.catches, { text, isWin: false }];
+      this.#lose(packetId, problemOf(error));
     } finally {
       this.isAsking = false;
-      if (this.#left.length === 0 || Date.now() >= this.endsAtMs) this.#stop();
+      void this.#grab();
     }
   }
 
-  #win(fen: number): void {
-    this.#wins++;
-    this.#sumFen += fen;
-    this.catches = [...this.catches, { text: `+${yuan(fen)} ${t("yuan")}`, isWin: true }];
+  #win(packetId: string, amountFen: number): void {
+    const isBest = [...this.catches.values()].every((fen) => fen < amountFen);
+    this.said = { text: `+¥${yuan(amountFen)}`, isWin: true };
+    playCoin(isBest && this.catches.size > 0);
+    const detail = { packet_id: packetId, amount_fen: amountFen };
+    this.dispatchEvent(new CustomEvent("caught", { detail }));
   }
 
-  #drop(packetId: string): void {
-    this.#left = this.#left.filter((one) => one !== packetId);
+  #lose(packetId: string, { code, retryAfterS }: ReturnType<typeof problemOf>): void {
+    if (OVER.includes(code)) this.#gone.add(packetId);
+    if (ALL_OVER.includes(code)) {
+      // A pause ends: the campaign's view looks for it.
+      if (code !== "campaign_paused") this.refusal = code;
+      this.#end();
+      this.dispatchEvent(new Event("stale"));
+    }
+    if (retryAfterS) this.#freeAtMs = Date.now() + 1000 * retryAfterS;
+    this.said = { text: code === "packet_emptied" ? t("rain_late") : problemText(code), isWin: false };
   }
 
-  #stop(): void {
-    this.isOver = true;
-    this.#sky?.stop();
-  }
+  readonly #turnSound = () => {
+    turnSound(!isSoundOn());
+    this.requestUpdate();
+  };
 }
 
 customElements.define("rp-rain", Rain);

@@ -2,7 +2,7 @@
 
 import { html, nothing, type PropertyValues } from "lit";
 
-import { t } from "../i18n/page.ts";
+import { t } from "../i18n/events.ts";
 import { View } from "./view.ts";
 
 /** Enough of it is gone to read what is below. */

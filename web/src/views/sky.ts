@@ -1,4 +1,4 @@
-/** What falls in a rain: drawn on one canvas; still for people who want no motion. */
+/** The packets that fall in a rain, drawn on one canvas; they stand still for people who want no motion. */
 
 interface Drop {
   x: number;
@@ -6,10 +6,15 @@ interface Drop {
   speed: number;
   tilt: number;
   size: number;
-  isHit: boolean;
+  /** When it was hit: it turns to gold and vanishes. */
+  hitAtMs: number;
 }
 
-const DROPS = 16;
+/** Square pixels of the sky for each packet. */
+const ROOM = 19_000;
+const DROPS_MIN = 14;
+const DROPS_MAX = 40;
+const FLIP_MS = 420;
 
 export class Sky {
   readonly #canvas: HTMLCanvasElement;
@@ -19,19 +24,21 @@ export class Sky {
   #drops: Drop[] = [];
   #frame = 0;
   #thenMs = 0;
+  #width = 0;
+  #height = 0;
 
   constructor(canvas: HTMLCanvasElement, onHit: () => void) {
     this.#canvas = canvas;
     this.#pen = canvas.getContext("2d")!;
     this.#onHit = onHit;
-    const { clientWidth, clientHeight } = canvas;
-    const sharp = Math.min(devicePixelRatio, 2);
-    canvas.width = clientWidth * sharp;
-    canvas.height = clientHeight * sharp;
-    this.#pen.scale(sharp, sharp);
-    this.#drops = Array.from({ length: DROPS }, (_, place) => this.#drop(place));
+    this.#fit();
+    const count = Math.round((this.#width * this.#height) / ROOM);
+    this.#drops = Array.from({ length: Math.min(DROPS_MAX, Math.max(DROPS_MIN, count)) }, () => ({
+      ...this.#drop(),
+      y: Math.random() * this.#height * (this.#isCalm ? 1 : -1),
+    }));
     canvas.addEventListener("pointerdown", this.#tap);
-    if (this.#isCalm) this.#draw();
+    if (this.#isCalm) this.#draw(0);
     else this.#frame = requestAnimationFrame(this.#step);
   }
 
@@ -40,61 +47,81 @@ export class Sky {
     this.#canvas.removeEventListener("pointerdown", this.#tap);
   }
 
-  /** The first ones are spread over the sky; later ones come from above. */
-  #drop(place = 0): Drop {
-    const { clientWidth: width, clientHeight: height } = this.#canvas;
-    const size = 38 + Math.random() * 26;
-    const column = ((place % 4) + 0.15 + Math.random() * 0.7) / 4;
-    const y = (Math.floor(place / 4) + Math.random() * 0.6) * (height / (DROPS / 4));
-    const speed = 70 + Math.random() * 130;
-    return { x: column * width, y, speed, tilt: (Math.random() - 0.5) * 0.7, size, isHit: false };
+  /** Gives the canvas the pixels of its place: a phone may be turned. */
+  #fit(): void {
+    const { clientWidth, clientHeight } = this.#canvas;
+    if (clientWidth === this.#width && clientHeight === this.#height) return;
+    this.#width = clientWidth;
+    this.#height = clientHeight;
+    const sharp = Math.min(devicePixelRatio, 2);
+    this.#canvas.width = clientWidth * sharp;
+    this.#canvas.height = clientHeight * sharp;
+    this.#pen.scale(sharp, sharp);
+  }
+
+  /** A packet just above the sky. */
+  #drop(): Drop {
+    const size = 44 + Math.random() * 34;
+    const x = size / 2 + Math.random() * (this.#width - size);
+    const speed = this.#height * (0.22 + Math.random() * 0.3);
+    return { x, y: -size, speed, tilt: (Math.random() - 0.5) * 0.7, size, hitAtMs: 0 };
   }
 
   readonly #step = (nowMs: number) => {
     const seconds = Math.min(0.05, (nowMs - (this.#thenMs || nowMs)) / 1000);
     this.#thenMs = nowMs;
-    const { clientWidth: width, clientHeight: height } = this.#canvas;
-    // A hidden canvas has no width: its drops wait.
-    for (const drop of width ? this.#drops : []) {
-      drop.y += drop.speed * seconds;
-      if (drop.y - drop.size > height || drop.isHit) {
-        Object.assign(drop, this.#drop(), { x: Math.random() * width, y: -drop.size });
-      }
+    this.#fit();
+    for (const drop of this.#drops) {
+      if (!drop.hitAtMs) drop.y += drop.speed * seconds;
+      const isOut = drop.y - drop.size > this.#height;
+      if (isOut || (drop.hitAtMs && nowMs - drop.hitAtMs > FLIP_MS)) Object.assign(drop, this.#drop());
     }
-    this.#draw();
+    this.#draw(nowMs);
     this.#frame = requestAnimationFrame(this.#step);
   };
 
   readonly #tap = (event: PointerEvent) => {
     const { left, top } = this.#canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - left, event.clientY - top];
-    const hit = this.#drops.find((drop) => Math.hypot(drop.x - x, drop.y - y) < drop.size);
+    const far = (drop: Drop) => Math.hypot(drop.x - x, drop.y - y);
+    const near = this.#drops.filter((drop) => !drop.hitAtMs && far(drop) < drop.size * 0.8);
+    const hit = near.sort((one, other) => far(one) - far(other))[0];
     if (!hit) return;
-    hit.isHit = !this.#isCalm;
+    if (this.#isCalm) {
+      Object.assign(hit, this.#drop(), { y: Math.random() * this.#height });
+      this.#draw(0);
+    } else hit.hitAtMs = this.#thenMs || 1;
     this.#onHit();
   };
 
-  #draw(): void {
+  #draw(nowMs: number): void {
+    this.#pen.clearRect(0, 0, this.#width, this.#height);
+    for (const drop of this.#drops) this.#drawDrop(drop, drop.hitAtMs ? (nowMs - drop.hitAtMs) / FLIP_MS : 0);
+  }
+
+  /** *age* is how much of the flip is over: 0 before the hit, up to 1. */
+  #drawDrop({ x, y, size, tilt, hitAtMs }: Drop, age: number): void {
     const pen = this.#pen;
-    pen.clearRect(0, 0, this.#canvas.clientWidth, this.#canvas.clientHeight);
-    for (const { x, y, size, tilt } of this.#drops) {
-      pen.save();
-      pen.translate(x, y);
-      pen.rotate(tilt);
-      const [width, height] = [size * 0.8, size];
-      pen.fillStyle = "#b5152b";
-      pen.beginPath();
-      pen.roundRect(-width / 2, -height / 2, width, height, 5);
-      pen.fill();
-      pen.fillStyle = "#dc3744";
-      pen.beginPath();
-      pen.ellipse(0, -height / 2, width / 2, height * 0.42, 0, 0, Math.PI);
-      pen.fill();
-      pen.fillStyle = "#f2cf83";
-      pen.beginPath();
-      pen.arc(0, -height * 0.06, size * 0.14, 0, 2 * Math.PI);
-      pen.fill();
-      pen.restore();
-    }
+    const turn = Math.cos(age * 2.5 * Math.PI);
+    const isBack = hitAtMs > 0 && age > 0.2;
+    pen.save();
+    pen.globalAlpha = Math.max(0, 1 - age * age);
+    pen.translate(x, y - age * size);
+    pen.rotate(tilt);
+    pen.scale((hitAtMs ? Math.max(0.08, Math.abs(turn)) : 1) * (1 + age * 0.3), 1 + age * 0.3);
+    const [width, height] = [size * 0.8, size];
+    pen.fillStyle = isBack ? "#f2cf83" : "#b5152b";
+    pen.beginPath();
+    pen.roundRect(-width / 2, -height / 2, width, height, 5);
+    pen.fill();
+    pen.fillStyle = isBack ? "#fbe9c0" : "#dc3744";
+    pen.beginPath();
+    pen.ellipse(0, -height / 2, width / 2, height * 0.42, 0, 0, Math.PI);
+    pen.fill();
+    pen.fillStyle = isBack ? "#c8182f" : "#f2cf83";
+    pen.beginPath();
+    pen.arc(0, -height * 0.06, size * 0.14, 0, 2 * Math.PI);
+    pen.fill();
+    pen.restore();
   }
 }

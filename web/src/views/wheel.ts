@@ -1,9 +1,17 @@
 /** The wheel: SVG of our own, so that it has a name for readers and stands still for calm ones. */
 
-import { html, svg } from "lit";
+import { html, nothing, svg } from "lit";
 
-import { t } from "../i18n/page.ts";
+import { t } from "../i18n/events.ts";
 import { View } from "./view.ts";
+
+/** What a sector shows. */
+export interface Sector {
+  title: string;
+  /** The chance of it, as text. */
+  odds: string;
+  picture?: string | undefined;
+}
 
 const TURNS = 5;
 /** As long as the transition in style.css. */
@@ -12,39 +20,53 @@ const COLOURS = ["#c8182f", "#f3d08a"];
 const INKS = ["#fdeccb", "#6b1a10"];
 /** Fewer segments look like a pie. */
 const SEGMENTS_MIN = 6;
+const LIGHTS = Array.from({ length: 24 }, (_, place) => (place * Math.PI) / 12);
 
 export class Wheel extends View {
-  static override properties = { ...View.properties, titles: { attribute: false } };
-  declare titles: string[];
+  static override properties = {
+    ...View.properties,
+    sectors: { attribute: false },
+    isSpinning: { state: true },
+  };
+  declare sectors: Sector[];
+  declare isSpinning: boolean;
   #angle = 0;
 
-  /** The titles, repeated until there are enough, and an even number for the two colours. */
-  get #segments(): string[] {
-    const found = [...this.titles];
-    while (found.length < SEGMENTS_MIN || found.length % 2) found.push(...this.titles);
+  /** The sectors, repeated until there are enough, and an even number for the two colours. */
+  get #segments(): Sector[] {
+    const found = [...this.sectors];
+    while (found.length < SEGMENTS_MIN || found.length % 2) found.push(...this.sectors);
     return found;
   }
 
-  /** Turns until the title at *place* is under the pointer. */
+  /** Turns until the sector at *place* is under the pointer. */
   async spinTo(place: number): Promise<void> {
     const step = 360 / this.#segments.length;
     const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const stop = 360 - (place + 0.5) * step;
     this.#angle = this.#angle - (this.#angle % 360) + 360 * (isCalm ? 1 : TURNS) + stop;
     this.querySelector<SVGElement>(".disc")?.style.setProperty("rotate", `${this.#angle}deg`);
-    if (!isCalm) await new Promise((done) => setTimeout(done, SPIN_MS));
+    if (isCalm) return;
+    this.isSpinning = true;
+    await new Promise((done) => setTimeout(done, SPIN_MS));
+    this.isSpinning = false;
   }
 
   override render() {
     const segments = this.#segments;
+    const name = this.sectors.map(({ title, odds }) => `${title} ${odds}`).join(", ");
     return html`
-      <div class="wheel" role="img" aria-label="${t("wheel")}: ${this.titles.join(", ")}">
-        <svg viewBox="-110 -110 220 220" aria-hidden="true">
-          <circle r="108" fill="#8f0d20" />
+      <div class="wheel ${this.isSpinning ? "is-spinning" : ""}" role="img" aria-label="${t("wheel")}: ${name}">
+        <svg viewBox="-120 -120 240 240" aria-hidden="true">
+          <circle r="119" fill="#8f0d20" />
           <circle r="104" fill="#f8dfa8" />
-          <g class="disc">${segments.map((title, place) => segmentView(title, place, segments.length))}</g>
+          ${LIGHTS.map(
+            (at, place) => svg`<circle class="light" cx=${111.5 * Math.sin(at)} cy=${-111.5 * Math.cos(at)} r="3.6"
+              fill=${place % 2 ? "#ffe9a8" : "#ff9d7a"} />`,
+          )}
+          <g class="disc">${segments.map((sector, place) => segmentView(sector, place, segments.length))}</g>
           <circle r="20" fill="#f8dfa8" stroke="#8f0d20" stroke-width="3" />
-          <path d="M-9 -20 L0 -44 L9 -20z" fill="#f8dfa8" stroke="#8f0d20" stroke-width="2" />
+          <path d="M-9 -18 L0 -40 L9 -18z" fill="#f8dfa8" stroke="#8f0d20" stroke-width="2" />
           <circle r="17" fill="#c8182f" />
           <text y="7" fill="#f8dfa8" font-size="19" text-anchor="middle">福</text>
         </svg>
@@ -53,17 +75,39 @@ export class Wheel extends View {
   }
 }
 
-function segmentView(title: string, place: number, count: number) {
+function segmentView({ title, odds, picture }: Sector, place: number, count: number) {
   const step = (2 * Math.PI) / count;
-  const at = (angle: number) => `${100 * Math.sin(angle)} ${-100 * Math.cos(angle)}`;
-  const path = `M0 0L${at(place * step)}A100 100 0 0 1 ${at((place + 1) * step)}z`;
+  const at = (angle: number) => `${102 * Math.sin(angle)} ${-102 * Math.cos(angle)}`;
+  const path = `M0 0L${at(place * step)}A102 102 0 0 1 ${at((place + 1) * step)}z`;
   const middle = ((place + 0.5) * 360) / count;
-  const text = title.length > 8 ? `${title.slice(0, 7)}…` : title;
+  // The chord at the outer line of text.
+  const size = count > 8 ? 7.5 : 10.5;
+  const lines = linesOf(title, (2 * 84 * Math.sin(step / 2)) / size - 0.6);
   return svg`
-    <path d=${path} fill=${COLOURS[place % 2]} />
-    <text transform="rotate(${middle}) translate(0 -78)" fill=${INKS[place % 2]}
-      font-size=${count > 8 ? 8 : 10} text-anchor="middle">${text}</text>
+    <path d=${path} fill=${COLOURS[place % 2]} stroke="#8f0d20" stroke-width="0.6" />
+    <g transform="rotate(${middle})" fill=${INKS[place % 2]} text-anchor="middle">
+      ${lines.map((line, no) => svg`<text y=${-86 + no * size * 1.15} font-size=${size}>${line}</text>`)}
+      <text y=${-84 + lines.length * size * 1.15} font-size="7" font-weight="400">${odds}</text>
+      ${picture ? svg`<image href=${picture} x="-10" y="-57" width="20" height="20" />` : nothing}
+    </g>
   `;
+}
+
+/** Breaks *text* into at most two lines of so many wide letters; a narrow one takes about half as much. */
+function linesOf(text: string, wide: number): string[] {
+  const lines = [""];
+  let left = wide;
+  for (const word of text.match(/[\u2e80-\uffef]|[^\s\u2e80-\uffef]+\s*|\s+/g) ?? []) {
+    const length = word.trimEnd().length * (word > "\u2e80" ? 1 : 0.56);
+    if (length > left && lines.at(-1)) {
+      if (lines.length === 2) return [lines[0]!, `${lines[1]!.slice(0, -1)}…`];
+      lines.push("");
+      left = wide;
+    }
+    lines.push(lines.pop()! + word);
+    left -= length;
+  }
+  return lines;
 }
 
 customElements.define("rp-wheel", Wheel);

@@ -281,6 +281,8 @@ class ReceivedItem(TypedDict):
     greeting: values.Greeting
     amount_fen: values.ShareFen
     is_luckiest: values.IsLuckiest
+    campaign_id: values.OfCampaign
+    prize_id: values.PaidPrize
     at_ms: values.AtMs
     status: values.PacketState
 

@@ -60,6 +60,7 @@ CampaignId = Annotated[
 ]
 OfCampaign = Annotated[CampaignId | None, about("Campaign of the packet.")]
 PrizeId = Annotated[str, Field(pattern=f"^{PRIZE_ID.pattern}$", examples=["cash-888"])]
+PaidPrize = Annotated[PrizeId | None, about("Prize that the share pays.")]
 Day = Annotated[str, Field(pattern=f"^{DAY.pattern}$", examples=["20270129"])]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$", examples=[SOME_DIGEST])]
 Commitment = Annotated[

@@ -283,6 +283,8 @@ def received_list_view(page: PacketList[ReceivedShare], people: UserPresenter) -
                 "greeting": received.packet.greeting,
                 "amount_fen": received.item.amount_fen,
                 "is_luckiest": received.is_luckiest,
+                "campaign_id": received.packet.rules.campaign_id,
+                "prize_id": received.packet.rules.prize_id,
                 "at_ms": received.item.at_ms,
                 "status": received.status,
             }

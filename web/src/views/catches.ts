@@ -1,0 +1,24 @@
+/** The shares of a campaign's rain that a user has: also those that another device caught. */
+
+import type { Client, Schemas } from "../api/client.ts";
+
+/** Amounts in fen by packet, the newest first. */
+export type Catches = ReadonlyMap<string, number>;
+
+/** Nobody catches more pages of shares in one campaign. */
+const PAGES_MAX = 5;
+
+export async function catchesOf(client: Client, campaign: Schemas["Campaign"]): Promise<Catches> {
+  const catches = new Map<string, number>();
+  let cursor: string | null = "";
+  for (let pages = 0; pages < PAGES_MAX && cursor !== null; pages++) {
+    const page: Schemas["Received"] = await client.get(`/me/received?${new URLSearchParams(cursor ? { cursor } : {})}`);
+    for (const item of page.items) {
+      // A prize in cash is a packet of the campaign, too.
+      if (item.campaign_id === campaign.campaign_id && !item.prize_id) catches.set(item.packet_id, item.amount_fen);
+    }
+    const isOlder = page.items.some((item) => item.at_ms < campaign.starts_at_ms);
+    cursor = isOlder ? null : page.next;
+  }
+  return catches;
+}

@@ -1,0 +1,22 @@
+/** A drawn picture, saved as a PNG file; WeChat shows it for a long press instead. */
+
+import { isInWeChat } from "../user-agent.ts";
+
+export async function savePicture(view: Element, canvas: HTMLCanvasElement, name: string): Promise<void> {
+  // WeChat downloads nothing, and saves a picture that is pressed.
+  if (isInWeChat()) {
+    const { showPicture } = await import("../wechat-share.ts");
+    showPicture(view, canvas.toDataURL());
+    return;
+  }
+  const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done));
+  if (blob) download(blob, name);
+}
+
+export function download(blob: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
