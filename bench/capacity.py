@@ -1,11 +1,13 @@
 """The table of docs/capacity.md: the load of three sizes of rush on each service."""
 
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import Any
 
 from bench import cost, counts
-from bench.deployment import indexes_of, sweeps_of
+from bench.deployment import RATINGS, indexes_of, ledger_of, sweeps_of
 from local.places import ROOT
 from local.template import read_template
 from redpacket.ledger.dynamodb import keys
@@ -15,7 +17,9 @@ from redpacket.packets.use_cases.sweep import REPAIR_MS, RESERVE_MS
 from redpacket.platform.threads import THREADS
 
 PAGE = ROOT / "docs" / "capacity.md"
+FIGURES = ROOT / "bench" / "figures.toml"
 BEGIN, END = "<!-- sizes:begin -->", "<!-- sizes:end -->"
+READINGS = "<!-- readings:begin -->", "<!-- readings:end -->"
 
 # Planning figures, on the safe side of what was measured; docs/capacity.md says of each from where.
 GRAB_S = 0.015
@@ -37,6 +41,11 @@ DUE = 100_000
 
 # AWS' own limits; docs/capacity.md names their pages.
 PARTITION_WRITE_UNITS = 1_000
+TABLE_UNITS_QUOTA = 40_000
+EDGE_RPS = 250_000
+"""Requests a second of a distribution of CloudFront."""
+IN_FLIGHT = 120_000
+"""Messages of a queue of SQS that are received and not yet deleted."""
 REQUESTS_PER_CONCURRENCY = 10
 SCALING_RPS = 10_000
 SCALING_S = 10
@@ -59,14 +68,6 @@ class Rush:
 RUSHES = (
     Rush("a company of 5,000", 5_000, 500, grabs=15_000, shares=500, packets=10),
     Rush("an app, 1,000,000 users", 100_000, 10_000, grabs=10_000_000, shares=100_000, packets=1),
-    Rush(
-        "760,000 a second, for a minute",
-        760_000,
-        76_000,
-        grabs=45_600_000,
-        shares=4_560_000,
-        packets=456_000,
-    ),
 )
 
 
@@ -97,9 +98,10 @@ class Ledger:
         return PARTITION_WRITE_UNITS / self.sums
 
 
-def ledger() -> Ledger:
+def ledger(rating: str = RATINGS[0]) -> Ledger:
     """Count the write units of a claim in the flows' calls."""
-    indexes = indexes_of(read_template())
+    deployed = read_template()
+    indexes = indexes_of(deployed)
     till = counts.MeteredTill(indexes)
     size = 2 * SMALL_MAX
     packet = till.send(size)
@@ -108,8 +110,8 @@ def ledger() -> Ledger:
     count, of_rows, written = len(shares), till.meter.of_rows, till.meter.written
     claimed_fates = of_rows["shares"] / count
     till.settle([share.ref for share in shares])
-    payouts = read_template()["Resources"]["PayoutFunctionClaims"]["Properties"]
-    batches, batch = payouts["ScalingConfig"]["MaximumConcurrency"], payouts["BatchSize"]
+    batch = deployed["Resources"]["PayoutFunctionClaims"]["Properties"]["BatchSize"]
+    batches = ledger_of(deployed, rating)["Payouts"]
     return Ledger(
         fates=claimed_fates,
         settled_fates=of_rows["shares"] / count - claimed_fates,
@@ -163,7 +165,7 @@ class Sweeps:
         return self.side_by_side * each
 
 
-def sweeps() -> Sweeps:
+def sweeps(rating: str = RATINGS[0]) -> Sweeps:
     """Compute a sweep's capacity from its processor and from the calls that it waits for."""
     deployed = read_template()
     function = deployed["Resources"]["ExpireFunction"]["Properties"]
@@ -172,7 +174,7 @@ def sweeps() -> Sweeps:
     by_waiting = THREADS / (SWEEP_CALLS * CALL_S)
     grace_s = int(deployed["Mappings"]["Stages"]["prod"]["CloseGraceSeconds"])
     return Sweeps(
-        side_by_side=sweeps_of(deployed),
+        side_by_side=sweeps_of(deployed, rating),
         packets_per_s=min(by_processor, by_waiting),
         window_s=function["Timeout"] - grace_s - SWEEP_RESERVE_S,
     )
@@ -244,6 +246,65 @@ def table(rushes: Sequence[Rush] = RUSHES) -> str:
         cells = " | ".join(_said(value(rush)) for rush in rushes)
         lines.append(f"| {says} | {how} | {cells} |")
     return "\n".join([*lines, ""])
+
+
+SHARES_PER_PACKET, POLLS_PER_GRAB = 10, 4
+INDEX_UNITS, RECEIPT_UNITS = 2, 2
+A, B = 76_000, 760_000
+"""Claims a second: of 760,000 a second a tenth wins, or all win."""
+
+
+def readings(kept: Mapping[str, Any]) -> str:
+    """Return what a stack holds by default and at the highest rating, and what WeChat's peak needs.
+
+    *kept* are the figures of other benches.
+    """
+    deployed = read_template()
+    low, high = (ledger_of(deployed, rating) for rating in (RATINGS[0], RATINGS[-1]))
+    found, log = ledger(), kept["log"]["figures"]["entries_per_s"]
+    rate = deployed["Parameters"]["RouteRate"]
+    accounts = found.accounts + RECEIPT_UNITS
+    of_shard = PARTITION_WRITE_UNITS / INDEX_UNITS
+    batch = deployed["Resources"]["PayoutFunctionClaims"]["Properties"]["BatchSize"]
+    a_day = [sweeps(one).packets_per_minute * 1_440 / 1e6 for one in RATINGS[::2]]
+    grabs, polls, per_grab = 10 * A, POLLS_PER_GRAB, 1 / REQUESTS_PER_CONCURRENCY
+    a, b, sends = float(A), float(B), 1 / SHARES_PER_PACKET
+    shards = (low["WorkShards"] * of_shard, high["WorkShards"] * of_shard)
+    rows: dict[str, tuple[float, float, float, float]] = {
+        "API: requests a second": (rate["Default"], rate["MaxValue"], grabs, grabs),
+        "Lambda: concurrency": (1_000, 10_000, grabs * per_grab, grabs * per_grab),
+        f"SharesTable: units a second, {found.shares:g} a claim": (
+            *(TABLE_UNITS_QUOTA, high["SharesUnits"]),
+            *(a * found.shares, b * found.shares),
+        ),
+        f"AccountsTable: the same, {accounts:g} with receipts": (
+            *(TABLE_UNITS_QUOTA, high["AccountsUnits"]),
+            *(a * accounts, b * accounts),
+        ),
+        "`by_work`: claims a second": (*shards, a, b),
+        "Payouts: claims a second": (
+            *(found.payouts_per_s, ledger(RATINGS[-1]).payouts_per_s),
+            *(a, b),
+        ),
+        f"SQS: in flight, of {IN_FLIGHT:,}": (
+            *(low["Payouts"] * batch, high["Payouts"] * batch),
+            *(a * PAYOUT_S, b * PAYOUT_S),
+        ),
+        "Public log: sends a second": (log, log, a * sends, b * sends),
+        "Sweeps: million packets a day": (a_day[0], a_day[1], 50, 50),
+        "CloudFront: requests a second": (EDGE_RPS, EDGE_RPS, grabs * polls, grabs * polls),
+    }
+    lines = [
+        f"| Limit | Default | `LedgerRating` {RATINGS[-1]} | A needs | B needs |",
+        "| --- |" + " --: |" * 4,
+        *(f"| {says} | {' | '.join(map(_said, values))} |" for says, values in rows.items()),
+        "",
+        "| In the load model | served |",
+        "| --- | --: |",
+    ]
+    told = tomllib.loads(FIGURES.read_text(encoding="utf-8"))["cells"]["figures"]
+    served = kept["cells"]["figures"]
+    return "\n".join([*lines, *(f"| {says} | {served[name]:g}% |" for name, says in told), ""])
 
 
 def _said(value: float) -> str:

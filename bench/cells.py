@@ -6,16 +6,21 @@ the refused try again after two seconds. Figures of AWS and planning figures: do
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
+from bench import report
 from bench.capacity import (
     LOSER_CPU_S,
     PARTITION_WRITE_UNITS,
     PAYOUT_S,
     REQUESTS_PER_CONCURRENCY,
+    TABLE_UNITS_QUOTA,
     WINNER_CPU_S,
+    ledger,
 )
+from bench.deployment import ledger_of
+from local.template import read_template
 from redpacket.packets.use_cases.settle_claims import CLAIMS_PER_READ
 
 STEP_S = 0.1
@@ -23,8 +28,9 @@ LOSER_S, WINNER_S, START_S = 0.006, 0.045, 0.6
 """Seconds of a grab's function: a loser, a winner, and a cold start."""
 ENVIRONMENTS_PER_S = 100
 """Environments that Lambda starts a second for one function: 1,000 in ten seconds."""
-UNITS_PER_CLAIM, UNITS_PER_SETTLED, UNITS_PER_FOREIGN = 8.0, 4.0, 3.0
-"""Write units of SharesTable for a claim with its settlement, of AccountsTable, of the outbox."""
+LEDGER = ledger()
+UNITS_PER_FOREIGN = 3.0
+"""Write units of the outbox that docs/cells.md designs."""
 INDEX_UNITS_PER_CLAIM = 2
 PAYOUTS_AT_FIRST, PAYOUTS_PER_S = 5, 5
 """Concurrent payouts at first, and how many more SQS starts a second."""
@@ -39,16 +45,17 @@ SECONDS_MAX = 7_200
 class Limits:
     """Limits of one stack: those of its account and Region, and those of its parameters."""
 
-    api_per_s: float = 10_000
-    api_burst: float = 5_000
+    api_per_s: float
+    api_burst: float
+    table_units: float
+    warm_units: float
+    settling_units: float
+    work_shards: float
+    payouts: float
+    log_per_s: float
     environments: float = 1_000
     warm_environments: float = 0
-    table_units: float = 40_000
-    warm_units: float = 4_000
     shards: float = 1
-    work_shards: float = 32
-    payouts: float = 20
-    log_per_s: float = 5_000
 
 
 @dataclass(slots=True)
@@ -68,7 +75,6 @@ class Stack:
     _tokens: float = 0.0
     _running: float = 0.0
     _claimed_peak: float = 0.0
-    _settled_peak: float = 0.0
     _payouts: float = PAYOUTS_AT_FIRST
     _retries: deque[tuple[float, float]] = field(default_factory=deque)
 
@@ -120,8 +126,8 @@ class Stack:
         # On demand, a table bears twice the highest load so far, up to its maximum.
         units = min(limits.table_units, max(limits.warm_units, 2 * self._claimed_peak))
         line = "table_units" if units >= limits.table_units else "warm_units"
-        kept = self._pass(line, kept, units / UNITS_PER_CLAIM * STEP_S)
-        self._claimed_peak = max(self._claimed_peak, kept * UNITS_PER_CLAIM / STEP_S)
+        kept = self._pass(line, kept, units / LEDGER.shares * STEP_S)
+        self._claimed_peak = max(self._claimed_peak, kept * LEDGER.shares / STEP_S)
         self.served += grabs - claims + kept
         self.claims += kept
         self.unsettled += kept
@@ -131,11 +137,9 @@ class Stack:
         limits = self.limits
         more = min(limits.payouts, self._payouts + PAYOUTS_PER_S * STEP_S)
         self._payouts = more if self.unsettled > CLAIMS_PER_READ else PAYOUTS_AT_FIRST
-        units = min(limits.table_units, max(limits.warm_units, 2 * self._settled_peak))
-        per_claim = UNITS_PER_SETTLED + self.foreign * UNITS_PER_FOREIGN
+        per_claim = LEDGER.accounts + self.foreign * UNITS_PER_FOREIGN
         of_payouts = min(self._payouts, limits.payouts) * CLAIMS_PER_READ / PAYOUT_S
-        settled = min(self.unsettled, STEP_S * min(of_payouts, units / per_claim))
-        self._settled_peak = max(self._settled_peak, settled * per_claim / STEP_S)
+        settled = min(self.unsettled, STEP_S * min(of_payouts, limits.settling_units / per_claim))
         self.unsettled -= settled
         self.unlogged -= min(self.unlogged, limits.log_per_s * STEP_S)
         self.unsettled_max = max(self.unsettled_max, self.unsettled)
@@ -173,29 +177,43 @@ def _at(at_s: float, peak: float) -> float:
     return max(0.0, peak * (1 - (at_s - RISE_S - HOLD_S) / FALL_S))
 
 
-DEFAULT = Limits()
-ASKED = Limits(
-    api_per_s=100_000,
-    api_burst=50_000,
-    environments=10_000,
-    table_units=200_000,
-    shards=5,
-    payouts=40,
-)
-PREPARED = replace(ASKED, warm_environments=10_000, warm_units=200_000)
-CELL = Limits(
-    api_per_s=50_000,
-    api_burst=25_000,
-    environments=5_000,
-    warm_environments=5_000,
-    table_units=60_000,
-    warm_units=60_000,
-    shards=3,
-    payouts=40,
-)
-CELL_B = replace(
-    CELL, table_units=400_000, warm_units=400_000, shards=4, work_shards=128, payouts=400
-)
+def limits_of(rating: str, **asked: float) -> Limits:
+    """Return the limits of a stack with a LedgerRating, beside what is *asked* of AWS."""
+    deployed = read_template()
+    ledger = ledger_of(deployed, rating)
+    route = deployed["Resources"]["ApiStage"]["Properties"]["DefaultRouteSettings"]
+    built: dict[str, float] = {
+        "api_per_s": deployed["Parameters"]["RouteRate"]["Default"],
+        "api_burst": route["ThrottlingBurstLimit"],
+        "table_units": max(TABLE_UNITS_QUOTA, ledger["SharesUnits"]),
+        "warm_units": ledger["SharesUnits"],
+        # Nobody waits for a settlement, so a table that has to grow only costs time.
+        "settling_units": max(TABLE_UNITS_QUOTA, ledger["AccountsUnits"]),
+        "work_shards": ledger["WorkShards"],
+        "payouts": ledger["Payouts"],
+        "log_per_s": report.read()["log"]["figures"]["entries_per_s"],
+    }
+    return Limits(**(built | asked))
+
+
+LARGE: dict[str, float] = {
+    "api_per_s": 100_000,
+    "api_burst": 50_000,
+    "environments": 10_000,
+    "shards": 5,
+}
+"""What an app of 1,000,000 users asks AWS for, beside its tables."""
+MEDIUM: dict[str, float] = {
+    "api_per_s": 50_000,
+    "api_burst": 25_000,
+    "environments": 5_000,
+    "warm_environments": 5_000,
+}
+DEFAULT = limits_of("5000")
+ASKED = limits_of("5000", **LARGE, table_units=80_000)
+PREPARED = limits_of("10000", **LARGE, warm_environments=10_000)
+CELL = limits_of("10000", **MEDIUM, shards=3)
+CELL_B = limits_of("50000", **MEDIUM, shards=4)
 
 A_PER_S, A_WINNERS = 760_000, 0.1
 """Reading A of WeChat's peak: 760,000 grabs a second, a tenth of them win. In B, all win."""

@@ -104,13 +104,24 @@ def indexes_of(template: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
     }
 
 
-SWEEP_RULES = ("ExpireFunctionEveryMinute", "ExpireFunctionEveryMinuteToo")
+RATINGS = ("5000", "10000", "50000")
 
 
-def sweeps_of(template: Mapping[str, Any]) -> int:
+def ledger_of(template: Mapping[str, Any], rating: str = RATINGS[0]) -> dict[str, int]:
+    """Return what a LedgerRating makes of the ledger: shards, payouts at once, and warm units."""
+    row = template["Mappings"]["Ledgers"][rating]
+    return {name: int(value) for name, value in row.items()}
+
+
+def sweeps_of(template: Mapping[str, Any], rating: str = RATINGS[0]) -> int:
     """Return how many sweeps start every minute, each for a group of shards."""
-    rules = (template["Resources"][rule]["Properties"] for rule in SWEEP_RULES)
-    return sum(len(rule["Targets"]) for rule in rules)
+    return sum(
+        len(rule["Properties"]["Targets"])
+        for name, rule in template["Resources"].items()
+        if name.startswith(("ExpireFunctionEvery", "SweepMore"))
+        and rule["Type"] == "AWS::Events::Rule"
+        and ("Condition" not in rule or rating == RATINGS[-1])
+    )
 
 
 POLLERS = 5

@@ -110,6 +110,7 @@ def write(kept: Kept) -> None:
     for language, readme in READMES.items():
         replace_between(readme, BEGIN, END, quotes(kept, language))
     replace_between(capacity.PAGE, capacity.BEGIN, capacity.END, capacity.table())
+    replace_between(capacity.PAGE, *capacity.READINGS, capacity.readings(kept))
 
 
 def replace_between(path: Path, begin: str, end: str, text: str) -> None:

@@ -417,9 +417,7 @@ class Stack:
             "BeaconUrls": self.beacon,
             "BeaconChain": f"{self._chain.chain},{self._chain.public_key.hex()}",
             # Tests deposit in one day what a deployment moves in months.
-            "ApprovalFen": "100000000",
-            "ApprovalFenPerOperator": "10000000000",
-            "ApprovalFenPerDay": "10000000000",
+            "ApprovalFen": "100000000,10000000000,10000000000",
             "RiskVerdicts": "true",
             # Examples and tests have ids that no stack has made.
             "PreviousPacketIdKeys": PUBLISHED_KEYS,

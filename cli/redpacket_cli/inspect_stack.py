@@ -33,17 +33,13 @@ _DAY_S = 24 * _HOUR_S
 _CACHE_TIMEOUT_S = 5.0
 _LISTED_MAX = 1_000
 
-_PACKET_SHARDS, _PAYMENT_SHARDS = 32, 8
-"""Partitions of each work list; a test compares them with the package."""
+_PAYMENT_SHARDS = 8
+"""Partitions of each work list of payments; a test compares them with the package."""
 
 _LISTS = {
-    "due": ("PacketsTable", _PACKET_SHARDS),
-    "load": ("PacketsTable", _PACKET_SHARDS),
-    "unpaid": ("PacketsTable", _PACKET_SHARDS),
-    "settle": ("SharesTable", _PACKET_SHARDS),
-    **dict.fromkeys(
-        ("transfer", "look", "payment", "return", "consent"), ("PaymentsTable", _PAYMENT_SHARDS)
-    ),
+    **dict.fromkeys(("due", "load", "unpaid"), "PacketsTable"),
+    "settle": "SharesTable",
+    **dict.fromkeys(("transfer", "look", "payment", "return", "consent"), "PaymentsTable"),
 }
 _PROVIDERS = ("wechat", "host")
 
@@ -302,8 +298,11 @@ def list_work(
 ) -> None:
     """Show what is due by now in a work list of the schedules."""
     session = session_of(context)
-    table, shards = _LISTS[kind]
-    lists = [kind] if table != "PaymentsTable" else [f"{kind}-{one}" for one in _PROVIDERS]
+    table = _LISTS[kind]
+    lists: list[str] = [kind]
+    shards = int(session.target.outputs["WorkShards"])
+    if table == "PaymentsTable":
+        lists, shards = [f"{kind}-{one}" for one in _PROVIDERS], _PAYMENT_SHARDS
     now_ms = int(time.time() * 1000)
     rows = [
         row

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ import pytest
 
 from local.template import read_long_form
 from redpacket.fairness.use_cases import extend_log, fetch_rounds
-from redpacket.ledger.dynamodb.keys import WORK_SHARDS
 from redpacket.packets.dynamodb.items import claimer_row, prize_claimer_row, share_row
 from redpacket.payments.model.withdrawals import FUNCTION_MS
 from redpacket.platform.settings import Settings
@@ -528,25 +526,6 @@ def test_a_night_without_a_whole_reconciliation_raises_an_alarm() -> None:
     # CloudWatch looks back for a week at most, and only for a day by periods below an hour.
     assert 25 * 3600 < watched_s <= 7 * 24 * 3600
     assert silence["Period"] >= 3600
-
-
-def test_the_sweep_ends_before_the_next_one_begins() -> None:
-    for rule in ("ExpireFunctionEveryMinute", "ExpireFunctionEveryMinuteToo"):
-        properties = RESOURCES[rule]["Properties"]
-        assert properties["ScheduleExpression"] == "rate(1 minute)"
-        # What EventBridge takes.
-        assert len(properties["Targets"]) <= 5
-    assert FUNCTIONS["ExpireFunction"]["Timeout"] < 60
-
-
-def test_the_sweeps_of_a_minute_share_all_work() -> None:
-    rules = ("ExpireFunctionEveryMinute", "ExpireFunctionEveryMinuteToo")
-    targets = [target for rule in rules for target in RESOURCES[rule]["Properties"]["Targets"]]
-    inputs = [json.loads(target["Input"]) for target in targets]
-    shards = [range(asked["group"], WORK_SHARDS, asked["groups"]) for asked in inputs]
-
-    assert sorted(chain(*shards)) == list(range(WORK_SHARDS))
-    assert all(_function_at(target["Arn"]) == "ExpireFunction" for target in targets)
 
 
 # ---------------------------------------------------------------- routes and handlers

@@ -1,8 +1,10 @@
 """What SAM makes of the template: versions and aliases, retries, recursion, reserves, retention."""
 
+import json
 import re
 from collections.abc import Callable
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -224,13 +226,24 @@ def test_a_rush_leaves_executions_for_money_and_operators_in_prod() -> None:
         # Receivers can wait: what is not reserved belongs to the crowd first.
         "DeliverFunctionMessages": 20,
     }
-    sweeps = [
-        target
-        for rule in PROD.of_type("AWS::Events::Rule").values()
-        for target in rule["Targets"]
-        if "Expire" in target["Arn"]
-    ]
-    assert len(sweeps) < reserved["prod"]["ExpireFunction"]
+
+
+@each_stack
+def test_the_sweeps_of_a_minute_share_all_work_and_end_in_time(stack: Stack) -> None:
+    inputs = []
+    for rule in stack.of_type("AWS::Events::Rule").values():
+        sweeps = [target for target in rule["Targets"] if "Expire" in target["Arn"]]
+        inputs += [json.loads(target["Input"]) for target in sweeps]
+        # What EventBridge takes.
+        assert len(rule["Targets"]) <= 5
+        assert not sweeps or rule["ScheduleExpression"] == "rate(1 minute)"
+    function = stack.of_type("AWS::Lambda::Function")["ExpireFunction"]
+    count = int(function["Environment"]["Variables"]["WORK_SHARDS"])
+    shards = [range(asked["group"], count, asked["groups"]) for asked in inputs]
+
+    assert sorted(chain(*shards)) == list(range(count))
+    assert function["Timeout"] < 60
+    assert len(inputs) < function.get("ReservedConcurrentExecutions", len(inputs) + 1)
 
 
 # ---- what is kept

@@ -157,7 +157,8 @@ class Stack:
             for name, each in self.template["Outputs"].items()
             if "Condition" not in each or self.is_true(each["Condition"])
         }
-        whole = {"Parameters": self.template["Parameters"], "Resources": kept, "Outputs": outputs}
+        read = {name: self.template[name] for name in ("Parameters", "Mappings")}
+        whole = {**read, "Resources": kept, "Outputs": outputs}
         decided: dict[str, Any] = self._decided(whole)
         return decided
 
@@ -409,6 +410,8 @@ STACKS = [
             "AlarmTopicArn": TOPIC,
             "Canary": "true",
             "GrabProvisionedConcurrency": "100",
+            "LedgerRating": "50000",
+            "TableUnitsMax": "1000000",
             "SelfSignUp": "true",
             "OperatorClientIds": "treasury-ann,audit-bob",
             **RISK,

@@ -21,7 +21,7 @@ CAMPAIGN_CURSOR = "[0-9]{13}#[a-z0-9_-]{1,63}"
 APPROVAL_CURSOR = "[0-9]{13}#[0-9a-f]{32}"
 """Form of an approval list cursor: time and id."""
 
-OPEN_CURSOR = rf"(3[01]|[12]?[0-9])\.[0-9]{{1,13}}\.{PACKET_ID.pattern}"
+OPEN_CURSOR = rf"(1[01][0-9]|12[0-7]|[1-9]?[0-9])\.[0-9]{{1,13}}\.{PACKET_ID.pattern}"
 """Form of an open packet list cursor: shard, time and packet."""
 
 

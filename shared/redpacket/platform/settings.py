@@ -168,6 +168,8 @@ class Settings:
     risk_is_open = Variable("RISK_ON_FAILURE", _is_open, default="open")
     """Whether users may take part if the risk control does not answer."""
     accounts_table = _table("accounts")
+    work_shards = Variable("WORK_SHARDS", _integer, default="32")
+    """Partitions of each work list; a smaller number hides rows that wait."""
     reconciliation_machine = Variable("RECONCILIATION_MACHINE", str)
     """ARN of the state machine that exports and compares the tables."""
     reconciliation_workgroup = Variable("RECONCILIATION_WORKGROUP", str)

@@ -87,7 +87,7 @@ def test_a_cursor_of_another_list_is_refused(system: InMemorySystem) -> None:
     for campaign_id, sender, cursors in (
         ("gala", None, (position, open_place, "", "x")),
         (None, "ann", (packet_id, open_place, "", "x")),
-        (None, None, (packet_id, position, "", f"32.1.{packet_id}", f"3.x.{packet_id}")),
+        (None, None, (packet_id, position, "", f"128.1.{packet_id}", f"3.x.{packet_id}")),
     ):
         for cursor in cursors:
             with pytest.raises(InvalidRequest, match="is not a cursor of this list: "):

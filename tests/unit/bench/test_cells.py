@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bench.cells import PREPARED, Limits, Rush, Stack
+from bench.cells import CELL_B, DEFAULT, PREPARED, Limits, Rush, Stack
 
 AMPLE = Limits(
     api_per_s=1e9,
@@ -13,6 +13,7 @@ AMPLE = Limits(
     warm_environments=1e6,
     table_units=1e9,
     warm_units=1e9,
+    settling_units=1e9,
     shards=1e3,
     work_shards=1e4,
     payouts=1e4,
@@ -46,7 +47,11 @@ def test_a_limit_that_is_halved_refuses_in_its_line(line: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value", "queue"),
-    [("payouts", 4, "unsettled_max"), ("log_per_s", 100, "unlogged_max")],
+    [
+        ("payouts", 4, "unsettled_max"),
+        ("settling_units", 4_000, "unsettled_max"),
+        ("log_per_s", 100, "unlogged_max"),
+    ],
 )
 def test_a_queue_that_is_emptied_half_as_fast_grows(name: str, value: int, queue: str) -> None:
     whole, halved = (
@@ -61,3 +66,12 @@ def test_a_cell_that_is_lost_refuses_in_its_own_line_and_settles_afterwards() ->
 
     assert lost.refused.keys() == {"lost"}
     assert lost.unsettled < 1
+
+
+def test_the_limits_are_those_of_the_template_and_of_the_log() -> None:
+    built = (DEFAULT.api_per_s, DEFAULT.work_shards, DEFAULT.payouts, DEFAULT.warm_units)
+    large = (CELL_B.work_shards, CELL_B.payouts, CELL_B.warm_units, CELL_B.settling_units)
+
+    assert built == (10_000, 32, 20, 4_000)
+    assert large == (128, 200, 400_000, 300_000)
+    assert DEFAULT.log_per_s >= 5_000

@@ -48,6 +48,7 @@ def _row(**values: str | int) -> dict[str, Any]:
 def tables(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Tables:
     names = ("PacketsTable", "SharesTable", "AccountsTable", "PaymentsTable", "ExpireFunction")
     more = {name: name for name in (*names, "TransferFunction")}
+    more["WorkShards"] = str(keys.WORK_SHARDS)
     monkeypatch.setattr("redpacket_cli.target.Target.outputs", more)
     tables = Tables()
     stack.clients["dynamodb"] = tables

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from zlib import crc32
 
-WORK_SHARDS = 32
+from redpacket.platform.settings import settings
+
+WORK_SHARDS = settings.work_shards
 """Partitions of each work list; one takes about 1,000 writes a second, and a claim needs two.
 
 A due packet is in its sender's partition, so that one sweep at a time writes a sender's balance.
