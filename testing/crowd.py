@@ -11,7 +11,7 @@ from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.packets.model.packet import Packet
 from redpacket.packets.redis.claims import RedisClaims
-from redpacket.packets.redis.sharded_claims import ShardedClaims
+from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.platform.errors import RedPacketError, Unavailable
 from redpacket.platform.redis.connect import connect
 from testing.in_memory_system import InMemorySystem

@@ -52,13 +52,13 @@ from redpacket.packets.ports import (
     PayoutQueue,
     Quotas,
 )
-from redpacket.packets.redis.sharded_claims import ShardedClaims
 from redpacket.packets.split import Split
 from redpacket.packets.use_cases.cached_emptied import CachedEmptied
 from redpacket.packets.use_cases.expire_packets import ExpireReport, expire_packets
 from redpacket.packets.use_cases.read_records import Record, read_record
 from redpacket.packets.use_cases.repair import load_packets, requeue_claims
 from redpacket.packets.use_cases.send_packet import SendOrder
+from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.packets.use_cases.sweep import RESERVE_MS, SweepReport
 from redpacket.packets.use_cases.sweep_ports import SweepPorts
 from redpacket.packets.work_list_ports import WorkLists

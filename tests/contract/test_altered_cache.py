@@ -15,7 +15,7 @@ from redpacket.packets.model.packet import Opening, Packet, Rules, shard_id
 from redpacket.packets.ports import ClaimCache
 from redpacket.packets.redis import keys
 from redpacket.packets.redis.claims import STATE, RedisClaims
-from redpacket.packets.redis.sharded_claims import ShardedClaims
+from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.platform.errors import Rejected, Unavailable
 from testing.builders import a_prize
 from testing.in_memory_system import InMemorySystem

@@ -14,7 +14,7 @@ from redpacket.packets.model.packet import Packet, PacketStatus, shard_of_user
 from redpacket.packets.ports import PartCache
 from redpacket.packets.redis import keys
 from redpacket.packets.redis.claims import RedisClaims
-from redpacket.packets.redis.sharded_claims import ShardedClaims
+from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.platform.redis.connect import Script, connect
 from testing.builders import a_claim, a_packet, a_packet_id, a_refund
 from testing.fakes import FakeClaimCache, FakeClock

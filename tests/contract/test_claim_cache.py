@@ -28,7 +28,7 @@ from redpacket.packets.ports import ClaimCache, PartCache, Quotas
 from redpacket.packets.redis import keys
 from redpacket.packets.redis.claims import RedisClaims
 from redpacket.packets.redis.quotas import RedisQuotas
-from redpacket.packets.redis.sharded_claims import ShardedClaims
+from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from testing.builders import a_claim, a_packet, a_packet_id
 from testing.fakes import FakeClaimCache, FakeClock, FakeQuotas
 from testing.servers import OperatorCache

@@ -22,7 +22,7 @@ from redpacket.packets.model.packet import (
 from redpacket.packets.ports import PartCache
 from redpacket.packets.redis import keys
 from redpacket.packets.redis.claims import RedisClaims
-from redpacket.packets.redis.sharded_claims import ShardedClaims
+from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from testing.builders import a_claim, a_packet, a_packet_id, a_refund
 from testing.fakes import FakeClaimCache, FakeClock
 from testing.servers import OperatorCache

@@ -23,8 +23,8 @@ from redpacket.packets.dynamodb.pages import DynamoPages
 from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.ports import PartCache, Quotas
-from redpacket.packets.redis.sharded_claims import ShardedClaims
 from redpacket.packets.use_cases.cached_emptied import CachedEmptied
+from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.users.dynamodb.profiles import DynamoProfiles
 from testing.fakes import FakeClock

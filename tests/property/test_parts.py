@@ -16,8 +16,8 @@ from redpacket.packets.model.packet import (
     shard_id,
     shard_of_user,
 )
-from redpacket.packets.redis.sharded_claims import ShardedClaims
 from redpacket.packets.use_cases.load_packet import load_packet
+from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.platform.errors import Rejected, Unavailable
 from testing.builders import a_campaign
 from testing.in_memory_system import LIFE_MS, InMemorySystem

@@ -130,7 +130,7 @@ class PacketsContainer(Container):
     @cached_property
     def claim_cache(self) -> ClaimCache:
         from redpacket.packets.redis.claims import RedisClaims
-        from redpacket.packets.redis.sharded_claims import ShardedClaims
+        from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 
         cache = RedisClaims(self.platform.cache_client, self.platform.seed_keys)
         return ShardedClaims(cache, clock=self.clock)

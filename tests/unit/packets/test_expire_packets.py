@@ -11,13 +11,13 @@ from redpacket.ledger.dynamodb import keys as ledger_keys
 from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet
-from redpacket.packets.redis.sharded_claims import ShardedClaims
 from redpacket.packets.split import Terms, share_amount_fen
 from redpacket.packets.use_cases import expire_packets, refund_packet
 from redpacket.packets.use_cases.refund_packet import (
     OPERATIONS_PER_TRANSACTION,
     batches,
 )
+from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.threads import in_threads
 from testing.builders import a_claim, a_packet

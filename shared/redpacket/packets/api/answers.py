@@ -10,7 +10,7 @@ from typing_extensions import TypeAliasType, TypedDict
 
 from redpacket.ledger.model import FEN_MAX, TransferKind
 from redpacket.packets.api import values
-from redpacket.packets.api.send_schemas import COUNT_MAX
+from redpacket.packets.model.packet import COUNT_MAX
 from redpacket.packets.split import UNIT_FEN_MAX, Split
 from redpacket.payments.api.answers import PaymentId
 from redpacket.platform.http.bodies import about

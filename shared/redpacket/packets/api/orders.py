@@ -10,15 +10,15 @@ from redpacket.lottery.api.prize_schemas import PrizeBody
 from redpacket.lottery.model.lottery import Prize
 from redpacket.operations.api.scopes import OPERATORS, TREASURERS, refuse_operators
 from redpacket.operations.model.switches import Switch
-from redpacket.packets.api.send_schemas import COUNT_MAX, PACKET_COUNT_MAX, SendBody
+from redpacket.packets.api.send_schemas import SendBody
 from redpacket.packets.model.packet import Kind, Opening, Rules
-from redpacket.packets.split import Split, default_share_fen_max
+from redpacket.packets.split import Split
+from redpacket.packets.use_cases.limit_order import default_split, limit_order
 from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.payments.api.parameters import new_payment_id
 from redpacket.payments.errors import ChannelUnavailable
 from redpacket.platform.http.bodies import body_of, idempotent_request
 from redpacket.platform.http.request import RequestOf
-from redpacket.platform.image_url import is_on_hosts
 from redpacket.platform.settings import settings
 
 
@@ -28,52 +28,27 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
     Raises InvalidRequest, IdempotencyKeyMissing, Forbidden, CampaignNotFound, ChannelUnavailable,
     SwitchedOff.
     """
-    sender = request.user
     idempotent = idempotent_request(request)
     body = body_of(SendBody, request)
-    cap_fen = settings.share_fen_max
-    is_of_campaign = body.campaign_id is not None
-    if is_of_campaign:
-        request.require_scope(OPERATORS)
-        if body.recipients:
-            # Only the treasury may send money to chosen users.
-            request.require_scope(TREASURERS)
-    elif body.pay_with == "balance":
-        refuse_operators(request)
-    count_max = COUNT_MAX if is_of_campaign else PACKET_COUNT_MAX
-    limits = (
-        ("count", body.count, count_max),
-        ("share_fen_max", body.share_fen_max or cap_fen, cap_fen),
-    )
-    # Collect refusals instead of raising, so that a repeat gets its first answer after limits drop.
-    refused = [(name, f"is above {limit}") for name, value, limit in limits if value > limit]
-    if body.cover_url and not is_on_hosts(body.cover_url, settings.cover_hosts):
-        refused.append(("cover_url", "is not on a host of this deployment"))
-    kind = Kind(body.kind)
-    default_split = Split.EQUAL if kind is Kind.EQUAL else Split.DOUBLE_MEAN
-    split = Split(body.split) if body.split else default_split
-    share_fen_max = body.share_fen_max or default_share_fen_max(
-        split, total_fen=body.total_fen, count=body.count, unit_fen=body.unit_fen, cap_fen=cap_fen
-    )
-    # By default a campaign's packet expires with the campaign.
-    is_until_the_end = is_of_campaign and "expires_in_s" not in body.model_fields_set
+    _check_duties(request, body)
     is_paid_for = body.pay_with != "balance"
     if is_paid_for:
         containers.operations.switches.require_on(Switch.PAY)
-    if is_paid_for and body.pay_with not in settings.payment_channels:
-        raise ChannelUnavailable
-    if is_paid_for and is_of_campaign:
-        refused.append(("pay_with", "is not allowed with campaign_id: the campaign's budget pays"))
-    return SendOrder(
-        sender=sender,
+        if body.pay_with not in settings.payment_channels:
+            raise ChannelUnavailable
+    # By default a campaign's packet expires with the campaign.
+    is_until_the_end = body.campaign_id and "expires_in_s" not in body.model_fields_set
+    kind = Kind(body.kind)
+    order = SendOrder(
+        sender=request.user,
         request=idempotent,
         kind=kind,
-        split=split,
+        split=Split(body.split) if body.split else default_split(kind),
         rules=_rules(body),
         total_fen=body.total_fen,
         count=body.count,
         share_fen_min=body.share_fen_min,
-        share_fen_max=share_fen_max,
+        share_fen_max=body.share_fen_max or 0,
         unit_fen=body.unit_fen,
         greeting=body.greeting,
         life_ms=None if is_until_the_end else body.expires_in_s * 1000,
@@ -82,11 +57,21 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         else None,
         amounts_shown=AmountsShown(body.amounts_shown) if body.amounts_shown else None,
         cover_url=body.cover_url,
-        refused_fields=tuple(refused),
         payment_id=new_payment_id() if is_paid_for else None,
         pay_channel=body.pay_with if is_paid_for else "",
         pay_method=body.pay_method if is_paid_for else "",
     )
+    return limit_order(order, settings.share_fen_max, settings.cover_hosts)
+
+
+def _check_duties(request: RequestOf[SendBody], body: SendBody) -> None:
+    if body.campaign_id is not None:
+        request.require_scope(OPERATORS)
+        if body.recipients:
+            # Only the treasury may send money to chosen users.
+            request.require_scope(TREASURERS)
+    elif body.pay_with == "balance":
+        refuse_operators(request)
 
 
 def prize_plan(request: RequestOf[PrizeBody]) -> tuple[Prize, int | None]:

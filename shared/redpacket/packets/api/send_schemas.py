@@ -18,6 +18,7 @@ from redpacket.packets.api.fields import (
     PayWith,
     UserToken,
 )
+from redpacket.packets.model.packet import COUNT_MAX, PACKET_COUNT_MAX
 from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT
 from redpacket.packets.split import UNIT_FEN_MAX
 from redpacket.platform.http.bodies import StrictBody, about, example
@@ -27,9 +28,6 @@ RECIPIENTS_MAX = 100
 LIFE_S_MAX = 7 * 24 * 3600
 """Maximum life in seconds: money is locked for at most one week."""
 LIFE_S_DEFAULT = 24 * 3600
-COUNT_MAX = 1_000_000
-PACKET_COUNT_MAX = 100
-"""Maximum shares of a packet without a campaign."""
 
 
 class SendBody(StrictBody):

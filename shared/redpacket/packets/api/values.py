@@ -11,8 +11,7 @@ from redpacket.campaigns.model import CAMPAIGN_ID, AmountsShown, CampaignStatus
 from redpacket.ledger.model import FEN_MAX
 from redpacket.lottery.model.lottery import PRIZE_ID
 from redpacket.packets.api.fields import PER_USER_MAX, WEIGHT_MAX
-from redpacket.packets.api.send_schemas import COUNT_MAX
-from redpacket.packets.model.packet import Kind, Opening, PacketStatus
+from redpacket.packets.model.packet import COUNT_MAX, Kind, Opening, PacketStatus
 from redpacket.packets.model.packet_id import PACKET_ID
 from redpacket.packets.split import Split
 from redpacket.platform.http.bodies import about

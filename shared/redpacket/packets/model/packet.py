@@ -12,6 +12,12 @@ from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT
 from redpacket.packets.split import Terms
 from redpacket.platform.user import User
 
+COUNT_MAX = 1_000_000
+"""Maximum shares of a campaign's packet."""
+
+PACKET_COUNT_MAX = 100
+"""Maximum shares of a packet without a campaign."""
+
 SHARDS_MAX = 64
 """Maximum number of shards: a late grab may query each one."""
 

@@ -1,0 +1,40 @@
+"""Defaults of a send, and the limits of this deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import replace
+
+from redpacket.packets.model.packet import COUNT_MAX, PACKET_COUNT_MAX, Kind
+from redpacket.packets.split import Split, default_share_fen_max
+from redpacket.packets.use_cases.send_packet import SendOrder
+from redpacket.platform.image_url import is_on_hosts
+
+
+def default_split(kind: Kind) -> Split:
+    """Return the split of a kind for which the sender named none."""
+    return Split.EQUAL if kind is Kind.EQUAL else Split.DOUBLE_MEAN
+
+
+def limit_order(order: SendOrder, cap_fen: int, cover_hosts: Container[str]) -> SendOrder:
+    """Return *order* with the largest share, 0 if the sender named none, and the refused fields.
+
+    Refusals are not raised, so that a repeat gets its first answer after limits drop.
+    """
+    limits = (
+        ("count", order.count, COUNT_MAX if order.campaign else PACKET_COUNT_MAX),
+        ("share_fen_max", order.share_fen_max, cap_fen),
+    )
+    refused = [(name, f"is above {limit}") for name, value, limit in limits if value > limit]
+    if order.cover_url and not is_on_hosts(order.cover_url, cover_hosts):
+        refused.append(("cover_url", "is not on a host of this deployment"))
+    if order.payment_id and order.campaign:
+        refused.append(("pay_with", "is not allowed with campaign_id: the campaign's budget pays"))
+    share_fen_max = order.share_fen_max or default_share_fen_max(
+        order.split,
+        total_fen=order.total_fen,
+        count=order.count,
+        unit_fen=order.unit_fen,
+        cap_fen=cap_fen,
+    )
+    return replace(order, share_fen_max=share_fen_max, refused_fields=tuple(refused))
