@@ -156,7 +156,7 @@ check: side-by-side test ## exactly what CI runs
 	@$(MAKE) bench ONLY=cold
 
 ##@ Prove it
-.PHONY: faults faults-payments faults-real sql mutants fuzz cells-model
+.PHONY: faults faults-payments faults-real sql-parity sql-faults mutants fuzz cells-model
 faults: $(VENV)/app.ready ## simulate heavy faults: make faults N=5000 SEED=1 OF=packets|draws|payments; OF=webhooks delivers N events
 	@PYTHONPATH=shared $(APP)/python -m $(if $(filter webhooks,$(OF)),tests.faults.thousand_events --count $(or $(N),1000) --seed $(or $(SEED),7),\
 		tests.faults.simulation --schedules $(or $(N),2500) --seed $(or $(SEED),1) $(if $(OF),--of $(OF)))
@@ -167,8 +167,11 @@ faults-payments: $(VENV)/app.ready ## 1,000 payments in and out through a gatewa
 faults-real: setup ## kill, freeze and flush real servers under load; figures into docs/evidence.md
 	@PYTHONPATH=shared $(APP)/python -m tests.faults.real --write
 
-sql: $(VENV)/app.ready ## read the statements of reconciliation as two engines do, and compare their findings with the checks, clean and forged: make sql N=500 SEED=1
-	@PYTHONPATH=shared $(APP)/python -m testing.sql --ledgers $(or $(N),500) --seed $(or $(SEED),1)
+sql-faults: $(VENV)/app.ready ## prove that reconciliation's SQL finds each planted fault, and nothing in order: make sql-faults N=500 SEED=1; make sql-parity: that two engines read it alike
+	@PYTHONPATH=shared $(APP)/python -m testing.sql faults --ledgers $(or $(N),500) --seed $(or $(SEED),1)
+
+sql-parity: $(VENV)/app.ready
+	@PYTHONPATH=shared $(APP)/python -m testing.sql parity
 
 mutants: $(VENV)/app.ready ## change the code that decides about money; a test must fail each time: make mutants N=300 SEED=1; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m tests.mutants --count $(or $(N),300) --seed $(or $(SEED),1) --processes $(PROCESSES) $(if $(ONLY),--only $(ONLY))

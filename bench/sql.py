@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 
 from local.warehouse import Duck, export
 from redpacket.reconciliation.ports import Table
-from redpacket.reconciliation.use_cases.reconcile import counts
 from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run
 from testing.fakes import Item
 from testing.in_memory_system import InMemorySystem
@@ -44,7 +43,7 @@ def measure() -> dict[str, float]:
         ):
             duck.rows(f"SET {option}")
         before_s = cpu_s()
-        found = counts(run, duck.type_rows(run))
+        found = duck.type_rows(run).counts(run)
         spent_s = cpu_s() - before_s
     return {
         "rows": count,

@@ -76,7 +76,7 @@ def _with_variables(build: Build, variables: dict[str, str]) -> Build:
 
 
 def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
-    """Return policies that the emulator decides as AWS does.
+    """Return policies that the emulator decides as AWS does, and no saved query: it has none.
 
     AWS lets who may send a message send several at once; the emulator asks for an action of its
     name, which IAM does not have. And it sees no projection of a BatchGetItem.
@@ -85,7 +85,12 @@ def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
         return [_as_emulated(one) for one in part]
     if not isinstance(part, dict):
         return part
-    made = {name: _as_emulated(one) for name, one in part.items()}
+    saved = "AWS::Athena::NamedQuery"
+    made = {
+        name: _as_emulated(one)
+        for name, one in part.items()
+        if not (isinstance(one, dict) and one.get("Type") == saved)
+    }
     if "sqs:SendMessage" in made.get("Action", ()):
         made["Action"] = [*made["Action"], "sqs:SendMessageBatch"]
     if "dynamodb:BatchGetItem" in made.get("Action", ()):

@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import boto3
+import duckdb
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -41,13 +42,16 @@ class Orchestration:
     def __init__(self, aws: Callable[[str], Any], outputs: dict[str, str]) -> None:
         self._aws, self._outputs = aws, outputs
         self._executions: dict[str, Answer] = {}
-        self._queries: dict[str, Found] = {}
+        self._queries: dict[str, Found | str] = {}
+        """Rows by query, or why it failed."""
         self._duck: Duck | None = None
+        self._reports: Duck | None = None
+        """Rows of the last good run."""
 
     def start_execution(self, asked: Answer) -> Answer:
         """Start a run beside all others."""
         name = asked["name"]
-        self._executions[name] = {"name": name, "status": "RUNNING"}
+        self._executions[name] = {"name": name, "status": "RUNNING", "state": "Begin"}
         threading.Thread(target=self._run, args=(name,), daemon=True).start()
         return {"executionArn": name, "startDate": time.time()}
 
@@ -60,26 +64,42 @@ class Orchestration:
         found = [one for one in self._executions.values() if one["status"] == asked["statusFilter"]]
         return {"executions": found[::-1]}
 
+    def get_execution_history(self, asked: Answer) -> Answer:
+        """Return the state that an execution has entered."""
+        state = self._executions[asked["executionArn"].rpartition(":")[2]]["state"]
+        return {"events": [{"stateEnteredEventDetails": {"name": state}}]}
+
     def start_query_execution(self, asked: Answer) -> Answer:
         """Run a query at once."""
-        return {"QueryExecutionId": self._ask(asked["QueryString"])}
+        is_report = asked["QueryExecutionContext"]["Database"] == self._outputs["ReportsDatabase"]
+        duck = self._reports if is_report else self._duck
+        try:
+            query_id = self._ask(asked["QueryString"], duck)
+        except duckdb.Error as error:
+            query_id = f"query-{len(self._queries)}"
+            self._queries[query_id] = str(error)
+        return {"QueryExecutionId": query_id}
 
-    def get_query_execution(self, _: Answer) -> Answer:
-        """Return that a query has succeeded: one that fails is an error of its start."""
-        return {"QueryExecution": {"Status": {"State": "SUCCEEDED"}}}
+    def get_query_execution(self, asked: Answer) -> Answer:
+        """Return that a query has succeeded, or why it failed."""
+        found = self._queries[asked["QueryExecutionId"]]
+        failed = {"State": "FAILED", "StateChangeReason": found}
+        status = failed if isinstance(found, str) else {"State": "SUCCEEDED"}
+        return {"QueryExecution": {"Status": status}}
 
     def get_query_results(self, asked: Answer) -> Answer:
         """Return all rows, after a row for the names of the columns."""
-        rows = [("names",), *self._queries[asked["QueryExecutionId"]]]
+        rows = self._queries[asked["QueryExecutionId"]]
         data = [
             {"Data": [{} if one is None else {"VarCharValue": one} for one in row]} for row in rows
         ]
         return {"ResultSet": {"Rows": data}}
 
-    def _ask(self, sql: str) -> str:
-        assert self._duck
+    def _ask(self, sql: str, duck: Duck | None) -> str:
+        if not duck:
+            raise duckdb.Error("no run has ended well")
         query_id = f"query-{len(self._queries)}"
-        self._queries[query_id] = self._duck.rows(sql.replace(" WITH (format = 'PARQUET')", ""))
+        self._queries[query_id] = duck.named_rows(sql)
         return query_id
 
     def _run(self, name: str) -> None:
@@ -97,24 +117,32 @@ class Orchestration:
 
     def _look(self, name: str, first: Answer | None) -> Answer:
         exported_at_ms = time.time_ns() // 1_000_000
-        about = {"run_id": name, "exported_at_ms": exported_at_ms}
         database, before = (SECOND, self._duck) if first else (FIRST, None)
+        about = {"run_id": name, "exported_at_ms": exported_at_ms, "database": database}
+        execution, reports = self._executions[name], self._outputs["ReportsDatabase"]
         with TemporaryDirectory() as folder:
+            execution["state"] = "ExportTables"
             for table in Table:
                 export(Path(folder, table), self._scan(table))
             places = [{"table": table, "place": table} for table in Table]
-            planned = self._invoke({**about, "places": places})
-            self._duck = Duck(Path(folder), Run(name, exported_at_ms), database, before)
+            planned = self._invoke({**about, "places": places, "reports": reports})
+            self._duck = duck = Duck(Path(folder), Run(name, exported_at_ms), database, before)
             _, *batches = planned["batches"]
+            execution["state"] = "AskBatches"
             asked = [
-                {"name": one["name"], "query_id": self._ask(one["sql"])}
+                {"name": one["name"], "query_id": self._ask(one["sql"], duck)}
                 for batch in batches
                 for one in batch
             ]
+            execution["state"] = "Judge"
             checks = {one["name"] for one in batches[-1]}
             queries = [one for one in asked if one["name"] in checks]
-            event = {**about, "database": database, "queries": queries}
-            return self._invoke(event if first is None else {**event, "first": first})
+            event = {**about, "queries": queries}
+            found = self._invoke(event if first is None else {**event, "first": first})
+        for one in ({"sql": f"CREATE SCHEMA IF NOT EXISTS {reports}"}, *planned["views"]):
+            duck.rows(one["sql"])
+        self._reports = duck
+        return found
 
     def _scan(self, table: Table) -> Iterator[Answer]:
         pages = self._aws("dynamodb").get_paginator("scan")

@@ -222,6 +222,7 @@ class Stack:
         return {
             "api": self.api,
             "emulator": f"http://{HOST}:{self.ports.emulator}",
+            "athena": f"http://{HOST}:{self.ports.orchestration}",
             "cache": f"{HOST}:{self.ports.cache}",
             "gateway": self.gateway,
             "wallet": self.wallet,

@@ -12,7 +12,15 @@ from typing import Any
 import duckdb
 
 from redpacket.reconciliation.ports import Found
-from redpacket.reconciliation.use_cases.statements import Run, attributes, rows
+from redpacket.reconciliation.use_cases.reconcile import sums_of
+from redpacket.reconciliation.use_cases.statements import (
+    Run,
+    attributes,
+    checks,
+    counted,
+    filled,
+    rows,
+)
 
 ROWS_PER_FILE = 100_000
 
@@ -73,14 +81,20 @@ class Duck:
     def type_rows(self, run: Run) -> Duck:
         """Type all rows, as the first queries of a run do."""
         for name, query in rows(run).items():
-            self.fill(name, query)
+            self.rows(filled(name, query))
         return self
 
-    def fill(self, table: str, query: str) -> None:
-        """Create a table of the rows of a query."""
-        self._connection.execute(f"CREATE TABLE {table} AS {query}")
+    def counts(self, run: Run) -> dict[str, tuple[int, int]]:
+        """Run all checks one after the other; an orchestration runs them at once."""
+        return {name: sums_of(self.rows(counted(sql))[0]) for name, sql in checks(run).items()}
 
     def rows(self, sql: str) -> Found:
         """Return the rows of a query, every value as text."""
-        found = self._connection.execute(sql).fetchall()
-        return [tuple(None if one is None else str(one) for one in row) for row in found]
+        return self.named_rows(sql)[1:]
+
+    def named_rows(self, sql: str) -> Found:
+        """Return the names of a query's columns, and then its rows, as Athena does."""
+        found = self._connection.execute(sql.replace(" WITH (format = 'PARQUET')", ""))
+        names = tuple(one[0] for one in found.description or ())
+        rows = found.fetchall()
+        return [names, *(tuple(None if one is None else str(one) for one in row) for row in rows)]

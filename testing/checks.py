@@ -13,6 +13,7 @@ from redpacket.ledger.model import (
     Entry,
     TransferKind,
     YearSums,
+    entries,
     has_book,
     outside_of,
     packet_account,
@@ -28,14 +29,20 @@ from redpacket.payments.model.payments import (
     PaymentRefund,
     PaymentReturn,
     ReturnStatus,
-    payment_entries,
-    refund_entries,
+    credit_transfer,
+    refund_transfers,
 )
 from redpacket.payments.model.provider import StatementKind, StatementLine
-from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus, withdrawal_entries
+from redpacket.payments.model.withdrawals import (
+    RETURNED,
+    Withdrawal,
+    WithdrawalStatus,
+    hold_transfer,
+    return_transfer,
+)
 from redpacket.platform.difference import Difference
-from redpacket.reconciliation.checks.facts import PacketFacts, Tally, Unit
-from redpacket.reconciliation.checks.lottery import check_unit, units_of
+from redpacket.reconciliation.checks.facts import PacketFacts, Tally
+from redpacket.reconciliation.checks.lottery import check_unit
 from redpacket.reconciliation.checks.packets import check_late_claims, check_late_close, check_tally
 from redpacket.reconciliation.checks.postings import (
     add_refunds,
@@ -44,7 +51,7 @@ from redpacket.reconciliation.checks.postings import (
     settled_entries,
 )
 from redpacket.reconciliation.checks.postings import refund_entries as packet_refunds
-from testing.outside_checks import BookedLine, OutsideRow
+from testing.outside_checks import BookedLine, OutsideRow, held_fen
 
 CHECKS = {
     "check_conservation": "I1",
@@ -118,6 +125,16 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
+class Unit:
+    """Won unit of a prize: of goods in total or, with *day*, of a day's stock."""
+
+    prize_id: str
+    number: int
+    draw_id: str
+    day: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class LotteryFacts:
     """All facts of the ledger about one campaign's draws; *shares* are those of cash prizes."""
 
@@ -148,8 +165,18 @@ class OutsideFacts:
     @property
     def held_fen(self) -> int:
         """What the outside holds of the money that was in accounts, less what it brought in."""
-        taken_out_fen = sum(withdrawal.held_fen for withdrawal in self.withdrawals)
-        return taken_out_fen - sum(payment.held_fen for payment in self.payments)
+        brought_in_fen = sum(
+            one.amount_fen - one.reversed_fen
+            for one in self.payments
+            if one.credited_at_ms is not None
+        )
+        return sum(map(held_fen, self.withdrawals)) - brought_in_fen
+
+
+def packet_held_fen(facts: PacketFacts) -> int:
+    """Return the fen that a packet still holds: its funding less the settled and refunded ones."""
+    tally = Tally().add(facts.shares)
+    return facts.packet.funded_fen - tally.settled_fen - tally.refunded_fen
 
 
 def check_conservation(balances_fen: Mapping[str, int], held_fen: int) -> list[Difference]:
@@ -250,9 +277,13 @@ def expected_outside(
     payments: Iterable[Payment], refunds: Iterable[PaymentRefund], withdrawals: Iterable[Withdrawal]
 ) -> list[Entry]:
     """Return the entries that these rows ask for."""
-    found = [entry for payment in payments for entry in payment_entries(payment)]
-    found += [entry for refund in refunds for entry in refund_entries(refund)]
-    return found + [entry for one in withdrawals for entry in withdrawal_entries(one)]
+    moved = [credit_transfer(one, at_ms) for one in payments if (at_ms := one.credited_at_ms)]
+    moved += [transfer for one in refunds for transfer in refund_transfers(one)]
+    for one in withdrawals:
+        moved.append(hold_transfer(one))
+        if one.status in RETURNED and one.ended_at_ms is not None:
+            moved.append(return_transfer(one, one.ended_at_ms))
+    return [entry for transfer in moved for entry in entries(transfer)]
 
 
 def check_outside_postings(facts: OutsideFacts, posted: Iterable[Entry]) -> list[Difference]:
@@ -427,7 +458,15 @@ def _check_stock(facts: LotteryFacts) -> list[Difference]:
 def _check_units(facts: LotteryFacts) -> list[Difference]:
     """Every win has the rows of what it used up, and no row lacks its win; none is won twice."""
     won = [(draw, draw.prize) for draw in facts.draws if draw.prize]
-    used = Counter(unit for draw, _ in won for unit in units_of(draw))
+    used = Counter(
+        Unit(prize.prize_id, draw.unit_no, draw.draw_id)
+        for draw, prize in won
+        if prize.kind is not PrizeKind.PACKET
+    ) + Counter(
+        Unit(prize.prize_id, draw.day_no, draw.draw_id, draw.day)
+        for draw, prize in won
+        if draw.day_no
+    )
     kept = Counter(facts.units)
     once = Counter((prize.prize_id, draw.user_id) for draw, prize in won if prize.once_per_user)
     return [

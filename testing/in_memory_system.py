@@ -69,7 +69,7 @@ from redpacket.platform.runtime import InParallel
 from redpacket.platform.settings import Settings
 from redpacket.platform.user import User
 from redpacket.reconciliation.ports import Table
-from redpacket.reconciliation.use_cases.reconcile import Reconciliation, counts, reconcile
+from redpacket.reconciliation.use_cases.reconcile import Reconciliation, reconcile
 from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run
 from redpacket.users.ports import ProfileRepository
 from testing.builders import NOW_MS, a_campaign, a_prize
@@ -150,7 +150,7 @@ class InMemorySystem:
         self.profiles: ProfileRepository = stored.profiles
         self.moving_ms = MOVING_MS
         self.last_run: dict[str, Any] = {}
-        self._duck: Duck | None = None
+        self.duck: Duck | None = None
         # A process of its own for every grab, unless a test has some that live on.
         self.recall: Callable[[], CachedEmptied] = lambda: CachedEmptied(
             self.claim_cache, clock=self.clock
@@ -505,15 +505,16 @@ class InMemorySystem:
         """Export all tables, and compare them in DuckDB as Athena does; confirm a *first* look."""
         audits = self.process(dead_letters=dead_letters).audits
         now_ms = self.clock.now_ms()
-        run = Run(f"{next(self._ids) % 256:02x}", now_ms, self.moving_ms, audits.has_receipts)
+        has_receipts = self.ledger.list_receipts([]) is not None
+        run = Run(f"{next(self._ids) % 256:02x}", now_ms, self.moving_ms, has_receipts)
         with TemporaryDirectory() as folder:
             for table in Table:
                 export(Path(folder, table), self.dynamo.tables.get(table, {}).values())
-            database, before = (SECOND, self._duck) if first else (FIRST, None)
-            self._duck = engine = Duck(Path(folder), run, database, before).type_rows(run)
+            database, before = (SECOND, self.duck) if first else (FIRST, None)
+            self.duck = engine = Duck(Path(folder), run, database, before).type_rows(run)
             return reconcile(
                 run,
-                counts(run, engine),
+                engine.counts(run),
                 engine=engine,
                 audits=audits,
                 before=self.last_run,

@@ -40,16 +40,16 @@ from redpacket.payments.model.provider import StatementKind
 from redpacket.payments.model.withdrawals import withdrawal_of_transfer
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import from_wire
-from redpacket.reconciliation.checks.facts import PacketFacts, Unit
-from redpacket.reconciliation.checks.ledger import check_bounds
+from redpacket.reconciliation.checks.facts import PacketFacts
 from redpacket.reconciliation.checks.lottery import check_outcomes
 from redpacket.reconciliation.checks.packets import check_fates, check_once_per_user, check_takers
-from redpacket.reconciliation.checks.postings import check_receipts
+from redpacket.reconciliation.checks.postings import check_bounds, check_receipts
 from testing.checks import (
     LotteryFacts,
     OutsideFacts,
     PlayerDay,
     Told,
+    Unit,
     check_claim_counts,
     check_conservation,
     check_entries,
@@ -65,6 +65,7 @@ from testing.checks import (
     check_told_draws,
     check_unpaid_counts,
     check_year_sums,
+    packet_held_fen,
 )
 from testing.outside_checks import BookedLine, asked_lines, check_lines, check_withdrawn
 
@@ -112,7 +113,7 @@ class LedgerState:
         """Yield each check's name, how many things it looked at, and what it found."""
         packet_ids = {facts.packet.packet_id for facts in self.packets}
         balances_fen, entries = self.balances_fen, self.entries
-        held_fen = sum(facts.held_fen for facts in self.packets) + self.outside.held_fen
+        held_fen = sum(map(packet_held_fen, self.packets)) + self.outside.held_fen
         in_packets = [entry for entry in entries if packet_of(entry.counterparty)]
         claims = [share for share in self.shares if share.fate is ShareStatus.CLAIMED]
         yield "check_conservation", len(balances_fen), check_conservation(balances_fen, held_fen)

@@ -18,7 +18,12 @@ from redpacket.payments.model.payments import (
     ReturnStatus,
 )
 from redpacket.payments.model.provider import StatementKind
-from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS, Withdrawal, WithdrawalStatus
+from redpacket.payments.model.withdrawals import (
+    GIVEN_UP_AFTER_MS,
+    RETURNED,
+    Withdrawal,
+    WithdrawalStatus,
+)
 from redpacket.platform.clocks import CLOCKS_DIFFER_MS
 from redpacket.platform.difference import Difference
 
@@ -88,6 +93,11 @@ def check_lines(asked: Iterable[BookedLine], found: Iterable[BookedLine]) -> lis
     ]
 
 
+def held_fen(withdrawal: Withdrawal) -> int:
+    """Return the amount of a withdrawal that is held or paid."""
+    return 0 if withdrawal.status in RETURNED else withdrawal.amount_fen
+
+
 def check_withdrawn(
     withdrawals: Iterable[Withdrawal], withdrawn: Mapping[tuple[str, str], tuple[int, int]]
 ) -> list[Difference]:
@@ -95,8 +105,8 @@ def check_withdrawn(
     wanted: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     for withdrawal in withdrawals:
         count = wanted[withdrawal.user_id, withdrawal.day]
-        count[0] += withdrawal.held_fen > 0
-        count[1] += withdrawal.held_fen
+        count[0] += held_fen(withdrawal) > 0
+        count[1] += held_fen(withdrawal)
     return [
         Difference("I9", " ".join(key), "withdrawn of the day", str((*wanted[key],)), str(counted))
         for key in sorted({*wanted, *withdrawn})

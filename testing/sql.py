@@ -1,6 +1,7 @@
-"""Proof of the statements: one meaning for two engines, and the findings of the checks in Python.
+"""Proofs of the statements of reconciliation.
 
-`make sql` runs it over random ledgers, each clean and with a row that was changed.
+`make sql-parity`: two engines read one meaning. `make sql-faults`: each check finds its planted
+fault, and over random ledgers, clean and forged, SQL agrees with the checks in Python.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from redpacket.reconciliation.use_cases.statements import (
     confirmed,
     counted,
     expanded,
+    reports,
     rows,
     rules,
     shown,
@@ -32,6 +34,7 @@ from redpacket.reconciliation.use_cases.statements import (
 )
 from testing.checks import compare_history
 from testing.in_memory_system import InMemorySystem
+from testing.planted import PLANTED, missed
 
 FORBIDDEN = {
     "an integer division, which truncates in Trino alone": r"[\w)]\s*/\s*[\w(]",
@@ -41,6 +44,17 @@ FORBIDDEN = {
     "a word of one engine": r"\b(epoch_ms|list|string_agg|EXCLUDE|QUALIFY|hash|md5|ILIKE)\b|::",
 }
 """Constructs that mean two things, or stop a query."""
+
+REFUSED = (
+    "SELECT a / b FROM t",
+    "SELECT a // b FROM t",
+    "SELECT concat(a, b) FROM t",
+    "SELECT CAST(item.at_ms.n AS bigint) FROM t",
+    "SELECT SUM(CAST(a AS bigint)) FROM t",
+    "SELECT string_agg(a) FROM t",
+    "SELECT a::text FROM t",
+)
+"""Texts with one of them each."""
 
 CHANGED = {
     "accounts": ("balance_fen", "amount_fen", "at_ms", "open_count", "received_fen_2026"),
@@ -59,6 +73,7 @@ def statements() -> Iterator[tuple[str, str]]:
         yield f"{name}, counted", counted(text)
         yield f"{name}, confirmed", confirmed(text, rules()[name], "look_1.found")
     yield "shown", shown("found")
+    yield from ((f"report {name}", text) for name, text in reports(run, "look_1").items())
     for name, text in texts("audits").items():
         yield name, expanded(text, run)
 
@@ -120,11 +135,6 @@ def move_entry(system: InMemorySystem, giver: str, taker: str) -> None:
         balance["balance_fen"] = {"N": str(moved)}
 
 
-def has_deposit(system: InMemorySystem, account: str) -> bool:
-    """Return whether an operator has deposited anything there."""
-    return bool(_deposits(system, account))
-
-
 def _deposits(system: InMemorySystem, account: str) -> list[tuple[str, str]]:
     rows = system.dynamo.tables["accounts"]
     return [
@@ -156,27 +166,47 @@ def _rules(found: list[Difference]) -> set[str]:
     return {one.rule for one in found}
 
 
+def parity() -> dict[str, Any]:
+    """Return which statements two engines may read differently, and which constructs pass."""
+    texts = dict(statements())
+    refused = {name: why for name, text in texts.items() if (why := refusals(text))}
+    passed = [text for text in REFUSED if not refusals(text)]
+    return {
+        "statements": len(texts),
+        "refused": refused,
+        "is_bad": bool(refused or passed),
+        "forbidden_constructs": len(REFUSED),
+        "forbidden_but_passed": passed,
+    }
+
+
+def faults(ledgers: int, seed: int) -> dict[str, Any]:
+    """Return which planted faults are missed, and random ledgers on which the checks disagree."""
+    missing = {check: told for check in PLANTED if (told := missed(check)) is not None}
+    seeds = range(seed, seed + ledgers)
+    disagreements = [found for one in seeds if (found := disagreement(one))]
+    return {
+        "sql_checks": len(rules()),
+        "faults": len(PLANTED),
+        "missed": missing,
+        "ledgers": ledgers,
+        "seed": seed,
+        "disagreements": disagreements,
+        "is_bad": bool(missing or disagreements),
+    }
+
+
 def main() -> None:
     """Print one JSON object; fail if anything is wrong."""
     arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("proof", choices=("parity", "faults"))
     arguments.add_argument("--ledgers", type=int, default=500)
     arguments.add_argument("--seed", type=int, default=1)
     given = arguments.parse_args()
-    refused = {name: why for name, text in statements() if (why := refusals(text))}
-    seeds = range(given.seed, given.seed + given.ledgers)
-    disagreements = [found for seed in seeds if (found := disagreement(seed))]
-    print(  # noqa: T201 - its last line is JSON
-        json.dumps(
-            {
-                "statements": len(list(statements())),
-                "refused": refused,
-                "ledgers": given.ledgers,
-                "disagreements": disagreements,
-            }
-        )
-    )
-    if refused or disagreements:
-        raise SystemExit(1)
+    found = parity() if given.proof == "parity" else faults(given.ledgers, given.seed)
+    is_bad = found.pop("is_bad")
+    print(json.dumps(found))  # noqa: T201 - its last line is JSON
+    raise SystemExit(is_bad)
 
 
 if __name__ == "__main__":

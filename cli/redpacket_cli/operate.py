@@ -157,17 +157,22 @@ def reconcile(
     if once:
         session.screen.tell(found, Text(run_id))
         return
+    step = None
     for _ in range(_LOOKS_MAX):
         found = session.target.operator.get(f"/admin/reconcile/{run_id}")
         if found["status"] != "running":
             break
+        if found["step"] not in {None, step}:
+            step = found["step"]
+            session.screen.note(step)
         time.sleep(1)
     counts = (
         (one["name"], str(one["examined"]), str(one["differences"])) for one in found["checks"]
     )
     table = shown.table(("check", "examined", "differences"), counts)
+    more = Text("More differences were found than these." if found["is_truncated"] else "")
     session.screen.tell(
-        found, Group(Text(found["status"]), table, shown.differences(found["differences"]))
+        found, Group(Text(found["status"]), table, shown.differences(found["differences"]), more)
     )
     if found["status"] != "done" or found["differences"]:
         raise typer.Exit(Exit.FOUND)

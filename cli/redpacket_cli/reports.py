@@ -1,7 +1,8 @@
-"""Reports that a host needs about many packets, as CSV."""
+"""Reports about many packets, as tables and as CSV."""
 
 import csv
 import io
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,12 +12,28 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 
+from redpacket.platform.http.csv_pages import csv_text
 from redpacket_cli import lists
+from redpacket_cli import show as shown
 from redpacket_cli.api import Api, again
-from redpacket_cli.failures import no_target
-from redpacket_cli.session import session_of
+from redpacket_cli.failures import Exit, Failure, no_target
+from redpacket_cli.session import Session, session_of
 
-report = typer.Typer(help="Reports about campaigns: tax.", no_args_is_help=True)
+report = typer.Typer(
+    help="Reports: tax of a year by HTTP; all others by Athena, as of the last reconciliation.",
+    no_args_is_help=True,
+)
+
+REPORTS = {
+    "winners": "Every win of a campaign: prize, unit, user and draw.",
+    "spend": "What was sent, claimed and refunded on each day, by campaign.",
+    "dormant": "Balances without an entry for 180 days, the largest first.",
+    "refunds": "What share of the money of closed packets went back, by day and campaign.",
+    "waiting": "What waits to be settled, closed, paid or returned, and for how long.",
+}
+"""Views that each reconciliation makes anew."""
+
+_ENDED_BADLY = frozenset({"FAILED", "CANCELLED"})
 
 _COLUMNS = (
     *("campaign_id", "year", "user", "user_token", "claim_count"),
@@ -46,6 +63,53 @@ class _Year:
         """Return whether a claim of *packet* may be in this year."""
         is_before = packet["expires_at_ms"] <= self.starts_at_ms
         return not is_before and packet["created_at_ms"] < self.ends_at_ms
+
+
+def _add(name: str, help_: str) -> None:
+    @report.command(name, help=f"{help_} Ids only, no names.")
+    def show_report(
+        context: typer.Context,
+        csv: Annotated[bool, typer.Option("--csv", help="CSV on standard output.")] = False,
+    ) -> None:
+        session = session_of(context)
+        columns, *rows = _asked(session, name)
+        items = [dict(zip(columns, row, strict=True)) for row in rows]
+        if csv:
+            typer.echo(csv_text(columns, items), nl=False)
+        else:
+            session.screen.tell({"items": items}, shown.table(columns, rows))
+
+
+for _name, _help in REPORTS.items():
+    _add(_name, _help)
+
+
+def _asked(session: Session, name: str) -> list[list[str]]:
+    """Return the names of a report's columns, and then its rows. Raises Failure."""
+    athena, outputs = session.target.aws("athena"), session.target.outputs
+    database = outputs["ReportsDatabase"]
+    query_id = athena.start_query_execution(
+        QueryString=f"SELECT * FROM {database}.{name}",  # noqa: S608 - a name of REPORTS
+        WorkGroup=outputs["ReconcileWorkGroup"],
+        QueryExecutionContext={"Database": database},
+    )["QueryExecutionId"]
+    while True:
+        found = athena.get_query_execution(QueryExecutionId=query_id)["QueryExecution"]["Status"]
+        if found["State"] in _ENDED_BADLY:
+            why = f"{found.get('StateChangeReason', 'stopped')}: `redpacket reconcile` makes it"
+            raise Failure(Exit.UNAVAILABLE, f"{name} can't be read: {why}")
+        if found["State"] == "SUCCEEDED":
+            break
+        time.sleep(1)
+    rows: list[list[str]] = []
+    query = {"QueryExecutionId": query_id}
+    while True:
+        page = athena.get_query_results(**query)
+        lines = page["ResultSet"]["Rows"]
+        rows += [[cell.get("VarCharValue", "") for cell in line["Data"]] for line in lines]
+        if "NextToken" not in page:
+            return rows
+        query["NextToken"] = page["NextToken"]
 
 
 @report.command("tax")

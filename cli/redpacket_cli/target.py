@@ -85,7 +85,8 @@ class Target:
         # Any service by its name: its stubs know each by itself.
         connect: Callable[..., Any] = self.connect or boto3.client
         if self.local is not None:
-            return connect(service, endpoint_url=self.local["emulator"], **_ON_THIS_MACHINE)
+            url = self.local.get(service, self.local["emulator"])
+            return connect(service, endpoint_url=url, **_ON_THIS_MACHINE)
         return connect(service)
 
     @property

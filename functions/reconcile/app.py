@@ -13,7 +13,14 @@ from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
 from redpacket.reconciliation.errors import RunNotFound
 from redpacket.reconciliation.use_cases.reconcile import reconcile, sums_of
-from redpacket.reconciliation.use_cases.runs import find_run, last_result, start_run
+from redpacket.reconciliation.use_cases.runs import (
+    batches,
+    find_run,
+    last_result,
+    report_views,
+    stale_databases,
+    start_run,
+)
 from redpacket.reconciliation.use_cases.statements import Run
 
 if TYPE_CHECKING:
@@ -56,12 +63,16 @@ def read_reconciliation(request: HttpRequest) -> HttpAnswer[Reconciliation]:
 def step(time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:
     """Return the queries of an export, or the result of a run whose checks have run."""
     reconciliation, clock = containers.reconciliation, containers.platform.clock
-    has_receipts = reconciliation.audits.has_receipts
+    has_receipts = reconciliation.audits.ledger.list_receipts([]) is not None
     run = Run(event["run_id"], event["exported_at_ms"], has_receipts=has_receipts)
+    database, first = event["database"], event.get("first")
     if "places" in event:
         places = {one["table"]: one["place"] for one in event["places"]}
-        return {"batches": reconciliation.batches(run, places)}
-    first, engine = event.get("first"), reconciliation.engine(event["database"])
+        return {
+            "batches": batches(run, places),
+            "views": report_views(run, database, event["reports"]),
+        }
+    engine = reconciliation.engine(database)
     found = reconcile(
         run,
         {one["name"]: sums_of(engine.result(one["query_id"])[0]) for one in event["queries"]},
@@ -69,9 +80,10 @@ def step(time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:
         audits=reconciliation.audits,
         before=last_result(runs=reconciliation.runs),
         stop_at_ms=clock.now_ms() + time_left_ms - _RESERVE_MS,
-        database=event["database"],
+        database=database,
         first=first,
     )
     if first or not found.differences:
         found.report(containers.platform.logger)
-    return found.stored
+    stale = stale_databases(run.run_id, database, runs=reconciliation.runs)
+    return {**found.stored, "stale": stale}

@@ -13,7 +13,7 @@ import pytest
 
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.payments.model.provider import TransferState
-from redpacket.reconciliation.checks import ledger, lottery, packets, postings
+from redpacket.reconciliation.checks import lottery, packets, postings
 from testing import outside_checks
 from tests.faults.draws import DrawSchedule
 from tests.faults.packets import PacketSchedule
@@ -80,7 +80,7 @@ def _checks_of(module: ModuleType) -> dict[str, set[str]]:
 
 def test_every_check_is_run_and_must_see_something() -> None:
     known: dict[str, set[str]] = {}
-    for module in (ledger, lottery, outside_checks, packets, postings):
+    for module in (lottery, outside_checks, packets, postings):
         known |= _checks_of(module)
     seen = PacketSchedule.MUST_SEE | DrawSchedule.MUST_SEE | PaymentSchedule.MUST_SEE
     for _ in range(3):

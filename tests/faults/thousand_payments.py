@@ -26,6 +26,7 @@ from redpacket.platform.errors import RedPacketError, Unavailable
 from testing.fakes.gateway import FakePaymentsIn, FakePaymentsOut
 from testing.faulty import Killed
 from testing.in_memory_system import InMemorySystem
+from testing.outside_checks import held_fen
 from testing.payment_system import WECHAT, PaymentSystem
 from tests.faults.thousand import Failing, run_command
 
@@ -157,7 +158,7 @@ class Town:
         paid = Counter(withdrawal_of_transfer(line.number) for line in went)
         credited = {one.number for one in outside.payments if one.status is PaymentStatus.PAID}
         returned = {line.of_number for line in back}
-        marked = {one.withdrawal_id for one in outside.withdrawals if one.held_fen}
+        marked = {one.withdrawal_id for one in outside.withdrawals if held_fen(one)}
         return Figures(
             payments=len({line.number for line in came}),
             withdrawals=len(paid),

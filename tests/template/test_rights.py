@@ -32,7 +32,14 @@ ReconcileMachineRole.ExportTables: dynamodb:ExportTableToPointInTime
 ReconcileMachineRole.FindDefault: glue:GetDatabase
 ReconcileMachineRole.FindExports: s3:GetBucketLocation s3:ListBucket s3:ListBucketMultipartUploads
 ReconcileMachineRole.MakeRunTables: glue:CreateDatabase glue:CreateTable glue:DeleteDatabase \
-glue:DeleteTable glue:GetDatabase glue:GetPartitions glue:GetTable glue:GetTables
+glue:DeleteTable glue:GetDatabase glue:GetPartitions glue:GetTable glue:GetTables glue:UpdateTable
+ReadReports.AskAthena: athena:GetQueryExecution athena:GetQueryResults athena:StartQueryExecution
+ReadReports.FindDefault: glue:GetDatabase
+ReadReports.FindExports: s3:GetBucketLocation s3:ListBucket
+ReadReports.FindOutputs: cloudformation:DescribeStacks
+ReadReports.ReadExports: s3:GetObject
+ReadReports.ReadTables: glue:GetDatabase glue:GetPartitions glue:GetTable glue:GetTables
+ReadReports.WriteResults: s3:AbortMultipartUpload s3:PutObject
 ReconcileMachineRole.WriteExports: s3:AbortMultipartUpload s3:GetObject \
 s3:ListMultipartUploadParts s3:PutObject
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,12 +10,10 @@ from redpacket.containers.ledger import LedgerContainer
 from redpacket.containers.lottery import LotteryContainer
 from redpacket.containers.packets import PacketsContainer
 from redpacket.containers.public_log import PublicLogContainer
-from redpacket.reconciliation.clients.athena import Athena, external_table, filled_table
+from redpacket.reconciliation.clients.athena import Athena
 from redpacket.reconciliation.clients.state_machine import StateMachine
 from redpacket.reconciliation.ports import Runs
 from redpacket.reconciliation.use_cases.audits import Audits
-from redpacket.reconciliation.use_cases.runs import batches
-from redpacket.reconciliation.use_cases.statements import Run
 
 
 @dataclass(eq=False)
@@ -49,8 +46,3 @@ class ReconciliationContainer(Container):
         """Return the engine of one run's exported tables."""
         workgroup = self.settings.reconciliation_workgroup
         return Athena(lambda: self.platform.aws("athena"), workgroup, database, self.clock)
-
-    @staticmethod
-    def batches(run: Run, places: Mapping[str, str]) -> Sequence[Sequence[Mapping[str, str]]]:
-        """Return the queries of an export."""
-        return batches(run, places, external_table, filled_table)

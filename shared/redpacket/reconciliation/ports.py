@@ -17,6 +17,7 @@ class Table(StrEnum):
     PACKETS = "packets"
     SHARES = "shares"
     QUOTAS = "quotas"
+    AUDIENCE = "audience"
     CAMPAIGNS = "campaigns"
     DRAWS = "draws"
     PAYMENTS = "payments"
@@ -33,9 +34,6 @@ class Engine(Protocol):
     def rows(self, sql: str) -> Found:
         """Return the rows of a query, every value as text."""
 
-    def fill(self, table: str, query: str) -> None:
-        """Create a table of the rows of a query."""
-
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
@@ -44,6 +42,8 @@ class StoredRun:
     run_id: str
     status: str
     output: Mapping[str, Any]
+    step: str | None = None
+    """Work of a run that goes on."""
 
 
 class Runs(Protocol):
@@ -55,5 +55,5 @@ class Runs(Protocol):
     def find(self, run_id: str) -> StoredRun | None:
         """Return a run."""
 
-    def newest(self, status: str) -> str | None:
-        """Return the id of the newest run that is RUNNING or SUCCEEDED."""
+    def newest(self, status: str) -> list[str]:
+        """Return the ids of some runs of a status, the newest first."""

@@ -85,6 +85,8 @@ OUTPUTS = {
     "PayoutDlqUrl": "dead",
     "PayoutQueueUrl": "alive",
     "ApiUrl": "https://api",
+    "ReconcileWorkGroup": "workgroup",
+    "ReportsDatabase": "reports",
 }
 
 
@@ -645,15 +647,21 @@ def test_a_reconciliation_is_followed_to_its_end(stack: Stack, monkeypatch: Any)
     monkeypatch.setattr("time.sleep", lambda _: None)
     checks = [{"name": "check_entries", "examined": 7, "differences": 0}]
     found: dict[str, Any] = {"run_id": "3f", "checks": [], "differences": [], "until_ms": None}
+    found |= {"step": None, "is_truncated": False}
     done = {**found, "status": "done", "checks": checks, "until_ms": 9}
-    answers = iter([_ok(status="running", **found), _ok(**done)])
+    steps = [_ok(**{**found, "status": "running", "step": one}) for one in ("exporting",) * 2]
+    answers = iter([_ok(status="running", **found), *steps, _ok(**done)])
     stack.answers["POST /admin/reconcile"] = _ok(run_id="3f")
     stack.answers["GET /admin/reconcile/3f"] = lambda _: next(answers)
 
-    assert stack.ask_json("reconcile")["checks"] == checks
+    followed = stack.run("--json", "reconcile")
+    assert json.loads(followed.stdout)["checks"] == checks
+    assert followed.stderr.split() == ["exporting"]
 
-    stack.answers["GET /admin/reconcile/3f"] = _ok(**{**done, "differences": [_difference()]})
-    assert stack.run("reconcile").exit_code == 1
+    many = {"differences": [_difference()], "is_truncated": True}
+    stack.answers["GET /admin/reconcile/3f"] = _ok(**{**done, **many})
+    result = stack.run("reconcile")
+    assert (result.exit_code, "More differences" in result.stdout) == (1, True)
     stack.answers["GET /admin/reconcile/3f"] = _ok(status="failed", **found)
     assert stack.run("reconcile").exit_code == 1
 

@@ -345,3 +345,52 @@ def test_campaigns_and_packets_are_listed(stack: Stack) -> None:
     for name in ("packets", "packet"):
         assert "¥88.88" in stack.run(name, "list", "--campaign", "gala").stdout
     assert dict(stack.sent("GET /admin/packets")[0].url.params)["campaign_id"] == "gala"
+
+
+class Athena:
+    """Athena whose only query has a result of two pages, or fails."""
+
+    def __init__(self, *states: str) -> None:
+        self.states = iter(states)
+        self.asked: dict[str, Any] = {}
+
+    def start_query_execution(self, **asked: Any) -> dict[str, str]:
+        self.asked = asked
+        return {"QueryExecutionId": "1"}
+
+    def get_query_execution(self, **_asked: str) -> dict[str, Any]:
+        status = {"State": next(self.states), "StateChangeReason": "no such view"}
+        return {"QueryExecution": {"Status": status}}
+
+    def get_query_results(self, NextToken: str = "", **_asked: str) -> dict[str, Any]:  # noqa: N803
+        cells: list[list[str | None]] = [["-user"], [None]] if NextToken else [["account"], ["ann"]]
+        rows = [
+            {"Data": [{} if one is None else {"VarCharValue": one} for one in row]} for row in cells
+        ]
+        return {"ResultSet": {"Rows": rows}, **({} if NextToken else {"NextToken": "2"})}
+
+
+def test_a_report_is_a_table_json_or_csv(stack: Stack) -> None:
+    stack.clients["athena"] = athena = Athena(*["RUNNING", "SUCCEEDED"] * 3)
+
+    told = stack.ask_json("report", "dormant")
+    assert told == {"items": [{"account": one} for one in ("ann", "-user", "")]}
+    assert "-user" in stack.run("report", "dormant").stdout
+    # No cell is a formula.
+    assert stack.run("report", "dormant", "--csv").stdout.split() == [
+        *('"account"', '"ann"', '"\'-user"', '""')
+    ]
+    assert athena.asked == {
+        "QueryString": "SELECT * FROM reports.dormant",
+        "WorkGroup": "workgroup",
+        "QueryExecutionContext": {"Database": "reports"},
+    }
+
+
+def test_a_report_without_a_run_says_what_to_do(stack: Stack) -> None:
+    stack.clients["athena"] = Athena("FAILED")
+
+    result = stack.run("report", "winners")
+
+    assert result.exit_code == 4
+    assert "winners can't be read: no such view: `redpacket reconcile` makes it" in result.stderr

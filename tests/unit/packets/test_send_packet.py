@@ -12,6 +12,7 @@ from redpacket.platform import errors
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from testing.builders import a_campaign
+from testing.checks import packet_held_fen
 from testing.fakes import Away, FakeDynamo
 from testing.in_memory_system import LIFE_MS, InMemorySystem, an_order
 
@@ -20,7 +21,7 @@ def test_a_sent_packet_is_funded_and_loaded(system: InMemorySystem) -> None:
     packet = system.send(total_fen=1000)
 
     assert system.balance_fen("sender") == 0
-    assert [facts.held_fen for facts in system.ledger_state().packets] == [1000]
+    assert [packet_held_fen(facts) for facts in system.ledger_state().packets] == [1000]
     assert system.memory.grab(packet.packet_id, "ann").share_no == 1
     assert system.work.list_unloaded(system.clock.now_ms(), 800) == []
 

@@ -15,6 +15,7 @@ from redpacket.payments.use_cases.start_payment import find_payment
 from redpacket.payments.use_cases.sweep_payments import UNASKED_MS_MAX
 from redpacket.platform.errors import Unavailable
 from testing.fakes.gateway import MERCHANT, FakeGateway, FakePaymentsIn, FakePaymentsOut
+from testing.outside_checks import held_fen
 from testing.payment_system import WECHAT, PaymentSystem
 
 MINUTE_MS = 60_000
@@ -72,7 +73,7 @@ def test_a_bill_in_doubt_is_never_called_at_another_merchant(
     _pass_minutes(town)
 
     assert other.transfers == {}
-    assert town.find(withdrawal).held_fen == 500
+    assert held_fen(town.find(withdrawal)) == 500
     assert _told(town) == {"transfer_mismatched"}
 
     _act_for(town, MERCHANT, town.gateway)
@@ -221,7 +222,7 @@ def test_what_may_have_been_called_stays_and_is_told(
     for _ in range(2):
         town.sweep_after(GIVEN_UP_AFTER_MS)
 
-    assert town.find(withdrawal).held_fen == 500
+    assert held_fen(town.find(withdrawal)) == 500
     assert town.paid(payment).status is PaymentStatus.PENDING
     assert _told(town) == {"payment_mismatched", "transfer_mismatched"}
     late = town.differences(bound_ms=0)

@@ -11,8 +11,7 @@ from redpacket.packets.model.closing import find_end
 from redpacket.packets.model.packet import PacketStatus, Rules
 from redpacket.reconciliation.checks import packets
 from redpacket.reconciliation.checks.facts import PacketFacts
-from redpacket.reconciliation.checks.ledger import check_bounds
-from redpacket.reconciliation.checks.postings import check_posted
+from redpacket.reconciliation.checks.postings import check_bounds, check_posted
 from testing import checks
 from testing.builders import NOW_MS, a_claim, a_packet, a_refund
 from testing.checks import (

@@ -8,13 +8,14 @@ from redpacket.packets.model.claim import Share, ShareStatus, claimer_of
 from redpacket.packets.model.packet import Rules
 from redpacket.platform.difference import Difference
 from redpacket.platform.user import User
-from redpacket.reconciliation.checks.facts import PacketFacts, Unit
+from redpacket.reconciliation.checks.facts import PacketFacts
 from redpacket.reconciliation.checks.lottery import check_outcomes
 from redpacket.reconciliation.checks.packets import check_once_per_user, check_takers
 from testing.builders import NOW_MS, a_claim, a_packet, a_prize
 from testing.checks import (
     LotteryFacts,
     PlayerDay,
+    Unit,
     check_claim_counts,
     check_lottery,
     check_told_draws,

@@ -61,8 +61,12 @@ class Reconciliation(TypedDict):
 
     run_id: Word
     status: Literal["running", "done", "failed"]
+    step: Annotated[Word | None, about("Work of a run that goes on.", "comparing")]
     checks: list[Check]
     differences: Differences
+    is_truncated: Annotated[
+        bool, about("More differences were found than are listed; `checks` counts all of them.")
+    ]
     until_ms: Annotated[
         AtMs | None, about("Facts from this time on are left to the next run; null until then.")
     ]

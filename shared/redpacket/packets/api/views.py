@@ -353,8 +353,10 @@ def reconciliation_view(found: StoredRun) -> operators.Reconciliation:
     return {
         "run_id": found.run_id,
         "status": statuses.get(found.status, "failed"),
+        "step": found.step,
         "checks": found.output.get("checks", []),
         "differences": found.output.get("differences", []),
+        "is_truncated": found.output.get("is_truncated", False),
         "until_ms": found.output.get("until_ms"),
     }
 

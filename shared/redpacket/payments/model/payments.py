@@ -10,10 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from redpacket.ledger.model import (
-    Entry,
     Transfer,
     TransferKind,
-    entries,
     payment_account,
     receivable_account,
     user_account,
@@ -95,11 +93,6 @@ class Payment:
         if is_back or self.reversed_fen >= self.amount_fen:
             return PaymentStatus.REFUNDED
         return self.status
-
-    @property
-    def held_fen(self) -> int:
-        """Return the credited amount minus reversals."""
-        return self.amount_fen - self.reversed_fen if self.credited_at_ms is not None else 0
 
     @property
     def refunded_fen(self) -> int:
@@ -295,15 +288,3 @@ def refund_transfers(refund: PaymentRefund) -> list[Transfer]:
         for account, fen in sides
         if fen
     ]
-
-
-def payment_entries(payment: Payment) -> list[Entry]:
-    """Return the entries that a payment's row implies."""
-    if payment.credited_at_ms is None:
-        return []
-    return entries(credit_transfer(payment, payment.credited_at_ms))
-
-
-def refund_entries(refund: PaymentRefund) -> list[Entry]:
-    """Return the entries that a refund's row implies."""
-    return [entry for transfer in refund_transfers(refund) for entry in entries(transfer)]

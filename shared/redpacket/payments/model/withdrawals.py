@@ -10,10 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from redpacket.ledger.model import (
-    Entry,
     Transfer,
     TransferKind,
-    entries,
     user_account,
     withdrawal_account,
 )
@@ -135,11 +133,6 @@ class Withdrawal:
         """Return whether the status is final."""
         return self.status in FINAL
 
-    @property
-    def held_fen(self) -> int:
-        """Return the amount that is held or paid."""
-        return 0 if self.status in RETURNED else self.amount_fen
-
 
 def withdrawal_of_transfer(transfer_no: str) -> str:
     """Return the withdrawal id of a bill number."""
@@ -257,11 +250,3 @@ def return_transfer(withdrawal: Withdrawal, at_ms: int) -> Transfer:
         amount_fen=withdrawal.amount_fen,
         at_ms=at_ms,
     )
-
-
-def withdrawal_entries(withdrawal: Withdrawal) -> list[Entry]:
-    """Return the entries that a withdrawal's row implies."""
-    transfers = [hold_transfer(withdrawal)]
-    if withdrawal.status in RETURNED and withdrawal.ended_at_ms is not None:
-        transfers.append(return_transfer(withdrawal, withdrawal.ended_at_ms))
-    return [entry for transfer in transfers for entry in entries(transfer)]

@@ -16,22 +16,6 @@ class PacketFacts:
     packet: Packet
     shares: Sequence[Share]
 
-    @property
-    def held_fen(self) -> int:
-        """Fen that the packet still holds: its funding less the settled and refunded shares."""
-        tally = Tally().add(self.shares)
-        return self.packet.funded_fen - tally.settled_fen - tally.refunded_fen
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """Won unit of a prize: of goods in total or, with *day*, of a day's stock."""
-
-    prize_id: str
-    number: int
-    draw_id: str
-    day: str = ""
-
 
 @dataclass(slots=True)
 class Tally:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from redpacket.lottery.model.lottery import Draw, PrizeKind, choose
+from redpacket.lottery.model.lottery import Draw, choose
 from redpacket.platform.difference import Difference
-from redpacket.reconciliation.checks.facts import Unit
 
 
 def check_unit(draw: Draw, now_total: int) -> list[Difference]:
@@ -23,15 +22,6 @@ def check_unit(draw: Draw, now_total: int) -> list[Difference]:
         what = f"unit of {draw.day} within"
         differences.append(Difference("I9", subject, what, draw.prize.per_day, draw.day_no))
     return differences
-
-
-def units_of(draw: Draw) -> list[Unit]:
-    """Return what a win used up, but the share of a cash prize."""
-    if draw.prize is None:
-        return []
-    unit = [Unit(draw.prize.prize_id, draw.unit_no, draw.draw_id)]
-    of_day = [Unit(draw.prize.prize_id, draw.day_no, draw.draw_id, draw.day)]
-    return unit * (draw.prize.kind is not PrizeKind.PACKET) + of_day * bool(draw.day_no)
 
 
 def check_outcomes(draws: Iterable[Draw]) -> list[Difference]:

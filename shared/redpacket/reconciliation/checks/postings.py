@@ -1,4 +1,4 @@
-"""I1 between shares and entries: each share that moved money has its entry, and vice versa.
+"""I1 and I7 of entries: each share that moved money has its entry, and vice versa.
 
 The functions that serve the crowd can't write the sender's entry, which has the total and the
 commitment.
@@ -7,13 +7,15 @@ commitment.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from redpacket.ledger.model import (
+    FEN_MAX,
     Entry,
     Receipt,
     TransferKind,
+    may_go_below_zero,
     packet_account,
     refund_id,
     send_id,
@@ -56,6 +58,23 @@ def check_posted(
     ]
 
 
+def check_bounds(
+    balances_fen: Mapping[str, int], ledger_entries: Iterable[Entry]
+) -> list[Difference]:
+    """I7: no account below zero, every amount an integer in 1..cap."""
+    below = [
+        Difference("I7", account, "balance at least", 0, balance)
+        for account, balance in balances_fen.items()
+        if balance < 0 and not may_go_below_zero(account)
+    ]
+    odd = [
+        Difference("I7", entry.transfer_id, "amount within", f"1..{FEN_MAX}", entry.amount_fen)
+        for entry in ledger_entries
+        if not 1 <= abs(entry.amount_fen) <= FEN_MAX
+    ]
+    return below + odd
+
+
 def check_receipts(facts: PacketFacts, receipts: Sequence[Receipt]) -> list[Difference]:
     """I2: every share that was paid or refunded has its receipt, and no other share has one."""
     wanted = {receipt.share_no: receipt for receipt in expected_receipts(facts)}
@@ -75,20 +94,18 @@ def check_receipts(facts: PacketFacts, receipts: Sequence[Receipt]) -> list[Diff
 
 def sent_entries(packet: Packet) -> list[Entry]:
     """Return the sender's entry of a packet, if it is funded."""
-    return [] if packet.funded_at_ms is None else [sent_entry(packet)]
-
-
-def sent_entry(packet: Packet) -> Entry:
-    """Return the sender's entry of a packet that is funded."""
-    return Entry(
+    if packet.funded_at_ms is None:
+        return []
+    entry = Entry(
         account=user_account(packet.sender.user_id),
         transfer_id=send_id(packet.packet_id),
         kind=TransferKind.SEND,
         amount_fen=-packet.terms.total_fen,
         counterparty=packet_account(packet.packet_id),
-        at_ms=packet.funded_at_ms or 0,
+        at_ms=packet.funded_at_ms,
         commitment=packet.terms.commitment,
     )
+    return [entry]
 
 
 def settled_entries(shares: Iterable[Share]) -> list[Entry]:
@@ -123,21 +140,16 @@ def add_refunds(refunds: Refunds, shares: Iterable[Share]) -> Refunds:
 def refund_entries(packet: Packet, refunds: Refunds) -> list[Entry]:
     """Return the sender's entries of chunks of refunded shares."""
     return [
-        refund_entry(packet, first_no, at_ms, fen)
+        Entry(
+            account=user_account(packet.sender.user_id),
+            transfer_id=refund_id(packet.packet_id, first_no),
+            kind=TransferKind.REFUND,
+            amount_fen=fen,
+            counterparty=packet_account(packet.packet_id),
+            at_ms=at_ms,
+        )
         for (first_no, at_ms), fen in sorted(refunds.items())
     ]
-
-
-def refund_entry(packet: Packet, first_no: int, at_ms: int, fen: int) -> Entry:
-    """Return the sender's entry of one chunk."""
-    return Entry(
-        account=user_account(packet.sender.user_id),
-        transfer_id=refund_id(packet.packet_id, first_no),
-        kind=TransferKind.REFUND,
-        amount_fen=fen,
-        counterparty=packet_account(packet.packet_id),
-        at_ms=at_ms,
-    )
 
 
 def _receiver(share: Share, sender: str) -> tuple[str, int]:

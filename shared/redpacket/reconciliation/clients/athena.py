@@ -1,8 +1,8 @@
-"""Athena over an export: its external tables, and its queries."""
+"""Queries of Athena over an export."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from redpacket.platform.errors import Unavailable
@@ -29,14 +29,14 @@ class Athena:
             QueryExecutionContext={"Database": self._database},
         )
         query_id: str = started["QueryExecutionId"]
-        while (status := self._status(query_id))["State"] != "SUCCEEDED":
+        while True:
+            found = self._client().get_query_execution(QueryExecutionId=query_id)
+            status = found["QueryExecution"]["Status"]
+            if status["State"] == "SUCCEEDED":
+                return self.result(query_id)
             if status["State"] in _ENDED_BADLY:
                 raise Unavailable(f"query {query_id}: {status.get('StateChangeReason', '')}")
             self._clock.sleep_ms(_PAUSE_MS)
-        return self.result(query_id)
-
-    def fill(self, table: str, query: str) -> None:
-        self.rows(filled_table(table, query))
 
     def result(self, query_id: str) -> Found:
         rows: Found = []
@@ -52,24 +52,3 @@ class Athena:
             arguments["NextToken"] = page["NextToken"]
         # The first row has the names of the columns.
         return rows[1:]
-
-    def _status(self, query_id: str) -> dict[str, Any]:
-        found = self._client().get_query_execution(QueryExecutionId=query_id)
-        status: dict[str, Any] = found["QueryExecution"]["Status"]
-        return status
-
-
-def external_table(name: str, attributes: Mapping[str, str], location: str) -> str:
-    """Return the statement that makes the files of an export readable."""
-    fields = ",".join(f"`{one}`:struct<`{kind}`:string>" for one, kind in attributes.items())
-    return (
-        f"CREATE EXTERNAL TABLE {name} (item struct<{fields}>)"
-        " ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'"
-        " WITH SERDEPROPERTIES ('case.insensitive'='TRUE', 'mapping.item'='Item')"
-        f" LOCATION '{location}'"
-    )
-
-
-def filled_table(name: str, query: str) -> str:
-    """Return the statement that fills a table by a query."""
-    return f"CREATE TABLE {name} WITH (format = 'PARQUET') AS {query}"

@@ -8,6 +8,18 @@ from typing import Any
 
 from redpacket.reconciliation.ports import StoredRun
 
+_STEPS = {
+    **dict.fromkeys(("ExportTables", "Export", "WaitForExport", "DescribeExport"), "exporting"),
+    **dict.fromkeys(("AskBatches", "AskBatch", "Ask"), "comparing"),
+    "Judge": "auditing",
+}
+"""Steps of a run by the states of the machine."""
+
+_EVENTS = 50
+"""Newest events of a run; one of them enters a state of its step."""
+
+_RUNS = 3
+
 
 class StateMachine:
     """Implements Runs; the name of an execution is the run's id."""
@@ -26,11 +38,18 @@ class StateMachine:
             found = client.describe_execution(executionArn=arn)
         except client.exceptions.ExecutionDoesNotExist:
             return None
-        return StoredRun(run_id, found["status"], json.loads(found.get("output", "{}")))
+        step = self._step(arn) if found["status"] == "RUNNING" else None
+        return StoredRun(run_id, found["status"], json.loads(found.get("output", "{}")), step)
 
-    def newest(self, status: str) -> str | None:
+    def newest(self, status: str) -> list[str]:
         found = self._client().list_executions(
-            stateMachineArn=self._arn, statusFilter=status, maxResults=1
+            stateMachineArn=self._arn, statusFilter=status, maxResults=_RUNS
         )
-        names: list[str] = [one["name"] for one in found["executions"]]
-        return names[0] if names else None
+        return [one["name"] for one in found["executions"]]
+
+    def _step(self, arn: str) -> str | None:
+        found = self._client().get_execution_history(
+            executionArn=arn, reverseOrder=True, maxResults=_EVENTS, includeExecutionData=False
+        )
+        entered = (one.get("stateEnteredEventDetails", {}).get("name") for one in found["events"])
+        return next((_STEPS[name] for name in entered if name in _STEPS), None)

@@ -6,18 +6,17 @@ they can't write. Memory use is bounded for any packet size.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain, islice
 
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.ledger_ports import Ledger
-from redpacket.packets.model.claim import Share, ShareRef, ShareStatus
+from redpacket.packets.model.claim import ShareRef, ShareStatus
 from redpacket.packets.model.packet import Packet, shard_count
 from redpacket.packets.ports import PacketRepository
 from redpacket.platform.difference import Difference
 from redpacket.platform.runtime import Clock
 from redpacket.reconciliation.checks.facts import PacketFacts, Tally
-from redpacket.reconciliation.checks.ledger import check_bounds
 from redpacket.reconciliation.checks.packets import (
     check_fates,
     check_late_claims,
@@ -29,6 +28,7 @@ from redpacket.reconciliation.checks.packets import (
 from redpacket.reconciliation.checks.postings import (
     Refunds,
     add_refunds,
+    check_bounds,
     check_posted,
     check_receipts,
     refund_entries,
@@ -88,7 +88,9 @@ def _of_shares(
 ) -> Iterator[Difference]:
     packet_id, shares = facts.packet.packet_id, facts.shares
     find_claimers = packets.list_winners if facts.packet.rules.prize_id else packets.list_claimers
-    claimers = find_claimers(packet_id, user_ids_of(shares))
+    claims = (share for share in shares if share.fate is ShareStatus.CLAIMED)
+    users = [share.claimer.user_id if share.claimer else "" for share in claims]
+    claimers = find_claimers(packet_id, users)
     if facts.packet.rules.prize_id:
         numbers = {share.share_no for share in shares}
         claimers = [claimer for claimer in claimers if claimer.share_no in numbers]
@@ -109,9 +111,3 @@ def _of_sender(packet: Packet, refunds: Refunds, ledger: Ledger) -> Iterator[Dif
     posted = ledger.list_postings(expected)
     yield from check_posted(packet.packet_id, expected, posted)
     yield from check_bounds({}, posted)
-
-
-def user_ids_of(shares: Iterable[Share]) -> list[str]:
-    """Return the users who claimed these shares; "" for a claim without a user."""
-    claims = (share for share in shares if share.fate is ShareStatus.CLAIMED)
-    return [share.claimer.user_id if share.claimer else "" for share in claims]

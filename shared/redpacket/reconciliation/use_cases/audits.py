@@ -49,11 +49,6 @@ class Audits:
     def __post_init__(self) -> None:
         self._lotteries: dict[str, CampaignSnapshot | None] = {}
 
-    @property
-    def has_receipts(self) -> bool:
-        """Return whether the deployment keeps receipts."""
-        return self.ledger.list_receipts([]) is not None
-
     def packet(self, packet_id: str) -> list[Difference]:
         """Audit a packet."""
         try:

@@ -15,18 +15,15 @@ from redpacket.reconciliation.use_cases.statements import (
     Run,
     checks,
     confirmed,
-    counted,
     differing,
     expanded,
+    filled,
     rules,
     shown,
     texts,
 )
 
 _OF_PACKETS = frozenset({"I1", "I2", "I3", "I4", "I8"})
-
-Sums = Mapping[str, tuple[int, int]]
-"""Rows that each check examined, and its differences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +45,8 @@ class Reconciliation:
     differences: list[Difference] = field(default_factory=list)
     log: dict[str, Any] = field(default_factory=dict)
     history: dict[str, Any] = field(default_factory=dict)
+    is_truncated: bool = False
+    """Whether there are more differences than a result names."""
     is_whole: bool = True
     """Whether every dependency answered."""
     database: str = ""
@@ -63,19 +62,15 @@ class Reconciliation:
         self.checks.append(Checked(name, examined, len(found) + more))
         known = set(self.differences)
         new = [one for one in dict.fromkeys(found) if one not in known]
-        self.differences += new[: FOUND_MAX - len(self.differences)]
+        left = FOUND_MAX - len(self.differences)
+        self.differences += new[:left]
+        self.is_truncated |= more > 0 or len(new) > left
 
     def report(self, logger: EventLogger) -> None:
         """Log every difference, and that the run has ended."""
         for one in self.differences:
             logger.event("difference_found", **asdict(one))
         logger.event("reconcile_complete" if self.is_whole else "reconcile_incomplete")
-
-
-def counts(run: Run, engine: Engine) -> dict[str, tuple[int, int]]:
-    """Run all checks one after the other; an orchestration runs them at once."""
-    found = {name: engine.rows(counted(sql))[0] for name, sql in checks(run).items()}
-    return {name: sums_of(row) for name, row in found.items()}
 
 
 def sums_of(row: Sequence[str | None]) -> tuple[int, int]:
@@ -86,7 +81,7 @@ def sums_of(row: Sequence[str | None]) -> tuple[int, int]:
 
 def reconcile(
     run: Run,
-    sums: Sums,
+    sums: Mapping[str, tuple[int, int]],
     *,
     engine: Engine,
     audits: Audits,
@@ -95,7 +90,7 @@ def reconcile(
     database: str,
     first: Mapping[str, Any] | None = None,
 ) -> Reconciliation:
-    """Return the result of a run from the *sums* of its checks in *database*.
+    """Return the result of a run from its *sums* in *database*: rows examined and differing.
 
     *before* is the result of the last run. Audits end at *stop_at_ms*; `examined` tells how far
     they got. *first* is the result of the first look: what only one of both exports has is no
@@ -110,7 +105,7 @@ def reconcile(
             count = 0
         if count:
             query = confirmed(sql, rule, f"{first['database']}.{table}") if first else None
-            engine.fill(table, query or differing(sql))
+            engine.rows(filled(table, query or differing(sql)))
             count = int(engine.rows(f"SELECT COUNT(*) AS differences FROM {table}")[0][0] or 0)  # noqa: S608
             found = [_difference(rule, row) for row in engine.rows(shown(table))]
         result.take(name, examined, found, count - len(found))

@@ -1,13 +1,15 @@
 """Checks in SQL, one text for Athena and DuckDB (docs/adr/0049).
 
-A statement may use `num(name)` and `text(name)` for an exported attribute, `year_of(time)` for a
-UTC year, `code_of(text)` for a number made of its letters, and `:name` for a number of the run. A
-statement with `:year` is repeated for each year.
+A statement may use `num(name)`, `text(name)`, and `flag(name)` for an exported attribute,
+`year_of(time)` for a UTC year, `day_of(time)` for a day in Beijing, `code_of(text)` for a number
+made of its letters, and `:name` for a number of the run. A statement with `:year` is repeated for
+each year.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -24,12 +26,16 @@ MOVING_MS = LATE_AFTER_MS
 """Milliseconds before the export that are left to the next run: the longest time to a write."""
 
 DAY_MS = 24 * 3_600_000
+BEIJING_MS = 8 * 3_600_000
 
 AUDITED_MS = 26 * 3_600_000
 """Milliseconds of which Python audits everything: a day and the time between two runs."""
 
-AUDITS_MAX = 5_000
+AUDITS_MAX = 20_000
 """Packets or draws that Python audits in a run; each takes about ten milliseconds."""
+
+DORMANT_MS = 180 * DAY_MS
+"""Milliseconds without an entry after which a balance is dormant."""
 
 FAMILIES = ("ledger", "packets", "payments", "lottery", "log")
 """Files of checks."""
@@ -40,7 +46,9 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _CODED = 48
 """Letters of an account, which has fewer."""
 
-_FIELD = re.compile(r"\b(num|text)\((\w+)\)")
+_KINDS = {"num": "n", "text": "s", "flag": "bool"}
+"""Types of DynamoDB by the abbreviation of a statement."""
+_FIELD = re.compile(rf"\b({'|'.join(_KINDS)})\((\w+)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +87,7 @@ class Run:
             "demanded_after_ms": 3_600_000,
             "audited_ms": AUDITED_MS,
             "audits_max": AUDITS_MAX,
+            "dormant_ms": DORMANT_MS,
             # Nobody knows before the run which of the older packets it audits.
             "letter": _LETTERS[int(self.run_id[:2], 16) % len(_LETTERS)],
         }
@@ -110,6 +119,31 @@ def checks(run: Run) -> dict[str, str]:
         header.split(" ")[0]: expanded(text, run)
         for file in FAMILIES
         for header, text in texts(file).items()
+    }
+
+
+def external(name: str, kinds: Mapping[str, str], location: str) -> str:
+    """Return the statement that makes the files of an export readable."""
+    fields = ",".join(f"`{one}`:struct<`{kind}`:string>" for one, kind in kinds.items())
+    return (
+        f"CREATE EXTERNAL TABLE {name} (item struct<{fields}>)"
+        " ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'"
+        " WITH SERDEPROPERTIES ('case.insensitive'='TRUE', 'mapping.item'='Item')"
+        f" LOCATION '{location}'"
+    )
+
+
+def filled(name: str, query: str) -> str:
+    """Return the statement that fills a table by a query."""
+    return f"CREATE TABLE {name} WITH (format = 'PARQUET') AS {query}"
+
+
+def reports(run: Run, database: str) -> dict[str, str]:
+    """Return the query of each report over the typed rows that a run keeps in *database*."""
+    typed = re.compile(rf"(?<=FROM |JOIN )({'|'.join(texts('rows'))})\b")
+    return {
+        name: typed.sub(rf"{database}.\1", expanded(text, run))
+        for name, text in texts("reports").items()
     }
 
 
@@ -147,6 +181,7 @@ def shown(table: str) -> str:
 def expanded(text: str, run: Run) -> str:
     """Return a statement without abbreviations."""
     text = re.sub(r"\byear_of\((\w+)\)", lambda found: _year_of(found[1], run), text)
+    text = re.sub(r"\bday_of\(([\w.]+|MIN\(\w+\))\)", lambda found: _day_of(found[1]), text)
     text = re.sub(r"\bcode_of\((\w+)\)", lambda found: _code_of(found[1]), text)
     text = _each_year(text, run)
     text = _FIELD.sub(lambda found: _field(*found.groups()), text)
@@ -160,13 +195,13 @@ def attributes(run: Run) -> dict[str, dict[str, str]]:
         if table := re.search(r"FROM (\w+)_raw", text):
             fields = _FIELD.findall(_each_year(text, run))
             kinds = found.setdefault(table[1], {})
-            kinds |= {name: "n" if kind == "num" else "s" for kind, name in fields}
+            kinds |= {name: _KINDS[kind] for kind, name in fields}
     return found
 
 
 def _field(kind: str, name: str) -> str:
-    if kind == "text":
-        return f"item.{name}.s"
+    if kind != "num":
+        return f"item.{name}.{_KINDS[kind]}"
     # A fraction is no amount and must not be rounded to one; a sum of long numbers would overflow.
     number = f"item.{name}.n"
     is_number = f"{number} NOT LIKE '%.%' AND length({number}) <= 16"
@@ -190,6 +225,16 @@ def _code_of(column: str) -> str:
         for place in range(1, _CODED + 1)
     )
     return f"({' + '.join(letters)})"
+
+
+def _day_of(column: str) -> str:
+    # A product with doubles: no division is common to both engines.
+    local = f"({column} + {BEIJING_MS})"
+    days = f"CAST({local} - {local} % {DAY_MS} AS double) * {1 / DAY_MS:.24f}"
+    return (
+        f"CAST(CAST(DATE '1970-01-01' + INTERVAL '1' DAY * CAST(ROUND({days}) AS integer)"
+        " AS date) AS varchar)"
+    )
 
 
 def _year_of(column: str, run: Run) -> str:

@@ -104,6 +104,12 @@ SELECT campaign_id || ' ' || user_id AS subject, 'claims counted' AS what, SUM(w
   UNION ALL SELECT campaign_id, user_id, 0, claim_count, 0 FROM claim_count) x
 GROUP BY campaign_id, user_id HAVING MAX(at_ms) < :until_ms
 
+-- check_audiences I9
+SELECT campaign_id AS subject, 'users on the list counted' AS what, SUM(wanted) AS expected, SUM(found) AS actual FROM (
+  SELECT campaign_id, CASE WHEN is_member = 'true' THEN 1 ELSE 0 END AS wanted, 0 AS found FROM listed
+  UNION ALL SELECT campaign_id, 0, member_count FROM audience) x
+GROUP BY campaign_id
+
 -- check_open_counts I9
 SELECT account AS subject, 'open packets counted' AS what, SUM(wanted) AS expected, SUM(found) AS actual FROM (
   SELECT 'user:' || sender_id AS account, CASE WHEN status IN ('closed', 'cancelled', 'unpaid') THEN 0 ELSE 1 END AS wanted, 0 AS found,

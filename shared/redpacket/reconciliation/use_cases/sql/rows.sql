@@ -49,6 +49,12 @@ FROM shares_raw WHERE text(sk) LIKE 'claim#%'
 SELECT text(pk) AS name, split_part(text(pk), '#', 1) AS campaign_id, split_part(text(pk), '#', 2) AS user_id, num(claim_count) AS claim_count
 FROM quotas_raw WHERE text(pk) NOT LIKE 'thanks#%'
 
+-- listed
+SELECT split_part(text(pk), '#', 2) AS campaign_id, flag(is_member) AS is_member FROM audience_raw WHERE text(pk) LIKE 'members#%'
+
+-- audience
+SELECT substr(text(pk), 10) AS campaign_id, num(member_count) AS member_count FROM audience_raw WHERE text(pk) LIKE 'audience#%'
+
 -- campaign
 SELECT substr(text(pk), 10) AS campaign_id, num(budget_fen) AS budget_fen, num(budget_left_fen) AS budget_left_fen, num(ends_at_ms) AS ends_at_ms
 FROM campaigns_raw WHERE text(sk) = 'campaign'

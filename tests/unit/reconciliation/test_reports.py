@@ -1,0 +1,130 @@
+"""Each report over a ledger of known rows, and a report for each saved query."""
+
+import re
+from collections import Counter
+from unittest.mock import Mock
+
+import pytest
+
+from local.places import ROOT
+from redpacket.packets.model.claim import ShareStatus
+from redpacket.reconciliation.use_cases.runs import report_views, stale_databases
+from redpacket.reconciliation.use_cases.statements import DORMANT_MS, MOVING_MS, Run, texts
+from redpacket_cli.reports import REPORTS
+from testing.fakes.services import FakeDeadLetters
+from testing.planted import World
+
+Rows = list[dict[str, str | None]]
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    """A world with a claim that waits."""
+    world = World()
+    world.system.grab(world.open, "zoe")
+    world.system.pass_time(MOVING_MS)
+    return world
+
+
+def _shown(world: World, name: str) -> Rows:
+    """Return a report's rows as `redpacket report` reads them after a run."""
+    system = world.system
+    system.compare(FakeDeadLetters(0))
+    run, duck = Run("00", system.clock.now_ms()), system.duck
+    assert duck
+    duck.rows("CREATE SCHEMA shown")
+    for view in report_views(run, "look_1", "shown"):
+        duck.rows(view["sql"])
+    columns, *rows = duck.named_rows(f"SELECT * FROM shown.{name}")  # noqa: S608
+    return [dict(zip(columns, row, strict=True)) for row in rows]  # type: ignore[arg-type]
+
+
+def test_each_report_has_its_saved_query() -> None:
+    saved = re.findall(
+        r"Name: (\w+), QueryString: SELECT \* FROM (\w+) }", (ROOT / "template.yaml").read_text()
+    )
+
+    assert {name for name, _ in saved} == {view for _, view in saved} == set(REPORTS)
+    assert set(texts("reports")) == set(REPORTS)
+
+
+def test_a_good_run_takes_the_place_of_earlier_ones() -> None:
+    ended = {"SUCCEEDED": ["b-1"], "ABORTED": ["c"], "TIMED_OUT": []}
+    runs = Mock(newest=ended.get)
+
+    assert stale_databases("a-1", "redpacket_00_a_1_2", runs=runs) == [
+        *("redpacket_00_b_1_1", "redpacket_00_b_1_2"),
+        *("redpacket_00_c_1", "redpacket_00_c_2"),
+    ]
+
+
+def test_winners_are_all_wins(world: World) -> None:
+    drawn = [
+        (draw.prize.prize_id, str(draw.unit_no), user, draw.draw_id)
+        for user in ("user-0", "user-1")
+        for draw in world.system.draws.list_draws("fair", user)
+        if draw.prize
+    ]
+
+    found = _shown(world, "winners")
+
+    assert [(w["prize_id"], w["unit_no"], w["user_id"], w["draw_id"]) for w in found] == sorted(
+        drawn
+    )
+    assert {one["amount_fen"] for one in found if one["prize_id"] == "cash"} == {"100"}
+
+
+def test_spend_is_what_was_sent_claimed_and_refunded_by_day_and_campaign(world: World) -> None:
+    expected: Counter[tuple[str, str]] = Counter()
+    for facts in world.system.ledger_state().packets:
+        campaign_id = facts.packet.rules.campaign_id or ""
+        expected[campaign_id, "sent_fen"] += facts.packet.funded_fen
+        for share in facts.shares:
+            fate = "claimed" if share.fate is ShareStatus.CLAIMED else "refunded"
+            expected[campaign_id, f"{fate}_fen"] += share.amount_fen
+
+    found = _shown(world, "spend")
+
+    assert {one["day"] for one in found} == {"2026-11-18"}
+    amounts = ("sent_fen", "claimed_fen", "refunded_fen")
+    assert {
+        (str(one["campaign_id"]), name): int(one[name] or 0) for one in found for name in amounts
+    } == {
+        (campaign, name): expected[campaign, name] for campaign in ("", "fair") for name in amounts
+    }
+
+
+def test_refunds_tell_the_rate(world: World) -> None:
+    """One of the two packets that are closed was claimed as a whole, and one not at all."""
+    (found,) = _shown(world, "refunds")
+
+    assert found == {
+        "day": "2026-11-18",
+        "campaign_id": "",
+        "packet_count": "2",
+        "total_fen": "2000",
+        "refunded_fen": "1000",
+        "refunded_percent": "50.0",
+    }
+
+
+def test_what_waits_is_told_with_its_age(world: World) -> None:
+    found = {one["kind"]: one for one in _shown(world, "waiting")}
+
+    assert set(found) == {"claim to settle", "packet to pay for", "withdrawal"}
+    assert {one["row_count"] for one in found.values()} == {"1"}
+    assert found["withdrawal"]["amount_fen"] == "50"
+    assert {one["oldest_age_s"] for one in found.values()} == {str(MOVING_MS // 1000)}
+
+
+def test_balances_at_rest_are_dormant_after_half_a_year(world: World) -> None:
+    assert _shown(world, "dormant") == []
+    world.system.pass_time(DORMANT_MS)
+    world.system.deposit("bob", 1)
+
+    found = _shown(world, "dormant")
+
+    balances = world.system.ledger_state().balances_fen
+    resting = {name: fen for name, fen in balances.items() if fen > 0 and name != "user:bob"}
+    assert {str(one["account"]): int(one["balance_fen"] or 0) for one in found} == resting
+    assert [one["last_entry_day"] for one in found] == ["2026-11-18"] * len(found)
