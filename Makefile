@@ -83,15 +83,15 @@ ifndef SIDE_BY_SIDE
 endif
 
 ##@ Use it
-.PHONY: setup page run up down demo
+.PHONY: setup page run up down demo demo-site
 setup: $(VENV)/app.ready $(VENV)/aws.ready $(VENV)/sam.ready $(LOCAL)/bin/redpacket ## install everything that is missing, into .local/
 
 page: web/dist/index.html
 
-run: setup page ## start the whole stack here in the foreground; Ctrl-C stops it
+run: setup page ## start the whole stack here in the foreground; Ctrl-C stops it; for phones in this network: BIND=0.0.0.0
 	@exec env PYTHONPATH=shared $(APP)/python -m local run
 
-up: setup page ## start the whole stack in the background; the last line is JSON with its address
+up: setup page ## start the whole stack in the background; the last line is JSON with its address; EMBED=http://localhost:5173 may embed packets
 	@PYTHONPATH=shared $(APP)/python -m local up
 
 down: ## stop what `make up` started
@@ -99,6 +99,9 @@ down: ## stop what `make up` started
 
 demo: setup ## packets of every kind on a stack of its own, from the race to the refund
 	@PYTHONPATH=shared $(APP)/python -m local demo
+
+demo-site: setup page ## pages of another origin that embed packets: plain HTML, React, Vue, and a mini-program's web view
+	@PATH="$(NODE_BIN):$$PATH" PYTHONPATH=shared $(APP)/python -m local demo-site
 
 $(LOCAL)/bin/redpacket: $(UV) pyproject.toml requirements/dev.txt $(shell find cli -name "*.py")
 	@UV_TOOL_DIR=$(LOCAL)/tools UV_TOOL_BIN_DIR=$(LOCAL)/bin $(UV) tool install --quiet --force --reinstall-package redpacket \
@@ -192,7 +195,7 @@ cost: ## what a million grabs cost on AWS, by the prices in bench/prices.toml
 	@$(MAKE) bench ONLY=cost
 
 ##@ Keep it
-.PHONY: openapi reference docs lock audit clients clean help
+.PHONY: openapi docs lock audit clients clean help
 audit: $(UV) $(VENV)/node/bin/npm ## look for known vulnerabilities of what is deployed; needs the services of PyPI and npm
 	@for name in requirements passphrase payments beacon; do \
 		$(UV) tool run --quiet pip-audit==2.10.1 --no-deps --disable-pip --requirement shared/$$name.txt || exit 1; done
@@ -207,11 +210,9 @@ clients: $(LOCAL)/client/README.md $(VENV)/app.ready web/src/api/schema.ts ## ge
 openapi: $(VENV)/app.ready ## write openapi.json from the code
 	@PYTHONPATH=shared $(APP)/python -m local.openapi
 
-reference: $(VENV)/app.ready web/node_modules/.ready ## render openapi.json as a page, .local/reference/index.html
-	@PYTHONPATH=shared $(APP)/python -m local.reference
-
-docs: $(VENV)/app.ready ## write the generated parts of docs/ (parameters, alarms, pictures and figures of splits), and build its site
+docs: $(VENV)/app.ready web/node_modules/.ready ## write the generated parts of docs/ (tables, pictures of splits), and build its site and the reference of openapi.json
 	@PYTHONPATH=shared $(APP)/python -m local.reference_pages
+	@PYTHONPATH=shared $(APP)/python -m local.reference
 	@PYTHONPATH=shared $(UV) run --quiet --no-project --python "$$(local/find-python)" --with matplotlib==3.11.2 python -m bench.gallery
 	@NO_MKDOCS_2_WARNING=1 $(UV) run --quiet --no-project --python "$$(local/find-python)" --with mkdocs-material==9.8.1 mkdocs build --quiet --strict
 	@echo "Built .local/site/index.html"
@@ -220,7 +221,7 @@ lock: $(UV) ## compile the pinned requirements again
 	@PYTHONPATH=shared "$$(local/find-python)" -m local.lock
 
 clean: down ## remove everything that was made here
-	@rm -rf $(LOCAL) .aws-sam web/node_modules web/dist web/src/api/schema.ts web/src/api/limits.ts
+	@rm -rf $(LOCAL) .aws-sam web/node_modules web/dist web/element/red-packet.js web/src/api/schema.ts web/src/api/limits.ts
 
 help:
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \

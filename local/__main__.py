@@ -13,7 +13,7 @@ def main(arguments: list[str]) -> int:
     # is how `make run` is meant to end; for the others it is a failure.
     early = 0 if arguments == ["run"] else INTERRUPTED
     signal.signal(signal.SIGINT, lambda *_: os._exit(early))
-    from local import commands, demo
+    from local import commands, demo, demo_site
     from local.errors import StackError
 
     names = {
@@ -22,6 +22,7 @@ def main(arguments: list[str]) -> int:
         "up": commands.up,
         "down": commands.down,
         "demo": demo.demo,
+        "demo-site": demo_site.serve,
     }
     if len(arguments) != 1 or arguments[0] not in names:
         print(f"usage: python -m local {'|'.join(names)}", file=sys.stderr)

@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any
 
 from local import places
+from local.access import Access, phone_hint
 from local.errors import StackError
 from local.ports import Ports
 from local.stack import Stack
@@ -51,8 +52,10 @@ def serve() -> None:
 
 def _serve(state_dir: Path, hint: str) -> None:
     try:
-        with Stack(state_dir, ports=Ports.default(), say=say, has_alarms=True) as stack:
-            say(f"{welcome(stack)}\n{hint}")
+        access = Access.of_environment()
+        ports = Ports.default()
+        with Stack(state_dir, ports=ports, say=say, has_alarms=True, access=access) as stack:
+            say(f"{welcome(stack)}\n{phone_hint(stack.page)}{hint}")
             ready = state_dir / "ready.json"
             ready.write_text(json.dumps(stack.description()))
             try:
@@ -70,9 +73,14 @@ def _serve(state_dir: Path, hint: str) -> None:
 
 def up() -> None:
     """Start a stack in the background, unless it runs already, and print where it is."""
+    print(json.dumps(started()))
+
+
+def started() -> dict[str, Any]:
+    """Start a stack in the background, unless it runs already, and return its description."""
     if _keeper_of(UP) is None:
         _start_in_background()
-    print(json.dumps(_wait_until_ready()))
+    return _wait_until_ready()
 
 
 def _start_in_background() -> None:

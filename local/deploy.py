@@ -79,7 +79,8 @@ def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
     """Return policies that the emulator decides as AWS does, and no saved query: it has none.
 
     AWS lets who may send a message send several at once; the emulator asks for an action of its
-    name, which IAM does not have. And it sees no projection of a BatchGetItem.
+    name, which IAM does not have. And it sees no projection of a BatchGetItem. It reads the origins
+    that may call an API by the names of the API's own calls.
     """
     if isinstance(part, list):
         return [_as_emulated(one) for one in part]
@@ -95,6 +96,8 @@ def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
         made["Action"] = [*made["Action"], "sqs:SendMessageBatch"]
     if "dynamodb:BatchGetItem" in made.get("Action", ()):
         made.pop("Condition", None)
+    if "AllowOrigins" in made:
+        return {f"{name[0].lower()}{name[1:]}": value for name, value in made.items()}
     return made
 
 

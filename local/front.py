@@ -183,6 +183,7 @@ def main() -> None:
     """Serve the front until told to stop."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--port", type=int, required=True)
+    arguments.add_argument("--bind", required=True)
     arguments.add_argument("--emulator-port", type=int, required=True)
     arguments.add_argument("--api-id", required=True)
     arguments.add_argument("--key", type=Path, required=True)
@@ -196,7 +197,7 @@ def main() -> None:
         "authorize_url": f"{given.gateway_url}/connect/oauth2/authorize",
     }
     page = Page(places.PAGE, proxy, CONFIG | {"wechat": wechat})
-    serve(application(issuer, page), given.port, is_proxy=True)
+    serve(application(issuer, page), given.port, host=given.bind, is_proxy=True)
 
 
 def issuer_url(port: int) -> str:

@@ -52,8 +52,8 @@ SECURITY_HEADERS: Final = {
 }
 FOREVER: Final = "public, max-age=31536000, immutable"
 ASK_AGAIN: Final = "no-cache"
-# For pages of other origins, which load it as a module.
-ELEMENT: Final = "/red-packet.js"
+# For pages of other origins, which load it as a module; also under its version.
+_ELEMENT: Final = re.compile(r"/red-packet(@[\d.]+)?\.js")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class File:
             "cache-control": FOREVER if path.startswith("/assets/") else ASK_AGAIN,
             "vary": "accept-encoding",
         }
-        if path == ELEMENT:
+        if _ELEMENT.fullmatch(path):
             headers["access-control-allow-origin"] = "*"
         return cls(content, gzip.compress(content, mtime=0), headers)
 

@@ -7,11 +7,17 @@ import uvicorn
 from local.ports import HOST
 
 
-def serve(application: Any, port: int, *, is_proxy: bool = False) -> None:  # noqa: ANN401
-    """Serve to this machine alone. A proxy hands answers on with the headers that they have."""
+def serve(
+    application: Any,  # noqa: ANN401
+    port: int,
+    *,
+    host: str = HOST,
+    is_proxy: bool = False,
+) -> None:
+    """Serve to this machine alone by default. A proxy keeps the headers of what it hands on."""
     uvicorn.run(
         application,
-        host=HOST,
+        host=host,
         port=port,
         log_level="critical",
         access_log=False,

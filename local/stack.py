@@ -20,6 +20,7 @@ import botocore.session
 from botocore.config import Config
 
 from local import issuer_keys, places
+from local.access import Access
 from local.beacon.chain import LocalChain
 from local.build import Building, architecture
 from local.conflicts import CONTROL
@@ -59,12 +60,14 @@ class Stack:
         hold_ms: tuple[int, int] | None = None,
         hosts_page: bool = False,
         has_alarms: bool = False,
+        access: Access | None = None,
     ) -> None:
         """Prepare a stack; with *hold_ms* transactions conflict, as the emulator's never do.
 
         With *hosts_page* it also has the bucket and the distribution of the page. With *has_alarms*
         it also judges the alarms.
         """
+        self._access = access or Access()
         self.state_dir = state_dir.resolve()
         self.ports = ports or Ports.free()
         self._hold_ms = hold_ms
@@ -83,6 +86,11 @@ class Stack:
     def api(self) -> str:
         """The base URL that clients use."""
         return f"http://{HOST}:{self.ports.front}"
+
+    @property
+    def page(self) -> str:
+        """The base URL that people open, from a phone in this network, too."""
+        return f"http://{self._access.host}:{self.ports.front}"
 
     @property
     def gateway(self) -> str:
@@ -391,6 +399,7 @@ class Stack:
         command = [
             *(sys.executable, "-m", "local.front"),
             *("--port", str(self.ports.front)),
+            *("--bind", self._access.bind),
             *("--emulator-port", str(self.ports.emulator)),
             *("--api-id", self.outputs["ApiId"]),
             *("--key", str(self.state_dir / "issuer.pem")),
@@ -407,7 +416,8 @@ class Stack:
             "CacheUrl": f"redis://{HOST}:{self.ports.cache}",
             "JwtIssuer": issuer_url(self.ports.front),
             "JwtAudience": AUDIENCE,
-            "ShareBaseUrl": self.api,
+            "ShareBaseUrl": self.page,
+            "EmbedOrigins": self._access.embed,
             # Names that no host on the internet has (RFC 2606).
             "AvatarHosts": ",".join(AVATAR_HOSTS),
             "CoverHosts": ",".join(COVER_HOSTS),

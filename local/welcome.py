@@ -24,9 +24,9 @@ def welcome(stack: Stack) -> str:
     with Client(stack.api, alice) as sender:
         packet_id = sender.post("/packets", PACKET, "first")["packet_id"]
     return f"""
-The page:     {stack.api}/
-A packet:     {stack.api}/packets/{packet_id}
-The console:  {stack.api}/operator   (sign in as Operator)
+The page:     {stack.page}/
+A packet:     {stack.page}/packets/{packet_id}
+The console:  {stack.page}/operator   (sign in as Operator)
 The API:      {stack.api}   (for the page also under /api)
 
 To try the API, paste this into another terminal. Alice has {DEPOSIT_FEN / 100:.2f} yuan.

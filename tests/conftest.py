@@ -8,9 +8,13 @@ from collections.abc import Iterator
 import pytest
 
 from local import places
+from local.access import Access
 from local.ports import HOST, Ports, is_open
 from local.stack import Stack
 from testing.servers import OperatorCache
+
+EMBEDS = "http://localhost:5173"
+"""The origin whose pages may embed packets of the tests' stack; no server is there."""
 
 os.environ.setdefault("POWERTOOLS_METRICS_NAMESPACE", "redpacket")
 """As the template sets it for every function: a handler that fails counts that."""
@@ -31,7 +35,8 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
     Each process of a parallel run has one of its own: most of these tests wait.
     """
-    with Stack(tmp_path_factory.mktemp("stack"), hosts_page=True) as running:
+    access = Access(embed=EMBEDS)
+    with Stack(tmp_path_factory.mktemp("stack"), hosts_page=True, access=access) as running:
         yield running
 
 

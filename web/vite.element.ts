@@ -1,11 +1,25 @@
-/** The element for other pages: everything in the one file /red-packet.js. */
+/** The element for other pages: everything in the one file /red-packet.js, also under its version and for npm. */
+
+import { copyFileSync } from "node:fs";
 
 import { defineConfig } from "vite";
 
 import { compact } from "./compact.ts";
+import element from "./element/package.json" with { type: "json" };
+
+const BUILT = "dist/red-packet.js";
 
 export default defineConfig({
-  plugins: [compact()],
+  plugins: [
+    compact(),
+    {
+      name: "copies",
+      closeBundle: () => {
+        copyFileSync(BUILT, `dist/red-packet@${element.version}.js`);
+        copyFileSync(BUILT, "element/red-packet.js");
+      },
+    },
+  ],
   publicDir: false,
   build: {
     outDir: "dist",

@@ -1,19 +1,22 @@
-/** The example pages of the element, as their own bundlers would build them. */
+/** Pages of a host that embed a packet, as their own bundlers would build them; `make demo-site` serves them. */
 
 import { defineConfig } from "vite";
 
+// Where the packets come from: another origin than the host's.
+const packets = (process.env.VITE_PACKETS ??= "http://127.0.0.1:8080");
+
 export default defineConfig({
   root: "examples",
-  base: "/examples/",
   publicDir: false,
   define: { __VUE_OPTIONS_API__: "false", __VUE_PROD_DEVTOOLS__: "false" },
+  // A host's own server gets tokens for its users.
+  preview: { port: 5173, strictPort: true, proxy: { "/dev/tokens": packets } },
   build: {
     outDir: "../../.local/examples",
     emptyOutDir: true,
     reportCompressedSize: false,
     rolldownOptions: {
-      external: ["/red-packet.js"],
-      input: ["examples/plain.html", "examples/react.html", "examples/vue.html"],
+      input: ["index", "plain", "react", "vue", "web-view"].map((name) => `examples/${name}.html`),
     },
   },
 });

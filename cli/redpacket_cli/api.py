@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import httpx
 
 from redpacket_cli.failures import Exit, Failure, no_target
+from redpacket_cli.words import translate
 
 Answer = TypeVar("Answer")
 
@@ -122,7 +123,7 @@ def _failure_of(answer: httpx.Response) -> Failure:
         told = problem.get("message") if isinstance(problem, dict) else None
         detail = told or answer.reason_phrase
         if answer.status_code == HTTPStatus.UNAUTHORIZED:
-            detail = "the token is missing, has expired, or is not of this API's issuer"
+            detail = translate("the token is missing, has expired, or is not of this API's issuer")
         problem = {"code": f"http_{answer.status_code}", "detail": detail}
     request_id = problem.get("instance") or answer.headers.get("apigw-requestid")
     if request_id:
@@ -135,7 +136,9 @@ def _failure_of(answer: httpx.Response) -> Failure:
 
 
 def _words_of(status: int, problem: dict[str, Any]) -> str:
-    words = f"{status} {problem['code']}: {problem.get('detail', '')}"
+    code, detail = problem["code"], problem.get("detail", "")
+    name = translate(code)
+    words = f"{status} {code if name == code else f'{name} ({code})'}: {detail}"
     for error in problem.get("errors", []):
         told = f"{error.get('field')}: {error.get('message')}"
         if told not in words:

@@ -19,6 +19,7 @@ from redpacket_cli.api import Api, again
 from redpacket_cli.failures import Failure, no_target
 from redpacket_cli.lists import Rows, some
 from redpacket_cli.session import an_id, new_key, read_document, read_text, session_of
+from redpacket_cli.words import translate
 
 campaign = typer.Typer(help="Campaigns: list, edit, show, preheat.", no_args_is_help=True)
 prize = typer.Typer(help="Prizes of a campaign: edit, stock, codes.", no_args_is_help=True)
@@ -275,7 +276,7 @@ def _campaign(found: dict[str, Any]) -> Group:
         for each in found["prizes"]
     )
     head = Text(
-        f"{found['title']}  {found['status']}  version {found['version']}\n"
+        f"{found['title']}  {translate(found['status'])}  version {found['version']}\n"
         f"{shown.moment(found['starts_at_ms'])} to {shown.moment(found['ends_at_ms'])}\n"
         f"{shown.yuan(found['budget_left_fen'])} left of {shown.yuan(found['budget_fen'])}; "
         f"list of users: {found['audience_mode'] or 'none'}"

@@ -1,6 +1,6 @@
 """The command `redpacket`, with its options that all commands share.
 
-    redpacket [--stack NAME | --api URL | --state DIR] [--token TOKEN] [--json] COMMAND
+    redpacket [--stack NAME | --api URL | --state DIR] [--token TOKEN] [--json] [--lang zh] COMMAND
 
 Without --stack and --api it speaks to the stack that `make up` or `make run` started here. Exit
 codes: 0 done; 1 a check found something; 2 a wrong command line; 3 refused; 4 unknown or too fast,
@@ -9,7 +9,7 @@ try again; 5 no stack, token, credentials or file.
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
@@ -26,6 +26,7 @@ from redpacket_cli import (
     reports,
     users,
     webhooks,
+    words,
 )
 from redpacket_cli.failures import Failure, of_aws
 from redpacket_cli.session import Session
@@ -49,6 +50,9 @@ class Failing(TyperGroup):
         """Run a command, and say on standard error why it failed."""
         try:
             return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = words.translate(error.message)
+            raise
         except Exception as error:
             failure = error if isinstance(error, Failure) else of_aws(error)
             if failure is None:
@@ -93,12 +97,17 @@ def options(
         ),
     ] = None,
     is_json: Annotated[bool, typer.Option(_JSON, help="One JSON document as answer.")] = False,
+    lang: Annotated[
+        Literal["en", "zh"],
+        typer.Option(envvar="REDPACKET_LANG", help="Language of answers and errors."),
+    ] = "en",
 ) -> None:
     """Name the stack, once for all commands."""
     if context.obj is None:
         target = Target(stack=stack, url=api.rstrip("/"), token=token, state_dir=state)
         context.obj = Session(target, Screen())
     context.obj.screen.is_json = is_json
+    words.use(lang)
     context.call_on_close(context.obj.target.close)
 
 

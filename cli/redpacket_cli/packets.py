@@ -23,6 +23,7 @@ from redpacket_cli.api import Api
 from redpacket_cli.failures import Exit, Failure, no_target
 from redpacket_cli.session import an_id, new_key, session_of
 from redpacket_cli.target import Target
+from redpacket_cli.words import translate
 
 PacketId = Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)]
 Key = Annotated[str, typer.Option(help="Idempotency key: the same one again moves nothing twice.")]
@@ -142,9 +143,10 @@ def show(context: typer.Context, packet_id: PacketId) -> None:
         )
         for claim in claims
     )
+    status = translate(record["status"])
     title = (
-        f"{record['greeting']}  {record['status']}  {record['claimed_count']} of {record['count']} "
-        f"taken, {shown.yuan(record['total_fen'])} in all"
+        f"{record['greeting']}  {status}  {record['claimed_count']} of {record['count']} taken, "
+        f"{shown.yuan(record['total_fen'])} in all"
     )
     more = [Text("More pages follow.")] if record["next"] else []
     session.screen.tell(record, Group(shown.table(columns, rows, title), *more))
@@ -225,14 +227,16 @@ def _observed(
 
 def _look(feed: dict[str, Any], told: dict[str, float | None], course: Course) -> Group:
     left_s = told["seconds_left"]
-    until = "" if left_s is None else f", empty in {left_s:.0f} s"
+    until = "" if left_s is None else translate(f", empty in {left_s:.0f} s")
     return Group(
         Text(f"{feed['greeting']}  {feed['status']}", style="bold"),
         # Columns end the line, which a bar alone does not.
         Columns([ProgressBar(total=feed["count"], completed=feed["claimed_count"], width=60)]),
         Text(
-            f"{feed['claimed_count']} of {feed['count']} taken, {feed['remaining_count']} left, "
-            f"{told['per_second']:.1f} a second{until}"
+            translate(
+                f"{feed['claimed_count']} of {feed['count']} taken, {feed['remaining_count']} "
+                f"left, {told['per_second']:.1f} a second{until}"
+            )
         ),
         Text(shown.plot(course.rates), style="red"),
     )

@@ -9,15 +9,21 @@ from datetime import UTC, datetime
 from typing import Any
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
+
+from redpacket_cli.words import translate
 
 _PIPE_COLUMNS = 100_000
 """The width where output is not a terminal: a program reads whole values, one row a line."""
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _FEN_PER_YUAN = 100
+
+_OURS = {"", "check", "detail", "is", "kind", "payout", "status"}
+"""Columns whose cells are words of ours, and no text of users."""
+
 _YUAN = re.compile(r"(\d{1,12})\.(\d\d)", re.ASCII)
 
 
@@ -36,11 +42,12 @@ class Screen:
         else:
             # A token that is copied must have no ends of lines of its own.
             is_soft = isinstance(shown, Text)
-            self.console.print(pairs(found) if shown is None else shown, soft_wrap=is_soft)
+            view = pairs(found) if shown is None else _told(shown)
+            self.console.print(view, soft_wrap=is_soft)
 
     def note(self, words: str) -> None:
         """Print a note beside the result."""
-        self.notes.print(Text(words), soft_wrap=True)
+        self.notes.print(Text(translate(words)), soft_wrap=True)
 
 
 def console_for(*, stderr: bool) -> Console:
@@ -54,7 +61,7 @@ def console_for(*, stderr: bool) -> Console:
 def yuan(fen: int | None) -> str:
     """Write an amount for people; None is hidden."""
     if fen is None:
-        return "hidden"
+        return translate("hidden")
     return f"¥{fen // _FEN_PER_YUAN:,}.{fen % _FEN_PER_YUAN:02d}"
 
 
@@ -76,13 +83,23 @@ def fen(text: str) -> int:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> Table:
     """Return rows under their columns. Cells are plain text: what users wrote is not markup."""
-    made = Table(title=title or None, title_justify="left")
+    made = Table(title=translate(title) or None, title_justify="left")
     for number, column in enumerate(columns):
         # The first column has what the next command takes; nothing of the others is cut off.
-        made.add_column(column, overflow="fold", no_wrap=number == 0)
+        made.add_column(translate(column), overflow="fold", no_wrap=number == 0)
     for row in rows:
-        made.add_row(*(Text(str(cell)) for cell in row))
+        cells = zip(columns, map(str, row), strict=True)
+        made.add_row(*(Text(translate(cell) if name in _OURS else cell) for name, cell in cells))
     return made
+
+
+def _told(view: RenderableType) -> RenderableType:
+    """Return a view in the reader's language; tables are made in it."""
+    if isinstance(view, Text):
+        return Text(translate(view.plain), style=view.style)
+    if isinstance(view, Group):
+        return Group(*map(_told, view.renderables))
+    return view
 
 
 def plot(values: Sequence[float], width: int = 60) -> str:
@@ -108,10 +125,12 @@ def pairs(found: Any) -> RenderableType:  # noqa: ANN401 - any JSON
     made.add_column(no_wrap=True)
     made.add_column(overflow="fold")
     for name, value in found.items():
-        told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         if name.endswith(("_at_ms", "until_ms")) and isinstance(value, int):
-            told = f"{value} ({moment(value)})"
+            text = f"{value} ({moment(value)})"
         elif name.endswith("_fen") and isinstance(value, int):
-            told = f"{value} ({yuan(value)})"
-        made.add_row(Text(name, style="bold"), Text(told))
+            text = f"{value} ({yuan(value)})"
+        elif name in _OURS:
+            text = translate(text)
+        made.add_row(Text(translate(name), style="bold"), Text(text))
     return made

@@ -8,6 +8,7 @@ import typer
 from redpacket.platform.user_id import HOST_ID
 from redpacket_cli.api import again
 from redpacket_cli.session import session_of
+from redpacket_cli.words import translate
 
 users = typer.Typer(help="Personal data: erase.", no_args_is_help=True)
 
@@ -27,6 +28,6 @@ def erase(
     """Erase who a user is, once nothing is theirs: there is no way back. A repeat is harmless."""
     session = session_of(context)
     if not is_sure:
-        typer.confirm(f"Erase {user} for ever?", abort=True, err=True)
+        typer.confirm(translate(f"Erase {user} for ever?"), abort=True, err=True)
     path = f"/admin/users/{quote(user, safe='')}"
     session.screen.tell(again(lambda: session.target.operator.delete(path)))

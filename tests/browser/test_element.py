@@ -1,10 +1,12 @@
-"""The packet in other people's pages: plain, React and Vue."""
+"""The packet in pages of another origin: plain, React, Vue, a mini-program's web view."""
 
 import gzip
+import json
 import mimetypes
 import os
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,15 +14,22 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from local import places
+from local.stack import Stack
 from tests.browser.conftest import MakePerson, Operator, Person
+from tests.conftest import EMBEDS
 
 EXAMPLES = places.LOCAL / "examples"
 NODE_BIN = places.LOCAL / "venv" / "node" / "bin"
 ELEMENT_KB_MAX = 20
+REFUSED = "http://localhost:5174"
+SIGN_IN = re.compile("登录后领取|Sign in")
+OPEN = re.compile("拆开红包|Open the red packet")
+
+Visit = Callable[..., Person]
 
 
 @pytest.fixture(scope="module")
-def examples() -> Path:
+def examples(stack: Stack) -> Path:
     """Build the example pages, as their own bundlers would."""
     command = [str(NODE_BIN / "npm"), "run", "--silent", "examples"]
     path = f"{NODE_BIN}{os.pathsep}{os.environ['PATH']}"
@@ -29,70 +38,95 @@ def examples() -> Path:
         cwd=places.ROOT / "web",
         check=True,
         capture_output=True,
-        env=os.environ | {"PATH": path},
+        env=os.environ | {"PATH": path, "VITE_PACKETS": stack.api},
     )
     return EXAMPLES
 
 
-def _host(person: Person, examples: Path) -> None:
-    """Serve the example pages beside the API, as a host's own server would."""
+@pytest.fixture
+def visit(a_person: MakePerson, operator: Operator, examples: Path) -> Visit:
+    """Let a guest open a page of a host, whose own server is this function."""
 
     def serve(route: Route) -> None:
-        path = urlsplit(route.request.url).path.removeprefix("/examples/")
+        path = urlsplit(route.request.url).path.removeprefix("/")
+        if path == "dev/tokens":
+            sub = json.loads(route.request.post_data or "{}")["sub"]
+            route.fulfill(json={"token": operator.token(sub)})
+            return
         kind = mimetypes.guess_type(path)[0] or "text/plain"
         route.fulfill(body=(examples / path).read_bytes(), content_type=kind)
 
-    person.page.route("**/examples/**", serve)
+    def visit(page: str, packet_id: str, *, user: str = "", origin: str = EMBEDS) -> Person:
+        guest = a_person(None, None)
+        # What a test answers has no address, so that Chromium would ask for this machine's.
+        guest.context.grant_permissions(["local-network-access"])
+        guest.page.route(f"{origin}/**", serve)
+        guest.page.goto(f"{origin}/{page}.html?packet={packet_id}&user={user}")
+        return guest
+
+    return visit
 
 
-@pytest.mark.parametrize("framework", ["plain", "react", "vue"])
-def test_a_packet_opens_in_a_page_of_another_kind(
-    a_person: MakePerson, operator: Operator, examples: Path, framework: str
+@pytest.mark.parametrize("page", ["plain", "react", "vue", "web-view"])
+def test_a_packet_opens_in_a_page_of_another_origin(
+    visit: Visit, operator: Operator, page: str
 ) -> None:
-    packet_id = operator.send(greeting="开业大吉")
-    guest = a_person(None, None)
-    _host(guest, examples)
+    packet_id = operator.send(greeting="开业大吉", count=1)
 
-    guest.go(f"/examples/{framework}.html?packet={packet_id}&user=guest-{framework}")
+    guest = visit(page, packet_id, user=f"guest-{page}")
     expect(guest.page.get_by_text("开业大吉")).to_be_visible()
-    guest.page.get_by_role("button", name="登录后领取").click()
-    guest.page.get_by_role("button", name="拆开红包").click()
+    guest.page.get_by_role("button", name=SIGN_IN).click()
+    coin = guest.page.get_by_role("button", name=OPEN)
+    expect(coin).to_have_text("Open" if page == "plain" else "開")
+    assert guest.audit() == []
+    guest.shoot(f"element-{page}-closed")
+    coin.click()
 
     expect(guest.page.locator("#told")).to_have_text(re.compile(r"claimed \d+ fen"))
+    proof = guest.page.get_by_role("link", name=re.compile("验证公平|Check that it is fair"))
+    expect(proof).to_have_attribute("href", f"{guest.api}/packets/{packet_id}/proof")
     assert guest.audit() == []
-    guest.shoot(f"element-{framework}")
+    assert guest.page.evaluate("localStorage.length") == 0
+    guest.shoot(f"element-{page}")
 
 
-def test_a_host_gets_the_code_of_a_refusal(
-    a_person: MakePerson, operator: Operator, examples: Path
-) -> None:
+def test_a_refused_origin_names_the_setting(visit: Visit, operator: Operator) -> None:
+    packet_id = operator.send()
+
+    guest = visit("plain", packet_id, origin=REFUSED)
+
+    expect(guest.page.get_by_role("strong")).to_have_text("This page may not show red packets yet")
+
+    # Chromium's own words name no setting.
+    own = [text for text in guest.errors if text.startswith("red-packet: ")]
+    guest.errors.clear()
+    assert f"make up EMBED={REFUSED}" in own[0]
+
+
+def test_a_host_gets_the_code_of_a_refusal(visit: Visit, operator: Operator) -> None:
     packet_id = operator.send(total_fen=100, count=1)
-    guest = a_person(None, None)
-    _host(guest, examples)
-    guest.go(f"/examples/plain.html?packet={packet_id}&user=late")
-    guest.page.get_by_role("button", name="登录后领取").click()
-    expect(guest.page.get_by_role("button", name="拆开红包")).to_be_visible()
+    guest = visit("plain", packet_id, user="late")
+    guest.page.get_by_role("button", name=SIGN_IN).click()
+    expect(guest.page.get_by_role("button", name=OPEN)).to_be_visible()
 
     operator.grab("early", packet_id)
-    guest.page.get_by_role("button", name="拆开红包").click()
+    guest.page.get_by_role("button", name=OPEN).click()
 
     expect(guest.page.locator("#told")).to_have_text("refused packet_emptied")
 
 
 def test_a_token_comes_by_message_from_the_named_origin_only(
-    a_person: MakePerson, operator: Operator, examples: Path
+    visit: Visit, operator: Operator
 ) -> None:
     packet_id = operator.send()
-    guest = a_person(None, None)
-    _host(guest, examples)
-    guest.go(f"/examples/plain.html?packet={packet_id}")
+    guest = visit("plain", packet_id)
     token = operator.token("by-message")
     tell = "([token, origin]) => window.dispatchEvent(new MessageEvent('message', "
     tell += "{origin, data: {type: 'red-packet:token', token}}))"
     guest.page.evaluate(
         "document.querySelector('red-packet').setAttribute('token-origin', 'https://host.example')"
     )
-    shown = guest.page.get_by_role("button", name="拆开红包")
+    shown = guest.page.get_by_role("button", name=OPEN)
 
     guest.page.evaluate(tell, [token, "https://thief.example"])
     guest.page.wait_for_timeout(300)

@@ -3,7 +3,7 @@
 import { createElement as h, useState } from "react";
 import { createRoot } from "react-dom/client";
 
-import { asked, tokenOf } from "./host.js";
+import { api, asked, tokenOf } from "./host.js";
 
 function Shop() {
   const [token, setToken] = useState();
@@ -11,8 +11,10 @@ function Shop() {
   return h(
     "main",
     null,
+    h("h1", null, "A shop made with React"),
     h("red-packet", {
       "packet-id": asked.get("packet"),
+      api,
       token,
       onsignin: async () => setToken(await tokenOf(asked.get("user"))),
       onclaimed: ({ detail }) => setTold(`claimed ${detail.amount_fen} fen`),

@@ -2,7 +2,7 @@
 
 import { createApp, h, ref } from "vue";
 
-import { asked, tokenOf } from "./host.js";
+import { api, asked, tokenOf } from "./host.js";
 
 const Shop = {
   setup() {
@@ -10,8 +10,10 @@ const Shop = {
     const told = ref("");
     return () =>
       h("main", [
+        h("h1", "A shop made with Vue"),
         h("red-packet", {
           "packet-id": asked.get("packet"),
+          api,
           token: token.value,
           onSignin: async () => (token.value = await tokenOf(asked.get("user"))),
           onClaimed: ({ detail }) => (told.value = `claimed ${detail.amount_fen} fen`),

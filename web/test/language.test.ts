@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 Object.defineProperty(globalThis, "navigator", { value: { language: "zh-CN" }, configurable: true });
-const { clock, formatTime, setLanguage } = await import("../src/i18n/language.ts");
+const { clock, formatTime, language, setLanguage, speaking } = await import("../src/i18n/language.ts");
 
 const NOON_MS = new Date(2026, 9, 1, 12, 3, 9).getTime();
 
@@ -23,4 +23,12 @@ test("a format is made once for each language", (context) => {
 
   assert.deepEqual(told, ["十月", "October", "十月", "October"]);
   assert.equal(made.callCount(), 2);
+});
+
+test("one element speaks another language, and the choice of its page stays", () => {
+  setLanguage("zh-CN");
+
+  const told = speaking("en", () => language());
+
+  assert.deepEqual([told, language(), speaking(undefined, language)], ["en", "zh-CN", "zh-CN"]);
 });

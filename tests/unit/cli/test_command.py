@@ -310,6 +310,24 @@ def test_on_aws_the_command_makes_no_tokens_for_users(stack: Stack) -> None:
     assert stack.run("send", "100", "2", "--as", "alice").exit_code == 5
 
 
+def test_answers_and_errors_are_chinese_for_who_asks_so(stack: Stack) -> None:
+    items = [{"name": "grab", "on": False, "reason": "off", "changed_at_ms": 0}]
+    stack.answers["GET /admin/switches"] = _ok(items=items)
+    stack.answers["POST /admin/deposits"] = _problem(403, "four_eyes")
+
+    shown = stack.run("--lang", "zh", "switch", "list").stdout
+    refused = stack.run("--lang", "zh", "deposit", "alice", "88.88")
+    wrong = stack.run("--lang", "zh", "deposit", "alice", "8.8.8")
+    unnamed = stack.run("--lang", "zh", "balance").stderr
+
+    assert [word in shown for word in ("开关", "关", "off")] == [True] * 3
+    assert refused.stderr == "403 需要另一位操作员审批 (four_eyes): why\n"
+    assert (refused.exit_code, wrong.exit_code) == (3, 2)
+    assert "不是金额" in wrong.stderr
+    assert unnamed.startswith("请指定用户")
+    assert stack.run("balance").stderr.startswith("name the user")
+
+
 # ---- money and packets
 
 
@@ -416,7 +434,7 @@ def test_a_request_is_looked_for_in_the_logs_of_all_handlers() -> None:
     handlers = {
         handler.parent.name.title()
         for handler in (ROOT / "functions").glob("*/app.py")
-        if "@handler.route(" in handler.read_text(encoding="utf-8")
+        if "handler.route(" in handler.read_text(encoding="utf-8")
     }
 
     assert set(packets._LOGS) == {"ApiLogs", "PayoutLogs", *(f"{name}Logs" for name in handlers)}

@@ -168,11 +168,33 @@ def _commands(document: Path) -> list[str]:
     return [command for line in lines if (command := re.sub(r"(^|\s+)#.*$", "", line))]
 
 
+CHINESE = {
+    page: next(
+        (other for other in sorted((ROOT / "docs").rglob(page.name)) if other.parent.name != "zh"),
+        page,
+    )
+    for page in sorted((ROOT / "docs" / "zh").glob("*.md"))
+}
+"""Each page in Chinese with the English one of its name."""
+
+
+@pytest.mark.parametrize("page", CHINESE, ids=lambda page: page.name)
+def test_a_chinese_page_has_the_commands_and_routes_of_the_english_one(page: Path) -> None:
+    english = CHINESE[page]
+    route = re.compile(r"`((?:GET|POST|PUT|DELETE) /[^`]*)`")
+
+    assert _commands(page) == _commands(english)
+    if page.name != "README.md":
+        assert set(route.findall(_text(page))) == set(route.findall(_text(english)))
+
+
 def test_the_chinese_readme_has_the_commands_and_links_of_the_english_one() -> None:
     english, chinese = ROOT / "README.md", ROOT / "README.zh-CN.md"
+    in_english = {_name(page): _name(other) for page, other in CHINESE.items()}
+    links = {(in_english.get(link, link), anchor) for link, anchor in _LINK.findall(_text(chinese))}
 
     assert _commands(chinese) == _commands(english)
-    assert set(_LINK.findall(_text(chinese))) == set(_LINK.findall(_text(english)))
+    assert links == set(_LINK.findall(_text(english)))
 
 
 # The runbook.

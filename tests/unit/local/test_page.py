@@ -46,7 +46,8 @@ def front(tmp_path: Path) -> Visitor:
     (page / "index.html").write_text(INDEX)
     (page / "operator.html").write_text(f"{INDEX}console")
     (page / "assets" / "index-abc.js").write_text("1")
-    (page / "red-packet.js").write_text("2")
+    for name in ("red-packet.js", "red-packet@1.2.3.js"):
+        (page / name).write_text("2")
     (tmp_path / "secret").write_text("no")
     return Visitor(Page(page, _api))
 
@@ -101,7 +102,8 @@ def test_every_file_carries_the_security_headers_and_assets_are_kept(front: Visi
 
     assert SECURITY_HEADERS.items() <= asset.headers.items()
     assert "immutable" in asset.headers["cache-control"]
-    assert front.get("/red-packet.js").headers["access-control-allow-origin"] == "*"
+    for name in ("red-packet.js", "red-packet@1.2.3.js"):
+        assert front.get(f"/{name}").headers["access-control-allow-origin"] == "*"
 
 
 def test_nothing_outside_the_page_is_served(front: Visitor) -> None:

@@ -127,8 +127,8 @@ export class Client {
     try {
       const { fetch: ours = fetch } = this.#options;
       return await ours(this.#options.base + path, { ...init, signal: cut.signal });
-    } catch {
-      throw new Problem("offline", 0, 2);
+    } catch (error) {
+      throw error instanceof Problem ? error : new Problem("offline", 0, 2);
     } finally {
       clearTimeout(timer);
       ask.signal?.removeEventListener("abort", end);

@@ -13,8 +13,8 @@ export type ApiCode = {
     : never;
 }[keyof Schemas];
 
-/** Also those that only a browser meets: no network, no valid token, an answer it can't read. */
-export type Code = ApiCode | "offline" | "unauthorized" | "unknown";
+/** Also those that only a browser meets: no network, an origin or token that is refused, an answer it can't read. */
+export type Code = ApiCode | "offline" | "origin_refused" | "unauthorized" | "unknown";
 
 export class Problem extends Error {
   readonly code: Code;

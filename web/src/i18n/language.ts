@@ -8,6 +8,7 @@ export type Params = Record<string, string | number>;
 const SLOT = "redpacket.language";
 const listeners = new Set<() => void>();
 let chosen: Language = remembered() ?? languageOf(navigator.language);
+let spoken: Language | undefined;
 
 /** The dictionary language for a browser's tag. */
 export function languageOf(tag: string): Language {
@@ -15,7 +16,17 @@ export function languageOf(tag: string): Language {
 }
 
 export function language(): Language {
-  return chosen;
+  return spoken ?? chosen;
+}
+
+/** Renders one element in *wanted*: neither its page nor the reader's choice changes. */
+export function speaking<Made>(wanted: Language | undefined, render: () => Made): Made {
+  spoken = wanted;
+  try {
+    return render();
+  } finally {
+    spoken = undefined;
+  }
 }
 
 export function setLanguage(wanted: Language): void {
@@ -64,8 +75,8 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** Formats a time in the language of now. A format costs far more to make than to use, so it is kept. */
 export function formatTime(atMs: number, options: Intl.DateTimeFormatOptions): string {
-  const key = chosen + JSON.stringify(options);
-  const format = formats.get(key) ?? new Intl.DateTimeFormat(chosen, options);
+  const key = language() + JSON.stringify(options);
+  const format = formats.get(key) ?? new Intl.DateTimeFormat(language(), options);
   formats.set(key, format);
   return format.format(atMs);
 }

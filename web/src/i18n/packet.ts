@@ -10,8 +10,10 @@ const zh = {
   someone: "有人",
   default_greeting: "恭喜发财，大吉大利",
   open: "開",
+  open_word: "",
   open_label: "拆开红包",
   grab: "抢",
+  grab_word: "",
   grab_label: "抢红包",
   loading: "红包正在路上…",
   loading_view: "正在加载…",
@@ -56,6 +58,7 @@ const zh = {
   take_own: "我也拆一个",
   thank: "谢谢发红包的人",
   thanked: "已道谢",
+  verify: "验证公平",
 };
 
 export type PacketWord = keyof typeof zh;
@@ -67,8 +70,10 @@ const en: Record<PacketWord, string> = {
   someone: "Somebody",
   default_greeting: "Wishing you prosperity",
   open: "開",
+  open_word: "Open",
   open_label: "Open the red packet",
   grab: "抢",
+  grab_word: "Grab",
   grab_label: "Grab a share",
   loading: "Your red packet is on its way…",
   loading_view: "Loading…",
@@ -113,6 +118,7 @@ const en: Record<PacketWord, string> = {
   take_own: "Take a share yourself",
   thank: "Thank the sender",
   thanked: "You said thank you",
+  verify: "Check that it is fair",
 };
 
 /** A word of the packet, in the language of now. */
@@ -156,6 +162,7 @@ const zhProblems: ProblemWords = {
   not_invited: "这是专属红包，不是给你的哦",
   offline: "网络断开了，恢复后会继续",
   openid_in_use: "这个微信已绑定别的账号",
+  origin_refused: "这个网页还不能显示红包",
   packet_emptied: "手慢了，红包派完了",
   packet_expired: "红包已过期",
   packet_not_found: "这个红包不存在，或不是发给你的",
@@ -210,6 +217,7 @@ const enProblems: ProblemWords = {
   not_invited: "This packet is for somebody else",
   offline: "You are offline; we go on when you are back",
   openid_in_use: "This WeChat account belongs to another user",
+  origin_refused: "This page may not show red packets yet",
   packet_emptied: "Too late, all shares are gone",
   packet_expired: "This red packet has expired",
   packet_not_found: "This red packet doesn't exist, or isn't for you",

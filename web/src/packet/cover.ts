@@ -99,14 +99,16 @@ function coinView(flow: PacketFlow, deeds: CoverDeeds, isTurning: boolean) {
   const isGrab = flow.cover?.is_two_step && state !== "admitted" && !isTurning;
   const waitS = Math.ceil((flow.waitUntilMs - Date.now()) / 1000);
   const isOff = isTurning || !flow.canTap;
-  const text = isOff && waitS > 0 && !isTurning ? String(waitS) : isGrab ? p("grab") : p("open");
+  const isWaiting = isOff && waitS > 0 && !isTurning;
+  const text = isWaiting ? String(waitS) : isGrab ? p("grab") : p("open");
+  const word = isWaiting ? "" : isGrab ? p("grab_word") : p("open_word");
   return html`
     <button
       class="coin ${isTurning ? "is-turning" : ""}"
       aria-label=${isGrab ? p("grab_label") : p("open_label")}
       aria-disabled=${isOff ? "true" : "false"}
     >
-      <span>${text}</span>
+      ${word ? html`<span data-sign=${text}><small>${word}</small></span>` : html`<span>${text}</span>`}
     </button>
   `;
 }

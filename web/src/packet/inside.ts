@@ -16,7 +16,8 @@ type Row = Feed["claims"][number];
 /** The own row before the list has it. */
 const NOBODY = { nickname: "", avatar_url: null, is_luckiest: null, thanks: null };
 
-export function insideView(flow: PacketFlow): TemplateResult {
+/** *proofUrl* leads to the check of the amounts, from a page that has no link to it. */
+export function insideView(flow: PacketFlow, proofUrl: string | undefined): TemplateResult {
   const { cover } = flow;
   return html`
     <div class="inside">
@@ -28,6 +29,9 @@ export function insideView(flow: PacketFlow): TemplateResult {
       </div>
       <p class="greeting">${cover?.greeting || p("default_greeting")}</p>
       ${resultView(flow)} ${recordsView(flow)}
+      ${proofUrl && flow.live.feed && flow.live.feed.status !== "open"
+        ? html`<a class="plain" href=${proofUrl} target="_blank" rel="noopener">${p("verify")}</a>`
+        : nothing}
     </div>
   `;
 }

@@ -4,11 +4,12 @@ import { html, LitElement, nothing, unsafeCSS, type PropertyValues } from "lit";
 
 import { Client } from "../api/client.ts";
 import { claimsOf } from "../claims.ts";
-import { Speaks, setLanguage, languageOf } from "../i18n/language.ts";
+import { language, languageOf, speaking, Speaks } from "../i18n/language.ts";
 import { p } from "../i18n/packet.ts";
 import { announcement, coverView } from "./cover.ts";
 import { insideView } from "./inside.ts";
 import { PacketFlow } from "./flow.ts";
+import { fetchFrom } from "./origin.ts";
 import { listen, type Listening } from "./speech.ts";
 import { isOpen, type State } from "./states.ts";
 import styles from "./packet.css?inline";
@@ -81,7 +82,6 @@ export class RedPacket extends LitElement {
   }
 
   override willUpdate(changed: PropertyValues): void {
-    if (changed.has("language") && this.language) setLanguage(languageOf(this.language));
     const isOther = ["packetId", "client", "api"].some((name) => changed.has(name));
     if (isOther || (changed.has("token") && holder(changed.get("token")) !== holder(this.token))) {
       this.#restart();
@@ -89,12 +89,16 @@ export class RedPacket extends LitElement {
   }
 
   override render() {
+    return speaking(this.language ? languageOf(this.language) : undefined, () => this.#view());
+  }
+
+  #view() {
     const flow = this.flow;
     if (!flow) return nothing;
     const showsInside = isOpen(flow.state);
     return html`
-      <article class="packet" data-state=${flow.state} aria-label=${p("packet")}>
-        ${showsInside ? insideView(flow) : nothing}
+      <article class="packet" lang=${language()} data-state=${flow.state} aria-label=${p("packet")}>
+        ${showsInside ? insideView(flow, this.#proofUrl) : nothing}
         ${!showsInside || this.isLeaving
           ? coverView(flow, {
               isLeaving: this.isLeaving,
@@ -112,11 +116,18 @@ export class RedPacket extends LitElement {
     `;
   }
 
+  /** The page of the API's own origin checks the amounts; the page itself has its own link. */
+  get #proofUrl(): string | undefined {
+    if (this.client || !this.api.endsWith("/api")) return undefined;
+    return `${this.api.slice(0, -"/api".length)}/packets/${this.packetId}/proof`;
+  }
+
   #restart(): void {
     this.flow?.end();
     this.flow = undefined;
     if (!this.packetId || !this.isConnected) return;
-    const client = this.client ?? new Client({ base: this.api, token: () => this.token });
+    const base = this.api;
+    const client = this.client ?? new Client({ base, token: () => this.token, fetch: fetchFrom(base) });
     const flow = new PacketFlow({
       client,
       packetId: this.packetId,

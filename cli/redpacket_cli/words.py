@@ -1,0 +1,262 @@
+"""Language of the terminal: the code writes English, and one catalog has it in Chinese.
+
+Text is translated where it leaves for people, so that no command knows a language. JSON stays as it
+is. `{}` stands for a value: the test of the catalog reads the templates from the code.
+"""
+
+import re
+from functools import cache
+
+_chosen = {"language": "en"}
+
+ZH = {
+    # Columns and fields.
+    "account": "账户",
+    "amount": "金额",
+    "amount_fen": "金额（分）",
+    "approval": "审批",
+    "asked at": "申请时间",
+    "at": "时间",
+    "attempts": "次数",
+    "balance_fen": "余额（分）",
+    "budget": "预算",
+    "campaign": "活动",
+    "campaign_id": "活动",
+    "changes": "改动",
+    "check": "检查",
+    "claimed at": "领取时间",
+    "commitment": "承诺值",
+    "count": "个数",
+    "created at": "发出时间",
+    "created_at_ms": "发出时间",
+    "dead": "已放弃",
+    "default": "默认",
+    "delayed": "延后",
+    "detail": "详情",
+    "died at": "放弃时间",
+    "differences": "差异",
+    "ends at": "结束",
+    "email": "邮箱",
+    "event": "事件",
+    "examined": "已核对",
+    "expected": "应为",
+    "actual": "实为",
+    "expires_at_ms": "到期时间",
+    "failures in a row": "连续失败",
+    "greeting": "祝福语",
+    "highest": "上限",
+    "hour (UTC)": "小时（UTC）",
+    "in flight": "处理中",
+    "is": "状态",
+    "kind": "类型",
+    "last failure": "上次失败",
+    "last status": "上次状态",
+    "last success": "上次成功",
+    "left": "剩余",
+    "lowest": "下限",
+    "luckiest": "手气最佳",
+    "message": "消息",
+    "name": "名称",
+    "nickname": "昵称",
+    "opening": "打开方式",
+    "outcome": "结果",
+    "packet": "红包",
+    "packet_id": "红包",
+    "payout": "入账",
+    "prize": "奖品",
+    "queue": "队列",
+    "roles": "角色",
+    "rule": "规则",
+    "sender": "发送者",
+    "share": "份号",
+    "share_url": "链接",
+    "shares": "个数",
+    "since": "时间",
+    "split": "拆分方式",
+    "starts at": "开始",
+    "starts_at_ms": "开抢时间",
+    "status": "状态",
+    "subject": "对象",
+    "switch": "开关",
+    "title": "标题",
+    "total": "总额",
+    "total_fen": "总额（分）",
+    "transfer_id": "流水号",
+    "type": "类型",
+    "url": "地址",
+    "users": "用户",
+    "value": "当前值",
+    "waiting": "等待中",
+    "webhook": "回调",
+    "weight": "权重",
+    "what": "内容",
+    "why": "原因",
+    # Cells of states.
+    "OFF": "关",
+    "on": "开",
+    "off": "关",
+    "ok": "正常",
+    "warn": "注意",
+    "fail": "失败",
+    "unknown": "未知",
+    "open": "可领",
+    "unpaid": "待付款",
+    "cancelled": "已取消",
+    "emptied": "已领完",
+    "closing": "结束中",
+    "closed": "已结束",
+    "lucky": "拼手气",
+    "equal": "普通",
+    "queued": "入账中",
+    "settled": "已入账",
+    "awaiting": "待审批",
+    "approved": "已通过",
+    "rejected": "已拒绝",
+    "expired": "已过期",
+    "goods": "实物",
+    "code": "兑换码",
+    "hidden": "未公开",
+    # Results.
+    "none": "没有",
+    "More pages follow.": "后面还有。",
+    "Everything adds up.": "账目全部相符。",
+    "Differences": "差异",
+    "{}  {}  {} of {} taken, {} in all": "{}  {}  已领 {}/{}，共 {}",
+    ", empty in {} s": "，{} 秒后领完",
+    "{} of {} taken, {} left, {} a second{}": "已领 {}/{}，剩 {}，每秒 {}{}",
+    "{}  {}  version {}\n{} to {}\n{} left of {}; list of users: {}": (
+        "{}  {}  版本 {}\n{} 至 {}\n剩 {}，预算 {}；用户名单：{}"
+    ),
+    "about {}": "约 {} 条",
+    "{} in all": "共 {} 条",
+    # Findings of `doctor`.
+    "alarm": "告警",
+    "alarms": "告警",
+    "api": "API",
+    "approvals": "审批",
+    "debts": "欠款",
+    "returns": "退回",
+    "switches": "开关",
+    "queue {}": "队列 {}",
+    "switch {}": "开关 {}",
+    "{} has version {}": "{} 的版本是 {}",
+    "none is on": "没有触发",
+    "all are on": "全部打开",
+    "off: {}. Turn it on: redpacket switch on {}": "已关：{}。打开它：redpacket switch on {}",
+    "{} given up. Look: redpacket dlq list {}": "已放弃 {} 条。查看：redpacket dlq list {}",
+    "{} waiting, none given up": "{} 条等待中，没有放弃的",
+    "none waits": "没有待办",
+    "{} wait for an operator. See {}": "{} 项等待操作员处理。查看：{}",
+    # Progress and questions.
+    "{} packets so far": "已完成 {} 个红包",
+    "{} rows so far": "已导出 {} 行",
+    "{} so far": "已完成 {}",
+    "campaign {}": "活动 {}",
+    "Prize {} failed. What stands before it is edited.": "奖品 {} 没有成功，它前面的已保存。",
+    "Erase {} for ever?": "永久删除 {}？",
+    # Failures: what is wrong, and what to do next.
+    "no local stack runs in {}: `make up` starts one, and --stack names one on AWS": (
+        "{} 里没有运行中的本地环境：用 `make up` 启动，或用 --stack 指定 AWS 上的栈"
+    ),
+    "this needs the stack's outputs: name it with --stack": "需要栈的输出：请用 --stack 指定",
+    "only a local stack makes tokens for anybody: give the user's own": (
+        "只有本地环境可以替任何人签发令牌：请提供用户自己的令牌"
+    ),
+    "give a token with the scope hongbao/admin: --token, REDPACKET_TOKEN": (
+        "请提供 scope 为 hongbao/admin 的令牌：--token 或 REDPACKET_TOKEN"
+    ),
+    "the issuer gave no token: {}": "签发方没有给出令牌：{}",
+    "the token is missing, has expired, or is not of this API's issuer": (
+        "令牌缺失、已过期，或不是这个 API 的签发方签发的"
+    ),
+    "--api is not an address: {}": "--api 不是地址：{}",
+    "name the user: --as USER on a local stack, --user-token on AWS": (
+        "请指定用户：本地环境用 --as USER，AWS 上用 --user-token"
+    ),
+    "name the sender: --as USER on a local stack, --user-token on AWS": (
+        "请指定发送者：本地环境用 --as USER，AWS 上用 --user-token"
+    ),
+    "no line of the last day has {}": "最近一天的日志里没有 {}",
+    "the stack has no user pool. Deploy it with OperatorIssuer=pool, or add operators at your own "
+    "issuer; on a local stack the console lets anyone choose a role": (
+        "这个栈没有用户池。请用 OperatorIssuer=pool 部署，或在自己的签发方添加操作员；"
+        "本地环境的控制台可以任选角色"
+    ),
+    "{} is no e-mail address": "{} 不是邮箱地址",
+    "{} has an account already": "{} 已经有账户",
+    "no credentials of AWS": "没有 AWS 凭证",
+    "AWS refused {}: {}: {}": "AWS 拒绝了 {}：{}：{}",
+    "AWS can't be asked: {}": "无法访问 AWS：{}",
+    "{} failed: {}": "{} 失败：{}",
+    "the cache refused: {}": "缓存拒绝了：{}",
+    "the cache does not answer: {}": "缓存没有回应：{}",
+    "{} holds no mapping": "{} 里不是键值映射",
+    "{} is not YAML: {}": "{} 不是 YAML：{}",
+    "{} can't be read: {}": "{} 无法读取：{}",
+    "{} can't be written: {}": "{} 无法写入：{}",
+    "{}: prizes are a mapping from ids to prizes": "{}：prizes 应是从奖品 id 到奖品的映射",
+    "{} has no code, or one more than once": "{} 里没有兑换码，或有重复的",
+    "{} holds something else than fields": "{} 里不是字段",
+    "{} needs a zone, like 2027-01-29T20:00:00+08:00": (
+        "{} 需要时区，例如 2027-01-29T20:00:00+08:00"
+    ),
+    "{} is not a time: {}": "{} 不是时间：{}",
+    "{} holds no tokens": "{} 里没有令牌",
+    "--timezone {} is not a time zone, like Asia/Shanghai": (
+        "--timezone {} 不是时区，例如 Asia/Shanghai"
+    ),
+    "{} is not a day like 2026-01-31": "{} 不是日期，例如 2026-01-31",
+    "--day and --skip are for `statements`; --skip needs --day": (
+        "--day 和 --skip 用于 `statements`；--skip 需要 --day"
+    ),
+    "a number or `default`": "请写数字或 `default`",
+    "{} is no amount: write fen (8888) or yuan (88.88)": (
+        "{} 不是金额：请写分（8888）或元（88.88）"
+    ),
+    "{} can't be an id": "{} 不能作为 id",
+    "{} can't be a user": "{} 不能作为用户",
+    # Refusals of the API, by their codes; its own detail follows.
+    "approval_not_found": "没有这条审批",
+    "campaign_not_found": "找不到这个活动",
+    "forbidden": "没有权限",
+    "four_eyes": "需要另一位操作员审批",
+    "idempotency_key_reused": "这个幂等键已用于另一个请求",
+    "insufficient_funds": "余额不足",
+    "invalid_request": "请求有误",
+    "packet_not_found": "找不到这个红包",
+    "prize_not_found": "找不到这个奖品",
+    "rate_limited": "请求太快",
+    "split_impossible": "这个金额和个数无法拆分",
+    "switched_off": "已被开关停用",
+    "unavailable": "暂时不可用，请重试",
+    "version_conflict": "已被别人修改，请重新读取",
+    "withdrawal_not_found": "找不到这笔提现",
+}
+"""Chinese for each text of the code."""
+
+
+def use(language: str) -> None:
+    """Choose the language of all that follows."""
+    _chosen["language"] = language
+
+
+def translate(text: str) -> str:
+    """Return *text* in the chosen language; a text that the catalog lacks stays as it is."""
+    if _chosen["language"] == "en":
+        return text
+    if text in ZH:
+        return ZH[text]
+    for pattern, chinese in _templates():
+        if found := pattern.fullmatch(text):
+            return chinese.format(*found.groups())
+    return text
+
+
+@cache
+def _templates() -> list[tuple[re.Pattern[str], str]]:
+    """Return the templates with their values as groups; the one with most own text comes first."""
+    return [
+        (re.compile(re.escape(english).replace(r"\{\}", "(.*)"), re.DOTALL), ZH[english])
+        for english in sorted(ZH, key=lambda text: len(text.replace("{}", "")), reverse=True)
+        if "{}" in english
+    ]

@@ -1,0 +1,111 @@
+/** The API for one user: signs in silently, and asks again while an outcome is not known. */
+
+const { api } = require("./config");
+
+const TRIES = 8;
+const PASSING = ["unavailable", "idempotency_key_in_use", "offline"];
+
+const WORDS = {
+  insufficient_funds: "余额不足",
+  not_in_audience: "这个活动没有邀请你",
+  not_invited: "这是专属红包，不是给你的哦",
+  offline: "网络断开了",
+  packet_emptied: "手慢了，红包派完了",
+  packet_expired: "红包已过期",
+  packet_not_found: "这个红包不存在，或不是发给你的",
+  packet_not_started: "红包还没开始",
+  passphrase_mismatch: "口令不对，再试试",
+  quota_exhausted: "你领取的个数已达上限",
+  rate_limited: "操作太快了，请稍等",
+  split_impossible: "每人至少 0.01 元，最多 200 元",
+  switched_off: "系统维护中，请稍后再试",
+  unavailable: "有点拥挤，请再试一次",
+};
+
+let session;
+
+/** Returns the token of now, by one sign-in for all who wait for it. */
+function token() {
+  session ??= signIn().catch((error) => {
+    session = undefined;
+    throw error;
+  });
+  return session;
+}
+
+async function signIn() {
+  // A code is for one use: every try gets its own.
+  return repeat(async () => {
+    const { code } = await new Promise((success, fail) => wx.login({ success, fail }));
+    return (await send("POST", "/auth/wechat", { body: { code } })).token;
+  });
+}
+
+/** Makes one request. A repeat is harmless: the API knows a send by its key, and a grab by its user. */
+function ask(method, path, options = {}) {
+  return repeat(async () => {
+    const asked = session;
+    try {
+      return await send(method, path, { ...options, token: await token() });
+    } catch (problem) {
+      if (problem.code !== "unauthorized") throw problem;
+      // The token is over; the first who hears so signs in again.
+      if (session === asked || !asked) session = undefined;
+      return send(method, path, { ...options, token: await token() });
+    }
+  });
+}
+
+async function repeat(once) {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await once();
+    } catch (problem) {
+      if (!PASSING.includes(problem.code) || tries === TRIES) throw problem;
+      // Twice as long each time, and spread: a crowd that was refused together comes back apart.
+      await pause(250 * 2 ** tries * (0.5 + Math.random() / 2));
+    }
+  }
+}
+
+function send(method, path, { body, key, token: signed } = {}) {
+  const header = { "content-type": "application/json" };
+  if (signed) header.authorization = `Bearer ${signed}`;
+  if (key) header["idempotency-key"] = key;
+  return new Promise((done, refuse) => {
+    wx.request({
+      url: api + path,
+      method,
+      header,
+      data: body,
+      timeout: 32_000,
+      success: ({ statusCode, data }) =>
+        statusCode < 300 ? done(data) : refuse(problemOf(statusCode, data?.code)),
+      fail: () => refuse(problemOf(0, "offline")),
+    });
+  });
+}
+
+function problemOf(status, told) {
+  const code = told ?? { 401: "unauthorized", 429: "rate_limited" }[status] ?? "unavailable";
+  return { code, text: WORDS[code] ?? "没有成功，请再试一次" };
+}
+
+/** Returns 128 random bits, the key of one send. */
+async function newKey() {
+  const { randomValues } = await wx.getRandomValues({ length: 16 });
+  return Array.from(new Uint8Array(randomValues), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
+/** Fen as yuan: money is never a float. */
+const yuan = (fen) => `${Math.floor(fen / 100)}.${String(fen % 100).padStart(2, "0")}`;
+
+/** Returns the fen of what somebody typed, or 0. */
+function fenOf(text) {
+  const found = /^(\d{1,7})(?:\.(\d{1,2}))?$/.exec(text.trim());
+  return found ? Number(found[1]) * 100 + Number((found[2] ?? "").padEnd(2, "0")) : 0;
+}
+
+module.exports = { ask, fenOf, newKey, pause, yuan };

@@ -1,0 +1,146 @@
+/** One packet: its cover and coin, then the amount and who took how much. */
+
+const { ask, pause, yuan } = require("../../api");
+
+const LOOK_MS = 3000;
+const TURN_MS = 900;
+
+Component({
+  properties: {
+    packetId: { type: String, value: "", observer: "load" },
+    /** User token of the user whose link led here. */
+    via: { type: String, value: "" },
+  },
+  data: {
+    state: "loading", // waiting, ready, opening, admitted, opened, sent, over, refused
+    cover: null,
+    amount: "",
+    note: "",
+    summary: "",
+    claims: [],
+  },
+  lifetimes: {
+    detached() {
+      clearTimeout(this.timer);
+      this.isGone = true;
+    },
+  },
+  pageLifetimes: {
+    show() {
+      if (this.data.cover) this.look();
+    },
+    hide() {
+      clearTimeout(this.timer);
+    },
+  },
+  methods: {
+    async load() {
+      if (!this.data.packetId) return;
+      try {
+        const packet = await ask("GET", `/packets/${this.data.packetId}`);
+        this.show(packet);
+      } catch (problem) {
+        this.setData({ state: "refused", note: problem.text });
+      }
+    },
+
+    /** Shows where the viewer stands. */
+    show(packet) {
+      const state = stateOf(packet);
+      const { greeting, sender, cover_url, needs_passphrase, kind, is_exclusive } = packet;
+      this.setData({
+        state,
+        cover: { greeting, cover_url, needs_passphrase, from: `${sender.nickname}的红包` },
+        amount: packet.mine ? yuan(packet.mine.amount_fen) : "",
+        note: noteOf(state, packet) || (kind === "lucky" ? "拼手气红包" : "普通红包"),
+        ...listOf(packet),
+      });
+      this.triggerEvent("known", { greeting, is_exclusive, state });
+      if (state === "waiting") this.wait(packet.starts_at_ms);
+      else this.look();
+    },
+
+    wait(startsAtMs) {
+      clearTimeout(this.timer);
+      // A crowd that waited for the same moment taps apart.
+      const leftMs = Math.max(0, startsAtMs - Date.now()) + Math.random() * 400;
+      this.timer = setTimeout(() => this.load(), Math.min(leftMs, 2 ** 31 - 1));
+    },
+
+    type(event) {
+      this.passphrase = event.detail.value;
+    },
+
+    /** The one tap. */
+    async take() {
+      const { packetId, via, state, cover } = this.data;
+      if (state !== "ready" && state !== "admitted") return;
+      if (cover.needs_passphrase && !this.passphrase) return this.setData({ note: "请先输入口令" });
+      this.setData({ state: "opening", note: "正在拆…" });
+      const sharer = via ? { via } : {};
+      const [path, body] = this.grabToken
+        ? ["open", { grab_token: this.grabToken, ...sharer }]
+        : ["grab", { ...sharer, ...(cover.needs_passphrase ? { passphrase: this.passphrase } : {}) }];
+      try {
+        const asked = ask("POST", `/packets/${packetId}/${path}`, { body });
+        const [claim] = await Promise.all([asked, pause(TURN_MS)]);
+        this.grabToken = claim.grab_token;
+        if (claim.grab_token) return this.setData({ state: "admitted", note: "抢到了！快拆开" });
+        this.setData({ state: "opened", amount: yuan(claim.amount_fen), note: "已存入零钱" });
+        wx.vibrateShort({ type: "medium" });
+        this.triggerEvent("claimed", claim);
+        this.look();
+      } catch (problem) {
+        this.grabToken = undefined;
+        const isOver = ["packet_emptied", "packet_expired"].includes(problem.code);
+        const isOff = ["not_invited", "not_in_audience", "quota_exhausted", "packet_not_found"];
+        const next = isOver ? "over" : isOff.includes(problem.code) ? "refused" : "ready";
+        this.setData({ state: next, note: problem.text });
+        this.triggerEvent("refused", { code: problem.code });
+        if (isOver) this.look();
+      }
+    },
+
+    /** Keeps the list fresh while the packet changes and somebody looks. */
+    async look() {
+      clearTimeout(this.timer);
+      if (!["opened", "sent", "over"].includes(this.data.state)) return;
+      let isOpen = true;
+      try {
+        const packet = await ask("GET", `/packets/${this.data.packetId}`);
+        isOpen = packet.status === "open";
+        if (!this.isGone) this.setData(listOf(packet));
+      } catch {
+        // The next look may hear more.
+      }
+      if (isOpen && !this.isGone) this.timer = setTimeout(() => this.look(), LOOK_MS);
+    },
+  },
+});
+
+function stateOf(packet) {
+  if (packet.mine) return "opened";
+  if (packet.status !== "open" || packet.expires_at_ms <= Date.now()) return "over";
+  if (packet.is_sender) return "sent";
+  return packet.starts_at_ms > Date.now() ? "waiting" : "ready";
+}
+
+function noteOf(state, packet) {
+  if (state === "opened") return packet.mine.payout === "settled" ? "已存入零钱" : "正在存入零钱…";
+  if (state === "sent") return `还剩 ${packet.remaining_count} 个`;
+  if (state === "over") return packet.remaining_count ? "红包已过期" : "手慢了，红包派完了";
+  return state === "waiting" ? `${new Date(packet.starts_at_ms).toLocaleString()} 开抢` : "";
+}
+
+function listOf({ claims, claimed_count, count, claimed_fen, total_fen }) {
+  const sum = claimed_fen === null ? "金额结束后揭晓" : `共 ${yuan(claimed_fen)}/${yuan(total_fen)} 元`;
+  return {
+    summary: `已领取 ${claimed_count}/${count} 个 · ${sum}`,
+    claims: claims.map((claim) => ({
+      no: claim.share_no,
+      name: claim.nickname,
+      amount: claim.amount_fen === null ? "" : yuan(claim.amount_fen),
+      isLuckiest: claim.is_luckiest,
+    })),
+  };
+}

@@ -1,0 +1,31 @@
+/** A packet on its own page, which a shared card opens. */
+
+const { ask } = require("../../api");
+
+Component({
+  properties: { id: String, via: String },
+  data: { packetId: "" },
+  methods: {
+    onLoad(options) {
+      this.setData({ packetId: options.id, via: options.via ?? "" });
+      // Claims count for the user whose card led to them.
+      ask("GET", "/me").then(
+        (me) => (this.me = me.user_token),
+        () => undefined,
+      );
+    },
+
+    know({ detail }) {
+      // A card says what the sender wrote, never an amount; and nothing of a packet for some people only.
+      this.greeting = detail.is_exclusive ? "" : detail.greeting;
+    },
+
+    onShareAppMessage() {
+      const via = this.me ? `&via=${this.me}` : "";
+      return {
+        title: this.greeting || "你收到一个红包",
+        path: `/pages/packet/index?id=${this.data.packetId}${via}`,
+      };
+    },
+  },
+});

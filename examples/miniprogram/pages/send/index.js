@@ -1,0 +1,72 @@
+/** Sends a packet that its sender pays for with WeChat Pay. */
+
+const { ask, fenOf, newKey, pause } = require("../../api");
+
+const DRAFT = "redpacket.draft";
+const PAID_LOOKS = 30;
+
+Component({
+  data: { isLucky: true, isSending: false, note: "未领取的钱，24 小时后退回" },
+  methods: {
+    type(event) {
+      this.form = { ...this.form, [event.currentTarget.dataset.name]: event.detail.value };
+    },
+
+    turn(event) {
+      this.setData({ isLucky: event.detail.value });
+    },
+
+    async send() {
+      const { total = "", count = "", greeting = "" } = this.form ?? {};
+      const body = {
+        kind: this.data.isLucky ? "lucky" : "equal",
+        total_fen: fenOf(total),
+        count: Number(count),
+        pay_with: "wechat",
+        pay_method: "jsapi",
+        ...(greeting ? { greeting } : {}),
+      };
+      if (!body.total_fen || !body.count) return this.setData({ note: "请填写金额和个数" });
+      this.setData({ isSending: true, note: "" });
+      try {
+        const sent = await ask("POST", "/packets", await keptOf(body));
+        await this.pay(sent);
+      } catch (problem) {
+        this.setData({ note: problem.text ?? "还没有付款，请再试一次" });
+      }
+      this.setData({ isSending: false });
+    },
+
+    async pay(sent) {
+      const payment = `/me/payments/${sent.payment_id}`;
+      const prompt = sent.wechat ?? (await ask("GET", payment)).wechat;
+      if (!prompt) throw { text: "微信支付没有回应，请再试一次" };
+      const { timeStamp, nonceStr, package: order, signType, paySign } = prompt;
+      await new Promise((success, fail) =>
+        wx.requestPayment({ timeStamp, nonceStr, package: order, signType, paySign, success, fail }),
+      );
+      // The outcome is the API's to tell: WeChat may say "ok" before the money is there.
+      for (let looks = 0; looks < PAID_LOOKS; looks += 1) {
+        const { status } = await ask("GET", payment);
+        if (status === "paid") {
+          wx.removeStorageSync(DRAFT);
+          wx.redirectTo({ url: `/pages/packet/index?id=${sent.packet_id}` });
+          return;
+        }
+        if (status !== "pending") wx.removeStorageSync(DRAFT);
+        if (status !== "pending") throw { text: "这次付款已关闭，请重新发" };
+        await pause(2000);
+      }
+      throw { text: "正在确认付款，稍后可以再点一次" };
+    },
+  },
+});
+
+/** The same form keeps its key, so that a repeat of a send whose answer was lost sends no second packet. */
+async function keptOf(body) {
+  const kept = wx.getStorageSync(DRAFT);
+  if (kept && JSON.stringify(kept.body) === JSON.stringify(body)) return kept;
+  const made = { key: await newKey(), body };
+  wx.setStorageSync(DRAFT, made);
+  return made;
+}

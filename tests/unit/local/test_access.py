@@ -1,0 +1,37 @@
+"""Who reaches a local stack."""
+
+import pytest
+
+from local.access import EVERYWHERE, Access, phone_hint
+from local.errors import StackError
+
+
+def _of(monkeypatch: pytest.MonkeyPatch, **given: str) -> Access:
+    for name in ("BIND", "EMBED"):
+        monkeypatch.setenv(name, given.get(name, ""))
+    return Access.of_environment()
+
+
+def test_a_stack_serves_this_machine_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    access = _of(monkeypatch)
+
+    assert (access, access.host) == (Access("127.0.0.1", ""), "127.0.0.1")
+    assert "BIND=0.0.0.0" in phone_hint("http://127.0.0.1:8080")
+
+
+def test_a_phone_gets_the_page_as_a_code_and_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _of(monkeypatch, BIND=EVERYWHERE).bind == EVERYWHERE
+    hint = phone_hint("http://192.0.2.7:8080")
+
+    assert "http://192.0.2.7:8080/" in hint
+    assert hint.count("\n") > 10
+    assert "any user" in hint
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"EMBED": "localhost:5173"}, {"EMBED": "http://a.example/path"}, {"BIND": "192.0.2.7"}],
+)
+def test_what_can_not_be_is_refused(monkeypatch: pytest.MonkeyPatch, given: dict[str, str]) -> None:
+    with pytest.raises(StackError):
+        _of(monkeypatch, **given)

@@ -1,0 +1,34 @@
+/** Tells an API that refuses this page's origin from one that is away: to a page both look the same. */
+
+import { Problem } from "../api/problems.ts";
+
+/** Returns a `fetch` that says in the console which setting lets this page call *api*. */
+export function fetchFrom(api: string): typeof fetch {
+  const { origin } = new URL(api, location.href);
+  // Once an answer was read, a request without one met a network that is away.
+  let isAccepted = origin === location.origin;
+  return async (input, init) => {
+    try {
+      const answer = await fetch(input, init);
+      isAccepted = true;
+      return answer;
+    } catch (error) {
+      if (isAccepted || init?.signal?.aborted || !(await isUp(api))) throw error;
+      console.error(
+        `red-packet: ${origin} refuses requests of ${location.origin}. Add this origin to the ` +
+          `stack's parameter EmbedOrigins; on a local stack: make up EMBED=${location.origin}`,
+      );
+      throw new Problem("origin_refused");
+    }
+  };
+}
+
+/** Returns whether something answers there, which no page of another origin may read. */
+async function isUp(api: string): Promise<boolean> {
+  try {
+    await fetch(`${api}/health`, { mode: "no-cors" });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,275 @@
+/** The mini-program of examples/, by the simulator of its component model, against an API that is a function. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import test, { after, afterEach, beforeEach } from "node:test";
+
+import { Window } from "happy-dom";
+
+const ROOT = join(import.meta.dirname, "..", "..", "examples", "miniprogram");
+const window = new Window();
+Object.assign(globalThis, { window, document: window.document });
+for (const name of ["Event", "CustomEvent", "Element", "HTMLElement", "MutationObserver", "Node"] as const) {
+  Object.assign(globalThis, { [name]: window[name] });
+}
+
+interface Shown {
+  data: Record<string, unknown>;
+  instance: Record<string, (given?: unknown) => unknown>;
+  dom: { textContent: string };
+  attach(parent: unknown): void;
+  detach(): void;
+  querySelector(selector: string): Shown | undefined;
+  querySelectorAll(selector: string): Shown[];
+  dispatchEvent(name: string, options?: object): void;
+  addEventListener(name: string, listener: (event: { detail: unknown }) => void): void;
+}
+interface Simulator {
+  load(path: string, options?: object): string;
+  render(id: string, properties?: object): Shown;
+}
+
+const require = createRequire(import.meta.url);
+const simulate = require("miniprogram-simulate") as Simulator;
+
+interface Asked {
+  url: string;
+  method: string;
+  header: Record<string, string>;
+  data?: Record<string, unknown>;
+  success: (answer: { statusCode: number; data: unknown }) => void;
+  fail: () => void;
+}
+type Answer = [status: number, data: object] | undefined;
+
+const contract = JSON.parse(readFileSync("../openapi.json", "utf8")) as { paths: Record<string, object> };
+const routes = Object.entries(contract.paths).flatMap(([path, methods]) =>
+  Object.keys(methods).map((method) => new RegExp(`^${method} ${path.replace(/\{\w+\}/g, "[^/]+")}$`, "i")),
+);
+
+const PACKET = {
+  packet_id: "p1",
+  sender: { nickname: "妈妈" },
+  greeting: "平安喜乐",
+  kind: "lucky",
+  status: "open",
+  is_sender: false,
+  is_exclusive: false,
+  needs_passphrase: false,
+  cover_url: null,
+  starts_at_ms: 0,
+  expires_at_ms: Date.now() + 3_600_000,
+  count: 2,
+  claimed_count: 1,
+  remaining_count: 1,
+  claimed_fen: 300,
+  total_fen: 1000,
+  claims: [{ share_no: 1, nickname: "小李", amount_fen: 300, is_luckiest: false }],
+  mine: null,
+};
+const CLAIM = { outcome: "claimed", packet_id: "p1", share_no: 2, amount_fen: 708, payout: "queued" };
+
+let rendered: Shown[] = [];
+let asked: Asked[] = [];
+let answers: Record<string, (request: Asked) => Answer> = {};
+let stored: Record<string, unknown> = {};
+let called: [string, unknown][] = [];
+
+/** What WeChat gives to a mini-program, as far as ours uses it. */
+const wx = {
+  request(request: Asked) {
+    const path = request.url.replace("https://packets.example/api", "");
+    const route = `${request.method} ${path}`;
+    assert.ok(routes.some((known) => known.test(route)), `no such route: ${route}`);
+    asked.push(request);
+    const answer = answers[route]?.(request);
+    setTimeout(() => {
+      if (answer) request.success({ statusCode: answer[0], data: answer[1] });
+      else request.fail();
+    });
+  },
+  login: ({ success }: { success: (told: { code: string }) => void }) => success({ code: `code-${called.push(["login", 0])}` }),
+  getRandomValues: () => Promise.resolve({ randomValues: crypto.getRandomValues(new Uint8Array(16)).buffer }),
+  requestPayment(options: { success: () => void }) {
+    called.push(["requestPayment", options]);
+    options.success();
+  },
+  getStorageSync: (key: string) => stored[key],
+  setStorageSync: (key: string, value: unknown) => (stored[key] = value),
+  removeStorageSync: (key: string) => Reflect.deleteProperty(stored, key),
+  vibrateShort: () => undefined,
+  redirectTo: (options: unknown) => called.push(["redirectTo", options]),
+};
+
+function render(path: string, properties?: object): Shown {
+  const id = simulate.load(join(ROOT, path), { rootPath: ROOT, less: false });
+  Object.assign(globalThis, { wx });
+  const shown = simulate.render(id, properties);
+  shown.attach(document.createElement("div"));
+  rendered.push(shown);
+  return shown;
+}
+
+async function until(is: () => boolean, what: string): Promise<void> {
+  for (let looks = 0; looks < 400; looks++) {
+    if (is()) return;
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  assert.fail(`never: ${what}`);
+}
+
+const sentTo = (route: string) =>
+  asked.filter(({ method, url }) => `${method} ${url.split("/api")[1]}` === route);
+
+beforeEach(() => {
+  asked = [];
+  stored = {};
+  called = [];
+  // Each test signs in anew.
+  for (const name of Object.keys(require.cache)) {
+    if (name.includes(join("examples", "miniprogram"))) Reflect.deleteProperty(require.cache, name);
+  }
+  answers = {
+    "POST /auth/wechat": () => [200, { token: `token-${sentTo("POST /auth/wechat").length}` }],
+    "GET /me": () => [200, { user_token: "me" }],
+    "GET /packets/p1": () => [200, PACKET],
+  };
+});
+
+afterEach(() => {
+  for (const shown of rendered) shown.detach();
+  rendered = [];
+});
+after(() => window.happyDOM.close());
+
+test("one tap opens a packet, and a lost answer is asked for again", async () => {
+  const mine = { ...CLAIM, payout: "settled" };
+  let grabs = 0;
+  answers["POST /packets/p1/grab"] = () => {
+    grabs += 1;
+    if (grabs === 1) return [503, { code: "unavailable" }];
+    const claims = [...PACKET.claims, { share_no: 2, nickname: "我", amount_fen: 708, is_luckiest: true }];
+    answers["GET /packets/p1"] = () => [
+      200,
+      { ...PACKET, status: "emptied", mine, claims, claimed_count: 2, claimed_fen: 1008, remaining_count: 0 },
+    ];
+    return [200, CLAIM];
+  };
+  const packet = render("components/red-packet/index", { packetId: "p1", via: "friend" });
+  const claimed: unknown[] = [];
+  packet.addEventListener("claimed", ({ detail }) => claimed.push(detail));
+  await until(() => packet.data.state === "ready", "a cover");
+  assert.match(packet.dom.textContent, /妈妈的红包.*平安喜乐.*開.*拼手气红包/);
+
+  packet.querySelector(".coin")!.dispatchEvent("tap");
+  packet.querySelector(".coin")!.dispatchEvent("tap");
+  await until(() => (packet.data.claims as unknown[]).length === 2, "the list");
+
+  assert.match(packet.dom.textContent, /7\.08 元.*已领取 2\/2 个 · 共 10\.08\/10\.00 元.*手气最佳/);
+  assert.equal(grabs, 2);
+  assert.deepEqual(sentTo("POST /packets/p1/grab")[0]!.data, { via: "friend" });
+  assert.deepEqual(claimed, [CLAIM]);
+});
+
+test("each refusal leads to where its reader can go on", async () => {
+  for (const [code, state, words] of [
+    ["packet_emptied", "over", /红包派完了/],
+    ["not_invited", "refused", /不是给你的/],
+    ["rate_limited", "ready", /操作太快/],
+  ] as const) {
+    answers["POST /packets/p1/grab"] = () => [409, { code }];
+    const packet = render("components/red-packet/index", { packetId: "p1" });
+    await until(() => packet.data.state === "ready", "a cover");
+    packet.querySelector(".coin")!.dispatchEvent("tap");
+    await until(() => words.test(packet.dom.textContent), code);
+    assert.equal(packet.data.state, state);
+  }
+});
+
+test("all who wait sign in once, and a token that is over is renewed once", async () => {
+  const { ask } = require(join(ROOT, "api.js")) as { ask: (method: string, path: string) => Promise<object> };
+  Object.assign(globalThis, { wx });
+  answers["GET /me"] = ({ header }) =>
+    header.authorization === "Bearer token-1" && sentTo("GET /me").length > 2
+      ? [401, { message: "Unauthorized" }]
+      : [200, { user_token: "me" }];
+
+  await Promise.all([ask("GET", "/me"), ask("GET", "/me")]);
+  assert.equal(sentTo("POST /auth/wechat").length, 1);
+  await Promise.all([ask("GET", "/me"), ask("GET", "/me")]);
+
+  assert.deepEqual(sentTo("POST /auth/wechat").map(({ data }) => data), [{ code: "code-1" }, { code: "code-2" }]);
+});
+
+test("a card says what the sender wrote, counts for who shared it, and never names an exclusive packet", async () => {
+  const page = render("pages/packet/index");
+  page.instance.onLoad!({ id: "p1" });
+  await until(() => sentTo("GET /packets/p1").length > 0 && sentTo("GET /me").length > 0, "the packet");
+  await until(() => page.dom.textContent.includes("平安喜乐"), "the cover");
+  const path = "/pages/packet/index?id=p1&via=me";
+  assert.deepEqual(page.instance.onShareAppMessage!(), { title: "平安喜乐", path });
+
+  page.instance.know!({ detail: { is_exclusive: true, greeting: "给你的" } });
+
+  assert.deepEqual(page.instance.onShareAppMessage!(), { title: "你收到一个红包", path });
+});
+
+test("a send is paid in WeChat, and a repeat after a lost answer sends no second packet", async () => {
+  const prompt = { appId: "a", timeStamp: "1", nonceStr: "n", package: "prepay_id=1", signType: "RSA", paySign: "s" };
+  answers["POST /packets"] = () => [409, { code: "insufficient_funds" }];
+  answers["GET /me/payments/pay1"] = () => [200, { status: sentTo("GET /me/payments/pay1").length > 1 ? "paid" : "pending" }];
+  const page = render("pages/send/index");
+  for (const [name, value] of [["total", "88.8"], ["count", "10"]] as const) {
+    page.instance.type!({ currentTarget: { dataset: { name } }, detail: { value } });
+  }
+
+  await page.instance.send!();
+  assert.match(page.dom.textContent, /余额不足/);
+  answers["POST /packets"] = () => [201, { packet_id: "p1", payment_id: "pay1", wechat: prompt }];
+  await page.instance.send!();
+
+  const [first, second] = sentTo("POST /packets");
+  assert.deepEqual(first!.data, { kind: "lucky", total_fen: 8880, count: 10, pay_with: "wechat", pay_method: "jsapi" });
+  assert.match(first!.header["idempotency-key"]!, /^[0-9a-f]{32}$/);
+  assert.deepEqual(second!.header["idempotency-key"], first!.header["idempotency-key"]);
+  const [, options] = called.find(([name]) => name === "requestPayment")!;
+  const { success, ...paid } = options as Record<string, unknown>;
+  const { appId, ...signed } = prompt;
+  assert.deepEqual([{ ...paid, fail: undefined }, typeof success, appId], [{ ...signed, fail: undefined }, "function", "a"]);
+  assert.deepEqual(called.at(-1), ["redirectTo", { url: "/pages/packet/index?id=p1" }]);
+  assert.deepEqual(stored, {});
+});
+
+test("a rain grabs each packet that is hit once, and adds up what was won", async () => {
+  const packets = ["a", "b", "c"].map((packet_id) => ({ packet_id, count: 9 }));
+  answers["GET /campaigns/spring"] = () => [200, { title: "开工红包雨", state: "on", starts_at_ms: 0, packets }];
+  answers["POST /packets/a/grab"] = () => [200, { ...CLAIM, amount_fen: 120 }];
+  answers["POST /packets/b/grab"] = () => [409, { code: "packet_emptied" }];
+  answers["POST /packets/c/grab"] = () => [200, { ...CLAIM, outcome: "already_claimed", amount_fen: 55 }];
+  const page = render("pages/rain/index");
+
+  await page.instance.onLoad!({ campaign: "spring" });
+  await until(() => page.querySelectorAll(".drop").length === 3, "drops");
+  for (const drop of page.querySelectorAll(".drop")) {
+    drop.dispatchEvent("tap");
+    drop.dispatchEvent("tap");
+  }
+  await until(() => page.data.isOver === true, "the end");
+
+  assert.match(page.dom.textContent, /开工红包雨.*抢到 1\.20 元.*红包雨结束了/);
+  assert.equal(asked.filter(({ url }) => url.endsWith("/grab")).length, 3);
+  assert.deepEqual(page.instance.onShareAppMessage!(), {
+    title: "开工红包雨",
+    path: "/pages/rain/index?campaign=spring",
+  });
+});
+
+test("money that is typed has no floats", () => {
+  const { fenOf, yuan } = require(join(ROOT, "api.js")) as Record<string, (given: never) => unknown>;
+
+  const typed = ["88.88", "0.1", " 7 ", "1.005", "-1", "", "1e3"].map((text) => fenOf!(text as never));
+
+  assert.deepEqual([...typed, yuan!(8880 as never)], [8888, 10, 700, 0, 0, 0, 0, "88.80"]);
+});
