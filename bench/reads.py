@@ -193,7 +193,7 @@ def _campaign_rcus(prizes: list[Prize]) -> list[float]:
     lasting = system.lotteries()
     for pages in [*(system.lotteries() for _ in range(GETS)), *([lasting] * GETS)]:
         meter.forget()
-        shown = pages.recall(CAMPAIGN_ID)
+        shown = pages.get(CAMPAIGN_ID)
         units.append(meter.units)
         assert len(shown.table.prizes) == len(prizes)
         assert shown.sold_out == {prizes[0].prize_id}

@@ -476,7 +476,7 @@ class InMemorySystem:
             draws=self.draws,
             packets=self.packets,
             clock=self.clock,
-            four_eyes=self.process().four_eyes,
+            approval_policy=self.process().approval_policy,
             load=self.process().load_ports,
         )
 

@@ -50,8 +50,8 @@ handler = Api()
 )
 def read_campaign(request: HttpRequest) -> HttpAnswer[Campaign]:
     """Show a campaign and its prizes to everybody; the answer is the same with a token."""
-    lottery = containers.lottery.lotteries.recall(campaign_id_of(request))
-    rain = containers.lottery.rains.recall(lottery.table.campaign)
+    lottery = containers.lottery.lotteries.get(campaign_id_of(request))
+    rain = containers.lottery.rains.get(lottery.table.campaign)
     shown = lottery_views.campaign_view(lottery, rain, containers.platform.clock.now_ms())
     return tagged(shown, request, {"cache-control": CAMPAIGN_CACHING[0]})
 

@@ -41,16 +41,16 @@ def grab_packet(request: RequestOf[GrabBody]) -> HttpAnswer[Grabbed]:
     """Claim one share for the caller, or admit them to open one."""
     packet_id = packet_id_of(request)
     guards.guard_grab()
-    user, said, via = request.user, None, None
+    user, passphrase, via = request.user, None, None
     if request.json():
         # Most grabs have no body, and then the schemas are not worth their import.
         from redpacket.packets.api.claim_schemas import GrabBody
         from redpacket.platform.http.bodies import body_of
 
         body = body_of(GrabBody, request)
-        said, via = body.passphrase, sharer_of(body.via, user)
+        passphrase, via = body.passphrase, sharer_of(body.via, user)
     ports = containers.packets.claim_ports
-    return HttpAnswer(views.grab_view(grab(packet_id, user, said, via, ports=ports)))
+    return HttpAnswer(views.grab_view(grab(packet_id, user, passphrase, via, ports=ports)))
 
 
 @handler.route(

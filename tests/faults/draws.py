@@ -183,7 +183,7 @@ class DrawSchedule(Schedule):
         if attempt in self.told_to:
             return  # who was told something is content
         system, tables = process, process.known_tables
-        table = tables.recall(ID)
+        table = tables.get(ID)
         day = lottery.draw_day(table.campaign, system.clock.now_ms())
         user_id, key = attempt
         draw_no = system.draws.find_attempt(ID, user_id, key, day.name).draw_no
@@ -197,7 +197,7 @@ class DrawSchedule(Schedule):
             return
         if attempt in self.told_to:
             return
-        table = tables.recall(ID, outcome.table_version)
+        table = tables.get(ID, outcome.table_version)
         prizes = {prize.prize_id: prize for prize in table.prizes}
         draw = lottery.Draw(
             ID,

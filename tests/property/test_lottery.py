@@ -118,7 +118,7 @@ class Story(RuleBasedStateMachine):
     @rule(user=USERS, key=KEYS)
     def a_lambda_dies_between_cache_and_ledger(self, user: str, key: str) -> None:
         tables = self.system.tables()
-        day = lottery.draw_day(tables.recall("gala").campaign, self.system.clock.now_ms())
+        day = lottery.draw_day(tables.get("gala").campaign, self.system.clock.now_ms())
         draw_no = self.system.draws.find_attempt("gala", user, key, day.name).draw_no
         draw_id = lottery.draw_id_of("gala", user, day.name, draw_no)
         point = lottery.draw_point(tables.seed("gala", day.name), "gala", user, draw_no)

@@ -46,7 +46,7 @@ class EditingContainer(Container):
             new_id=self.packets.new_packet_id,
             new_seed=self.platform.new_seed,
             share_fen_max=self.settings.share_fen_max,
-            four_eyes=self.operations.four_eyes,
+            approval_policy=self.operations.approval_policy,
             load=self.prize_load_ports,
         )
 
@@ -71,7 +71,7 @@ class EditingContainer(Container):
             draws=self.lottery.draws,
             packets=self.packets.repository,
             clock=self.clock,
-            four_eyes=self.operations.four_eyes,
+            approval_policy=self.operations.approval_policy,
             load=self.load_ports,
             new_beacon=self.fairness.new_beacon,
             default_beacon=DrawBeacon(self.settings.default_draw_beacon),

@@ -55,7 +55,7 @@ class OperationsContainer(Container):
         )
 
     @cached_property
-    def four_eyes(self) -> ApprovalPolicy:
+    def approval_policy(self) -> ApprovalPolicy:
         from redpacket.approvals.dynamodb.approvals import DynamoApprovals
         from redpacket.operations.model.allowances import ApprovalLimits
         from redpacket.operations.use_cases.approval_policy import ApprovalPolicy

@@ -68,7 +68,7 @@ class OperatorsContainer(Container):
             amount_fen_max=self.settings.deposit_fen_max,
             deposits=self.deposits,
             ledger=self.ledger.repository,
-            four_eyes=self.operations.four_eyes,
+            approval_policy=self.operations.approval_policy,
             clock=self.clock,
         )
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 class PinyinPhrases:
     """Implementation of Phrases."""
 
-    def similarity(self, said: str, phrase: str) -> int:
+    def similarity(self, entered: str, phrase: str) -> int:
         """Return the similarity from 0 to 100, rounded down."""
         # Import lazily: both take 0.2 s, and most passphrases are typed exactly.
         from pypinyin import lazy_pinyin
@@ -14,6 +14,6 @@ class PinyinPhrases:
 
         # Compare whole phrases, because part of a long transcript must not pass. Join the syllables
         # so that typed pinyin (gongxifacai) matches. Round down: 79.9 is not 80.
-        written = ratio(said, phrase)
-        spoken = ratio("".join(lazy_pinyin(said)), "".join(lazy_pinyin(phrase)))
+        written = ratio(entered, phrase)
+        spoken = ratio("".join(lazy_pinyin(entered)), "".join(lazy_pinyin(phrase)))
         return int(max(written, spoken))

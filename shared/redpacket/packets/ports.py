@@ -273,7 +273,7 @@ class DeadLetters(Protocol):
 class Phrases(Protocol):
     """Comparison of spoken or typed phrases."""
 
-    def similarity(self, said: str, phrase: str) -> int:
+    def similarity(self, entered: str, phrase: str) -> int:
         """Return the similarity of two normalized phrases, from 0 to 100, by writing or sound."""
 
 

@@ -702,19 +702,19 @@ def test_a_repeat_after_a_cut_off_needs_no_second_allowance(lottery: InMemorySys
 
 
 def test_a_repeat_at_once_of_a_prize_needs_one_allowance(lottery: InMemorySystem) -> None:
-    four_eyes = lottery.process().four_eyes
+    approval_policy = lottery.process().approval_policy
     plan = a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=100, total=10)
     twin: list[Approval | None] = []
 
     class Meeting:
         def find_allowance(self, operator_id: str, subject: str) -> Allowance:
             twin.append(_cash(lottery, 10))
-            return four_eyes.allowances.find_allowance(operator_id, subject)
+            return approval_policy.allowances.find_allowance(operator_id, subject)
 
         def find_moved_fen(self, owner: str, periods: Sequence[int]) -> dict[int, int]:
-            return four_eyes.allowances.find_moved_fen(owner, periods)
+            return approval_policy.allowances.find_moved_fen(owner, periods)
 
-    process = lottery.process(four_eyes=replace(four_eyes, allowances=Meeting()))
+    process = lottery.process(approval_policy=replace(approval_policy, allowances=Meeting()))
     prize, _, is_new = process.apply_prize(plan, None, ANN)
 
     assert (twin, prize.total, is_new) == ([None], 10, False)

@@ -216,27 +216,27 @@ def test_a_campaign_is_remembered_for_seconds_and_while_the_store_is_away(
     campaign = system.rain(campaign_id="known")
 
     recalled = CachedCampaigns(system.campaigns, clock=system.clock, logger=system.logger)
-    assert recalled.recall("known") == campaign
+    assert recalled.get("known") == campaign
     recalled._campaigns = Away()
 
-    assert recalled.recall("known") == campaign
+    assert recalled.get("known") == campaign
     system.pass_time(KEPT_MS)
-    assert recalled.recall("known") == campaign
+    assert recalled.get("known") == campaign
     assert [name for name, _ in system.logger.errors] == ["campaign_not_read"]
     with pytest.raises(Unavailable):
-        recalled.recall("another")
+        recalled.get("another")
 
 
 def test_an_edit_of_a_campaign_acts_within_seconds_in_a_process_that_knows_it(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     known = CachedCampaigns(system.campaigns, clock=system.clock, logger=system.logger)
-    known.recall(campaign.campaign_id)
+    known.get(campaign.campaign_id)
 
     system.edit_campaign(replace(campaign.plan, quota_per_user=5))
     system.pass_time(KEPT_MS - 1)
-    before = known.recall(campaign.campaign_id)
+    before = known.get(campaign.campaign_id)
     system.pass_time(1)
-    after = known.recall(campaign.campaign_id)
+    after = known.get(campaign.campaign_id)
 
     assert (before.quota_per_user, after.quota_per_user) == (2, 5)

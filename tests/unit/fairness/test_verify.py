@@ -103,7 +103,7 @@ def _day(*, with_round: bool = False) -> Answers:
         found = BeaconRound(beacon.round_of(0), SIGNER.signature(beacon.round_of(0)))
         system.pass_time(20_000)
         system.rounds.keep(SIGNER.chain.chain_hash, found)
-    shown = system.lotteries().recall("gala")
+    shown = system.lotteries().get("gala")
     draws = [system.draw("gala", "ann", f"key-{number}").draw for number in range(12)]
     system.pass_time(24 * 3_600_000)
     proof = system.process().read_draw_proof("gala", shown.day)

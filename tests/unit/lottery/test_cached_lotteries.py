@@ -31,41 +31,41 @@ def meter_of(system: InMemorySystem) -> MeteredDynamo:
 def test_a_page_shows_prizes_and_the_commitment_to_all_days(system: InMemorySystem) -> None:
     system.lottery()
 
-    shown = system.lotteries().recall("gala")
+    shown = system.lotteries().get("gala")
 
     assert [prize.prize_id for prize in shown.table.prizes] == ["cup"]
     seed = system.draws.day_seed("gala", TODAY)
     assert (shown.day, shown.commitment) == (TODAY, chain_commitment("gala", seed, TODAY))
-    assert system.lotteries().recall("gala") == shown
+    assert system.lotteries().get("gala") == shown
 
 
 def test_a_campaign_without_prizes_promises_nothing(system: InMemorySystem) -> None:
     system.campaigns.create(a_campaign(campaign_id="gala"))
 
-    shown = system.lotteries().recall("gala")
+    shown = system.lotteries().get("gala")
 
     assert (shown.table.prizes, shown.sold_out, shown.commitment) == ((), frozenset(), None)
 
 
 def test_a_page_of_no_campaign_is_not_found(system: InMemorySystem) -> None:
     with pytest.raises(CampaignNotFound):
-        system.lotteries().recall("gala")
+        system.lotteries().get("gala")
 
 
 def test_a_new_process_reads_one_row_and_the_same_one_none(system: InMemorySystem) -> None:
     system.lottery()
     system.load_campaign("gala")
-    system.lotteries().recall("gala")
+    system.lotteries().get("gala")
     meter = meter_of(system)
     pages = system.lotteries()
 
-    pages.recall("gala")
+    pages.get("gala")
     assert (meter.units, meter.strong_count) == (0.5, 0)
     system.pass_time(KEPT_MS - 1)
-    pages.recall("gala")
+    pages.get("gala")
     assert meter.units == 0.5
     system.pass_time(1)
-    pages.recall("gala")
+    pages.get("gala")
     assert meter.units == 1
 
 
@@ -75,10 +75,10 @@ def test_a_hundred_prizes_and_many_wins_cost_one_unit(system: InMemorySystem) ->
         goods = replace(prize, kind=PrizeKind.GOODS, packets=(), version=1)
         assert system.draws.put_prize(goods, None)
     system.draw_each(40)
-    system.lotteries().recall("gala")
+    system.lotteries().get("gala")
     meter = meter_of(system)
 
-    system.lotteries().recall("gala")
+    system.lotteries().get("gala")
 
     assert (meter.units, meter.strong_count) == (1, 0)
 
@@ -86,13 +86,13 @@ def test_a_hundred_prizes_and_many_wins_cost_one_unit(system: InMemorySystem) ->
 def test_an_edit_is_seen_some_seconds_later_and_whole(system: InMemorySystem) -> None:
     campaign = system.lottery()
     pages = system.lotteries()
-    before = pages.recall("gala")
+    before = pages.get("gala")
     system.draws.put_prize(a_prize("gala", "pen"), None)
     assert system.campaigns.edit(replace(campaign, title="新", version=2), campaign)
 
-    assert pages.recall("gala") == before
+    assert pages.get("gala") == before
     system.pass_time(KEPT_MS)
-    after = pages.recall("gala")
+    after = pages.get("gala")
 
     assert [prize.prize_id for prize in after.table.prizes] == ["cup", "pen"]
     assert (after.table.campaign.title, after.table.version) == ("新", before.table.version + 2)
@@ -102,17 +102,17 @@ def test_an_edit_is_seen_some_seconds_later_and_whole(system: InMemorySystem) ->
 def test_at_midnight_the_next_day_is_shown_with_the_same_commitment(system: InMemorySystem) -> None:
     system.lottery()
     pages = system.lotteries()
-    before = pages.recall("gala")
+    before = pages.get("gala")
     until_midnight_ms = DAY_MS - (NOW_MS + 8 * 3_600_000) % DAY_MS
 
     system.pass_time(until_midnight_ms - 1)
-    assert pages.recall("gala").day == TODAY
+    assert pages.get("gala").day == TODAY
     system.pass_time(1)
-    after = pages.recall("gala")
+    after = pages.get("gala")
 
     assert after.day == TOMORROW
     assert after.commitment == before.commitment
-    assert system.lotteries().recall("gala") == after
+    assert system.lotteries().get("gala") == after
 
 
 # ---- what is sold out
@@ -123,12 +123,12 @@ def test_a_prize_of_which_nothing_is_left_is_sold_out(system: InMemorySystem) ->
     pages = system.lotteries()
 
     for number, sold_out in enumerate([set(), set(), {"cup"}]):
-        assert pages.recall("gala").sold_out == sold_out
+        assert pages.get("gala").sold_out == sold_out
         system.draw("gala", f"user-{number}", "key")
         system.pass_time(KEPT_MS)
     (prize,) = system.draws.list_prizes("gala")
     system.change_stock(prize, 1)
-    assert system.lotteries().recall("gala").sold_out == frozenset()
+    assert system.lotteries().get("gala").sold_out == frozenset()
 
 
 def test_a_prize_without_units_is_sold_out_and_one_that_the_cache_missed_is_not(
@@ -138,20 +138,20 @@ def test_a_prize_without_units_is_sold_out_and_one_that_the_cache_missed_is_not(
     system.load_campaign("gala")
     system.draws.put_prize(a_prize("gala", "pen"), None)
 
-    assert system.lotteries().recall("gala").sold_out == {"cup"}
+    assert system.lotteries().get("gala").sold_out == {"cup"}
 
 
 def test_what_was_sold_out_is_so_when_the_cache_has_lost_it(system: InMemorySystem) -> None:
     system.lottery(a_prize("gala", total=1))
     system.draw("gala", "ann", "key")
-    assert system.lotteries().recall("gala").sold_out == {"cup"}
+    assert system.lotteries().get("gala").sold_out == {"cup"}
     system.lots.forget()
     meter = meter_of(system)
 
-    assert system.lotteries().recall("gala").sold_out == {"cup"}
+    assert system.lotteries().get("gala").sold_out == {"cup"}
     assert meter.units == 0.5
     system.lots.is_away = True
-    assert system.lotteries().recall("gala").sold_out == {"cup"}
+    assert system.lotteries().get("gala").sold_out == {"cup"}
     assert [name for name, _ in system.logger.errors] == ["stock_not_read"]
 
 
@@ -168,7 +168,7 @@ def test_a_note_is_written_where_it_changes_and_not_with_every_draw(system: InMe
 
     for number in range(5):
         system.draw("gala", f"user-{number}", "key")
-        system.lotteries().recall("gala")
+        system.lotteries().get("gala")
 
     assert [note.sold_out for note in noted] == [{"cup"}]
 
@@ -181,31 +181,31 @@ def test_a_page_that_can_not_be_noted_is_shown(system: InMemorySystem) -> None:
     system.draw("gala", "ann", "key")
     system.draws.note_page = Away().note_page  # type: ignore[method-assign]
 
-    assert system.lotteries().recall("gala").commitment
+    assert system.lotteries().get("gala").commitment
     assert [name for name, _ in system.logger.errors] == ["page_not_noted"]
 
 
 def test_while_the_ledger_is_away_the_last_page_holds(system: InMemorySystem) -> None:
     system.lottery()
     pages = system.lotteries()
-    shown = pages.recall("gala")
+    shown = pages.get("gala")
     system.pass_time(KEPT_MS)
     system.draws.find_page = Away().find_page  # type: ignore[method-assign]
 
-    assert pages.recall("gala") == shown
+    assert pages.get("gala") == shown
     assert [name for name, _ in system.logger.errors] == ["campaign_not_read"]
     with pytest.raises(Unavailable):
-        pages.recall("other")
+        pages.get("other")
 
 
 def test_many_at_once_in_one_process_read_once(system: InMemorySystem) -> None:
     system.lottery()
-    system.lotteries().recall("gala")
+    system.lotteries().get("gala")
     meter = meter_of(system)
     pages = system.lotteries()
 
     with ThreadPoolExecutor(8) as pool:
-        shown = list(pool.map(pages.recall, ["gala"] * 64))
+        shown = list(pool.map(pages.get, ["gala"] * 64))
 
     assert len(set(map(id, shown))) == 1
     assert len(meter.reads) == 1
@@ -218,7 +218,7 @@ def test_a_process_does_not_remember_campaigns_without_end(
     pages: CachedLotteries = system.lotteries()
     for number in range(6):
         system.campaigns.create(a_campaign(campaign_id=f"gala-{number}"))
-        pages.recall(f"gala-{number}")
+        pages.get(f"gala-{number}")
 
     assert len(pages._cache._entries) == 5
 

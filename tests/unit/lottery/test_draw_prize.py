@@ -37,7 +37,7 @@ def edit(system: InMemorySystem, campaign: Campaign, **changes: Any) -> Campaign
 
 
 def an_ask(system: InMemorySystem, user_id: str, key: str) -> lottery.DrawRequest:
-    table = system.tables().recall("gala")
+    table = system.tables().get("gala")
     day = lottery.draw_day(table.campaign, system.clock.now_ms())
     draw_no = system.draws.find_attempt("gala", user_id, key, day.name).draw_no
     draw_id = lottery.draw_id_of("gala", user_id, day.name, draw_no)
@@ -266,7 +266,7 @@ def test_cash_of_an_earlier_end_is_not_won_and_users_see_an_open_campaign(
     edit(system, campaign, ends_at_ms=NOW_MS + DAY_MS)
 
     # The cache learns the new end and the refunded units from the ledger only.
-    table = system.tables().recall("gala")
+    table = system.tables().get("gala")
     system.draw_cache.load(table, lottery.draw_day(table.campaign, system.clock.now_ms()), [])
 
     assert [system.draw("gala", user, "key").draw.prize for user in ("ann", "bob")] == [None, None]
@@ -414,7 +414,7 @@ def test_two_requests_at_once_are_two_draws_and_use_up_no_more(system: InMemoryS
 def test_the_crowd_before_the_start_reads_nothing_of_the_ledger(system: InMemorySystem) -> None:
     loaded(system, starts_at_ms=NOW_MS + 6_000)
     tables = system.tables()
-    tables.recall("gala")
+    tables.get("gala")
     calls: list[str] = []
     system.draws = Counting(system.draws, calls)
 
@@ -457,7 +457,7 @@ def test_a_repeat_gets_an_answer_that_was_lost(system: InMemorySystem) -> None:
 
 def _die_before_midnight(system: InMemorySystem, user_id: str) -> None:
     """Let the cache decide an attempt right before midnight, and nothing more; then it strikes."""
-    table = system.tables().recall("gala")
+    table = system.tables().get("gala")
     day = lottery.draw_day(table.campaign, system.clock.now_ms())
     system.clock.at_ms = day.ends_at_ms - 1_000
     system.draw_cache.draw(an_ask(system, user_id, "key"))
@@ -545,7 +545,7 @@ def test_a_draw_by_a_newer_table_reads_it_whatever_is_remembered(system: InMemor
 
     assert draw.prize
     assert draw.prize.title == "钢笔"
-    assert draw.table_version == system.tables().recall("gala").version
+    assert draw.table_version == system.tables().get("gala").version
 
 
 def test_a_cache_that_missed_an_edit_is_updated_and_decides_again(system: InMemorySystem) -> None:
@@ -558,7 +558,7 @@ def test_a_cache_that_missed_an_edit_is_updated_and_decides_again(system: InMemo
     draw = system.draw("gala", "bob", "key").draw
 
     assert (draw.prize, draw.odds) == (None, "|0")
-    assert draw.table_version == system.tables().recall("gala").version
+    assert draw.table_version == system.tables().get("gala").version
     assert player(system, "bob") == lottery.Player(1, 0, 1)
 
 
@@ -693,7 +693,7 @@ def test_a_campaign_gives_only_in_its_window(
     system.load_campaign("gala")
     cached = dict(system.lots.tables)
     edit(system, campaign, ends_at_ms=ends_at_ms)
-    version = system.tables().recall("gala").version
+    version = system.tables().get("gala").version
     # Somebody gives the cache's lottery the new version with the old window.
     system.lots.tables["gala"] = replace(cached["gala"], version=version)
 

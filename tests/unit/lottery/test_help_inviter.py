@@ -64,7 +64,7 @@ def test_users_do_not_see_a_draft(system: InMemorySystem) -> None:
         a_prize("gala"), **{**PLAN, "status": CampaignStatus.OFF, "starts_at_ms": NOW_MS + 5_000}
     )
     for ask in (
-        lambda: system.lotteries().recall("gala"),
+        lambda: system.lotteries().get("gala"),
         lambda: system.help("gala", "bob", "ann"),
         lambda: system.draw("gala", "ann", "one"),
         lambda: system.process().list_draws("gala", "ann", None),
@@ -75,11 +75,11 @@ def test_users_do_not_see_a_draft(system: InMemorySystem) -> None:
     system.edit_campaign(replace(campaign.plan, status=CampaignStatus.ON))
     with pytest.raises(CampaignNotStarted):
         system.help("gala", "bob", "ann")
-    assert system.lotteries().recall("gala").table.campaign.title == campaign.title
+    assert system.lotteries().get("gala").table.campaign.title == campaign.title
 
     system.edit_campaign(replace(campaign.plan, status=CampaignStatus.OFF))
     system.pass_time(5_000)
-    assert system.lotteries().recall("gala").table.campaign.status is CampaignStatus.OFF
+    assert system.lotteries().get("gala").table.campaign.status is CampaignStatus.OFF
     with pytest.raises(CampaignPaused):
         system.help("gala", "bob", "ann")
 
@@ -176,6 +176,6 @@ def test_users_are_not_asked_for_a_help_that_can_not_be_given(
 ) -> None:
     system.lottery(**{**PLAN, **changes})
 
-    shown = campaign_view(system.lotteries().recall("gala"), [], NOW_MS)
+    shown = campaign_view(system.lotteries().get("gala"), [], NOW_MS)
 
     assert shown["rules"]["helps_per_user_per_day"] == helps

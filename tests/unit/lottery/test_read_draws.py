@@ -36,7 +36,7 @@ def test_operators_see_stock_and_money_as_they_are(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     pages = system.lotteries()
-    pages.recall("gala")
+    pages.get("gala")
     system.draw_each(3)
     edited = replace(campaign, title="new", budget_fen=7, budget_left_fen=7, version=2)
     assert system.campaigns.edit(edited, campaign)
@@ -47,7 +47,7 @@ def test_operators_see_stock_and_money_as_they_are(
     assert watched.lottery.table == system.draws.find_table("gala")
     assert watched.stock["cup"].durable_no == 2
     assert (watched.stock["cup"].day_durable_no, watched.lottery.sold_out) == (2, frozenset())
-    shown = pages.recall("gala")
+    shown = pages.get("gala")
     assert (watched.lottery.day, watched.lottery.commitment) == (shown.day, shown.commitment)
 
 
@@ -81,20 +81,20 @@ def test_what_is_known_is_good_for_some_seconds_and_longer_while_the_ledger_is_a
 ) -> None:
     system.lottery(a_prize("gala", total=100, per_day=2))
     tables = system.tables()
-    shown = tables.recall("gala")
+    shown = tables.get("gala")
     system.draws.put_prize(a_prize("gala", "pen"), None)
 
-    assert tables.recall("gala") == shown
-    assert len(tables.recall("gala", version_min=shown.version + 1).prizes) == 2
+    assert tables.get("gala") == shown
+    assert len(tables.get("gala", version_min=shown.version + 1).prizes) == 2
     system.pass_time(KEPT_MS)
 
     tables._draws = Away()
-    assert len(tables.recall("gala").prizes) == 2
+    assert len(tables.get("gala").prizes) == 2
     assert [name for name, _ in system.logger.errors] == ["campaign_not_read"]
     with pytest.raises(Unavailable):
-        tables.recall("gala", version_min=shown.version + 2)
+        tables.get("gala", version_min=shown.version + 2)
     with pytest.raises(Unavailable):
-        tables.recall("other")
+        tables.get("other")
 
 
 def test_draws_come_in_pages_newest_first(system: InMemorySystem) -> None:
@@ -122,7 +122,7 @@ def test_draws_come_in_pages_newest_first(system: InMemorySystem) -> None:
 def test_a_days_seed_is_secret_today_and_then_what_its_commitment_promised(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
-    shown = system.lotteries().recall("gala")
+    shown = system.lotteries().get("gala")
     # Until no clock says that it is today.
     system.clock.at_ms = draw_day(campaign, NOW_MS).ends_at_ms + read_draws.REVEAL_AFTER_MS - 1
     with pytest.raises(ProofNotReady):

@@ -28,7 +28,7 @@ class Process:
             return None
         outcome = self.claim_cache.grab(packet_id, user_id)
         if outcome.status == "packet_emptied":
-            self.emptied.remember(packet_id, outcome.terms)
+            self.emptied.put(packet_id, outcome.terms)
         return outcome.share_no
 
 

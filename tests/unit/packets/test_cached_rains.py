@@ -37,7 +37,7 @@ def send(system: InMemorySystem, *recipients: str) -> Packet:
 
 
 def listed(rains: CachedRains, campaign: Campaign) -> list[str]:
-    return [packet.packet_id for packet in rains.recall(campaign)]
+    return [packet.packet_id for packet in rains.get(campaign)]
 
 
 def test_open_packets_for_everybody_are_listed_newest_first(
@@ -90,4 +90,4 @@ def test_a_process_reads_packets_once_in_a_while_and_keeps_them_without_the_ledg
     rains._campaigns = Away()
     assert len(listed(rains, campaign)) == len(packets) + 1
     with pytest.raises(Unavailable):
-        rains.recall(replace(campaign, campaign_id="other"))
+        rains.get(replace(campaign, campaign_id="other"))

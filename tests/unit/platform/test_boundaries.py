@@ -636,7 +636,7 @@ def test_a_campaign_that_has_packets_and_is_not_there_is_a_bug(system: InMemoryS
     campaigns = CachedCampaigns(system.campaigns, clock=system.clock, logger=system.logger)
 
     with pytest.raises(errors.InvariantViolated):
-        campaigns.recall("gone")
+        campaigns.get("gone")
 
 
 def test_a_campaign_that_has_ended_tells_nobody_that_they_were_not_invited(

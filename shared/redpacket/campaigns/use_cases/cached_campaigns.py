@@ -24,7 +24,7 @@ class CachedCampaigns:
             clock.now_ms, kept_ms=KEPT_MS, size_max=_SIZE_MAX
         )
 
-    def recall(self, campaign_id: str) -> Campaign:
+    def get(self, campaign_id: str) -> Campaign:
         """Return the campaign of a packet. Raises Unavailable if it was never read."""
         return self._cache.read(
             campaign_id,

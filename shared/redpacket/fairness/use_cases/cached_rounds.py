@@ -85,7 +85,7 @@ class CachedRounds:
             self._missed.keep(key, _NOT_THERE)
         return found
 
-    def recall(self, chain: BeaconChain, round_no: int) -> BeaconRound:
+    def get(self, chain: BeaconChain, round_no: int) -> BeaconRound:
         """Return a day's round. Raises RoundPendingError, or Unavailable if the round is late."""
         found = self.find(chain, round_no)
         if found is None:

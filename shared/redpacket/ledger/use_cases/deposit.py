@@ -30,7 +30,7 @@ class DepositPorts:
     amount_fen_max: int
     deposits: Deposits
     ledger: Balances
-    four_eyes: ApprovalPolicy
+    approval_policy: ApprovalPolicy
     clock: Clock
 
 
@@ -68,7 +68,7 @@ def deposit(
         if is_for_campaigns:
             facts["is_for_campaigns"] = True
         changes = changes_between(None, facts)
-        spent = ports.four_eyes.spend(operator, subject, amount_fen, changes=changes)
+        spent = ports.approval_policy.spend(operator, subject, amount_fen, changes=changes)
         action = Action(request.user_id, ActionKind.DEPOSIT, subject, transfer.at_ms, changes)
         try:
             ports.deposits.deposit(

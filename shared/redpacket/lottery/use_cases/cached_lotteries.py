@@ -49,7 +49,7 @@ class CachedLotteries:
             clock.now_ms, kept_ms=KEPT_MS, size_max=_SIZE_MAX
         )
 
-    def recall(self, campaign_id: str) -> Lottery:
+    def get(self, campaign_id: str) -> Lottery:
         """Return a lottery.
 
         Raises CampaignNotFound, also for a draft; Unavailable if it was never read.

@@ -31,7 +31,7 @@ class CachedRains:
             clock.now_ms, kept_ms=KEPT_MS, size_max=_SIZE_MAX
         )
 
-    def recall(self, campaign: CampaignPlan) -> list[Packet]:
+    def get(self, campaign: CampaignPlan) -> list[Packet]:
         """Return the open packets among the newest 100, newest first.
 
         Raises Unavailable if they were never read.

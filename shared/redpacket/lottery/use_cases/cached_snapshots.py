@@ -29,7 +29,7 @@ class CachedSnapshots:
             clock.now_ms, size_max=_SIZE_MAX
         )
 
-    def recall(self, campaign_id: str, version_min: int = 0) -> CampaignSnapshot:
+    def get(self, campaign_id: str, version_min: int = 0) -> CampaignSnapshot:
         """Return a lottery of at least *version_min*.
 
         Raises CampaignNotFound, also for a draft; Unavailable.

@@ -32,7 +32,7 @@ class DrawPorts:
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class DrawContext:
     """Draw request with the ledger's state before it; *audience* is the table's in use."""
 
     drawer: User

@@ -20,7 +20,7 @@ from redpacket.lottery.model.lottery import (
     draw_point,
     is_giving,
 )
-from redpacket.lottery.use_cases.draw_ports import Try
+from redpacket.lottery.use_cases.draw_ports import DrawContext
 from redpacket.lottery.use_cases.eligibility import (
     REFUSALS,
     audience_of,
@@ -86,11 +86,11 @@ def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPort
             continue
         check_audience(table, drawer, attempt, ports)
         ask = _ask(table, drawer.user_id, attempt, day, round_, ports)
-        tried = Try(drawer, key_hash, attempt, ask, round_, audience_of(table))
+        context = DrawContext(drawer, key_hash, attempt, ask, round_, audience_of(table))
         outcome = ports.claim_cache.draw(ask)
         status = outcome.status
-        judged = validate_draw(tried, outcome, table, ports)
-        draw = record_draw(tried, *judged, ports) if judged else None
+        judged = validate_draw(context, outcome, table, ports)
+        draw = record_draw(context, *judged, ports) if judged else None
         if draw:
             return DrawResult(draw, _attempts_left_after(attempt.player, table))
     if status in REFUSALS:
@@ -116,7 +116,7 @@ def _round_of(campaign: CampaignPlan, day: DrawDay, ports: DrawPorts) -> BeaconR
 
 def _recall_round(beacon: CampaignBeacon, day: DrawDay, ports: DrawPorts) -> BeaconRound:
     try:
-        return ports.rounds.recall(beacon.chain, beacon.round_of(day.starts_at_ms))
+        return ports.rounds.get(beacon.chain, beacon.round_of(day.starts_at_ms))
     except RoundPendingError as pending:
         raise DayNotStarted(pending.wait_s) from pending
 

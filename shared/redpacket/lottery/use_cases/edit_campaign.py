@@ -45,7 +45,7 @@ class CampaignPorts:
     draws: DrawRepository
     packets: PacketRepository
     clock: Clock
-    four_eyes: ApprovalPolicy
+    approval_policy: ApprovalPolicy
     load: LoadPorts
     new_beacon: NewBeacon | None = None
     default_beacon: DrawBeacon = DrawBeacon.DAY
@@ -78,7 +78,7 @@ def edit_campaign(
             created = _edited(plan, budget_fen, None)
             _check_duties(operator, created, None)
             action = _action(operator, created, None, clock)
-            spent = _spend(operator, created, None, action, ports.four_eyes)
+            spent = _spend(operator, created, None, action, ports.approval_policy)
             if campaigns.create(created, action, spent):
                 return get_campaign(plan.campaign_id, campaigns=campaigns), True
             continue
@@ -90,7 +90,7 @@ def edit_campaign(
             after = _edited(plan, budget_fen, before)
             _check_duties(operator, after, before)
             action = _action(operator, after, before, clock)
-            spent = _spend(operator, after, before, action, ports.four_eyes)
+            spent = _spend(operator, after, before, action, ports.approval_policy)
             if before.beacon or (table and table.prizes):
                 _check_timezone(after, before)
             if table and table.prizes:
@@ -209,10 +209,10 @@ def _spend(
     after: Campaign,
     before: Campaign | None,
     action: Action,
-    four_eyes: ApprovalPolicy,
+    approval_policy: ApprovalPolicy,
 ) -> Allowance | None:
     had_fen, version = (before.budget_fen, before.version) if before else (0, 0)
-    return four_eyes.spend(
+    return approval_policy.spend(
         operator,
         action.subject,
         after.budget_fen - had_fen,

@@ -66,7 +66,7 @@ class PrizePorts:
     new_id: Callable[[int], str]
     new_seed: Callable[[int], bytes]
     share_fen_max: int
-    four_eyes: ApprovalPolicy
+    approval_policy: ApprovalPolicy
     load: LoadPorts
 
 
@@ -242,7 +242,7 @@ def _funded(
         raise CampaignEnded
 
     def spend() -> Allowance | None:
-        return ports.four_eyes.spend(
+        return ports.approval_policy.spend(
             operator,
             campaign_subject(prize.campaign_id),
             packet.terms.total_fen,

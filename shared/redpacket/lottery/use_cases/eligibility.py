@@ -39,11 +39,11 @@ def started_table(campaign_id: str, ports: DrawPorts) -> CampaignSnapshot:
 
     Near the start the cache's clock decides.
     """
-    table = ports.tables.recall(campaign_id)
+    table = ports.tables.get(campaign_id)
     if _is_long_before(table, ports):
         version = ports.claim_cache.find_version(campaign_id)
         if version is not None:
-            table = ports.tables.recall(campaign_id, version_min=version)
+            table = ports.tables.get(campaign_id, version_min=version)
             if _is_long_before(table, ports):
                 refuse(DrawStatus.CAMPAIGN_NOT_STARTED)
     return table

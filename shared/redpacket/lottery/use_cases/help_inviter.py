@@ -55,7 +55,7 @@ def help_inviter(
     Raises CampaignNotFound, CampaignNotStarted, CampaignEnded, CampaignPaused, SelfHelp,
     PassphraseMismatch, RateLimited, HelpQuotaExhausted.
     """
-    campaign = ports.tables.recall(campaign_id).campaign
+    campaign = ports.tables.get(campaign_id).campaign
     now_ms = ports.clock.now_ms()
     check_is_giving(campaign, now_ms)
     if inviter_id == helper_id:

@@ -81,7 +81,7 @@ def list_draws(
     tables: CachedSnapshots,
 ) -> DrawPage:
     """Return the page after *cursor*; an unknown one is the start. Raises CampaignNotFound."""
-    tables.recall(campaign_id)
+    tables.get(campaign_id)
     found = draws.list_draws(campaign_id, user_id)
     ids = [draw.draw_id for draw in found]
     start = ids.index(cursor) + 1 if cursor in ids else 0
@@ -100,7 +100,7 @@ def read_draw_proof(
     clock: Clock,
 ) -> DrawProof:
     """Return the proof of *day*, like 20270129. Raises CampaignNotFound, ProofNotReady."""
-    table = tables.recall(campaign_id)
+    table = tables.get(campaign_id)
     found = find_day(table.campaign, day)
     # Without prizes the time zone may still change and make the day today again.
     if found is None or not table.prizes:

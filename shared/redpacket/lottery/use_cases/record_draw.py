@@ -22,16 +22,18 @@ from redpacket.platform.errors import Unavailable
 
 if TYPE_CHECKING:
     from redpacket.lottery.model.lottery import CampaignSnapshot, Draw, DrawRequest
-    from redpacket.lottery.use_cases.draw_ports import DrawPorts, Try
+    from redpacket.lottery.use_cases.draw_ports import DrawContext, DrawPorts
 
 _REPEATED_WITHIN_MS = 3_600_000
 """Milliseconds after midnight in which users may retry an attempt of the day before."""
 
 
-def record_draw(tried: Try, draw: Draw, table: CampaignSnapshot, ports: DrawPorts) -> Draw | None:
+def record_draw(
+    context: DrawContext, draw: Draw, table: CampaignSnapshot, ports: DrawPorts
+) -> Draw | None:
     """Write the draw and all that it consumes, or return None after repairing the cache."""
-    ask = tried.ask
-    recorded = ports.draws.record_draw(draw, table.campaign.rules, tried.key_hash, tried.drawer)
+    ask = context.ask
+    recorded = ports.draws.record_draw(draw, table.campaign.rules, context.key_hash, context.drawer)
     if recorded is RecordDrawStatus.RECORDED:
         _queue_payout(draw, ports)
         _forget_yesterdays(ask, table, ports)

@@ -20,20 +20,20 @@ from redpacket.platform.clocks import CLOCKS_DIFFER_MS
 
 if TYPE_CHECKING:
     from redpacket.lottery.model.lottery import CampaignSnapshot, DrawOutcome, DrawRequest
-    from redpacket.lottery.use_cases.draw_ports import DrawPorts, Try
+    from redpacket.lottery.use_cases.draw_ports import DrawContext, DrawPorts
 
 _LATE_MS = 20_000
 """Maximum milliseconds from the cache's answer to its validation: timeout plus clock skew."""
 
 
 def validate_draw(
-    tried: Try, outcome: DrawOutcome, table: CampaignSnapshot, ports: DrawPorts
+    context: DrawContext, outcome: DrawOutcome, table: CampaignSnapshot, ports: DrawPorts
 ) -> tuple[Draw, CampaignSnapshot] | None:
     """Return the draw to write and its table, or None after repairing the cache.
 
     Raises the cache's refusal if it is right.
     """
-    ask = tried.ask
+    ask = context.ask
     if outcome.status is DrawStatus.CAMPAIGN_NOT_LOADED:
         load_alone(ask.campaign_id, ports)
         return None
@@ -41,29 +41,32 @@ def validate_draw(
         return None
     decided_by = table_of(ask, outcome, table, ports)
     if decided_by and outcome.status in REFUSALS:
-        _check_refusal(tried, outcome.status, decided_by, ports)
+        _check_refusal(context, outcome.status, decided_by, ports)
         return None
-    if decided_by is None or _is_altered(tried, outcome, decided_by, ports):
+    if decided_by is None or _is_altered(context, outcome, decided_by, ports):
         return None
-    is_other_audience = audience_of(decided_by) != tried.audience
-    if is_other_audience or _has_other_misses(tried, outcome, decided_by):
+    is_other_audience = audience_of(decided_by) != context.audience
+    if is_other_audience or _has_other_misses(context, outcome, decided_by):
         # The audience was edited, so check the user again; or the cache lost or missed a draw.
         undo(ask, ports, is_unit_free=True)
         return None
-    if outcome.prize_id and ports.risk and not ports.risk.allows(tried.drawer):
+    if outcome.prize_id and ports.risk and not ports.risk.allows(context.drawer):
         # Misses skip the risk check. The draw keeps its number and point.
         undo(ask, ports, is_unit_free=True)
         raise NotInAudience
-    return _decided(tried, outcome, decided_by, ports), decided_by
+    return _decided(context, outcome, decided_by, ports), decided_by
 
 
 def _check_refusal(
-    tried: Try, status: DrawStatus, table: CampaignSnapshot, ports: DrawPorts
+    context: DrawContext, status: DrawStatus, table: CampaignSnapshot, ports: DrawPorts
 ) -> None:
     """Raise the cache's refusal, unless the user has more attempts than the cache counted."""
     rules = table.campaign.rules
-    if status is DrawStatus.ATTEMPTS_EXHAUSTED and attempts_left(rules, tried.attempt.player) != 0:
-        player = correct_player(tried.ask, ports)
+    if (
+        status is DrawStatus.ATTEMPTS_EXHAUSTED
+        and attempts_left(rules, context.attempt.player) != 0
+    ):
+        player = correct_player(context.ask, ports)
         if attempts_left(rules, player) != 0:
             return
     refuse(status)
@@ -74,7 +77,7 @@ def table_of(
 ) -> CampaignSnapshot | None:
     """Return the table behind the cache's decision, or None if the ledger's differs."""
     if outcome.table_version > table.version:
-        table = ports.tables.recall(ask.campaign_id, version_min=outcome.table_version)
+        table = ports.tables.get(ask.campaign_id, version_min=outcome.table_version)
     if outcome.table_version >= table.version:
         return table
     # The cache lacks an edit. No user saw this outcome yet, so it is decided again. A refusal
@@ -86,38 +89,40 @@ def table_of(
 
 
 def _is_altered(
-    tried: Try, outcome: DrawOutcome, table: CampaignSnapshot, ports: DrawPorts
+    context: DrawContext, outcome: DrawOutcome, table: CampaignSnapshot, ports: DrawPorts
 ) -> bool:
     """Drop the cached lottery and return True if its table does not allow the outcome."""
     now_ms, campaign = ports.clock.now_ms(), table.campaign
     is_on = campaign.status is CampaignStatus.ON and (
         campaign.starts_at_ms - CLOCKS_DIFFER_MS <= now_ms < campaign.ends_at_ms + _LATE_MS
     )
-    if is_on and could_be(outcome, table, tried.ask.point):
+    if is_on and could_be(outcome, table, context.ask.point):
         return False
-    ports.logger.event("campaign_altered", campaign_id=tried.ask.campaign_id)
-    ports.claim_cache.drop(tried.ask)
+    ports.logger.event("campaign_altered", campaign_id=context.ask.campaign_id)
+    ports.claim_cache.drop(context.ask)
     return True
 
 
-def _has_other_misses(tried: Try, outcome: DrawOutcome, table: CampaignSnapshot) -> bool:
+def _has_other_misses(context: DrawContext, outcome: DrawOutcome, table: CampaignSnapshot) -> bool:
     """Return whether the ledger's count of misses disagrees about a guaranteed prize."""
     owed_after = table.campaign.rules.guaranteed_after_misses
     if not owed_after or not has_prizes(outcome.odds):
         return False
-    if tried.attempt.player.miss_streak >= owed_after:
+    if context.attempt.player.miss_streak >= owed_after:
         return outcome.status is DrawStatus.MISSED
     return is_guaranteed(outcome.odds, table)
 
 
-def _decided(tried: Try, outcome: DrawOutcome, table: CampaignSnapshot, ports: DrawPorts) -> Draw:
-    ask = tried.ask
+def _decided(
+    context: DrawContext, outcome: DrawOutcome, table: CampaignSnapshot, ports: DrawPorts
+) -> Draw:
+    ask = context.ask
     return Draw(
         campaign_id=ask.campaign_id,
         user_id=ask.user_id,
         draw_id=ask.draw_id,
         day=ask.day.name,
-        draw_no=tried.attempt.draw_no,
+        draw_no=context.attempt.draw_no,
         drawn_at_ms=ports.clock.now_ms(),
         point=ask.point,
         odds=outcome.odds,
@@ -125,5 +130,5 @@ def _decided(tried: Try, outcome: DrawOutcome, table: CampaignSnapshot, ports: D
         prize=next((one for one in table.prizes if one.prize_id == outcome.prize_id), None),
         unit_no=outcome.unit_no,
         day_no=outcome.day_no,
-        beacon_round=tried.round.round_no if tried.round else None,
+        beacon_round=context.round.round_no if context.round else None,
     )

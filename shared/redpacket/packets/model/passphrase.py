@@ -27,18 +27,20 @@ def can_be_said(phrase: str) -> bool:
     return bool(normalised(phrase))
 
 
-def is_exact(said: str, phrase: str) -> bool:
-    """Return whether *said* matches *phrase* exactly; an empty text matches nothing."""
-    heard, wanted = normalised(said), normalised(phrase)
+def is_exact(entered: str, phrase: str) -> bool:
+    """Return whether *entered* matches *phrase* exactly; an empty text matches nothing."""
+    heard, wanted = normalised(entered), normalised(phrase)
     return bool(heard) and hmac.compare_digest(heard.encode(), wanted.encode())
 
 
-def is_alike(said: str, phrase: str, threshold: int, similarity: Callable[[str, str], int]) -> bool:
-    """Return whether *said* is *threshold* percent similar to a *phrase* that allows tolerance.
+def is_alike(
+    entered: str, phrase: str, threshold: int, similarity: Callable[[str, str], int]
+) -> bool:
+    """Return whether *entered* is *threshold* percent similar to a *phrase* that allows tolerance.
 
     Calls *similarity* only if needed, because its libraries are slow to import.
     """
-    heard, wanted = normalised(said), normalised(phrase)
+    heard, wanted = normalised(entered), normalised(phrase)
     if not heard or not _bears_tolerance(wanted):
         return False
     return similarity(heard, wanted) >= threshold

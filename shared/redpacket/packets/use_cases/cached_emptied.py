@@ -45,7 +45,7 @@ class CachedEmptied:
             self._cache.keep(packet_id, known)
         return user_id not in (known.holders or ())
 
-    def remember(self, packet_id: str, terms: str) -> None:
+    def put(self, packet_id: str, terms: str) -> None:
         """Record that the cache refused a user because every share is taken."""
         if terms and not self._cache.find(packet_id):
             is_small = Terms.parse(terms).count <= HOLDERS_MAX

@@ -136,4 +136,4 @@ class CampaignQuota:
         return Quota(campaign.campaign_id, count_max, campaign.audience_mode)
 
     def _campaign(self, rules: Rules) -> Campaign | None:
-        return self._ports.campaigns.recall(rules.campaign_id) if rules.campaign_id else None
+        return self._ports.campaigns.get(rules.campaign_id) if rules.campaign_id else None

@@ -147,7 +147,7 @@ def _refuse(
         if not answer.is_certain and ports.claim_cache.begin_look(packet_id, 0, _LOOK_LIFE_MS):
             ports.costs.count(claimer.user_id)
             return ShardToLoad(0, is_behind=True)
-        ports.emptied.remember(packet_id, answer.terms)
+        ports.emptied.put(packet_id, answer.terms)
     elif error is PacketExpired or not answer.is_certain:
         return _own_or_refuse(packet_id, claimer, error(), ports)
     raise error

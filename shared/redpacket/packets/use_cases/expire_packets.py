@@ -102,7 +102,7 @@ def expire_packets(
         turns = attempt(
             "refund_failed",
             [_turns(lane, closing_ports) for lane in _lanes(waiting, clock.now_ms())],
-            lambda one: (one, one.go_on(TURN_MS)),
+            lambda one: (one, one.run(TURN_MS)),
         )
         failed_count += turns.failed_count
         closed_count += sum(progress is Progress.DONE for _, progress in turns.results)

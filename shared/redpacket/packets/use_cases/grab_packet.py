@@ -17,9 +17,14 @@ from redpacket.platform.user import User
 
 
 def grab_packet(
-    packet_id: str, claimer: User, said: str | None, via: str | None = None, *, ports: ClaimPorts
+    packet_id: str,
+    claimer: User,
+    passphrase: str | None,
+    via: str | None = None,
+    *,
+    ports: ClaimPorts,
 ) -> Claim | Admission:
-    """Return the user's share or admission; *said* is the optional passphrase.
+    """Return the user's share or admission; *passphrase* is the optional passphrase.
 
     Raises as `claim_share`, and NotInvited, PassphraseMismatch, RateLimited, CampaignPaused.
     """
@@ -28,7 +33,7 @@ def grab_packet(
     def check_rules(stored: str) -> Rules:
         rules = find_rules(packet_id, ports.packets)
         _check_invited(rules, user_id)
-        _check_passphrase(rules, said, packet_id, user_id, stored, ports)
+        _check_passphrase(rules, passphrase, packet_id, user_id, stored, ports)
         return rules
 
     def enter(
@@ -48,24 +53,29 @@ def _check_invited(rules: Rules, user_id: str) -> None:
 
 
 def _check_passphrase(
-    rules: Rules, said: str | None, packet_id: str, user_id: str, stored: str, ports: ClaimPorts
+    rules: Rules,
+    passphrase: str | None,
+    packet_id: str,
+    user_id: str,
+    stored: str,
+    ports: ClaimPorts,
 ) -> None:
     if rules.passphrase is None:
         return
-    if not said:
+    if not passphrase:
         raise PassphraseMismatch
-    has_said_it = is_exact(said, rules.passphrase)
+    is_correct = is_exact(passphrase, rules.passphrase)
     # Until this point, right and wrong guesses take the same time.
     limit_guesses(
         PASSPHRASE_TRIES,
         user_id,
         wrong_tries(ports.seeds.read_terms(packet_id, stored).count),
         packet_id,
-        is_spent=not has_said_it,
+        is_spent=not is_correct,
         limits=ports.limits,
     )
     threshold, similarity = rules.passphrase_threshold, ports.phrases.similarity
-    if not has_said_it and not is_alike(said, rules.passphrase, threshold, similarity):
+    if not is_correct and not is_alike(passphrase, rules.passphrase, threshold, similarity):
         raise PassphraseMismatch
 
 

@@ -66,7 +66,7 @@ class Closing:
         self._turn_ends_ms = 0
         self._known: Sequence[Share] | None = None
 
-    def go_on(self, turn_ms: int) -> Progress:
+    def run(self, turn_ms: int) -> Progress:
         """Run until the packet is closed or its turn is over; every turn makes progress."""
         self._turn_ends_ms = self._ports.clock.now_ms() + turn_ms
         while (place := recovery_point(self.packet))[0] is not RecoveryPoint.PACKET_TO_CLOSE:
@@ -91,7 +91,7 @@ class Closing:
         fates = self._ports.packets.list_shard_shares(self.packet.packet_id, 0)
         return fates, self._refunded(self._missing(fates, 0), now_ms)
 
-    def adopt(self, fates: Sequence[Share], refunded: Sequence[Share]) -> None:
+    def accept(self, fates: Sequence[Share], refunded: Sequence[Share]) -> None:
         """Accept a draft whose *refunded* shares are now in the ledger."""
         self.refunded_fen += sum(share.amount_fen for share in refunded)
         self._know([*fates, *refunded])
@@ -210,7 +210,7 @@ def refund_together(closings: Sequence[Closing], ports: ClosingPorts) -> None:
     except Exception:  # noqa: BLE001 - one bad packet must not block refunds of others
         return
     for closing, fates, refunded in drafts:
-        closing.adopt(fates, refunded)
+        closing.accept(fates, refunded)
 
 
 def batches(packets: Iterable[Packet]) -> Iterator[list[Packet]]:
