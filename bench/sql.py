@@ -14,8 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from local.warehouse import Duck, export
-from redpacket.reconciliation.ports import Table
-from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run
+from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run, tables
 from testing.fakes import Item
 from testing.in_memory_system import InMemorySystem
 
@@ -29,7 +28,7 @@ MEMORY = "1500MB"
 def measure() -> dict[str, float]:
     """Return the figures of the line."""
     system = a_ledger()
-    one = sum(len(system.dynamo.tables.get(table, {})) for table in Table)
+    one = sum(len(system.dynamo.tables.get(table, {})) for table in tables())
     times = max(1, int(os.environ.get("ROWS") or ROWS) // one)
     run = Run("00", system.clock.now_ms())
     with TemporaryDirectory() as name:
@@ -71,7 +70,7 @@ def write(system: InMemorySystem, times: int, folder: Path) -> int:
     packet_ids = [facts.packet.packet_id for facts in system.ledger_state().packets]
     ids = re.compile("|".join([r"user-\d{3}", *map(re.escape, packet_ids)]))
     count = 0
-    for table in Table:
+    for table in tables():
         rows: dict[tuple[str, str], Item] = dict(system.dynamo.tables.get(table, {}))
         # All ledgers have one account for deposits.
         deposits = rows.pop(("deposits", "balance"), None)

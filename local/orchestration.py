@@ -27,8 +27,8 @@ from local import alarms
 from local.ports import HOST
 from local.serving import serve
 from local.warehouse import FIRST, SECOND, Duck, export
-from redpacket.reconciliation.ports import Found, Table
-from redpacket.reconciliation.use_cases.statements import Run
+from redpacket.reconciliation.ports import Found
+from redpacket.reconciliation.use_cases.statements import Run, tables
 
 BETWEEN_LOOKS_S = 2.0
 """Until a transaction is whole; on AWS, minutes."""
@@ -122,9 +122,9 @@ class Orchestration:
         execution, reports = self._executions[name], self._outputs["ReportsDatabase"]
         with TemporaryDirectory() as folder:
             execution["state"] = "ExportTables"
-            for table in Table:
+            for table in tables():
                 export(Path(folder, table), self._scan(table))
-            places = [{"table": table, "place": table} for table in Table]
+            places = [{"table": table, "place": table} for table in tables()]
             planned = self._invoke({**about, "places": places, "reports": reports})
             self._duck = duck = Duck(Path(folder), Run(name, exported_at_ms), database, before)
             _, *batches = planned["batches"]
@@ -144,7 +144,7 @@ class Orchestration:
         self._reports = duck
         return found
 
-    def _scan(self, table: Table) -> Iterator[Answer]:
+    def _scan(self, table: str) -> Iterator[Answer]:
         pages = self._aws("dynamodb").get_paginator("scan")
         name = self._outputs[f"{table.capitalize()}Table"]
         for page in pages.paginate(TableName=name, ConsistentRead=True):

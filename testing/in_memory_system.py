@@ -68,9 +68,8 @@ from redpacket.platform.idempotency import Request
 from redpacket.platform.runtime import InParallel
 from redpacket.platform.settings import Settings
 from redpacket.platform.user import User
-from redpacket.reconciliation.ports import Table
 from redpacket.reconciliation.use_cases.reconcile import Reconciliation, reconcile
-from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run
+from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run, tables
 from redpacket.users.ports import ProfileRepository
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.checks import Told, check_settled_in_time
@@ -102,7 +101,7 @@ DEPOSIT_FEN_MAX = 10**10
 TABLES = " ".join(
     f"{name}={name}"
     for name in (
-        *(table.value for table in Table),
+        *tables(),
         *("profiles", "audience", "codes", "webhooks", "transparency"),
         *("journal", "approvals", "switches"),
     )
@@ -508,7 +507,7 @@ class InMemorySystem:
         has_receipts = self.ledger.list_receipts([]) is not None
         run = Run(f"{next(self._ids) % 256:02x}", now_ms, self.moving_ms, has_receipts)
         with TemporaryDirectory() as folder:
-            for table in Table:
+            for table in tables():
                 export(Path(folder, table), self.dynamo.tables.get(table, {}).values())
             database, before = (SECOND, self.duck) if first else (FIRST, None)
             self.duck = engine = Duck(Path(folder), run, database, before).type_rows(run)

@@ -171,12 +171,17 @@ def parity() -> dict[str, Any]:
     texts = dict(statements())
     refused = {name: why for name, text in texts.items() if (why := refusals(text))}
     passed = [text for text in REFUSED if not refusals(text)]
+    pairs = (
+        [sqlglot.transpile(text, read=one, write="trino") for one in ("duckdb", "trino")]
+        for text in texts.values()
+    )
     return {
         "statements": len(texts),
+        "differ_in_concatenation_alone": sum(one != other for one, other in pairs) - len(refused),
         "refused": refused,
-        "is_bad": bool(refused or passed),
         "forbidden_constructs": len(REFUSED),
         "forbidden_but_passed": passed,
+        "is_bad": bool(refused or passed),
     }
 
 

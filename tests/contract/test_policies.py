@@ -37,8 +37,8 @@ from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind, 
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.providers.wechat.token_issuer import IssuerKeys
 from redpacket.platform.http.request import user_ids
-from redpacket.reconciliation.ports import Found, Table
-from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run
+from redpacket.reconciliation.ports import Found
+from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run, tables
 from testing.fakes import FakeDynamo
 from testing.fakes.gateway import (
     FakeAuthorizations,
@@ -315,12 +315,12 @@ class Handlers:
         self.operate("GET /admin/reconcile/{run_id}", run_id="00")
         run = Run("00", time.time_ns() // 1_000_000 + MOVING_MS)
         about = {"run_id": run.run_id, "exported_at_ms": run.exported_at_ms, "database": FIRST}
-        places = [{"table": table, "place": f"s3://{table}/"} for table in Table]
+        places = [{"table": table, "place": f"s3://{table}/"} for table in tables()]
         planned = self.call("reconcile", {**about, "places": places, "reports": "reports"})
         _, *batches = planned["batches"]
         queries: list[dict[str, str]] = []
         with TemporaryDirectory() as folder:
-            for table in Table:
+            for table in tables():
                 name = STACK.physical(f"{table.capitalize()}Table")
                 export(Path(folder, table), self.recorder.dynamo.tables.get(name, {}).values())
             self.recorder.duck = Duck(Path(folder), run)

@@ -3,26 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-
-class Table(StrEnum):
-    """Table that a run exports."""
-
-    ACCOUNTS = "accounts"
-    PACKETS = "packets"
-    SHARES = "shares"
-    QUOTAS = "quotas"
-    AUDIENCE = "audience"
-    CAMPAIGNS = "campaigns"
-    DRAWS = "draws"
-    PAYMENTS = "payments"
-    LOG = "log"
-    COMMITMENTS = "commitments"
 
 
 Found: TypeAlias = "list[tuple[str | None, ...]]"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from redpacket.fairness.log_ports import LogBook
 from redpacket.fairness.model.merkle import EMPTY_ROOT, Peaks
-from redpacket.lottery.model.lottery import CampaignSnapshot, PrizeKind, unit_share
+from redpacket.lottery.model.lottery import PrizeKind, unit_share
 from redpacket.lottery.ports import DrawRepository
 from redpacket.packets.errors import PacketNotFound, SplitImpossible
 from redpacket.packets.ledger_ports import Ledger
@@ -47,7 +48,7 @@ class Audits:
     logger: EventLogger
 
     def __post_init__(self) -> None:
-        self._lotteries: dict[str, CampaignSnapshot | None] = {}
+        self._lottery = cache(self.draws.find_table)
 
     def packet(self, packet_id: str) -> list[Difference]:
         """Audit a packet."""
@@ -97,11 +98,6 @@ class Audits:
         if first:
             self.clock.sleep_ms(_SETTLED_MS)
         return [one for one in self._unfunded(campaign_id) if one in first] if first else []
-
-    def _lottery(self, campaign_id: str) -> CampaignSnapshot | None:
-        if campaign_id not in self._lotteries:
-            self._lotteries[campaign_id] = self.draws.find_table(campaign_id)
-        return self._lotteries[campaign_id]
 
     def _unfunded(self, campaign_id: str) -> Iterator[Difference]:
         """Yield cash prizes with unfunded units, and their packets with another end."""

@@ -141,12 +141,9 @@ def reconcile(
 
 
 def _difference(rule: str, row: Sequence[str | None]) -> Difference:
-    subject, what, expected, actual = (one or "none" for one in row)
-    return Difference(rule, subject, what, _number(expected), _number(actual))
-
-
-def _number(text: str) -> int | str:
-    return int(text) if text.removeprefix("-").isdecimal() else text
+    subject, what, *texts = (one or "none" for one in row)
+    sides = (int(one) if one.removeprefix("-").isdecimal() else one for one in texts)
+    return Difference(rule, subject, what, *sides)
 
 
 def _history(

@@ -103,6 +103,12 @@ def texts(file: str) -> dict[str, str]:
 
 
 @cache
+def tables() -> list[str]:
+    """Return the tables that a run exports."""
+    return list(attributes(Run("00", 0)))
+
+
+@cache
 def rules() -> dict[str, str]:
     """Return the rule of each check."""
     return dict(header.split(" ") for file in FAMILIES for header in texts(file))
