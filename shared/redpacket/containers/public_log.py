@@ -9,7 +9,7 @@ from redpacket.containers.container import Container
 from redpacket.fairness.clients.kms_signer import KmsSigner
 from redpacket.fairness.dynamodb.commitments import DynamoCommitments
 from redpacket.fairness.dynamodb.log import DynamoLog
-from redpacket.fairness.log_ports import Commitments, HeadSigner, LogBook
+from redpacket.fairness.log_ports import HeadSigner, LogBook
 from redpacket.fairness.use_cases.extend_log import LogPorts
 from redpacket.platform.runtime import InParallel
 from redpacket.platform.threads import in_threads
@@ -28,10 +28,6 @@ class PublicLogContainer(Container):
         return DynamoLog(self.dynamo, self.settings.log_table)
 
     @cached_property
-    def noted_commitments(self) -> Commitments:
-        return DynamoCommitments(self.dynamo, self.settings.commitments_table)
-
-    @cached_property
     def head_signer(self) -> HeadSigner:
         return KmsSigner(lambda: self.platform.aws("kms"), self.settings.log_key_id)
 
@@ -45,7 +41,7 @@ class PublicLogContainer(Container):
         settings = self.settings
         return LogPorts(
             book=DynamoLog(self.dynamo, settings.log_table, settings.commitments_table),
-            commitments=self.noted_commitments,
+            commitments=DynamoCommitments(self.dynamo, self.settings.commitments_table),
             signer=self.head_signer,
             clock=self.clock,
             logger=self.logger,

@@ -32,9 +32,6 @@ class Commitments(Protocol):
     def find(self, id_hashes: Sequence[str]) -> list[NotedCommitment]:
         """Return the stored, well-formed commitments."""
 
-    def place(self, id_hash: str, index: int) -> None:
-        """Assign an entry that exists to a waiting commitment, which then waits no more."""
-
 
 class LogBook(Protocol):
     """Rows of the log; entries, nodes and signed heads never change."""

@@ -24,7 +24,7 @@ from redpacket.verify.days import day_of
 from redpacket.verify.draws import day_beacon_compared, draws_compared, verify_draws
 from redpacket.verify.files import Unreadable, read
 from redpacket.verify.findings import SHOWN_MAX, Findings
-from redpacket.verify.log import Checked, arguments_of, verify_log
+from redpacket.verify.log import arguments_of, verify_log
 from redpacket.verify.packets import amounts_compared, terms_of, verify_packet
 from redpacket.verify.rounds import QUICKNET_KEY
 
@@ -78,7 +78,7 @@ def _verify_log(arguments: Sequence[str]) -> int:
     options = arguments_of(arguments)
     try:
         documents = [(str(path), read(path)) for path in options.files]
-        checked: Checked = verify_log(documents, options.id, options.commitment, options.key_id)
+        checked = verify_log(documents, options.id, options.commitment, options.key_id)
     except Unreadable as error:
         return _unreadable(error)
     return _verdict(checked.lines, checked)
@@ -89,7 +89,7 @@ def _unreadable(error: Unreadable) -> int:
     return UNREADABLE
 
 
-def _verdict(compared: Sequence[str], found: Findings | Checked) -> int:
+def _verdict(compared: Sequence[str], found: Findings) -> int:
     """Print what was found, and return the exit code."""
     for line in compared:
         print(_escaped(line))

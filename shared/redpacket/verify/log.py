@@ -28,30 +28,23 @@ from redpacket.fairness.model.log import (
 )
 from redpacket.fairness.model.merkle import Peaks, is_consistent, is_included
 from redpacket.verify.files import Document, Unreadable, get, shown_time
+from redpacket.verify.findings import Findings
 
-_DIGEST = re.compile("[0-9a-f]{64}")
-_HEX = re.compile("(?:[0-9a-f]{2})+")
 _PATH_MAX = 64
 
 
 @dataclass(slots=True)
-class Checked:
+class Checked(Findings):
     """Verified, contradicted and unchecked parts of the log."""
 
     lines: list[str] = field(default_factory=list)
-    differences: list[str] = field(default_factory=list)
-    unchecked_count: int = 0
     roots: dict[int, str] = field(default_factory=dict)
     """The root of each size that a signed head or a proof vouches for."""
     entries: dict[int, Commitment] = field(default_factory=dict)
     placed: set[int] = field(default_factory=set)
     """The indexes of entries that a signed head has."""
 
-    def wrong(self, what: str) -> None:
-        """Note that something is not true."""
-        self.differences.append(what)
-
-    def skip(self, line: str) -> None:
+    def skip_line(self, line: str) -> None:
         """Note that something could not be checked."""
         self.lines.append(line)
         self.unchecked_count += 1
@@ -108,20 +101,24 @@ def _check_heads(
         head = signed.head
         keys.add(signed.key_id)
         if get(document, "key_id", str) != signed.key_id:
-            checked.wrong(f"{name}: key_id is not that of the public key")
+            checked.differences.append(f"{name}: key_id is not that of the public key")
         if not _is_signed(signed):
-            checked.wrong(f"{name}: the signature of the head of {head.size} entries is forged")
+            checked.differences.append(
+                f"{name}: the signature of the head of {head.size} entries is forged"
+            )
         elif checked.roots.setdefault(head.size, head.root) != head.root:
-            checked.wrong(f"{name}: another head of {head.size} entries was signed: a fork")
+            checked.differences.append(
+                f"{name}: another head of {head.size} entries was signed: a fork"
+            )
         checked.lines.append(f"head        {head.root} of {head.size} entries")
         note = f"note key    {verifier_key_of(signed.public_key)}"
         checked.lines += [] if note in checked.lines else [note]
     if len(keys) > 1:
-        checked.wrong("heads are of more than one key")
+        checked.differences.append("heads are of more than one key")
     for found in sorted(keys):
         checked.lines.append(f"key         {found}{'' if key_id else ': compare it with others'}")
     if not documents:
-        checked.skip("signature   not checked: give a page of GET /transparency")
+        checked.skip_line("signature   not checked: give a page of GET /transparency")
 
 
 def _is_signed(signed: SignedHead) -> bool:
@@ -135,9 +132,9 @@ def _take_entry(name: str, item: Document, size: int | None, checked: Checked) -
     index, entry = get(item, "index", int), _entry_of(item)
     if size is not None and not 0 <= index < size:
         # No one is held to what is shown beside a head and is not in it.
-        checked.wrong(f"{name}: entry {index} is not of the head of {size} entries")
+        checked.differences.append(f"{name}: entry {index} is not of the head of {size} entries")
     if checked.entries.setdefault(index, entry) != entry:
-        checked.wrong(f"{name}: entry {index} is another one in another file")
+        checked.differences.append(f"{name}: entry {index} is another one in another file")
 
 
 def _check_entries(checked: Checked, *, is_all: bool) -> None:
@@ -154,12 +151,14 @@ def _check_entries(checked: Checked, *, is_all: bool) -> None:
         if peaks.size in checked.roots:
             compared = peaks.size
             if peaks.root.hex() != checked.roots[peaks.size]:
-                checked.wrong(f"the first {peaks.size} entries don't make the signed head")
+                checked.differences.append(
+                    f"the first {peaks.size} entries don't make the signed head"
+                )
     checked.placed.update(range(compared))
     beyond = [size for size in checked.roots if size > peaks.size]
     said = f"entries     {compared} compared with signed heads"
     left = len(checked.entries) - compared
-    note = checked.skip if left and is_all else checked.lines.append
+    note = checked.skip_line if left and is_all else checked.lines.append
     note(f"{said}, {left} not compared")
     if beyond:
         sizes = ", ".join(map(str, sorted(beyond)))
@@ -172,31 +171,33 @@ def _check_growth(documents: Sequence[tuple[str, Document]], checked: Checked) -
         old, new = get(document, "from_size", int), get(document, "size", int)
         roots, path = (checked.roots.get(old), checked.roots.get(new)), _path_of(document)
         if roots[0] is None or roots[1] is None:
-            checked.skip(f"growth      {old} to {new} not checked: give both heads")
+            checked.skip_line(f"growth      {old} to {new} not checked: give both heads")
             continue
         old_root, new_root = (bytes.fromhex(root) for root in roots if root)
         if is_consistent(old, new, path, old_root, new_root):
             proved.add((old, new))
             checked.lines.append(f"growth      the log of {new} entries begins with that of {old}")
         else:
-            checked.wrong(f"{name}: the log of {new} entries does not begin with that of {old}")
+            checked.differences.append(
+                f"{name}: the log of {new} entries does not begin with that of {old}"
+            )
     sizes = sorted(checked.roots)
     for old, new in pairwise(sizes):
         is_recomputed = all(index in checked.entries for index in range(new))
         if old and (old, new) not in proved and not is_recomputed:
-            checked.skip(f"growth      {old} to {new} not checked: give its proof")
+            checked.skip_line(f"growth      {old} to {new} not checked: give its proof")
 
 
 def _check_inclusion(name: str, proof: Document, checked: Checked) -> None:
     index, size, entry = get(proof, "index", int), get(proof, "size", int), _entry_of(proof)
     root, path = checked.roots.get(size), _path_of(proof)
     if root is None:
-        checked.skip(f"inclusion   {index} not checked: give a head of {size} entries")
+        checked.skip_line(f"inclusion   {index} not checked: give a head of {size} entries")
     elif is_included(entry.leaf, index, size, path, bytes.fromhex(root)):
         checked.placed.add(index)
         checked.lines.append(f"inclusion   {entry} is entry {index} of {size}")
     else:
-        checked.wrong(f"{name}: entry {index} is not in the log of {size} entries")
+        checked.differences.append(f"{name}: entry {index} is not in the log of {size} entries")
 
 
 def _check_ids(proofs: Sequence[tuple[str, Document]], checked: Checked) -> None:
@@ -207,7 +208,9 @@ def _check_ids(proofs: Sequence[tuple[str, Document]], checked: Checked) -> None
         indexes.setdefault(entry.id_hash, set()).add(index)
     for id_hash, found in indexes.items():
         if len(found) > 1:
-            checked.wrong(f"id_hash {id_hash} has entries {sorted(found)}: an id has one")
+            checked.differences.append(
+                f"id_hash {id_hash} has entries {sorted(found)}: an id has one"
+            )
 
 
 def _check_subject(
@@ -225,16 +228,18 @@ def _check_subject(
         if entry.id_hash == id_hash
     }
     if not found:
-        checked.wrong(f"{subject_id}: its entry is in none of the files")
+        checked.differences.append(f"{subject_id}: its entry is in none of the files")
     for index, entry in found.items():
         at = shown_time(entry.at_ms)
         checked.lines.append(f"{entry.kind.value:<12}entry {index}, committed to at {at}")
         if index not in checked.placed:
-            checked.skip(f"place       {index} not checked: give its proof and a head")
+            checked.skip_line(f"place       {index} not checked: give its proof and a head")
         if commitment is None:
             checked.lines.append("commitment  not compared: give --commitment")
         elif entry.commitment != commitment.lower():
-            checked.wrong(f"{subject_id}: committed to {entry.commitment}, and showed {commitment}")
+            checked.differences.append(
+                f"{subject_id}: committed to {entry.commitment}, and showed {commitment}"
+            )
 
 
 # ---- reading
@@ -257,24 +262,20 @@ def _entry_of(item: Document) -> Commitment:
 
 
 def _signed_of(document: Document) -> SignedHead:
-    signature, public_key = get(document, "signature", str), get(document, "public_key", str)
-    if not (_HEX.fullmatch(signature) and _HEX.fullmatch(public_key)):
-        raise Unreadable("a signature or a key is not in hex")
+    signature, public_key = _digest(document, "signature", 128), _digest(document, "public_key")
     head = LogHead(get(document, "size", int), _digest(document, "head"))
     return SignedHead(head, bytes.fromhex(signature), bytes.fromhex(public_key))
 
 
 def _path_of(document: Document) -> list[bytes]:
     path = get(document, "path", list)
-    if len(path) > _PATH_MAX or not all(
-        isinstance(each, str) and _DIGEST.fullmatch(each) for each in path
-    ):
-        raise Unreadable("a path is not a list of hashes")
-    return [bytes.fromhex(each) for each in path]
+    if len(path) > _PATH_MAX:
+        raise Unreadable(f"a path has more than {_PATH_MAX} hashes")
+    return [bytes.fromhex(_digest({"a hash of a path": each}, "a hash of a path")) for each in path]
 
 
-def _digest(document: Document, name: str) -> str:
-    text = get(document, name, str)
-    if not _DIGEST.fullmatch(text):
-        raise Unreadable(f"{name} is not a SHA-256 in hex")
-    return str(text)
+def _digest(document: Document, name: str, length: int = 64) -> str:
+    text: str = get(document, name, str)
+    if not re.fullmatch(f"[0-9a-f]{{{length}}}", text):
+        raise Unreadable(f"{name} is not {length} digits in hex")
+    return text

@@ -59,14 +59,9 @@ class LogPage(TypedDict):
     next: Next
 
 
-class LogInclusion(TypedDict):
+class LogInclusion(LogEntry):
     """Proof that an entry is in the log of a size."""
 
-    index: Index
-    kind: CommitmentKind
-    id_hash: IdHash
-    commitment: Committed
-    at_ms: AtMs
     size: Size
     path: Path
 

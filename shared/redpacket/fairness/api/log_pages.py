@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from redpacket.containers import containers
 from redpacket.fairness.model.tiles import TILE_PATTERN
@@ -68,52 +68,49 @@ def from_of(text: str) -> int:
 
 def entries_page(request: HttpRequest) -> HttpAnswer[log.LogPage]:
     """Show entries from *cursor* on, with the signed head."""
-    page = read_entries(cursor_of(request), LIMIT_MAX, book=_book())
-    signed = page.signed
+    signed, entries = read_entries(cursor_of(request), LIMIT_MAX, book=_book())
+    end = entries[-1][0] + 1 if entries else signed.head.size
     body: log.LogPage = {
-        "items": [_entry_view(index, entry) for index, entry in page.entries],
+        "items": [_entry_view(index, entry) for index, entry in entries],
         "head": signed.head.root,
         "size": signed.head.size,
         "signature": signed.signature.hex(),
         "key_id": signed.key_id,
         "public_key": signed.public_key.hex(),
-        "next": None if page.next_index is None else str(page.next_index),
+        "next": str(end) if end < signed.head.size else None,
     }
     return tagged(body, request, {"cache-control": LOG_CACHING[0]})
 
 
 def inclusion_page(request: HttpRequest) -> HttpAnswer[log.LogInclusion]:
     """Prove that an entry is in the log."""
-    size = size_of(request)
-    proof = prove_inclusion(id_hash_of(request), size, book=_book())
+    asked = size_of(request)
+    proof = prove_inclusion(id_hash_of(request), asked, book=_book())
     if proof is None:
-        raise PacketNotFound
-    body: log.LogInclusion = {
-        **_entry_view(proof.index, proof.entry),
-        "size": proof.size,
-        "path": [each.hex() for each in proof.path],
-    }
-    return tagged(body, request, _proof_headers(is_fixed=size is not None))
+        raise PacketNotFound("no entry of this hash is in the log of this size")
+    index, entry, size, path = proof
+    hashes = [each.hex() for each in path]
+    body: log.LogInclusion = {**_entry_view(index, entry), "size": size, "path": hashes}
+    return tagged(body, request, {"cache-control": PROOF_CACHING[asked is not None]})
 
 
 def consistency_page(request: HttpRequest) -> HttpAnswer[log.LogConsistency]:
     """Prove that the log has only grown between two sizes."""
     old, to = from_of(request), to_of(request)
     new, path = prove_consistency(old, to, book=_book())
-    body: log.LogConsistency = {
-        "from_size": old,
-        "size": new,
-        "path": [each.hex() for each in path],
-    }
-    return tagged(body, request, _proof_headers(is_fixed=to is not None))
+    hashes = [each.hex() for each in path]
+    body: log.LogConsistency = {"from_size": old, "size": new, "path": hashes}
+    return tagged(body, request, {"cache-control": PROOF_CACHING[to is not None]})
 
 
 def checkpoint_page(request: HttpRequest) -> HttpAnswer[log.Checkpoint]:
     """Show the signed head as a note."""
-    from redpacket.fairness.api.answers import Checkpoint
-
-    body = Checkpoint(read_head(book=_book()).checkpoint)
-    return tagged(body, request, {"content-type": NOTE, "cache-control": LOG_CACHING[0]})
+    body = read_head(book=_book()).checkpoint
+    return tagged(
+        cast("log.Checkpoint", body),
+        request,
+        {"content-type": NOTE, "cache-control": LOG_CACHING[0]},
+    )
 
 
 def tile_page(request: HttpRequest) -> HttpAnswer[bytes]:
@@ -140,8 +137,3 @@ def _entry_view(index: int, entry: Commitment) -> log.LogEntry:
         "commitment": entry.commitment,
         "at_ms": entry.at_ms,
     }
-
-
-def _proof_headers(*, is_fixed: bool) -> dict[str, str]:
-    now, for_ever = PROOF_CACHING
-    return {"cache-control": for_ever if is_fixed else now}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from redpacket.platform.aws.errors import translated
@@ -16,29 +17,23 @@ class KmsSigner:
 
     def __init__(self, connect: Callable[[], Any], key_id: str) -> None:
         self._connect = connect
-        self._key_id = key_id
-        self._client: Any = None
-        self._public_key = b""
+        self._key = {"KeyId": key_id}
+
+    @cached_property
+    def _client(self) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
+        return self._connect()
 
     def sign(self, message: bytes) -> bytes:
+        terms = {"MessageType": "RAW", "SigningAlgorithm": "ED25519_SHA_512"}
         with translated("the key service"):
-            answer = self._open().sign(
-                KeyId=self._key_id,
-                Message=message,
-                MessageType="RAW",
-                SigningAlgorithm="ED25519_SHA_512",
-            )
-        signature: bytes = answer["Signature"]
+            signature: bytes = self._client.sign(Message=message, **terms, **self._key)["Signature"]
         return signature
 
-    def public_key(self) -> bytes:
-        if not self._public_key:
-            with translated("the key service"):
-                answer = self._open().get_public_key(KeyId=self._key_id)
-            self._public_key = answer["PublicKey"].removeprefix(_DER_PREFIX)
-        return self._public_key
+    @cached_property
+    def _public_key(self) -> bytes:
+        with translated("the key service"):
+            der: bytes = self._client.get_public_key(**self._key)["PublicKey"]
+        return der.removeprefix(_DER_PREFIX)
 
-    def _open(self) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
-        if self._client is None:
-            self._client = self._connect()
-        return self._client
+    def public_key(self) -> bytes:
+        return self._public_key

@@ -52,9 +52,6 @@ class DynamoCommitments:
             rows += self._dynamo.get_many(self._table, chunk, is_strong=True)
         return [noted for row in rows if (noted := _noted_of(row))]
 
-    def place(self, id_hash: str, index: int) -> None:
-        self._dynamo.write(place_commitment(self._table, id_hash, index))
-
 
 def note_commitment(table: str | None, commitment: Commitment) -> list[Operation]:
     """Return the write that stores a commitment in the same transaction as its subject."""

@@ -104,11 +104,7 @@ class DynamoLog:
             "signature": head.signature.hex(),
             "public_key": head.public_key.hex(),
         }
-        if before is None:
-            return self._dynamo.write(put(self._table, row, condition=IS_NEW))
-        shown = before.head
-        write = put(self._table, row, condition=ENDS_THERE, size=shown.size, root=shown.root)
-        return self._dynamo.write(write)
+        return self._dynamo.write(_over(self._table, row, before.head if before else None))
 
     def list_entries(self, first: int, limit: int) -> list[tuple[int, Commitment]]:
         per_row = log_keys.LOG_ENTRIES_PER_ROW
@@ -167,7 +163,12 @@ def _row_level() -> int:
 def _end(table: str, before: LogHead, after: LogHead, placed_size: int) -> Operation:
     """Return the write that moves the log's end."""
     row = {**log_keys.LOG_END, **_head_row(after), "placed_size": placed_size}
-    if not before.size:
+    return _over(table, row, before if before.size else None)
+
+
+def _over(table: str, row: Row, before: LogHead | None) -> Operation:
+    """Return the write of a row where the table has one of *before*, or none."""
+    if before is None:
         return put(table, row, condition=IS_NEW)
     return put(table, row, condition=ENDS_THERE, size=before.size, root=before.root)
 

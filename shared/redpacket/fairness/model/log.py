@@ -65,8 +65,8 @@ class SignedHead:
 
     @property
     def key_id(self) -> str:
-        """The name of the key, which follows from it."""
-        return key_id_of(self.public_key)
+        """The SHA-256 of the key, in hex."""
+        return hashlib.sha256(self.public_key).hexdigest()
 
     @property
     def is_signed(self) -> bool:
@@ -84,7 +84,7 @@ class SignedHead:
 
 def origin_of(public_key: bytes) -> str:
     """Return the name of the log and of its key in notes; a replica of the key keeps it."""
-    return f"redpacket.log/{key_id_of(public_key)[:16]}"
+    return f"redpacket.log/{hashlib.sha256(public_key).hexdigest()[:16]}"
 
 
 def verifier_key_of(public_key: bytes) -> str:
@@ -96,11 +96,6 @@ def verifier_key_of(public_key: bytes) -> str:
 def _note_key_id(public_key: bytes) -> bytes:
     name = origin_of(public_key).encode()
     return hashlib.sha256(name + b"\n" + _ED25519 + public_key).digest()[:4]
-
-
-def key_id_of(public_key: bytes) -> str:
-    """Return the SHA-256 of a public key in hex."""
-    return hashlib.sha256(public_key).hexdigest()
 
 
 def id_hash_of(subject_id: str) -> str:

@@ -111,7 +111,7 @@ def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
         for id_hash, index in places.items():
             # A row was put over. It leaves the list; reconciliation compares it with its entry.
             ports.logger.event("log_differs", id_hash=id_hash, index=index)
-            ports.commitments.place(id_hash, index)
+            ports.book.place([(id_hash, index)])
         entries = [entry for entry in entries if entry.id_hash not in places]
         if len(noted) < len(id_hashes):
             ports.logger.event("commitment_unreadable", count=len(id_hashes) - len(noted))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import TypeAlias
 
 from redpacket.fairness.log_ports import LogBook
 from redpacket.fairness.model.log import Commitment, SignedHead
@@ -15,38 +15,18 @@ from redpacket.fairness.model.merkle import (
     inclusion_ranges,
     nodes_of,
 )
-from redpacket.fairness.model.tiles import bundle_of, tile_of
+from redpacket.fairness.model.tiles import tile_of
 from redpacket.platform.errors import InvalidRequest, InvariantViolated, Unavailable
 
-
-@dataclass(frozen=True, slots=True)
-class LogPage:
-    """Entries in order, each with its index; *next_index* starts the next page."""
-
-    signed: SignedHead
-    entries: Sequence[tuple[int, Commitment]]
-    next_index: int | None
+Entries: TypeAlias = Sequence[tuple[int, Commitment]]
+"""Entries in order, each with its index."""
 
 
-@dataclass(frozen=True, slots=True)
-class InclusionProof:
-    """Proof that an entry is in the log of *size* entries."""
-
-    index: int
-    entry: Commitment
-    size: int
-    path: Sequence[bytes]
-
-
-def read_entries(first: int, limit: int, *, book: LogBook) -> LogPage:
-    """Return at most *limit* entries of the signed head from *first* on. Raises Unavailable."""
+def read_entries(first: int, limit: int, *, book: LogBook) -> tuple[SignedHead, Entries]:
+    """Return the signed head and at most *limit* of its entries from *first* on."""
     signed = read_head(book=book)
-    size = signed.head.size
-    if first >= size:
-        return LogPage(signed, [], None)
-    end = min(first + limit, size)
-    shown = _entries(first, end, book)
-    return LogPage(signed, shown, end if end < size else None)
+    end = min(first + limit, signed.head.size)
+    return signed, _entries(first, end, book) if first < end else ()
 
 
 def read_head(*, book: LogBook) -> SignedHead:
@@ -60,26 +40,30 @@ def read_head(*, book: LogBook) -> SignedHead:
 def read_tile(path: str, *, book: LogBook) -> bytes | None:
     """Return a tile or bundle of the signed log, or None if it has none of this path."""
     tile = tile_of(path)
-    if tile is None or not tile.is_in(read_head(book=book).head.size):
+    if tile is None or tile.last >= read_head(book=book).head.size >> tile.level:
         return None
+    numbers = range(tile.first, tile.last + 1)
     if tile.is_bundle:
-        entries = _entries(tile.first, tile.first + tile.width, book)
-        return bundle_of([str(entry) for _, entry in entries])
-    nodes = _nodes(tile.nodes, book)
-    return b"".join(nodes[node] for node in tile.nodes)
+        texts = [str(entry).encode() for _, entry in _entries(tile.first, numbers.stop, book)]
+        return b"".join(len(text).to_bytes(2) + text for text in texts)
+    nodes = [(tile.level, number) for number in numbers]
+    found = _nodes(nodes, book)
+    return b"".join(found[node] for node in nodes)
 
 
-def _entries(first: int, end: int, book: LogBook) -> Sequence[tuple[int, Commitment]]:
+def _entries(first: int, end: int, book: LogBook) -> Entries:
     shown = book.list_entries(first, end - first)
     if [index for index, _ in shown] != list(range(first, end)):
         raise InvariantViolated(f"an entry of the log from {first} on is missing")
     return shown
 
 
-def prove_inclusion(id_hash: str, size: int | None, *, book: LogBook) -> InclusionProof | None:
+def prove_inclusion(
+    id_hash: str, size: int | None, *, book: LogBook
+) -> tuple[int, Commitment, int, Sequence[bytes]] | None:
     """Prove that an id's only entry is in the log of *size*, by default the signed one.
 
-    Return None if it is not. Raises InvalidRequest, Unavailable.
+    Return index, entry, size and proof, or None. Raises InvalidRequest, Unavailable.
     """
     size = _size("size", size, book)
     index = book.find_places([id_hash]).get(id_hash)
@@ -88,7 +72,7 @@ def prove_inclusion(id_hash: str, size: int | None, *, book: LogBook) -> Inclusi
     ((_, entry),) = _entries(index, index + 1, book)
     if entry.id_hash != id_hash:
         raise InvariantViolated(f"entry {index} of the log is another one")
-    return InclusionProof(index, entry, size, _hashes(inclusion_ranges(index, size), book))
+    return index, entry, size, _hashes(inclusion_ranges(index, size), book)
 
 
 def prove_consistency(old: int, new: int | None, *, book: LogBook) -> tuple[int, Sequence[bytes]]:
