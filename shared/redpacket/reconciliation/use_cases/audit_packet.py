@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain, islice
 
+from redpacket.ledger.model import Entry
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.model.claim import ShareRef, ShareStatus
-from redpacket.packets.model.packet import Packet, shard_count
+from redpacket.packets.model.packet import shard_count
 from redpacket.packets.ports import PacketRepository
 from redpacket.platform.difference import Difference
 from redpacket.platform.runtime import Clock
@@ -80,7 +81,8 @@ def _differences(
         yield from check_late_claims(page, now_ms, LATE_AFTER_MS)
     yield from check_late_close(packet, now_ms, LATE_AFTER_MS)
     yield from check_tally(packet, tally)
-    yield from _of_sender(packet, refunds, ledger)
+    expected = [*sent_entries(packet), *refund_entries(packet, refunds)]
+    yield from _of_entries(packet_id, expected, ledger)
 
 
 def _of_shares(
@@ -97,17 +99,13 @@ def _of_shares(
     yield from check_fates(facts)
     yield from check_once_per_user(facts)
     yield from check_takers(shares, claimers)
-    expected = settled_entries(shares)
-    posted = ledger.list_postings(expected)
-    yield from check_posted(packet_id, expected, posted)
-    yield from check_bounds({}, posted)
+    yield from _of_entries(packet_id, settled_entries(shares), ledger)
     receipts = ledger.list_receipts([ShareRef(packet_id, share.share_no) for share in shares])
     if receipts is not None:
         yield from check_receipts(facts, receipts)
 
 
-def _of_sender(packet: Packet, refunds: Refunds, ledger: Ledger) -> Iterator[Difference]:
-    expected = [*sent_entries(packet), *refund_entries(packet, refunds)]
+def _of_entries(packet_id: str, expected: list[Entry], ledger: Ledger) -> Iterator[Difference]:
     posted = ledger.list_postings(expected)
-    yield from check_posted(packet.packet_id, expected, posted)
+    yield from check_posted(packet_id, expected, posted)
     yield from check_bounds({}, posted)
