@@ -27,15 +27,15 @@ PAYOUT_S = 0.4
 LOSER_CPU_S = 20e-6
 WINNER_CPU_S = 60e-6
 CACHE_LOAD = 0.5
-"""How busy a shard may be: the other half is for a failover and for what was not foreseen."""
+"""Maximum load of a shard; the other half is for a failover and for surprises."""
 
 SWEEP_CPU_S = 0.025
-"""Of a packet that a sweep refunds and closes: 16 ms were measured, and 4.5 calls."""
+"""Cost of a packet that a sweep refunds and closes: 16 ms were measured, and 4.5 calls."""
 SWEEP_CALLS = 7.0
 CALL_S = 0.02
 """A packet's calls of DynamoDB and the cache, one after the other, on the safe side."""
 SWEEP_RESERVE_S = (RESERVE_MS + REPAIR_MS) / 1_000
-"""What a sweep leaves for the last chunk, and refunds for lost claims."""
+"""Time that a sweep reserves for the last chunk and for refunds of lost claims."""
 DUE = 100_000
 """Packets that are not emptied and expire in one minute."""
 
@@ -117,7 +117,7 @@ def ledger(rating: str = RATINGS[0]) -> Ledger:
         settled_fates=of_rows["shares"] / count - claimed_fates,
         shares=written["shares"] / count,
         accounts=written["accounts"] / count,
-        # An invocation adds its batch to them, by itself.
+        # Each invocation adds its own batch to them.
         sums=1 / batch,
         payouts_per_s=batches * batch / PAYOUT_S,
     )

@@ -202,7 +202,7 @@ LARGE: dict[str, float] = {
     "environments": 10_000,
     "shards": 5,
 }
-"""What an app of 1,000,000 users asks AWS for, beside its tables."""
+"""Calls to AWS by an app of 1,000,000 users, beside its tables."""
 MEDIUM: dict[str, float] = {
     "api_per_s": 50_000,
     "api_burst": 25_000,

@@ -35,7 +35,7 @@ from testing.servers import OperatorCache, Server, some_servers
 
 WHOLE_CALLS = 2_000
 SHARES = 10
-"""Of the emptied packet."""
+"""Number of the emptied packet."""
 
 
 def measure() -> dict[str, float]:

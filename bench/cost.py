@@ -31,11 +31,11 @@ QUERY_GB = 0.01
 
 HOURS = 730
 MINUTES = 60 * HOURS
-"""Of a month."""
+"""Number in a month."""
 
 WORK_LISTS = 3
 PAYMENT_LISTS = 4
-"""Of each channel: payments, returns, withdrawals that were called, consents."""
+"""Counts for each channel: payments, returns, withdrawals that were called, consents."""
 POLL_S = 20
 """Lambda's poller asks an empty queue so often."""
 KEY_KEPT_S = 300

@@ -26,7 +26,7 @@ from testing.in_memory_system import one_by_one
 from testing.units import Indexes, MeteredDynamo
 
 HOST_ID = "5f0c8f5e-{:04d}-4b1e-9a53-0c4a3d2f1b6a"
-"""As long as the subjects of Cognito and most other issuers."""
+"""User id of the length of subjects of Cognito and most other issuers."""
 
 PAGE = 50
 """Claims of a record page."""

@@ -146,13 +146,13 @@ class Standing:
     sweeps: int
     sweep_gb: float
     minutely_gb: float
-    """Of what else runs each minute: the log and deliveries."""
+    """Other work of each minute: the log and deliveries."""
     beacon_gb: float
     beacon_s: float
     queue_pollers: int
     """Each asks every 20 seconds."""
     payment_zones: int
-    """Of the endpoint that only a stack with a payment gateway has."""
+    """Cost of the endpoint that only a stack with a payment gateway has."""
     transfer_gb: float
 
 
@@ -202,7 +202,7 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
         sweep_gb=gigabytes("ExpireFunction"),
         minutely_gb=gigabytes("LogFunction") + gigabytes("DeliverFunction"),
         beacon_gb=gigabytes("BeaconFunction"),
-        # It ends by itself then: the handler's own time.
+        # The handler ends then, by its own time.
         beacon_s=resources["BeaconFunction"]["Properties"]["Timeout"] - 10,
         # Lambda reads streams for nothing: those mappings name a place to start from.
         queue_pollers=POLLERS

@@ -56,7 +56,7 @@ PACKETS_AT_ONCE = 10
 CLAIMERS = 2
 POLLERS = 4
 HOLD_MS = (20, 80)
-"""For how long a transaction holds its items while claims are settled."""
+"""Time for which a transaction holds its items while claims are settled."""
 
 FAILURES_MAX = 100
 """Failed batches of one poller: a stack that does not answer must not be asked for hours."""
@@ -295,7 +295,7 @@ def _settle(stack: Stack, batch_size: int) -> int:
             if told == {"batchItemFailures": []}:
                 break
             failed_count += 1
-            print(f"a batch comes again: {told}")
+            print(f"a batch is redelivered: {told}")
             if failed_count > FAILURES_MAX:
                 raise TimeoutError("the deployed payout function fails all the time")
         for start in range(0, len(batch), MESSAGES_PER_CALL):

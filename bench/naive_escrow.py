@@ -2,9 +2,9 @@
 
 A transaction settles 20 claims: each turns its fate, adds to its taker's balance and books an entry
 on both sides; all of them share the escrow's balance, which must hold enough. Two payouts of one
-packet always meet there. Six tries, then the batch has failed and comes again later.
+packet always meet there. Six tries, then the batch has failed and is redelivered later.
 
-It stands by itself, with rows of its own, so that it stays what it was.
+It is separate, with its own rows, so that it stays what it was.
 """
 
 import random

@@ -20,7 +20,7 @@ from testing.servers import CACHE_TIMEOUT_S, Server
 
 ROUNDS = 15
 CALLS = 4_000
-"""Of each contender in each round: some ten milliseconds of the server's time."""
+"""Load of each contender in each round: some ten milliseconds of the server's time."""
 
 PIPELINE = 200
 DAY_MS = 24 * 3600 * 1000
@@ -74,7 +74,7 @@ def whole_costs_us(
 ) -> Figures:
     """Measure all that a user asks of the server, by one call after the other.
 
-    Each call is read and answered by itself, as from a Lambda function: that costs the server more
+    Each call is read and answered alone, as from a Lambda function: that costs the server more
     than most commands do.
     """
     numbers = count(1)

@@ -37,7 +37,7 @@ NAIVE_SHARES = 20_000
 """A fifth: its rate is that of one row, whatever the packet's size."""
 
 PARTS = 5
-"""As template.yaml cuts it; the ledger spreads its fates over four times as many partitions."""
+"""Batch of template.yaml; the ledger spreads its fates over four times as many partitions."""
 
 PAYOUTS = (20, 40)
 SEED = 1
@@ -46,7 +46,7 @@ INVOCATION_MS = (10, 30)
 """From one batch to the next: the poller deletes and receives, and the function is called."""
 
 SETTLED_LATE_MS = 1_000
-"""When the payouts begin, after the claims."""
+"""Start of the payouts, after the claims."""
 
 LEFT_FOR_LATER = {"packet_not_closed", "sums_not_kept"}
 

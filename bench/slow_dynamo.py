@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 WRITE_UNITS_PER_S = 1_000
 READ_UNITS_PER_S = 3_000
 BURST_S = 0.1
-"""What a partition saves up while idle: little, so that a short run tells the lasting rate."""
+"""Capacity that a partition saves while idle: little, so that a short run shows the steady rate."""
 
 TRANSACTION_MS, ITEM_MS, LONGEST_MS = (15, 25), (0.2, 0.6), 80
 """A transaction: at the least and the most, and for each of its items; and never more than that."""
@@ -33,7 +33,7 @@ ROWS_PER_PAGE = 4_000
 
 SDK_TRIES = 2
 SDK_WAIT_S_MAX = 20
-"""As containers/platform.py has botocore's standard mode."""
+"""Tries of botocore's standard mode, as in containers/platform.py."""
 
 Partition: TypeAlias = tuple[str, str]
 """A table or an index, and a partition key."""

@@ -65,7 +65,7 @@ def _serve(state_dir: Path, hint: str) -> None:
                 # Before the stack stops: from then on another one may start here.
                 ready.unlink()
             raise StackError(
-                f"a program of the stack ended by itself; its log is in {state_dir / 'logs'}"
+                f"a program of the stack ended unexpectedly; its log is in {state_dir / 'logs'}"
             )
     except KeyboardInterrupt:
         say("\nStopped.")

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 
-# Seconds a command gets to stop by itself; Valkey and the emulator need well under one.
+# Seconds for a command to stop before it is killed; Valkey and the emulator need well under one.
 GRACE_S = 5.0
 
 

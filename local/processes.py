@@ -43,7 +43,7 @@ class Process:
         return self._keeper.pid
 
     def wait(self) -> int:
-        """Wait for the program to end by itself and return its exit code."""
+        """Wait for the program to end and return its exit code."""
         return self._keeper.wait()
 
     def wait_until(self, is_ready: Callable[[], bool], *, timeout_s: float) -> Self:

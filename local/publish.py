@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 STAGING = "staging"
 WECHAT_AUTHORIZE_URL = "https://open.weixin.qq.com/connect/oauth2/authorize"
-"""Where WeChat's own browser gets the code by which a user binds their account."""
+"""Address at which WeChat's own browser gets the code that links a user's account."""
 
 
 def publish(

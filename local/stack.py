@@ -45,7 +45,7 @@ ORCHESTRATED = ("AWS_ENDPOINT_URL_SFN", "AWS_ENDPOINT_URL_ATHENA")
 
 EMULATOR = Path(__file__).with_name("emulator.py")
 STOPPED = "emulator.stopped"
-"""What an emulator left behind, in the state folder."""
+"""Files that an emulator left in the state folder."""
 
 
 class Stack:

@@ -38,7 +38,7 @@ Deed: TypeAlias = "Says | Hangs | Drops"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What arrived."""
+    """Request that arrived."""
 
     target: str
     headers: dict[str, str]

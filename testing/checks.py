@@ -105,12 +105,12 @@ class PlayerDay:
 
     @property
     def draw_count(self) -> int:
-        """How many draws the user has: each help lowers what is counted as attempts."""
+        """Return the number of the user's draws; each help lowers the counted attempts."""
         return self.attempt_count + self.help_count
 
     @property
     def numbers_sum(self) -> int:
-        """What the numbers of the user's draws add up to: 1, 2, ... without a gap."""
+        """Return the sum of the user's draw numbers: 1, 2, ... without a gap."""
         return self.draw_count * (self.draw_count + 1) // 2
 
 
@@ -164,7 +164,7 @@ class OutsideFacts:
 
     @property
     def held_fen(self) -> int:
-        """What the outside holds of the money that was in accounts, less what it brought in."""
+        """Return the money that left accounts for gateways, less the money that came in."""
         brought_in_fen = sum(
             one.amount_fen - one.reversed_fen
             for one in self.payments
@@ -552,7 +552,7 @@ def check_outside(facts: OutsideFacts, book: Iterable[StatementLine]) -> list[Di
 
 
 Lines: TypeAlias = dict[tuple[StatementKind, str], list[StatementLine]]
-"""What moved at a gateway, by our numbers; each check takes out what it has looked at."""
+"""Movements at a gateway, by our numbers; each check removes those that it has examined."""
 
 
 def _check_paid_out(facts: OutsideFacts, lines: Lines) -> list[Difference]:

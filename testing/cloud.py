@@ -31,7 +31,7 @@ TABLES = {
 }
 SCHEMA = {"BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes"}
 RECEIVES_MAX = 5
-"""As the template says of the payout queue."""
+"""Setting of the template for the payout queue."""
 
 
 class Cloud(Stack):
@@ -79,7 +79,7 @@ class Cloud(Stack):
 
 
 HOLD_MS = (20, 80)
-"""For how long transactions hold their items in the suites, as DynamoDB's larger ones take."""
+"""Time for which transactions hold their items in the suites, as DynamoDB's larger ones do."""
 
 
 @contextmanager

@@ -35,7 +35,7 @@ LATENCIES_MS = (1, 3, 10, 30, 100)
 """There, and as much back again."""
 
 TIMEOUTS_MS = (100, 500, 1_500)
-"""How long a caller waits for an answer that does not come."""
+"""Time for which a caller waits for an answer that does not come."""
 
 
 class Killed(BaseException):

@@ -19,7 +19,7 @@ os.environ.setdefault("PACKET_ID_KEYS", PUBLISHED_KEYS)
 os.environ.setdefault("USER_ID_KEY", PUBLISHED_KEY)
 
 RECEIVES_MAX = 5
-"""As the template says of the payout queue."""
+"""Setting of the template for the payout queue."""
 
 _INVISIBLE_MS = (0, 500, 3_000)
 _FORGOTTEN = 0.05

@@ -335,7 +335,7 @@ def _whole(value: Any) -> Any:
 
 @dataclass
 class Report:
-    """What was sent, and what went wrong."""
+    """Requests sent, and failures."""
 
     case_count: int = 0
     failure_count: int = 0

@@ -122,7 +122,7 @@ class Side:
     payments_out: PayoutProvider
     callbacks: CallbackVerifier
     secrets: list[str]
-    """Whatever must not be found in a log or an error."""
+    """Texts that no log or error may contain."""
     app_id: str = ""
     ahead_ms: int = 0
 

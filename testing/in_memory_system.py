@@ -106,7 +106,7 @@ TABLES = " ".join(
         *("journal", "approvals", "switches"),
     )
 )
-"""What a function is told of the tables."""
+"""Variable that names the tables."""
 
 VARIABLES = {
     "SEED_KEYS": PUBLISHED_SEED_KEYS,
@@ -117,7 +117,7 @@ VARIABLES = {
     "DEPOSIT_FEN_MAX": str(DEPOSIT_FEN_MAX),
     "CLOSE_GRACE_S": str(GRACE_MS // 1000),
 }
-"""What a function is given here."""
+"""Environment variables of a function here."""
 
 
 class InMemorySystem:

@@ -148,7 +148,7 @@ def _is_watched(payment: Payment, now_ms: int) -> bool:
 
 
 def check_late_end(withdrawal: Withdrawal, now_ms: int) -> list[Difference]:
-    """I8: nothing is held for ever."""
+    """I8: nothing is held permanently."""
     by_ms = withdrawal.created_at_ms + 2 * GIVEN_UP_AFTER_MS
     if withdrawal.is_final or now_ms <= by_ms:
         return []

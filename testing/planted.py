@@ -26,7 +26,7 @@ DAY_MS = 86_400_000
 HOUR_MS = 3_600_000
 
 ONLY_TESTS = {"check_told", "check_told_draws"}
-"""What users were told is in no row."""
+"""Answers to users, which are in no row."""
 
 
 class World:

@@ -18,7 +18,7 @@ from redpacket.platform.redis.client import ServerClient, Word
 from redpacket.platform.redis.connect import connect, connection_maker
 
 CACHE_TIMEOUT_S = 0.5
-"""As in production."""
+"""Setting of production."""
 
 START_TIMEOUT_S = 20.0
 

@@ -42,7 +42,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 @pytest.fixture(scope="session")
 def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """A real Valkey or Redis by itself."""
+    """A real Valkey or Redis alone."""
     port = Ports.free().cache
     command = [places.cache_server(), "--bind", HOST, "--port", str(port), "--save", ""]
     folder = tmp_path_factory.mktemp("redis")

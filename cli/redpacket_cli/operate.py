@@ -30,7 +30,7 @@ QueueName = Annotated[
 ]
 
 _LISTED_S = 5
-"""So long a message that is shown is hidden from others."""
+"""Seconds for which a shown message is hidden from others."""
 
 _LOOKS_MAX = 7_200
 """Looks at a run, one a second: a large export takes an hour."""

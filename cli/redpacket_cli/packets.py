@@ -321,7 +321,7 @@ def _fate_of(target: Target, packet_id: str, share_no: int) -> dict[str, Any]:
 
 
 def _row(target: Target, pk: str, sk: str) -> dict[str, Any]:
-    """Read a row of SharesTable, without its keys; empty where there is none."""
+    """Read a row of SharesTable, without its keys; empty if it is missing."""
     found = target.aws("dynamodb").get_item(
         TableName=target.outputs["SharesTable"],
         Key={"pk": {"S": pk}, "sk": {"S": sk}},

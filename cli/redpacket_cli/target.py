@@ -15,7 +15,7 @@ from redpacket_cli.failures import no_target
 
 ADMIN_SCOPE = "hongbao/admin"
 STATE_DIRS = (Path(".local/state/up"), Path(".local/state/run"))
-"""Where `make up` and `make run` keep what they have started."""
+"""Folder in which `make up` and `make run` keep the state of what they started."""
 
 _TIMEOUT_S = 30.0
 """API Gateway waits as long."""
@@ -82,7 +82,7 @@ class Target:
         # Most commands call the API alone, and boto3 takes half a second to import.
         import boto3
 
-        # Any service by its name: its stubs know each by itself.
+        # Any service by its name, because the stubs have a type for each.
         connect: Callable[..., Any] = self.connect or boto3.client
         if self.local is not None:
             url = self.local.get(service, self.local["emulator"])

@@ -28,6 +28,6 @@ def erase(
     """Erase who a user is, once nothing is theirs: there is no way back. A repeat is harmless."""
     session = session_of(context)
     if not is_sure:
-        typer.confirm(translate(f"Erase {user} for ever?"), abort=True, err=True)
+        typer.confirm(translate(f"Erase {user} permanently?"), abort=True, err=True)
     path = f"/admin/users/{quote(user, safe='')}"
     session.screen.tell(again(lambda: session.target.operator.delete(path)))

@@ -153,7 +153,7 @@ ZH = {
     "{} so far": "已完成 {}",
     "campaign {}": "活动 {}",
     "Prize {} failed. What stands before it is edited.": "奖品 {} 没有成功，它前面的已保存。",
-    "Erase {} for ever?": "永久删除 {}？",
+    "Erase {} permanently?": "永久删除 {}？",
     # Failures: what is wrong, and what to do next.
     "no local stack runs in {}: `make up` starts one, and --stack names one on AWS": (
         "{} 里没有运行中的本地环境：用 `make up` 启动，或用 --stack 指定 AWS 上的栈"

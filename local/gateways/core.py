@@ -1,6 +1,6 @@
 """The books of a simulated gateway: orders, refunds, transfers, consents, and what moved.
 
-Nothing here knows a wire format. A `Policy` decides how the gateway behaves, and *tell* hears of
+No wire format is known here. A `Policy` decides how the gateway behaves, and *tell* receives
 whatever the merchant is notified of.
 """
 
@@ -300,7 +300,7 @@ class Gateway:
         return made
 
     def move(self, transfer: Transfer, state: str, reason: str = "") -> None:
-        """Let a transfer enter another state; a final one is for ever."""
+        """Let a transfer enter another state; a final one never changes."""
         if transfer.state in FINAL:
             raise Refused(409, "FINAL", f"the transfer is {transfer.state}")
         transfer.state, transfer.reason = state, reason

@@ -41,7 +41,7 @@ class Deliveries:
     gateway: Gateway
     retry_ms: Sequence[int] = RETRY_MS
     attempts: list[dict[str, object]] = field(default_factory=list)
-    """What receivers answered, for `GET /_fake/notifications`."""
+    """Answers of receivers, for `GET /_fake/notifications`."""
     _held: list[Message] = field(default_factory=list)
     _under_way: set[asyncio.Task[None]] = field(default_factory=set)
     # One for all: each new one would read the certificates of this machine.
@@ -75,7 +75,7 @@ class Deliveries:
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
-        # The loop keeps no task alive by itself.
+        # The loop alone keeps no task alive.
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 

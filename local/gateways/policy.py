@@ -88,7 +88,7 @@ class Meeting:
     is_carried_out: bool = True
     hang_ms: int = 0
     refusal: Refused | None = None
-    """What the caller gets in place of the answer."""
+    """Response for the caller in place of the answer."""
 
 
 @dataclass(frozen=True, slots=True)

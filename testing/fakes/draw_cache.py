@@ -51,7 +51,7 @@ class _Stock:
 
 
 class _DrawDay:
-    """What a lottery remembers of one day; with a draw's outcome the misses before it."""
+    """State of a lottery for one day; with a draw's outcome the misses before it."""
 
     def __init__(self) -> None:
         self.players: dict[str, Player] = {}

@@ -1,4 +1,4 @@
-"""What a phone's browser shows around a packet: history, the sender's view, thanks, a campaign."""
+"""Phone views around a packet: history, the sender's view, thanks, a campaign."""
 
 import re
 

@@ -73,7 +73,7 @@ def test_a_packet_is_sent_with_a_cover_and_sealed_amounts(
     jo.shoot("packet-sealed")
     assert jo.audit() == []
 
-    # The last share is taken: the page opens all by itself.
+    # The last share is taken: the page opens all without a tap.
     operator.grab("lee", packet_id, "阿丽")
     expect(jo.page.locator("red-packet .sealed")).to_have_count(0)
     expect(jo.page.locator("red-packet .share b")).to_have_count(3)

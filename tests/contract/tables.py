@@ -45,7 +45,7 @@ KINDS = ("fake", "emulator")
 
 PAID_MS = NOW_MS + 5_000
 REFUNDED_MS = NOW_MS + 70_000
-"""When these tests pay and refund: packets end before that."""
+"""Time at which these tests pay and refund: packets end before it."""
 
 
 @contextmanager

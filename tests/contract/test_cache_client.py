@@ -1,4 +1,4 @@
-"""How commands reach one server: connections break, servers hang, end, or are others by then."""
+"""Commands to one server: connections break; servers hang, end, or are replaced."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""When a claim cache may refuse without the ledger: one suite for the fake and a real server."""
+"""Refusals of a claim cache without the ledger: one suite for the fake and a real server."""
 
 import time
 from collections.abc import Iterator

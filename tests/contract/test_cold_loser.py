@@ -33,7 +33,7 @@ answer = handler(json.load(sys.stdin), None)
 print(json.dumps([answer, sorted(sys.modules)]))
 """
 
-# redis imports asyncio and its own asynchronous half by itself: docs/adr/0009.
+# redis imports asyncio and its own asynchronous half: docs/adr/0009.
 HEAVY = (
     *("boto3", "botocore", "pydantic", "aws_lambda_powertools", "typing_extensions", "zoneinfo"),
     *("regex", "pypinyin", "rapidfuzz", "http.client", "redpacket.platform.aws.client"),
@@ -57,7 +57,7 @@ USE_CASES = {
         )
     ),
 }
-"""What a grab may come to; the other handlers' flows are theirs."""
+"""Modules that a grab may import; other handlers have their own flows."""
 
 
 def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[str]]:

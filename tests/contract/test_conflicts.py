@@ -1,4 +1,4 @@
-"""What stands before the emulator conflicts as the fake does, and is not to be seen otherwise."""
+"""The proxy before the emulator conflicts as the fake does, and is invisible otherwise."""
 
 import threading
 import time

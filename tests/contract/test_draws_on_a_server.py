@@ -1,4 +1,4 @@
-"""What only a real server can show of the lottery's scripts."""
+"""Behavior of the lottery's scripts that only a real server shows."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""What only a real server can show of the scripts."""
+"""Behavior of the scripts that only a real server shows."""
 
 import time
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What gateways send us: true, repeated, late, forged, and in any order."""
+"""Callbacks of gateways: true, repeated, late, forged, and in any order."""
 
 import json
 import time
@@ -194,7 +194,7 @@ def test_a_key_that_is_not_configured_is_refused_before_the_library_sees_it(
 
 
 def test_a_signed_answer_is_not_a_callback(host: Side) -> None:
-    """What the wallet answers is signed by the same secret as what it tells."""
+    """Reject an answer of the wallet as a callback: both have the same secret."""
     told: list[tuple[dict[str, str], bytes]] = []
     client = host.payments_in._client  # type: ignore[attr-defined]
     true = client._outgoing.post

@@ -649,7 +649,7 @@ def _tell_of_an_erasure(handlers: Handlers) -> None:
 
 
 def _tell_of_a_payout(handlers: Handlers, packet_id: str) -> None:
-    """Let a claim pay its taker's balance out by itself."""
+    """Let a claim pay out its taker's balance automatically."""
     handlers.ask("POST /me/wechat/authorization", "gil", {"display_name": "Gil"})
     number = handlers.consents.asked[-1]
     handlers.gateway.agree(number)

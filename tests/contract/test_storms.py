@@ -1,4 +1,4 @@
-"""What a crowd asks of the ledger, counted: threads, the real flows and a real cache.
+"""Counted ledger calls of a crowd: threads, the real flows and a real cache.
 
 The Makefile runs it alone: a busy machine would keep the one that loads waiting.
 """

@@ -1,4 +1,4 @@
-"""What a claim asks of the cache where the process has just seen the packet open."""
+"""Cache calls of a claim when the process has just seen the packet open."""
 
 import time
 from collections import Counter

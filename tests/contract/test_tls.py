@@ -1,4 +1,4 @@
-"""Whom a TLS connection to AWS and to the cache trusts, tried on servers with a test CA."""
+"""Trust of TLS connections to AWS and to the cache, tried on servers with a test CA."""
 
 import ssl
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What a request costs once its function is warm, counted where it arrives: cache, ledger, queue.
+"""Calls of a request in a warm function, counted at each service: cache, ledger, queue.
 
 The handlers themselves run here, on a real Valkey and the emulator.
 """

@@ -309,7 +309,7 @@ class DrawSchedule(Schedule):
             self._judge()
         system.pass_time(max(0, self._campaign().ends_at_ms - system.clock.now_ms()))
         self.end_all()
-        # I10: who asks again is told the same, for ever.
+        # I10: a repeat always gets the same answer.
         for attempt, draw in [] if self.is_naive else list(self.told_to.items()):
             try:
                 self._draw_in_the_end(attempt)

@@ -1,4 +1,4 @@
-"""What the suites on real processes found, as a table."""
+"""Table of results of the suites on real processes."""
 
 import statistics
 from collections.abc import Sequence

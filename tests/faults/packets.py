@@ -352,7 +352,7 @@ class PacketSchedule(Schedule):
             self._complain(rule, user_id, f"the truth of {packet.packet_id}", wrong.refusal.code)
 
     def _check_numbers(self, packet: Packet) -> None:
-        """Where all is taken, each share has a fate or somebody who may still complete a claim."""
+        """Check that each share of an emptied packet has a fate or a claim under way."""
         try:
             self._grab(self.process(), packet, "somebody else")
         except PacketEmptied:

@@ -56,7 +56,7 @@ from tests.faults.process import Process
 from tests.faults.schedule import BOUND_MS, Schedule, names
 
 STALLS_MS = (100, 5_000, 19_000, 25_000, 55_000)
-"""How long a function may stand still just before the call that pays."""
+"""Time for which a function may pause just before the call that pays."""
 
 _STALLED = 0.15
 
@@ -68,14 +68,14 @@ HOST = ProviderName.HOST
 CHANNELS = (WECHAT, HOST)
 
 HANGS_MS = (1_000, 5_000, gateway.CALL_MS_MAX)
-"""How long a call waits for an answer that does not come; no adapter waits longer."""
+"""Time for which a call waits for an answer that does not come; no adapter waits longer."""
 
 _HANGS = 0.02
 
 _OUTAGES_MS = (10_000, 60_000, 300_000)
 
 _NOTICES_MS = (0, 0, 500, 5_000, 60_000, 3_600_000, 2 * _DAY_MS)
-"""When a notice comes after its event; the last one is from days ago."""
+"""Delay of a notice after its event; the last one is days old."""
 
 _GIVING_UP = (24, 24, 24, 1, 1)
 """Hours until all that gets no answer is given up."""
@@ -90,7 +90,7 @@ _CARRIED_OUT = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What functions are deployed with; what runs already goes on with what it has."""
+    """Deployed settings of functions; running functions keep theirs."""
 
     settings: WithdrawalSettings
     merchant: int = 0
@@ -136,7 +136,7 @@ class FaultyGate:
 
 
 def _unheard(call: Callable[..., Any], *arguments: Any) -> None:
-    """Carry out a call whose caller has given up: nobody hears a refusal."""
+    """Carry out a call whose caller has given up and receives no refusal."""
     with suppress(Unavailable):
         call(*arguments)
 
@@ -415,7 +415,7 @@ class PaymentSchedule(Schedule):
         return 0
 
     def _telling_of(self, channel: ProviderName) -> Callable[[Made], None]:
-        """Return who hears of what happens: never, or some times, now and days later."""
+        """Return the deliveries of an event: none, or some, now and days later."""
         pick = self.random.choice
 
         def tell(made: Made) -> None:
@@ -444,7 +444,7 @@ class PaymentSchedule(Schedule):
                 self._pay_out_above(self.town())
 
     def _bring_notices(self, town: PaymentSystem) -> None:
-        """Deliver what is due; what fails comes again, but not for ever."""
+        """Deliver what is due; what fails is redelivered, up to a limit."""
         now_ms = self.system.clock.now_ms()
         due = [one for one in self.notices if one[0] <= now_ms]
         self.notices = [one for one in self.notices if one[0] > now_ms]

@@ -49,7 +49,7 @@ class SkewedClock(FakeClock):
 
 
 class Wires:
-    """What a process reaches, each thing behind a wire."""
+    """Dependencies of a process, each behind a wire."""
 
     def __init__(
         self,

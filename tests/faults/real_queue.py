@@ -46,7 +46,7 @@ Settle = Callable[[Iterable[ShareRef]], set[ShareRef]]
 
 
 class Delivery:
-    """What stands between a queue and the payout function, and sometimes forgets a delete."""
+    """Proxy between a queue and the payout function that sometimes drops a delete."""
 
     def __init__(self, sqs: Any, queue_url: str, settle: Settle) -> None:
         self._sqs = sqs
@@ -83,7 +83,7 @@ class Delivery:
         try:
             answer = settle_batch(records, settle=self._settle)
         except Unavailable:
-            return  # the whole batch comes again
+            return  # the whole batch is redelivered
         failed = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
         for message in messages:
             if message["MessageId"] in failed:

@@ -31,12 +31,12 @@ BOUND_MS = 60_000
 """A wrong refusal of a grab ends within this time after the last failover, flush or edit."""
 
 PASSES = (PacketEmptied, PacketExpired, QuotaExhausted, CampaignPaused, PacketNotStarted)
-"""What may be wrong for so long; any other wrong refusal is wrong at once."""
+"""Time for which these may be wrong; any other wrong refusal fails at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the ledger says of one user and packet at a moment."""
+    """State of one user and packet in the ledger at a moment."""
 
     at_ms: int
     owns: bool
@@ -44,7 +44,7 @@ class Known:
     claim_count: int
     campaign: Mapping[str, Any] | None
     token_ends_at_ms: int = 0
-    """Until when the user's grab token holds, where they have one."""
+    """End of the user's grab token, if they have one."""
 
     @property
     def may_take_more(self) -> bool:

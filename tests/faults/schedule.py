@@ -37,13 +37,13 @@ FAULT_RATES = (0.02, 0.1, 0.2, 0.25)
 RECONCILED_OF = 10
 
 HOLDS_MS = (10, 30, 100, 300, 1_500)
-"""For how long a transaction holds its items; six tries take about a second."""
+"""Time for which a transaction holds its items; six tries take about a second."""
 
 INDEX_LAGS_MS = (0, 0, 300, 3_000, 20_000)
 REPLICA_LAGS_MS = (0, 100, 1_000)
 
 SWEEPS_MS = (1_000, 8_000, 50_000, 50_000)
-"""What a sweep has until it must stop: the shortest end before or in the grace."""
+"""Time until a sweep must stop: the shortest end before or in the grace."""
 
 BOUND_MS = 20 * 60_000
 """I8: within this time after the last fault all is settled and closed."""
@@ -53,7 +53,7 @@ LONG_MS = 1_000
 two tries is not."""
 
 HANGS = 0.1
-"""Of the transactions that are asked for: the Lambda freezes before it has sent them."""
+"""Share of transactions that are never sent: the Lambda freezes before it has sent them."""
 
 HANG_MAX_MS = 8_000
 
@@ -66,7 +66,7 @@ _OTHER_REASONS = ("ThrottlingError", "ProvisionedThroughputExceeded", "Transacti
 _USER = re.compile(r"(user|sender)-\d")
 
 _REFUSED = 0.01
-"""Of the operations of transactions: AWS has reasons of its own against them."""
+"""Share of operations of transactions that AWS cancels for its own reasons."""
 
 
 def names(text: str) -> frozenset[str]:
@@ -472,7 +472,7 @@ class Schedule:
         return found
 
     def _check_queue(self) -> None:
-        """What was never a claim is in the dead letters, and nothing is left in the queue."""
+        """Check that messages that name no claim are dead letters, and that the queue is empty."""
         dead = Counter(str(message.ref) for message in self.sqs.dead)
         for message in self.sqs.messages:
             what = f"message of {message.ref} delivered"

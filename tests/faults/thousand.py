@@ -1,4 +1,4 @@
-"""What both runs of a thousand share: calls that fail or kill, and a last line of JSON."""
+"""Common parts of both runs of a thousand: calls that fail or kill, and a last line of JSON."""
 
 import argparse
 import json

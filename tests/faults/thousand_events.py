@@ -29,7 +29,7 @@ REFUSES, LOSES_ITS_ANSWER = 0.05, 0.05
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What the receiver that was down has at the end, and what the one that was up had by then."""
+    """Events of the receiver that was down at the end, and of the one that was up by then."""
 
     claims: int
     events: int
@@ -74,7 +74,7 @@ class Town:
             self.run_functions()
 
     def run_functions(self) -> None:
-        """Read the stream, part of it twice, and deliver; what died comes again."""
+        """Read the stream, part of it twice, and deliver; those of killed functions twice."""
         taken = self.events.stream.take()
         self._unread += taken
         batch, self._unread = self._unread, []

@@ -40,17 +40,17 @@ DIES = 0.005
 
 SETTINGS = WithdrawalSettings(10, 10**5, WithdrawalLimits(10**6, 10**9))
 PATIENCE = 10
-"""How often somebody tries to pay."""
+"""Number of tries to pay."""
 
 ATTEMPTS_MAX = 99
-"""Of the naive control, for one withdrawal: a bill number has two digits for it."""
+"""Tries of the naive control for one withdrawal: a bill number has two digits for it."""
 
 _DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What became of the money: at the gateway, and in the ledger."""
+    """Final money at the gateway and in the ledger."""
 
     payments: int
     withdrawals: int

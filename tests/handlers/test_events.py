@@ -225,7 +225,7 @@ def test_grabs_in_two_steps_and_by_a_passphrase(
     wrong = _refusal(invoke("GrabFunction", _event("grab_wrong_passphrase")))
     right_status, right = _answer(invoke("GrabFunction", _event("grab_passphrase")))
     assert operator.http.put("/admin/switches/grab", json={"on": False}).is_success
-    system.pass_time(10_000)  # processes hear of it within ten seconds
+    system.pass_time(10_000)  # processes read it within ten seconds
     off = _refusal(invoke("GrabFunction", _event("grab_switched_off")))
 
     assert (status, admitted["outcome"]) == (200, "admitted")

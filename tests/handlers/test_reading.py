@@ -1,4 +1,4 @@
-"""What everybody may read: record pages, their own lists and books; never who somebody is."""
+"""Public reads: record pages, their own lists and books; never who somebody is."""
 
 from datetime import UTC, datetime
 from typing import Any, get_args

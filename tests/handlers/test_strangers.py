@@ -1,4 +1,4 @@
-"""What a stranger can't read or do, whatever they say of themselves; the stack walks all routes."""
+"""Reads and writes that a stranger can't do with any claims; the stack walks all routes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What openapi.json declares of each operation, held against every answer that tests get."""
+"""Declarations of openapi.json, compared with every answer that tests get."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""How a refusal looks."""
+"""Form of a refusal."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import httpx
 
 
 def assert_refused(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
-    """Check the whole form of a problem; only what passes by itself names a time to ask again."""
+    """Check the whole form of a problem; only temporary refusals have Retry-After."""
     assert (answer.status_code, answer.headers["content-type"]) == (
         status,
         "application/problem+json",

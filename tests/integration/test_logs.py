@@ -1,4 +1,4 @@
-"""What the deployed functions log of a story, of its refusals and of its errors: no user ids."""
+"""Logs of deployed functions for a story, its refusals and its errors: no user ids."""
 
 from typing import Any
 

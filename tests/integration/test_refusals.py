@@ -1,4 +1,4 @@
-"""What the gateway refuses or reads in its own way; tests/handlers has what the handlers refuse."""
+"""Refusals of the gateway and its own reading; tests/handlers has those of the handlers."""
 
 import time
 import uuid

@@ -113,7 +113,7 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
     down.put()
 
     def told_later() -> list[_Event]:
-        # What failed by itself waits for some seconds.
+        # A failed delivery waits for some seconds.
         invoke("DeliverFunction", {"task": "retry"})
         late = down.told_of(packet_id)
         return late if len(late) >= event_count else []

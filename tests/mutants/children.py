@@ -44,10 +44,10 @@ _OPTIONS = (
     *(f"--ignore-glob={places.ROOT / pattern}" for pattern in _OF_NO_MONEY.split()),
 )
 _WALL_PER_CPU = 10
-"""How long a child may take, as a multiple of its processor's time: the machine may be busy."""
+"""Maximum time of a child, as a multiple of its processor's time: the machine may be busy."""
 
 Job = tuple[Callable[[], Any], float]
-"""What a child returns, and for how many seconds of its processor it may run."""
+"""Result of a child, and its limit in seconds of processor time."""
 
 
 class _Plugin:

@@ -51,7 +51,7 @@ _MONEY = {
     "reconciliation/checks": "*",
 }
 _CONDITIONS = f"{PACKAGE}/*/dynamodb/*.py"
-"""Of the other modules there, only the conditions are changed: no other line decides."""
+"""Modules of which only the conditions are changed: no other line decides."""
 MODULES = [
     *(f"{PACKAGE}/{folder}/{name}.py" for folder, all_ in _MONEY.items() for name in all_.split()),
     _CONDITIONS,

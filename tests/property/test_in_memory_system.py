@@ -19,7 +19,7 @@ USERS = st.sampled_from(["ann", "bob", "cat", "dan", "eve"])
 
 
 class Story(RuleBasedStateMachine):
-    """What can happen, in any order; hypothesis shrinks a broken story to its shortest form."""
+    """Possible events, in any order; hypothesis shrinks a broken story to its shortest form."""
 
     packets = Bundle("packets")
 

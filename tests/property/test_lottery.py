@@ -51,7 +51,7 @@ def some_prizes(draw: st.DrawFn) -> list[lottery.Prize]:
 
 
 class Story(RuleBasedStateMachine):
-    """What can happen, in any order; hypothesis shrinks a broken story to its shortest form."""
+    """Possible events, in any order; hypothesis shrinks a broken story to its shortest form."""
 
     def __init__(self) -> None:
         super().__init__()

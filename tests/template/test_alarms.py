@@ -25,7 +25,7 @@ SENT_BY_AWS = {
     "AWS/States": {"ExecutionsFailed"},
     "AWS/ElastiCache": {"CPUUtilization", "DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
 }
-"""As the services' own lists of metrics have them."""
+"""Names from the services' own lists of metrics."""
 
 DIMENSIONS: dict[str, list[tuple[str, ...]]] = {
     "AWS/Lambda": [("FunctionName",), ()],  # none: of the whole account

@@ -21,7 +21,7 @@ SENT_BY_AWS = {
     "AWS/DynamoDB": {"TransactionConflict"},
     "AWS/ElastiCache": {"DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
 }
-"""As the services' own lists of metrics have them."""
+"""Names from the services' own lists of metrics."""
 
 WANTED = (
     *("claims", "refusals by code", "oldest", "refunds", "conservation", "conflicts"),

@@ -106,7 +106,7 @@ SERVICES = {
     "cognito": "cognito-idp",
     "stepfunctions": "states",
 }
-"""What IAM calls services, where CloudFormation calls them otherwise."""
+"""Names of services in IAM that differ from CloudFormation's."""
 
 
 def test_the_role_that_deploys_may_make_every_kind_of_resource() -> None:

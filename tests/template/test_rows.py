@@ -109,7 +109,7 @@ nickname             Erasure:u Profile:u
 webhook              Announce:r Deliver:ru Webhooks:pru
 switches             Admin:ru Expire:r Grab:r Lottery:r Payment:r Payout:r Send:r Transfer:r
 """
-"""Who may put (p), update (u) and read (r) a row; no other function does any of it."""
+"""Functions that may put (p), update (u) and read (r) a row; no other function may."""
 
 
 def _letters(function: str, row: str) -> str:

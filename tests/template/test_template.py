@@ -55,7 +55,7 @@ each_function = pytest.mark.parametrize("function", FUNCTIONS)
 
 @dataclass(frozen=True)
 class Grant:
-    """What one statement of a function's role allows, and on which of our resources."""
+    """Actions that one statement of a function's role allows, and their resources."""
 
     actions: frozenset[str]
     resources: tuple[str, ...]
@@ -143,7 +143,7 @@ def test_a_role_says_exactly_what_it_may_and_on_what(function: str) -> None:
         assert not any("*" in action for action in grant.actions)
         names = grant.resources
         if function == "ReconcileFunction":
-            # Of runs, whose names nobody knows before; and the bucket that has nothing else.
+            # Runs, whose names are unknown before; and the bucket that has nothing else.
             names = tuple(name for name in names if not OF_RUNS.match(name))
         # A table's streams have no other name.
         assert not any("*" in name.removesuffix("/stream/*") for name in names)
@@ -204,7 +204,7 @@ def test_what_a_settlement_and_a_refund_write_is_not_what_a_claim_writes() -> No
 
 
 NOTES = [*("SendFunction", "LotteryFunction", "CampaignFunction", "PrizeFunction", "AdminFunction")]
-"""Who notes what the host calls a user, with what they get."""
+"""Functions that store the host's id of a user."""
 
 
 @each_function
@@ -260,7 +260,7 @@ def test_no_function_scans_a_table(function: str) -> None:
 
 
 RECEIVED_BY = ("DeliverFunction", "WebhooksFunction")
-"""What posts to webhooks."""
+"""Function that posts to webhooks."""
 
 GATEWAY_FUNCTIONS = ("PaymentFunction", "OrderFunction", "GatewayFunction", "TransferFunction")
 
@@ -371,7 +371,7 @@ _COMPUTES = (
     "Send Grab Payout Expire Records Campaign Lottery Admin Approval Reconcile Payment Order "
     "Transfer"
 )
-"""What commits to amounts and draws, computes or proves them, or compares them with the ledger."""
+"""Functions that commit to amounts and draws, compute or prove them, or compare them with rows."""
 
 
 def test_only_functions_that_compute_amounts_have_the_keys_of_seeds() -> None:
@@ -604,7 +604,7 @@ OPEN_ROUTES |= {"GET /transparency", "GET /transparency/proof", "GET /transparen
 OPEN_ROUTES |= {"GET /transparency/checkpoint", "GET /transparency/tile/{proxy+}"}
 # The signature is for an address of our own page alone, and no secret of it.
 OPEN_ROUTES |= {"GET /wechat/js-config"}
-# Of these each request is checked by itself: a code that works once, a gateway's signature.
+# Each request of these has its own check: a code that works once, a gateway's signature.
 SIGNED_ROUTES = {"POST /auth/wechat"}
 SIGNED_ROUTES |= {"POST /gateway/wechat/callback", "POST /gateway/host/callback"}
 
@@ -751,7 +751,7 @@ PASSED_ON: dict[Spot, Spot] = {
 
 
 class _Readers:
-    """Who reads which environment variable, followed through the calls of the edge."""
+    """Readers of each environment variable, followed through calls."""
 
     def __init__(self) -> None:
         places = ["*/api/*.py", "platform/http/*.py", "containers/*.py", "platform/*.py"]

@@ -1,4 +1,4 @@
-"""What SAM makes of the template: versions and aliases, retries, recursion, reserves, retention."""
+"""Template after SAM: versions and aliases, retries, recursion, reserves, retention."""
 
 import json
 import re

@@ -119,7 +119,7 @@ ENDPOINTS = {
     )
     for region in regions
 }
-"""As `aws ec2 describe-vpc-endpoint-services` lists them, and as the AWS CDK has them: in China
+"""Services that `aws ec2 describe-vpc-endpoint-services` and the AWS CDK list: in China
 the names of SQS and Lambda have a prefix more, and that of DynamoDB's gateway has none."""
 
 

@@ -20,7 +20,7 @@ const FEED = { status: "open", remaining_count: 3, sender: { nickname: "Ann" }, 
 
 type Answer = object | ((ask: Ask) => unknown);
 
-/** A viewer of one packet; *answers* are those of the routes, each in turn, the last one for ever. */
+/** A viewer of one packet; *answers* are those of the routes, each in turn, and the last one from then on. */
 function viewer(answers: Record<string, Answer[]>, { isSignedIn = true } = {}) {
   Object.assign(globalThis, {
     document: { hidden: false, addEventListener: () => undefined, removeEventListener: () => undefined },

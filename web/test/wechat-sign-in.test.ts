@@ -78,7 +78,7 @@ for (const search of ["?code=attackers", "?code=attackers&state=", "?code=attack
   });
 }
 
-test("a refused code is told, and does not leave again by itself", async () => {
+test("a refused code is told, and does not leave again", async () => {
   const state = leave("/send");
 
   const [arrived] = await back(`?code=used&state=${state}`);

@@ -119,7 +119,7 @@ class Approval:
         return None if isinstance(self.asked, DepositAsked) else self.asked.version
 
     def status_at(self, now_ms: int) -> ApprovalStatus:
-        """Return where it stands now: one that waits ends by itself."""
+        """Return the current status; one that waits expires."""
         if self.status is ApprovalStatus.AWAITING and now_ms >= self.asked_at_ms + LIFE_MS:
             return ApprovalStatus.EXPIRED
         return self.status

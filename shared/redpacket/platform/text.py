@@ -33,7 +33,7 @@ RESERVED_PHRASES = (
     *("系统", "系統", "官方", "管理员", "管理員", "客服", "运营", "營運", "工作人员", "工作人員"),
     *("微信支付", "微信团队", "微信團隊", "财付通", "財付通"),
 )
-"""What no name may contain."""
+"""Words that no name may contain."""
 
 
 def composed(text: str) -> str:

@@ -143,7 +143,7 @@ def _check_entries(checked: Checked, *, is_all: bool) -> None:
     Entries that no head vouches for count as unchecked if *is_all*: no id was asked for.
     """
     if not checked.entries:
-        checked.lines.append("entries     not compared: there is none")
+        checked.lines.append("entries     not compared: missing")
         return
     peaks, compared = Peaks(), 0
     while peaks.size in checked.entries:

@@ -1,4 +1,4 @@
-"""What operators list: every campaign and packet once, page by page, and nothing by a scan."""
+"""Lists of operators: every campaign and packet once, page by page, and nothing by a scan."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an operator did, in one sentence that another one understands."""
+"""Summary of an operator's action in one sentence for another operator."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What `make cost` computes: the counts are the adapters' own, the sums are right."""
+"""Computation of `make cost`: the counts are the adapters' own, the sums are right."""
 
 import json
 import tomllib

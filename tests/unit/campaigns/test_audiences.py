@@ -1,4 +1,4 @@
-"""Who may take part in a campaign: its list of users, and what their tokens claim."""
+"""Audience of a campaign: its list of users, and what their tokens claim."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a receiver gets: signed posts that it can check, from addresses that were looked at."""
+"""Deliveries to a receiver: signed posts that it can check, from addresses that were looked at."""
 
 import json
 import time

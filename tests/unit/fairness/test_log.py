@@ -497,7 +497,7 @@ def test_another_key_is_found(system: LogSystem, tmp_path: Path) -> None:
     with pytest.raises(errors.InvariantViolated):
         system.extend()
     assert [found.what for found in system.differences_of_log()] == ["key of the head"]
-    assert verified(tmp_path, page) == 0  # by itself it is a log
+    assert verified(tmp_path, page) == 0  # alone it is a valid log
     assert verified(tmp_path, kept, page) == 1
     assert verified(tmp_path, page, **{"key-id": kept["key_id"]}) == 1
 

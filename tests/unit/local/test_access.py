@@ -1,4 +1,4 @@
-"""Who reaches a local stack."""
+"""Access to a local stack."""
 
 import pytest
 

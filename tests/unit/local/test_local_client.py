@@ -1,4 +1,4 @@
-"""What the first steps and the demonstration do on a busy machine."""
+"""First steps and the demonstration on a busy machine."""
 
 import httpx
 import pytest

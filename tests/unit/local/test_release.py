@@ -1,4 +1,4 @@
-"""What a deployment checks and writes down before it."""
+"""Checks and records before a deployment."""
 
 from pathlib import Path
 

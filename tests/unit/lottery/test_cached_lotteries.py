@@ -1,4 +1,4 @@
-"""What users see of a lottery: one read of a unit at most, whatever was won."""
+"""Users' view of a lottery: one read of a unit at most, whatever was won."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What each role of operators may ask for, route by route, and what of it the flows refuse."""
+"""Routes of each operator role, and the requests that use cases refuse."""
 
 import json
 from collections.abc import Mapping

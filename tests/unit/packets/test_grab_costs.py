@@ -1,4 +1,4 @@
-"""What one user may make the ledger read by grabbing."""
+"""Limit of ledger reads that one user's grabs may cause."""
 
 from collections.abc import Iterator
 from dataclasses import replace

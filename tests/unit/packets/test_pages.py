@@ -1,4 +1,4 @@
-"""How long caches at the edge keep a packet's feed, and whom a page names."""
+"""Cache lifetime of a packet's feed at the edge, and names on its page."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What is personal is in one row of each user: elsewhere they are an id that says nothing."""
+"""Personal data is in one row of each user; other rows have an opaque id."""
 
 import json
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What rows and caches keep of a seed says nothing to somebody without the deployment's keys."""
+"""Sealed seeds in rows and caches reveal nothing without the deployment's keys."""
 
 from dataclasses import replace
 from typing import Any

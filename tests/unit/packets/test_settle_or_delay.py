@@ -1,4 +1,4 @@
-"""What a payout does with a batch: settle it and keep names, or delay it while payouts are off."""
+"""Payout of a batch: settle it and keep names, or delay it while payouts are off."""
 
 from redpacket.operations.model.switches import Switch
 from redpacket.packets.model.claim import ShareRef

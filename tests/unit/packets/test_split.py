@@ -83,7 +83,7 @@ def any_terms(draw: st.DrawFn) -> Terms:
 
 
 def has_an_outcome(terms: Terms) -> bool:
-    """Say by itself whether amounts exist: the definition, not the rule."""
+    """Decide by the definition, not by the rule, whether amounts exist."""
     if min(terms.total_fen, terms.count, terms.share_fen_min, terms.unit_fen) < 1:
         return False
     multiples = [

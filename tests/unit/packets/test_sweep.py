@@ -1,4 +1,4 @@
-"""Sweeps against time that passes with every call: nothing waits for ever behind anything."""
+"""Sweeps against time that passes with every call: no item waits permanently behind another."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order
 EQUAL: dict[str, Any] = {"kind": Kind.EQUAL, "split": Split.EQUAL}
 MINUTE_MS = 60_000
 WINDOW_MS = 47_000
-"""What a sweep of 55 s has, less what its last chunk needs."""
+"""Time of a sweep of 55 s, less that of its last chunk."""
 
 
 class _Slow:
@@ -152,7 +152,7 @@ def test_a_large_packet_gets_its_turn_where_small_ones_take_all_the_time(
             system.send(f"sender-{minute}-{number}", life_ms=1_000)
         system.pass_time(1_000)
     else:
-        pytest.fail("it waits for ever")
+        pytest.fail("it waits permanently")
 
     assert 10 <= minute <= 14
     system.sweep(10**9)
@@ -336,7 +336,7 @@ def test_a_thiefs_rows_do_not_keep_claims_of_their_shard_from_being_queued_again
         pass
 
     assert system.queue.take_all()[:1] == [claim.ref]
-    # They come again after an hour, and the journal names each.
+    # They are retried after an hour, and the log names each.
     later_ms = system.clock.now_ms() + REQUEUE_PAUSE_MS_MAX
     assert len(system.work.list_unsettled(later_ms, 8_000)) == 101
     assert len(system.logger.errors) == 100

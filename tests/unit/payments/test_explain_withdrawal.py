@@ -1,4 +1,4 @@
-"""What operators are told of withdrawals that wait."""
+"""Explanations for operators of withdrawals that wait."""
 
 import pytest
 

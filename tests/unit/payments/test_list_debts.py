@@ -1,4 +1,4 @@
-"""What operators look through: returns that wait for a person, and who owes money."""
+"""Lists of operators: returns that wait for a person, and who owes money."""
 
 from redpacket.payments.model.payments import ReturnReason, ReturnStatus
 from redpacket.payments.use_cases.list_debts import list_debts

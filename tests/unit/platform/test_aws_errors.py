@@ -1,4 +1,4 @@
-"""What passes by itself is unavailable, what does not is a fault of ours, whatever the service."""
+"""Temporary errors of any service are Unavailable; others are faults of ours."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""How a transaction ends where others hold its rows, on the client's level."""
+"""Results of a transaction in the client when others hold its rows."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What every handler does by itself, whatever the gateway before it lets through."""
+"""Checks of every handler, whatever the gateway before it lets through."""
 
 import json
 import runpy

@@ -156,7 +156,7 @@ FIXED_CODES = {
     "POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/stock": "version_conflict",
     "PUT /admin/switches/{name}": "switch_not_found",
 }
-"""What clients have relied on since 0.1.0."""
+"""Names on which clients have relied since 0.1.0."""
 
 
 def test_no_code_that_clients_know_has_gone() -> None:

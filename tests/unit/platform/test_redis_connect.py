@@ -1,4 +1,4 @@
-"""How the functions sign in to a cache: by IAM, or with a password that its owner keeps."""
+"""Sign-in of the functions to a cache: by IAM, or with a password that its owner keeps."""
 
 import socket
 import time

@@ -332,7 +332,7 @@ def _plant_fens(system: InMemorySystem, names: Sequence[str]) -> None:
 
 
 def test_a_difference_beyond_two_hundred_is_confirmed(town: InMemorySystem) -> None:
-    """What is named is a sample, and each look has another one."""
+    """Check that the named differences are a sample, which differs with each run."""
     once, again = ([f"{one}{number:03}" for number in range(220)] for one in ("new", "old"))
     _plant_fens(town, [*once, "zed"])
     first = town.compare(FakeDeadLetters(0))

@@ -1,4 +1,4 @@
-"""What people may write, and whom they may not pass themselves off as."""
+"""Texts that users may write, and names that they may not imitate."""
 
 import unicodedata
 from typing import Any

@@ -1,4 +1,4 @@
-"""User ids: the same for a user for ever, telling nothing, and made by one deployment alone."""
+"""User ids: permanent for a user, opaque, and made by one deployment alone."""
 
 import base64
 import hmac

@@ -34,7 +34,7 @@ export interface Ask {
   read?: (answer: Response) => Promise<unknown>;
   /** For writes that need one: the same key and body have no second effect. */
   key?: string;
-  /** Ask again by itself while the answer is 503 or the network is away. Only for what may be repeated. */
+  /** Repeats while the answer is 503 or the network is away. Only for what may be repeated. */
   repeats?: number;
   /** Called before each repeat, so that the wait can be told. */
   onRepeat?: (problem: Problem) => void;

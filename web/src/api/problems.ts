@@ -29,7 +29,7 @@ export class Problem extends Error {
     this.retryAfterS = retryAfterS;
   }
 
-  /** Whether the same request may succeed by itself a moment later. */
+  /** Whether the same request may succeed a moment later. */
   get passesByItself(): boolean {
     // A draw before the day's round of the beacon tells how many seconds are left.
     const isDayNear = this.code === "campaign_not_started" && this.retryAfterS !== undefined;

@@ -9,7 +9,7 @@ export interface UserFile {
   bad: { line: number; text: string }[];
 }
 
-/** Reads the first column of a CSV file; a head that says "user" is none. */
+/** Reads the first column of a CSV file; a heading "user" is skipped. */
 export function readUsers(text: string): UserFile {
   const users = new Set<string>();
   const bad: UserFile["bad"] = [];

@@ -29,7 +29,7 @@ export type State =
   | "waiting" // before its start
   | "ready" // one tap away
   | "opening" // asked, and the coin turns
-  | "confirming" // the outcome isn't known; asked again by itself
+  | "confirming" // the outcome isn't known; the request is repeated
   | "admitted" // step one of two is done
   | "opened" // the viewer has a share
   | "sent" // by the viewer, who follows it

@@ -57,7 +57,7 @@ export function typed(form: EventTarget | null, name: string): string {
   return typeof value === "string" ? value.trim() : "";
 }
 
-/** Shows *problem* at the field *name* of a form, "" for none; returns whether there is none. */
+/** Shows *problem* at the field *name* of a form, "" for no field; returns whether the form is valid. */
 export function checked(form: EventTarget | null, name: string, problem: string): boolean {
   const field = (form as HTMLFormElement).elements.namedItem(name) as HTMLInputElement;
   field.setCustomValidity(problem);

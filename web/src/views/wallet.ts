@@ -18,7 +18,7 @@ type Deed = "payment" | "withdrawal";
 const PATHS = { payment: "/me/payments", withdrawal: "/me/withdrawals" } as const;
 const REPEATS = 12;
 const ASK_MS = 4000;
-/** Whether a withdrawal changes by itself from then on. */
+/** Whether a withdrawal changes later without the user. */
 const IS_MOVING: Record<Withdrawal["status"], boolean> = {
   queued: true,
   processing: true,
@@ -84,7 +84,7 @@ export class Wallet extends View {
     this.#poll.stop();
   }
 
-  /** Until the next look; undefined if nothing changes by itself. */
+  /** Until the next look; undefined if nothing will change. */
   get #delayMs(): number | undefined {
     return this.page?.items.some((one) => IS_MOVING[one.status]) ? ASK_MS : undefined;
   }

@@ -13,12 +13,12 @@ URL_LENGTH_MAX = 1024
 WEBHOOKS_MAX = 20
 
 GIVEN_UP_AFTER_MS = 24 * 3_600_000
-"""So long a delivery is tried; then it is a dead letter, which only an operator sends again."""
+"""Time for which a delivery is retried; then only an operator resends it, as a dead letter."""
 
 DEAD_KEPT_MS = 30 * GIVEN_UP_AFTER_MS
 
 BOTH_SIGN_MS = 24 * 3_600_000
-"""So long the old secret signs beside a new one."""
+"""Time for which the old secret signs beside a new one."""
 
 FAILURES_MAX = 5
 """After so many failures in a row a webhook is not asked for a while: its circuit is open."""
@@ -32,7 +32,7 @@ _PAUSE_MS_MIN, _PAUSE_MS_MAX = 30_000, 15 * 60_000
 _RETRY_MS_MIN, _RETRY_MS_MAX = 10_000, 4 * 3_600_000
 
 PERSON_MS_MAX = 15 * 60_000
-"""So long an event waits until it is known what the host calls its user: the payout notes that."""
+"""Time for which an event waits for the host's id of its user, which the payout stores."""
 
 _PERSON_SOON_MS = 60_000
 

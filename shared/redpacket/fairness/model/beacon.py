@@ -12,10 +12,10 @@ MARGIN_MS = 10_000
 """A round is later than what it decides by that much: clocks differ, and a log needs a moment."""
 
 PENDING_MS = 2_000
-"""How long after its time a round is usually there: signed, fetched, verified and written."""
+"""Usual delay until a round is available: signed, fetched, verified and written."""
 
 LATE_MS = 30_000
-"""So long after its time a round that is not there is a failure: an operator is told."""
+"""Delay after its time until a missing round is a failure that alarms an operator."""
 
 
 @dataclass(frozen=True, slots=True)

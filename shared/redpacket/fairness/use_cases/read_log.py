@@ -30,7 +30,7 @@ def read_entries(first: int, limit: int, *, book: LogBook) -> tuple[SignedHead, 
 
 
 def read_head(*, book: LogBook) -> SignedHead:
-    """Return the newest signed head. Raises Unavailable if there is none yet."""
+    """Return the newest signed head. Raises Unavailable before the first."""
     signed = book.find_signed()
     if signed is None:
         raise Unavailable("no head of the log is signed yet")

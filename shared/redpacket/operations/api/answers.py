@@ -32,7 +32,7 @@ class Difference(TypedDict):
     actual: int | str
 
 
-Differences = Annotated[list[Difference], about("Violated rules; empty if there are none.")]
+Differences = Annotated[list[Difference], about("Violated rules; empty if all hold.")]
 
 
 class Audit(TypedDict):

@@ -21,7 +21,7 @@ SECURITY_HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a chat shows of a link; *cover_url* None is the page's own picture."""
+    """Preview of a link in a chat; *cover_url* None is the page's own picture."""
 
     title: str
     description: str

@@ -113,7 +113,7 @@ class Withdrawal:
     is_listed: bool = field(default=True, compare=False)
     """Whether a work list contains it."""
     next_at_ms: int | None = field(default=None, compare=False)
-    """When the work list is due; None after the end."""
+    """Time at which the work list has it due; None after the end."""
     calls: tuple[ProviderAnswer, ...] = field(default=(), compare=False)
 
     @property

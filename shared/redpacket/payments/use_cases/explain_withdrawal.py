@@ -1,4 +1,4 @@
-"""What a withdrawal waits for, in words for operators."""
+"""Explanation for operators: the event that a withdrawal waits for."""
 
 from __future__ import annotations
 

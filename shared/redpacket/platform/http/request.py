@@ -56,7 +56,7 @@ class HttpRequest:
     body: bytes
 
     def json(self) -> dict[str, Any]:
-        """Return the body as an object, empty if there is none. Raises InvalidRequest."""
+        """Return the body as an object, empty without one. Raises InvalidRequest."""
         if not self.body.strip():
             return {}
         charset = self.headers.get("content-type", "").lower().partition("charset=")[2]

@@ -126,7 +126,7 @@ def settled_entries(shares: Iterable[Share]) -> list[Entry]:
 
 
 Refunds: TypeAlias = Counter[tuple[int, int]]
-"""What was refunded, by the first share of a chunk and its time."""
+"""Refunds, by the first share of a chunk and its time."""
 
 
 def add_refunds(refunds: Refunds, shares: Iterable[Share]) -> Refunds:

@@ -88,7 +88,7 @@ class Run:
             "audited_ms": AUDITED_MS,
             "audits_max": AUDITS_MAX,
             "dormant_ms": DORMANT_MS,
-            # Nobody knows before the run which of the older packets it audits.
+            # Its audited older packets are unknown before the run.
             "letter": _LETTERS[int(self.run_id[:2], 16) % len(_LETTERS)],
         }
 
