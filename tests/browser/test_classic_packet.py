@@ -318,7 +318,11 @@ def test_an_envelope_is_there_before_the_script_and_sound_is_off_until_asked_for
     packet_id = operator.send()
     ola = a_person("Ola", None)
     held: list[Route] = []
-    ola.page.route("**/assets/index-*.js", held.append)
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    ola.page.route("**/assets/index-*.js", hold)
     ola.page.goto(f"{ola.api}/packets/{packet_id}", wait_until="commit")
     skeleton = ola.page.locator(".skeleton")
     expect(skeleton).to_be_visible()

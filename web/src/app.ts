@@ -148,8 +148,8 @@ export class App extends View {
 
   #person(nickname: string) {
     return html`
-      <button class="who" @click=${() => session.signOut()} aria-label="${nickname}: ${f("sign_out")}">
-        <span class="name">${nickname}</span><small>${f("sign_out")}</small>
+      <button class="who" @click=${() => session.signOut()}>
+        <span class="name">${nickname}</span> <small>${f("sign_out")}</small>
       </button>
     `;
   }

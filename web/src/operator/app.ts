@@ -88,8 +88,8 @@ export class OperatorApp extends View {
           ${o("other_language")}
         </button>
         ${person
-          ? html`<button class="who" @click=${() => session.signOut()} aria-label="${person.nickname}: ${o("sign_out")}">
-              <span class="name">${person.nickname}</span><small>${o("sign_out")}</small>
+          ? html`<button class="who" @click=${() => session.signOut()}>
+              <span class="name">${person.nickname}</span> <small>${o("sign_out")}</small>
             </button>`
           : nothing}
       </header>

@@ -62,19 +62,20 @@ export class CampaignView extends View {
   }
 
   async #load(): Promise<void> {
-    const askedAtMs = (this.#askedAtMs = Date.now());
+    this.#askedAtMs = Date.now();
     const campaign = await session.client.get(`/campaigns/${this.campaignId}`);
-    const isFirst = !this.#isRead;
-    this.#isRead = campaign.starts_at_ms <= askedAtMs;
-    if (isFirst && this.#isRead && session.person) this.catches = await catchesOf(session.client, campaign);
+    // The API's clock decides: this device's may be ahead.
+    const isRead = campaign.state !== "upcoming";
+    if (isRead && !this.#isRead && session.person) this.catches = await catchesOf(session.client, campaign);
     this.#hasRain ||= campaign.packets.length > 0 || this.catches.size > 0;
     const modules = { lottery: () => import("./lottery.ts"), rain: () => import("./rain.ts") };
     const games = this.#gamesOf(campaign);
     await Promise.all(games.map((game) => modules[game]()));
     const isHelp = new URLSearchParams(location.search).has("inviter");
     // A rain that begins later does not take the place of the lottery.
-    if (this.#isRead) this.game ??= isHelp ? games.at(-1) : games[0];
+    if (isRead) this.game ??= isHelp ? games.at(-1) : games[0];
     if (!this.campaign) this.#name(campaign);
+    this.#isRead = isRead;
     this.campaign = campaign;
   }
 
@@ -96,7 +97,8 @@ export class CampaignView extends View {
     // Renders again only while a countdown is shown.
     if (startsAtMs > nowMs - 1000) this.requestUpdate();
     const lookAtMs = this.#isRead ? 0 : startsAtMs + this.#spreadMs;
-    if (nowMs < Math.max(lookAtMs, this.#askedAtMs + LOOK_MS) || campaign.state === "ended") return;
+    const nextMs = this.#askedAtMs + (this.#isRead ? LOOK_MS : SPREAD_MS);
+    if (nowMs < Math.max(lookAtMs, nextMs) || campaign.state === "ended") return;
     // One look after the end tells that it is over.
     if (this.#askedAtMs < endsAtMs + LOOK_MS) void this.#load().catch(() => undefined);
   }
