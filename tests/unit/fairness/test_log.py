@@ -130,19 +130,6 @@ def system(monkeypatch: pytest.MonkeyPatch) -> LogSystem:
     return made
 
 
-def test_who_has_a_page_of_the_log_is_told_so(system: LogSystem) -> None:
-    some_packets(system)
-    first = log_pages.entries_page(_asking({}))
-    asked = HttpRequest(
-        path={}, query={}, headers={"if-none-match": first.headers["etag"]}, claims={}, body=b""
-    )
-
-    again = log_pages.entries_page(asked)
-
-    assert first.body
-    assert (again.status, again.body, again.headers) == (304, None, first.headers)
-
-
 def some_packets(system: LogSystem, count: int = 5) -> list[str]:
     """Send packets and log them; return their ids in the order of the log."""
     ids = []
@@ -618,23 +605,6 @@ def test_a_page_ends_at_the_signed_head_and_the_next_one_goes_on(system: LogSyst
     assert system.page(log_pages.entries_page, cursor="3")["items"] == []
     system.extend()
     assert system.head().size == 4
-
-
-def test_a_log_of_several_rows_is_paged_without_a_gap(system: LogSystem) -> None:
-    for _ in range(10):
-        system.send()
-    system.extend()
-
-    indexes, cursor = [], "0"
-    while True:
-        page = system.page(log_pages.entries_page, cursor=cursor)
-        indexes += [item["index"] for item in page["items"]]
-        if page["next"] is None:
-            break
-        cursor = page["next"]
-
-    assert indexes == list(range(10))
-    assert system.differences_of_log() == []
 
 
 def test_what_is_not_in_the_log_is_not_found(system: LogSystem) -> None:

@@ -62,6 +62,9 @@ def test_a_client_of_the_specification_reads_a_log_of_three_levels() -> None:
         for below, above in pairwise(levels):
             assert above == [mth(below[256 * no : 256 * no + 256]) for no in range(len(above))]
         assert mth(levels[0]) == root
+        first, last = (http.get(f"/transparency?cursor={at}").json() for at in (0, SIZE - 1))
+        assert ([item["index"] for item in first["items"]], first["next"]) == ([*range(100)], "100")
+        assert ([item["index"] for item in last["items"]], last["next"]) == ([SIZE - 1], None)
         # Above the head, another spelling of a tile, and no tile at all.
         for path in (
             *("0/273", "0/273.p/113", "2/000", "2/000.p/2", "3/000.p/1", "entries/274.p/1"),
