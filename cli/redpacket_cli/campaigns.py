@@ -81,7 +81,7 @@ def list_campaigns(context: typer.Context, rows: Rows = 50) -> None:
 
 @campaign.command("show")
 def show_campaign(context: typer.Context, campaign_id: CampaignId) -> None:
-    """Show a campaign with its money, its prizes and what is left of them."""
+    """Show a campaign with its money, prizes and remaining stock."""
     session = session_of(context)
     found = session.target.operator.get(f"/admin/campaigns/{campaign_id}")
     session.screen.tell(found, _campaign(found))
@@ -122,7 +122,7 @@ def change_stock(
     context: typer.Context,
     campaign_id: CampaignId,
     prize_id: PrizeId,
-    delta: Annotated[int, typer.Argument(help="Units more; -5 takes five away.")],
+    delta: Annotated[int, typer.Argument(help="Units to add; -5 removes five.")],
     key: Annotated[str, typer.Option(help="Idempotency key.")] = "",
 ) -> None:
     """Add units to a prize, or take some that are not won."""

@@ -296,7 +296,7 @@ def list_work(
         typer.Argument(help="The first four are of packets, the others of payment providers."),
     ],
 ) -> None:
-    """Show what is due by now in a work list of the schedules."""
+    """Show the due entries of a schedule's work list."""
     session = session_of(context)
     table = _LISTS[kind]
     lists: list[str] = [kind]

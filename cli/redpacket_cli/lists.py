@@ -93,7 +93,7 @@ def list_packets(
     context: typer.Context,
     campaign: Annotated[str, typer.Option(help="Only packets of this campaign.")] = "",
     sender: Annotated[str, typer.Option(help="Only packets of this user, by the host's id.")] = "",
-    status: Annotated[str, typer.Option(help="Only packets that stand so.")] = "",
+    status: Annotated[str, typer.Option(help="Only packets of this status.")] = "",
     rows: Rows = 50,
 ) -> None:
     """Show packets of a campaign or a sender, or all open ones."""
@@ -120,7 +120,7 @@ def export_packets(
     context: typer.Context,
     campaign: Annotated[str, typer.Option(help="Only packets of this campaign.")] = "",
     sender: Annotated[str, typer.Option(help="Only packets of this user.")] = "",
-    status: Annotated[str, typer.Option(help="Only packets that stand so.")] = "",
+    status: Annotated[str, typer.Option(help="Only packets of this status.")] = "",
     to: To = STDOUT,
 ) -> None:
     """Write packets as CSV; without a campaign and a sender all that have not ended."""
@@ -136,7 +136,7 @@ Subject = Annotated[
 
 @journal.command("list")
 def list_actions(context: typer.Context, subject: Subject = "", rows: Rows = 50) -> None:
-    """Show what operators did, the newest first."""
+    """Show operators' actions, newest first."""
     session = session_of(context)
     items = some(session.target.operator, "/admin/journal", {"subject": subject}, rows)
     columns = ("at", "what", "changes")
@@ -153,7 +153,7 @@ def list_actions(context: typer.Context, subject: Subject = "", rows: Rows = 50)
 
 @journal.command("export")
 def export_journal(context: typer.Context, subject: Subject = "", to: To = STDOUT) -> None:
-    """Write what operators did as CSV, the newest first."""
+    """Write operators' actions as CSV, newest first."""
     _export(session_of(context), "/admin/journal", {"subject": subject}, to)
 
 
@@ -167,11 +167,11 @@ def list_approvals(
     context: typer.Context,
     status: Annotated[
         Literal["awaiting", "approved", "rejected", "expired", "all"],
-        typer.Option(help="Only those that stand so."),
+        typer.Option(help="Only approvals of this status."),
     ] = "awaiting",
     rows: Rows = 50,
 ) -> None:
-    """Show what waits, or what was decided, the newest first."""
+    """Show pending or decided approvals, newest first."""
     session = session_of(context)
     asked = {"status": "" if status == "all" else status}
     items = some(session.target.operator, "/admin/approvals", asked, rows)

@@ -67,7 +67,7 @@ Name = Annotated[str, typer.Argument(help="As `redpacket switch list` shows it."
 def turn_off(
     context: typer.Context,
     name: Name,
-    reason: Annotated[str, typer.Argument(help="For operators who find it off.")],
+    reason: Annotated[str, typer.Argument(help="Reason for other operators.")],
 ) -> None:
     """Refuse what a switch names, everywhere within ten seconds."""
     _turn(context, name, {"on": False, "reason": reason})

@@ -268,7 +268,7 @@ def find(
     user_token: Annotated[
         str, typer.Option("--user", help="The user's token, as GET /me shows it; with --packet.")
     ] = "",
-    packet: Annotated[str, typer.Option(help="The packet, where no line names it.")] = "",
+    packet: Annotated[str, typer.Option(help="The packet, if no line names it.")] = "",
 ) -> None:
     """Follow a request to what became of it: its log lines, its packet, its share's fate.
 
@@ -338,9 +338,7 @@ def _plain(value: dict[str, Any]) -> Any:  # noqa: ANN401 - a value of DynamoDB
 
 def verify(
     context: typer.Context,
-    files: Annotated[
-        list[Path], typer.Argument(help="A proof first, then pages of what was told.")
-    ],
+    files: Annotated[list[Path], typer.Argument(help="A proof first, then pages of results.")],
     user: Annotated[str, typer.Option(help="Whose draws they are.")] = "",
     commitment: Annotated[str, typer.Option(help="What you noted before.")] = "",
 ) -> None:

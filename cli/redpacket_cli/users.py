@@ -23,9 +23,9 @@ def _a_host_id(text: str) -> str:
 def erase(
     context: typer.Context,
     user: Annotated[str, typer.Argument(help="As the host knows them.", callback=_a_host_id)],
-    is_sure: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
+    is_sure: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
 ) -> None:
-    """Erase who a user is, once nothing is theirs: there is no way back. A repeat is harmless."""
+    """Erase a user's personal data permanently, once the account is empty. A repeat is harmless."""
     session = session_of(context)
     if not is_sure:
         typer.confirm(translate(f"Erase {user} permanently?"), abort=True, err=True)

@@ -10,7 +10,7 @@ from redpacket_cli.failures import Exit
 from redpacket_cli.session import Session, an_id, session_of
 
 webhooks = typer.Typer(
-    help="Who is told of events: list, show, put, secret, test, dead, replay.", no_args_is_help=True
+    help="Webhooks for events: list, show, put, secret, test, dead, replay.", no_args_is_help=True
 )
 
 Name = Annotated[str, typer.Argument(help="As `redpacket webhooks list` shows it.", callback=an_id)]
