@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from local import places
 from local.issuer import Issuer
-from local.page import CONFIG, Page
+from local.page import CONFIG, Page, limits
 from local.ports import HOST
 from local.serving import serve
 
@@ -196,7 +196,7 @@ def main() -> None:
         "app_id": json.loads(given.merchant.read_text())["app_id"],
         "authorize_url": f"{given.gateway_url}/connect/oauth2/authorize",
     }
-    page = Page(places.PAGE, proxy, CONFIG | {"wechat": wechat})
+    page = Page(places.PAGE, proxy, CONFIG | {"wechat": wechat, "limits": limits({})})
     serve(application(issuer, page), given.port, host=given.bind, is_proxy=True)
 
 

@@ -17,6 +17,9 @@ from starlette.datastructures import Headers
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from local.template import read_template
+from redpacket.payments.model.withdrawals import WITHDRAWAL_FEN_MIN
+
 API_PREFIX: Final = "/api"
 CONFIG_PATH: Final = "/config.json"
 INDEX: Final = "/index.html"
@@ -102,6 +105,18 @@ def _is_crawler(scope: Scope) -> bool:
         and not {"authorization", "sec-fetch-mode"} & set(headers)
         and scope["query_string"] != b"page"
     )
+
+
+def limits(parameters: Mapping[str, str]) -> dict[str, int]:
+    """Return the limits in fen that the page tells; the template's where none is given."""
+    defaults = read_template()["Parameters"]
+    names = {
+        "share_fen_max": "ShareFenMax",
+        "withdrawal_fen_max": "WithdrawalFenMax",
+        "withdrawal_fen_per_day": "WithdrawalFenPerDay",
+    }
+    told = {key: parameters.get(name, defaults[name]["Default"]) for key, name in names.items()}
+    return {key: int(fen) for key, fen in told.items()} | {"withdrawal_fen_min": WITHDRAWAL_FEN_MIN}
 
 
 class Page:

@@ -13,7 +13,7 @@ import boto3
 
 from local import places
 from local.errors import StackError
-from local.page import API_PREFIX, CONFIG_PATH, DOCUMENTS, File
+from local.page import API_PREFIX, CONFIG_PATH, DOCUMENTS, File, limits
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -92,7 +92,13 @@ def configuration(
     covers = [host for host in parameters.get("CoverHosts", "").split(",") if host]
     gateways = {"wechat": "WeChatSecretArn", "host": "HostWalletUrl"}
     channels = [name for name, parameter in gateways.items() if parameters.get(parameter)]
-    config = {"api": API_PREFIX, "auth": auth, "cover_hosts": covers, "channels": channels}
+    config = {
+        "api": API_PREFIX,
+        "auth": auth,
+        "cover_hosts": covers,
+        "channels": channels,
+        "limits": limits(parameters),
+    }
     if operators := _operators_auth(outputs, parameters, region):
         config["operators_auth"] = operators
     if app_id := parameters.get("WeChatAppId"):

@@ -407,6 +407,7 @@ class Stack:
             *("--merchant", str(self.state_dir / "payments" / "merchant.json")),
         ]
         env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
+        env["PYTHONPATH"] = str(places.ROOT / "shared")
         return self._run("front", command, env, places.ROOT)
 
     def _parameters(self) -> dict[str, str]:

@@ -18,7 +18,7 @@ export default defineConfig({
         codeSplitting: {
           includeDependenciesRecursively: false,
           groups: [
-            { name: "people", test: /src\/(i18n\/people|views\/(home|send|draft|share|wallet|payment|sign-in))\.ts/ },
+            { name: "people", test: /src\/(i18n\/people|views\/(home|send|draft|share|wallet|balance|order-payment|payment|sign-in))\.ts/ },
             // Loaded in WeChat only, and to bind an account of it.
             { name: "wechat", test: /src\/wechat/ },
             { name: "shared", test: /src\/(poll|money|sound|api\/limits|packet\/(speech|cover)|views\/commitments)\.ts/ },

@@ -26,7 +26,7 @@ def _pay(stack: Stack, page: Page) -> None:
 def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack: Stack) -> None:
     wu = a_person("Wu", "/")
     wu.page.get_by_role("link", name="钱包").click()
-    expect(wu.page.locator(".balance")).to_have_text("0.00")
+    expect(wu.page.locator(".balance")).to_have_text("¥0.00")
     wu.page.get_by_label("充值: 金额").fill("8.88")
     wu.page.get_by_role("button", name="充值").click()
     wu.page.wait_for_url(PAID_AT)
@@ -38,12 +38,12 @@ def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack:
     _pay(stack, wu.page)
     expect(wu.page.get_by_text("付款成功")).to_be_visible()
     wu.page.get_by_role("link", name="钱包").click()
-    expect(wu.page.locator(".balance")).to_have_text("8.88")
+    expect(wu.page.locator(".balance")).to_have_text("¥8.88")
 
     # To WeChat only an account that is bound is paid; to the host's wallet anybody.
     form = wu.page.locator("form", has=wu.page.get_by_role("heading", name="提现"))
     form.get_by_label("提现: 金额").fill("2")
-    form.get_by_role("button", name="提现").click()
+    form.get_by_role("button", name="提现", exact=True).click()
     expect(wu.page.get_by_role("alert")).to_contain_text("请先绑定微信")
     wu.page.get_by_role("button", name="绑定微信").click()
     expect(wu.page.get_by_text("微信已绑定")).to_be_visible()
@@ -51,14 +51,14 @@ def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack:
     wu.shoot("wallet-bound")
     form.get_by_label("提现: 金额").fill("2")
     form.get_by_label("渠道").select_option("wechat")
-    form.get_by_role("button", name="提现").click()
+    form.get_by_role("button", name="提现", exact=True).click()
     expect(wu.page.locator(".items li")).to_have_count(1)
-    expect(wu.page.locator(".balance")).to_have_text("6.88")
+    expect(wu.page.locator(".balance")).to_have_text("¥6.88")
     form.get_by_label("提现: 金额").fill("2")
     form.get_by_label("渠道").select_option("host")
-    form.get_by_role("button", name="提现").click()
+    form.get_by_role("button", name="提现", exact=True).click()
     expect(wu.page.locator(".items li")).to_have_count(2)
-    expect(wu.page.locator(".balance")).to_have_text("4.88")
+    expect(wu.page.locator(".balance")).to_have_text("¥4.88")
     wu.shoot("wallet")
     assert wu.audit() == []
 

@@ -187,11 +187,11 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(
         if page.locator(".balance").inner_text() == "5.00":
             break
         page.wait_for_timeout(1000)
-    expect(page.locator(".balance")).to_have_text("5.00")
+    expect(page.locator(".balance")).to_have_text("¥5.00")
     form = page.locator("form", has=page.get_by_role("heading", name="提现"))
     form.get_by_label("提现: 金额").fill("5")  # WeChat is the first channel
     with page.expect_response(lambda answer: answer.request.method == "POST") as made:
-        form.get_by_role("button", name="提现").click()
+        form.get_by_role("button", name="提现", exact=True).click()
     number = made.value.json()["withdrawal_id"]
     page.evaluate("id => { globalThis.transfers = [id]; }", number)
     stack.aws("lambda").invoke(  # the schedule's work, at once
@@ -200,7 +200,7 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(
     page.get_by_role("button", name="确认收款").click()
     expect(page.get_by_text("已到账")).to_be_visible()
     assert [each for each, _ in asked] == ["getBrandWCPayRequest", "requestMerchantTransfer"]
-    expect(page.locator(".balance")).to_have_text("0.00")
+    expect(page.locator(".balance")).to_have_text("¥0.00")
     eve.shoot("wechat-wallet")
 
 

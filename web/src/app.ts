@@ -73,6 +73,9 @@ export class App extends View {
       await wanted;
       await this.#load();
       this.isReady = true;
+      await this.updateComplete;
+      // After a reload the reader is where they were.
+      scrollDown((history.state as { scrollTop?: number } | null)?.scrollTop ?? 0);
     });
   }
 

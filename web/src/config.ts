@@ -25,6 +25,14 @@ export interface WeChat {
   authorize_url: string;
 }
 
+/** What the deployment allows, in fen. */
+export interface Limits {
+  share_fen_max: number;
+  withdrawal_fen_min: number;
+  withdrawal_fen_max: number;
+  withdrawal_fen_per_day: number;
+}
+
 export interface Config {
   /** Where the API is, on the page's own origin. */
   api: string;
@@ -33,6 +41,7 @@ export interface Config {
   operators_auth?: OidcAuth;
   /** Where covers of packets may lie; `*.host` is any host just below one. */
   cover_hosts?: string[];
+  limits?: Limits;
   /** The gateways that money goes in and out by; without one there is no wallet. */
   channels?: ("wechat" | "host")[];
   /** Where users of WeChat's own browser get the code that names their account. */

@@ -25,6 +25,8 @@ function tell(scrollTop: number): void {
 // The browser would restore the place before the view is there.
 history.scrollRestoration = "manual";
 
+addEventListener("pagehide", () => history.replaceState({ scrollTop: scrollY }, ""));
+
 addEventListener("popstate", ({ state }: { state: { scrollTop?: number } | null }) => {
   tell(state?.scrollTop ?? 0);
 });

@@ -2,16 +2,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { parseYuan, yuan, yuanGrouped } from "../src/money.ts";
-import { bodyOf, countOf, totalFenOf, type Draft } from "../src/views/draft.ts";
+import { bodyOf, countOf, EMPTY, totalFenOf, wrongOf, type Draft } from "../src/views/draft.ts";
 
-const draft: Draft = {
-  kind: "lucky",
-  split: "bell",
-  amount: "88.88",
-  count: "8",
-  greeting: "",
-  life: "24",
-};
+const draft: Draft = { ...EMPTY, split: "bell", amount: "88.88", count: "8" };
 
 test("yuan becomes fen exactly, however it is typed", () => {
   const read: [string, number][] = [
@@ -46,7 +39,9 @@ test("a lucky packet is typed by its total, an equal one by each share", () => {
 });
 
 test("a body has only what was asked for", () => {
-  assert.deepEqual(bodyOf({ ...draft, passphrase: " 新年 ", recipients: "aa\n bb " }, { isTwoStep: true, isSealed: false }, "恭喜"), {
+  const some = { audience: "some", people: ["bb", "cc"], recipients: "aa\n bb " } as const;
+  const typed = { ...draft, ...some, people: [...some.people], passphrase: " 新年 ", two_step: "on", cover: "/covers/moon.svg" };
+  assert.deepEqual(bodyOf(typed, "恭喜"), {
     kind: "lucky",
     split: "bell",
     total_fen: 8888,
@@ -55,7 +50,31 @@ test("a body has only what was asked for", () => {
     opening: "two_step",
     expires_in_s: 86400,
     passphrase: "新年",
-    recipients: ["aa", "bb"],
+    recipients: ["bb", "cc", "aa"],
+    cover_url: "/covers/moon.svg",
   });
-  assert.ok(!("split" in bodyOf({ ...draft, kind: "equal" }, { isTwoStep: false, isSealed: false }, "")));
+  assert.ok(!("split" in bodyOf({ ...draft, kind: "equal" }, "")));
+  assert.ok(!("recipients" in bodyOf({ ...typed, audience: "all" }, "")));
+});
+
+test("the first who opens a link of one share has all of it", () => {
+  const { count, total_fen, recipients } = bodyOf({ ...draft, audience: "one", count: "" }, "");
+
+  assert.deepEqual([count, total_fen, recipients], [1, 8888, undefined]);
+});
+
+test("limits are told before they are exceeded", () => {
+  const cases: [Partial<Draft>, object][] = [
+    [{}, {}],
+    [{ amount: "", count: "0" }, { amount: "bad_amount", count: "bad_count" }],
+    [{ amount: "1600.01" }, { amount: "too_large" }],
+    [{ amount: "200.01", kind: "equal" }, { amount: "too_large" }],
+    [{ amount: "200", kind: "equal" }, {}],
+    [{ amount: "0.07" }, { amount: "too_small" }],
+    [{ audience: "one", amount: "200.01" }, { amount: "too_large" }],
+    [{ audience: "some" }, { people: "no_people" }],
+    [{ audience: "some", recipients: "aa" }, {}],
+    [{ cover_link: "https://elsewhere.example/1.png" }, { cover_link: "bad_cover" }],
+  ];
+  for (const [typed, wrong] of cases) assert.deepEqual(wrongOf({ ...draft, ...typed }, 20_000, []), wrong);
 });

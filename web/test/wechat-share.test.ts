@@ -12,7 +12,7 @@ Object.assign(globalThis, {
 Object.defineProperty(globalThis, "navigator", { value: { languages: ["zh-CN"], language: "zh-CN", userAgent: "" } });
 const { cardOf } = await import("../src/wechat-share.ts");
 const { payInWeChat } = await import("../src/wechat-pay.ts");
-const { bodyOf } = await import("../src/views/draft.ts");
+const { bodyOf, EMPTY } = await import("../src/views/draft.ts");
 const link = "https://page.example/packets/1";
 const cover = { is_exclusive: false, greeting: "平安喜乐", nickname: "妈妈", cover_url: "https://covers.example/1.png" };
 
@@ -55,10 +55,9 @@ test("a payment is asked of WeChat's bridge, also one that comes late", async ()
 });
 
 test("a phone in WeChat pays there, and elsewhere shows a code", () => {
-  const draft = { kind: "equal", split: "", amount: "1", count: "2", greeting: "", life: "24", pay_with: "wechat" } as const;
-  const options = { isTwoStep: false, isSealed: false };
+  const draft = { ...EMPTY, amount: "1", count: "2", pay_with: "wechat" };
 
-  assert.equal(bodyOf(draft, { ...options, isInWeChat: true }, "").pay_method, "jsapi");
-  assert.equal(bodyOf(draft, { ...options, isInWeChat: false }, "").pay_method, undefined);
-  assert.equal(bodyOf({ ...draft, pay_with: "balance" }, { ...options, isInWeChat: true }, "").pay_method, undefined);
+  assert.equal(bodyOf(draft, "", true).pay_method, "jsapi");
+  assert.equal(bodyOf(draft, "", false).pay_method, undefined);
+  assert.equal(bodyOf({ ...draft, pay_with: "balance" }, "", true).pay_method, undefined);
 });

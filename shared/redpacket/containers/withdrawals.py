@@ -11,6 +11,7 @@ from redpacket.containers.container import Container
 from redpacket.containers.payments import PaymentsContainer
 from redpacket.containers.providers import ProvidersContainer
 from redpacket.payments.api.parameters import new_payment_id
+from redpacket.payments.model.withdrawals import WITHDRAWAL_FEN_MIN
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
 from redpacket.payments.use_cases.bind_account import LoginPorts
 from redpacket.payments.use_cases.rate_limiter import NightWindow, Pace
@@ -21,9 +22,6 @@ _DISPATCHED_EVERY_MS = 60_000
 """Schedule of template.yaml: TransferEveryMinute."""
 
 _WITHDRAWALS_PER_DAY = 10
-
-_WITHDRAWAL_FEN_MIN = 30
-"""Smallest withdrawal that every provider transfers."""
 
 _ID_BYTES = 15
 
@@ -50,7 +48,7 @@ class WithdrawalsContainer(Container):
             logger=self.logger,
             new_id=lambda: secrets.token_hex(_ID_BYTES),
             settings=WithdrawalSettings(
-                _WITHDRAWAL_FEN_MIN,
+                WITHDRAWAL_FEN_MIN,
                 self.settings.withdrawal_fen_max,
                 WithdrawalLimits(_WITHDRAWALS_PER_DAY, self.settings.withdrawal_fen_per_day),
                 above_fen=self.settings.withdraw_above_fen,

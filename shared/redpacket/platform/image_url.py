@@ -8,6 +8,9 @@ from collections.abc import Container
 IMAGE_URL = r"^https://([A-Za-z0-9.-]{1,253})(/[!-\[\]-~]*)?$"
 """Pattern without user, port and backslash: browsers and parsers read those differently."""
 
+PAGE_PICTURE = r"^/covers/[a-z]{1,32}\.svg$"
+"""Path of a picture that ships with the page."""
+
 
 def is_on_hosts(url: str, hosts: Container[str]) -> bool:
     """Return whether *url* is an https URL on one of *hosts*; `*.host` matches one level below."""

@@ -60,8 +60,14 @@ def test_a_cover_lies_on_a_host_of_the_deployment(monkeypatch: pytest.MonkeyPatc
         with pytest.raises(InvalidRequest):
             _order({**BODY, "cover_url": url})
 
-    # No hosts take no covers.
+    monkeypatch.setenv("SHARE_BASE_URL", "https://share.example")
+    # No hosts take no covers but the page's own.
     monkeypatch.delenv("COVER_HOSTS")
+    own = _order({**BODY, "cover_url": "/covers/moon.svg"})
+    assert (own.cover_url, own.refused_fields) == ("https://share.example/covers/moon.svg", ())
+    for path in ("/covers/../x.svg", "/covers/moon.svg?x", "//covers/moon.svg", "/covers/moon.png"):
+        with pytest.raises(InvalidRequest):
+            _order({**BODY, "cover_url": path})
     assert [name for name, _ in _order({**BODY, "cover_url": taken[0]}).refused_fields] == [
         "cover_url"
     ]

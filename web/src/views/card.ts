@@ -10,8 +10,9 @@ export function drawCard(
   sender: string,
   modules: boolean[][],
   caption: string,
+  art?: HTMLImageElement,
 ): HTMLCanvasElement {
-  const { canvas, pen } = blankCard();
+  const { canvas, pen } = blankCard(art);
   pen.font = `34px ${SANS}`;
   pen.fillText(sender, WIDTH / 2, 150, WIDTH - 80);
   pen.font = `600 60px ${SERIF}`;
@@ -26,15 +27,47 @@ export function drawCard(
 }
 
 /** A red card, and a golden pen that writes in its middle. */
-export function blankCard(): { canvas: HTMLCanvasElement; pen: CanvasRenderingContext2D } {
+export function blankCard(art?: HTMLImageElement): { canvas: HTMLCanvasElement; pen: CanvasRenderingContext2D } {
   const canvas = document.createElement("canvas");
   canvas.width = WIDTH;
   canvas.height = HEIGHT;
   const pen = canvas.getContext("2d")!;
   drawPaper(pen);
+  if (art) drawArt(pen, art);
   pen.textAlign = "center";
   pen.fillStyle = "#f8dfa8";
   return { canvas, pen };
+}
+
+/** The cover, if it lies with the page: another host's picture would lock the canvas. */
+export async function loadArt(url: string | null | undefined): Promise<HTMLImageElement | undefined> {
+  if (!url || new URL(url, location.href).origin !== location.origin) return undefined;
+  const art = new Image();
+  art.src = url;
+  return art.decode().then(
+    () => art,
+    () => undefined,
+  );
+}
+
+/** Draws a cover over the upper half, under a shade that words can be read on. */
+function drawArt(pen: CanvasRenderingContext2D, art: HTMLImageElement): void {
+  const height = 560;
+  const scale = Math.max(WIDTH / art.naturalWidth, height / art.naturalHeight);
+  const [w, h] = [art.naturalWidth * scale, art.naturalHeight * scale];
+  pen.save();
+  pen.beginPath();
+  pen.rect(0, 0, WIDTH, height);
+  pen.clip();
+  pen.drawImage(art, (WIDTH - w) / 2, (height - h) / 2, w, h);
+  const shade = pen.createLinearGradient(0, 0, 0, height);
+  shade.addColorStop(0, "rgb(112 8 24 / 0.8)");
+  shade.addColorStop(0.55, "rgb(112 8 24 / 0.5)");
+  shade.addColorStop(0.8, "rgb(112 8 24 / 0.1)");
+  shade.addColorStop(1, "rgb(157 15 35 / 0.9)");
+  pen.fillStyle = shade;
+  pen.fillRect(0, 0, WIDTH, height);
+  pen.restore();
 }
 
 function drawPaper(pen: CanvasRenderingContext2D): void {

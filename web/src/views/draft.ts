@@ -12,13 +12,43 @@ export interface Draft {
   count: string;
   greeting: string;
   life: string;
-  passphrase?: string;
+  /** Anyone with the link, the first who opens it, or the chosen people. */
+  audience: "all" | "one" | "some";
+  /** Tokens of the people who were chosen from a list. */
+  people: string[];
+  /** Tokens that were typed. */
   recipients?: string;
+  passphrase?: string;
+  two_step?: string;
+  sealed?: string;
+  /** A picture of the gallery, or an uploaded one. */
   cover?: string;
+  /** A picture of another host; it wins. */
+  cover_link?: string;
   pay_with?: string;
 }
 
+export const EMPTY: Draft = {
+  kind: "lucky",
+  split: "double_mean",
+  amount: "",
+  count: "",
+  greeting: "",
+  life: "24",
+  audience: "all",
+  people: [],
+};
+
+/** A form as a draft. */
+export function draftOf(form: HTMLFormElement): Draft {
+  const data = new FormData(form);
+  const fields = Object.fromEntries(data) as Partial<Draft>;
+  return { ...EMPTY, ...fields, people: data.getAll("people") as string[] };
+}
+
 export function countOf(draft: Draft): number | undefined {
+  // The first who opens the link of one share has all of it.
+  if (draft.audience === "one") return 1;
   const text = draft.count.normalize("NFKC").trim();
   const count = /^\d{1,9}$/.test(text) ? Number(text) : 0;
   return count >= 1 && count <= COUNT_MAX ? count : undefined;
@@ -33,6 +63,27 @@ export function totalFenOf(draft: Draft): number | undefined {
   return total > 0 && total <= FEN_MAX ? total : undefined;
 }
 
+export function recipientsOf(draft: Draft): string[] {
+  if (draft.audience !== "some") return [];
+  return [...new Set([...draft.people, ...(draft.recipients ?? "").split(/\s+/).filter(Boolean)])];
+}
+
+export type Wrong = "bad_amount" | "bad_count" | "bad_cover" | "no_people" | "too_small" | "too_large";
+
+/** The first thing that is wrong with each field; a limit is told while it is typed. */
+export function wrongOf(draft: Draft, shareFenMax: number, hosts: readonly string[]) {
+  const wrong: Partial<Record<"amount" | "count" | "cover_link" | "people", Wrong>> = {};
+  const count = countOf(draft);
+  const fen = parseYuan(draft.amount);
+  if (!count) wrong.count = "bad_count";
+  if (!fen || (count && !totalFenOf(draft))) wrong.amount = "bad_amount";
+  else if (fen > shareFenMax * (draft.kind === "lucky" ? (count ?? 1) : 1)) wrong.amount = "too_large";
+  else if (draft.kind === "lucky" && count && fen < count) wrong.amount = "too_small";
+  if (draft.audience === "some" && recipientsOf(draft).length === 0) wrong.people = "no_people";
+  if (!isCover(draft.cover_link?.trim() ?? "", hosts)) wrong.cover_link = "bad_cover";
+  return wrong;
+}
+
 /** Whether a picture may be a cover here, by the rule of the API; no picture may. */
 export function isCover(url: string, hosts: readonly string[]): boolean {
   if (!url) return true;
@@ -42,28 +93,28 @@ export function isCover(url: string, hosts: readonly string[]): boolean {
 
 export function bodyOf(
   draft: Draft,
-  options: { isTwoStep: boolean; isSealed: boolean; isInWeChat?: boolean },
   defaultGreeting: string,
+  isInWeChat = false,
 ): Partial<Schemas["SendBody"]> {
-  const recipients = (draft.recipients ?? "").split(/\s+/).filter(Boolean);
+  const recipients = recipientsOf(draft);
   const passphrase = draft.passphrase?.trim();
-  const cover = draft.cover?.trim();
+  const cover = draft.cover_link?.trim() || draft.cover;
   return {
     kind: draft.kind,
     total_fen: totalFenOf(draft)!,
     count: countOf(draft)!,
     greeting: draft.greeting.trim() || defaultGreeting,
-    opening: options.isTwoStep ? "two_step" : "one_step",
+    opening: draft.two_step ? "two_step" : "one_step",
     expires_in_s: Number(draft.life) * 3600,
     ...(draft.kind === "lucky" ? { split: draft.split as NonNullable<Schemas["SendBody"]["split"]> } : {}),
     ...(passphrase ? { passphrase } : {}),
     ...(recipients.length ? { recipients } : {}),
-    ...(options.isSealed ? { amounts_shown: "end" as const } : {}),
+    ...(draft.sealed ? { amounts_shown: "end" as const } : {}),
     ...(cover ? { cover_url: cover } : {}),
     ...(draft.pay_with && draft.pay_with !== "balance"
       ? { pay_with: draft.pay_with as "wechat" | "host" }
       : {}),
     // A phone can't scan its own screen.
-    ...(draft.pay_with === "wechat" && options.isInWeChat ? { pay_method: "jsapi" as const } : {}),
+    ...(draft.pay_with === "wechat" && isInWeChat ? { pay_method: "jsapi" as const } : {}),
   };
 }

@@ -8,6 +8,7 @@ import { p } from "../i18n/packet.ts";
 import { t, type Word } from "../i18n/people.ts";
 import { yuan, yuanGrouped } from "../money.ts";
 import { session } from "../session.ts";
+import { balanceView, noteBalance } from "./balance.ts";
 import "./copy.ts";
 import { loadingView, problemView, View } from "./view.ts";
 
@@ -34,7 +35,7 @@ export class Home extends View {
 
   constructor() {
     super();
-    this.tab = "received";
+    this.tab = TABS.find((tab) => location.search === `?tab=${tab}`) ?? "received";
   }
 
   override connectedCallback(): void {
@@ -46,6 +47,7 @@ export class Home extends View {
     void this.attempt(async () => {
       const page = this.#show(this.tab);
       this.me = await session.client.get("/me");
+      noteBalance(this.me.balance_fen);
       await page;
     });
   }
@@ -70,7 +72,7 @@ export class Home extends View {
       <section class="wallet">
         <h1 tabindex="-1">${session.person?.nickname ?? t("home")}</h1>
         <p class="label">${t("balance")}</p>
-        <p class="balance">${me ? `¥${yuanGrouped(me.balance_fen)}` : html`&nbsp;`}</p>
+        ${balanceView(me?.balance_fen)}
         <a class="primary" href="/send">${t("send_one")}</a>
         ${session.config?.channels?.length
           ? html`<a class="purse" href="/wallet">${t("wallet")}</a>`
@@ -100,6 +102,8 @@ export class Home extends View {
   }
 
   #choose(tab: Tab): void {
+    // A reload and the way back find the tab in the address.
+    history.replaceState(history.state, "", `/?tab=${tab}`);
     void this.attempt(() => this.#show(tab));
   }
 

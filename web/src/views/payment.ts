@@ -91,6 +91,7 @@ export class PaymentView extends View {
           ${isPending && this.modules ? html`<div class="qr">${qrView(this.modules, t("pay_scan"))}</div>` : nothing}
           ${isPending ? this.#how(payment) : nothing}
         </div>
+        ${payment.status === "paid" ? html`<a class="primary" href="/send">${t("send_next")}</a>` : nothing}
         <div class="row spread"><span></span><a href="/wallet">${t("wallet")}</a></div>
       </section>
     `;

@@ -3,20 +3,22 @@
 import { html, nothing, svg } from "lit";
 
 import type { Schemas } from "../api/client.ts";
+import { COUNT_MAX } from "../api/limits.ts";
 import { p } from "../i18n/packet.ts";
 import { t, type Word } from "../i18n/people.ts";
 import { yuan } from "../money.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
 import { isInWeChat } from "../user-agent.ts";
-import { bodyOf, countOf, isCover, totalFenOf, type Draft } from "./draft.ts";
+import { bodyOf, countOf, draftOf, EMPTY, totalFenOf, wrongOf, type Draft, type Wrong } from "./draft.ts";
+import { orderPayment } from "./order-payment.ts";
 import { problemView, View } from "./view.ts";
+import "./people.css";
 
 const LUCKY_SPLITS = ["double_mean", "base_double_mean", "bell", "cut_points", "double_mean_live"] as const;
 
 /** 120 yuan for 12 by each split and one seed, as shares of the largest: a picture of it. */
 const PICTURES: Record<string, number[]> = {
-  equal: [100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100],
   double_mean: [13, 171, 45, 160, 135, 76, 189, 109, 26, 142, 74, 59],
   base_double_mean: [93, 106, 96, 105, 103, 98, 107, 101, 94, 103, 98, 97],
   bell: [70, 117, 115, 101, 42, 94, 130, 137, 98, 97, 47, 152],
@@ -25,6 +27,10 @@ const PICTURES: Record<string, number[]> = {
 };
 /** A send whose outcome isn't known is repeated with its key this often. */
 const REPEATS = 12;
+/** Until the deployment says another. */
+const SHARE_FEN_MAX = 20_000;
+/** What was typed, for the way back from a payment. */
+const SLOT = "draft";
 
 export class Send extends View {
   static override properties = {
@@ -40,10 +46,12 @@ export class Send extends View {
   declare hasTried: boolean;
   declare balanceFen: number | undefined;
   declare waitUntilMs: number;
+  /** What the fields began with; what is typed since then stays in them. */
+  readonly #kept = keptDraft();
 
   constructor() {
     super();
-    this.draft = { kind: "lucky", split: "double_mean", amount: "", count: "", greeting: "", life: "24" };
+    this.draft = this.#kept;
     this.state = "idle";
     this.hasTried = false;
     this.waitUntilMs = 0;
@@ -57,45 +65,53 @@ export class Send extends View {
       .get("/me")
       .then((me) => (this.balanceFen = me.balance_fen))
       .catch(() => undefined);
+    if (this.draft.audience === "some") void import("./recents.ts");
+    if (this.draft.cover) void import("./covers.ts");
+  }
+
+  get #shareFenMax(): number {
+    return session.config?.limits?.share_fen_max ?? SHARE_FEN_MAX;
+  }
+
+  get #wrong() {
+    return wrongOf(this.draft, this.#shareFenMax, session.config?.cover_hosts ?? []);
   }
 
   override render() {
     const { draft } = this;
     const isBusy = this.state !== "idle";
     const isWaiting = Date.now() < this.waitUntilMs;
-    const totalFen = totalFenOf(draft);
+    const isForOne = draft.audience === "one";
+    const total = isForOne ? "one_total" : draft.kind === "lucky" ? "total" : "each";
     return html`
-      <form class="send" novalidate @submit=${this.#submit} @input=${this.#change}>
+      <form class="send" novalidate @submit=${this.#submit} @input=${this.#change} @change=${this.#change}>
         <h1 tabindex="-1">${t("send_title")}</h1>
-        <fieldset class="choice" ?disabled=${isBusy}>
-          <legend>${t("kind")}</legend>
-          ${(["lucky", "equal"] as const).map(
-            (kind) => html`
-              <label>
-                <input type="radio" name="kind" value=${kind} ?checked=${draft.kind === kind} />
-                <span>${t(kind)}</span>
-              </label>
-            `,
-          )}
-        </fieldset>
-        ${draft.kind === "lucky" ? this.#splits(isBusy) : this.#picture("equal", t("equal_hint"))}
+        ${isForOne ? nothing : this.#choice("kind", ["lucky", "equal"], isBusy)}
         <div class="card fields">
-          ${this.#field("amount", draft.kind === "lucky" ? "total" : "each", "yuan", "decimal", "0.00")}
-          ${this.#field("count", "count", "piece", "numeric", "10")}
+          ${this.#field("amount", total, "yuan", "decimal", "0.00")}
+          ${isForOne ? nothing : this.#field("count", "count", "piece", "numeric", "10")}
           <label class="field">
             <span>${t("greeting")}</span>
             <input
               name="greeting"
               maxlength="50"
+              value=${this.#kept.greeting}
               placeholder=${p("default_greeting")}
               ?disabled=${isBusy}
               autocomplete="off"
             />
           </label>
         </div>
+        ${this.#choice("audience", ["all", "one", "some"], isBusy)}
+        <p class="hint center">${t(`audience_${draft.audience}_hint`)}</p>
+        ${draft.audience === "some" ? this.#people(isBusy) : nothing}
+        <details class="card" ?open=${Boolean(this.#kept.cover)} @toggle=${() => void import("./covers.ts")}>
+          <summary>${t("cover")}</summary>
+          <rp-covers .draft=${draft} .isBusy=${isBusy}></rp-covers>
+        </details>
         ${this.#options(isBusy)} ${this.#payWith(isBusy)}
-        <p class="sum" aria-live="polite"><small>¥</small>${yuan(totalFen ?? 0)}</p>
-        ${this.problem ? problemView(this.problem) : nothing}
+        <p class="sum" aria-live="polite"><small>¥</small>${yuan(totalFenOf(draft) ?? 0)}</p>
+        ${this.problem ? problemView(this.problem) : nothing} ${this.#shortage(isBusy)}
         <button class="primary" ?disabled=${isBusy || isWaiting}>
           ${t(this.state === "idle" ? "put_in" : this.state)}
         </button>
@@ -109,10 +125,116 @@ export class Send extends View {
     `;
   }
 
+  #choice(name: "kind" | "audience", values: readonly string[], isBusy: boolean) {
+    return html`
+      <fieldset class="choice" ?disabled=${isBusy}>
+        <legend>${t(name)}</legend>
+        ${values.map(
+          (value) => html`
+            <label>
+              <input type="radio" name=${name} value=${value} ?checked=${this.draft[name] === value} />
+              <span>${t((name === "kind" ? value : `audience_${value}`) as Word)}</span>
+            </label>
+          `,
+        )}
+      </fieldset>
+    `;
+  }
+
+  #field(name: "amount" | "count", word: Word, unit: Word, mode: string, example: string) {
+    const wrong = this.#wrong[name];
+    const isTold = wrong && (this.hasTried || wrong.startsWith("too_"));
+    return html`
+      <label class="field ${isTold ? "is-wrong" : ""}">
+        <span>${t(word)}</span>
+        <input
+          name=${name}
+          inputmode=${mode}
+          value=${this.#kept[name]}
+          placeholder=${example}
+          autocomplete="off"
+          maxlength="16"
+          ?disabled=${this.state !== "idle"}
+          aria-invalid=${isTold ? "true" : "false"}
+          aria-describedby="${name}-wrong"
+        />
+        <i>${t(unit)}</i>
+      </label>
+      <p class=${isTold ? "wrong" : "limit"} id="${name}-wrong">
+        ${isTold ? this.#told(wrong) : name === "amount" ? this.#told("limits") : nothing}
+      </p>
+    `;
+  }
+
+  #told(word: Wrong | "limits"): string {
+    const maxFen = this.#shareFenMax;
+    const n = this.draft.kind === "lucky" ? (countOf(this.draft) ?? 1) : 1;
+    const params = { max: yuanShort(maxFen), total: yuanShort(maxFen * n), n, count: COUNT_MAX };
+    return t(word === "too_large" && n > 1 ? "too_large_total" : word, params);
+  }
+
+  #people(isBusy: boolean) {
+    const wrong = this.hasTried ? this.#wrong.people : undefined;
+    return html`
+      <div class="card">
+        <rp-recents .chosen=${this.draft.people} .isBusy=${isBusy}></rp-recents>
+        <p class="wrong" id="people-wrong">${wrong ? t(wrong) : nothing}</p>
+      </div>
+    `;
+  }
+
+  #options(isBusy: boolean) {
+    const kept = this.#kept;
+    const { kind, audience } = this.draft;
+    const isWrong = this.#wrong.cover_link !== undefined;
+    return html`
+      <details class="card" ?open=${this.hasTried && isWrong}>
+        <summary>${t("options")}</summary>
+        ${kind === "lucky" && audience !== "one" ? this.#splits(isBusy) : nothing}
+        ${this.#switch("two_step", isBusy)} ${this.#switch("sealed", isBusy)}
+        <label class="field tall">
+          <span>${t("passphrase")}<small>${t("passphrase_hint")}</small></span>
+          <input
+            name="passphrase"
+            maxlength="20"
+            value=${kept.passphrase ?? ""}
+            placeholder=${t("passphrase_example")}
+            ?disabled=${isBusy}
+            autocomplete="off"
+          />
+        </label>
+        ${audience === "some"
+          ? html`<label class="field tall">
+              <span>${t("recipients")}<small>${t("recipients_hint")}</small></span>
+              <textarea name="recipients" rows="2" spellcheck="false" ?disabled=${isBusy}></textarea>
+            </label>`
+          : nothing}
+        ${session.config?.cover_hosts?.length ? this.#coverLink(isBusy, isWrong) : nothing}
+        <label class="field">
+          <span>${t("life")}</span>
+          <select name="life" ?disabled=${isBusy}>
+            ${(["1", "24", "168"] as const).map(
+              (hours) =>
+                html`<option value=${hours} ?selected=${hours === kept.life}>${t(`life_${hours}`)}</option>`,
+            )}
+          </select>
+        </label>
+      </details>
+    `;
+  }
+
+  #switch(name: "two_step" | "sealed", isBusy: boolean) {
+    return html`<label class="field switch">
+      <span>${t(name)}<small>${t(`${name}_hint`)}</small></span>
+      <input type="checkbox" name=${name} ?checked=${Boolean(this.#kept[name])} ?disabled=${isBusy} />
+    </label>`;
+  }
+
   #splits(isBusy: boolean) {
     const { split } = this.draft;
+    const bars = PICTURES[split]!;
     return html`
-      <label class="card field">
+      <label class="field">
         <span>${t("split")}</span>
         <select name="split" ?disabled=${isBusy}>
           ${LUCKY_SPLITS.map(
@@ -121,107 +243,23 @@ export class Send extends View {
           )}
         </select>
       </label>
-      ${this.#picture(split, t(`split_${split}_hint` as Word))}
-    `;
-  }
-
-  #picture(split: string, hint: string) {
-    const bars = PICTURES[split]!;
-    return html`
       <div class="picture">
         <svg viewBox="0 0 120 40" aria-hidden="true" preserveAspectRatio="none">
           ${bars.map((bar, place) => barView(place, (bar / 250) * 40))}
         </svg>
-        <p>${hint}</p>
+        <p>${t(`split_${split}_hint` as Word)}</p>
       </div>
     `;
   }
 
-  #field(name: "amount" | "count", word: Word, unit: Word, mode: string, example: string) {
-    const wrong = this.hasTried ? this.#wrong(name) : undefined;
-    return html`
-      <label class="field ${wrong ? "is-wrong" : ""}">
-        <span>${t(word)}</span>
-        <input
-          name=${name}
-          inputmode=${mode}
-          placeholder=${example}
-          autocomplete="off"
-          maxlength="16"
-          ?disabled=${this.state !== "idle"}
-          aria-invalid=${wrong ? "true" : "false"}
-          aria-describedby="${name}-wrong"
-        />
-        <i>${t(unit)}</i>
-      </label>
-      <p class="wrong" id="${name}-wrong">${wrong ? t(wrong) : nothing}</p>
-    `;
-  }
-
-  #options(isBusy: boolean) {
-    return html`
-      <details class="card">
-        <summary>${t("options")}</summary>
-        <label class="field switch">
-          <span>${t("two_step")}<small>${t("two_step_hint")}</small></span>
-          <input type="checkbox" name="two_step" ?disabled=${isBusy} />
-        </label>
-        <label class="field switch">
-          <span>${t("sealed")}<small>${t("sealed_hint")}</small></span>
-          <input type="checkbox" name="sealed" ?disabled=${isBusy} />
-        </label>
-        <label class="field tall">
-          <span>${t("passphrase")}<small>${t("passphrase_hint")}</small></span>
-          <input
-            name="passphrase"
-            maxlength="20"
-            placeholder=${t("passphrase_example")}
-            ?disabled=${isBusy}
-            autocomplete="off"
-          />
-        </label>
-        <label class="field tall">
-          <span>${t("recipients")}<small>${t("recipients_hint")}</small></span>
-          <textarea name="recipients" rows="2" spellcheck="false" ?disabled=${isBusy}></textarea>
-        </label>
-        ${session.config?.cover_hosts?.length ? this.#coverField(isBusy) : nothing}
-        <label class="field">
-          <span>${t("life")}</span>
-          <select name="life" ?disabled=${isBusy}>
-            ${(["1", "24", "168"] as const).map(
-              (hours) =>
-                html`<option value=${hours} ?selected=${hours === "24"}>${t(`life_${hours}`)}</option>`,
-            )}
-          </select>
-        </label>
-      </details>
-    `;
-  }
-
-  #payWith(isBusy: boolean) {
-    const channels = session.config?.channels ?? [];
-    if (channels.length === 0) return nothing;
-    return html`
-      <label class="card field">
-        <span>${t("pay_with")}</span>
-        <select name="pay_with" ?disabled=${isBusy}>
-          ${(["balance", ...channels] as const).map(
-            (way) => html`<option value=${way}>${t(`channel_${way}`)}</option>`,
-          )}
-        </select>
-      </label>
-    `;
-  }
-
-  #coverField(isBusy: boolean) {
-    const url = this.draft.cover?.trim() ?? "";
-    const isWrong = this.#wrong("cover") !== undefined;
+  #coverLink(isBusy: boolean, isWrong: boolean) {
     return html`
       <label class="field tall">
-        <span>${t("cover")}<small>${t("cover_hint")}</small></span>
+        <span>${t("cover_link")}<small>${t("cover_hint")}</small></span>
         <input
-          name="cover"
+          name="cover_link"
           type="url"
+          value=${this.#kept.cover_link ?? ""}
           placeholder="https://"
           maxlength="1024"
           ?disabled=${isBusy}
@@ -233,43 +271,71 @@ export class Send extends View {
       <p class="wrong" id="cover-wrong">
         ${isWrong ? t("bad_cover", { hosts: session.config!.cover_hosts!.join(", ") }) : nothing}
       </p>
-      ${url && !isWrong
-        ? html`<img class="cover-preview" src=${url} alt=${t("cover")} referrerpolicy="no-referrer" />`
-        : nothing}
+    `;
+  }
+
+  #payWith(isBusy: boolean) {
+    const channels = session.config?.channels ?? [];
+    if (channels.length === 0) return nothing;
+    return html`
+      <label class="card field">
+        <span>${t("pay_with")}</span>
+        <select name="pay_with" .value=${this.draft.pay_with ?? "balance"} ?disabled=${isBusy}>
+          ${(["balance", ...channels] as const).map(
+            (way) => html`<option value=${way}>${t(`channel_${way}`)}</option>`,
+          )}
+        </select>
+      </label>
+    `;
+  }
+
+  /** Two ways on where the balance is too low: pay for the packet itself, or top up. */
+  #shortage(isBusy: boolean) {
+    const isFromBalance = (this.draft.pay_with ?? "balance") === "balance";
+    const leftFen = (this.balanceFen ?? Infinity) - (totalFenOf(this.draft) ?? 0);
+    if (!isFromBalance || leftFen >= 0 || this.#wrong.amount) return nothing;
+    const channels = session.config?.channels ?? [];
+    const shortFen = -leftFen;
+    const topUp = () => void this.attempt(() => orderPayment({ amount_fen: shortFen, channel: channels[0]! }));
+    return html`
+      <div class="shortage" role="status">
+        <p>${t("short_of", { amount: yuan(shortFen) })}</p>
+        ${channels.map(
+          (way) => html`<button
+            type="button"
+            class="secondary"
+            ?disabled=${isBusy}
+            @click=${() => (this.draft = { ...this.draft, pay_with: way })}
+          >
+            ${t("pay_by", { way: t(`channel_${way}`) })}
+          </button>`,
+        )}
+        ${channels.length
+          ? html`<button type="button" class="secondary" ?disabled=${isBusy} @click=${topUp}>
+              ${t("top_up", { amount: yuan(shortFen) })}
+            </button>`
+          : nothing}
+      </div>
     `;
   }
 
   readonly #change = (event: Event) => {
-    const form = event.currentTarget as HTMLFormElement;
-    this.draft = { ...this.draft, ...(Object.fromEntries(new FormData(form)) as Partial<Draft>) };
+    const before = this.draft.audience;
+    this.draft = draftOf(event.currentTarget as HTMLFormElement);
+    session.writes.begin(SLOT, session.person?.sub ?? "", this.draft);
+    if (this.draft.audience === "some" && before !== "some") void import("./recents.ts");
   };
-
-  #wrong(name: "amount" | "count" | "cover"): Word | undefined {
-    if (name === "cover") {
-      const isFine = isCover(this.draft.cover?.trim() ?? "", session.config?.cover_hosts ?? []);
-      return isFine ? undefined : "bad_cover";
-    }
-    const count = countOf(this.draft);
-    if (name === "count") return count ? undefined : "bad_count";
-    const totalFen = totalFenOf({ ...this.draft, count: String(count ?? 1) });
-    if (!totalFen) return "bad_amount";
-    return count && totalFen < count ? "too_small" : undefined;
-  }
 
   readonly #submit = (event: SubmitEvent) => {
     event.preventDefault();
     if (this.state !== "idle" || Date.now() < this.waitUntilMs) return;
     this.hasTried = true;
-    const wrong = (["amount", "count", "cover"] as const).find((name) => this.#wrong(name));
-    if (wrong) return this.querySelector<HTMLElement>(`[name=${wrong}]`)?.focus();
-    const form = event.target as HTMLFormElement;
-    const data = new FormData(form);
-    const options = {
-      isTwoStep: data.has("two_step"),
-      isSealed: data.has("sealed"),
-      isInWeChat: isInWeChat(),
-    };
-    void this.#send(bodyOf(this.draft, options, p("default_greeting")), "sending");
+    const [wrong] = Object.keys(this.#wrong);
+    if (wrong) {
+      void this.updateComplete.then(() => this.querySelector<HTMLElement>(`[name=${wrong}]`)?.focus());
+      return;
+    }
+    void this.#send(bodyOf(this.draft, p("default_greeting"), isInWeChat()), "sending");
   };
 
   async #send(body: Partial<Schemas["SendBody"]>, state: "sending" | "resending"): Promise<void> {
@@ -283,6 +349,7 @@ export class Send extends View {
         onRepeat: () => (this.state = "resending"),
       });
       session.writes.end("send");
+      session.writes.end(SLOT);
       const isPaid = sent.payment_id === null;
       navigate(isPaid ? `/packets/${sent.packet_id}/share` : `/payments/${sent.payment_id}`, true);
     });
@@ -298,6 +365,15 @@ export class Send extends View {
     this.waitUntilMs = Date.now() + 1000 * seconds;
     setTimeout(() => this.requestUpdate(), 1000 * seconds + 20);
   }
+}
+
+function keptDraft(): Draft {
+  return { ...EMPTY, ...session.writes.find<Draft>(SLOT, session.person?.sub ?? "")?.body };
+}
+
+/** Whole yuan without decimals: 20000 -> "200". */
+function yuanShort(fen: number): string {
+  return yuan(fen).replace(/\.00$/, "");
 }
 
 function barView(place: number, height: number) {

@@ -10,6 +10,7 @@ import { isInWeChat } from "../user-agent.ts";
 import "./copy.ts";
 import { qrView } from "./qr.ts";
 import { View } from "./view.ts";
+import "./people.css";
 
 export class ShareView extends View {
   static override properties = {
@@ -54,6 +55,9 @@ export class ShareView extends View {
         <h1 tabindex="-1">${t("share_title")}</h1>
         <p class="lead">${t("share_lead")}</p>
         <div class="ticket">
+          ${this.packet?.cover_url
+            ? html`<img class="ticket-cover" src=${this.packet.cover_url} alt="" referrerpolicy="no-referrer" />`
+            : nothing}
           <p class="greeting">${this.#greeting()}</p>
           <div class="qr">${this.modules ? qrView(this.modules, t("qr")) : nothing}</div>
           <p>${t("qr")}</p>
@@ -82,9 +86,10 @@ export class ShareView extends View {
   }
 
   readonly #saveCard = async () => {
-    const { drawCard } = await import("./card.ts");
+    const { drawCard, loadArt } = await import("./card.ts");
     const sender = session.person?.nickname ?? "";
-    const canvas = drawCard(this.#greeting(), sender, this.modules!, t("card_text"));
+    const art = await loadArt(this.packet?.cover_url);
+    const canvas = drawCard(this.#greeting(), sender, this.modules!, t("card_text"), art);
     // WeChat downloads nothing, and saves a picture that is pressed.
     if (isInWeChat()) {
       const { showPicture } = await import("../wechat-share.ts");

@@ -5,18 +5,17 @@ import { html, nothing } from "lit";
 import type { Schemas } from "../api/client.ts";
 import { clock } from "../i18n/language.ts";
 import { t, type Word } from "../i18n/people.ts";
-import { parseYuan, yuan, yuanGrouped } from "../money.ts";
+import { parseYuan, yuan } from "../money.ts";
 import { Poll } from "../poll.ts";
-import { navigate } from "../router.ts";
 import { session } from "../session.ts";
-import { isInWeChat } from "../user-agent.ts";
+import { balanceView, noteBalance } from "./balance.ts";
+import { orderPayment, writeOnce } from "./order-payment.ts";
 import { checked, problemView, typed, View } from "./view.ts";
+import "./people.css";
 
 type Withdrawal = Schemas["Withdrawal"];
 type Deed = "payment" | "withdrawal";
 
-const PATHS = { payment: "/me/payments", withdrawal: "/me/withdrawals" } as const;
-const REPEATS = 12;
 const ASK_MS = 4000;
 /** Whether a withdrawal changes later without the user. */
 const IS_MOVING: Record<Withdrawal["status"], boolean> = {
@@ -36,13 +35,12 @@ interface Bridge {
 export class Wallet extends View {
   static override properties = {
     ...View.properties,
-    balanceFen: { state: true },
     page: { state: true },
     isBusy: { state: true },
     waitUntilMs: { state: true },
     link: { state: true },
   };
-  declare balanceFen: number | undefined;
+  balanceFen: number | undefined;
   declare page: Schemas["Withdrawals"] | undefined;
   declare isBusy: boolean;
   declare waitUntilMs: number;
@@ -94,7 +92,7 @@ export class Wallet extends View {
       session.client.get("/me"),
       session.client.get("/me/withdrawals"),
     ]);
-    this.balanceFen = me.balance_fen;
+    this.balanceFen = noteBalance(me.balance_fen);
     this.page = page;
     if (this.isConnected && this.#delayMs) this.#poll.start(this.#delayMs);
   }
@@ -104,7 +102,7 @@ export class Wallet extends View {
       <section class="wallet">
         <h1 tabindex="-1">${t("wallet")}</h1>
         <p class="label">${t("balance")}</p>
-        <p class="balance">${this.balanceFen === undefined ? "–" : yuanGrouped(this.balanceFen)}</p>
+        ${balanceView(this.balanceFen)}
       </section>
       ${this.problem ? problemView(this.problem) : nothing} ${this.#binding()}
       ${this.#form("payment")} ${this.#form("withdrawal")} ${this.#list()}
@@ -129,13 +127,12 @@ export class Wallet extends View {
     const isOff = this.isBusy || Date.now() < this.waitUntilMs;
     const submit = (event: SubmitEvent) => {
       event.preventDefault();
+      // What was wrong with the last amount says nothing of this one.
+      this.problem = undefined;
       const amountFen = parseYuan(typed(event.target, "amount"));
-      if (isOff || !checked(event.target, "amount", amountFen ? "" : t("amount_invalid"))) return;
+      if (isOff || !checked(event.target, "amount", this.#wrong(deed, amountFen))) return;
       const channel = typed(event.target, "channel") as "host" | "wechat";
-      const body = { amount_fen: amountFen!, channel };
-      const isHere = channel === "wechat" && isInWeChat();
-      const method = { method: isHere ? ("jsapi" as const) : ("native" as const) };
-      void this.attempt(() => this.#start(deed, deed === "payment" ? { ...body, ...method } : body));
+      void this.attempt(() => this.#start(deed, { amount_fen: amountFen!, channel }));
     };
     return html`
       <form class="card" @submit=${submit}>
@@ -148,6 +145,7 @@ export class Wallet extends View {
             placeholder="0.00"
             required
             aria-label="${t(`wallet_${deed}`)}: ${t("amount_yuan")}"
+            aria-describedby="${deed}-limits"
           />
           <select name="channel" aria-label=${t("channel")}>
             ${channels.map(
@@ -155,26 +153,59 @@ export class Wallet extends View {
             )}
           </select>
         </div>
-        <button class="secondary" aria-disabled=${isOff ? "true" : "false"}>
-          ${t(`wallet_${deed}`)}
-        </button>
+        <p class="limit" id="${deed}-limits">${deed === "withdrawal" ? this.#limits() : nothing}</p>
+        <div class="row">
+          <button class="secondary" aria-disabled=${isOff ? "true" : "false"}>
+            ${t(`wallet_${deed}`)}
+          </button>
+          ${deed === "withdrawal" && this.balanceFen
+            ? html`<button type="button" class="quiet" @click=${this.#takeAll}>${t("withdraw_all")}</button>`
+            : nothing}
+        </div>
       </form>
     `;
   }
 
-  async #start(deed: Deed, body: object): Promise<void> {
+  #limits(): string {
+    const limits = session.config?.limits;
+    if (!limits) return "";
+    return t("withdrawal_limits", {
+      min: yuan(limits.withdrawal_fen_min),
+      max: yuan(limits.withdrawal_fen_max),
+      day: yuan(limits.withdrawal_fen_per_day),
+    });
+  }
+
+  /** What is wrong with an amount, before it is asked for. */
+  #wrong(deed: Deed, amountFen: number | undefined): string {
+    if (!amountFen) return t("amount_invalid");
+    const limits = session.config?.limits;
+    if (deed === "payment" || !limits) return "";
+    const { withdrawal_fen_min: minFen, withdrawal_fen_max: maxFen } = limits;
+    const isOver = amountFen > (this.balanceFen ?? Infinity);
+    if (isOver) return t("balance_is", { amount: yuan(this.balanceFen!) });
+    return amountFen < minFen || amountFen > maxFen ? this.#limits() : "";
+  }
+
+  /** Types all that one withdrawal may take. */
+  readonly #takeAll = (event: Event) => {
+    const field = (event.target as HTMLElement).closest("form")!.elements.namedItem("amount") as HTMLInputElement;
+    const fen = Math.min(this.balanceFen!, session.config?.limits?.withdrawal_fen_max ?? Infinity);
+    field.value = yuan(fen);
+    field.setCustomValidity("");
+    this.problem = undefined;
+  };
+
+  async #start(deed: Deed, body: Pick<Schemas["PaymentBody"], "amount_fen" | "channel">): Promise<void> {
     this.isBusy = true;
-    const { key } = session.writes.begin(deed, session.person?.sub ?? "", body);
     try {
-      const ask = { body, key, repeats: REPEATS };
-      const made = await session.client.ask<Schemas["Payment"] | Withdrawal>("POST", PATHS[deed], ask);
-      session.writes.end(deed);
-      if ("payment_id" in made) navigate(`/payments/${made.payment_id}`);
-      else await this.#look();
+      if (deed === "payment") await orderPayment(body);
+      else {
+        await writeOnce<Withdrawal>("withdrawal", "/me/withdrawals", body);
+        await this.#look();
+      }
     } catch (error) {
-      const { passesByItself, retryAfterS } = error as { passesByItself?: boolean; retryAfterS?: number };
-      // An unknown outcome keeps its key.
-      if (!passesByItself) session.writes.end(deed);
+      const { retryAfterS } = error as { retryAfterS?: number };
       if (retryAfterS) {
         this.waitUntilMs = Date.now() + 1000 * retryAfterS;
         setTimeout(() => this.requestUpdate(), 1000 * retryAfterS + 20);
@@ -210,6 +241,9 @@ export class Wallet extends View {
         <span class="what">
           <b>${t(`withdrawal_${one.status}` as Word)}</b>
           <time>${clock(one.created_at_ms)}</time>
+          ${IS_MOVING[one.status] && one.expected_at_ms > Date.now()
+            ? html`<small>${t("expected_at", { time: clock(one.expected_at_ms) })}</small>`
+            : nothing}
           ${one.wechat && !bridge() ? html`<small>${t("confirm_in_wechat")}</small>` : nothing}
         </span>
         ${one.wechat && bridge()

@@ -14,6 +14,7 @@ from redpacket.packets.api.fields import (
     Greeting,
     ImageUrl,
     OwnPassphrase,
+    PagePicture,
     PaymentMethod,
     PayWith,
     UserToken,
@@ -108,7 +109,11 @@ class SendBody(StrictBody):
         ),
     ] = None
     cover_url: Annotated[
-        ImageUrl | None, about("URL of a cover image on one of the deployment's `CoverHosts`.")
+        ImageUrl | PagePicture | None,
+        about(
+            "URL of a cover image on one of the deployment's `CoverHosts`, or the path of one of "
+            "the page's own; answers have its URL."
+        ),
     ] = None
 
     @model_validator(mode="after")

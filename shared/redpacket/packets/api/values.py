@@ -92,8 +92,8 @@ ShownAmounts = Annotated[
     AmountsShown, about("`end` hides others' amounts until the packet has ended.")
 ]
 CoverUrl = Annotated[
-    HttpsUrl | None,
-    about("URL of a cover image on one of the deployment's `CoverHosts`.", None),
+    Annotated[str, StringConstraints(pattern=r"^https?://[!-~]+$", max_length=1100)] | None,
+    about("URL of a cover image on one of `CoverHosts`, or on the page itself.", None),
 ]
 Next = Annotated[Word | None, about("`cursor` of the next page; null on the last page.", None)]
 ToldStatus = Annotated[CampaignStatus, about("Where it stands.")]

@@ -16,17 +16,22 @@ def default_split(kind: Kind) -> Split:
     return Split.EQUAL if kind is Kind.EQUAL else Split.DOUBLE_MEAN
 
 
-def limit_order(order: SendOrder, cap_fen: int, cover_hosts: Container[str]) -> SendOrder:
+def limit_order(
+    order: SendOrder, cap_fen: int, cover_hosts: Container[str], page_url: str
+) -> SendOrder:
     """Return *order* with the largest share, 0 if the sender named none, and the refused fields.
 
-    Refusals are not raised, so that a repeat gets its first answer after limits drop.
+    The path of a cover that ships with the page becomes its URL. Refusals are not raised, so that a repeat gets its first answer after limits drop.
     """
     limits = (
         ("count", order.count, COUNT_MAX if order.campaign else PACKET_COUNT_MAX),
         ("share_fen_max", order.share_fen_max, cap_fen),
     )
     refused = [(name, f"is above {limit}") for name, value, limit in limits if value > limit]
-    if order.cover_url and not is_on_hosts(order.cover_url, cover_hosts):
+    cover_url = order.cover_url
+    if cover_url and cover_url.startswith("/"):
+        cover_url = f"{page_url}{cover_url}"
+    elif cover_url and not is_on_hosts(cover_url, cover_hosts):
         refused.append(("cover_url", "is not on a host of this deployment"))
     if order.payment_id and order.campaign:
         refused.append(("pay_with", "is not allowed with campaign_id: the campaign's budget pays"))
@@ -37,4 +42,9 @@ def limit_order(order: SendOrder, cap_fen: int, cover_hosts: Container[str]) -> 
         unit_fen=order.unit_fen,
         cap_fen=cap_fen,
     )
-    return replace(order, share_fen_max=share_fen_max, refused_fields=tuple(refused))
+    return replace(
+        order,
+        share_fen_max=share_fen_max,
+        cover_url=cover_url,
+        refused_fields=tuple(refused),
+    )

@@ -34,6 +34,8 @@ LEASE_MS = 20_000
 FUNCTION_MS = 60_000
 """Function timeout in milliseconds; a stalled worker cannot call after it."""
 
+WITHDRAWAL_FEN_MIN = 30
+"""Smallest withdrawal in fen that every provider transfers."""
 
 GIVEN_UP_AFTER_MS = 72 * 3_600_000
 """Age in milliseconds at which an unpaid withdrawal is cancelled and returned."""

@@ -1,0 +1,19 @@
+/** The balance of whoever is signed in: the last known one is shown until the API has answered. */
+
+import { html } from "lit";
+
+import { yuanGrouped } from "../money.ts";
+import { session } from "../session.ts";
+
+let known: { sub: string | undefined; fen: number } | undefined;
+
+export function noteBalance(fen: number): number {
+  known = { sub: session.person?.sub, fen };
+  return fen;
+}
+
+export function balanceView(fen: number | undefined) {
+  const shown = fen ?? (known?.sub === session.person?.sub ? known?.fen : undefined);
+  // Empty, and as high as a number: "–" would flash.
+  return html`<p class="balance">${shown === undefined ? "\u00a0" : `¥${yuanGrouped(shown)}`}</p>`;
+}

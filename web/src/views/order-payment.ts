@@ -1,0 +1,35 @@
+/** Money in: orders a payment once, and goes to the page that pays it. */
+
+import type { Schemas } from "../api/client.ts";
+import { navigate } from "../router.ts";
+import { session } from "../session.ts";
+import { isInWeChat } from "../user-agent.ts";
+
+type Order = Pick<Schemas["PaymentBody"], "amount_fen" | "channel">;
+
+/** An order whose outcome isn't known is repeated with its key this often. */
+const REPEATS = 12;
+
+export async function orderPayment(order: Order): Promise<void> {
+  // A phone can't scan its own screen.
+  const method = order.channel === "wechat" && isInWeChat() ? ("jsapi" as const) : ("native" as const);
+  const made = await writeOnce<Schemas["Payment"]>("payment", "/me/payments", { ...order, method });
+  navigate(`/payments/${made.payment_id}`);
+}
+
+/** Posts *body* with a key that a reload keeps, until the answer is certain. */
+export async function writeOnce<Answer>(
+  name: string,
+  path: "/me/payments" | "/me/withdrawals",
+  body: object,
+): Promise<Answer> {
+  const { key } = session.writes.begin(name, session.person?.sub ?? "", body);
+  try {
+    const made = await session.client.ask<Answer>("POST", path, { body, key, repeats: REPEATS });
+    session.writes.end(name);
+    return made;
+  } catch (error) {
+    if (!(error as { passesByItself?: boolean }).passesByItself) session.writes.end(name);
+    throw error;
+  }
+}

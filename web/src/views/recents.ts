@@ -1,0 +1,84 @@
+/** People to choose from: of the sender's own history, who took from them and who sent to them. */
+
+import { html } from "lit";
+
+import type { Schemas } from "../api/client.ts";
+import { t } from "../i18n/people.ts";
+import { session } from "../session.ts";
+import { loadingView, problemView, View } from "./view.ts";
+
+type Person = Pick<Schemas["ShownPerson"], "user_token" | "nickname">;
+
+/** Packets of each list whose people are offered, and people of one packet. */
+const PACKETS = 4;
+const CLAIMS = 20;
+const PEOPLE_MAX = 24;
+
+export async function recentPeople(): Promise<Person[]> {
+  const { client } = session;
+  const [me, sent, received] = await Promise.all([
+    client.get("/me"),
+    client.get("/me/sent"),
+    client.get("/me/received"),
+  ]);
+  const items = [...sent.items.slice(0, PACKETS), ...received.items.slice(0, PACKETS)];
+  const ids = [...new Set(items.map((item) => item.packet_id))];
+  const pages = await Promise.allSettled(ids.map((id) => client.get(`/packets/${id}?limit=${CLAIMS}`)));
+  const people = new Map<string, Person>();
+  for (const page of pages) {
+    if (page.status === "rejected") continue;
+    for (const one of [page.value.sender, ...page.value.claims]) people.set(one.user_token, one);
+  }
+  people.delete(me.user_token);
+  return [...people.values()].slice(0, PEOPLE_MAX);
+}
+
+class Recents extends View {
+  static override properties = {
+    ...View.properties,
+    chosen: { attribute: false },
+    isBusy: { attribute: false },
+    people: { state: true },
+  };
+  declare chosen: string[];
+  declare isBusy: boolean;
+  declare people: Person[] | undefined;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#load();
+  }
+
+  #load(): void {
+    void this.attempt(async () => {
+      this.people = await recentPeople();
+    });
+  }
+
+  override render() {
+    if (this.problem) return problemView(this.problem, () => this.#load());
+    if (!this.people) return loadingView();
+    if (this.people.length === 0) return html`<p class="hint">${t("no_recents")}</p>`;
+    return html`
+      <fieldset class="people" ?disabled=${this.isBusy} aria-describedby="people-wrong">
+        <legend>${t("recents")}</legend>
+        ${this.people.map(({ user_token, nickname }) => {
+          const [letter = ""] = nickname;
+          return html`
+            <label>
+              <input
+                type="checkbox"
+                name="people"
+                value=${user_token}
+                ?checked=${this.chosen.includes(user_token)}
+              />
+              <span><b aria-hidden="true">${letter.toUpperCase()}</b>${nickname}</span>
+            </label>
+          `;
+        })}
+      </fieldset>
+    `;
+  }
+}
+
+customElements.define("rp-recents", Recents);
