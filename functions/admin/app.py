@@ -265,7 +265,16 @@ def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
         winners=containers.operators.winners,
     )
     people = containers.users.known_people.list_people([winner.user_id for winner, _ in page])
-    rows = [listed.winner_row(*one, people) for one in page]
+    # Only who hands goods over needs addresses, and only until then.
+    may_send = not request.scopes.isdisjoint(OPERATORS)
+    waiting = [one.user_id for one, _ in page if may_send and one.decision is None]
+    addresses = containers.lottery.addresses.find(waiting) if waiting else {}
+    rows = [
+        listed.winner_row(
+            winner, won_at_ms, people, None if winner.decision else addresses.get(winner.user_id)
+        )
+        for winner, won_at_ms in page
+    ]
     return HttpAnswer({"items": rows, "next": f"{place[0]}.{place[1]}" if place else None})
 
 

@@ -1,15 +1,20 @@
-"""HTTP handler for the caller's own account: GET /me, GET /admin/me and PUT /me/profile."""
+"""HTTP handler for what only a user sees of themselves: profile, balance, address of goods."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from redpacket.campaigns.api.parameters import campaign_id_of, draw_id_of
+from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.containers import containers
+from redpacket.lottery.api import views as lottery_views
+from redpacket.lottery.api.winner_schemas import AddressBody
+from redpacket.lottery.use_cases.give_address import find_won, give_address
 from redpacket.operations.api import guards
 from redpacket.operations.api.scopes import WATCHERS
 from redpacket.packets.api import views
-from redpacket.platform.errors import RateLimited
+from redpacket.platform.errors import RateLimited, VersionConflict
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of
 from redpacket.platform.http.request import HttpRequest, RequestOf
@@ -17,6 +22,8 @@ from redpacket.platform.settings import settings
 from redpacket.users.api.schemas import ProfileBody
 
 if TYPE_CHECKING:
+    from redpacket.lottery.api.answers import GoodsAddress
+    from redpacket.lottery.model.winners import Winner
     from redpacket.packets.api.answers import Me
 
 handler = Api()
@@ -57,6 +64,41 @@ def edit_profile(request: RequestOf[ProfileBody]) -> HttpAnswer[Me]:
         avatar_hosts=settings.avatar_hosts,
     )
     return _me(request, {profile.user_id: profile})
+
+
+@handler.route(
+    "GET /campaigns/{campaign_id}/draws/{draw_id}/address",
+    parameters=(campaign_id_of, draw_id_of),
+    refusals=(CampaignNotFound, RateLimited),
+)
+def read_address(request: HttpRequest) -> HttpAnswer[GoodsAddress]:
+    """Show where the goods go that the caller's draw won."""
+    guards.guard_read(request)
+    user_id = request.user.user_id
+    address = containers.lottery.addresses.find([user_id]).get(user_id)
+    return HttpAnswer(lottery_views.address_view(_won(request), address))
+
+
+@handler.route(
+    "PUT /campaigns/{campaign_id}/draws/{draw_id}/address",
+    parameters=(campaign_id_of, draw_id_of),
+    refusals=(CampaignNotFound, VersionConflict, RateLimited),
+)
+def give_goods_address(request: RequestOf[AddressBody]) -> HttpAnswer[GoodsAddress]:
+    """Say where goods go that the caller won; a later address replaces it until the handover."""
+    guards.guard_read(request)
+    address, winner = body_of(AddressBody, request).given, _won(request)
+    give_address(winner, address, addresses=containers.lottery.addresses)
+    return HttpAnswer(lottery_views.address_view(winner, address))
+
+
+def _won(request: HttpRequest) -> Winner:
+    return find_won(
+        campaign_id_of(request),
+        request.user.user_id,
+        draw_id_of(request),
+        addresses=containers.lottery.addresses,
+    )
 
 
 def _me(request: HttpRequest, profiles: views.Profiles) -> HttpAnswer[Me]:

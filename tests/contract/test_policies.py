@@ -783,7 +783,11 @@ def _tell_of_winners(handlers: Handlers, path: dict[str, str]) -> None:
     """Let goods be won, handed over and drawn again."""
     only = {"title": "Tea", "kind": "goods", "weight": 10**6, "total": 6, "status": "on"}
     handlers.operate(f"PUT {PRIZE}", only, **path, prize_id="tea")
-    handlers.ask("POST /campaigns/{campaign_id}/draws", "eve", **path)
+    drawn = handlers.ask("POST /campaigns/{campaign_id}/draws", "eve", **path)
+    place = "/campaigns/{campaign_id}/draws/{draw_id}/address"
+    home = {"name": "Eve", "phone": "13800138000", "address": "Nanjing Road 1"}
+    handlers.ask(f"PUT {place}", "eve", home, **path, draw_id=drawn["draw_id"])
+    assert handlers.ask(f"GET {place}", "eve", **path, draw_id=drawn["draw_id"])["name"] == "Eve"
     won = handlers.operate("GET /admin/campaigns/{campaign_id}/winners", **path)["items"]
     assert {one["user"] for one in won} <= {"bob", "cat", "dan", "eve"}
     for one, status in zip(won[:2], ("handed_over", "forfeited"), strict=True):

@@ -149,7 +149,12 @@ def walk_campaign(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> s
     call(boss, added, {"add": ["TEA-1"]}, **named)
     call(boss, "POST /admin/campaigns/{campaign_id}/preheat", campaign_id="walk")
     for _ in range(2):
-        call(ann, "POST /campaigns/{campaign_id}/draws", campaign_id="walk")
+        drawn = call(ann, "POST /campaigns/{campaign_id}/draws", campaign_id="walk").json()
+        place = {"campaign_id": "walk", "draw_id": drawn["draw_id"]}
+        home = {"name": "安", "phone": "13800138000", "address": "世纪大道 1 号"}
+        for user in (ann, bob):
+            call(user, "PUT /campaigns/{campaign_id}/draws/{draw_id}/address", home, **place)
+            call(user, "GET /campaigns/{campaign_id}/draws/{draw_id}/address", **place)
     decide = "PUT /admin/campaigns/{campaign_id}/winners/{unit}"
     call(boss, decide, {"status": "handed_over"}, campaign_id="walk", unit="tea.1")
     help_ = {"inviter_token": bob.user_token(), "transcript": "walk"}

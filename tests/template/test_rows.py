@@ -58,6 +58,7 @@ ROWS = {
     "allowance": ("Approvals", operator_keys.allowance("o", "u"), "sums"),
     "host_id": ("Profiles", {"pk": "u"}, "host_id"),
     "nickname": ("Profiles", {"pk": "u"}, "nickname"),
+    "address": ("Profiles", {"pk": "u"}, "goods_address"),
     "webhook": ("Webhooks", operator_keys.webhook("w"), "url"),
     "switches": ("Switches", operator_keys.switches(), "send_is_on"),
 }
@@ -81,8 +82,8 @@ campaign             Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:ru
                      Send:pru
 seed                 Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:ru Reconcile:r \
                      Send:pru
-unit                 Admin:r Approval:r Campaign:r Lottery:pru Prize:r Reconcile:r
-decision             Admin:r Approval:r Campaign:r Lottery:pru Prize:ru Reconcile:r
+unit                 Admin:r Approval:r Campaign:r Lottery:pru Prize:r Profile:r Reconcile:r
+decision             Admin:r Approval:r Campaign:r Lottery:pru Prize:ru Profile:r Reconcile:r
 place                Admin:r Approval:ru Campaign:ru Lottery:pru Prize:ru Reconcile:r
 code                 Lottery:r Prize:p
 code_count           Lottery:r Prize:pru
@@ -106,6 +107,7 @@ approval             Admin:p Approval:ru Campaign:p Prize:p
 allowance            Admin:pru Campaign:pru Prize:pru
 host_id              Admin:u Campaign:u Erasure:u Lottery:u Payment:u Payout:u Prize:u Send:u
 nickname             Erasure:u Profile:u
+address              Erasure:u Profile:u
 webhook              Announce:r Deliver:ru Webhooks:pru
 switches             Admin:ru Expire:r Grab:r Lottery:r Payment:r Payout:r Send:r Transfer:r
 """

@@ -213,6 +213,7 @@ def test_a_users_own_row_is_used_only_in_the_attributes_that_each_needs(function
     # What was said before an erasure is not noted after it.
     since = said | {"erased_at_ms"}
     shown = set(SHOWN.split(", "))
+    own = shown | {"goods_address"}
     allowed = {
         action: set(grant["Condition"]["ForAllValues:StringEquals"]["dynamodb:Attributes"])
         for grant in _statements(function)
@@ -226,12 +227,12 @@ def test_a_users_own_row_is_used_only_in_the_attributes_that_each_needs(function
         **{key: {changes: said} for key in NOTES},
         "LotteryFunction": {changes: said, reads: {"pk", "erased_at_ms"}},
         # Whom the host means, for who hands over what was won.
-        "AdminFunction": {changes: said, reads: set(KNOWN.split(", "))},
+        "AdminFunction": {changes: said, reads: {*KNOWN.split(", "), "goods_address"}},
         "PaymentFunction": {changes: since, reads: set(KNOWN.split(", "))},
         "PayoutFunction": {changes: since, reads: said},
-        "ErasureFunction": {changes: since | shown},
+        "ErasureFunction": {changes: since | own},
         "ApprovalFunction": {reads: set(KNOWN.split(", "))},
-        "ProfileFunction": {changes: shown, reads: shown},
+        "ProfileFunction": {changes: own, reads: own},
         "RecordsFunction": {reads: shown},
         "DeliverFunction": {reads: {"pk", "host_id"}},
     }

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
     from redpacket.lottery.use_cases.draw_ports import DrawPorts
     from redpacket.lottery.use_cases.help_inviter import HelpPorts
+    from redpacket.lottery.winner_ports import Addresses
 
 
 @dataclass(eq=False)
@@ -67,6 +68,12 @@ class LotteryContainer(Container):
         from redpacket.lottery.dynamodb.codes import DynamoCodes
 
         return DynamoCodes(self.dynamo, self.settings.codes_table)
+
+    @cached_property
+    def addresses(self) -> Addresses:
+        from redpacket.lottery.dynamodb.addresses import DynamoAddresses
+
+        return DynamoAddresses(self.dynamo, self.settings.draws_table, self.settings.profiles_table)
 
     @cached_property
     def draw_cache(self) -> DrawCache:

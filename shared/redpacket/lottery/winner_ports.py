@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from redpacket.lottery.model.winners import Decision, Winner
+    from redpacket.lottery.model.winners import Address, Decision, Winner
     from redpacket.operations.model.operators import Action
 
 
@@ -27,3 +27,16 @@ class Winners(Protocol):
 
     def hand_over(self, winner: Winner, decision: Decision, action: Action) -> bool:
         """Record that a unit was handed over; return False if it was decided before."""
+
+
+class Addresses(Protocol):
+    """Addresses of winners of goods, one for each user."""
+
+    def find_won(self, campaign_id: str, user_id: str, draw_id: str) -> Winner | None:
+        """Return the goods that a user's own draw won."""
+
+    def put(self, winner: Winner, address: Address) -> bool:
+        """Store the winner's address; return False if their unit was decided."""
+
+    def find(self, user_ids: Sequence[str]) -> dict[str, Address]:
+        """Return the known addresses by user id, strongly consistent."""

@@ -154,6 +154,16 @@ const zh = {
   withdrawal_limits: "每次 {min} 到 {max} 元，每天最多 {day} 元",
   expected_at: "预计 {time} 前到账",
   send_next: "去发红包",
+  goods_handed_over: "奖品已发出",
+  goods_forfeited: "奖品已作废",
+  address_hint: "填写收货信息，只有发奖的人看得到",
+  address_name: "收件人",
+  address_phone: "电话",
+  address_address: "地址",
+  address_save: "保存收货信息",
+  address_edit: "修改收货信息",
+  address_late: "奖品已经发出，不能再改。请联系主办方",
+  address_failed: "没有保存，请检查后再试",
 };
 
 type Own = keyof typeof zh;
@@ -310,6 +320,16 @@ const en: Record<Own, string> = {
   withdrawal_limits: "{min} to {max} yuan at a time, {day} a day at most",
   expected_at: "Expected by {time}",
   send_next: "Send a packet",
+  goods_handed_over: "Your prize was sent",
+  goods_forfeited: "This prize was given up",
+  address_hint: "Say where your prize goes. Only those who send it see this",
+  address_name: "Recipient",
+  address_phone: "Phone",
+  address_address: "Address",
+  address_save: "Save the address",
+  address_edit: "Change the address",
+  address_late: "Your prize was sent already. Please ask the organizer",
+  address_failed: "Not saved. Check the fields and try again",
 };
 
 /** A word of these views or of the page, in the language of now. */

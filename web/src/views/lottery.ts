@@ -329,7 +329,7 @@ export class Lottery extends View {
             return html`<li>
               <span class="what">
                 <b>${titleOf(draw.prize)}</b><time>${clock(draw.drawn_at_ms)}</time>
-                ${codeView(draw.code)}
+                ${codeView(draw.code)} ${this.#address(draw)}
               </span>
               ${checked
                 ? html`<span class="hint" role="status">${t(checked)}</span>`
@@ -341,6 +341,13 @@ export class Lottery extends View {
         </ul>
       </section>
     `;
+  }
+
+  /** Asks the winner of goods where they go. */
+  #address({ prize, draw_id }: Draw) {
+    if (prize?.kind !== "goods") return nothing;
+    void import("./address.ts");
+    return html`<rp-address .campaignId=${this.campaign.campaign_id} .drawId=${draw_id}></rp-address>`;
   }
 
   async #check(draw: Draw): Promise<void> {

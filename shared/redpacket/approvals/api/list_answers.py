@@ -163,6 +163,9 @@ class ListedWinner(DecidedWinner):
     user: HostId
     nickname: Nickname
     won_at_ms: values.AtMs
+    recipient: Annotated[str | None, about("Who gets the goods; only for `operate`, until then.")]
+    phone: Annotated[str | None, about("Their phone number.")]
+    address: Annotated[str | None, about("Their address.")]
 
 
 class WinnerPage(TypedDict):

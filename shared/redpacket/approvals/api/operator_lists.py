@@ -11,7 +11,7 @@ from redpacket.approvals.ports import CAMPAIGN_CURSOR, OPEN_CURSOR
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import CAMPAIGN_ID, Campaign
 from redpacket.lottery.model.lottery import PRIZE_ID
-from redpacket.lottery.model.winners import Winner, WinnerStatus
+from redpacket.lottery.model.winners import Address, Winner, WinnerStatus
 from redpacket.operations.audit_ports import ACTION_CURSOR, LoggedAction
 from redpacket.operations.model.limits import LimitName
 from redpacket.operations.model.switches import Switch, switch_named
@@ -56,7 +56,7 @@ CLAIM_COLUMNS = (
 SHARER_COLUMNS = ("user", "user_token", "nickname", "claim_count")
 WINNER_COLUMNS = (
     *("unit", "prize_id", "user", "user_token", "nickname", "won_at_ms"),
-    *("status", "decided_at_ms", "note"),
+    *("status", "decided_at_ms", "note", "recipient", "phone", "address"),
 )
 
 action_cursor_of = cursor(ACTION_CURSOR)
@@ -244,13 +244,18 @@ def winner_view(winner: Winner) -> lists.DecidedWinner:
     }
 
 
-def winner_row(winner: Winner, won_at_ms: int, people: People) -> lists.ListedWinner:
-    """Return a winner's row."""
+def winner_row(
+    winner: Winner, won_at_ms: int, people: People, address: Address | None
+) -> lists.ListedWinner:
+    """Return a winner's row, with the address until the handover."""
     return {
         **winner_view(winner),
         "user": _host_id(winner.user_id, people),
         "nickname": _nickname(winner.user_id, people),
         "won_at_ms": won_at_ms,
+        "recipient": address.name if address else None,
+        "phone": address.phone if address else None,
+        "address": address.address if address else None,
     }
 
 

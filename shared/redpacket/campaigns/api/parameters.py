@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import CAMPAIGN_ID, check_campaign_id
 from redpacket.lottery.model.lottery import PRIZE_ID, check_prize_id
 from redpacket.packets.api.packet_ids import packet_ids
@@ -12,6 +13,7 @@ from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.parameters import cursor, optional, required
 
 DAY = re.compile("[0-9]{8}")
+DRAW_ID = re.compile("[0-9a-f]{32}")
 
 # Id of the last loaded packet, and "." with a shard if the packet has more shards to load.
 PREHEAT_CURSOR = re.compile(rf"{PACKET_ID.pattern}(\.[0-9]{{1,2}})?")
@@ -31,6 +33,14 @@ def campaign_id_of(text: str) -> str:
 def prize_id_of(text: str) -> str:
     """The prize."""
     return check_prize_id(text)
+
+
+@required("path", "draw_id", type="string", pattern=f"^{DRAW_ID.pattern}$")
+def draw_id_of(text: str) -> str:
+    """The caller's draw."""
+    if not DRAW_ID.fullmatch(text):
+        raise CampaignNotFound("no such draw")
+    return text
 
 
 @required("query", "day", type="string", pattern=f"^{DAY.pattern}$")

@@ -279,6 +279,17 @@ class OneDraw(TypedDict):
     drawn_at_ms: values.AtMs
 
 
+class GoodsAddress(TypedDict):
+    """Where the caller's goods go; null until they say it, and after an erasure."""
+
+    status: Annotated[
+        Literal["won", "handed_over", "forfeited"], about("What became of the goods.")
+    ]
+    name: Annotated[str | None, about("The recipient.", "王小明")]
+    phone: Annotated[str | None, about("Their phone number.", "+86 138 0013 8000")]
+    address: Annotated[str | None, about("Their address.", "上海市世纪大道 1 号")]
+
+
 AttemptsLeft = Annotated[values.PerUser | None, about("Attempts left today; null without a limit.")]
 
 

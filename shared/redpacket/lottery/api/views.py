@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from redpacket.fairness.model.beacon import CampaignBeacon
     from redpacket.lottery.api import answers as campaigns
+    from redpacket.lottery.model.winners import Address, Winner
     from redpacket.packets.model.packet import Packet
 
 
@@ -178,6 +179,16 @@ def drawn_view(drawn: DrawResult, codes: Mapping[str, str]) -> campaigns.Drawn:
     """Return a user's draw; *codes* are by the ids of draws."""
     draw = drawn.draw
     return {**_one_draw(draw, codes), "attempts_left": drawn.attempts_left}
+
+
+def address_view(winner: Winner, address: Address | None) -> campaigns.GoodsAddress:
+    """Return the status of the caller's goods and where they go."""
+    return {
+        "status": winner.status.value,
+        "name": address.name if address else None,
+        "phone": address.phone if address else None,
+        "address": address.address if address else None,
+    }
 
 
 def draws_view(page: DrawPage, codes: Mapping[str, str]) -> campaigns.Draws:

@@ -1,12 +1,38 @@
-"""Request body of a decision on won goods."""
+"""Request bodies of won goods: the winner's address and the operator's decision."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from redpacket.lottery.model.winners import WinnerStatus
-from redpacket.packets.api.fields import Note
+from pydantic import StringConstraints
+
+from redpacket.lottery.model.winners import Address, WinnerStatus
+from redpacket.packets.api.fields import (
+    ADDRESS_GRAPHEMES_MAX,
+    Nickname,
+    Note,
+    PostalAddress,
+)
 from redpacket.platform.http.bodies import StrictBody, about, example
+
+
+class AddressBody(StrictBody):
+    """PUT /campaigns/{campaign_id}/draws/{draw_id}/address."""
+
+    model_config = example(
+        {"name": "王小明", "phone": "+86 138 0013 8000", "address": "上海市世纪大道 1 号"}
+    )
+
+    name: Annotated[Nickname, about("The recipient.")]
+    phone: Annotated[
+        str, StringConstraints(pattern=r"^\+?[0-9][0-9 -]{4,24}$"), about("Digits, spaces and -.")
+    ]
+    address: Annotated[PostalAddress, about(f"At most {ADDRESS_GRAPHEMES_MAX} characters.")]
+
+    @property
+    def given(self) -> Address:
+        """Return the address as a model value."""
+        return Address(self.name, self.phone, self.address)
 
 
 class WinnerBody(StrictBody):

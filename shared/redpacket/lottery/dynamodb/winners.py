@@ -37,11 +37,11 @@ class DynamoWinners:
             ),
             ConsistentRead=True,
         )
-        return [_winner_of(row) for row in rows]
+        return [winner_of(row) for row in rows]
 
     def find_winner(self, campaign_id: str, prize_id: str, unit_no: int) -> Winner | None:
         row = self._dynamo.get(self._draws, draw_keys.unit(campaign_id, prize_id, unit_no))
-        return _winner_of(row) if row else None
+        return winner_of(row) if row else None
 
     def find_won_at_ms(self, winners: Sequence[Winner]) -> list[int]:
         row_keys = [draw_keys.draw(one.campaign_id, one.user_id, one.draw_id) for one in winners]
@@ -78,7 +78,8 @@ def read_in_order(dynamo: Dynamo, table: str, row_keys: Sequence[Row]) -> list[d
     return [row for key in row_keys if (row := rows.get((key["pk"], key["sk"])))]
 
 
-def _winner_of(row: dict[str, Any]) -> Winner:
+def winner_of(row: dict[str, Any]) -> Winner:
+    """Parse a won unit's row."""
     # Neither campaign ids nor prize ids contain "#".
     campaign_id, prize_id = row["pk"].removeprefix(draw_keys.UNITS_PREFIX).split("#")
     decision = None

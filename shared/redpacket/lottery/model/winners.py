@@ -24,6 +24,15 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class Address:
+    """Where a user's goods go; personal data that an erasure removes."""
+
+    name: str
+    phone: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
 class Winner:
     """Winner of a unit and its draw; *decision* is None until an operator decides."""
 

@@ -16,6 +16,7 @@ from redpacket.platform.image_url import IMAGE_URL, PAGE_PICTURE
 from redpacket.platform.text import composed, is_visible
 
 NICKNAME_GRAPHEMES_MAX = 32
+ADDRESS_GRAPHEMES_MAX = 120
 PASSPHRASE_GRAPHEMES_MAX = 20
 TITLE_GRAPHEMES_MAX = 50
 NOTE_GRAPHEMES_MAX = 100
@@ -80,6 +81,13 @@ Nickname = Annotated[
     str,
     _length(NICKNAME_GRAPHEMES_MAX),
     _visible_text(NICKNAME_GRAPHEMES_MAX),
+    AfterValidator(_not_empty),
+    Field(json_schema_extra={**_VISIBLE_TEXT, "pattern": r"\S"}),
+]
+PostalAddress = Annotated[
+    str,
+    _length(ADDRESS_GRAPHEMES_MAX),
+    _visible_text(ADDRESS_GRAPHEMES_MAX),
     AfterValidator(_not_empty),
     Field(json_schema_extra={**_VISIBLE_TEXT, "pattern": r"\S"}),
 ]

@@ -70,7 +70,8 @@ class DynamoProfiles:
         forgotten = update(
             self._table,
             {"pk": user_id},
-            "SET erased_at_ms = :now_ms REMOVE host_id, token_nickname, nickname, avatar_url",
+            "SET erased_at_ms = :now_ms REMOVE host_id, token_nickname, nickname, avatar_url,"
+            " goods_address",
             now_ms=now_ms,
         )
         del forgotten["Update"]["ReturnValuesOnConditionCheckFailure"]

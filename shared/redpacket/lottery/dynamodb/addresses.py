@@ -1,0 +1,56 @@
+"""Addresses of winners, in the users' own rows of ProfilesTable."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import astuple
+
+from redpacket.lottery.dynamodb import items
+from redpacket.lottery.dynamodb import keys as draw_keys
+from redpacket.lottery.dynamodb.winners import IS_UNDECIDED, winner_of
+from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.lottery.model.winners import Address, Winner
+from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, check, update
+
+
+class DynamoAddresses:
+    """DynamoDB implementation of Addresses."""
+
+    def __init__(self, dynamo: Dynamo, draws_table: str, profiles_table: str) -> None:
+        self._dynamo = dynamo
+        self._draws = draws_table
+        self._profiles = profiles_table
+
+    def find_won(self, campaign_id: str, user_id: str, draw_id: str) -> Winner | None:
+        row = self._dynamo.get(self._draws, draw_keys.draw(campaign_id, user_id, draw_id))
+        draw = items.draw_of(row) if row else None
+        if draw is None or draw.prize is None or draw.prize.kind is not PrizeKind.GOODS:
+            return None
+        key = draw_keys.unit(campaign_id, draw.prize.prize_id, draw.unit_no)
+        unit = self._dynamo.get(self._draws, key)
+        return winner_of(unit) if unit else None
+
+    def put(self, winner: Winner, address: Address) -> bool:
+        unit = draw_keys.unit(winner.campaign_id, winner.prize_id, winner.unit_no)
+        text = json.dumps(astuple(address), ensure_ascii=False)
+        stored = update(
+            self._profiles, {"pk": winner.user_id}, "SET goods_address = :text", text=text
+        )
+        undecided = check(self._draws, unit, IS_UNDECIDED, draw_id=winner.draw_id)
+        return self._dynamo.try_transact([undecided, stored])
+
+    def find(self, user_ids: Sequence[str]) -> dict[str, Address]:
+        wanted = [{"pk": user_id} for user_id in dict.fromkeys(user_ids)]
+        return {
+            str(row["pk"]): Address(*json.loads(str(row["goods_address"])))
+            for start in range(0, len(wanted), KEYS_PER_READ)
+            for row in self._dynamo.get_many(
+                self._profiles,
+                wanted[start : start + KEYS_PER_READ],
+                # No read may return an erased user's address, even briefly.
+                is_strong=True,
+                only="pk, goods_address",
+            )
+            if "goods_address" in row
+        }

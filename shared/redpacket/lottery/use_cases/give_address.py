@@ -1,0 +1,22 @@
+"""Address of a winner of goods, which only they write and only until the handover."""
+
+from __future__ import annotations
+
+from redpacket.campaigns.errors import CampaignNotFound
+from redpacket.lottery.model.winners import Address, Winner
+from redpacket.lottery.winner_ports import Addresses
+from redpacket.platform.errors import VersionConflict
+
+
+def find_won(campaign_id: str, user_id: str, draw_id: str, *, addresses: Addresses) -> Winner:
+    """Return the goods of a user's own draw. Raises CampaignNotFound."""
+    winner = addresses.find_won(campaign_id, user_id, draw_id)
+    if winner is None:
+        raise CampaignNotFound("No draw of this user and id won goods.")
+    return winner
+
+
+def give_address(winner: Winner, address: Address, *, addresses: Addresses) -> None:
+    """Store where the goods go. Raises VersionConflict once an operator has decided on them."""
+    if winner.decision or not addresses.put(winner, address):
+        raise VersionConflict("These goods were already handed over or given up. Ask the operator.")

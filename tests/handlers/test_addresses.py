@@ -1,0 +1,113 @@
+"""Addresses of winners of goods: whose they are, until when, and who reads them."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from testing.in_memory_system import InMemorySystem
+from testing.users import HttpUser
+from tests.handlers.conftest import MakeUser
+
+HOME = {"name": "王小明", "phone": "+86 138-0013-8000", "address": "=上海市世纪大道 1 号"}
+WINNERS = "/admin/campaigns/gala/winners"
+
+
+@pytest.fixture
+def winner(system: InMemorySystem, operator: HttpUser, a_user: MakeUser) -> HttpUser:
+    """A user who won the first of two cups."""
+    now_ms = system.clock.now_ms()
+    plan: dict[str, Any] = {
+        "title": "抽奖",
+        "starts_at_ms": now_ms,
+        "ends_at_ms": now_ms + 3_600_000,
+    }
+    plan |= {"miss_weight": 0, "draw_beacon": "none", "status": "on"}
+    assert operator.http.put("/admin/campaigns/gala", json=plan).is_success
+    cup = {"title": "cup", "kind": "goods", "weight": 1, "total": 2}
+    assert operator.http.put("/admin/campaigns/gala/prizes/cup", json=cup).is_success
+    return a_user()
+
+
+def _path(user: HttpUser) -> str:
+    draw_id = user.draw("gala", "key").json()["draw_id"]
+    return f"/campaigns/gala/draws/{draw_id}/address"
+
+
+def _give(user: HttpUser, path: str, **changes: object) -> tuple[int, str | None]:
+    answer = user.http.put(path, json={**HOME, **changes})
+    return answer.status_code, answer.json().get("code")
+
+
+def _listed(reader: HttpUser) -> list[tuple[str | None, ...]]:
+    items = reader.http.get(WINNERS).json()["items"]
+    return [(item["recipient"], item["phone"], item["address"]) for item in items]
+
+
+def test_the_winner_alone_says_where_goods_go(
+    system: InMemorySystem, winner: HttpUser, operator: HttpUser, a_user: MakeUser
+) -> None:
+    path, stranger = _path(winner), a_user()
+    missing = (404, "campaign_not_found")
+    for asker in (stranger, operator):
+        assert _give(asker, path) == missing
+        assert asker.http.get(path).json()["code"] == "campaign_not_found"
+    before = winner.http.get(path).json()
+    assert before == {"status": "won", "name": None, "phone": None, "address": None}
+
+    assert _give(winner, path, address="临时地址") == (200, None)
+    assert winner.http.put(path, json=HOME).json() == {"status": "won", **HOME}
+
+    # Another winner sees their own, and a miss has none.
+    assert stranger.http.get(_path(stranger)).json()["address"] is None
+    assert _give(a_user(), _path(a_user())) == missing
+    assert _give(winner, path.replace("gala", "other")) == missing
+    assert _listed(operator) == [tuple(HOME.values()), (None, None, None)]
+    assert "王小明" not in str(system.logger.lines) + operator.http.get("/admin/journal").text
+
+
+def test_an_address_is_bounded_visible_text(winner: HttpUser) -> None:
+    path = _path(winner)
+    wrong: list[dict[str, object]] = [
+        *[{name: text} for name in HOME for text in ("", "x" * 1000)],
+        {"phone": "call me"},
+        {"address": "上海\u202e"},
+        {"name": 7},
+        {"draw_id": "0" * 32},
+    ]
+
+    assert {_give(winner, path, **one) for one in wrong} == {(422, "invalid_request")}
+
+
+def test_operators_who_send_goods_read_addresses_until_the_handover(
+    winner: HttpUser, operator: HttpUser, a_user: MakeUser
+) -> None:
+    path = _path(winner)
+    _give(winner, path)
+    csv = operator.http.get(WINNERS, headers={"Accept": "text/csv"}).text
+    assert '"\'=上海市世纪大道 1 号"' in csv
+    seen = {
+        role: _listed(a_user(scope=f"hongbao/{role}"))[0][2]
+        for role in ("operate", "treasury", "audit")
+    }
+    assert seen == {"operate": HOME["address"], "treasury": None, "audit": None}
+
+    handed = operator.http.put(f"{WINNERS}/cup.1", json={"status": "handed_over"})
+
+    assert handed.status_code == httpx.codes.OK
+    assert _give(winner, path, name="王大明") == (409, "version_conflict")
+    assert winner.http.get(path).json() == {"status": "handed_over", **HOME}
+    assert _listed(operator) == [(None, None, None)]
+
+
+def test_an_erasure_removes_the_address(
+    system: InMemorySystem, winner: HttpUser, operator: HttpUser
+) -> None:
+    path = _path(winner)
+    _give(winner, path)
+
+    assert operator.http.delete(f"/admin/users/{winner.host_id}").is_success
+
+    assert "世纪大道" not in str([dict(table) for table in system.dynamo.tables.values()])
+    assert winner.http.get(path).json()["address"] is None
+    assert _listed(operator) == [(None, None, None)]

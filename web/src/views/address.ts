@@ -1,0 +1,102 @@
+/** Where won goods go: a form for the winner until the handover, and what they said. */
+
+import { html, nothing } from "lit";
+
+import type { Schemas } from "../api/client.ts";
+import { t } from "../i18n/people.ts";
+import { session } from "../session.ts";
+import { problemView, typed, View } from "./view.ts";
+import "./people.css";
+
+type Told = Schemas["GoodsAddress"];
+
+const FIELDS = [
+  ["name", "name", 32],
+  ["phone", "tel", 26],
+  ["address", "street-address", 120],
+] as const;
+
+class Address extends View {
+  static override properties = {
+    ...View.properties,
+    campaignId: { attribute: false },
+    drawId: { attribute: false },
+    told: { state: true },
+    isEditing: { state: true },
+  };
+  declare campaignId: string;
+  declare drawId: string;
+  declare told: Told | undefined;
+  declare isEditing: boolean;
+
+  /** When it is connected, an element that was loaded late has no properties yet. */
+  override firstUpdated(): void {
+    this.#load();
+  }
+
+  get #path() {
+    return `/campaigns/${this.campaignId}/draws/${this.drawId}/address` as const;
+  }
+
+  #load(): void {
+    void this.attempt(async () => {
+      this.told = await session.client.get<Told>(this.#path);
+      this.isEditing = this.told.status === "won" && !this.told.address;
+    });
+  }
+
+  override render() {
+    const { told, problem } = this;
+    if (problem && !told) return problemView(problem, () => this.#load());
+    if (!told) return nothing;
+    if (this.isEditing) return this.#form(told);
+    const over = told.status === "won" ? undefined : told.status;
+    return html`<div class="address">
+      ${over ? html`<b>${t(`goods_${over}`)}</b>` : nothing}
+      ${told.address ? html`<small>${told.name} ${told.phone}<br />${told.address}</small>` : nothing}
+      ${over
+        ? nothing
+        : html`<button class="quiet" @click=${() => (this.isEditing = true)}>${t("address_edit")}</button>`}
+    </div>`;
+  }
+
+  #form(told: Told) {
+    return html`
+      <form class="address" @submit=${this.#save}>
+        <p class="hint">${t("address_hint")}</p>
+        ${FIELDS.map(
+          ([name, autocomplete, length]) => html`<label>
+            <span>${t(`address_${name}`)}</span>
+            <input
+              name=${name}
+              value=${told[name] ?? ""}
+              autocomplete=${autocomplete}
+              inputmode=${name === "phone" ? "tel" : "text"}
+              pattern=${name === "phone" ? "\\+?[0-9][0-9 \\-]{4,24}" : ".*\\S.*"}
+              maxlength=${length}
+              required
+            />
+          </label>`,
+        )}
+        ${this.problem
+          ? html`<p class="wrong" role="alert">
+              ${this.problem.code === "version_conflict" ? t("address_late") : t("address_failed")}
+            </p>`
+          : nothing}
+        <button class="secondary">${t("address_save")}</button>
+      </form>
+    `;
+  }
+
+  readonly #save = (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = event.target;
+    const body = Object.fromEntries(FIELDS.map(([name]) => [name, typed(form, name)]));
+    void this.attempt(async () => {
+      this.told = await session.client.ask<Told>("PUT", this.#path, { body, repeats: 3 });
+      this.isEditing = false;
+    });
+  };
+}
+
+customElements.define("rp-address", Address);
