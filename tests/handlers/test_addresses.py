@@ -69,7 +69,7 @@ def test_the_winner_alone_says_where_goods_go(
 def test_an_address_is_bounded_visible_text(winner: HttpUser) -> None:
     path = _path(winner)
     wrong: list[dict[str, object]] = [
-        *[{name: text} for name in HOME for text in ("", "x" * 1000)],
+        *[dict[str, object]({name: text}) for name in HOME for text in ("", "x" * 1000)],
         {"phone": "call me"},
         {"address": "上海\u202e"},
         {"name": 7},

@@ -8,8 +8,8 @@ from collections.abc import Container
 IMAGE_URL = r"^https://([A-Za-z0-9.-]{1,253})(/[!-\[\]-~]*)?$"
 """Pattern without user, port and backslash: browsers and parsers read those differently."""
 
-PAGE_PICTURE = r"^/covers/[a-z]{1,32}\.svg$"
-"""Path of a picture that ships with the page."""
+COVER_URL = r"^(?:https://([A-Za-z0-9.-]{1,253})(/[!-\[\]-~]*)?|/covers/[a-z]{1,32}\.svg)$"
+"""The same, or the path of a cover that ships with the page."""
 
 
 def is_on_hosts(url: str, hosts: Container[str]) -> bool:

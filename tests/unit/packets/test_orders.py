@@ -24,6 +24,7 @@ BODY = {"kind": "lucky", "total_fen": 1000, "count": 10}
 @pytest.fixture(autouse=True)
 def _settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHARE_FEN_MAX", "20000")
+    monkeypatch.setenv("SHARE_BASE_URL", "https://share.example")
 
 
 def _order(body: dict[str, object]) -> SendOrder:
@@ -60,7 +61,6 @@ def test_a_cover_lies_on_a_host_of_the_deployment(monkeypatch: pytest.MonkeyPatc
         with pytest.raises(InvalidRequest):
             _order({**BODY, "cover_url": url})
 
-    monkeypatch.setenv("SHARE_BASE_URL", "https://share.example")
     # No hosts take no covers but the page's own.
     monkeypatch.delenv("COVER_HOSTS")
     own = _order({**BODY, "cover_url": "/covers/moon.svg"})

@@ -12,7 +12,7 @@ from redpacket.packets.model.passphrase import can_be_said
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.http.bodies import about
 from redpacket.platform.http.request import user_ids
-from redpacket.platform.image_url import IMAGE_URL, PAGE_PICTURE
+from redpacket.platform.image_url import COVER_URL, IMAGE_URL
 from redpacket.platform.text import composed, is_visible
 
 NICKNAME_GRAPHEMES_MAX = 32
@@ -71,7 +71,7 @@ Fen = Annotated[int, Field(ge=1, le=FEN_MAX)]
 PerUser = Annotated[int, Field(ge=0, le=PER_USER_MAX)]
 HttpsUrl = Annotated[str, StringConstraints(pattern=r"^https://[!-~]+$", max_length=1024)]
 ImageUrl = Annotated[str, StringConstraints(pattern=IMAGE_URL, max_length=1024)]
-PagePicture = Annotated[str, StringConstraints(pattern=PAGE_PICTURE)]
+CoverUrl = Annotated[str, StringConstraints(pattern=COVER_URL, max_length=1024)]
 AmountsWord = Literal["live", "end"]
 UserToken = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{24}$"), AfterValidator(_user_token)

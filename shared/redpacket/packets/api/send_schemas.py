@@ -10,11 +10,10 @@ from redpacket.campaigns.model import CAMPAIGN_ID
 from redpacket.packets.api.fields import (
     GREETING_GRAPHEMES_MAX,
     AmountsWord,
+    CoverUrl,
     Fen,
     Greeting,
-    ImageUrl,
     OwnPassphrase,
-    PagePicture,
     PaymentMethod,
     PayWith,
     UserToken,
@@ -109,7 +108,7 @@ class SendBody(StrictBody):
         ),
     ] = None
     cover_url: Annotated[
-        ImageUrl | PagePicture | None,
+        CoverUrl | None,
         about(
             "URL of a cover image on one of the deployment's `CoverHosts`, or the path of one of "
             "the page's own; answers have its URL."

@@ -21,7 +21,8 @@ def limit_order(
 ) -> SendOrder:
     """Return *order* with the largest share, 0 if the sender named none, and the refused fields.
 
-    The path of a cover that ships with the page becomes its URL. Refusals are not raised, so that a repeat gets its first answer after limits drop.
+    The path of a cover that ships with the page becomes its URL. Refusals are not raised, so that
+    a repeat gets its first answer after limits drop.
     """
     limits = (
         ("count", order.count, COUNT_MAX if order.campaign else PACKET_COUNT_MAX),
