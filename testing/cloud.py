@@ -48,8 +48,12 @@ class Cloud(Stack):
         for name, resource in TABLES.items():
             properties = resources[resource]["Properties"]
             schema = {key: value for key, value in properties.items() if key in SCHEMA}
-            for index in schema.get("GlobalSecondaryIndexes", ()):
-                index.pop("WarmThroughput", None)  # under a condition, which a stack resolves
+            if indexes := schema.get("GlobalSecondaryIndexes"):
+                # Its warm throughput is under a condition, which only a deployment resolves.
+                schema["GlobalSecondaryIndexes"] = [
+                    {key: value for key, value in index.items() if key != "WarmThroughput"}
+                    for index in indexes
+                ]
             dynamodb.create_table(TableName=name, **schema)
 
     def make_queues(self, name: str, visibility_timeout_s: int) -> tuple[str, str]:
