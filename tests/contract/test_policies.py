@@ -783,13 +783,16 @@ def _tell_of_winners(handlers: Handlers, path: dict[str, str]) -> None:
     """Let goods be won, handed over and drawn again."""
     only = {"title": "Tea", "kind": "goods", "weight": 10**6, "total": 6, "status": "on"}
     handlers.operate(f"PUT {PRIZE}", only, **path, prize_id="tea")
-    drawn = handlers.ask("POST /campaigns/{campaign_id}/draws", "eve", **path)
-    place = "/campaigns/{campaign_id}/draws/{draw_id}/address"
-    home = {"name": "Eve", "phone": "13800138000", "address": "Nanjing Road 1"}
-    handlers.ask(f"PUT {place}", "eve", home, **path, draw_id=drawn["draw_id"])
-    assert handlers.ask(f"GET {place}", "eve", **path, draw_id=drawn["draw_id"])["name"] == "Eve"
+    handlers.ask("POST /campaigns/{campaign_id}/draws", "eve", **path)
     won = handlers.operate("GET /admin/campaigns/{campaign_id}/winners", **path)["items"]
     assert {one["user"] for one in won} <= {"bob", "cat", "dan", "eve"}
+    winner = won[0]["user"]
+    mine = handlers.ask("GET /campaigns/{campaign_id}/draws", winner, **path)["items"]
+    ids = [one["draw_id"] for one in mine if one["prize"] and one["prize"]["kind"] == "goods"]
+    place, at = "/campaigns/{campaign_id}/draws/{draw_id}/address", {**path, "draw_id": ids[0]}
+    home = {"name": "Eve", "phone": "13800138000", "address": "Nanjing Road 1"}
+    handlers.ask(f"PUT {place}", winner, home, **at)
+    assert handlers.ask(f"GET {place}", winner, **at)["name"] == "Eve"
     for one, status in zip(won[:2], ("handed_over", "forfeited"), strict=True):
         route = "PUT /admin/campaigns/{campaign_id}/winners/{unit}"
         decided = handlers.operate(route, {"status": status}, **path, unit=one["unit"])
