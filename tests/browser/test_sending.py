@@ -4,10 +4,12 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import MakePerson, Operator, Person
+from tests.browser.conftest import SHOTS, MakePerson, Operator, Person
+from tests.browser.test_campaigns import plan, put_prize
 from tests.browser.test_classic_packet import amount_fen, coin, state
 
 COVERS = 9
+SCROLLED_PX = 400
 
 
 def _choose(person: Person, label: str) -> None:
@@ -21,6 +23,15 @@ def _send(person: Person, **fields: str) -> str:
     person.page.get_by_role("button", name="塞钱进红包").click()
     person.page.wait_for_url("**/share")
     return person.page.url.split("/")[-2]
+
+
+def _wait_until_scrolled(person: Person) -> None:
+    # The page's policy lets no function of a test wait in it.
+    for _ in range(100):
+        if person.page.evaluate("scrollY") > SCROLLED_PX:
+            return
+        person.page.wait_for_timeout(50)
+    raise AssertionError("the page is at its top")
 
 
 def test_limits_are_told_while_an_amount_is_typed(a_person: MakePerson, operator: Operator) -> None:
@@ -112,8 +123,7 @@ def test_a_cover_of_the_gallery_is_on_the_packet_its_ticket_and_its_card(
     abe.shoot("share-cover")
     with abe.page.expect_download() as download:
         abe.page.get_by_role("button", name="保存红包卡片").click()
-    download.value.save_as(abe_card := f".local/screenshots/{download.value.suggested_filename}")
-    assert abe_card
+    download.value.save_as(SHOTS / "card-cover.png")
     told = operator.as_user("abe").get(f"/packets/{packet_id}").json()["cover_url"]
     assert told == f"{abe.api}/covers/moon.svg"
     bea = a_person("Bea", None, locale="en-GB", viewport={"width": 1280, "height": 800})
@@ -121,3 +131,60 @@ def test_a_cover_of_the_gallery_is_on_the_packet_its_ticket_and_its_card(
     state(bea.page, "ready").to_be_visible()
     expect(bea.page.locator("red-packet .has-art img")).to_be_visible()
     bea.shoot("packet-cover-desktop", full=False)
+
+
+def test_a_winner_says_where_goods_go_until_they_are_sent(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    campaign_id = plan(operator, miss_weight=0)
+    put_prize(operator, campaign_id, "tea", title="明前龙井")
+    winners = f"/admin/campaigns/{campaign_id}/winners"
+    key = {"Idempotency-Key": "of-cal"}
+    drawn = operator.as_user("cal").post(f"/campaigns/{campaign_id}/draws", headers=key)
+    assert drawn.json()["outcome"] == "won", drawn.text
+    cal = a_person("Cal", f"/campaigns/{campaign_id}")
+    form = cal.page.locator("form.address")
+    form.get_by_label("收件人").fill("王小明")
+    form.get_by_label("电话").fill("13800138000")
+    form.get_by_label("地址").fill("上海市世纪大道 1 号")
+    cal.shoot("address-form")
+    assert (cal.audit(), cal.overflow_px()) == ([], 0)
+    form.get_by_role("button", name="保存收货信息").click()
+    expect(cal.page.locator("rp-address")).to_contain_text("上海市世纪大道 1 号")
+    (won,) = operator.http.get(winners).json()["items"]
+    assert (won["recipient"], won["phone"]) == ("王小明", "13800138000")
+
+    handed = operator.http.put(f"{winners}/{won['unit']}", json={"status": "handed_over"})
+    assert handed.is_success, handed.text
+    cal.page.reload()
+    cal.page.emulate_media(color_scheme="dark")
+    expect(cal.page.locator("rp-address")).to_contain_text("奖品已发出")
+    expect(cal.page.get_by_role("button", name="修改收货信息")).to_have_count(0)
+    cal.shoot("address-sent-dark")
+    assert (cal.audit(), cal.overflow_px()) == ([], 0)
+
+
+def test_a_reload_and_the_way_back_keep_the_tab(a_person: MakePerson, operator: Operator) -> None:
+    operator.fund("dot", 5_000)
+    sender = operator.as_user("dot", nickname="Dot")
+    for _ in range(12):
+        operator.send(sender, total_fen=100, count=1)
+    dot = a_person("Dot", "/")
+    dot.page.get_by_role("tab", name="发出的红包").click()
+    expect(dot.page.locator(".items li")).to_have_count(12)
+    dot.page.evaluate("scrollTo(0, 500)")
+    dot.page.reload()
+    expect(dot.page.get_by_role("tab", name="发出的红包")).to_have_attribute(
+        "aria-selected", "true"
+    )
+    expect(dot.page.locator(".items li")).to_have_count(12)
+    _wait_until_scrolled(dot)
+
+    dot.page.locator(".items a").last.click()
+    dot.page.wait_for_url("**/packets/*")
+    dot.page.go_back()
+
+    expect(dot.page.get_by_role("tab", name="发出的红包")).to_have_attribute(
+        "aria-selected", "true"
+    )
+    _wait_until_scrolled(dot)

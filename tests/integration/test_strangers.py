@@ -171,7 +171,8 @@ def walk_reads(walk: Walk, reader: HttpUser, packet_ids: list[str], days: list[s
         call(reader, "GET /packets/{packet_id}/feed", packet_id=packet_id)
         call(reader, "GET /packets/{packet_id}/preview", packet_id=packet_id)
         call(reader, "GET /packets/{packet_id}/proof", packet_id=packet_id)
-    for route in ("GET /me", "GET /me/sent", "GET /me/received", "GET /me/transfers"):
+    own = ("GET /me", "GET /admin/me", "GET /me/sent", "GET /me/received", "GET /me/transfers")
+    for route in own:
         call(reader, route)
     call(reader, "GET /campaigns/{campaign_id}", campaign_id="walk")
     call(reader, "GET /campaigns/{campaign_id}/draws", campaign_id="walk")

@@ -5,7 +5,7 @@ import { keyed } from "lit/directives/keyed.js";
 
 import { f, type FrameWord } from "./i18n/frame.ts";
 import { language, setLanguage } from "./i18n/language.ts";
-import { here, navigate, onNavigate } from "./router.ts";
+import { here, navigate, onNavigate, scrollBeforeReload } from "./router.ts";
 import { routeOf, type Route } from "./routes.ts";
 import { session } from "./session.ts";
 import { isInWeChat } from "./user-agent.ts";
@@ -74,8 +74,7 @@ export class App extends View {
       await this.#load();
       this.isReady = true;
       await this.updateComplete;
-      // After a reload the reader is where they were.
-      scrollDown((history.state as { scrollTop?: number } | null)?.scrollTop ?? 0);
+      scrollDown(scrollBeforeReload());
     });
   }
 

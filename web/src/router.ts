@@ -25,7 +25,16 @@ function tell(scrollTop: number): void {
 // The browser would restore the place before the view is there.
 history.scrollRestoration = "manual";
 
-addEventListener("pagehide", () => history.replaceState({ scrollTop: scrollY }, ""));
+// A state that is replaced while the page unloads is lost.
+const SLOT = "redpacket.scroll";
+addEventListener("pagehide", () => sessionStorage.setItem(SLOT, `${scrollY} ${location.href}`));
+
+/** How far down the reader was before a reload; 0 after any other arrival. */
+export function scrollBeforeReload(): number {
+  const [visit] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
+  const [top, at] = (sessionStorage.getItem(SLOT) ?? "").split(" ");
+  return visit?.type === "reload" && at === location.href ? Number(top) : 0;
+}
 
 addEventListener("popstate", ({ state }: { state: { scrollTop?: number } | null }) => {
   tell(state?.scrollTop ?? 0);
