@@ -415,7 +415,7 @@ class Fuzz:
         body: dict[str, Any] = {"body": {}, "media_type": JSON} if operation.body else {}
         path = {"packet_id": self._packet_ids[0], "campaign_id": CAMPAIGN_ID, "name": SAFE_SWITCH}
         path |= {"prize_id": PRIZE_ID, "unit": f"{PRIZE_ID}.1", "approval_id": "0" * 32}
-        path |= {"run_id": "0" * 32}
+        path |= {"run_id": "0" * 32, "draw_id": "0" * 32}
         # Of the right form, and no user's.
         path |= {"payment_id": "0" * 32, "withdrawal_id": "0" * 30, "user": "stranger"}
         if operation.path.startswith("/admin/limits"):

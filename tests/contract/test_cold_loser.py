@@ -53,7 +53,7 @@ USE_CASES = {
         f"redpacket.packets.use_cases.{name}"
         for name in (
             *("cached_emptied", "campaign_quota", "claim_ports", "claim_share", "grab_packet"),
-            "load_packet",
+            *("load_packet", "sharded_claims"),
         )
     ),
 }

@@ -199,6 +199,7 @@ def walk_reads(walk: Walk, reader: HttpUser, packet_ids: list[str], days: list[s
     run_id = call(reader, "POST /admin/reconcile").json().get("run_id", "0" * 32)
     call(reader, "GET /admin/reconcile/{run_id}", run_id=run_id)
     call(reader, "GET /admin/journal")
+    call(reader, "GET /admin/me")
     call(reader, "GET /admin/approvals")
     call(reader, "GET /admin/campaigns")
     call(reader, "GET /admin/packets", query="?campaign_id=walk")

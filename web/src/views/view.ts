@@ -5,6 +5,7 @@ import { html, LitElement, type TemplateResult } from "lit";
 import { problemOf, type Problem } from "../api/problems.ts";
 import { Speaks } from "../i18n/language.ts";
 import { p, problemText } from "../i18n/packet.ts";
+import "../i18n/problems.ts";
 import { session } from "../session.ts";
 
 export class View extends LitElement {
