@@ -34,6 +34,20 @@ RECEIVES_MAX = 5
 """Setting of the template for the payout queue."""
 
 
+def make_tables(dynamodb: Any) -> None:
+    """Create the template's tables, without what only a deployment resolves."""
+    resources = read_template()["Resources"]
+    for name, resource in TABLES.items():
+        properties = resources[resource]["Properties"]
+        schema = {key: value for key, value in properties.items() if key in SCHEMA}
+        if indexes := schema.get("GlobalSecondaryIndexes"):
+            schema["GlobalSecondaryIndexes"] = [
+                {key: value for key, value in index.items() if key != "WarmThroughput"}
+                for index in indexes
+            ]
+        dynamodb.create_table(TableName=name, **schema)
+
+
 class Cloud(Stack):
     """A stack without its functions, which starts in two seconds."""
 
@@ -43,18 +57,8 @@ class Cloud(Stack):
         cache.wait_until(lambda: is_open(self.ports.cache), timeout_s=START_TIMEOUT_S)
         emulator.wait_until(self._is_emulator_ready, timeout_s=START_TIMEOUT_S)
         self._start_conflicts()
-        resources = read_template()["Resources"]
         dynamodb: Any = self.aws("dynamodb")
-        for name, resource in TABLES.items():
-            properties = resources[resource]["Properties"]
-            schema = {key: value for key, value in properties.items() if key in SCHEMA}
-            if indexes := schema.get("GlobalSecondaryIndexes"):
-                # Its warm throughput is under a condition, which only a deployment resolves.
-                schema["GlobalSecondaryIndexes"] = [
-                    {key: value for key, value in index.items() if key != "WarmThroughput"}
-                    for index in indexes
-                ]
-            dynamodb.create_table(TableName=name, **schema)
+        make_tables(dynamodb)
 
     def make_queues(self, name: str, visibility_timeout_s: int) -> tuple[str, str]:
         """Return the URLs of a queue and of its DLQ."""

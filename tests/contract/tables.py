@@ -13,7 +13,6 @@ from moto.backends import get_backend
 from moto.core.models import DEFAULT_ACCOUNT_ID
 
 from local.stack import REGION
-from local.template import read_template
 from redpacket.ledger.dynamodb.deposits import DynamoDeposits
 from redpacket.ledger.model import (
     DEPOSITS,
@@ -37,7 +36,7 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id, a_refund, a_user_id
-from testing.cloud import SCHEMA, TABLES, Cloud
+from testing.cloud import Cloud, make_tables
 from testing.fakes import FakeDynamo
 from testing.ledger_state import LedgerState, read_ledger_state
 
@@ -74,11 +73,7 @@ def _motos_client() -> Any:
     client = boto3.session.Session().client(
         "dynamodb", region_name=REGION, aws_access_key_id="test", aws_secret_access_key="test"
     )
-    resources = read_template()["Resources"]
-    for name, resource in TABLES.items():
-        properties = resources[resource]["Properties"]
-        schema = {key: value for key, value in properties.items() if key in SCHEMA}
-        client.create_table(TableName=name, **schema)
+    make_tables(client)
     return client
 
 
