@@ -18,7 +18,6 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from local.template import read_template
-from redpacket.payments.model.withdrawals import WITHDRAWAL_FEN_MIN
 
 API_PREFIX: Final = "/api"
 CONFIG_PATH: Final = "/config.json"
@@ -109,6 +108,9 @@ def _is_crawler(scope: Scope) -> bool:
 
 def limits(parameters: Mapping[str, str]) -> dict[str, int]:
     """Return the limits in fen that the page tells; the template's where none is given."""
+    # The proxies that import this module start without the package.
+    from redpacket.payments.model.withdrawals import WITHDRAWAL_FEN_MIN
+
     defaults = read_template()["Parameters"]
     names = {
         "share_fen_max": "ShareFenMax",

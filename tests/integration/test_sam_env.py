@@ -58,8 +58,9 @@ def resolved(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> dict[str
         timeout=60,
     )
     answer: dict[str, Any] = json.loads(told.stdout)
-    assert answer.keys() == found.keys()
-    return answer
+    # The trigger of the operators' pool has its code in the template, and no variables.
+    assert answer.keys() - {"GroupScopes"} == found.keys()
+    return {name: answer[name] for name in found}
 
 
 def _events() -> dict[str, str]:
