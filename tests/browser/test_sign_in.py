@@ -1,6 +1,7 @@
 """Sign-in at a real OpenID provider: code flow with PKCE, and the template's authorizer."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -40,7 +41,8 @@ class Provider:
 def _running(command: list[str], port: int) -> Iterator[None]:
     """Run *command*, which listens on *port*."""
     quiet = subprocess.DEVNULL
-    with subprocess.Popen(command, cwd=places.ROOT, stdout=quiet, stderr=quiet) as process:
+    env = os.environ | {"PYTHONPATH": str(places.ROOT / "shared")}
+    with subprocess.Popen(command, cwd=places.ROOT, env=env, stdout=quiet, stderr=quiet) as process:
         try:
             while not is_open(port):
                 assert process.poll() is None, f"{command[1:3]} did not start"
