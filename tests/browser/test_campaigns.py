@@ -127,8 +127,9 @@ def test_a_friend_may_say_the_phrase_aloud_in_wechat(
 ) -> None:
     inviter = operator.as_user(f"vic2-{lottery}").get("/me").json()["user_token"]
     path = f"/campaigns/{lottery}?inviter={inviter}"
-    zoe = a_person(f"zoe-{lottery}", path, user_agent=WECHAT_AGENT)
+    zoe = a_person(f"zoe-{lottery}", None, user_agent=WECHAT_AGENT)
     fake_js_sdk(zoe.page)
+    zoe.go(path)
 
     zoe.page.get_by_role("button", name="用语音说口令").click()
     expect(zoe.page.locator("body[data-recording]")).to_be_attached()

@@ -222,8 +222,9 @@ def test_a_passphrase_may_be_said_aloud(a_person: MakePerson, operator: Operator
 
 def test_a_passphrase_may_be_said_aloud_in_wechat(a_person: MakePerson, operator: Operator) -> None:
     packet_id = operator.send(passphrase="新年快乐")
-    joy = a_person("Joy", f"/packets/{packet_id}", user_agent=WECHAT_AGENT)
+    joy = a_person("Joy", None, user_agent=WECHAT_AGENT)
     fake_js_sdk(joy.page)
+    joy.go(f"/packets/{packet_id}")
 
     joy.page.get_by_role("button", name="用语音说口令").click()
     expect(joy.page.locator("body[data-recording]")).to_be_attached()
@@ -236,9 +237,10 @@ def test_a_passphrase_is_typed_where_wechat_signs_nothing(
     a_person: MakePerson, operator: Operator
 ) -> None:
     packet_id = operator.send(passphrase="新年快乐")
-    joe = a_person("Joe", f"/packets/{packet_id}", user_agent=WECHAT_AGENT)
+    joe = a_person("Joe", None, user_agent=WECHAT_AGENT)
     fake_js_sdk(joe.page)
     joe.page.route("**/wechat/js-config?*", lambda route: route.fulfill(status=400, body="{}"))
+    joe.go(f"/packets/{packet_id}")
     # WeChat's browser has no recognition of its own.
     joe.page.evaluate(
         "delete globalThis.SpeechRecognition, delete globalThis.webkitSpeechRecognition"

@@ -64,7 +64,11 @@ export function jsSdk(): Promise<Wx> {
 }
 
 async function configure(url: string): Promise<Wx> {
-  loading ??= load();
+  loading ??= load().catch((problem: unknown) => {
+    // The next use tries again.
+    loading = undefined;
+    throw problem;
+  });
   const wx = await loading;
   const query = new URLSearchParams({ url }).toString();
   const signed = await session.client.get(`/wechat/js-config?${query}`);
