@@ -210,7 +210,8 @@ clients: $(LOCAL)/client/README.md $(VENV)/app.ready web/src/api/schema.ts ## ge
 openapi: $(VENV)/app.ready ## write openapi.json from the code
 	@PYTHONPATH=shared $(APP)/python -m local.openapi
 
-docs: $(VENV)/app.ready web/node_modules/.ready ## write the generated parts of docs/ (tables, pictures of splits), and build its site and the reference of openapi.json
+docs: $(VENV)/app.ready web/node_modules/.ready ## write the generated parts of docs/ (tables, pictures of splits), and build its site and the reference of openapi.json; RECORD=1 films docs/tour.webp on the stack of `make up`
+	$(if $(RECORD),@PYTHONPATH=shared $(UV) run --quiet --no-project --python "$$(local/find-python)" --with httpx==0.28.1 --with pillow==13.0.0 --with playwright==1.65.2 python -m local.recording)
 	@PYTHONPATH=shared $(APP)/python -m local.reference_pages
 	@PYTHONPATH=shared $(APP)/python -m local.reference
 	@PYTHONPATH=shared $(UV) run --quiet --no-project --python "$$(local/find-python)" --with matplotlib==3.11.2 python -m bench.gallery
