@@ -1,5 +1,7 @@
-"""Writes the parameters and the alarms of template.yaml into their pages of docs/."""
+"""Writes parameters, alarms and functions' variables into their pages of docs/."""
 
+import ast
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,13 @@ from local.template import read_template
 
 PARAMETERS = places.ROOT / "docs" / "reference" / "parameters.md"
 RUNBOOK = places.ROOT / "docs" / "runbook" / "README.md"
+SETTINGS = places.ROOT / "docs" / "reference" / "settings.md"
+
+_PACKAGE = places.ROOT / "shared" / "redpacket"
+_SETTINGS_CLASSES = [
+    _PACKAGE / "platform" / "settings.py",
+    *sorted(_PACKAGE.glob("payments/providers/*/settings.py")),
+]
 
 _PAGE_OF_ALARM = " Runbook - docs/runbook/"
 """Separator of an alarm's description from its page in the runbook."""
@@ -51,7 +60,46 @@ def alarms() -> str:
     return "\n".join(lines) + "\n"
 
 
-TABLES = {PARAMETERS: ("parameters", parameters), RUNBOOK: ("alarms", alarms)}
+def settings() -> str:
+    """Return a table of the functions' variables: the functions that have each, and its meaning."""
+    template = read_template()
+    common = template["Globals"]["Function"]["Environment"]["Variables"]
+    variables = {
+        name.removesuffix("Function").lower(): resource["Properties"]["Environment"]["Variables"]
+        for name, resource in template["Resources"].items()
+        if resource["Type"] == "AWS::Serverless::Function"
+        and "Environment" in resource["Properties"]
+    }
+    lines = ["| Variable | Functions | Value |", "|---|---|---|"]
+    for variable, meaning in _meanings().items():
+        having = [name for name, names in variables.items() if variable in names]
+        functions = "all" if variable in common else ", ".join(having) or "only local"
+        lines += [f"| `{variable}` | {functions} | {meaning} |"]
+    return "\n".join(lines) + "\n"
+
+
+def _meanings() -> dict[str, str]:
+    """Return the docstring of each variable of the settings' classes."""
+    found: dict[str, str] = {}
+    for file in _SETTINGS_CLASSES:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        classes = [each for each in tree.body if isinstance(each, ast.ClassDef)]
+        for statements in (each.body for each in classes):
+            for statement, following in itertools.pairwise([*statements, ast.Pass()]):
+                match statement, following:
+                    case (
+                        ast.Assign(value=ast.Call(func=ast.Name("Variable"), args=[name, *_])),
+                        ast.Expr(value=ast.Constant(value=str(meaning))),
+                    ):
+                        found.setdefault(ast.literal_eval(name), " ".join(meaning.split()))
+    return found
+
+
+TABLES = {
+    PARAMETERS: ("parameters", parameters),
+    RUNBOOK: ("alarms", alarms),
+    SETTINGS: ("settings", settings),
+}
 """Pages with a generated part: its mark and its text."""
 
 

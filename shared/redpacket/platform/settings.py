@@ -150,7 +150,7 @@ class Settings:
     packet_id_keys = Variable("PACKET_ID_KEYS", resolved)
     """`version:key[,version:key]`; the first signs, all are accepted."""
     seed_keys = Variable("SEED_KEYS", resolved)
-    """`{"1":"key",...}`: keys of sealed seeds by version; the newest seals."""
+    """`{"1":"key",...}`: keys that seal seeds, by version; the newest seals, all open."""
     user_id_key = Variable("USER_ID_KEY", resolved)
     """Key that hashes user ids, which is never replaced."""
     operator_issuer = Variable("OPERATOR_ISSUER", str, default="")
@@ -164,7 +164,7 @@ class Settings:
     risk_url = Variable("RISK_URL", str, default="")
     """URL of the host's risk control; empty disables it."""
     risk_secret = Variable("RISK_SECRET", resolved, is_checked_at_start=False)
-    """Key that signs those calls: `whsec_...`."""
+    """Key that signs calls of the risk control: `whsec_...`."""
     risk_is_open = Variable("RISK_ON_FAILURE", _is_open, default="open")
     """Whether users may take part if the risk control does not answer."""
     accounts_table = _table("accounts")
@@ -173,6 +173,7 @@ class Settings:
     reconciliation_machine = Variable("RECONCILIATION_MACHINE", str)
     """ARN of the state machine that exports and compares the tables."""
     reconciliation_workgroup = Variable("RECONCILIATION_WORKGROUP", str)
+    """Athena workgroup, which limits how much a query scans."""
     journal_table = _table("journal")
     approvals_table = _table("approvals")
     approval_fen = Variable("APPROVAL_FEN", _three_integers)
@@ -180,39 +181,52 @@ class Settings:
     profiles_table = _table("profiles")
     campaigns_table = _table("campaigns")
     payout_queue_url = Variable("PAYOUT_QUEUE_URL", str)
+    """Queue of payouts."""
     payout_dlq_url = Variable("PAYOUT_DLQ_URL", str)
+    """Queue of dead letters of payouts."""
     cache_url = Variable("CACHE_URL", _cache_url)
+    """`rediss://[USER@]HOST:PORT[?cluster]`, or `redis://` without TLS."""
     cache_credentials = Variable("CACHE_CREDENTIALS", str, default="")
     """End of the cache's ARN for IAM authentication, or ARN of a secret with the password."""
     share_base_url = Variable("SHARE_BASE_URL", _without_slash)
+    """Base of share links."""
     share_fen_max = Variable("SHARE_FEN_MAX", _integer)
+    """Largest share, or unit of a cash prize, in fen."""
     avatar_hosts = Variable("AVATAR_HOSTS", _hosts, default="")
-    """Allowed hosts of avatars; `*.host` allows all its subdomains."""
+    """Allowed hosts of avatars, separated by commas; `*.host` allows direct subdomains."""
     cover_hosts = Variable("COVER_HOSTS", _hosts, default="")
+    """Allowed hosts of covers, in the form of AVATAR_HOSTS."""
     deposit_fen_max = Variable("DEPOSIT_FEN_MAX", _integer)
+    """Largest deposit in fen."""
     open_packets_max = Variable("OPEN_PACKETS_MAX", _integer_or_none, default="")
-    """Maximum open packets of one user; only the send function has it."""
+    """Maximum open packets of one user outside campaigns."""
     switches_table = _table("switches")
     payments_table = _table("payments")
     notice_queue_url = Variable("NOTICE_QUEUE_URL", str)
+    """Queue of providers' callbacks."""
     order_function = Variable("ORDER_FUNCTION", str)
     """Alias of the function that orders packets' payments."""
     payment_channels = Variable("PAYMENT_CHANNELS", _words, default="")
+    """Providers that pay for packets: `host`, `wechat`, both or none."""
     payee_keys_secret_arn = Variable("PAYEE_KEYS_SECRET_ARN", str)
-    """Secret with the keys of users' gateway accounts."""
+    """Secret with the keys that seal users' accounts at providers."""
     webhooks_table = _table("webhooks")
     webhook_keys_secret_arn = Variable("WEBHOOK_KEYS_SECRET_ARN", str)
     """Secret with the keys that encrypt webhooks' secrets."""
     delivery_queue_url = Variable("DELIVERY_QUEUE_URL", str)
+    """Queue of deliveries to webhooks."""
     unread_records_url = Variable("UNREAD_RECORDS_URL", str)
+    """Queue of unreadable records of streams."""
     simulator_url = Variable("SIMULATOR_URL", _without_slash, default="")
     """Local simulator of providers. If set, outside addresses may be private and use http."""
     jwt_audience = Variable("JWT_AUDIENCE", str)
+    """Audience of WeChat sign-in tokens."""
     callback_base_url = Variable("CALLBACK_BASE_URL", _without_slash)
-    """URL of the API for gateways."""
+    """Base URL of the API, as providers reach it."""
     withdrawal_fen_max = Variable("WITHDRAWAL_FEN_MAX", _integer)
+    """Largest withdrawal in fen."""
     withdrawal_fen_per_day = Variable("WITHDRAWAL_FEN_PER_DAY", _integer)
-    """Fen for one user."""
+    """Fen of one user's withdrawals in a day."""
     bills_per_minute = Variable("BILLS_PER_MINUTE", _integer)
     """Transfers that a gateway accepts for all users together."""
     withdraw_above_fen = Variable("WITHDRAW_ABOVE_FEN", _integer, default="0")
@@ -223,17 +237,19 @@ class Settings:
     commitments_table = _table("commitments")
     log_table = _table("log")
     log_key_id = Variable("LOG_KEY_ID", str)
+    """KMS key that signs the public log's heads."""
     beacon_urls = Variable("BEACON_URLS", _listed, default="")
     """Beacon endpoints in order of use; empty disables the beacon."""
     beacon_chain = Variable("BEACON_CHAIN", _chain, default="")
-    """`chain_hash,genesis_s,period_s`; empty if campaigns draw without a beacon."""
+    """`chain_hash,genesis_s,period_s,public_key`; empty if campaigns draw without a beacon."""
     beacon_public_key = Variable("BEACON_CHAIN", _chain_key, is_checked_at_start=False)
     """Public key of the chain, the variable's last part."""
     default_draw_beacon = Variable("DRAW_BEACON", str, default="day")
     """Default of new campaigns if there is a beacon: day or none."""
     first_link_wait_ms = Variable("FIRST_LINK_WAIT_S", _milliseconds)
-    """Milliseconds until a user with money may withdraw to their first linked account."""
+    """Wait for withdrawals after a user's first WeChat account, set in seconds; 0 in dev."""
     close_grace_ms = Variable("CLOSE_GRACE_S", _milliseconds)
+    """Time between closing and refunding a packet, set in seconds: 5 in prod, 1 in dev."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self.variables = variables

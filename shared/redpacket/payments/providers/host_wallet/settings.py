@@ -11,5 +11,6 @@ class HostWalletSettings(Settings):
     host_wallet_url = Variable("HOST_WALLET_URL", str, default="")
     """URL of the host's wallet; empty disables it."""
     host_wallet_secret_arn = Variable("HOST_WALLET_SECRET_ARN", str)
+    """Secret with the wallet's two signing secrets."""
     host_result_secret = Variable("HOST_RESULT_SECRET", resolved, default="")
-    """Secret that verifies callbacks of the host's wallet; only the gateway function has it."""
+    """Secret that verifies the wallet's callbacks."""

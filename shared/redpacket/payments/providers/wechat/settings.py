@@ -26,12 +26,18 @@ class WeChatSettings(Settings):
     """Settings of WeChat."""
 
     wechat_secret_arn = Variable("WECHAT_SECRET_ARN", str, default="")
+    """Secret of the merchant; empty disables WeChat Pay."""
     wechat_mch_id = Variable("WECHAT_MCH_ID", resolved, default="")
+    """Merchant of the callbacks that the gateway function verifies."""
     wechat_public_key_id = Variable("WECHAT_PUBLIC_KEY_ID", resolved, default="")
+    """Id of the key that verifies callbacks."""
     wechat_public_key = Variable("WECHAT_PUBLIC_KEY", resolved, default="")
+    """Key that verifies callbacks."""
     wechat_api_v3_key = Variable("WECHAT_API_V3_KEY", resolved, default="")
     """Key that decrypts callbacks of WeChat Pay; empty disables them."""
     wechat_scene = Variable("WECHAT_SCENE", _scene)
+    """Scene of each transfer with its reports; fixed with each withdrawal."""
     wechat_issuer_url = Variable("WECHAT_ISSUER_URL", str, default="")
     """Issuer URL of WeChat sign-in tokens; empty disables it."""
     wechat_issuer_secret_arn = Variable("WECHAT_ISSUER_SECRET_ARN", str)
+    """Secret with the keys that sign WeChat sign-in tokens."""
