@@ -10,7 +10,15 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Error,
+    Page,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from local import places
 from local.client import NO_TLS
@@ -19,7 +27,10 @@ from local.stack import Stack
 SHOTS = places.LOCAL / "screenshots"
 AXE = places.ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 PACKAGES = ("chromium", "fonts-noto-cjk")
-PHONE = {"width": 390, "height": 844}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+# WCAG 1.4.10: content fits into 320 px.
+NARROW: ViewportSize = {"width": 320, "height": 640}
+DESK: ViewportSize = {"width": 1280, "height": 800}
 # Cold functions on a machine that other suites keep busy may answer 503 several times first.
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
@@ -96,6 +107,25 @@ class Person:
             if is_strict or one["impact"] in {"serious", "critical"}
             for node in one["nodes"]
         ]
+
+    def audit_views(self, name: str, *, is_strict: bool = False) -> None:
+        """Assert that axe and a ruler find nothing in any of eight views, and keep their pictures.
+
+        The views are phone and desktop, light and dark, Chinese and English.
+        """
+        before = self.page.viewport_size or PHONE
+        found: dict[str, Any] = {}
+        for language in ("zh", "en"):
+            for size, viewport in {"phone": NARROW, "desk": DESK}.items():
+                self.page.set_viewport_size(viewport)
+                for scheme in ("light", "dark"):
+                    self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+                    view = f"{name}-{language}-{size}-{scheme}"
+                    found[view] = (self.audit(is_strict=is_strict), self.overflow_px())
+                    self.shoot(view)
+            self.page.locator(".tongue").dispatch_event("click")  # the wall hides it
+        self.page.set_viewport_size(before)
+        assert {view: told for view, told in found.items() if told != ([], 0)} == {}
 
     def overflow_px(self) -> int:
         """Return how far the page is wider than the screen."""

@@ -52,8 +52,7 @@ def test_limits_are_told_while_an_amount_is_typed(a_person: MakePerson, operator
     # What the balance lacks is put in on the way, and what was typed is kept.
     una.page.locator("[name=amount]").fill("30")
     expect(una.page.locator(".shortage")).to_contain_text("还差 20.00 元")
-    una.shoot("send-short")
-    assert (una.audit(), una.overflow_px()) == ([], 0)
+    una.audit_views("send-short")
     una.page.get_by_role("button", name="先充值 20.00 元").click()
     una.page.wait_for_url(re.compile("/payments/"))
     una.page.go_back()
@@ -78,8 +77,7 @@ def test_a_packet_for_chosen_people_is_theirs_alone(
     vic.page.get_by_role("button", name="塞钱进红包").click()
     expect(vic.page.locator("#people-wrong")).to_have_text("请选至少一个人")
     vic.page.get_by_role("checkbox", name="小霞").check(force=True)
-    vic.shoot("send-people")
-    assert (vic.audit(), vic.overflow_px()) == ([], 0)
+    vic.audit_views("send-people")
 
     packet_id = _send(vic, amount="6.66", count="1")
 
@@ -115,8 +113,7 @@ def test_a_cover_of_the_gallery_is_on_the_packet_its_ticket_and_its_card(
     _choose(abe, "中秋")
     expect(abe.page.locator("rp-covers red-packet .has-art")).to_be_visible()
     abe.page.wait_for_timeout(300)
-    abe.shoot("send-cover-gallery")
-    assert (abe.audit(), abe.overflow_px()) == ([], 0)
+    abe.audit_views("send-cover-gallery")
 
     packet_id = _send(abe, amount="8.88", count="2")
     expect(abe.page.locator(".ticket-cover")).to_be_visible()
@@ -147,8 +144,7 @@ def test_a_winner_says_where_goods_go_until_they_are_sent(
     form.get_by_label("收件人").fill("王小明")
     form.get_by_label("电话").fill("13800138000")
     form.get_by_label("地址").fill("上海市世纪大道 1 号")
-    cal.shoot("address-form")
-    assert (cal.audit(), cal.overflow_px()) == ([], 0)
+    cal.audit_views("address-form")
     form.get_by_role("button", name="保存收货信息").click()
     expect(cal.page.locator("rp-address")).to_contain_text("上海市世纪大道 1 号")
     (won,) = operator.http.get(winners).json()["items"]
@@ -160,8 +156,7 @@ def test_a_winner_says_where_goods_go_until_they_are_sent(
     cal.page.emulate_media(color_scheme="dark")
     expect(cal.page.locator("rp-address")).to_contain_text("奖品已发出")
     expect(cal.page.get_by_role("button", name="修改收货信息")).to_have_count(0)
-    cal.shoot("address-sent-dark")
-    assert (cal.audit(), cal.overflow_px()) == ([], 0)
+    cal.audit_views("address-sent")
 
 
 def test_a_reload_and_the_way_back_keep_the_tab(a_person: MakePerson, operator: Operator) -> None:

@@ -32,8 +32,7 @@ def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack:
     wu.page.wait_for_url(PAID_AT)
     wu.page.reload()  # the payment is where it was
     expect(wu.page.locator(".qr img")).to_be_visible()
-    wu.shoot("payment")
-    assert wu.audit() == []
+    wu.audit_views("payment")
 
     _pay(stack, wu.page)
     expect(wu.page.get_by_text("付款成功")).to_be_visible()
@@ -59,8 +58,7 @@ def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack:
     form.get_by_role("button", name="提现", exact=True).click()
     expect(wu.page.locator(".items li")).to_have_count(2)
     expect(wu.page.locator(".balance")).to_have_text("¥4.88")
-    wu.shoot("wallet")
-    assert wu.audit() == []
+    wu.audit_views("wallet")
 
 
 def test_a_packet_is_paid_by_a_gateway_and_shared_then(
