@@ -425,7 +425,7 @@ def test_every_command_exists() -> None:
 
 
 def test_every_event_in_a_command_exists() -> None:
-    events = re.findall(r"events/[\w-]+\.json", _text(ROOT / "docs" / "guide" / "packets.md"))
+    events = re.findall(r"events/[\w-]+\.json", _text(ROOT / "events" / "README.md"))
 
     assert events
     assert [event for event in events if not (ROOT / event).is_file()] == []
