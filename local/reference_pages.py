@@ -1,7 +1,8 @@
-"""Writes parameters, alarms and functions' variables into their pages of docs/."""
+"""Writes the generated tables of docs/: parameters, alarms, variables, packages, decisions."""
 
 import ast
 import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,11 @@ from local.template import read_template
 PARAMETERS = places.ROOT / "docs" / "reference" / "parameters.md"
 RUNBOOK = places.ROOT / "docs" / "runbook" / "README.md"
 SETTINGS = places.ROOT / "docs" / "reference" / "settings.md"
+DEPENDENCIES = places.ROOT / "docs" / "dependencies.md"
+DECISIONS = places.ROOT / "docs" / "adr" / "README.md"
+
+PIN = re.compile(r"([\w-]+)[^#]*==\S+ # (.+)")
+"""Pinned package with its reason."""
 
 _PACKAGE = places.ROOT / "shared" / "redpacket"
 _SETTINGS_CLASSES = [
@@ -95,10 +101,35 @@ def _meanings() -> dict[str, str]:
     return found
 
 
+def dependencies() -> str:
+    """Return one table for each file of pins, with the reason that stands beside each pin."""
+    lines = []
+    for file in sorted(places.ROOT.glob("*/*.in"), reverse=True):
+        title, *pins = file.read_text(encoding="utf-8").splitlines()
+        lines += [f"## `{file.relative_to(places.ROOT).as_posix()}`", "", title.removeprefix("# ")]
+        lines += ["", "| Package | Why |", "|---|---|"]
+        lines += [f"| {pin[1]} | {pin[2]} |" for pin in map(PIN.fullmatch, pins) if pin]
+        lines += [""]
+    return "\n".join(lines)
+
+
+def decisions() -> str:
+    """Return the index of decisions: number, title, date and status."""
+    lines = ["| Number | Decision | Date | Status |", "|---|---|---|---|"]
+    for file in sorted(DECISIONS.parent.glob("0*.md")):
+        title, _, status = file.read_text(encoding="utf-8").splitlines()[:3]
+        number, _, title = title.removeprefix("# ").partition(" ")
+        date, status = re.findall(r"(?:Date|Status): ([^.]+)\.", status)
+        lines += [f"| [{number}]({file.name}) | {title} | {date} | {status} |"]
+    return "\n".join(lines) + "\n"
+
+
 TABLES = {
     PARAMETERS: ("parameters", parameters),
     RUNBOOK: ("alarms", alarms),
     SETTINGS: ("settings", settings),
+    DEPENDENCIES: ("dependencies", dependencies),
+    DECISIONS: ("decisions", decisions),
 }
 """Pages with a generated part: its mark and its text."""
 
