@@ -9,7 +9,8 @@ from redpacket.campaigns.model import AmountsShown, Campaign, CampaignStatus, Dr
 from redpacket.ledger.model import Transfer
 from redpacket.lottery.model.lottery import Prize, PrizeKind
 from redpacket.packets.model.claim import Share, ShareStatus
-from redpacket.packets.model.packet import Kind, Packet, Rules
+from redpacket.packets.model.packet import Kind, Packet, Rules, shard_count
+from redpacket.packets.ports import PacketReader
 from redpacket.packets.split import Split, Terms, share_amount_fen
 from redpacket.packets.use_cases.send_packet import funding_of
 from redpacket.platform.user import User
@@ -99,3 +100,9 @@ def a_refund(packet: Packet, share_no: int, **changes: Any) -> Share:
 
 def a_funding(packet: Packet) -> Transfer:
     return funding_of(packet)
+
+
+def list_shares(packets: PacketReader, packet_id: str) -> list[Share]:
+    """Return every claimed or refunded share, by number."""
+    shards = (packets.list_shard_shares(packet_id, no) for no in range(shard_count(packet_id)))
+    return sorted(itertools.chain(*shards), key=lambda share: share.share_no)

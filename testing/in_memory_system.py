@@ -22,7 +22,7 @@ from redpacket.fairness.model.beacon import BeaconRound
 from redpacket.ledger.ports import Deposits
 from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.lottery.model.lottery import Draw, Prize, draw_id_of
-from redpacket.lottery.ports import DrawCache, DrawRepository
+from redpacket.lottery.ports import DrawCache
 from redpacket.lottery.use_cases.cached_lotteries import CachedLotteries
 from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
 from redpacket.lottery.use_cases.draw_prize import DrawResult
@@ -187,7 +187,7 @@ class InMemorySystem:
         self.audience_rows: AudienceRows = stored.audience_rows
         self.verdicts: RiskDecisions = stored.verdicts
         self.work: WorkLists = stored.work_lists(0, 1)
-        self.draws: DrawRepository = self.draw_adapter(client)
+        self.draws: DynamoDraws = self.draw_adapter(client)
         self.rounds: Rounds = stored.rounds
 
     @staticmethod

@@ -128,6 +128,7 @@ class PaymentSystem:
             gateways=self.gates_out,
             paces={channel: self.pace_of(channel) for channel in self.gates_out},
             book=self.withdrawals,
+            transfers=self.withdrawals,
             consents=self.consents,
             clock=self.clock,
             logger=self.system.logger,

@@ -84,11 +84,13 @@ class Process:
         return getattr(getattr(vars(self)["containers"], container), member)
 
     def _with_ports(self, use_case: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a use case that has its keyword parameters from members of their types."""
+        """Return a use case with keyword parameters from members of their types or names."""
+        by_type = _members_by_type()
         bound = {
-            each.name: getattr(self, _members_by_type()[each.annotation])
+            each.name: getattr(self, by_type.get(each.annotation, each.name))
             for each in signature(use_case).parameters.values()
-            if each.kind is each.KEYWORD_ONLY and each.annotation in _members_by_type()
+            if each.kind is each.KEYWORD_ONLY
+            and (each.annotation in by_type or each.name in MEMBERS)
         }
         return partial(use_case, **bound)
 

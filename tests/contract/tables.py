@@ -35,7 +35,16 @@ from redpacket.packets.model.packet import Packet, PacketEnd
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
-from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id, a_refund, a_user_id
+from testing.builders import (
+    NOW_MS,
+    a_claim,
+    a_funding,
+    a_packet,
+    a_packet_id,
+    a_refund,
+    a_user_id,
+    list_shares,
+)
 from testing.cloud import Cloud, make_tables
 from testing.fakes import FakeDynamo
 from testing.ledger_state import LedgerState, read_ledger_state
@@ -125,7 +134,7 @@ class Books:
 
     def ended(self, packet: Packet) -> PacketEnd:
         """Return the sums of a packet whose shares all have their fates."""
-        end = find_end(self.packets.list_shares(packet.packet_id), packet.terms.count)
+        end = find_end(list_shares(self.packets, packet.packet_id), packet.terms.count)
         assert end
         return end
 

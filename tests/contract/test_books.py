@@ -11,7 +11,7 @@ from redpacket.packets.model.packet import Packet
 from redpacket.platform.errors import InvalidRequest
 from redpacket.reconciliation.checks.facts import PacketFacts
 from redpacket.reconciliation.checks.postings import expected_receipts
-from testing.builders import NOW_MS, a_user_id
+from testing.builders import NOW_MS, a_user_id, list_shares
 from testing.checks import expected_entries
 from tests.contract.tables import PAID_MS, Books, a_deposit, a_request
 
@@ -158,7 +158,7 @@ def _facts(books: Books) -> tuple[Packet, PacketFacts]:
     books.settled(packet, 1, claimer)
     books.claimed(packet, 2)
     assert books.refunded(packet, 3, 4)
-    return packet, PacketFacts(packet, books.packets.list_shares(packet.packet_id))
+    return packet, PacketFacts(packet, list_shares(books.packets, packet.packet_id))
 
 
 def test_entries_are_found_where_a_packets_fates_say_that_they_are(books: Books) -> None:

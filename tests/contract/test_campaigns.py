@@ -23,7 +23,7 @@ from redpacket.platform import errors
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
-from testing.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet
+from testing.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet, list_shares
 from tests.contract.tables import KINDS, a_client
 
 _numbers = itertools.count(1)
@@ -318,7 +318,7 @@ def test_a_claim_over_the_quota_has_no_effect_at_all(office: Office) -> None:
     assert record(a_claim(first, 2, "ann"), quota) == "recorded"
     assert record(a_claim(second, 1, "ann"), quota) == "quota_exhausted"
 
-    assert office.packets.list_shares(second.packet_id) == []
+    assert list_shares(office.packets, second.packet_id) == []
     assert office.packets.find_share_of(second.packet_id, "ann") is None
     assert office.claims.count_claims(campaign.campaign_id, "ann") == 1
     # A repeat does not count twice, each user has a quota of their own, and it can be raised.

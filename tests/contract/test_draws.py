@@ -29,7 +29,7 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import IdempotencyKeyReused, Unavailable
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
-from testing.builders import NOW_MS, a_campaign, a_funding, a_packet, a_prize
+from testing.builders import NOW_MS, a_campaign, a_funding, a_packet, a_prize, list_shares
 from testing.ledger_state import read_ledger_state
 from testing.prizes import real_prizes
 from tests.contract.tables import (
@@ -546,8 +546,8 @@ def test_a_unit_of_cash_is_a_claim_that_waits_to_be_settled(fair: Fair) -> None:
     assert fair.record(fair.won(prize, 4, day_no=2)) is lottery.RecordDrawStatus.RECORDED
 
     claim = Share(first, 2, ShareStatus.CLAIMED, 88, NOW_MS, User("ann"))
-    assert fair.packets.list_shares(first) == [claim]
-    assert fair.packets.list_shares(second) == [replace(claim, packet_id=second, share_no=2)]
+    assert list_shares(fair.packets, first) == [claim]
+    assert list_shares(fair.packets, second) == [replace(claim, packet_id=second, share_no=2)]
     assert fair.stock(prize) == lottery.PrizeStock("cash", 4, (1, 3), 2, ())
 
 
@@ -603,7 +603,7 @@ def test_a_won_share_is_settled_like_any_claim(fair: Fair) -> None:
     prize = fair.cash(1)
     ((packet_id, _),) = prize.packets
     fair.record(fair.won(prize, 1, winner))
-    (share,) = fair.packets.list_shares(packet_id)
+    (share,) = list_shares(fair.packets, packet_id)
 
     assert fair.ledger.settle([a_settlement(share, NOW_MS)], NOW_MS) == set()
     assert fair.ledger.settle([a_settlement(share, NOW_MS)], NOW_MS) == {share.ref}

@@ -19,7 +19,15 @@ from redpacket.packets.model.packet import Kind, Packet, PacketStatus
 from redpacket.platform.dynamodb.client import Dynamo, from_wire, to_wire
 from redpacket.platform.errors import Busy, IdempotencyKeyReused, InvariantViolated
 from redpacket.platform.user import User
-from testing.builders import NOW_MS, a_claim, a_funding, a_packet, a_packet_id, a_user_id
+from testing.builders import (
+    NOW_MS,
+    a_claim,
+    a_funding,
+    a_packet,
+    a_packet_id,
+    a_user_id,
+    list_shares,
+)
 from testing.checks import packet_held_fen
 from testing.fakes import FakeDynamo
 from tests.contract.tables import (
@@ -176,7 +184,7 @@ def test_settling_credits_each_taker_once(books: Books) -> None:
     assert books.ledger.settle(settlements[:1], PAID_MS + 1) == {shares[0].ref}
 
     assert [books.balance_fen(user) for user in claimers] == [share.amount_fen for share in shares]
-    settled = books.packets.list_shares(packet.packet_id)
+    settled = list_shares(books.packets, packet.packet_id)
     assert {share.settled_at_ms for share in settled} == {PAID_MS}
 
 
@@ -222,7 +230,7 @@ def test_a_settlement_unlike_its_claim_is_refused(books: Books, change: dict[str
     stood = books.ledger.settle([a_settlement(changed), a_settlement(other)], PAID_MS)
 
     assert stood == {share.ref}
-    assert not [one for one in books.packets.list_shares(packet.packet_id) if one.settled_at_ms]
+    assert not [one for one in list_shares(books.packets, packet.packet_id) if one.settled_at_ms]
 
 
 def test_a_refunded_share_is_not_settled(books: Books) -> None:
@@ -327,7 +335,7 @@ def test_a_refund_gives_shares_their_fate_and_the_sender_their_sum(books: Books)
     assert books.refunded(packet, 1, 3, 4)
 
     assert books.balance_fen(packet.sender.user_id) == 1000 - taken.amount_fen
-    fates = {share.share_no: share.fate for share in books.packets.list_shares(packet.packet_id)}
+    fates = {share.share_no: share.fate for share in list_shares(books.packets, packet.packet_id)}
     assert fates == {
         1: ShareStatus.REFUNDED,
         2: ShareStatus.CLAIMED,
@@ -343,7 +351,7 @@ def test_a_refund_that_meets_a_claim_has_no_effect_at_all(books: Books, number: 
 
     assert not books.refunded(packet, 1, 2, 3)
 
-    shares = books.packets.list_shares(packet.packet_id)
+    shares = list_shares(books.packets, packet.packet_id)
     assert [(share.share_no, share.fate) for share in shares] == [(number, ShareStatus.CLAIMED)]
     assert books.balance_fen(packet.sender.user_id) == 0
 
@@ -355,7 +363,7 @@ def test_a_share_is_refunded_once(books: Books) -> None:
     assert not books.refunded(packet, 2, 3)
     assert not books.refunded(packet, 1, 2)
 
-    assert [share.share_no for share in books.packets.list_shares(packet.packet_id)] == [1, 2]
+    assert [share.share_no for share in list_shares(books.packets, packet.packet_id)] == [1, 2]
 
 
 def test_a_share_that_was_paid_is_not_refunded_though_its_fate_is_gone(books: Books) -> None:
@@ -447,7 +455,7 @@ def test_a_ledger_works_without_receipts(bare_books: Books) -> None:
     packet, _ = _all_fates(bare_books)
     assert bare_books.ledger.close(packet, bare_books.ended(packet), PAID_MS)
 
-    shares = bare_books.packets.list_shares(packet.packet_id)
+    shares = list_shares(bare_books.packets, packet.packet_id)
     assert bare_books.ledger.list_receipts([share.ref for share in shares]) is None
     assert not bare_books.ledger_state().receipts
 

@@ -8,7 +8,7 @@ from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import PacketStatus, fate_partitions
 from redpacket.packets.ports import Settled
 from redpacket.platform.user import User
-from testing.builders import NOW_MS, a_packet_id
+from testing.builders import NOW_MS, a_packet_id, list_shares
 from tests.contract.tables import PAID_MS, Books
 
 
@@ -136,7 +136,7 @@ def test_final_pages_come_in_the_order_of_the_fates(books: Books) -> None:
     packet = books.sent(count=64, parts=2)
     for number in (1, 17, 2, 33, 8, 24):
         books.claimed(packet, number)
-    shares = books.packets.list_shares(packet.packet_id)
+    shares = list_shares(books.packets, packet.packet_id)
     books.pages.put_final(packet.packet_id, shares)
 
     some, after_no = books.packets.list_some_shares(packet.packet_id, 0, 2)

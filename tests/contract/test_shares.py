@@ -14,7 +14,7 @@ from redpacket.packets.work_list_ports import Unreadable
 from redpacket.platform.dynamodb.client import to_wire
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.user import User
-from testing.builders import NOW_MS, a_claim, a_packet_id, a_user_id
+from testing.builders import NOW_MS, a_claim, a_packet_id, a_user_id, list_shares
 from tests.contract.tables import PAID_MS, REFUNDED_MS, Books, a_client, a_settlement, some_books
 
 LONG_AGO_MS = NOW_MS - 400 * 86_400_000
@@ -52,7 +52,7 @@ def test_a_share_belongs_to_the_first_who_recorded_it(books: Books) -> None:
 
     assert books.packets.find_share_of(packet.packet_id, "bob") is None
     assert books.packets.find_claimer(packet.packet_id, "bob") is None
-    assert books.packets.list_shares(packet.packet_id) == [share]
+    assert list_shares(books.packets, packet.packet_id) == [share]
 
 
 def test_a_user_who_has_a_share_gets_no_second_one(books: Books) -> None:
@@ -62,7 +62,7 @@ def test_a_user_who_has_a_share_gets_no_second_one(books: Books) -> None:
     second = books.claims.record_claim(a_claim(packet, 3, "ann"))
 
     assert second is RecordStatus.USER_HAS_SHARE
-    assert [share.share_no for share in books.packets.list_shares(packet.packet_id)] == [2]
+    assert [share.share_no for share in list_shares(books.packets, packet.packet_id)] == [2]
 
 
 def test_a_paid_claim_is_not_recorded_over(books: Books) -> None:
@@ -71,7 +71,7 @@ def test_a_paid_claim_is_not_recorded_over(books: Books) -> None:
 
     assert books.claims.record_claim(a_claim(packet, 1, "bob")) == "share_taken"
 
-    assert books.packets.list_shares(packet.packet_id) == [share]
+    assert list_shares(books.packets, packet.packet_id) == [share]
 
 
 def test_a_refunded_share_can_not_be_claimed(books: Books) -> None:
@@ -109,7 +109,7 @@ def test_fates_are_listed_in_order(books: Books) -> None:
     for share_no in (3, 1):
         books.claimed(packet, share_no)
 
-    listed = books.packets.list_shares(packet.packet_id)
+    listed = list_shares(books.packets, packet.packet_id)
     named = books.packets.list_refs([ShareRef(packet.packet_id, n) for n in (1, 2, 3, 3)])
 
     assert [share.share_no for share in listed] == [1, 3]
@@ -123,7 +123,7 @@ def test_fates_of_a_packet_in_parts_are_listed_by_part_and_all_together(books: B
         books.claimed(packet, share_no)
 
     odd, even = (books.packets.list_shard_shares(packet.packet_id, part) for part in (0, 1))
-    listed = books.packets.list_shares(packet.packet_id)
+    listed = list_shares(books.packets, packet.packet_id)
     waiting = books.work.list_unsettled(NOW_MS + 5000, 8_000)
 
     assert [share.share_no for share in odd] == [1, 9, 11]

@@ -27,7 +27,7 @@ from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.platform import errors
 from redpacket.platform.difference import Difference
 from redpacket.platform.user import User
-from testing.builders import NOW_MS, a_campaign
+from testing.builders import NOW_MS, a_campaign, list_shares
 from testing.checks import Told
 from testing.in_memory_system import LIFE_MS, an_order
 from tests.faults.process import SKEW_MAX_MS, Process
@@ -361,7 +361,7 @@ class PacketSchedule(Schedule):
             return  # not judged here, or by another rule
         else:
             return
-        fates = {share.share_no for share in self.system.packets.list_shares(packet.packet_id)}
+        fates = {share.share_no for share in list_shares(self.system.packets, packet.packet_id)}
         held = self._held_numbers(packet.packet_id)
         self.seen["numbers of emptied packets"] += packet.terms.count
         if lost := set(range(1, packet.terms.count + 1)) - fates - held:

@@ -19,6 +19,7 @@ from redpacket.packets.use_cases.expire_packets import expire_packets
 from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.platform.errors import Busy, Unavailable
 from redpacket.platform.threads import in_threads
+from testing.builders import list_shares
 from testing.cloud import HOLD_MS, a_cloud
 from testing.in_memory_system import InMemorySystem, an_order
 from testing.servers import Address, some_servers
@@ -103,7 +104,7 @@ def _close_naively(system: RealTimeSystem, crowd: Crowd) -> int:
 
 
 def _claimed_fen(system: InMemorySystem, packet: Packet) -> int:
-    shares = system.packets.list_shares(packet.packet_id)
+    shares = list_shares(system.packets, packet.packet_id)
     return sum(share.amount_fen for share in shares if share.fate is ShareStatus.CLAIMED)
 
 

@@ -13,7 +13,7 @@ from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Opening, Packet, Rules
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
-from testing.builders import a_claim, a_funding, a_packet, some_terms
+from testing.builders import a_claim, a_funding, a_packet, list_shares, some_terms
 from testing.in_memory_system import InMemorySystem
 from testing.users import HttpUser
 from tests.handlers.conftest import Invoke, MakeUser
@@ -99,7 +99,7 @@ def test_grab_claims_a_share_and_a_repeat_gets_the_same(
     again_status, again = _answer(invoke("GrabFunction", _event("grab_repeat")))
 
     assert (status, claim["outcome"]) == (200, "claimed")
-    (share,) = system.packets.list_shares(packet.packet_id)
+    (share,) = list_shares(system.packets, packet.packet_id)
     assert (share.share_no, share.amount_fen) == (claim["share_no"], claim["amount_fen"])
     assert (again_status, again["outcome"]) == (200, "already_claimed")
     assert (again["share_no"], again["amount_fen"]) == (first["share_no"], first["amount_fen"])

@@ -16,7 +16,7 @@ from redpacket.containers.operations import OperationsContainer
 from redpacket.containers.packets import PacketsContainer
 from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.lottery.dynamodb.winners import DynamoWinners
-from redpacket.lottery.ports import DrawRepository
+from redpacket.lottery.ports import SnapshotReader
 from redpacket.lottery.use_cases.apply_edit import load_edited
 from redpacket.lottery.use_cases.decide_winner import WinnerPorts
 from redpacket.lottery.use_cases.edit_campaign import CampaignPorts
@@ -86,7 +86,7 @@ class EditingContainer(Container):
         """Ports that load edited prizes, without the keys of seeds."""
         return self._load_ports(self.lottery.prize_draws)
 
-    def _load_ports(self, draws: DrawRepository) -> LoadPorts:
+    def _load_ports(self, draws: SnapshotReader) -> LoadPorts:
         return LoadPorts(
             campaigns=self.campaigns.repository,
             draws=draws,

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from redpacket.containers.fairness import FairnessContainer
     from redpacket.containers.operations import OperationsContainer
     from redpacket.containers.packets import PacketsContainer
-    from redpacket.lottery.ports import Codes, DrawCache, DrawRepository
+    from redpacket.lottery.dynamodb.draws import DynamoDraws
+    from redpacket.lottery.ports import Codes, DrawCache
     from redpacket.lottery.use_cases.cached_lotteries import CachedLotteries
     from redpacket.lottery.use_cases.cached_rains import CachedRains
     from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
@@ -32,11 +33,11 @@ class LotteryContainer(Container):
     fairness: FairnessContainer
 
     @cached_property
-    def draws(self) -> DrawRepository:
+    def draws(self) -> DynamoDraws:
         return self._draws(seeds=self.platform.seeds)
 
     @cached_property
-    def recorded_draws(self) -> DrawRepository:
+    def recorded_draws(self) -> DynamoDraws:
         """Repository for the function that draws, which stores winners' host ids."""
         return self._draws(
             seeds=self.platform.seeds,
@@ -47,12 +48,12 @@ class LotteryContainer(Container):
         )
 
     @cached_property
-    def prize_draws(self) -> DrawRepository:
+    def prize_draws(self) -> DynamoDraws:
         """Repository for the function that edits prizes, without the keys of seeds."""
         packets_table, journal_table = self.settings.packets_table, self.settings.journal_table
         return self._draws(packets_table=packets_table, journal_table=journal_table)
 
-    def _draws(self, **options: Any) -> DrawRepository:  # noqa: ANN401 - DynamoDraws names them
+    def _draws(self, **options: Any) -> DynamoDraws:  # noqa: ANN401 - DynamoDraws names them
         from redpacket.lottery.dynamodb.draws import DynamoDraws
 
         return DynamoDraws(

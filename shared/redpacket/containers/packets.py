@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from redpacket.containers.campaigns import CampaignsContainer
     from redpacket.containers.ledger import LedgerContainer
     from redpacket.containers.operations import OperationsContainer
+    from redpacket.packets.dynamodb.packets import DynamoPackets
     from redpacket.packets.ledger_ports import Funding
     from redpacket.packets.model.seed_keys import SeedKeys
     from redpacket.packets.ports import (
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
         ClaimRecorder,
         DeadLetters,
         PacketPayments,
-        PacketRepository,
         Pages,
         PayoutQueue,
         Phrases,
@@ -81,15 +81,15 @@ class PacketsContainer(Container):
         )
 
     @cached_property
-    def repository(self) -> PacketRepository:
+    def repository(self) -> DynamoPackets:
         return self._repository(self.platform.seeds)
 
     @cached_property
-    def packet_rows(self) -> PacketRepository:
+    def packet_rows(self) -> DynamoPackets:
         """Repository without the keys of amounts."""
         return self._repository(None)
 
-    def _repository(self, seeds: SeedKeys | None) -> PacketRepository:
+    def _repository(self, seeds: SeedKeys | None) -> DynamoPackets:
         from redpacket.packets.dynamodb.packets import DynamoPackets
 
         packets_table, shares_table = self.settings.packets_table, self.settings.shares_table

@@ -27,12 +27,7 @@ from redpacket.payments.ports import (
 )
 from redpacket.payments.use_cases.handle_callback import CallbackPorts
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
-from redpacket.payments.withdrawal_ports import (
-    AuthorizationRepository,
-    BoundPayees,
-    Payees,
-    WithdrawalRepository,
-)
+from redpacket.payments.withdrawal_ports import AuthorizationRepository, BoundPayees, Payees
 from redpacket.platform.user import User
 
 _PAYMENTS_PER_DAY = 100
@@ -67,7 +62,7 @@ class PaymentsContainer(Container):
         )
 
     @cached_property
-    def withdrawal_book(self) -> WithdrawalRepository:
+    def withdrawal_book(self) -> DynamoWithdrawals:
         settings = self.settings
         return DynamoWithdrawals(self.dynamo, settings.payments_table, settings.accounts_table)
 

@@ -43,6 +43,7 @@ class WithdrawalsContainer(Container):
                 for channel in self.providers.gateways_out
             },
             book=self.payments.withdrawal_book,
+            transfers=self.payments.withdrawal_book,
             consents=self.payments.consents,
             clock=self.clock,
             logger=self.logger,

@@ -59,20 +59,37 @@ class DrawCache(Protocol):
         """Return the handed-out units of loaded prizes, or None if no table is loaded."""
 
 
-class DrawRepository(Protocol):
-    """Durable prizes, units, draws, players and helps; none is ever undone."""
-
-    def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
-        """Return every prize of a campaign, sorted by id."""
+class SnapshotReader(Protocol):
+    """Reader of campaigns with their prizes, stock and seeds."""
 
     def find_table(self, campaign_id: str) -> CampaignSnapshot | None:
         """Return the campaign with its prizes and version."""
+
+    def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
+        """Count the prizes' units; after Unavailable, the next call resumes the count."""
+
+    def day_seed(self, campaign_id: str, day: str) -> bytes:
+        """Return the day's secret seed from the campaign's fixed chain."""
+
+    def find_secret_version(self, campaign_id: str) -> int | None:
+        """Return the version of the key that sealed a campaign's seeds, or None."""
+
+
+class PageRepository(Protocol):
+    """Repository of campaigns for users' pages, with what is sold out."""
 
     def find_page(self, campaign_id: str) -> tuple[CampaignSnapshot, PageNote] | None:
         """Return the table with its note, eventually consistent."""
 
     def note_page(self, campaign_id: str, note: PageNote) -> None:
         """Store *note* without a new table version."""
+
+
+class PrizeRepository(SnapshotReader, Protocol):
+    """Repository of prizes."""
+
+    def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
+        """Return every prize of a campaign, sorted by id."""
 
     def put_prize(
         self,
@@ -93,8 +110,9 @@ class DrawRepository(Protocol):
     def find_put(self, request: Request) -> Prize | None:
         """Return the request's prize, if it was executed."""
 
-    def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
-        """Count the prizes' units; after Unavailable, the next call resumes the count."""
+
+class DrawRepository(SnapshotReader, Protocol):
+    """Durable units, draws, players and helps; none is ever undone."""
 
     def find_attempt(
         self,
@@ -124,12 +142,6 @@ class DrawRepository(Protocol):
 
     def list_draws(self, campaign_id: str, user_id: str) -> list[Draw]:
         """Return a user's draws, newest first."""
-
-    def day_seed(self, campaign_id: str, day: str) -> bytes:
-        """Return the day's secret seed from the campaign's fixed chain."""
-
-    def find_secret_version(self, campaign_id: str) -> int | None:
-        """Return the version of the key that sealed a campaign's seeds, or None."""
 
     def record_help(
         self,

@@ -134,26 +134,17 @@ class ClaimRecorder(Protocol):
         """Return the number of a user's shares in a campaign."""
 
 
-class PacketRepository(Protocol):
-    """Packet rows, and the permanent outcomes of shares."""
+class PacketReader(Protocol):
+    """Reader of packets, and of the permanent outcomes of their shares."""
 
     def find_packet(self, packet_id: str) -> Packet | None:
         """Return a packet."""
 
-    def find_packet_of_payment(self, number: str) -> Packet | None:
-        """Return the packet of a payment's number."""
-
-    def find_known(self, packet_id: str) -> Packet | None:
-        """Return a possibly outdated, sealed packet; only its constants are reliable."""
-
-    def find_rules(self, packet_id: str) -> Rules | None:
-        """Return the packet's rules, which never change and may be cached."""
-
     def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
         """Return the existing packets of at most 100."""
 
-    def list_shares(self, packet_id: str) -> list[Share]:
-        """Return every claimed or refunded share, by number."""
+    def list_refs(self, refs: Sequence[ShareRef]) -> list[Share]:
+        """Return the claimed or refunded shares among at most 100."""
 
     def list_shard_shares(self, packet_id: str, shard: int) -> list[Share]:
         """Return the claimed or refunded shares of one shard, by number."""
@@ -161,46 +152,25 @@ class PacketRepository(Protocol):
     def scan_shard_shares(self, packet_id: str, shard: int, after_no: int = 0) -> Iterator[Share]:
         """Yield one shard's claimed or refunded shares above *after_no*, lazily by partition."""
 
+
+class ClaimReader(PacketReader, Protocol):
+    """Reader of packets for users who claim and thank."""
+
+    def find_known(self, packet_id: str) -> Packet | None:
+        """Return a possibly outdated, sealed packet; only its constants are reliable."""
+
+    def find_rules(self, packet_id: str) -> Rules | None:
+        """Return the packet's rules, which never change and may be cached."""
+
     def find_share_of(self, packet_id: str, user_id: str) -> Share | None:
         """Return the share that a user durably owns."""
 
+
+class RecordReader(ClaimReader, Protocol):
+    """Reader of record pages, and of lists of sent packets."""
+
     def find_claimer(self, packet_id: str, user_id: str) -> Claimer | None:
         """Return the note of a user's share, eventually consistent."""
-
-    def list_refs(self, refs: Sequence[ShareRef]) -> list[Share]:
-        """Return the claimed or refunded shares among at most 100."""
-
-    def mark_loaded(self, packet: Packet) -> None:
-        """Remove the packet from the sweep's list of packets to load."""
-
-    def mark_requeued(self, share: Share, again_at_ms: int) -> None:
-        """Hide a waiting claim from the sweep until *again_at_ms*."""
-
-    def mark_done(self, share: Share) -> None:
-        """Remove a packet's last settled claim from the sweep's list."""
-
-    def begin_close(self, packet: Packet, now_ms: int) -> Packet:
-        """Set an expired packet to CLOSING, last in the sweep's list, or return it if CLOSED."""
-
-    def mark_step(self, packet: Packet) -> None:
-        """Store the progress of a CLOSING packet."""
-
-    def put_shard_end(self, packet_id: str, shard: int, end: PacketEnd) -> None:
-        """Store the final sums of a shard; a repeat changes nothing."""
-
-    def list_shard_ends(self, packet_id: str) -> list[PacketEnd]:
-        """Return the stored final sums of the shards."""
-
-    def reschedule(
-        self, packet_id: str, expires_at_ms: int, table_version: int, *, only_later: bool = False
-    ) -> None:
-        """Set an open prize packet's end, unless a newer table did or *only_later* forbids it."""
-
-    def list_claimers(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
-        """Return the existing claimer rows of these users."""
-
-    def list_winners(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
-        """Return the claimer rows of a prize packet, of which a user may win several shares."""
 
     def list_some_shares(
         self, packet_id: str, after_no: int, limit: int
@@ -216,6 +186,65 @@ class PacketRepository(Protocol):
         self, user_id: str, year: int | None, cursor: str | None, limit: int
     ) -> tuple[list[SentItem], str | None]:
         """Return a page of sent packets in a UTC year, newest first, and the next cursor."""
+
+
+class AuditReader(PacketReader, Protocol):
+    """Reader of packets with their claimers, for reconciliation."""
+
+    def list_claimers(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
+        """Return the existing claimer rows of these users."""
+
+    def list_winners(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
+        """Return the claimer rows of a prize packet, of which a user may win several shares."""
+
+
+class PaymentReader(PacketReader, Protocol):
+    """Reader of packets with the payments that fund them."""
+
+    def find_packet_of_payment(self, number: str) -> Packet | None:
+        """Return the packet of a payment's number."""
+
+
+class EndRepository(PacketReader, Protocol):
+    """Repository of packets for functions that settle claims and close packets."""
+
+    def mark_done(self, share: Share) -> None:
+        """Remove a packet's last settled claim from the sweep's list."""
+
+    def put_shard_end(self, packet_id: str, shard: int, end: PacketEnd) -> None:
+        """Store the final sums of a shard; a repeat changes nothing."""
+
+    def list_shard_ends(self, packet_id: str) -> list[PacketEnd]:
+        """Return the stored final sums of the shards."""
+
+    def begin_close(self, packet: Packet, now_ms: int) -> Packet:
+        """Set an expired packet to CLOSING, last in the sweep's list, or return it if CLOSED."""
+
+    def mark_step(self, packet: Packet) -> None:
+        """Store the progress of a CLOSING packet."""
+
+
+class LoadRepository(PacketReader, Protocol):
+    """Repository of packets for functions that load them into the cache."""
+
+    def mark_loaded(self, packet: Packet) -> None:
+        """Remove the packet from the sweep's list of packets to load."""
+
+
+class SweepRepository(LoadRepository, EndRepository, Protocol):
+    """Repository of packets for the sweep."""
+
+    def mark_requeued(self, share: Share, again_at_ms: int) -> None:
+        """Hide a waiting claim from the sweep until *again_at_ms*."""
+
+
+class RescheduleRepository(PacketReader, Protocol):
+    """Repository of prize packets, which end with their campaign."""
+
+    def reschedule(
+        self, packet_id: str, expires_at_ms: int, table_version: int, *, only_later: bool = False
+    ) -> None:
+        """Set an open prize packet's end, unless a newer table did or *only_later* forbids it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +270,7 @@ class Pages(Protocol):
     def list_final(
         self, packet_id: str, after_no: int, limit: int
     ) -> tuple[list[Share], int | None]:
-        """Return a page of a closed packet's claims, as `PacketRepository.list_some_shares`."""
+        """Return a page of a closed packet's claims, as `RecordReader.list_some_shares`."""
 
     def add_settled(self, packet_id: str, settled: Settled) -> None:
         """Add to a large packet's displayed sums, which may be inexact until it closes."""

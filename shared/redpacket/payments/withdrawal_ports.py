@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from redpacket.payments.model.authorization import Authorization
     from redpacket.payments.model.provider import ExternalAccount, TransferFound
     from redpacket.payments.model.provider_name import ProviderName
@@ -24,7 +22,7 @@ class WithdrawalLimits:
 
 
 class WithdrawalRepository(Protocol):
-    """Repository of withdrawals; each change is conditional on what the caller read."""
+    """Repository of users' withdrawals."""
 
     def hold(self, withdrawal: Withdrawal, request: Request, limits: WithdrawalLimits) -> str:
         """Hold the money once per request. Raises InsufficientFunds, WithdrawalLimitReached."""
@@ -35,13 +33,17 @@ class WithdrawalRepository(Protocol):
     def find(self, withdrawal_id: str) -> Withdrawal | None:
         """Return a withdrawal."""
 
-    def list_withdrawals(self, withdrawal_ids: Sequence[str]) -> list[Withdrawal]:
-        """Return the existing withdrawals."""
-
     def list_of_user(
         self, user_id: str, cursor: str | None, limit: int
     ) -> tuple[list[Withdrawal], str | None]:
         """Return a page of a user's withdrawals, newest first, and the next cursor; it may lag."""
+
+    def promise(self, withdrawal_id: str, expected_at_ms: int) -> None:
+        """Store the completion time that the user was shown."""
+
+
+class TransferRepository(Protocol):
+    """Repository of withdrawals' transfers; each change is conditional on what the caller read."""
 
     def list_to_call(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
         """Return ids of withdrawals to transfer, oldest first; the list may lag."""
@@ -51,9 +53,6 @@ class WithdrawalRepository(Protocol):
 
     def note_call(self, seen: Withdrawal, answer: ProviderAnswer) -> None:
         """Keep a provider's answer for operators, with the last ones of *seen*."""
-
-    def promise(self, withdrawal_id: str, expected_at_ms: int) -> None:
-        """Store the completion time that the user was shown."""
 
     def lease(self, seen: Withdrawal, until_ms: int, now_ms: int) -> Withdrawal | None:
         """Lease the right to call until *until_ms*; return None if the withdrawal has changed.

@@ -14,9 +14,9 @@ from redpacket.campaigns.errors import (
 )
 from redpacket.campaigns.model import Campaign, CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.fairness.model import days
+from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.lottery.errors import AttemptsExhausted
 from redpacket.lottery.model import lottery
-from redpacket.lottery.ports import DrawRepository
 from redpacket.platform import errors
 from testing.builders import NOW_MS, a_prize
 from testing.fakes import Away, FakeDrawCache
@@ -69,7 +69,7 @@ class Meddled:
 class Counting:
     """The ledger of draws, with a note of each call."""
 
-    def __init__(self, draws: DrawRepository, calls: list[str]) -> None:
+    def __init__(self, draws: DynamoDraws, calls: list[str]) -> None:
         self._draws = draws
         self._calls = calls
 
@@ -416,7 +416,7 @@ def test_the_crowd_before_the_start_reads_nothing_of_the_ledger(system: InMemory
     tables = system.tables()
     tables.get("gala")
     calls: list[str] = []
-    system.draws = Counting(system.draws, calls)
+    system.draws = Counting(system.draws, calls)  # type: ignore[assignment]
 
     with pytest.raises(CampaignNotStarted):
         system.draw("gala", "ann", "key", tables)

@@ -24,7 +24,7 @@ from redpacket.packets.model.claim import GrabStatus
 from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules
 from redpacket.packets.use_cases.read_records import list_received
 from redpacket.platform import errors
-from testing.builders import a_campaign, a_prize
+from testing.builders import a_campaign, a_prize, list_shares
 from testing.in_memory_system import InMemorySystem
 from testing.office import Office
 
@@ -340,7 +340,7 @@ def test_a_prizes_packet_can_not_be_grabbed(office: Shop) -> None:
     with pytest.raises(PacketNotFound):
         office.system.grab(packet, "ann")
 
-    assert office.system.packets.list_shares(packet.packet_id) == []
+    assert list_shares(office.system.packets, packet.packet_id) == []
 
 
 def test_what_was_won_is_paid_and_the_rest_comes_back_at_the_end(office: Shop) -> None:

@@ -17,6 +17,7 @@ from redpacket.packets.model.grab_token import LIFE_MS
 from redpacket.packets.model.packet import Opening, Packet, Rules
 from redpacket.packets.pinyin import PinyinPhrases
 from redpacket.platform import errors
+from testing.builders import list_shares
 from testing.fakes import FakeLimits
 from testing.in_memory_system import ADMISSION_FACTOR, InMemorySystem
 
@@ -37,7 +38,7 @@ def test_grab_admits_and_open_takes_the_share(system: InMemorySystem) -> None:
 
     admission = _admitted(system, packet, "ann")
     # It is not a share yet.
-    assert (system.packets.list_shares(packet.packet_id), system.queue.refs) == ([], [])
+    assert (list_shares(system.packets, packet.packet_id), system.queue.refs) == ([], [])
     claim = system.open(packet, "ann", admission.grab_token)
 
     assert admission.expires_at_ms == system.clock.now_ms() + LIFE_MS

@@ -11,7 +11,7 @@ from redpacket.packets.model.packet import Opening, Packet, PacketStatus, Rules,
 from redpacket.packets.use_cases.read_records import Record, list_sent, read_record
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.user import User
-from testing.builders import NOW_MS, a_claim, a_packet
+from testing.builders import NOW_MS, a_claim, a_packet, list_shares
 from testing.in_memory_system import LIFE_MS, InMemorySystem, one_by_one, process_on
 from testing.units import MeteredDynamo
 
@@ -204,7 +204,7 @@ def test_a_page_reads_few_units_however_claims_are_spread(
         claimer = User(f"5f0c8f5e-{number:04d}-4b1e-9a53-0c4a3d2f1b6a", "恭喜发财大吉")
         system.claims.record_claim(a_claim(packet, number, "", claimer=claimer), quota)
     if is_final:
-        shares = system.packets.list_shares(packet.packet_id)
+        shares = list_shares(system.packets, packet.packet_id)
         system.settle([share.ref for share in shares])
         system.pass_time(61_000)
         system.expire()

@@ -720,7 +720,7 @@ def test_a_withdrawal_that_was_never_called_is_not_looked_for(town: PaymentSyste
 def test_a_cancel_that_conflicts_is_tried_again(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 10)
 
-    book = town.transfers.book
+    book = town.withdrawals
     with (
         patch.object(type(book), "refund", return_value=False) as given_back,
         pytest.raises(errors.Unavailable),
@@ -733,7 +733,7 @@ def test_a_cancel_that_conflicts_is_tried_again(town: PaymentSystem) -> None:
 def test_a_look_that_fails_waits_behind_the_others(town: PaymentSystem) -> None:
     withdrawal = town.called(10, is_away=True)
     town.system.pass_time(SAFE_MS)
-    book = town.transfers.book
+    book = town.withdrawals
     assert book.list_to_look(WECHAT, town.clock.now_ms(), 10) == [withdrawal.withdrawal_id]
 
     with (

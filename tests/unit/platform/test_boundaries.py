@@ -212,7 +212,7 @@ def test_a_transfer_under_way_is_looked_at_after_a_quarter_of_its_age(town: Paym
     sync_transfer(withdrawal.withdrawal_id, ports=town.transfers)
     look_at_ms = town.clock.now_ms() + 15_000
 
-    book = town.transfers.book
+    book = town.withdrawals
     found = [book.list_to_look(WECHAT, at_ms, 9) for at_ms in (look_at_ms - 1, look_at_ms)]
     assert found == [[], [withdrawal.withdrawal_id]]
 
@@ -224,7 +224,7 @@ def test_a_throttled_transfer_is_called_again_after_a_minute(town: PaymentSystem
 
     call_transfer(withdrawal.withdrawal_id, ports=town.transfers)
 
-    book = town.transfers.book
+    book = town.withdrawals
     found = [book.list_to_call(WECHAT, at_ms, 9) for at_ms in (call_at_ms - 1, call_at_ms)]
     assert found == [[], [withdrawal.withdrawal_id]]
 
@@ -410,7 +410,7 @@ def test_a_transfer_is_looked_at_from_the_end_of_its_lease(town: PaymentSystem) 
 
     sync_transfer(withdrawal.withdrawal_id, ports=town.transfers)
 
-    waiting = town.transfers.book.list_to_look(WECHAT, town.clock.now_ms(), 9)
+    waiting = town.withdrawals.list_to_look(WECHAT, town.clock.now_ms(), 9)
     assert waiting == []
 
 

@@ -15,7 +15,7 @@ from redpacket.platform.dynamodb.client import to_wire
 from redpacket.reconciliation.use_cases.audit_packet import audit_packet
 from redpacket.reconciliation.use_cases.reconcile import Reconciliation
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
-from testing.builders import NOW_MS, a_campaign, a_refund
+from testing.builders import NOW_MS, a_campaign, a_refund, list_shares
 from testing.fakes import Away
 from testing.fakes.services import FakeDeadLetters
 from testing.in_memory_system import InMemorySystem
@@ -105,7 +105,7 @@ def test_a_lost_share_of_a_packet_in_parts_is_found(
     in_shards: tuple[InMemorySystem, Packet],
 ) -> None:
     system, packet = in_shards
-    share = system.packets.list_shares(packet.packet_id)[4]
+    share = list_shares(system.packets, packet.packet_id)[4]
     system.dynamo.tables["shares"].pop(_key(packet_keys.share(packet.packet_id, share.share_no)))
 
     # Its claim's entry, receipt, taker's row and count have no fate.
@@ -254,7 +254,7 @@ def test_money_that_moves_between_the_reads_of_an_audit_is_not_a_difference() ->
     system = InMemorySystem()
     packet = system.send(count=2)
     system.grab(packet, "ann")
-    reads = [system.packets.list_shares(packet.packet_id)]
+    reads = [list_shares(system.packets, packet.packet_id)]
     system.settle()
     scan = system.packets.scan_shard_shares
 

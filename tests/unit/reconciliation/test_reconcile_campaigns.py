@@ -16,7 +16,7 @@ from redpacket.packets.model.packet import Packet
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import to_wire
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
-from testing.builders import a_campaign, a_claim, a_prize
+from testing.builders import a_campaign, a_claim, a_prize, list_shares
 from testing.in_memory_system import InMemorySystem
 
 HOUR_MS = 3_600_000
@@ -180,7 +180,7 @@ def test_a_share_of_a_prize_without_a_draw_is_found(fair: Fair) -> None:
     ((packet_id, _),) = fair.cash.packets
     packet = fair.system.packets.find_packet(packet_id)
     assert packet
-    taken = {share.share_no for share in fair.system.packets.list_shares(packet_id)}
+    taken = {share.share_no for share in list_shares(fair.system.packets, packet_id)}
     free_no = min(set(range(1, 21)) - taken)
     claim = a_claim(
         packet, free_no, "eve", decided_at_ms=fair.system.clock.now_ms() - MOVING_MS - 5

@@ -12,7 +12,7 @@ from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.model.packet_id import PACKET_ID
-from redpacket.packets.ports import SENT_CURSOR, PacketRepository, Pages
+from redpacket.packets.ports import SENT_CURSOR, Pages, RecordReader
 from redpacket.packets.use_cases.read_records import status_of
 from redpacket.platform.errors import InvalidRequest
 
@@ -26,7 +26,7 @@ class ListPorts:
     """Dependencies of operators' lists."""
 
     campaigns: CampaignRepository
-    packets: PacketRepository
+    packets: RecordReader
     lists: OperatorLists
     pages: Pages
 

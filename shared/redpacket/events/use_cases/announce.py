@@ -18,7 +18,7 @@ from redpacket.events.ports import Change, DeliveryQueue, WebhookRepository
 from redpacket.lottery.model.lottery import Draw
 from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet
-from redpacket.packets.ports import PacketRepository
+from redpacket.packets.ports import PacketReader
 from redpacket.payments.model.payments import Payment
 from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.platform.runtime import Clock
@@ -29,7 +29,7 @@ class AnnouncePorts:
     """Dependencies of announcements."""
 
     book: WebhookRepository
-    packets: PacketRepository
+    packets: PacketReader
     queue: DeliveryQueue
     clock: Clock
 
@@ -51,7 +51,7 @@ def announce(changes: Sequence[Change], *, ports: AnnouncePorts) -> int:
     return len(deliveries)
 
 
-def _events(changes: Sequence[Change], packets: PacketRepository) -> Iterator[Event]:
+def _events(changes: Sequence[Change], packets: PacketReader) -> Iterator[Event]:
     ids = {one.after.packet_id for one in changes if isinstance(one.after, Share)}
     known = {one.packet_id: one for one in packets.list_packets(sorted(ids))} if ids else {}
     for change in changes:

@@ -84,7 +84,7 @@ class _NotPut(Enum):
 
 
 class DynamoDraws:
-    """DynamoDB implementation of DrawRepository."""
+    """DynamoDB implementation of the readers and repositories of draws and prizes."""
 
     def __init__(
         self,

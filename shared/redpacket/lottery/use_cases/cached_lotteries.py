@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.lottery.model.lottery import CampaignSnapshot, PageNote, check_is_published, draw_day
-from redpacket.lottery.ports import DrawCache, DrawRepository
+from redpacket.lottery.ports import DrawCache, PageRepository
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.process_cache import ProcessCache
 from redpacket.platform.runtime import Clock, EventLogger
@@ -39,7 +39,7 @@ class CachedLotteries:
     """Lotteries as this process read them; an old value is used while the store is unavailable."""
 
     def __init__(
-        self, draws: DrawRepository, claim_cache: DrawCache, *, clock: Clock, logger: EventLogger
+        self, draws: PageRepository, claim_cache: DrawCache, *, clock: Clock, logger: EventLogger
     ) -> None:
         self._draws = draws
         self._claim_cache = claim_cache

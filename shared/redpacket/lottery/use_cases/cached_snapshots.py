@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.lottery.model.lottery import CampaignSnapshot, check_is_published
-from redpacket.lottery.ports import DrawRepository
+from redpacket.lottery.ports import SnapshotReader
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.process_cache import ProcessCache
 from redpacket.platform.runtime import Clock, EventLogger
@@ -18,7 +18,7 @@ _SIZE_MAX = 100
 class CachedSnapshots:
     """Lotteries as this process read them; an old value is used while the store is unavailable."""
 
-    def __init__(self, draws: DrawRepository, *, clock: Clock, logger: EventLogger) -> None:
+    def __init__(self, draws: SnapshotReader, *, clock: Clock, logger: EventLogger) -> None:
         self._draws = draws
         self._clock = clock
         self._logger = logger

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.lottery.model.lottery import UNITS_MAX, Prize, PrizeKind
 from redpacket.lottery.model.winners import Decision, Winner, WinnerStatus
-from redpacket.lottery.ports import DrawRepository
+from redpacket.lottery.ports import PrizeRepository
 from redpacket.lottery.use_cases.load_campaign import LoadPorts
 from redpacket.lottery.winner_ports import Winners
 from redpacket.operations.model.operators import (
@@ -29,7 +29,7 @@ class WinnerPorts:
     """Ports of a decision."""
 
     winners: Winners
-    draws: DrawRepository
+    draws: PrizeRepository
     clock: Clock
     load: LoadPorts
 
@@ -97,7 +97,7 @@ def _action(decided: Winner, operator: Operator, changes: tuple[Change, ...]) ->
     )
 
 
-def _goods_of(campaign_id: str, prize_id: str, draws: DrawRepository) -> Prize:
+def _goods_of(campaign_id: str, prize_id: str, draws: PrizeRepository) -> Prize:
     prizes = {prize.prize_id: prize for prize in draws.list_prizes(campaign_id)}
     if prize_id not in prizes:
         raise CampaignNotFound

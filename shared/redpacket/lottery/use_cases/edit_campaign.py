@@ -11,7 +11,7 @@ from redpacket.campaigns.ports import EditedCampaigns
 from redpacket.campaigns.use_cases.get_campaign import get_campaign
 from redpacket.fairness.model.beacon import CampaignBeacon
 from redpacket.lottery.model.lottery import CODES_KEPT_MS, CampaignSnapshot
-from redpacket.lottery.ports import DrawRepository
+from redpacket.lottery.ports import SnapshotReader
 from redpacket.lottery.use_cases.load_campaign import LoadPorts
 from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import (
@@ -24,7 +24,7 @@ from redpacket.operations.model.operators import (
 )
 from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 from redpacket.packets.model.packet import PacketStatus
-from redpacket.packets.ports import PacketRepository
+from redpacket.packets.ports import RescheduleRepository
 from redpacket.platform.errors import Contended, InvalidRequest, VersionConflict
 from redpacket.platform.runtime import Clock
 
@@ -42,8 +42,8 @@ class CampaignPorts:
     """Ports that write a campaign; *new_beacon* is None if the deployment has no beacon."""
 
     campaigns: EditedCampaigns
-    draws: DrawRepository
-    packets: PacketRepository
+    draws: SnapshotReader
+    packets: RescheduleRepository
     clock: Clock
     approval_policy: ApprovalPolicy
     load: LoadPorts
@@ -103,7 +103,9 @@ def edit_campaign(
     raise Contended
 
 
-def _end_with_campaign(campaign_id: str, draws: DrawRepository, packets: PacketRepository) -> None:
+def _end_with_campaign(
+    campaign_id: str, draws: SnapshotReader, packets: RescheduleRepository
+) -> None:
     """Move cash prizes to the newest edit's end, which may be another operator's."""
     if table := draws.find_table(campaign_id):
         for packet_id in _packet_ids(table):
@@ -114,8 +116,8 @@ def _keep_cash(
     table: CampaignSnapshot,
     after: Campaign,
     before: Campaign,
-    draws: DrawRepository,
-    packets: PacketRepository,
+    draws: SnapshotReader,
+    packets: RescheduleRepository,
 ) -> None:
     """Extend cash before a later end is written, so that a cutoff never ends it early."""
     packet_ids = list(_packet_ids(table))
@@ -141,7 +143,7 @@ def _check_codes_last(table: CampaignSnapshot, after: Campaign) -> None:
         raise InvalidRequest([{"field": "ends_at_ms", "message": gone}])
 
 
-def _check_cash_is_there(packet_ids: Sequence[str], packets: PacketRepository) -> None:
+def _check_cash_is_there(packet_ids: Sequence[str], packets: RescheduleRepository) -> None:
     for start in range(0, len(packet_ids), _AT_ONCE):
         for packet in packets.list_packets(packet_ids[start : start + _AT_ONCE]):
             if packet.status is not PacketStatus.OPEN and not packet.is_emptied:

@@ -23,7 +23,7 @@ from redpacket.lottery.model.lottery import (
     PrizeKind,
     check_prize_id,
 )
-from redpacket.lottery.ports import Codes, DrawRepository
+from redpacket.lottery.ports import Codes, PrizeRepository
 from redpacket.lottery.use_cases.load_campaign import LoadPorts
 from redpacket.operations.errors import AllowanceMoved
 from redpacket.operations.model.allowances import Allowance, ApprovalNeededError
@@ -39,7 +39,7 @@ from redpacket.operations.model.operators import (
 from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 from redpacket.packets.ledger_ports import Funding
 from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, shards_for
-from redpacket.packets.ports import PacketRepository
+from redpacket.packets.ports import PacketReader
 from redpacket.packets.split import SEED_BYTES, Split, Terms
 from redpacket.packets.use_cases.send_packet import funding_action, funding_of
 from redpacket.platform.errors import (
@@ -58,9 +58,9 @@ _TRIES = 4
 class PrizePorts:
     """Ports of prize edits."""
 
-    draws: DrawRepository
+    draws: PrizeRepository
     funding: Funding
-    packets: PacketRepository
+    packets: PacketReader
     codes: Codes
     clock: Clock
     new_id: Callable[[int], str]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.lottery.model.winners import Winner, WinnerStatus
-from redpacket.lottery.ports import DrawRepository
+from redpacket.lottery.ports import SnapshotReader
 from redpacket.lottery.winner_ports import Winners
 
 ROWS_MAX = 400
@@ -20,7 +20,7 @@ def list_winners(
     after: tuple[str, int] | None,
     limit: int,
     *,
-    draws: DrawRepository,
+    draws: SnapshotReader,
     winners: Winners,
 ) -> tuple[list[tuple[Winner, int]], tuple[str, int] | None]:
     """Return winners of goods with their draw times in ms, and the place of the next page.

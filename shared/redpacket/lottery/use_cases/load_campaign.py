@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.ports import CampaignRepository
 from redpacket.lottery.model.lottery import CampaignSnapshot, draw_day
-from redpacket.lottery.ports import DrawCache, DrawRepository
+from redpacket.lottery.ports import DrawCache, SnapshotReader
 from redpacket.platform.runtime import Clock, EventLogger
 
 
@@ -16,14 +16,14 @@ class LoadPorts:
     """Ports that read a campaign and load it into the cache."""
 
     campaigns: CampaignRepository
-    draws: DrawRepository
+    draws: SnapshotReader
     draw_cache: DrawCache
     clock: Clock
     logger: EventLogger
 
 
 def load_campaign(
-    campaign_id: str, *, draws: DrawRepository, claim_cache: DrawCache, clock: Clock
+    campaign_id: str, *, draws: SnapshotReader, claim_cache: DrawCache, clock: Clock
 ) -> CampaignSnapshot:
     """Replace the cache's lottery, without players, by the ledger's. Raises CampaignNotFound."""
     table = draws.find_table(campaign_id)

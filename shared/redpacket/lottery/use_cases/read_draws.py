@@ -13,7 +13,7 @@ from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
 from redpacket.fairness.model.days import DrawDay
 from redpacket.fairness.use_cases.cached_rounds import CachedRounds
 from redpacket.lottery.model.lottery import Draw, PrizeStock, draw_day, find_day, has_units_left
-from redpacket.lottery.ports import DrawRepository
+from redpacket.lottery.ports import DrawRepository, SnapshotReader
 from redpacket.lottery.use_cases.cached_lotteries import Lottery
 from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
 from redpacket.packets.errors import ProofNotReady
@@ -57,7 +57,7 @@ class DrawProof:
 
 
 def watch_lottery(
-    campaign_id: str, *, campaigns: CampaignRepository, draws: DrawRepository, clock: Clock
+    campaign_id: str, *, campaigns: CampaignRepository, draws: SnapshotReader, clock: Clock
 ) -> WatchedLottery:
     """Return the operator view with exact stock, from two reads. Raises CampaignNotFound."""
     campaign = get_campaign(campaign_id, campaigns=campaigns)
@@ -96,7 +96,7 @@ def read_draw_proof(
     *,
     tables: CachedSnapshots,
     rounds: CachedRounds,
-    draws: DrawRepository,
+    draws: SnapshotReader,
     clock: Clock,
 ) -> DrawProof:
     """Return the proof of *day*, like 20270129. Raises CampaignNotFound, ProofNotReady."""

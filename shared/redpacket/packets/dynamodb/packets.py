@@ -35,7 +35,7 @@ _SENT_CURSOR = re.compile(SENT_CURSOR)
 
 
 class DynamoPackets(DynamoShares):
-    """DynamoDB implementation of PacketRepository."""
+    """DynamoDB implementation of the readers and repositories of packets."""
 
     def __init__(
         self, dynamo: Dynamo, packets_table: str, shares_table: str, seeds: SeedKeys | None = None

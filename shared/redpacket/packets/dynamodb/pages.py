@@ -66,7 +66,7 @@ class DynamoPages:
         self, packet_id: str, after_no: int, limit: int
     ) -> tuple[list[Share], int | None]:
         partitions = fate_partitions(packet_id)
-        # A value of 0 or below starts a partition, as in `PacketRepository.list_some_shares`.
+        # A value of 0 or below starts a partition, as in `RecordReader.list_some_shares`.
         partition = ((after_no - 1) if after_no > 0 else -after_no) % partitions
         # The first claim may be anywhere in its stored page.
         row_limit = -(-limit // CLAIMS_PER_PAGE) + (after_no > 0)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from operator import attrgetter
 from typing import Any
 
 from redpacket.packets.dynamodb import items, keys
 from redpacket.packets.model.claim import Claimer, Share, ShareRef
-from redpacket.packets.model.packet import fate_partitions, shard_count
+from redpacket.packets.model.packet import fate_partitions
 from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, update, values
 from redpacket.platform.errors import InvariantViolated
 
@@ -23,17 +22,11 @@ _QUERIES_PER_PAGE = 6
 
 
 class DynamoShares:
-    """Share methods of `PacketRepository`."""
+    """Shares of packets in SharesTable."""
 
     def __init__(self, dynamo: Dynamo, shares_table: str) -> None:
         self._dynamo = dynamo
         self._shares = shares_table
-
-    def list_shares(self, packet_id: str) -> list[Share]:
-        shards = [
-            self.list_shard_shares(packet_id, shard) for shard in range(shard_count(packet_id))
-        ]
-        return shards[0] if len(shards) == 1 else sorted(chain(*shards), key=_share_no)
 
     def list_shard_shares(self, packet_id: str, shard: int) -> list[Share]:
         return sorted(self.scan_shard_shares(packet_id, shard), key=_share_no)

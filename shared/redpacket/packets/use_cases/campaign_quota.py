@@ -12,13 +12,13 @@ from redpacket.campaigns.model import AudienceMode, Campaign, CampaignStatus, au
 from redpacket.packets.errors import PacketNotFound, QuotaExhausted
 from redpacket.packets.model.claim import NO_LIMIT, GrabOutcome, Quota, QuotaStatus
 from redpacket.packets.model.packet import Rules
-from redpacket.packets.ports import PacketRepository
+from redpacket.packets.ports import ClaimReader
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
 from redpacket.platform.errors import Rejected, Unavailable
 from redpacket.platform.user import User
 
 
-def find_rules(packet_id: str, packets: PacketRepository) -> Rules:
+def find_rules(packet_id: str, packets: ClaimReader) -> Rules:
     """Return a packet's rules. Raises PacketNotFound, also for a prize's packet."""
     rules = packets.find_rules(packet_id)
     if rules is None or rules.prize_id:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from redpacket.packets.model.seed_keys import SeedKeys
     from redpacket.packets.ports import (
         ClaimCache,
+        ClaimReader,
         ClaimRecorder,
-        PacketRepository,
         PayoutQueue,
         Phrases,
         Quotas,
@@ -31,7 +31,7 @@ class ClaimPorts:
 
     claim_cache: ClaimCache
     emptied: CachedEmptied
-    packets: PacketRepository
+    packets: ClaimReader
     claims: ClaimRecorder
     payouts: PayoutQueue
     costs: UserLimit

@@ -20,7 +20,7 @@ from redpacket.packets.model.packet import (
     shard_of_share,
     shard_size,
 )
-from redpacket.packets.ports import PacketRepository, Pages
+from redpacket.packets.ports import EndRepository, Pages
 from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.runtime import Clock
 
@@ -30,7 +30,7 @@ class EndPorts:
     """Dependencies of every end of a packet."""
 
     ledger: Ledger
-    packets: PacketRepository
+    packets: EndRepository
     pages: Pages
     clock: Clock
 

@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Any
 
 from redpacket.packets.model.packet import Packet, PacketStatus
-from redpacket.packets.ports import PacketRepository
+from redpacket.packets.ports import PacketReader
 from redpacket.packets.use_cases.circuit_breaker import CircuitBreaker
 from redpacket.packets.use_cases.refund_packet import (
     Closing,
@@ -114,7 +114,7 @@ def expire_packets(
 
 
 def _read(
-    due: Sequence[str], packets: PacketRepository, in_parallel: InParallel
+    due: Sequence[str], packets: PacketReader, in_parallel: InParallel
 ) -> Mapping[str, Packet]:
 
     def read(chunk: Sequence[str]) -> list[Packet]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redpacket.packets.errors import PacketExpired, PacketNotFound, PacketNotStarted
 from redpacket.packets.model.packet import Packet, PacketStatus, shard_count, shard_size
-from redpacket.packets.ports import ClaimCache, PacketRepository
+from redpacket.packets.ports import ClaimCache, PacketReader
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
 from redpacket.platform.errors import Rejected, Unavailable
 from redpacket.platform.runtime import Clock
@@ -71,7 +71,7 @@ class CacheLoads:
         self._ports.clock.sleep_ms(self._left_ms.pop(0))
 
 
-def load_packet(packet_id: str, *, packets: PacketRepository, claim_cache: ClaimCache) -> None:
+def load_packet(packet_id: str, *, packets: PacketReader, claim_cache: ClaimCache) -> None:
     """Load all shards from the ledger. Raises PacketNotFound."""
     packet = _get(packet_id, packets)
     for number in range(shard_count(packet_id)):
@@ -82,7 +82,7 @@ def load_among_many(
     packet_id: str,
     shard: int,
     *,
-    packets: PacketRepository,
+    packets: PacketReader,
     claim_cache: ClaimCache,
     before_read: Callable[[], None] = lambda: None,
 ) -> bool:
@@ -102,7 +102,7 @@ def load_among_many(
 
 
 def reload_among_many(
-    packet_id: str, shard: int, *, packets: PacketRepository, claim_cache: ClaimCache, clock: Clock
+    packet_id: str, shard: int, *, packets: PacketReader, claim_cache: ClaimCache, clock: Clock
 ) -> None:
     """Reload a shard that is behind the ledger, after loads that may have begun too early."""
     for wait_ms in (*WAITS_MS, 0):
@@ -113,14 +113,14 @@ def reload_among_many(
         clock.sleep_ms(wait_ms)
 
 
-def _load(packet_id: str, shard: int, packets: PacketRepository, claim_cache: ClaimCache) -> None:
+def _load(packet_id: str, shard: int, packets: PacketReader, claim_cache: ClaimCache) -> None:
     packet = _get(packet_id, packets)
     if shard_size(packet, shard) > _LARGE:
         claim_cache.hold_load(packet_id, shard, _LARGE_LOAD_LIFE_MS)
     claim_cache.load(packet, packets.list_shard_shares(packet_id, shard), shard)
 
 
-def _get(packet_id: str, packets: PacketRepository) -> Packet:
+def _get(packet_id: str, packets: PacketReader) -> Packet:
     packet = packets.find_packet(packet_id)
     if packet is None or packet.rules.prize_id:
         raise PacketNotFound

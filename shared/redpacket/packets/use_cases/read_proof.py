@@ -14,7 +14,7 @@ from redpacket.packets.model.packet import (
     shard_size,
     share_numbers,
 )
-from redpacket.packets.ports import PacketRepository
+from redpacket.packets.ports import PacketReader
 from redpacket.packets.split import Terms, share_amount_fen
 from redpacket.platform.user import User
 
@@ -30,7 +30,7 @@ class Proof:
 
 
 def read_proof(
-    packet_id: str, viewer: User, *, after_no: int, limit: int, packets: PacketRepository
+    packet_id: str, viewer: User, *, after_no: int, limit: int, packets: PacketReader
 ) -> Proof:
     """Return a page of a packet's proof. Raises PacketNotFound, ProofNotReady."""
     packet = packets.find_packet(packet_id)
@@ -49,7 +49,7 @@ def read_proof(
     )
 
 
-def _is_emptied(packet: Packet, packets: PacketRepository) -> bool:
+def _is_emptied(packet: Packet, packets: PacketReader) -> bool:
     """Return whether every share is durably claimed: then the seed decides nothing more."""
     packet_id, shards = packet.packet_id, range(shard_count(packet.packet_id))
     # Shares are granted in order: while a shard's last share is free, skip reading the shard.
@@ -59,6 +59,6 @@ def _is_emptied(packet: Packet, packets: PacketRepository) -> bool:
     return all(_is_taken(packet, shard, packets) for shard in shards)
 
 
-def _is_taken(packet: Packet, shard: int, packets: PacketRepository) -> bool:
+def _is_taken(packet: Packet, shard: int, packets: PacketReader) -> bool:
     shares = packets.list_shard_shares(packet.packet_id, shard)
     return sum(share.fate is ShareStatus.CLAIMED for share in shares) == shard_size(packet, shard)

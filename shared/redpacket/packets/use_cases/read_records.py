@@ -11,7 +11,7 @@ from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.model.claim import Claimer, Share, ShareStatus, luckiest
 from redpacket.packets.model.packet import SMALL_MAX, Packet, PacketEnd, PacketStatus
-from redpacket.packets.ports import PacketRepository, Pages, SentItem
+from redpacket.packets.ports import Pages, RecordReader, SentItem
 from redpacket.platform.runtime import InParallel
 from redpacket.platform.user import User
 
@@ -54,7 +54,7 @@ def read_record(
     *,
     after_no: int,
     limit: int,
-    packets: PacketRepository,
+    packets: RecordReader,
     pages: Pages,
 ) -> Record:
     """Return a record; *after_no* is a `next_no`, or 0.
@@ -82,7 +82,7 @@ def _read_closed(
     viewer: User | None,
     after_no: int,
     limit: int,
-    packets: PacketRepository,
+    packets: RecordReader,
     pages: Pages,
 ) -> Record:
     claims, next_no = pages.list_final(packet.packet_id, after_no, limit)
@@ -118,7 +118,7 @@ def _read_closed(
 
 
 def _read_small(
-    packet: Packet, viewer: User | None, after_no: int, limit: int, packets: PacketRepository
+    packet: Packet, viewer: User | None, after_no: int, limit: int, packets: RecordReader
 ) -> Record:
     shares, _ = packets.list_some_shares(packet.packet_id, 0, SMALL_MAX)
     claims = [share for share in shares if share.fate is ShareStatus.CLAIMED]
@@ -148,7 +148,7 @@ def _read_large(
     viewer: User | None,
     after_no: int,
     limit: int,
-    packets: PacketRepository,
+    packets: RecordReader,
     pages: Pages,
 ) -> Record:
     packet_id = packet.packet_id
@@ -246,7 +246,7 @@ def list_sent(
     year: int | None,
     cursor: str | None,
     *,
-    packets: PacketRepository,
+    packets: RecordReader,
     pages: Pages,
     ledger: Ledger,
     in_parallel: InParallel,
@@ -266,9 +266,7 @@ def list_sent(
     return PacketList(items, sums.sent_fen, sums.sent_count, 0, next_cursor)
 
 
-def _sent_packet(
-    item: SentItem, packet: Packet, packets: PacketRepository, pages: Pages
-) -> SentPacket:
+def _sent_packet(item: SentItem, packet: Packet, packets: RecordReader, pages: Pages) -> SentPacket:
     """Return what a record page would show of a packet's claims."""
     has_all_claims = False
     if packet.end:

@@ -7,7 +7,7 @@ from threading import Lock
 
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Packet, shard_count
-from redpacket.packets.ports import PacketRepository
+from redpacket.packets.ports import PacketReader
 from redpacket.packets.use_cases.circuit_breaker import CircuitBreaker
 from redpacket.packets.use_cases.sweep_ports import SweepPorts
 from redpacket.packets.work_list_ports import Unreadable, WorkLists
@@ -109,7 +109,7 @@ def load_packets(stop_at_ms: int, *, ports: SweepPorts) -> Attempts[str]:
     )
 
 
-def _find(packet_id: str, work: WorkLists, packets: PacketRepository, clock: Clock) -> Packet:
+def _find(packet_id: str, work: WorkLists, packets: PacketReader, clock: Clock) -> Packet:
     try:
         packet = packets.find_packet(packet_id)
     except Unavailable:

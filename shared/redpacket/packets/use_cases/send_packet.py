@@ -16,7 +16,7 @@ from redpacket.operations.model.operators import (
 from redpacket.packets.ledger_ports import Funding
 from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, shards_for
 from redpacket.packets.model.seed_keys import SeedKeys
-from redpacket.packets.ports import ClaimCache, PacketRepository
+from redpacket.packets.ports import ClaimCache, LoadRepository
 from redpacket.packets.split import SEED_BYTES, Split, Terms, check_possible
 from redpacket.platform.errors import InvalidRequest, Rejected, Unavailable
 from redpacket.platform.idempotency import Request
@@ -58,7 +58,7 @@ class SendPorts:
     """Dependencies of sends; *shard_share_count* is the approximate size of a shard."""
 
     funding: Funding
-    packets: PacketRepository
+    packets: LoadRepository
     claim_cache: ClaimCache
     clock: Clock
     logger: EventLogger
@@ -186,7 +186,7 @@ def _window(order: SendOrder, now_ms: int) -> tuple[int, int]:
     return starts_at_ms, min(ends_ms)
 
 
-def _sent_before(packet_id: str, packets: PacketRepository) -> Packet:
+def _sent_before(packet_id: str, packets: LoadRepository) -> Packet:
     packet = packets.find_packet(packet_id)
     if packet is None:
         raise Unavailable(f"the ledger knows the request of {packet_id} and not the packet")

@@ -13,7 +13,7 @@ from typing import TypeVar
 from redpacket.ledger.model import Transfer, TransferKind, packet_account, settle_id, user_account
 from redpacket.packets.model.claim import Share, ShareRef, ShareStatus
 from redpacket.packets.model.packet import Packet, PacketStatus
-from redpacket.packets.ports import PacketRepository, PayoutQueue, Settled
+from redpacket.packets.ports import PacketReader, PayoutQueue, Settled
 from redpacket.packets.split import share_amount_fen
 from redpacket.packets.use_cases.close_packet import EndPorts, close_emptied
 from redpacket.platform.errors import Contended, InvariantViolated, RedPacketError, Unavailable
@@ -137,7 +137,7 @@ def _checked_all(
 
 
 def _packets_of(
-    packet_ids: Sequence[str], packets: PacketRepository, logger: EventLogger
+    packet_ids: Sequence[str], packets: PacketReader, logger: EventLogger
 ) -> tuple[list[Packet], set[str]]:
     try:
         return packets.list_packets(packet_ids), set()
@@ -208,7 +208,7 @@ def _add_settled(paid: Iterable[Share], sent: Mapping[str, Packet], ports: Settl
             ports.logger.failure("sums_not_kept", error, packet_id=packet_id)
 
 
-def _still_unsettled(refs: set[ShareRef], packets: PacketRepository) -> set[ShareRef]:
+def _still_unsettled(refs: set[ShareRef], packets: PacketReader) -> set[ShareRef]:
     """Return the refs that no duplicate delivery has paid in the meantime."""
     shares = packets.list_refs(sorted(refs, key=lambda ref: (ref.packet_id, ref.share_no)))
     return {share.ref for share in shares if share.settled_at_ms is None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redpacket.packets.ledger_ports import Ledger
-from redpacket.packets.ports import ClaimCache, PacketRepository, Pages, PayoutQueue
+from redpacket.packets.ports import ClaimCache, Pages, PayoutQueue, SweepRepository
 from redpacket.packets.work_list_ports import WorkLists
 from redpacket.platform.runtime import Clock, EventLogger, InParallel
 
@@ -15,7 +15,7 @@ class SweepPorts:
     """Dependencies of a sweep; *grace_ms* is the grace period of claims in flight."""
 
     work: WorkLists
-    packets: PacketRepository
+    packets: SweepRepository
     pages: Pages
     claim_cache: ClaimCache
     ledger: Ledger

@@ -9,12 +9,12 @@ from redpacket.packets.model.thanks import Thanks
 from redpacket.platform.errors import Forbidden
 
 if TYPE_CHECKING:
-    from redpacket.packets.ports import PacketRepository, Pages
+    from redpacket.packets.ports import ClaimReader, Pages
     from redpacket.platform.user import User
 
 
 def thank_sender(
-    packet_id: str, user: User, emoji: str, *, packets: PacketRepository, pages: Pages
+    packet_id: str, user: User, emoji: str, *, packets: ClaimReader, pages: Pages
 ) -> Thanks:
     """Store the user's thanks; a repeat returns the same.
 

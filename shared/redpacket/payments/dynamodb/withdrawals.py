@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.posting import exists, post, post_operations
 from redpacket.ledger.dynamodb.requests import find_result, transact_once
@@ -16,7 +14,7 @@ from redpacket.payments.dynamodb.items import (
     work_list,
 )
 from redpacket.payments.dynamodb.lists import page_of, read_page
-from redpacket.payments.dynamodb.reads import get_all, oldest
+from redpacket.payments.dynamodb.reads import oldest
 from redpacket.payments.errors import WithdrawalLimitReached
 from redpacket.payments.model.provider import StatementKind, StatementLine, TransferFound
 from redpacket.payments.model.provider_name import ProviderName
@@ -48,7 +46,7 @@ HAS_NOT_ENDED = "attribute_not_exists(ended_at_ms) AND attempt_no = :attempt"
 
 
 class DynamoWithdrawals:
-    """DynamoDB implementation of WithdrawalRepository."""
+    """DynamoDB implementation of WithdrawalRepository and TransferRepository."""
 
     def __init__(self, dynamo: Dynamo, payments_table: str, accounts_table: str) -> None:
         self._dynamo = dynamo
@@ -89,10 +87,6 @@ class DynamoWithdrawals:
     def find(self, withdrawal_id: str) -> Withdrawal | None:
         row = self._dynamo.get(self._payments, payment_keys.withdrawal(withdrawal_id))
         return withdrawal_of(row) if row else None
-
-    def list_withdrawals(self, withdrawal_ids: Sequence[str]) -> list[Withdrawal]:
-        row_keys = [payment_keys.withdrawal(one) for one in dict.fromkeys(withdrawal_ids)]
-        return [withdrawal_of(row) for row in get_all(self._dynamo, self._payments, row_keys)]
 
     def list_of_user(
         self, user_id: str, cursor: str | None, limit: int

@@ -80,7 +80,7 @@ def dispatch(
             tried_at_ms = {
                 one: at for one, at in tried_at_ms.items() if at > now_ms - _REMEMBERED_MS
             }
-            found = ports.book.list_to_call(channel, now_ms, PAGE)
+            found = ports.transfers.list_to_call(channel, now_ms, PAGE)
             waiting = [one for one in found if one not in tried_at_ms]
         if not waiting:
             clock.sleep_ms(min(POLL_MS, stop_at_ms - now_ms))

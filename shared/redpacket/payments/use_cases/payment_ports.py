@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from redpacket.packets.ledger_ports import Ledger
-from redpacket.packets.ports import PacketRepository
+from redpacket.packets.ports import PaymentReader
 from redpacket.packets.work_list_ports import WorkLists
 from redpacket.payments.errors import ChannelUnavailable, GatewayChanged
 from redpacket.payments.model.payments import Payment, PaymentReturn
@@ -31,7 +31,7 @@ class PaymentPorts:
     returns: ReturnRepository
     compared: ComparedDays
     ledger: Ledger
-    packets: PacketRepository
+    packets: PaymentReader
     work: WorkLists
     clock: Clock
     logger: EventLogger

@@ -58,7 +58,7 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
         _give_up(seen, ports)
         return Called.NOT_MADE
     gateway = _gateway_of(seen, now_ms, ports)
-    leased = ports.book.lease(seen, now_ms + LEASE_MS, now_ms)
+    leased = ports.transfers.lease(seen, now_ms + LEASE_MS, now_ms)
     if leased is None:
         return Called.NOT_MADE
     # Check last: a worker that stalled past its lease must not pay.
@@ -89,12 +89,12 @@ def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal |
             return ports.book.find(withdrawal_id)
         seen = stopped
     # Delay first, so that a query that fails or dies does not block the other rows.
-    ports.book.look_again(seen, _next_look_ms(seen, now_ms))
+    ports.transfers.look_again(seen, _next_look_ms(seen, now_ms))
     gateway = ports.gateway_of(seen)
     verdict = _act(seen, gateway.query(seen.transfer_no), gateway, ports)
     if verdict is Verdict.AWAIT and not _is_answered(seen):
         # The answer was lost. Only a repeated call returns the payee's confirmation data.
-        ports.book.call_again(seen, max(now_ms, seen.lease_until_ms))
+        ports.transfers.call_again(seen, max(now_ms, seen.lease_until_ms))
     return ports.book.find(withdrawal_id)
 
 
@@ -112,11 +112,11 @@ def cancel_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPort
         now_ms = ports.clock.now_ms()
         if seen.call_count == 0:
             # No worker had a lease, and none can get one after this.
-            if ports.book.refund(seen, is_cancelled=True, reason="cancelled", now_ms=now_ms):
+            if ports.transfers.refund(seen, is_cancelled=True, reason="cancelled", now_ms=now_ms):
                 return find_withdrawal(withdrawal_id, user_id, ports=ports)
             continue
         look_at_ms = max(now_ms, seen.lease_until_ms)
-        if stopped := ports.book.stop(seen, Stop.CANCELLED, "cancelled", look_at_ms):
+        if stopped := ports.transfers.stop(seen, Stop.CANCELLED, "cancelled", look_at_ms):
             return stopped
     raise Contended
 
@@ -125,9 +125,9 @@ def _give_up(seen: Withdrawal, ports: WithdrawalPorts) -> Withdrawal | None:
     """Stop calls for an overdue withdrawal; return the money if no call was ever made."""
     now_ms = ports.clock.now_ms()
     if seen.call_count == 0:
-        ports.book.refund(seen, is_cancelled=False, reason="given_up", now_ms=now_ms)
+        ports.transfers.refund(seen, is_cancelled=False, reason="given_up", now_ms=now_ms)
         return None
-    return ports.book.stop(seen, Stop.EXPIRED, "given_up", max(now_ms, seen.lease_until_ms))
+    return ports.transfers.stop(seen, Stop.EXPIRED, "given_up", max(now_ms, seen.lease_until_ms))
 
 
 def _gateway_of(seen: Withdrawal, now_ms: int, ports: WithdrawalPorts) -> PayoutProvider:
@@ -135,14 +135,14 @@ def _gateway_of(seen: Withdrawal, now_ms: int, ports: WithdrawalPorts) -> Payout
         return ports.gateway_of(seen)
     except GatewayChanged:
         # Delay it, so that it does not block the others.
-        ports.book.call_again(seen, now_ms + _CALL_PAUSE_MS)
+        ports.transfers.call_again(seen, now_ms + _CALL_PAUSE_MS)
         raise
 
 
 def _act(
     seen: Withdrawal, found: TransferFound, gateway: PayoutProvider, ports: WithdrawalPorts
 ) -> Verdict:
-    book, now_ms, settling_ms = ports.book, ports.clock.now_ms(), gateway.settling_ms
+    transfers, now_ms, settling_ms = ports.transfers, ports.clock.now_ms(), gateway.settling_ms
     _note(seen, " ".join(filter(None, (found.state, found.refusal, found.reason))), ports)
     try:
         verdict = judge(seen, found, now_ms, settling_ms)
@@ -158,18 +158,18 @@ def _act(
         if verdict is Verdict.STOP_NOT_AUTHORIZED and seen.authorization_no:
             # The refusal is a hint: the sweep queries the consent.
             ports.consents.doubt(seen.user_id, seen.channel, seen.authorization_no, now_ms)
-        book.stop(seen, _STOPS[verdict], found.reason, look_at_ms)
+        transfers.stop(seen, _STOPS[verdict], found.reason, look_at_ms)
     elif verdict is Verdict.AWAIT:
-        book.await_confirmation(seen, found, _next_look_ms(seen, now_ms))
+        transfers.await_confirmation(seen, found, _next_look_ms(seen, now_ms))
     elif verdict is Verdict.ASK_TO_CANCEL:
         gateway.cancel(seen.transfer_no)
-        book.look_again(seen, now_ms + _FIRST_LOOK_MS)
+        transfers.look_again(seen, now_ms + _FIRST_LOOK_MS)
     else:
         again_ms = _next_look_ms(seen, now_ms)
         if found.state is TransferState.NOT_FOUND:
             again_ms = settled_after_ms(seen, settling_ms)
         on_its_way = replace(seen, status=WithdrawalStatus.PROCESSING)
-        book.look_again(on_its_way, max(again_ms, seen.lease_until_ms))
+        transfers.look_again(on_its_way, max(again_ms, seen.lease_until_ms))
     return verdict
 
 
@@ -177,7 +177,7 @@ def _note(seen: Withdrawal, answer: str, ports: WithdrawalPorts) -> None:
     """Keep an answer for operators; a failure must not delay the money."""
     kept = " ".join(answer.split())[:_ANSWER_LENGTH_MAX]
     try:
-        ports.book.note_call(seen, ProviderAnswer(ports.clock.now_ms(), kept))
+        ports.transfers.note_call(seen, ProviderAnswer(ports.clock.now_ms(), kept))
     except (Contended, Unavailable) as error:
         ports.logger.failure("answer_not_kept", error, transfer_no=seen.transfer_no)
 
@@ -189,22 +189,22 @@ def _is_answered(seen: Withdrawal) -> bool:
 def _end(seen: Withdrawal, found: TransferFound, verdict: Verdict, ports: WithdrawalPorts) -> None:
     now_ms = ports.clock.now_ms()
     if verdict is Verdict.POST:
-        if ports.book.post(seen, found, now_ms):
+        if ports.transfers.post(seen, found, now_ms):
             ports.logger.event("withdrawal_paid", channel=seen.channel)
         return
     is_cancelled = verdict is Verdict.RETURN_CANCELLED
-    if ports.book.refund(seen, is_cancelled=is_cancelled, reason=found.reason, now_ms=now_ms):
+    if ports.transfers.refund(seen, is_cancelled=is_cancelled, reason=found.reason, now_ms=now_ms):
         ports.logger.event("withdrawal_returned", channel=seen.channel)
 
 
 def _call_again(seen: Withdrawal, verdict: Verdict, ports: WithdrawalPorts) -> None:
     now_ms = ports.clock.now_ms()
     if verdict is Verdict.NEW_NUMBER:
-        ports.book.renumber(seen, now_ms)
+        ports.transfers.renumber(seen, now_ms)
     elif verdict is Verdict.CALL:
-        ports.book.call_again(seen, now_ms)
+        ports.transfers.call_again(seen, now_ms)
     else:
-        ports.book.call_again(seen, max(now_ms + _CALL_PAUSE_MS, seen.lease_until_ms))
+        ports.transfers.call_again(seen, max(now_ms + _CALL_PAUSE_MS, seen.lease_until_ms))
 
 
 _ENDINGS = frozenset({Verdict.POST, Verdict.RETURN_FAILED, Verdict.RETURN_CANCELLED})

@@ -13,6 +13,7 @@ from redpacket.payments.provider_ports import PayoutProvider
 from redpacket.payments.use_cases.rate_limiter import Pace
 from redpacket.payments.withdrawal_ports import (
     AuthorizationRepository,
+    TransferRepository,
     WithdrawalLimits,
     WithdrawalRepository,
 )
@@ -41,6 +42,7 @@ class WithdrawalPorts:
     gateways: Mapping[ProviderName, PayoutProvider]
     paces: Mapping[ProviderName, Pace]
     book: WithdrawalRepository
+    transfers: TransferRepository
     consents: AuthorizationRepository
     clock: Clock
     logger: EventLogger

@@ -14,7 +14,7 @@ from redpacket.lottery.ports import DrawRepository
 from redpacket.packets.errors import PacketNotFound, SplitImpossible
 from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.model.packet import PacketStatus
-from redpacket.packets.ports import DeadLetters, PacketRepository
+from redpacket.packets.ports import AuditReader, DeadLetters
 from redpacket.platform.clocks import CLOCKS_DIFFER_MS
 from redpacket.platform.difference import Difference
 from redpacket.platform.errors import InvariantViolated
@@ -39,7 +39,7 @@ _SETTLED_MS = 2_000
 class Audits:
     """Audits of single packets, draws, and campaigns, and of the public log."""
 
-    packets: PacketRepository
+    packets: AuditReader
     ledger: Ledger
     draws: DrawRepository
     log_book: LogBook
