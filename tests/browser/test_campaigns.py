@@ -284,14 +284,15 @@ def test_a_rain_begins_when_its_campaign_does(a_person: MakePerson, operator: Op
     operator.fund("operator")
     campaign_id = plan(operator, starts_in_ms=12_000, budget_fen=3_000)
     put_prize(operator, campaign_id, "tea", title="明前龙井")
-    operator.send(operator.http, total_fen=1_000, count=2, campaign_id=campaign_id)
+    packet = {"total_fen": 1_000, "count": 2, "opening": "two_step"}
+    operator.send(operator.http, campaign_id=campaign_id, **packet)
     assert operator.http.get(f"/campaigns/{campaign_id}").json()["packets"] == []
     dan = a_person(f"dan-{campaign_id}", f"/campaigns/{campaign_id}")
     expect(dan.page.get_by_role("timer")).to_be_visible()
 
     play(dan).click()
 
-    expect(dan.page.get_by_text("你抢到 1 个").first).to_be_visible()
+    expect(dan.page.get_by_text(re.compile(r"你抢到 1 个，共 ¥\d")).first).to_be_visible()
 
 
 @pytest.mark.parametrize(

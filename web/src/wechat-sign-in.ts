@@ -38,7 +38,7 @@ export async function arrive(client: Client): Promise<Arrival | undefined> {
   if (!code || answer.get("state") !== state) return { path, reason: "failed" };
   try {
     const ask = { body: { code }, repeats: REPEATS };
-    const { token } = await client.ask<{ token: string }>("POST", "/auth/wechat", ask);
+    const { token } = await client.ask("POST", "/auth/wechat", ask);
     return { path, tokens: { access_token: token } };
   } catch {
     return { path, reason: "failed" };

@@ -12,19 +12,22 @@ type Filled<Path extends string> = Path extends `${infer Before}{${string}}${inf
   : Path;
 type WithoutQuery<Path extends string> = Path extends `${infer Before}?${string}` ? Before : Path;
 
-type ReadAnswer<Operations> = Operations extends {
-  get: { responses: { 200: { content: { "application/json": infer Answer } } } };
-}
-  ? Answer
-  : unknown;
+type OperationOf<Operations, Verb extends string> = Operations extends Record<Verb, infer Operation>
+  ? Operation
+  : never;
+type SuccessOf<Operation> = Operation extends { responses: infer Responses }
+  ? { [Status in keyof Responses & (200 | 201 | 202)]: Responses[Status] }[keyof Responses & (200 | 201 | 202)]
+  : never;
+type JsonOf<Response> = Response extends { content: { "application/json": infer Json } } ? Json : never;
+type OrUnknown<Answer> = [Answer] extends [never] ? unknown : Answer;
 type KeyOf<Path extends string> = {
   [Key in keyof paths]: [Path, Filled<Key>] extends [Filled<Key>, Path] ? Key : never;
 }[keyof paths];
 
-/** What the contract answers to GET of a path; unknown where it has no such path. */
-export type AnswerOf<Path extends string> = [KeyOf<WithoutQuery<Path>>] extends [never]
-  ? unknown
-  : ReadAnswer<paths[KeyOf<WithoutQuery<Path>>]>;
+/** The contract's answer to a method and a path; unknown if it has no such path. */
+export type AnswerOf<Path extends string, Verb extends Method = "GET"> = OrUnknown<
+  JsonOf<SuccessOf<OperationOf<paths[KeyOf<WithoutQuery<Path>>], Lowercase<Verb>>>>
+>;
 
 export interface Ask {
   body?: unknown;
@@ -80,12 +83,18 @@ export class Client {
     return this.ask("GET", path, { repeats: 3, ...ask });
   }
 
-  /** Returns the answer, or throws a Problem. */
-  async ask<Answer>(method: Method, path: string, ask: Ask = {}): Promise<Answer> {
+  /** Returns the contract's answer, or throws a Problem; the caller names the answer of a computed path. */
+  ask<Verb extends Method, Path extends string>(
+    method: Verb,
+    path: Path,
+    ask?: Ask,
+  ): Promise<AnswerOf<Path, Verb>>;
+  ask<Answer extends object>(method: Method, path: string, ask?: Ask): Promise<Answer>;
+  async ask(method: Method, path: string, ask: Ask = {}): Promise<unknown> {
     const { sleep = pause, random = Math.random } = this.#options;
     for (let tries = 0; ; tries++) {
       try {
-        return await this.#once<Answer>(method, path, ask);
+        return await this.#once(method, path, ask);
       } catch (error) {
         const isOver = !(error instanceof Problem) || !error.passesByItself;
         if (isOver || tries >= (ask.repeats ?? 0) || ask.signal?.aborted) throw error;
@@ -97,7 +106,7 @@ export class Client {
     }
   }
 
-  async #once<Answer>(method: Method, path: string, ask: Ask): Promise<Answer> {
+  async #once(method: Method, path: string, ask: Ask): Promise<unknown> {
     let answer = await this.#send(method, path, ask, this.#options.token());
     if (answer.status === 401 && this.#options.renew) {
       const token = await this.#options.renew();
@@ -105,7 +114,7 @@ export class Client {
     }
     if (!answer.ok) throw await readProblem(answer);
     try {
-      return (await (ask.read?.(answer) ?? answer.json())) as Answer;
+      return await (ask.read?.(answer) ?? answer.json());
     } catch {
       throw new Problem("unavailable", answer.status, 1);
     }

@@ -74,7 +74,7 @@ export class ConsoleView extends View {
 }
 
 /** Sends a write that is safe to repeat; *key* as it says, or a new one. */
-export function write<Answer>(method: Method, path: string, body?: unknown, key = newKey()): Promise<Answer> {
+export function write<Answer extends object>(method: Method, path: string, body?: unknown, key = newKey()): Promise<Answer> {
   return session.client.ask<Answer>(method, path, { body, key, repeats: REPEATS });
 }
 

@@ -40,7 +40,7 @@ class Address extends View {
 
   #load(): void {
     void this.attempt(async () => {
-      this.told = await session.client.get<Told>(this.#path);
+      this.told = await session.client.get(this.#path);
       this.isEditing = this.told.status === "won" && !this.told.address;
     });
   }
@@ -93,7 +93,7 @@ class Address extends View {
     const form = event.target;
     const body = Object.fromEntries(FIELDS.map(([name]) => [name, typed(form, name)]));
     void this.attempt(async () => {
-      this.told = await session.client.ask<Told>("PUT", this.#path, { body, repeats: 3 });
+      this.told = await session.client.ask("PUT", this.#path, { body, repeats: 3 });
       this.isEditing = false;
     });
   };

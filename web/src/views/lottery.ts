@@ -182,7 +182,7 @@ export class Lottery extends View {
     this.drawn = undefined;
     const { key } = session.writes.begin(this.#slot, session.person?.sub ?? "", {});
     try {
-      this.drawn = await session.client.ask<Drawn>("POST", `${this.#path}/draws`, {
+      this.drawn = await session.client.ask("POST", `${this.#path}/draws`, {
         key,
         repeats: REPEATS,
       });
@@ -280,9 +280,8 @@ export class Lottery extends View {
       const transcript = typed(event.target, "phrase");
       void this.attempt(async () => {
         const body = { inviter_token: inviter, transcript };
-        const path = `${this.#path}/helps`;
         const ask = { body, repeats: REPEATS };
-        this.helped = (await session.client.ask<Schemas["Helped"]>("POST", path, ask)).outcome;
+        this.helped = (await session.client.ask("POST", `${this.#path}/helps`, ask)).outcome;
       });
     };
     return html`

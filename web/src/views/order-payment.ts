@@ -1,6 +1,6 @@
 /** Money in: orders a payment once, and goes to the page that pays it. */
 
-import type { Schemas } from "../api/client.ts";
+import type { AnswerOf, Schemas } from "../api/client.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
 import { isInWeChat } from "../user-agent.ts";
@@ -13,19 +13,19 @@ const REPEATS = 12;
 export async function orderPayment(order: Order): Promise<void> {
   // A phone can't scan its own screen.
   const method = order.channel === "wechat" && isInWeChat() ? ("jsapi" as const) : ("native" as const);
-  const made = await writeOnce<Schemas["Payment"]>("payment", "/me/payments", { ...order, method });
+  const made = await writeOnce("payment", "/me/payments", { ...order, method });
   navigate(`/payments/${made.payment_id}`);
 }
 
 /** Posts *body* with a key that a reload keeps, until the answer is certain. */
-export async function writeOnce<Answer>(
+export async function writeOnce<Path extends "/me/payments" | "/me/withdrawals">(
   name: string,
-  path: "/me/payments" | "/me/withdrawals",
+  path: Path,
   body: object,
-): Promise<Answer> {
+): Promise<AnswerOf<Path, "POST">> {
   const { key } = session.writes.begin(name, session.person?.sub ?? "", body);
   try {
-    const made = await session.client.ask<Answer>("POST", path, { body, key, repeats: REPEATS });
+    const made = await session.client.ask("POST", path, { body, key, repeats: REPEATS });
     session.writes.end(name);
     return made;
   } catch (error) {

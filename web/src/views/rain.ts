@@ -28,6 +28,16 @@ type Phase = "ready" | "counting" | "playing" | "over";
 /** Tells the campaign's view about a share. */
 export type Caught = CustomEvent<{ packet_id: string; amount_fen: number }>;
 
+/** Returns the claimed amount; opens at once what a two-step packet admits. */
+async function takeShare(packetId: string): Promise<number> {
+  const path = `/packets/${packetId}` as const;
+  const ask = { body: {}, repeats: CLAIM_REPEATS };
+  const grabbed = await session.client.ask("POST", `${path}/grab`, ask);
+  if (!("grab_token" in grabbed)) return grabbed.amount_fen;
+  const { grab_token } = grabbed;
+  return (await session.client.ask("POST", `${path}/open`, { ...ask, body: { grab_token } })).amount_fen;
+}
+
 export class Rain extends View {
   static override properties = {
     ...View.properties,
@@ -215,11 +225,7 @@ export class Rain extends View {
     this.isAsking = true;
     this.#freeAtMs = Date.now() + GRAB_GAP_MS;
     try {
-      const claim = await session.client.ask<Schemas["Claim"]>("POST", `/packets/${packetId}/grab`, {
-        body: {},
-        repeats: CLAIM_REPEATS,
-      });
-      this.#win(packetId, claim.amount_fen);
+      this.#win(packetId, await takeShare(packetId));
     } catch (error) {
       this.#lose(packetId, problemOf(error));
     } finally {

@@ -342,7 +342,7 @@ export class Send extends View {
     this.state = state;
     const { key } = session.writes.begin("send", session.person?.sub ?? "", body);
     await this.attempt(async () => {
-      const sent = await session.client.ask<Schemas["SentPacket"]>("POST", "/packets", {
+      const sent = await session.client.ask("POST", "/packets", {
         body,
         key,
         repeats: REPEATS,

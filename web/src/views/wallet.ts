@@ -201,7 +201,7 @@ export class Wallet extends View {
     try {
       if (deed === "payment") await orderPayment(body);
       else {
-        await writeOnce<Withdrawal>("withdrawal", "/me/withdrawals", body);
+        await writeOnce("withdrawal", "/me/withdrawals", body);
         await this.#look();
       }
     } catch (error) {
