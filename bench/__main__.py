@@ -26,12 +26,12 @@ print(json.dumps(importlib.import_module("bench." + sys.argv[1]).measure()))
 
 def main(words: Sequence[str]) -> int:
     """Run benches; return 1 if one failed or missed a bound."""
-    asked = argparse.ArgumentParser(prog="bench", description=__doc__)
-    asked.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHES))
-    asked.add_argument("--write", action="store_true")
-    given = asked.parse_args(words)
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHES))
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args(words)
     if unknown := set(given.names) - set(BENCHES):
-        asked.error(f"no such bench: {', '.join(sorted(unknown))}")
+        parser.error(f"no such bench: {', '.join(sorted(unknown))}")
     names = given.names or [*BENCHES]
     kept = report.read()
     for name in names:
@@ -49,7 +49,7 @@ def main(words: Sequence[str]) -> int:
 def run(name: str) -> dict[str, Any]:
     """Run a bench, and return what is kept of it."""
     print(f"== {name}", flush=True)
-    found: dict[str, Any] = {
+    record: dict[str, Any] = {
         "on": datetime.now(UTC).date().isoformat(),
         "machine": report.machine(),
     }
@@ -61,15 +61,15 @@ def run(name: str) -> dict[str, Any]:
                 print(last, end="", flush=True)
             last = line
     if child.returncode:
-        return {**found, "failed": f"it ended with status {child.returncode}"}
-    found["figures"] = json.loads(last)
-    rows = BENCHES[name].values(found)
+        return {**record, "failed": f"it ended with status {child.returncode}"}
+    record["figures"] = json.loads(last)
+    rows = BENCHES[name].values(record)
     for figure, value in rows:
-        print(f"{figure.says:75} {report.said(value):>10}  {figure.bound()}")
+        print(f"{figure.says:75} {report.formatted(value):>10}  {figure.bound()}")
     missed = [each.key for each, value in rows if each.is_bound and not each.is_reached(value)]
     if missed:
-        found["failed"] = f"a bound does not hold: {', '.join(missed)}"
-    return found
+        record["failed"] = f"a bound does not hold: {', '.join(missed)}"
+    return record
 
 
 if __name__ == "__main__":

@@ -192,7 +192,7 @@ def usd(rush: Rush) -> float:
 
 def table(rushes: Sequence[Rush] = RUSHES) -> str:
     """Return the sizes, side by side."""
-    found = ledger()
+    measured = ledger()
     rows: list[tuple[str, str, Callable[[Rush], float]]] = [
         ("Grabs a second", "given", lambda rush: rush.grabs_per_s),
         ("Claims a second", "given", lambda rush: rush.claims_per_s),
@@ -208,18 +208,18 @@ def table(rushes: Sequence[Rush] = RUSHES) -> str:
         ("Cache: shards", "(losers x 20 us + winners x 60 us) / 50%", shards),
         (
             f"Partitions of fates a packet, at most {SHARDS_MAX}",
-            f"claims of one packet / {found.settled_per_partition:,.0f}",
-            lambda rush: partitions(rush, found),
+            f"claims of one packet / {measured.settled_per_partition:,.0f}",
+            lambda rush: partitions(rush, measured),
         ),
         (
             "SharesTable: write units a second",
-            f"claims x {found.shares:g}",
-            lambda rush: rush.claims_per_s * found.shares,
+            f"claims x {measured.shares:g}",
+            lambda rush: rush.claims_per_s * measured.shares,
         ),
         (
             "AccountsTable: write units a second, to keep up",
-            f"claims x {found.accounts:g}",
-            lambda rush: rush.claims_per_s * found.accounts,
+            f"claims x {measured.accounts:g}",
+            lambda rush: rush.claims_per_s * measured.accounts,
         ),
         (
             f"Partitions of a work list, {keys.WORK_SHARDS} there are",
@@ -228,8 +228,11 @@ def table(rushes: Sequence[Rush] = RUSHES) -> str:
         ),
         (
             "Seconds to settle",
-            f"shares / min({found.payouts_per_s:,.0f}, packets x {found.settled_per_packet:,.0f})",
-            lambda rush: settling_s(rush, found),
+            (
+                f"shares / min({measured.payouts_per_s:,.0f}, "
+                f"packets x {measured.settled_per_packet:,.0f})"
+            ),
+            lambda rush: settling_s(rush, measured),
         ),
         (
             "Minutes to close its packets, if none were emptied",
@@ -261,21 +264,21 @@ def readings(kept: Mapping[str, Any]) -> str:
     """
     deployed = read_template()
     low, high = (ledger_of(deployed, rating) for rating in (RATINGS[0], RATINGS[-1]))
-    found, log = ledger(), kept["log"]["figures"]["entries_per_s"]
+    measured, log = ledger(), kept["log"]["figures"]["entries_per_s"]
     rate = deployed["Parameters"]["RouteRate"]
-    accounts = found.accounts + RECEIPT_UNITS
+    accounts = measured.accounts + RECEIPT_UNITS
     of_shard = PARTITION_WRITE_UNITS / INDEX_UNITS
     batch = deployed["Resources"]["PayoutFunctionClaims"]["Properties"]["BatchSize"]
-    a_day = [sweeps(one).packets_per_minute * 1_440 / 1e6 for one in RATINGS[::2]]
+    a_day = [sweeps(rating).packets_per_minute * 1_440 / 1e6 for rating in RATINGS[::2]]
     grabs, polls, per_grab = 10 * A, POLLS_PER_GRAB, 1 / REQUESTS_PER_CONCURRENCY
     a, b, sends = float(A), float(B), 1 / SHARES_PER_PACKET
     shards = (low["WorkShards"] * of_shard, high["WorkShards"] * of_shard)
     rows: dict[str, tuple[float, float, float, float]] = {
         "API: requests a second": (rate["Default"], rate["MaxValue"], grabs, grabs),
         "Lambda: concurrency": (1_000, 10_000, grabs * per_grab, grabs * per_grab),
-        f"SharesTable: units a second, {found.shares:g} a claim": (
+        f"SharesTable: units a second, {measured.shares:g} a claim": (
             *(TABLE_UNITS_QUOTA, high["SharesUnits"]),
-            *(a * found.shares, b * found.shares),
+            *(a * measured.shares, b * measured.shares),
         ),
         f"AccountsTable: the same, {accounts:g} with receipts": (
             *(TABLE_UNITS_QUOTA, high["AccountsUnits"]),
@@ -283,7 +286,7 @@ def readings(kept: Mapping[str, Any]) -> str:
         ),
         "`by_work`: claims a second": (*shards, a, b),
         "Payouts: claims a second": (
-            *(found.payouts_per_s, ledger(RATINGS[-1]).payouts_per_s),
+            *(measured.payouts_per_s, ledger(RATINGS[-1]).payouts_per_s),
             *(a, b),
         ),
         f"SQS: in flight, of {IN_FLIGHT:,}": (
@@ -314,11 +317,11 @@ def _said(value: float) -> str:
 def measure() -> dict[str, float]:
     """Print the table; return the figures of the line."""
     print(table())
-    found = ledger()
+    measured = ledger()
     return {
-        "claims_per_partition": found.claims_per_partition,
-        "settled_per_partition": found.settled_per_partition,
-        "payouts_per_s": found.payouts_per_s,
+        "claims_per_partition": measured.claims_per_partition,
+        "settled_per_partition": measured.settled_per_partition,
+        "payouts_per_s": measured.payouts_per_s,
         "packets_closed_per_minute": sweeps().packets_per_minute,
         "shards_of_an_app": shards(RUSHES[1]),
     }

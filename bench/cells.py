@@ -65,7 +65,7 @@ class Stack:
     limits: Limits
     foreign: float = 0.0
     refused: dict[str, float] = field(default_factory=dict)
-    asked: float = 0.0
+    requested: float = 0.0
     served: float = 0.0
     claims: float = 0.0
     unsettled: float = 0.0
@@ -81,7 +81,7 @@ class Stack:
     def step(self, at_s: float, grabs_per_s: float, winners: float, *, is_up: bool = True) -> None:
         """Play one step, in which *winners* is the fraction of grabs that win."""
         grabs = grabs_per_s * STEP_S
-        self.asked += grabs
+        self.requested += grabs
         while self._retries and self._retries[0][0] <= at_s:
             grabs += self._retries.popleft()[1]
         refused_before = sum(self.refused.values())
@@ -177,8 +177,8 @@ def _at(at_s: float, peak: float) -> float:
     return max(0.0, peak * (1 - (at_s - RISE_S - HOLD_S) / FALL_S))
 
 
-def limits_of(rating: str, **asked: float) -> Limits:
-    """Return the limits of a stack with a LedgerRating, beside what is *asked* of AWS."""
+def limits_of(rating: str, **overrides: float) -> Limits:
+    """Return the limits of a stack with a LedgerRating, beside *overrides* of its parts."""
     deployed = read_template()
     ledger = ledger_of(deployed, rating)
     route = deployed["Resources"]["ApiStage"]["Properties"]["DefaultRouteSettings"]
@@ -193,7 +193,7 @@ def limits_of(rating: str, **asked: float) -> Limits:
         "payouts": ledger["Payouts"],
         "log_per_s": report.read()["log"]["figures"]["entries_per_s"],
     }
-    return Limits(**(built | asked))
+    return Limits(**(built | overrides))
 
 
 LARGE: dict[str, float] = {
@@ -234,14 +234,14 @@ RUSHES = {
 def line_of(name: str, rush: Rush, stack: Stack) -> Mapping[str, Any]:
     """Return the result of a rush: percentages of grabs, and the longest queues."""
     refused = {
-        line: round(100 * count / stack.asked, 1)
-        for line, count in sorted(stack.refused.items(), key=lambda one: -one[1])
+        line: round(100 * count / stack.requested, 1)
+        for line, count in sorted(stack.refused.items(), key=lambda item: -item[1])
     }
     return {
         "rush": name,
         "cells": rush.cells,
         "grabs_per_s": rush.grabs_per_s,
-        "served_percent": round(100 * stack.served / stack.asked, 1),
+        "served_percent": round(100 * stack.served / stack.requested, 1),
         "refused_tries_percent": refused,
         "unsettled_max": round(stack.unsettled_max),
         "unlogged_max": round(stack.unlogged_max),

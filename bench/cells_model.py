@@ -319,9 +319,9 @@ def _put(values: tuple[int, ...], no: int, value: int) -> tuple[int, ...]:
 def main() -> int:
     """Check the protocol, and that each rule is needed."""
     began_s = time.monotonic()
-    found = explore()
-    print(f"{found.states:,} states: {found.violation or 'money is conserved'}")
-    for name in found.path:
+    explored = explore()
+    print(f"{explored.states:,} states: {explored.violation or 'money is conserved'}")
+    for name in explored.path:
         print(f"  {name}")
     counterexamples: dict[str, str] = {}
     for rule, meaning in RULES.items():
@@ -331,15 +331,15 @@ def main() -> int:
         print(f"without {rule} ({meaning}): {broken.violation or 'NO COUNTEREXAMPLE'}")
         print(f"  {counterexamples.get(rule, '')}")
     result = {
-        "states": found.states,
-        "violations": int(bool(found.violation)),
-        "stuck": found.stuck,
+        "states": explored.states,
+        "violations": int(bool(explored.violation)),
+        "stuck": explored.stuck,
         "rules": len(RULES),
         "counterexamples": len(counterexamples),
         "seconds": round(time.monotonic() - began_s, 1),
     }
     print(json.dumps(result))
-    is_proven = not found.violation and not found.stuck and found.states >= STATES_MIN
+    is_proven = not explored.violation and not explored.stuck and explored.states >= STATES_MIN
     return 0 if is_proven and len(counterexamples) == len(RULES) else 1
 
 

@@ -65,7 +65,7 @@ def measure() -> dict[str, Any]:
     )
     payments = payments_bill(book, standing_of(template, is_prod=True))
     print(f"List prices of {book['region']}, {book['as_of']}.")
-    for says, bill in (
+    for says, costs in (
         (f"USD per million grabs, {crowd['winners_share']:.0%} of them winners", grabs),
         ("USD per million polls of the feed, which an edge answers", feed),
         ("USD per million polls of the record page", direct),
@@ -74,7 +74,7 @@ def measure() -> dict[str, Any]:
         ("USD a month of both payment gateways more, which nothing uses", payments),
     ):
         print(f"\n{says}")
-        for service, usd in {**bill, "together": total(bill)}.items():
+        for service, usd in {**costs, "together": total(costs)}.items():
             print(f"  {service:12} {usd:7.3f}")
     prod = standing_of(template, is_prod=True)
     print("\nUSD a month more, by what is chosen or grows")
@@ -100,9 +100,9 @@ def measure() -> dict[str, Any]:
     return {**{key: round(usd, 3) for key, usd in answer.items()}, "by_service": by_service}
 
 
-def total(bill: Bill) -> float:
+def total(costs: Bill) -> float:
     """Add up a bill."""
-    return sum(bill.values())
+    return sum(costs.values())
 
 
 def grabs_bill(
@@ -199,8 +199,8 @@ def payments_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
     usd, channels = book["usd"], len(ProviderName)
     polls = IDLE_MS / POLL_MS
     seconds = (IDLE_MS + book["assumed"]["sweep_ms"]) / 1000
-    asked = channels * (polls * (len(SHARDS) / 2 + 2) + PAYMENT_LISTS * len(SHARDS) / 2)
-    read_units = MINUTES * (asked + WORK_SHARDS / 2)
+    queries = channels * (polls * (len(SHARDS) / 2 + 2) + PAYMENT_LISTS * len(SHARDS) / 2)
+    read_units = MINUTES * (queries + WORK_SHARDS / 2)
     return {
         "endpoint": standing.payment_zones * HOURS * usd["privatelink_per_hour"],
         "lambda": 2 * MINUTES / MILLION * usd["lambda_per_million_requests"]
@@ -250,8 +250,8 @@ def usd_of(grabs: int, claims: int) -> float:
     """Return the price of so many grabs, by the prices and the template as they are."""
     book = tomllib.loads(PRICES.read_text(encoding="utf-8"))
     counted = count_claims(indexes_of(read_template()))
-    bill = grabs_bill(book, deployment_of(read_template()), counted, claims / grabs)
-    return grabs * total(bill) / MILLION
+    costs = grabs_bill(book, deployment_of(read_template()), counted, claims / grabs)
+    return grabs * total(costs) / MILLION
 
 
 def campaign_usd(book: Mapping[str, Any], deployment: Deployment) -> float:

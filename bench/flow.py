@@ -124,15 +124,15 @@ def _claim_over_http(stack: Stack) -> tuple[Figures, list[float]]:
 
         def run(prefix: str) -> float:
             chosen = list(islice(unused[prefix], PACKETS_PER_ROUND))
-            asked = [
+            requests = [
                 (f"{prefix}/packets/{packet_id}/grab", token)
                 for packet_id in chosen
                 for token in tokens
             ]
-            ms, answers = call(asked)
+            ms, answers = call(requests)
             won = chances[prefix]
             statuses = Counter(status for _, status in answers)
-            assert statuses == Counter({200: won, 410: len(asked) - won}), statuses
+            assert statuses == Counter({200: won, 410: len(requests) - won}), statuses
             if not prefix:
                 latencies_ms.extend(latency_ms for latency_ms, _ in answers)
             return ms
@@ -236,8 +236,8 @@ def _stop_payouts(stack: Stack) -> int:
         if "ExpireFunction" in rule["Name"]:
             events.disable_rule(Name=rule["Name"])
     functions = stack.aws("lambda")
-    found = functions.list_event_source_mappings(FunctionName=stack.outputs["PayoutFunction"])
-    (mapping,) = found["EventSourceMappings"]
+    mappings = functions.list_event_source_mappings(FunctionName=stack.outputs["PayoutFunction"])
+    (mapping,) = mappings["EventSourceMappings"]
     functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
     return int(mapping["BatchSize"])
 
@@ -310,11 +310,11 @@ def _settle(stack: Stack, batch_size: int) -> int:
 def _receive(sqs: Any, url: str, count: int) -> list[dict[str, str]]:
     batch: list[dict[str, str]] = []
     while len(batch) < count:
-        asked = min(MESSAGES_PER_CALL, count - len(batch))
-        found = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=asked).get("Messages", [])
-        if not found:
+        limit = min(MESSAGES_PER_CALL, count - len(batch))
+        messages = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=limit).get("Messages", [])
+        if not messages:
             break
-        batch += found
+        batch += messages
     return batch
 
 

@@ -37,18 +37,18 @@ def main() -> None:
         figure, rows = plt.subplots(len(LUCKY), 4, figsize=(11, 2 * len(LUCKY) + 0.4))
         lines = []
         for row, split in zip(rows, LUCKY, strict=True):
-            found = {}
+            by_size = {}
             for size, (total_fen, count) in SIZES.items():
                 packets = list(packets_of(split, total_fen, count, PACKETS))
-                found[size] = measure(packets)
+                by_size[size] = measure(packets)
                 amounts = Counter(amount for packet in packets for amount in packet)
                 axes = row[0] if size == "100 yuan" else row[1]
                 _draw_amounts(axes, amounts, COLOURS[size], is_fine=size == "100 yuan")
-                lines.append(_line(split, size, found[size]))
+                lines.append(_line(split, size, by_size[size]))
             row[0].set_ylabel(split.value, fontsize=9, fontweight="bold")
-            means = {size: fair.means for size, fair in found.items()}
+            means = {size: fair.means for size, fair in by_size.items()}
             _draw_positions(row[2], means, (0.95, 1.05))
-            chances = {size: fair.luckiest for size, fair in found.items()}
+            chances = {size: fair.luckiest for size, fair in by_size.items()}
             _draw_positions(row[3], chances, (0.06, 0.14))
             print(f"Drew {split}")
         titles = (
@@ -105,11 +105,11 @@ def _draw_positions(
     axes.set_xticks(range(1, 11))
 
 
-def _line(split: Split, size: str, found: Fairness) -> str:
-    means = f"{min(found.means):.4f} to {max(found.means):.4f}"
-    luckiest = f"{min(found.luckiest):.4f} to {max(found.luckiest):.4f}"
-    middle = sum(found.luckiest[3:7]) / 4
-    ends = ", ".join(f"{chance:.3f}" for chance in found.luckiest[-2:])
+def _line(split: Split, size: str, fairness: Fairness) -> str:
+    means = f"{min(fairness.means):.4f} to {max(fairness.means):.4f}"
+    luckiest = f"{min(fairness.luckiest):.4f} to {max(fairness.luckiest):.4f}"
+    middle = sum(fairness.luckiest[3:7]) / 4
+    ends = ", ".join(f"{chance:.3f}" for chance in fairness.luckiest[-2:])
     return f"| `{split}` | {size} / 10 | {means} | {luckiest} | {middle:.3f} | {ends} |"
 
 

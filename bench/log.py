@@ -78,10 +78,10 @@ def threads(virtual: VirtualTime) -> Callable[[Callable[[Any], Any], Sequence[An
 
     def in_parallel(do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         results: dict[int, Any] = {}
-        waiting = iter(enumerate(items))
+        remaining = iter(enumerate(items))
 
         def work(_: int) -> None:
-            for number, item in waiting:
+            for number, item in remaining:
                 results[number] = do(item)
 
         virtual.in_parallel(work, range(min(LOG_THREADS, len(items))))

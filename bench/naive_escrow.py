@@ -36,13 +36,13 @@ def claim(client: Any, packet_id: str, count: int) -> list[ShareRef]:
     client.put_item(TableName=ACCOUNTS, Item=to_wire(escrow))
     refs = [ShareRef(packet_id, number) for number in range(1, count + 1)]
     for ref in refs:
-        fate: Row = {
+        row: Row = {
             **fate_key(ref),
             "fate": "claimed",
             "amount_fen": AMOUNT_FEN,
             "user_id": f"user-{ref.share_no:031d}",
         }
-        client.put_item(TableName=PACKETS, Item=to_wire(fate))
+        client.put_item(TableName=PACKETS, Item=to_wire(row))
     return refs
 
 
@@ -54,10 +54,10 @@ def settle(
     pause_s: Callable[[float], None],
 ) -> set[ShareRef]:
     """Settle claims of one packet; return those that another transaction held six times."""
-    waiting = list(dict.fromkeys(refs))
+    pending = list(dict.fromkeys(refs))
     failed: set[ShareRef] = set()
-    for start in range(0, len(waiting), CLAIMS_PER_TRANSACTION):
-        chunk = waiting[start : start + CLAIMS_PER_TRANSACTION]
+    for start in range(0, len(pending), CLAIMS_PER_TRANSACTION):
+        chunk = pending[start : start + CLAIMS_PER_TRANSACTION]
         fates = _read(client, chunk)
         payable = [ref for ref in chunk if "settled_at_ms" not in fates[ref]]
         if payable and not _transact(client, _operations(payable, fates, now_ms()), pause_s):

@@ -114,9 +114,9 @@ def _packed_kb(paths: Iterable[Path]) -> float:
 async def _api(scope: Scope, receive: Receive, send: Send) -> None:
     await asyncio.sleep(ANSWER_S)
     path = URL(scope=scope).path
-    known = ANSWERS.get(path)
-    answer = JSONResponse(known if known is not None else {"code": "packet_not_found"})
-    answer.status_code = 200 if known is not None else 404
+    body = ANSWERS.get(path)
+    answer = JSONResponse(body if body is not None else {"code": "packet_not_found"})
+    answer.status_code = 200 if body is not None else 404
     await answer(scope, receive, send)
 
 
@@ -164,7 +164,7 @@ def _axe_serious(browser: Browser, address: str, scheme: Any) -> int:
     context = browser.new_context(color_scheme=scheme, reduced_motion="reduce")
     page = context.new_page()
     page.add_init_script(WATCH)
-    found = 0
+    serious_count = 0
     for path, seen in (
         (f"/packets/{PACKET_ID}", "red-packet button.coin"),
         ("/packets/none", "red-packet .note strong"),
@@ -175,6 +175,8 @@ def _axe_serious(browser: Browser, address: str, scheme: Any) -> int:
         page.wait_for_selector(seen)
         page.evaluate(AXE.read_text(encoding="utf-8"))
         violations = page.evaluate("axe.run().then((told) => told.violations)")
-        found += sum(1 for one in violations if one["impact"] in {"serious", "critical"})
+        serious_count += sum(
+            1 for violation in violations if violation["impact"] in {"serious", "critical"}
+        )
     context.close()
-    return found
+    return serious_count

@@ -72,7 +72,7 @@ def measure() -> dict[str, Any]:
         "best_peer": round(max(peers) / (ours["adapter"] or 1), 3),
         "claims_per_s_4_processes": round(median(rates[OF_THE_JSON]["script"])),
         "adapter_claims_per_s_4_processes": round(median(rates[OF_THE_JSON]["adapter"])),
-        **{f"with_{workers}": found for workers, found in ratios.items()},
+        **{f"with_{workers}": ratio for workers, ratio in ratios.items()},
     }
 
 

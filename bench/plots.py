@@ -43,8 +43,8 @@ def draw(kept: Mapping[str, Mapping[str, Any]]) -> str:
         '<rect width="100%" height="100%" fill="#fff"/>',
     ]
     for number, (bench, title, names) in enumerate(PANELS):
-        found = kept.get(bench, {}).get("figures", {})
-        values = {key: found[key] for key in names if found.get(key) is not None}
+        figures = kept.get(bench, {}).get("figures", {})
+        values = {key: figures[key] for key in names if figures.get(key) is not None}
         scale = BAR / max(values.values(), default=1)
         left = WIDTH * number
         lines.append(f'<text x="{left + LABEL}" y="{ROW - 5}">{title}</text>')

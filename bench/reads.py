@@ -115,17 +115,17 @@ def unknown_id_strong_reads() -> float:
 def record_rcus() -> dict[str, float]:
     """Return the most that a record page reads: open, final, and of profiles at a first view."""
     largest = {"record_rcu_max": 0.0, "final_rcu_max": 0.0, "profile_rcu_max": 0.0}
-    for count, claimed, parts in CASES:
+    for count, claimed, shards in CASES:
         # The cache hands shares out by number, in each part.
-        book = Book(count, range(1, claimed + 1), parts=parts)
+        book = Book(count, range(1, claimed + 1), shards=shards)
         _view(book, "record_rcu_max", largest)
         if claimed < count:
             book.refund()
             _view(book, "record_rcu_max", largest)
         book.close()
         _view(book, "final_rcu_max", largest)
-    for count, claimed, parts in UNSETTLED:
-        book = Book(count, range(1, claimed + 1), parts=parts, is_settled=False)
+    for count, claimed, shards in UNSETTLED:
+        book = Book(count, range(1, claimed + 1), shards=shards, is_settled=False)
         _view(book, "record_rcu_max", largest)
     return largest
 

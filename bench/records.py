@@ -47,7 +47,7 @@ class Book:
     """A packet in a ledger in memory whose reads are counted, with fates put there at once."""
 
     def __init__(
-        self, count: int, claimed: Iterable[int], *, parts: int = 1, is_settled: bool = True
+        self, count: int, claimed: Iterable[int], *, shards: int = 1, is_settled: bool = True
     ) -> None:
         self._client = FakeDynamo()
         self.meter = MeteredDynamo(self._client)
@@ -59,7 +59,7 @@ class Book:
         self.packet = a_packet(
             100 * count,
             count,
-            packet_id=a_packet_id(parts),
+            packet_id=a_packet_id(shards),
             sender=a_person(),
             greeting="恭喜发财，大吉大利，万事如意",
         )
@@ -114,8 +114,8 @@ class Book:
         record = self._read(after_no, limit, viewer)
         page = self.meter.units
         assert (record.mine is None) == (viewer is STRANGER)
-        people = [claim.claimer for claim in (*record.claims, record.luckiest) if claim]
-        seen = [person.user_id for person in (*people, self.packet.sender, viewer) if person]
+        claimers = [claim.claimer for claim in (*record.claims, record.luckiest) if claim]
+        seen = [person.user_id for person in (*claimers, self.packet.sender, viewer) if person]
         self._profiles.list_profiles(seen)
         return Units(page, self.meter.units - page)
 

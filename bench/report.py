@@ -77,9 +77,9 @@ class Bench:
     says: str
     figures: tuple[Figure, ...]
 
-    def values(self, found: Mapping[str, Any] | None) -> list[tuple[Figure, Value]]:
+    def values(self, record: Mapping[str, Any] | None) -> list[tuple[Figure, Value]]:
         """Return each figure with its value in a kept line."""
-        line = (found or {}).get("figures")
+        line = (record or {}).get("figures")
         return [(figure, line.get(figure.key)) for figure in self.figures] if line else []
 
 
@@ -97,8 +97,8 @@ BENCHES = {
 
 def read() -> Kept:
     """Return the lines that are kept."""
-    found: Kept = json.loads(LINES.read_text(encoding="utf-8")) if LINES.exists() else {}
-    return found
+    kept: Kept = json.loads(LINES.read_text(encoding="utf-8")) if LINES.exists() else {}
+    return kept
 
 
 def write(kept: Kept) -> None:
@@ -125,17 +125,17 @@ def machine() -> str:
     text = info.read_text(encoding="utf-8") if info.exists() else ""
     processor = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
     memory_gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    asked = [cache_server(), "--version"]
-    cache = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    command = [cache_server(), "--version"]
+    cache = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     version = re.search(r"v=(\S+)", cache)
-    parts = [
+    facts = [
         f"{os.cpu_count()} cores of {processor[1] if processor else platform.machine()}",
         f"{memory_gb:.0f} GB",
         _system(),
         f"Python {platform.python_version()}",
         f"{cache.split()[0]} {version[1] if version else ''}".strip(),
     ]
-    return ", ".join(parts)
+    return ", ".join(facts)
 
 
 def _system() -> str:
@@ -169,8 +169,8 @@ def _places(kept: Kept) -> Iterator[str]:
     """Return where and when each figure was measured, once for all that share it."""
     places: dict[tuple[str, str], list[str]] = {}
     for name in BENCHES:
-        if found := kept.get(name):
-            places.setdefault((found["on"], found["machine"]), []).append(name)
+        if record := kept.get(name):
+            places.setdefault((record["on"], record["machine"]), []).append(name)
     for (day, where), names in places.items():
         yield f"- {', '.join(names)}: on {day}, on {where}."
     if missing := [name for name in BENCHES if name not in kept]:
@@ -181,36 +181,36 @@ def _places(kept: Kept) -> Iterator[str]:
 
 
 def _verdict(kept: Kept) -> Iterator[str]:
-    judged = [
+    results = [
         (reached, f"{figure.says} (`{bench.name}`)")
         for bench in BENCHES.values()
         for figure, value in bench.values(kept.get(bench.name))
         if (reached := figure.is_reached(value)) is not None
     ]
-    missed = [says for reached, says in judged if not reached]
-    if judged:
-        reached_count = len(judged) - len(missed)
-        yield f"{reached_count} of {len(judged)} measured targets are reached."
+    missed = [says for reached, says in results if not reached]
+    if results:
+        reached_count = len(results) - len(missed)
+        yield f"{reached_count} of {len(results)} measured targets are reached."
     if missed:
         yield f"Missed: {'; '.join(missed)}."
     yield ""
 
 
-def _section(bench: Bench, found: Mapping[str, Any] | None) -> Iterator[str]:
-    if found is None:
+def _section(bench: Bench, record: Mapping[str, Any] | None) -> Iterator[str]:
+    if record is None:
         yield "Not measured yet."
-    elif "failed" in found:
-        yield f"Failed: {found['failed']}.\n"
-    rows = bench.values(found)
+    elif "failed" in record:
+        yield f"Failed: {record['failed']}.\n"
+    rows = bench.values(record)
     if rows:
         yield "| Figure | Measured | Target | Reached |"
         yield "| --- | --: | --: | :-: |"
     for figure, value in rows:
         reached = {True: "yes", False: "no", None: ""}[figure.is_reached(value)]
-        yield f"| {figure.says} | {said(value)} | {figure.bound()} | {reached} |"
+        yield f"| {figure.says} | {formatted(value)} | {figure.bound()} | {reached} |"
 
 
-def said(value: Value) -> str:
+def formatted(value: Value) -> str:
     """Return a figure with three digits, or a large one as a whole number."""
     if value is None:
         return "not here"
@@ -228,7 +228,7 @@ def quotes(kept: Kept, language: str = "en") -> str:
         for figure, value in bench.values(kept.get(name)):
             if figure.key == key and value is not None:
                 says = chinese if language == "zh" else f"{bench.title}: {figure.says}"
-                rows.append(f"| {says} | {said(value)} | {figure.bound(language)} |")
+                rows.append(f"| {says} | {formatted(value)} | {figure.bound(language)} |")
     return (
         "\n".join([_COLUMNS[language], "|---|--:|--:|", *rows, ""]) if rows else _NOTHING[language]
     )

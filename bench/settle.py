@@ -122,8 +122,8 @@ def run_ours(
 
     def count_settled() -> int:
         chunks = (refs[start : start + 100] for start in range(0, len(refs), 100))
-        fates = (fate for chunk in chunks for fate in till.packets.list_refs(chunk))
-        return sum(fate.settled_at_ms is not None for fate in fates)
+        fates = (ref for chunk in chunks for ref in till.packets.list_refs(chunk))
+        return sum(share.settled_at_ms is not None for share in fates)
 
     run = _deliver(queue, settle, count_settled, payouts, client, virtual)
     # What a flow may leave for later, and nothing else.

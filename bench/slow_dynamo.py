@@ -143,10 +143,10 @@ class SlowDynamo(FakeDynamo):
 
     def batch_get_item(self, *, RequestItems: Item) -> Item:  # noqa: N803
         """Read items; those of a partition that is throttled stay unprocessed."""
-        ((table, asked),) = RequestItems.items()
-        share = 1.0 if asked.get("ConsistentRead") else 0.5
+        ((table, request),) = RequestItems.items()
+        share = 1.0 if request.get("ConsistentRead") else 0.5
         full = []
-        for key in asked["Keys"]:
+        for key in request["Keys"]:
             bucket = self._bucket(self._read_buckets, (table, key["pk"]["S"]), READ_UNITS_PER_S)
             if self.is_slow and bucket.level <= 0:
                 full.append(key)
@@ -154,9 +154,12 @@ class SlowDynamo(FakeDynamo):
                 bucket.level -= share
         self.units.throttled_count += len(full)
         self._pass_ms(self._random.uniform(*READ_MS))
-        left = [key for key in asked["Keys"] if key not in full] if full else asked["Keys"]
-        answer = super().batch_get_item(RequestItems={table: {**asked, "Keys": left}})
-        return {**answer, **({"UnprocessedKeys": {table: {**asked, "Keys": full}}} if full else {})}
+        left = [key for key in request["Keys"] if key not in full] if full else request["Keys"]
+        answer = super().batch_get_item(RequestItems={table: {**request, "Keys": left}})
+        return {
+            **answer,
+            **({"UnprocessedKeys": {table: {**request, "Keys": full}}} if full else {}),
+        }
 
     def query(self, **arguments: Any) -> Item:
         """Read a page, of as many fates as there are in a megabyte."""

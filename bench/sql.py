@@ -28,8 +28,8 @@ MEMORY = "1500MB"
 def measure() -> dict[str, float]:
     """Return the figures of the line."""
     system = a_ledger()
-    one = sum(len(system.dynamo.tables.get(table, {})) for table in tables())
-    times = max(1, int(os.environ.get("ROWS") or ROWS) // one)
+    row_count = sum(len(system.dynamo.tables.get(table, {})) for table in tables())
+    times = max(1, int(os.environ.get("ROWS") or ROWS) // row_count)
     run = Run("00", system.clock.now_ms())
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -42,13 +42,13 @@ def measure() -> dict[str, float]:
         ):
             duck.rows(f"SET {option}")
         before_s = cpu_s()
-        found = duck.type_rows(run).counts(run)
+        counts = duck.type_rows(run).counts(run)
         spent_s = cpu_s() - before_s
     return {
         "rows": count,
         "rows_per_cpu_s": round(count / spent_s),
         "peak_gb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
-        "differences": sum(differences for _, differences in found.values()),
+        "differences": sum(differences for _, differences in counts.values()),
     }
 
 

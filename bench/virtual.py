@@ -46,35 +46,35 @@ class VirtualTime:
     def run(self) -> None:
         """Run until nothing is left to do. Errors of the flows are raised here."""
         while self._due:
-            self.now_s, _, one = heappop(self._due)
-            one.switch()
+            self.now_s, _, runner = heappop(self._due)
+            runner.switch()
 
     def in_parallel(self, do: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Do something to several items at once; return the results in order.
 
         The first error flies once all have ended.
         """
-        waiting = list(items)
+        pending = list(items)
         caller = getcurrent()
         results: dict[int, Result] = {}
         errors: list[Exception] = []
 
         def run(number: int) -> None:
             try:
-                results[number] = do(waiting[number])
+                results[number] = do(pending[number])
             except Exception as error:  # noqa: BLE001 - it flies where the caller is
                 errors.append(error)
-            if len(results) + len(errors) == len(waiting):
+            if len(results) + len(errors) == len(pending):
                 self._wake(caller)
 
-        if not waiting:
+        if not pending:
             return []
-        for number in range(len(waiting)):
+        for number in range(len(pending)):
             self.spawn(partial(run, number))
         self._hub.switch()
         if errors:
             raise errors[0]
-        return [results[number] for number in range(len(waiting))]
+        return [results[number] for number in range(len(pending))]
 
-    def _wake(self, one: greenlet, in_s: float = 0.0) -> None:
-        heappush(self._due, (self.now_s + in_s, next(self._numbers), one))
+    def _wake(self, runner: greenlet, in_s: float = 0.0) -> None:
+        heappush(self._due, (self.now_s + in_s, next(self._numbers), runner))

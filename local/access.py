@@ -53,9 +53,9 @@ def phone_hint(page: str) -> str:
     """Return the QR code of the page for a phone, or how to get one."""
     if f"//{HOST}:" in page:
         return f"For a phone in the same network: make run BIND={EVERYWHERE}\n"
-    drawn = io.StringIO()
-    segno.make(page, error="l").terminal(out=drawn, compact=True, border=2)
+    drawing = io.StringIO()
+    segno.make(page, error="l").terminal(out=drawing, compact=True, border=2)
     return (
-        f"Scan with a phone in the same network: {page}/\n{drawn.getvalue()}"
+        f"Scan with a phone in the same network: {page}/\n{drawing.getvalue()}"
         "Everybody in this network can act as any user of this stack.\n"
     )

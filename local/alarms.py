@@ -71,13 +71,13 @@ class Alarms:
             pages = self._logs.get_paginator("filter_log_events").paginate(
                 logGroupName=group["logGroupName"], startTime=since_ms, filterPattern='"_aws"'
             )
-            found = Counter(
+            counts = Counter(
                 (group["logGroupName"], event["timestamp"], event["message"])
                 for page in pages
                 for event in page["events"]
             )
             # The emulator's lines have no ids, and two of them may be alike.
-            for line, fresh in (found - self._seen).items():
+            for line, fresh in (counts - self._seen).items():
                 self._seen[line] += fresh
                 for key, value in metrics_of(line[2]):
                     self._count(key, value * fresh, line[1] / 1000)
@@ -92,9 +92,9 @@ class Alarms:
     def _read_queues(self) -> None:
         now_s = self._now_s()
         for url in self._queue_urls:
-            asked = {"QueueUrl": url, "AttributeNames": ["ApproximateNumberOfMessages"]}
-            found = self._sqs.get_queue_attributes(**asked)
-            count = int(found["Attributes"]["ApproximateNumberOfMessages"])
+            query = {"QueueUrl": url, "AttributeNames": ["ApproximateNumberOfMessages"]}
+            attributes = self._sqs.get_queue_attributes(**query)
+            count = int(attributes["Attributes"]["ApproximateNumberOfMessages"])
             # SQS has the age of the oldest message; here it is the time since the queue was empty.
             since_s = self._waiting_since_s.setdefault(url, now_s)
             if not count:
@@ -125,8 +125,8 @@ class Alarms:
         aggregate = max if alarm["Statistic"] == "Maximum" else sum
         for n in range(periods):
             until_s = end_s - n * period_s
-            found = [value for at_s, value in points if until_s - period_s < at_s <= until_s]
-            yield aggregate(found) if found else None
+            values = [value for at_s, value in points if until_s - period_s < at_s <= until_s]
+            yield aggregate(values) if values else None
 
 
 def metrics_of(line: str) -> Iterator[tuple[Key, float]]:

@@ -55,19 +55,19 @@ class Conflicts:
             body = await read_body(receive)
             receive = _again(body)
             try:
-                asked = json.loads(body)
-                keys = _keys(verb, asked)
+                request = json.loads(body)
+                keys = _keys(verb, request)
             except (ValueError, LookupError, TypeError, AttributeError):
                 pass  # what is wrong with it the emulator says
             else:
-                await self._meet(verb, asked, keys, (scope, receive, send))
+                await self._meet(verb, request, keys, (scope, receive, send))
                 return
         await self._emulator(scope, receive, send)
 
     async def _meet(
-        self, verb: str, asked: dict[str, Any], keys: list[Key], call: tuple[Scope, Receive, Send]
+        self, verb: str, request: dict[str, Any], keys: list[Key], call: tuple[Scope, Receive, Send]
     ) -> None:
-        token = asked.get("ClientRequestToken", "")
+        token = request.get("ClientRequestToken", "")
         if refusal := self._refusal(verb, keys, token):
             await _answer(400, refusal, call[2])
             return
@@ -106,11 +106,11 @@ def _verb(scope: Scope) -> str:
     return target.removeprefix(API) if target.startswith(API) else ""
 
 
-def _keys(verb: str, asked: dict[str, Any]) -> list[Key]:
+def _keys(verb: str, request: dict[str, Any]) -> list[Key]:
     """Return the keys of a request's items, in its order."""
     if verb in SINGLE_WRITES:
-        return [_key(asked)]
-    return [_key(arguments) for each in asked["TransactItems"] for arguments in each.values()]
+        return [_key(request)]
+    return [_key(arguments) for each in request["TransactItems"] for arguments in each.values()]
 
 
 def _key(arguments: dict[str, Any]) -> Key:

@@ -159,8 +159,12 @@ def _show_kinds(show: _Demo) -> None:
         packet = {"kind": "lucky", "total_fen": 2_000, "count": CLAIMERS, "greeting": "万事如意"}
         packet_id = show.send({**packet, **kind})
         # As it is, as it sounds, something else, and nothing.
-        said = (SPELL, "知麻开门", "开心", None) if "passphrase" in kind else (None,) * CLAIMERS
-        outcomes = [_grab(show.user(number), packet_id, said[number]) for number in range(CLAIMERS)]
+        passphrases = (
+            (SPELL, "知麻开门", "开心", None) if "passphrase" in kind else (None,) * CLAIMERS
+        )
+        outcomes = [
+            _grab(show.user(number), packet_id, passphrases[number]) for number in range(CLAIMERS)
+        ]
         page = show.page(packet_id)
         amounts = " ".join(f"{claim['amount_fen'] / 100:.2f}" for claim in page["claims"])
         say(f"\n{CLAIMERS} shares {words}: {', '.join(outcomes)}\n  {amounts} yuan")
@@ -207,8 +211,8 @@ def _draw(show: _Demo) -> None:
             if number == 0:
                 token = user.get("/me")["user_token"]
                 with show.user(1) as friend:
-                    said = {"inviter_token": token, "transcript": SPELL}
-                    friend.post(f"/campaigns/{LOTTERY_ID}/helps", said)
+                    body = {"inviter_token": token, "transcript": SPELL}
+                    friend.post(f"/campaigns/{LOTTERY_ID}/helps", body)
                 titles.append(_drawn(user))
         say(f"  抢手{number:02} {', '.join(titles)}")
     won = [
@@ -276,10 +280,14 @@ def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
         _wait_for("the withdrawal", lambda: claimer.get(path)["status"] == "paid")
         say(f"  confirmed: {claimer.get(path)['status']}")
         transfers = [*payer.get("/me/transfers")["items"], *claimer.get("/me/transfers")["items"]]
-    ledger_fen = sum(one["amount_fen"] for one in transfers if one["kind"] in OUTSIDE_KINDS)
+    ledger_fen = sum(
+        transfer["amount_fen"] for transfer in transfers if transfer["kind"] in OUTSIDE_KINDS
+    )
     book = gateway.get("/_fake/book")
-    outside_fen = sum(one["paid_fen"] - one["refunded_fen"] for one in book["in"])
-    outside_fen -= sum(one["amount_fen"] for one in book["out"] if one["state"] == "SUCCESS")
+    outside_fen = sum(payment["paid_fen"] - payment["refunded_fen"] for payment in book["in"])
+    outside_fen -= sum(
+        transfer["amount_fen"] for transfer in book["out"] if transfer["state"] == "SUCCESS"
+    )
     say(f"  left at the gateway {_yuan(outside_fen)} yuan, in the ledger {_yuan(ledger_fen)}")
     return {"outside_fen": outside_fen, "ledger_fen": ledger_fen}
 
@@ -306,10 +314,10 @@ def _yuan(fen: int) -> str:
     return f"{fen / 100:.2f}"
 
 
-def _grab(user: Client, packet_id: str, said: str | None = None) -> str:
+def _grab(user: Client, packet_id: str, passphrase: str | None = None) -> str:
     """Grab once, open after an admission, and return the outcome or the refusal's code."""
     with user:
-        ask, path = {"passphrase": said} if said else {}, f"/packets/{packet_id}/grab"
+        ask, path = {"passphrase": passphrase} if passphrase else {}, f"/packets/{packet_id}/grab"
         answer = until_answered(lambda: user.try_post(path, ask))
         if answer.is_success and "grab_token" in answer.json():
             ticket = {"grab_token": answer.json()["grab_token"]}

@@ -18,8 +18,8 @@ def serve() -> None:
     os.environ.setdefault("EMBED", ORIGIN)
     api = str(commands.started()["api"])
     # As a browser asks before it sends a token.
-    asked = {"Origin": ORIGIN, "Access-Control-Request-Method": "GET"}
-    answer = httpx.options(f"{api}/api/me", headers=asked, trust_env=False)
+    headers = {"Origin": ORIGIN, "Access-Control-Request-Method": "GET"}
+    answer = httpx.options(f"{api}/api/me", headers=headers, trust_env=False)
     if answer.headers.get("access-control-allow-origin") != ORIGIN:
         raise StackError(f"the running stack refuses {ORIGIN}: `make down`, then repeat this")
     with Client(api) as passer_by:

@@ -83,14 +83,14 @@ def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
     that may call an API by the names of the API's own calls.
     """
     if isinstance(part, list):
-        return [_as_emulated(one) for one in part]
+        return [_as_emulated(item) for item in part]
     if not isinstance(part, dict):
         return part
     saved = "AWS::Athena::NamedQuery"
     made = {
-        name: _as_emulated(one)
-        for name, one in part.items()
-        if not (isinstance(one, dict) and one.get("Type") == saved)
+        name: _as_emulated(value)
+        for name, value in part.items()
+        if not (isinstance(value, dict) and value.get("Type") == saved)
     }
     if "sqs:SendMessage" in made.get("Action", ()):
         made["Action"] = [*made["Action"], "sqs:SendMessageBatch"]

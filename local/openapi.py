@@ -157,7 +157,7 @@ A deployment may set lower bounds for `count` and `share_fen_max` than are writt
 @cache
 def operations() -> dict[str, Operation]:
     """Return what every handler declares, by route; handlers are loaded by path, as Lambda does."""
-    found: dict[str, Operation] = {}
+    collected: dict[str, Operation] = {}
     files = {file.parent.name: file for file in (places.ROOT / "functions").glob("*/app.py")}
     for handler in sorted(files, key=lambda name: (*_HANDLERS, name).index(name)):
         spec = importlib.util.spec_from_file_location(f"handler_{handler}", files[handler])
@@ -166,8 +166,8 @@ def operations() -> dict[str, Operation]:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         if isinstance(module.handler, Api):
-            found |= module.handler.operations
-    return found
+            collected |= module.handler.operations
+    return collected
 
 
 def types_of(operation: Operation) -> tuple[Any, Any]:
@@ -196,8 +196,8 @@ def _tag_of(path: str) -> str:
 def errors_by_code() -> dict[str, type[RedPacketError]]:
     """Return the class that defines each problem code, sorted by status."""
     operations()  # imports every handler, and with them every error
-    found = {error.code: error for error in _concrete(RedPacketError) if "code" in vars(error)}
-    return dict(sorted(found.items(), key=lambda each: (each[1].status, each[0])))
+    by_code = {error.code: error for error in _concrete(RedPacketError) if "code" in vars(error)}
+    return dict(sorted(by_code.items(), key=lambda each: (each[1].status, each[0])))
 
 
 def codes_of(operation: Operation) -> set[str]:
@@ -210,9 +210,11 @@ def _errors_of(operation: Operation) -> set[type[RedPacketError]]:
     shared: set[type[RedPacketError]] = {
         error for error in UBIQUITOUS if not (operation.is_public and error is Forbidden)
     }
-    if types_of(operation)[0] or any(one.place == "query" for one in operation.parameters):
+    if types_of(operation)[0] or any(
+        parameter.place == "query" for parameter in operation.parameters
+    ):
         shared.add(InvalidRequest)
-    grouped = {one for error in operation.refusals for one in _members(error)}
+    grouped = {member for error in operation.refusals for member in _members(error)}
     return grouped | shared
 
 
@@ -224,8 +226,8 @@ def _members(error: type[RedPacketError]) -> list[type[RedPacketError]]:
 def _concrete(base: type[RedPacketError]) -> list[type[RedPacketError]]:
     """Return the product's subclasses that have a code."""
     ours = [kind for kind in base.__subclasses__() if kind.__module__.startswith("redpacket.")]
-    below = [one for kind in ours for one in (kind, *_concrete(kind))]
-    return [one for one in below if hasattr(one, "code")]
+    below = [member for kind in ours for member in (kind, *_concrete(kind))]
+    return [kind for kind in below if hasattr(kind, "code")]
 
 
 # ---------------------------------------------------------------- forms
@@ -252,9 +254,9 @@ def _forms() -> Schema:
         for answer, field in channel.module("answers").FIELDS.items():
             _add_field(answer, channel, field)
     named |= {*events.DATA.values(), approvals.AwaitingApproval}
-    found = named - {None, NoneType, *_UNSTRUCTURED}
+    structured = named - {None, NoneType, *_UNSTRUCTURED}
     _, generated = TypeAdapter.json_schemas(
-        [(kind.__name__, "validation", TypeAdapter(kind)) for kind in found],
+        [(kind.__name__, "validation", TypeAdapter(kind)) for kind in structured],
         ref_template=_REF,
         schema_generator=_Generator,
     )
@@ -286,17 +288,21 @@ def _with_words(form: Any, words: Schema) -> Any:  # noqa: ANN401 - any JSON sch
     return {key: _with_words(part, words) for key, part in form.items()}
 
 
-def _shared(found: Schema) -> Schema:
+def _shared(schemas: Schema) -> Schema:
     """Return the forms, with each longer value that the responses name as a component."""
     named: Schema = {}
     for module in _ANSWERS:
         for name, kind in vars(module).items():
             if get_origin(kind) is Annotated:
                 form = TypeAdapter(kind).json_schema(schema_generator=_Generator, ref_template=_REF)
-                words = {word: one for word, one in form.pop("$defs", {}).items() if "enum" in one}
+                words = {
+                    word: schema
+                    for word, schema in form.pop("$defs", {}).items()
+                    if "enum" in schema
+                }
                 named.setdefault(name, _with_words(form, words))
     longer = {name: form for name, form in named.items() if len(_key(form)) > _VALUE_LENGTH_MIN}
-    forms: Schema = _with_references(found, {_key(form): name for name, form in longer.items()})
+    forms: Schema = _with_references(schemas, {_key(form): name for name, form in longer.items()})
     used = set(re.findall(_REF.format(model=r"(\w+)"), json.dumps(forms)))
     return {**forms, **{name: form for name, form in longer.items() if name in used}}
 
@@ -355,15 +361,15 @@ def _ref(name: str) -> Schema:
 def document() -> Schema:
     """Return the whole contract."""
     paths: Schema = {}
-    found = {name: dict(form) for name, form in _forms().items()}
+    forms = {name: dict(form) for name, form in _forms().items()}
     responses: Schema = {}
     for key, operation in operations().items():
         method, path = key.replace("+}", "}").split()
-        paths.setdefault(path, {})[method.lower()] = _operation(operation, found, responses)
-    for form in found.values():
+        paths.setdefault(path, {})[method.lower()] = _operation(operation, forms, responses)
+    for form in forms.values():
         # The example of a whole body stands at its requests.
         form.pop("example", None)
-    problems = {problem_name(code): _problem(one) for code, one in errors_by_code().items()}
+    problems = {problem_name(code): _problem(error) for code, error in errors_by_code().items()}
     webhooks = {kind.value: _webhook(kind) for kind in events.DATA}
     return {
         "openapi": "3.1.0",
@@ -380,7 +386,7 @@ def document() -> Schema:
         "paths": paths,
         "webhooks": webhooks,
         "components": {
-            "schemas": {**_shared(found), **_COMMON, **problems},
+            "schemas": {**_shared(forms), **_COMMON, **problems},
             "parameters": {**_share_parameters(paths), **_SIGNED},
             "responses": dict(sorted(responses.items())),
             "headers": _HEADERS,
@@ -473,7 +479,7 @@ def _written(value: Any, indent: str = "", key: str = "") -> str:  # noqa: ANN40
     return f"{key}{opening}\n{inner}{inside}\n{indent}{closing}"
 
 
-def _operation(operation: Operation, found: Schema, responses: Schema) -> Schema:
+def _operation(operation: Operation, forms: Schema, responses: Schema) -> Schema:
     first, *rest = operation.function.__name__.split("_")
     summary, _, more = (inspect.getdoc(operation.function) or "").partition("\n\n")
     described: Schema = {
@@ -496,9 +502,9 @@ def _operation(operation: Operation, found: Schema, responses: Schema) -> Schema
     if body:
         content: Schema = {"schema": _ref(body.__name__)}
         # An example of a whole body belongs to the request, where tools look for it.
-        example = found[body.__name__].get("example")
+        example = forms[body.__name__].get("example")
         described["requestBody"] = {
-            "required": "required" in found[body.__name__],
+            "required": "required" in forms[body.__name__],
             "content": {JSON: {**content, **({"example": example} if example else {})}},
         }
     described["responses"] = _responses(operation, answer, responses)

@@ -48,50 +48,55 @@ class Orchestration:
         self._reports: Duck | None = None
         """Rows of the last good run."""
 
-    def start_execution(self, asked: Answer) -> Answer:
+    def start_execution(self, request: Answer) -> Answer:
         """Start a run beside all others."""
-        name = asked["name"]
+        name = request["name"]
         self._executions[name] = {"name": name, "status": "RUNNING", "state": "Begin"}
         threading.Thread(target=self._run, args=(name,), daemon=True).start()
         return {"executionArn": name, "startDate": time.time()}
 
-    def describe_execution(self, asked: Answer) -> Answer | None:
+    def describe_execution(self, request: Answer) -> Answer | None:
         """Return an execution, or None."""
-        return self._executions.get(asked["executionArn"].rpartition(":")[2])
+        return self._executions.get(request["executionArn"].rpartition(":")[2])
 
-    def list_executions(self, asked: Answer) -> Answer:
+    def list_executions(self, request: Answer) -> Answer:
         """Return the executions of a status, newest first."""
-        found = [one for one in self._executions.values() if one["status"] == asked["statusFilter"]]
-        return {"executions": found[::-1]}
+        executions = [
+            execution
+            for execution in self._executions.values()
+            if execution["status"] == request["statusFilter"]
+        ]
+        return {"executions": executions[::-1]}
 
-    def get_execution_history(self, asked: Answer) -> Answer:
+    def get_execution_history(self, request: Answer) -> Answer:
         """Return the state that an execution has entered."""
-        state = self._executions[asked["executionArn"].rpartition(":")[2]]["state"]
+        state = self._executions[request["executionArn"].rpartition(":")[2]]["state"]
         return {"events": [{"stateEnteredEventDetails": {"name": state}}]}
 
-    def start_query_execution(self, asked: Answer) -> Answer:
+    def start_query_execution(self, request: Answer) -> Answer:
         """Run a query at once."""
-        is_report = asked["QueryExecutionContext"]["Database"] == self._outputs["ReportsDatabase"]
+        is_report = request["QueryExecutionContext"]["Database"] == self._outputs["ReportsDatabase"]
         duck = self._reports if is_report else self._duck
         try:
-            query_id = self._ask(asked["QueryString"], duck)
+            query_id = self._ask(request["QueryString"], duck)
         except duckdb.Error as error:
             query_id = f"query-{len(self._queries)}"
             self._queries[query_id] = str(error)
         return {"QueryExecutionId": query_id}
 
-    def get_query_execution(self, asked: Answer) -> Answer:
+    def get_query_execution(self, request: Answer) -> Answer:
         """Return that a query has succeeded, or why it failed."""
-        found = self._queries[asked["QueryExecutionId"]]
-        failed = {"State": "FAILED", "StateChangeReason": found}
-        status = failed if isinstance(found, str) else {"State": "SUCCEEDED"}
+        query = self._queries[request["QueryExecutionId"]]
+        failed = {"State": "FAILED", "StateChangeReason": query}
+        status = failed if isinstance(query, str) else {"State": "SUCCEEDED"}
         return {"QueryExecution": {"Status": status}}
 
-    def get_query_results(self, asked: Answer) -> Answer:
+    def get_query_results(self, request: Answer) -> Answer:
         """Return all rows, after a row for the names of the columns."""
-        rows = self._queries[asked["QueryExecutionId"]]
+        rows = self._queries[request["QueryExecutionId"]]
         data = [
-            {"Data": [{} if one is None else {"VarCharValue": one} for one in row]} for row in rows
+            {"Data": [{} if cell is None else {"VarCharValue": cell} for cell in row]}
+            for row in rows
         ]
         return {"ResultSet": {"Rows": data}}
 
@@ -105,15 +110,15 @@ class Orchestration:
     def _run(self, name: str) -> None:
         execution = self._executions[name]
         try:
-            found = self._look(name, None)
-            if found["differences"]:
+            result = self._look(name, None)
+            if result["differences"]:
                 time.sleep(BETWEEN_LOOKS_S)
-                found = self._look(name, found)
+                result = self._look(name, result)
         except Exception:  # noqa: BLE001 - the state machine catches everything, too
             traceback.print_exc()
             execution["status"] = "FAILED"
             return
-        execution.update(status="SUCCEEDED", output=json.dumps(found))
+        execution.update(status="SUCCEEDED", output=json.dumps(result))
 
     def _look(self, name: str, first: Answer | None) -> Answer:
         exported_at_ms = time.time_ns() // 1_000_000
@@ -129,20 +134,20 @@ class Orchestration:
             self._duck = duck = Duck(Path(folder), Run(name, exported_at_ms), database, before)
             _, *batches = planned["batches"]
             execution["state"] = "AskBatches"
-            asked = [
-                {"name": one["name"], "query_id": self._ask(one["sql"], duck)}
+            submitted = [
+                {"name": query["name"], "query_id": self._ask(query["sql"], duck)}
                 for batch in batches
-                for one in batch
+                for query in batch
             ]
             execution["state"] = "Judge"
-            checks = {one["name"] for one in batches[-1]}
-            queries = [one for one in asked if one["name"] in checks]
+            checks = {query["name"] for query in batches[-1]}
+            queries = [query for query in submitted if query["name"] in checks]
             event = {**about, "queries": queries}
-            found = self._invoke(event if first is None else {**event, "first": first})
-        for one in ({"sql": f"CREATE SCHEMA IF NOT EXISTS {reports}"}, *planned["views"]):
-            duck.rows(one["sql"])
+            answer = self._invoke(event if first is None else {**event, "first": first})
+        for view in ({"sql": f"CREATE SCHEMA IF NOT EXISTS {reports}"}, *planned["views"]):
+            duck.rows(view["sql"])
         self._reports = duck
-        return found
+        return answer
 
     def _scan(self, table: str) -> Iterator[Answer]:
         pages = self._aws("dynamodb").get_paginator("scan")
@@ -163,12 +168,14 @@ class Orchestration:
 def application(orchestration: Orchestration) -> Starlette:
     """Return both services as a web application."""
 
-    def call(target: str, asked: Answer) -> Response:
-        name = "".join(f"_{one.lower()}" if one.isupper() else one for one in target).lstrip("_")
-        found = getattr(orchestration, name)(asked)
-        if found is None:
+    def call(target: str, request: Answer) -> Response:
+        name = "".join(
+            f"_{character.lower()}" if character.isupper() else character for character in target
+        ).lstrip("_")
+        answer = getattr(orchestration, name)(request)
+        if answer is None:
             return JSONResponse({"__type": "ExecutionDoesNotExist"}, status_code=400)
-        return JSONResponse(found)
+        return JSONResponse(answer)
 
     async def answer(request: Request) -> Response:
         target = request.headers["x-amz-target"].rpartition(".")[2]

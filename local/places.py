@@ -40,9 +40,9 @@ def cache_server() -> str:
 
 
 def _server_on_path() -> str:
-    found = shutil.which("valkey-server") or shutil.which("redis-server")
-    if found is None:
+    path = shutil.which("valkey-server") or shutil.which("redis-server")
+    if path is None:
         raise StackError(
             "no Valkey for this platform in the wheel, and no valkey-server or redis-server"
         )
-    return found
+    return path

@@ -114,8 +114,10 @@ def main() -> None:
     given = arguments.parse_args()
     cloud = boto3.client("cloudformation")
     stack = cloud.describe_stacks(StackName=given.stack)["Stacks"][0]
-    outputs = {one["OutputKey"]: one["OutputValue"] for one in stack.get("Outputs", [])}
-    parameters = {one["ParameterKey"]: one["ParameterValue"] for one in stack["Parameters"]}
+    outputs = {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
+    parameters = {
+        parameter["ParameterKey"]: parameter["ParameterValue"] for parameter in stack["Parameters"]
+    }
     if "PageBucketName" not in outputs:
         raise SystemExit("the stack has no bucket for the page: deploy it with HostPage=true")
     config = configuration(outputs, parameters, cloud.meta.region_name)

@@ -73,9 +73,9 @@ def _on_ground(picture: Image.Image) -> Image.Image:
     picture = picture.convert("RGB")
     picture.thumbnail(SIZE, Image.Resampling.LANCZOS)
     left, top = ((whole - part) // 2 for whole, part in zip(SIZE, picture.size, strict=True))
-    edge = (left - 1, top - 1, left + picture.width, top + picture.height)
+    box = (left - 1, top - 1, left + picture.width, top + picture.height)
     ground.paste(picture, (left, top))
-    ImageDraw.Draw(ground).rectangle(edge, outline="#d8c4a4")
+    ImageDraw.Draw(ground).rectangle(box, outline="#d8c4a4")
     return ground
 
 

@@ -32,15 +32,15 @@ def parameters() -> str:
     """Return one table for each group of parameters."""
     template = read_template()
     groups = template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
-    parts = []
+    lines = []
     for group in groups:
-        parts += [
+        lines += [
             f"### {group['Label']['default']}\n",
             "| Parameter | Default | Meaning |\n|---|---|---|",
         ]
-        parts += [_row(name, template["Parameters"][name]) for name in group["Parameters"]]
-        parts += [""]
-    return "\n".join(parts)
+        lines += [_row(name, template["Parameters"][name]) for name in group["Parameters"]]
+        lines += [""]
+    return "\n".join(lines)
 
 
 def _row(name: str, parameter: dict[str, Any]) -> str:
@@ -86,7 +86,7 @@ def settings() -> str:
 
 def _meanings() -> dict[str, str]:
     """Return the docstring of each variable of the settings' classes."""
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for file in _SETTINGS_CLASSES:
         tree = ast.parse(file.read_text(encoding="utf-8"))
         classes = [each for each in tree.body if isinstance(each, ast.ClassDef)]
@@ -97,8 +97,8 @@ def _meanings() -> dict[str, str]:
                         ast.Assign(value=ast.Call(func=ast.Name("Variable"), args=[name, *_])),
                         ast.Expr(value=ast.Constant(value=str(meaning))),
                     ):
-                        found.setdefault(ast.literal_eval(name), " ".join(meaning.split()))
-    return found
+                        meanings.setdefault(ast.literal_eval(name), " ".join(meaning.split()))
+    return meanings
 
 
 def dependencies() -> str:

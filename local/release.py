@@ -48,10 +48,10 @@ def check_layers(expected: str, built: Path = BUILT) -> None:
         raise StackError(f"no layer is built in {built.name}: run `make build`")
     for library in libraries:
         with library.open("rb") as file:
-            found = _MACHINES.get(int.from_bytes(file.read(20)[18:20], "little"), "unknown")
-        if found != expected:
+            machine = _MACHINES.get(int.from_bytes(file.read(20)[18:20], "little"), "unknown")
+        if machine != expected:
             raise StackError(
-                f"{library.name} is built for {found}, and samconfig.toml deploys {expected}: "
+                f"{library.name} is built for {machine}, and samconfig.toml deploys {expected}: "
                 "delete .aws-sam and deploy again"
             )
 
@@ -68,15 +68,15 @@ NOT_IN_CHINA = frozenset(
 def without(conditions: frozenset[str], part: Any) -> Any:  # noqa: ANN401 - any part of a template
     """Return *part* of a template in its long form as if none of *conditions* could hold."""
     if isinstance(part, list):
-        return [without(conditions, one) for one in part]
+        return [without(conditions, item) for item in part]
     if not isinstance(part, dict):
         return part
     if part.keys() == {"Fn::If"} and part["Fn::If"][0] in conditions:
         return without(conditions, part["Fn::If"][2])
     return {
-        name: without(conditions, one)
-        for name, one in part.items()
-        if not (isinstance(one, dict) and str(one.get("Condition")) in conditions)
+        name: without(conditions, value)
+        for name, value in part.items()
+        if not (isinstance(value, dict) and str(value.get("Condition")) in conditions)
     }
 
 

@@ -54,9 +54,9 @@ def write(variables: dict[str, dict[str, str]], path: Path) -> None:
 def main() -> None:
     """Write the variables of the stack that the command names."""
     (stack_name,) = sys.argv[1:]
-    found = read_variables(boto3.client("cloudformation"), boto3.client("lambda"), stack_name)
-    write(found, ENV_FILE)
-    print(f"{ENV_FILE.relative_to(places.ROOT)}: variables of {len(found)} functions")
+    variables = read_variables(boto3.client("cloudformation"), boto3.client("lambda"), stack_name)
+    write(variables, ENV_FILE)
+    print(f"{ENV_FILE.relative_to(places.ROOT)}: variables of {len(variables)} functions")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
 def document() -> dict[str, Any]:
     """Return the bill: packages of the layers, and of the page where they are shipped."""
-    found = {component["purl"]: component for component in [*_of_layers(), *_of_page()]}
+    components = {component["purl"]: component for component in [*_of_layers(), *_of_page()]}
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
@@ -32,7 +32,7 @@ def document() -> dict[str, Any]:
                 "licenses": [{"license": {"id": "Apache-2.0"}}],
             }
         },
-        "components": [found[purl] for purl in sorted(found)],
+        "components": [components[purl] for purl in sorted(components)],
     }
 
 
@@ -41,7 +41,7 @@ def _of_layers() -> list[dict[str, Any]]:
     for layer in LAYERS:
         text = (places.ROOT / "shared" / f"{layer}.txt").read_text(encoding="utf-8")
         for name, version, rest in _PIN.findall(text):
-            hashes = [{"alg": "SHA-256", "content": one} for one in _HASH.findall(rest)]
+            hashes = [{"alg": "SHA-256", "content": digest} for digest in _HASH.findall(rest)]
             components.append(_component("pypi", name.lower(), version) | {"hashes": hashes})
     return components
 
@@ -62,9 +62,9 @@ def _component(kind: str, name: str, version: str) -> dict[str, Any]:
 
 def main() -> None:
     """Write the file that is named."""
-    found = document()
-    Path(sys.argv[1]).write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-    print(f"Wrote {sys.argv[1]}: {len(found['components'])} packages")
+    inventory = document()
+    Path(sys.argv[1]).write_text(json.dumps(inventory, indent=2) + "\n", encoding="utf-8")
+    print(f"Wrote {sys.argv[1]}: {len(inventory['components'])} packages")
 
 
 if __name__ == "__main__":

@@ -139,11 +139,11 @@ class Stack:
 
     def hold_items(self, shortest_ms: int, longest_ms: int) -> None:
         """Set how long transactions hold their items; requires a stack with conflicts."""
-        asked = urllib.request.Request(
+        request = urllib.request.Request(
             f"http://{HOST}:{self.aws_port}{CONTROL}",
             data=json.dumps([shortest_ms, longest_ms]).encode(),
         )
-        urllib.request.urlopen(asked, timeout=10).close()
+        urllib.request.urlopen(request, timeout=10).close()
 
     def token(self, sub: str, nickname: str | None = None, scope: str | None = None) -> str:
         """Return a token of the development issuer for the user *sub*."""

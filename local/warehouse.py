@@ -40,8 +40,10 @@ def export(folder: Path, rows: Iterable[Mapping[str, Any]]) -> int:
                 # Bytes are of packed rows, which no statement reads.
                 file.write(json.dumps({"Item": row}, ensure_ascii=False, default=str) + "\n")
         files.append({"itemCount": len(some), "dataFileS3Key": f"data/{name}"})
-    (folder / "manifest-files.json").write_text("".join(json.dumps(one) + "\n" for one in files))
-    count: int = sum(one["itemCount"] for one in files)
+    (folder / "manifest-files.json").write_text(
+        "".join(json.dumps(entry) + "\n" for entry in files)
+    )
+    count: int = sum(entry["itemCount"] for entry in files)
     summary = {"itemCount": count, "exportType": "FULL_EXPORT", "outputFormat": "DYNAMODB_JSON"}
     (folder / "manifest-summary.json").write_text(json.dumps(summary))
     return count
@@ -70,7 +72,7 @@ class Duck:
         self._connection.execute(f"USE {database}")
         for table, kinds in attributes(run).items():
             fields = ", ".join(
-                f'{one} STRUCT("{kind.upper()}" text)' for one, kind in kinds.items()
+                f'{column} STRUCT("{kind.upper()}" text)' for column, kind in kinds.items()
             )
             self._connection.execute(
                 f"CREATE VIEW {table}_raw AS SELECT Item AS item FROM read_json("  # noqa: S608
@@ -94,7 +96,10 @@ class Duck:
 
     def named_rows(self, sql: str) -> Found:
         """Return the names of a query's columns, and then its rows, as Athena does."""
-        found = self._connection.execute(sql.replace(" WITH (format = 'PARQUET')", ""))
-        names = tuple(one[0] for one in found.description or ())
-        rows = found.fetchall()
-        return [names, *(tuple(None if one is None else str(one) for one in row) for row in rows)]
+        cursor = self._connection.execute(sql.replace(" WITH (format = 'PARQUET')", ""))
+        names = tuple(column[0] for column in cursor.description or ())
+        rows = cursor.fetchall()
+        return [
+            names,
+            *(tuple(None if cell is None else str(cell) for cell in row) for row in rows),
+        ]

@@ -19,9 +19,9 @@ NOW_MS = 1_795_000_000_000
 _numbers = itertools.count(1)
 
 
-def a_packet_id(parts: int = 1) -> str:
+def a_packet_id(shards: int = 1) -> str:
     """Return a new id with a right tag, which every test's keys accept."""
-    return PUBLISHED_IDS.sign(f"packet-{next(_numbers):015d}", parts)
+    return PUBLISHED_IDS.sign(f"packet-{next(_numbers):015d}", shards)
 
 
 def a_user_id(kind: str = "user") -> str:

@@ -166,9 +166,9 @@ class OutsideFacts:
     def held_fen(self) -> int:
         """Return the money that left accounts for gateways, less the money that came in."""
         brought_in_fen = sum(
-            one.amount_fen - one.reversed_fen
-            for one in self.payments
-            if one.credited_at_ms is not None
+            payment.amount_fen - payment.reversed_fen
+            for payment in self.payments
+            if payment.credited_at_ms is not None
         )
         return sum(map(held_fen, self.withdrawals)) - brought_in_fen
 
@@ -241,13 +241,13 @@ def check_postings(facts: PacketFacts, posted: Iterable[Entry]) -> list[Differen
 
 def check_known_packets(entries: Iterable[Entry], packet_ids: Iterable[str]) -> list[Difference]:
     """I1: an entry whose other side is a packet names one that exists."""
-    known = {packet_account(packet_id) for packet_id in packet_ids}
+    accounts = {packet_account(packet_id) for packet_id in packet_ids}
     return [
         Difference(
             "I1", entry.counterparty, "entry of a packet that does not exist", 0, entry.amount_fen
         )
         for entry in entries
-        if entry.counterparty.startswith(packet_account("")) and entry.counterparty not in known
+        if entry.counterparty.startswith(packet_account("")) and entry.counterparty not in accounts
     ]
 
 
@@ -277,23 +277,25 @@ def expected_outside(
     payments: Iterable[Payment], refunds: Iterable[PaymentRefund], withdrawals: Iterable[Withdrawal]
 ) -> list[Entry]:
     """Return the entries that these rows ask for."""
-    moved = [credit_transfer(one, at_ms) for one in payments if (at_ms := one.credited_at_ms)]
-    moved += [transfer for one in refunds for transfer in refund_transfers(one)]
-    for one in withdrawals:
-        moved.append(hold_transfer(one))
-        if one.status in RETURNED and one.ended_at_ms is not None:
-            moved.append(return_transfer(one, one.ended_at_ms))
+    moved = [
+        credit_transfer(payment, at_ms) for payment in payments if (at_ms := payment.credited_at_ms)
+    ]
+    moved += [transfer for refund in refunds for transfer in refund_transfers(refund)]
+    for withdrawal in withdrawals:
+        moved.append(hold_transfer(withdrawal))
+        if withdrawal.status in RETURNED and withdrawal.ended_at_ms is not None:
+            moved.append(return_transfer(withdrawal, withdrawal.ended_at_ms))
     return [entry for transfer in moved for entry in entries(transfer)]
 
 
 def check_outside_postings(facts: OutsideFacts, posted: Iterable[Entry]) -> list[Difference]:
     """I1: the entries whose other side is outside are those that its rows ask for."""
     wanted = Counter(expected_outside(facts.payments, facts.refunds, facts.withdrawals))
-    found = Counter(entry for entry in posted if outside_of(entry.counterparty))
+    counts = Counter(entry for entry in posted if outside_of(entry.counterparty))
     return [
-        Difference("I1", entry.counterparty, f"entry {entry.transfer_id}", count, found[entry])
-        for entry in wanted | found
-        if (count := wanted[entry]) != found[entry]
+        Difference("I1", entry.counterparty, f"entry {entry.transfer_id}", count, counts[entry])
+        for entry in wanted | counts
+        if (count := wanted[entry]) != counts[entry]
     ]
 
 
@@ -304,10 +306,10 @@ def check_payments(facts: OutsideFacts) -> list[Difference]:
     for refund in facts.refunds:
         reversed_fen[refund.number] += refund.reversed_fen
         returned_fen[refund.number] += refund.returned_fen
-    for one in facts.returns:
-        if one.status is ReturnStatus.DONE:
-            returned_fen[one.number] += one.amount_fen
-    found = []
+    for payment_return in facts.returns:
+        if payment_return.status is ReturnStatus.DONE:
+            returned_fen[payment_return.number] += payment_return.amount_fen
+    differences = []
     for payment in facts.payments:
         number, is_credited = payment.number, payment.credited_at_ms is not None
         pairs = (
@@ -315,13 +317,15 @@ def check_payments(facts: OutsideFacts) -> list[Difference]:
             ("returned vs transactions", returned_fen[number], payment.returned_fen),
             ("credited with a transaction", bool(payment.transaction_id), is_credited),
         )
-        found += [
+        differences += [
             Difference("I1", payment_account(number), *pair) for pair in pairs if pair[1] != pair[2]
         ]
         if payment.reversed_fen > (payment.amount_fen if is_credited else 0):
             what = "reversed at most"
-            found.append(Difference("I1", number, what, payment.amount_fen, payment.reversed_fen))
-    return found
+            differences.append(
+                Difference("I1", number, what, payment.amount_fen, payment.reversed_fen)
+            )
+    return differences
 
 
 def check_packet_total(facts: PacketFacts) -> list[Difference]:
@@ -438,9 +442,9 @@ def check_told_draws(draws: Iterable[Draw], told: Iterable[Draw]) -> list[Differ
     """I5: whatever a user was told of a draw is the durable truth."""
     recorded = {(draw.campaign_id, draw.user_id, draw.draw_id): draw for draw in draws}
     return [
-        Difference("I5", answer.draw_id, f"told to {answer.user_id}", str(known), str(answer))
+        Difference("I5", answer.draw_id, f"told to {answer.user_id}", str(stored), str(answer))
         for answer in told
-        if answer != (known := recorded.get((answer.campaign_id, answer.user_id, answer.draw_id)))
+        if answer != (stored := recorded.get((answer.campaign_id, answer.user_id, answer.draw_id)))
     ]
 
 
@@ -513,18 +517,18 @@ def _check_cash(facts: LotteryFacts) -> list[Difference]:
 
 def _check_players(facts: LotteryFacts) -> list[Difference]:
     """Compare the counts of each user and day with the draws, and with the limits."""
-    drawn = Counter((draw.user_id, draw.day) for draw in facts.draws)
+    draw_counts = Counter((draw.user_id, draw.day) for draw in facts.draws)
     numbers: Counter[tuple[str, str]] = Counter()
     for draw in facts.draws:
         numbers[draw.user_id, draw.day] += draw.draw_no
     won = Counter((draw.user_id, draw.day) for draw in facts.draws if draw.prize)
     players = {(player.user_id, player.day): player for player in facts.players}
     differences = []
-    for user_id, day in sorted({*drawn, *players}):
+    for user_id, day in sorted({*draw_counts, *players}):
         subject = f"{facts.campaign_id} {user_id} {day}"
         player = players.get((user_id, day), PlayerDay(user_id, day, 0, 0, 0, 0, 0))
         pairs = (
-            ("attempts counted", drawn[user_id, day], player.draw_count),
+            ("attempts counted", draw_counts[user_id, day], player.draw_count),
             ("sum of the numbers of draws", numbers[user_id, day], player.numbers_sum),
             ("wins counted", won[user_id, day], player.win_count),
         )
@@ -542,9 +546,9 @@ def check_outside(facts: OutsideFacts, book: Iterable[StatementLine]) -> list[Di
     lines: Lines = defaultdict(list)
     for line in book:
         lines[line.kind, line.number].append(line)
-    found = _check_paid_out(facts, lines) + _check_taken(facts, lines)
-    found += _check_given_back(facts, lines)
-    return found + [
+    differences = _check_paid_out(facts, lines) + _check_taken(facts, lines)
+    differences += _check_given_back(facts, lines)
+    return differences + [
         Difference("I6", number, f"{kind} that no row of ours asks for", 0, line.amount_fen)
         for (kind, number), rest in lines.items()
         for line in rest
@@ -556,23 +560,25 @@ Lines: TypeAlias = dict[tuple[StatementKind, str], list[StatementLine]]
 
 
 def _check_paid_out(facts: OutsideFacts, lines: Lines) -> list[Difference]:
-    found = []
+    differences = []
     for withdrawal in facts.withdrawals:
         attempts = range(1, withdrawal.attempt_no + 1)
         numbers = [f"{withdrawal.withdrawal_id}{attempt:02d}" for attempt in attempts]
         paid = [
-            one for number in numbers for one in lines.pop((StatementKind.TRANSFER, number), ())
+            line for number in numbers for line in lines.pop((StatementKind.TRANSFER, number), ())
         ]
         is_paid = withdrawal.status is WithdrawalStatus.PAID
         wanted = [withdrawal.amount_fen] if is_paid else []
         subject = withdrawal_account(withdrawal.withdrawal_id)
-        found += _unequal(subject, "paid by the gateway", wanted, paid)
-    return found
+        differences += _unequal(subject, "paid by the gateway", wanted, paid)
+    return differences
 
 
 def _check_taken(facts: OutsideFacts, lines: Lines) -> list[Difference]:
-    found = []
-    returned = {(one.number, one.transaction_id) for one in facts.returns}
+    differences = []
+    returned = {
+        (payment_return.number, payment_return.transaction_id) for payment_return in facts.returns
+    }
     for payment in facts.payments:
         subject = payment_account(payment.number)
         for line in lines.pop((StatementKind.PAYMENT, payment.number), ()):
@@ -580,22 +586,22 @@ def _check_taken(facts: OutsideFacts, lines: Lines) -> list[Difference]:
             is_credited = payment.transaction_id == line.outside_no
             if is_credited is is_back:
                 what = f"what became of transaction {line.outside_no}"
-                said = "both" if is_back else "neither"
-                found.append(Difference("I6", subject, what, "credited or given back", said))
-    return found
+                state = "both" if is_back else "neither"
+                differences.append(Difference("I6", subject, what, "credited or given back", state))
+    return differences
 
 
 def _check_given_back(facts: OutsideFacts, lines: Lines) -> list[Difference]:
-    found = []
-    for one in facts.returns:
-        given = lines.pop((StatementKind.REFUND, one.refund_no), [])
-        wanted = [one.amount_fen] if one.status is ReturnStatus.DONE else []
-        found += _unequal(payment_account(one.number), "given back", wanted, given)
+    differences = []
+    for payment_return in facts.returns:
+        given = lines.pop((StatementKind.REFUND, payment_return.refund_no), [])
+        wanted = [payment_return.amount_fen] if payment_return.status is ReturnStatus.DONE else []
+        differences += _unequal(payment_account(payment_return.number), "given back", wanted, given)
     for refund in facts.refunds:
         given = lines.pop((StatementKind.REFUND, refund.refund_no), [])
         subject = payment_account(refund.number)
-        found += _unequal(subject, "refunded outside", [refund.amount_fen], given)
-    return found
+        differences += _unequal(subject, "refunded outside", [refund.amount_fen], given)
+    return differences
 
 
 def _unequal(

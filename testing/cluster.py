@@ -56,8 +56,8 @@ class Cluster:
         self._ask(new, "SETSLOT", slot, "IMPORTING", self._ids[source])
         self._ask(old, "SETSLOT", slot, "MIGRATING", self._ids[to])
         _pause()
-        while found := self._ask(old, "GETKEYSINSLOT", slot, 10):
-            old.admin.migrate(HOST, new.port, found, 0, 5_000)
+        while slot_keys := self._ask(old, "GETKEYSINSLOT", slot, 10):
+            old.admin.migrate(HOST, new.port, slot_keys, 0, 5_000)
         yield
         for server in (new, old):
             self._ask(server, "SETSLOT", slot, "NODE", self._ids[to])

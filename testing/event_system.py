@@ -7,7 +7,7 @@ from typing import Any
 from redpacket.events.api.deliveries import announce_batch, deliver_batch
 from redpacket.events.messages import delivery_message, read_delivery
 from redpacket.events.model.events import SUBSCRIBED, Event, EventType, cloud_event
-from redpacket.events.model.webhooks import Attempt, Delivery, SealedSecret, Webhook
+from redpacket.events.model.webhooks import Delivery, DeliveryAttempt, SealedSecret, Webhook
 from redpacket.events.use_cases.deliver import RetryReport
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvalidRequest
@@ -39,7 +39,7 @@ class FakeReceiver:
         return status
 
     def of(self, kind: EventType) -> list[dict[str, Any]]:
-        return [one for one in self.told if one["type"] == kind]
+        return [message for message in self.told if message["type"] == kind]
 
 
 class FakeSender:
@@ -58,11 +58,11 @@ class FakeSender:
         self._made += 1
         return f"whsec_{self._made}", SealedSecret(f"sealed-{self._made}", "hash")
 
-    def send(self, webhook: Webhook, event: Event, host_ids: Mapping[str, str]) -> Attempt:
+    def send(self, webhook: Webhook, event: Event, host_ids: Mapping[str, str]) -> DeliveryAttempt:
         receiver = self.receivers[webhook.url]
         status = receiver.take(event, cloud_event(event, "https://api.example", host_ids))
         now_ms = self._clock.now_ms()
-        return Attempt(event.event_id, event.kind, now_ms, status, receiver.duration_ms)
+        return DeliveryAttempt(event.event_id, event.kind, now_ms, status, receiver.duration_ms)
 
 
 class FakeDeliveryQueue:
@@ -74,13 +74,13 @@ class FakeDeliveryQueue:
 
     def put(self, deliveries: Iterable[Delivery], *, delay_s: int = 0) -> None:
         due_ms = self._clock.now_ms() + delay_s * 1_000
-        self.messages += [(due_ms, delivery_message(one)) for one in deliveries]
+        self.messages += [(due_ms, delivery_message(delivery)) for delivery in deliveries]
 
     def take(self, limit: int) -> list[str]:
         now_ms = self._clock.now_ms()
-        ready = [one for one in self.messages if one[0] <= now_ms][:limit]
-        for one in ready:
-            self.messages.remove(one)
+        ready = [message for message in self.messages if message[0] <= now_ms][:limit]
+        for message in ready:
+            self.messages.remove(message)
         return [body for _, body in ready]
 
 
@@ -139,9 +139,9 @@ class EventSystem:
             answer = deliver_batch(
                 records, read=read_delivery, deliver=process.deliver, logger=process.logger
             )
-            failed = {one["itemIdentifier"] for one in answer["batchItemFailures"]}
+            failed = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
             again_ms = self.clock.now_ms() + 360_000
-            self.queue.messages += [(again_ms, bodies[int(one)]) for one in failed]
+            self.queue.messages += [(again_ms, bodies[int(number)]) for number in failed]
 
     def run(self) -> None:
         """Announce and deliver once."""

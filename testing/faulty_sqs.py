@@ -91,8 +91,8 @@ class FaultySqs:
     def receive(self) -> list[Message]:
         """Return some messages, one of them perhaps twice; they stay until they are deleted."""
         now_ms = self._now_ms()
-        waiting = [message for message in self.messages if message.visible_at_ms <= now_ms]
-        batch = self._random.sample(waiting, min(self._random.randint(1, 6), len(waiting)))
+        visible = [message for message in self.messages if message.visible_at_ms <= now_ms]
+        batch = self._random.sample(visible, min(self._random.randint(1, 6), len(visible)))
         for message in batch:
             message.visible_at_ms = now_ms + self._random.choice(_INVISIBLE_MS)
             message.receive_count += 1

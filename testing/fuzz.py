@@ -330,7 +330,7 @@ def _only(named: dict[str, str], wanted: dict[str, Any]) -> dict[str, str]:
 def _whole(value: Any) -> Any:
     """Spell whole floats as integers: JSON schema takes 2.0 for 2, and money does not."""
     if isinstance(value, dict):
-        return {key: _whole(one) for key, one in value.items()}
+        return {key: _whole(item) for key, item in value.items()}
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -403,7 +403,7 @@ class Fuzz:
     def run(self, case_count: int) -> Report:
         """Send so many cases: at most half of them by the coverage rules, the rest random."""
         contract = loaded(self._contract, self._api).exclude(path=BINARY)
-        operations = [found.ok() for found in contract.get_all_operations()]
+        operations = [operation.ok() for operation in contract.get_all_operations()]
         for operation in operations:
             self._send_without_token(operation)
         self._send_coverage(operations, case_count // 2)
@@ -494,7 +494,10 @@ class Fuzz:
     def _token_for(self, case: AnyCase) -> dict[str, str]:
         """Return the header with the token, unless the case is about that header."""
         data = case.meta.phase.data if case.meta else None
-        if data and "Authorization" in {data.parameter, *(one.parameter for one in data.mutations)}:
+        if data and "Authorization" in {
+            data.parameter,
+            *(mutation.parameter for mutation in data.mutations),
+        }:
             return {}
         is_of_campaign = isinstance(case.body, dict) and "campaign_id" in case.body
         needs_scope = operations()[case.operation.label].scopes or is_of_campaign
@@ -537,10 +540,10 @@ class Fuzz:
     def _put_prize(self) -> None:
         """Put the prize, unless a fuzz before this one did: its stock may have changed since."""
         path = f"/admin/campaigns/{LOTTERY_ID}"
-        found = self._session.get(
+        body = self._session.get(
             f"{self._api}{path}", headers=self._operator, timeout=TIMEOUT_S
         ).json()
-        if PRIZE_ID not in {prize["prize_id"] for prize in found["prizes"]}:
+        if PRIZE_ID not in {prize["prize_id"] for prize in body["prizes"]}:
             self._put(f"{path}/prizes/{PRIZE_ID}", A_PRIZE)
 
     def _put(self, path: str, body: dict[str, Any]) -> None:
@@ -564,8 +567,8 @@ def broken_invariants(stack: Stack) -> list[str]:
     tables = [stack.outputs[f"{name}Table"] for name in names]
     seeds = seed_keys_of(stack)
     dynamodb = stack.aws("dynamodb")
-    found = lasting(lambda: read_ledger_state(dynamodb, *tables, seeds=seeds).differences())
-    return [str(difference) for difference in found]
+    differences = lasting(lambda: read_ledger_state(dynamodb, *tables, seeds=seeds).differences())
+    return [str(difference) for difference in differences]
 
 
 def main(say: Callable[[str], None] = print) -> int:

@@ -18,8 +18,8 @@ import httpx
 from local import places
 from local.client import NO_TLS
 from local.gateways.core import Gateway, Made
-from local.gateways.people import People
 from local.gateways.policy import Policy
+from local.gateways.simulated_payers import SimulatedPayers
 from local.gateways.wechat import openid_of
 from local.ports import HOST, Ports, is_open
 from local.processes import Process
@@ -169,20 +169,20 @@ class Side:
 
     def notices(self, count: int) -> list[ProviderEvent]:
         """Return the notices of the first *count* callbacks; a forged one is left out."""
-        found = []
+        notices = []
         for received in self.inbox.wait_for(count):
             try:
-                found.append(self.read(received))
+                notices.append(self.read(received))
             except SignatureInvalid:
                 continue
-        return found
+        return notices
 
 
 class MemoryFake(Fake):
     """The simulator in process, by the same controls."""
 
-    def __init__(self, people: People) -> None:
-        self._people = people
+    def __init__(self, payers: SimulatedPayers) -> None:
+        self._people = payers
 
     def do(self, name: str, **body: Any) -> Any:
         return self._people.do(name, body)
@@ -199,7 +199,7 @@ class MemorySide(Side):
         self.clock, self.told = FakeClock(), list[ProviderEvent]()
         gateway = Gateway(self.clock, Policy(), self._note)
         self.channel = ProviderName.WECHAT
-        self.fake = MemoryFake(People(gateway, lambda name: an_account(name).name_hash))
+        self.fake = MemoryFake(SimulatedPayers(gateway, lambda name: an_account(name).name_hash))
         self.payments_in = FakePaymentsIn(gateway)
         self.payments_out = FakePaymentsOut(gateway, details="confirm")
         self.ahead_ms = 0

@@ -99,14 +99,14 @@ class HandlerTransport(httpx.BaseTransport):
         raw_path, _, query = request.url.raw_path.decode().partition("?")
         called = f"{request.method} {raw_path}"
         fitting = (
-            (key, handler, found)
+            (key, handler, matched)
             for key, pattern, handler in _routes()
-            if (found := pattern.fullmatch(called))
+            if (matched := pattern.fullmatch(called))
         )
-        key, handler, found = next(fitting)
+        key, handler, matched = next(fitting)
         event: dict[str, Any] = {
             "routeKey": key,
-            "pathParameters": {name: unquote(text) for name, text in found.groupdict().items()},
+            "pathParameters": {name: unquote(text) for name, text in matched.groupdict().items()},
             "queryStringParameters": _query(query),
             "headers": dict(request.headers),
             "requestContext": {"requestId": "r", "authorizer": {"jwt": {"claims": self._claims}}},

@@ -151,7 +151,7 @@ class InMemorySystem:
         self.last_run: dict[str, Any] = {}
         self.duck: Duck | None = None
         # A process of its own for every grab, unless a test has some that live on.
-        self.recall: Callable[[], CachedEmptied] = lambda: CachedEmptied(
+        self.read_emptied: Callable[[], CachedEmptied] = lambda: CachedEmptied(
             self.claim_cache, clock=self.clock
         )
         # So is what a process has cached about campaigns.
@@ -261,7 +261,7 @@ class InMemorySystem:
             "audience_cache": self.audiences,
             "audience_rows": self.audience_rows,
             "verdicts": self.verdicts,
-            "emptied": self.recall(),
+            "emptied": self.read_emptied(),
             "cached_campaigns": self.recall_campaigns(),
             "draws": self.draws,
             "recorded_draws": self.draws,
@@ -277,11 +277,11 @@ class InMemorySystem:
 
     def before_first_transaction(self, do: Callable[[list[Any]], object]) -> None:
         """Call *do* once."""
-        waiting = [do]
+        pending = [do]
 
         def once(operations: list[Any]) -> None:
-            if waiting:
-                waiting.pop()(operations)
+            if pending:
+                pending.pop()(operations)
 
         self.before_each_transaction(once)
 
@@ -295,9 +295,9 @@ class InMemorySystem:
         self.deposit(sender, order.total_fen)
         return self.send_order(order)
 
-    def send_in_shards(self, parts: int, count: int, total_fen: int = 6000) -> Packet:
+    def send_in_shards(self, shards: int, count: int, total_fen: int = 6000) -> Packet:
         """Send a campaign's packet that is cut into *parts*."""
-        self.shard_share_count = -(-count // parts)
+        self.shard_share_count = -(-count // shards)
         now_ms = self.clock.now_ms()
         campaign = a_campaign(
             starts_at_ms=now_ms, ends_at_ms=now_ms + LIFE_MS, budget_left_fen=total_fen
@@ -305,22 +305,22 @@ class InMemorySystem:
         assert self.campaigns.create(campaign)
         rules = Rules(campaign_id=campaign.campaign_id)
         packet = self.send(rules=rules, campaign=campaign, total_fen=total_fen, count=count)
-        assert shard_count(packet.packet_id) == parts
+        assert shard_count(packet.packet_id) == shards
         return packet
 
     def send_order(self, order: SendOrder) -> Packet:
         return self.process().send_packet(order)
 
-    def grab(self, packet: Packet, user_id: str, said: str | None = None) -> Claim:
+    def grab(self, packet: Packet, user_id: str, passphrase: str | None = None) -> Claim:
         """Grab a share of a packet in one step."""
-        claim = self.grab_or_enter(packet, user_id, said)
+        claim = self.grab_or_enter(packet, user_id, passphrase)
         assert isinstance(claim, Claim)
         return claim
 
     def grab_or_enter(
-        self, packet: Packet, user_id: str, said: str | None = None
+        self, packet: Packet, user_id: str, passphrase: str | None = None
     ) -> Claim | Admission:
-        answer = self.process().grab_packet(packet.packet_id, a_person(user_id), said)
+        answer = self.process().grab_packet(packet.packet_id, a_person(user_id), passphrase)
         return self._remember(answer, user_id) if isinstance(answer, Claim) else answer
 
     def grab_all(self, packet: Packet, *users: str) -> list[Share]:
@@ -395,14 +395,14 @@ class InMemorySystem:
     ) -> DrawResult:
         """Draw once; *tables* are what a process remembers, nothing without them."""
         process = self.process(**({"snapshots": tables} if tables else {}))
-        drawn: DrawResult = process.draw_prize(campaign_id, a_person(user_id), key)
-        self.told_draws.append(drawn.draw)
-        draw = drawn.draw
+        result: DrawResult = process.draw_prize(campaign_id, a_person(user_id), key)
+        self.told_draws.append(result.draw)
+        draw = result.draw
         assert draw.draw_id == draw_id_of(campaign_id, user_id, draw.day, draw.draw_no)
-        return drawn
+        return result
 
-    def help(self, campaign_id: str, helper: str, inviter: str, said: str = "恭喜发财") -> Helped:
-        return self.process().help_inviter(campaign_id, helper, inviter, said)
+    def help(self, campaign_id: str, helper: str, inviter: str, phrase: str = "恭喜发财") -> Helped:
+        return self.process().help_inviter(campaign_id, helper, inviter, phrase)
 
     def lotteries(self) -> CachedLotteries:
         """Return a process that has shown nothing yet."""
@@ -412,8 +412,8 @@ class InMemorySystem:
         """Return a process that knows nothing yet."""
         return self.process().snapshots
 
-    def _new_id(self, parts: int) -> str:
-        return PUBLISHED_IDS.sign(f"packet-{next(self._ids):015d}", parts)
+    def _new_id(self, shards: int) -> str:
+        return PUBLISHED_IDS.sign(f"packet-{next(self._ids):015d}", shards)
 
     def _new_seed(self, size: int) -> bytes:
         return f"{next(self._ids):0{size}d}".encode()
@@ -493,10 +493,10 @@ class InMemorySystem:
 
     def reconcile(self, dead_count: int = 0) -> Reconciliation:
         """Compare all tables, and report what differs."""
-        found = self.compare(FakeDeadLetters(dead_count))
-        found.report(self.logger)
-        self.last_run = found.stored
-        return found
+        result = self.compare(FakeDeadLetters(dead_count))
+        result.report(self.logger)
+        self.last_run = result.stored
+        return result
 
     def compare(
         self, dead_letters: DeadLetters, first: Reconciliation | None = None
@@ -536,11 +536,11 @@ class InMemorySystem:
         self.pass_time(LIFE_MS + 1_000)
         return self.expire()
 
-    def found(self, packet: Packet) -> Packet:
+    def stored(self, packet: Packet) -> Packet:
         """Return a packet as it is now."""
-        found = self.packets.find_packet(packet.packet_id)
-        assert found
-        return found
+        stored = self.packets.find_packet(packet.packet_id)
+        assert stored
+        return stored
 
     def row(self, table: str, key: Mapping[str, str]) -> Item:
         """Return a row as DynamoDB has it, which a test may forge."""
@@ -561,11 +561,11 @@ class InMemorySystem:
     ) -> list[Difference]:
         """Run every check; with *bound_ms* also that nothing is late."""
         ledger_state, seen = self.ledger_state(), Counter() if seen is None else seen
-        found = ledger_state.differences(self.told, self.told_draws, seen)
+        differences = ledger_state.differences(self.told, self.told_draws, seen)
         seen["check_settled_in_time"] += 0 if bound_ms is None else len(ledger_state.packets)
         for facts in ledger_state.packets if bound_ms is not None else []:
-            found += check_settled_in_time(facts, self.clock.now_ms(), bound_ms or 0)
-        return found + self._lost_people()
+            differences += check_settled_in_time(facts, self.clock.now_ms(), bound_ms or 0)
+        return differences + self._lost_people()
 
     def host_ids(self) -> dict[str, str]:
         """Return what users are to the host, by user id."""
@@ -574,12 +574,12 @@ class InMemorySystem:
 
     def _lost_people(self) -> list[Difference]:
         """Return winners whose host id can't be found any more (docs/adr/0019)."""
-        found = self.host_ids()
+        host_ids = self.host_ids()
         winners = {draw.user_id for draw in self.told_draws if draw.prize}
         return [
-            Difference("profile", user_id, "host_id", host_id, found.get(user_id, ""))
+            Difference("profile", user_id, "host_id", host_id, host_ids.get(user_id, ""))
             for user_id in sorted(winners)
-            if found.get(user_id) != (host_id := a_person(user_id).host_id or "")
+            if host_ids.get(user_id) != (host_id := a_person(user_id).host_id or "")
         ]
 
     def balance_fen(self, user_id: str) -> int:

@@ -101,11 +101,11 @@ class LedgerState:
         """
         told, told_draws = list(told), list(told_draws)
         seen = Counter() if seen is None else seen
-        found: list[Difference] = []
+        all_differences: list[Difference] = []
         for name, looked_at, differences in self.checked(told, told_draws):
             seen[name] += looked_at
-            found += differences
-        return found
+            all_differences += differences
+        return all_differences
 
     def checked(
         self, told: list[Told], told_draws: list[Draw]
@@ -115,7 +115,7 @@ class LedgerState:
         balances_fen, entries = self.balances_fen, self.entries
         held_fen = sum(map(packet_held_fen, self.packets)) + self.outside.held_fen
         in_packets = [entry for entry in entries if packet_of(entry.counterparty)]
-        claims = [share for share in self.shares if share.fate is ShareStatus.CLAIMED]
+        claims = [share for share in self.shares if share.status is ShareStatus.CLAIMED]
         yield "check_conservation", len(balances_fen), check_conservation(balances_fen, held_fen)
         yield "check_entries", len(entries), check_entries(balances_fen, entries)
         yield "check_bounds", len(entries), check_bounds(balances_fen, entries)
@@ -153,8 +153,8 @@ class LedgerState:
         yield "check_payments", len(facts.payments), check_payments(facts)
         withdrawn = check_withdrawn(facts.withdrawals, facts.withdrawn)
         yield "check_withdrawn", len(facts.withdrawn), withdrawn
-        asked = [line for row in facts.rows for line in asked_lines(row)]
-        yield "check_lines", len(asked), check_lines(asked, facts.lines)
+        lines = [line for row in facts.rows for line in asked_lines(row)]
+        yield "check_lines", len(lines), check_lines(lines, facts.lines)
 
     def _checked_packets(self, told: list[Told]) -> Iterator[tuple[str, int, list[Difference]]]:
         books: dict[str, list[Entry]] = defaultdict(list)
@@ -168,7 +168,7 @@ class LedgerState:
             book, left = books[packet_account(packet_id)], receipts[packet_id]
             answers = [answer for answer in told if answer.packet_id == packet_id]
             is_closed = facts.packet.status is PacketStatus.CLOSED
-            claim_count = sum(share.fate is ShareStatus.CLAIMED for share in facts.shares)
+            claim_count = sum(share.status is ShareStatus.CLAIMED for share in facts.shares)
             yield "check_packet_total", is_closed, check_packet_total(facts)
             yield "check_fates", len(facts.shares), check_fates(facts)
             yield "check_once_per_user", claim_count, check_once_per_user(facts)
@@ -187,7 +187,7 @@ def lasting(read: Callable[[], list[Difference]]) -> list[Difference]:
     first = read()
     if first:
         time.sleep(2)
-    return [found for found in read() if found in first] if first else []
+    return [difference for difference in read() if difference in first] if first else []
 
 
 def read_ledger_state(
@@ -237,21 +237,21 @@ class _Accounts(TypedDict):
 
 
 def _accounts(rows: Iterable[dict[str, Any]]) -> _Accounts:
-    found = _Accounts(
+    accounts = _Accounts(
         balances_fen={}, open_counts={}, unpaid_counts={}, year_sums={}, entries=[], receipts=[]
     )
     for row in rows:
         account, sk = row["pk"], row["sk"]
         if sk == ledger_keys.BALANCE:
-            found["balances_fen"][account] = row.get("balance_fen", 0)
-            found["year_sums"][account] = sums_of(row, None)
-            found["open_counts"][account] = row.get("open_count", 0)
-            found["unpaid_counts"][account] = row.get("unpaid_count", 0)
+            accounts["balances_fen"][account] = row.get("balance_fen", 0)
+            accounts["year_sums"][account] = sums_of(row, None)
+            accounts["open_counts"][account] = row.get("open_count", 0)
+            accounts["unpaid_counts"][account] = row.get("unpaid_count", 0)
         elif sk == ledger_keys.RECEIPT:
-            found["receipts"].append(receipt_of(row))
+            accounts["receipts"].append(receipt_of(row))
         elif sk.startswith((ledger_keys.ENTRY_PREFIX, ledger_keys.CLAIM_PREFIX)):
-            found["entries"].append(entry_of(row))
-    return found
+            accounts["entries"].append(entry_of(row))
+    return accounts
 
 
 def _packets(
@@ -268,12 +268,12 @@ def _packets(
 
 
 def _claim_counts(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str], int]:
-    found = {}
+    counts = {}
     for row in rows:
         if "claim_count" in row:  # others are thanks
             campaign_id, user_id = row["pk"].split("#", 1)
-            found[campaign_id, user_id] = row["claim_count"]
-    return found
+            counts[campaign_id, user_id] = row["claim_count"]
+    return counts
 
 
 def _outside(rows: Iterable[dict[str, Any]]) -> OutsideFacts:
@@ -297,10 +297,10 @@ def _outside(rows: Iterable[dict[str, Any]]) -> OutsideFacts:
 
 
 def _lotteries(rows: list[dict[str, Any]], shares: list[Share]) -> list[LotteryFacts]:
-    found: dict[str, LotteryFacts] = {}
+    lotteries: dict[str, LotteryFacts] = {}
 
     def of(campaign_id: str) -> LotteryFacts:
-        return found.setdefault(campaign_id, LotteryFacts(campaign_id, [], [], [], [], shares))
+        return lotteries.setdefault(campaign_id, LotteryFacts(campaign_id, [], [], [], [], shares))
 
     for row in rows:
         pk, sk = row["pk"], row["sk"]
@@ -321,7 +321,7 @@ def _lotteries(rows: list[dict[str, Any]], shares: list[Share]) -> list[LotteryF
                 of(campaign_id).draws.append(draw_of(row))
             elif sk.startswith(draw_keys.PLAYER_PREFIX):
                 of(campaign_id).players.append(_player_day(user_id, row))
-    return list(found.values())
+    return list(lotteries.values())
 
 
 def _player_day(user_id: str, row: dict[str, Any]) -> PlayerDay:

@@ -76,18 +76,18 @@ class Office:
             ports=self.process.prize_ports(),
         )
 
-    def found(self) -> Campaign:
+    def stored(self) -> Campaign:
         campaign = self.system.campaigns.find_campaign(self.campaign.campaign_id)
         assert campaign
         return campaign
 
     def prizes(self) -> dict[str, Prize]:
-        found = self.system.draws.list_prizes(self.campaign.campaign_id)
-        return {prize.prize_id: prize for prize in found}
+        prizes = self.system.draws.list_prizes(self.campaign.campaign_id)
+        return {prize.prize_id: prize for prize in prizes}
 
     def packets_of(self, prize: Prize) -> list[Packet]:
-        found = [self.system.packets.find_packet(packet_id) for packet_id, _ in prize.packets]
-        return [packet for packet in found if packet]
+        packets = [self.system.packets.find_packet(packet_id) for packet_id, _ in prize.packets]
+        return [packet for packet in packets if packet]
 
     def ends_ms(self) -> set[int]:
         """Return when the money of prizes ends that is not closed."""
@@ -134,20 +134,20 @@ class CutDynamo:
         self.where = ""
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._dynamo, name)
-        if not callable(found) or name == "exceptions":
-            return found
+        attribute = getattr(self._dynamo, name)
+        if not callable(attribute) or name == "exceptions":
+            return attribute
 
         def call(**arguments: Any) -> Any:
             self.count += 1
             self._let_in(arguments.get("TransactItems", []))
             if self.count != self.cut_at:
-                return found(**arguments)
+                return attribute(**arguments)
             if self.how == "between":
                 self.between()
             elif self.how == "lost":
                 raise ReadTimeoutError(endpoint_url="dynamodb")
-            answer = found(**arguments)
+            answer = attribute(**arguments)
             if self.how == "in doubt":
                 raise ReadTimeoutError(endpoint_url="dynamodb")
             if self.how == "killed":

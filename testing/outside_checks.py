@@ -54,32 +54,32 @@ def account_of(row: OutsideRow) -> str:
 
 def asked_lines(row: OutsideRow) -> list[BookedLine]:
     """Return the statement lines that were written with this row or with its changes."""
-    asked: list[tuple[StatementKind, str, str, int | None]] = []
+    lines: list[tuple[StatementKind, str, str, int | None]] = []
     if isinstance(row, Withdrawal):
         if row.status is WithdrawalStatus.PAID:
-            asked = [(StatementKind.TRANSFER, row.transfer_no, row.outside_no, row.ended_at_ms)]
+            lines = [(StatementKind.TRANSFER, row.transfer_no, row.outside_no, row.ended_at_ms)]
     elif isinstance(row, PaymentRefund):
-        asked = [(StatementKind.REFUND, row.refund_no, "", row.noted_at_ms)]
+        lines = [(StatementKind.REFUND, row.refund_no, "", row.noted_at_ms)]
     elif isinstance(row, Payment):
-        asked = [(StatementKind.PAYMENT, row.number, row.transaction_id, row.credited_at_ms)]
+        lines = [(StatementKind.PAYMENT, row.number, row.transaction_id, row.credited_at_ms)]
     else:
-        asked = [(StatementKind.REFUND, row.refund_no, "", row.done_at_ms)]
+        lines = [(StatementKind.REFUND, row.refund_no, "", row.done_at_ms)]
         # A mismatched one may be another merchant's, whose statement we don't read.
         if row.reason is not ReturnReason.MISMATCHED:
-            asked.append((StatementKind.PAYMENT, row.number, row.transaction_id, row.noted_at_ms))
+            lines.append((StatementKind.PAYMENT, row.number, row.transaction_id, row.noted_at_ms))
     return [
         BookedLine(account_of(row), kind, number, outside_no, row.amount_fen, at_ms)
-        for kind, number, outside_no, at_ms in asked
+        for kind, number, outside_no, at_ms in lines
         if at_ms is not None
     ]
 
 
-def check_lines(asked: Iterable[BookedLine], found: Iterable[BookedLine]) -> list[Difference]:
+def check_lines(expected: Iterable[BookedLine], actual: Iterable[BookedLine]) -> list[Difference]:
     """I6: statements must have the lines that payments and withdrawals ask for, and no others.
 
     So no transaction is credited under another id, and none lacks its credit or return.
     """
-    wanted, written = Counter(asked), Counter(found)
+    wanted, written = Counter(expected), Counter(actual)
     return [
         Difference(
             "I6",
@@ -118,27 +118,27 @@ def check_outside_in_time(
     rows: Iterable[OutsideRow], now_ms: int, bound_ms: int
 ) -> list[Difference]:
     """I8: what has not ended is in its work list, and is not late by more than *bound_ms*."""
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for row in rows:
         subject = account_of(row)
         if isinstance(row, PaymentRefund):
             continue
         if isinstance(row, Withdrawal):
             is_waiting = not row.is_final
-            found += check_late_end(row, now_ms)
+            differences += check_late_end(row, now_ms)
         elif isinstance(row, Payment):
             is_waiting = _is_watched(row, now_ms)
             is_late = now_ms > (by_ms := row.expires_at_ms + bound_ms)
             if row.status is PaymentStatus.PENDING and is_late:
-                found.append(Difference("I8", subject, "closed by", by_ms, now_ms))
+                differences.append(Difference("I8", subject, "closed by", by_ms, now_ms))
         else:
             is_waiting = not row.is_over
             is_late = now_ms > (by_ms := row.noted_at_ms + bound_ms)
             if row.status is ReturnStatus.DUE and is_late:
-                found.append(Difference("I8", subject, "given back by", by_ms, now_ms))
+                differences.append(Difference("I8", subject, "given back by", by_ms, now_ms))
         if is_waiting and not row.is_listed:
-            found.append(Difference("I8", subject, "in its work list", "yes", "no"))
-    return found
+            differences.append(Difference("I8", subject, "in its work list", "yes", "no"))
+    return differences
 
 
 def _is_watched(payment: Payment, now_ms: int) -> bool:

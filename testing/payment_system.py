@@ -198,8 +198,8 @@ class PaymentSystem:
         """Send a packet that its payment is to fund."""
         order = an_order(sender, key=key or f"unpaid-{next(self.ids)}", **changes)
         number = f"pp{next(self.ids):030d}"
-        asked = replace(order, payment_id=number, pay_channel=channel, pay_method=PayMethod.JSAPI)
-        return self.system.send_order(asked)
+        unpaid = replace(order, payment_id=number, pay_channel=channel, pay_method=PayMethod.JSAPI)
+        return self.system.send_order(unpaid)
 
     def start_packet(self, packet: Packet, channel: ProviderName = WECHAT) -> Payment:
         return start_packet_payment(
@@ -271,23 +271,23 @@ class PaymentSystem:
         return compare_bill(channel, day, payments=self.payments, withdrawals=self.transfers)
 
     def paid(self, payment: Payment) -> Payment:
-        found = self.book.find(payment.number)
-        assert found
-        return found
+        stored = self.book.find(payment.number)
+        assert stored
+        return stored
 
     def find(self, withdrawal: Withdrawal) -> Withdrawal:
-        found = self.withdrawals.find(withdrawal.withdrawal_id)
-        assert found
-        return found
+        stored = self.withdrawals.find(withdrawal.withdrawal_id)
+        assert stored
+        return stored
 
     def balance_fen(self, user_id: str = "user") -> int:
         return self.system.ledger.balance_fen(f"user:{user_id}")
 
     def differences(self, bound_ms: int | None = None) -> list[Difference]:
         """Run every check, and compare the gateway's own book with the ledger."""
-        found = self.system.differences(bound_ms)
+        differences = self.system.differences(bound_ms)
         facts = self.system.ledger_state().outside
-        found += check_outside(facts, self.gateway.bill_lines())
+        differences += check_outside(facts, self.gateway.bill_lines())
         if bound_ms is not None:
-            found += check_outside_in_time(facts.rows, self.clock.now_ms(), bound_ms)
-        return found
+            differences += check_outside_in_time(facts.rows, self.clock.now_ms(), bound_ms)
+        return differences

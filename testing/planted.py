@@ -85,8 +85,8 @@ class World:
     def add(self, table: str, key: dict[str, str], name: str, change: int, *others: str) -> None:
         """Add to numbers of a row."""
         row = self.system.dynamo.tables[table][key["pk"], key.get("sk", "")]
-        for one in (name, *others):
-            row[one] = {"N": str(int(row.get(one, {"N": "0"})["N"]) + change)}
+        for column in (name, *others):
+            row[column] = {"N": str(int(row.get(column, {"N": "0"})["N"]) + change)}
 
     def first(self, table: str, prefix: str, sk_prefix: str = "") -> dict[str, str]:
         """Return the first key that begins so."""
@@ -101,19 +101,19 @@ class World:
         """Return the checks and rules that a nightly run and the statements of the day report."""
         day = statement_day(self.system.clock.now_ms())
         self.system.pass_time(max(after_ms, MOVING_MS + 1))
-        found = self.system.reconcile()
-        told = {one.name for one in found.checks if one.differences}
-        told |= {one.rule for one in found.differences}
+        result = self.system.reconcile()
+        told = {check.name for check in result.checks if check.differences}
+        told |= {difference.rule for difference in result.differences}
         self.system.pass_time(DAY_MS)
-        bill = self.town.compare_bill(day)
-        assert bill
+        report = self.town.compare_bill(day)
+        assert report
         # A statement's difference is a breach of I6.
-        return told | ({"I6"} if bill.differences else set())
+        return told | ({"I6"} if report.differences else set())
 
     def told_by_tests(self) -> set[str]:
         """Return the checks of whole ledgers that find something."""
         state = self.system.ledger_state()
-        return {name for name, _, found in state.checked([], []) if found}
+        return {name for name, _, differences in state.checked([], []) if differences}
 
 
 def _balance(user: str) -> dict[str, str]:
@@ -140,7 +140,7 @@ def _end_of(world: World, packet: Packet) -> str:
 def _cash_share(world: World) -> dict[str, str]:
     lottery = world.system.draws.find_table("fair")
     assert lottery
-    ((packet_id, _),) = next(one.packets for one in lottery.prizes if one.prize_id == "cash")
+    ((packet_id, _),) = next(prize.packets for prize in lottery.prizes if prize.prize_id == "cash")
     return world.first("shares", keys.share(packet_id, 1)["pk"], "share#")
 
 
@@ -159,7 +159,9 @@ PLANTED: dict[str, Plant] = {
     "check_year_sums": lambda w: w.add(
         "accounts",
         _balance("sue"),
-        next(one for one in w.row("accounts", _balance("sue")) if one.startswith("sent_fen")),
+        next(
+            column for column in w.row("accounts", _balance("sue")) if column.startswith("sent_fen")
+        ),
         1,
     ),
     "check_outside_postings": lambda w: w.add(

@@ -16,15 +16,15 @@ _BY_CONTAINER = ("packets", "campaigns", "ledger")
 
 def _members() -> dict[str, tuple[str, str]]:
     """Map each member's name to its container; all names differ."""
-    found: dict[str, tuple[str, str]] = {}
+    members: dict[str, tuple[str, str]] = {}
     for container in Containers.__annotations__:
         cls = type(getattr(Containers(), container))
         for name in vars(cls):
             flat = container if name == "repository" else name
             if not name.startswith("_"):
-                assert flat not in found, flat
-                found[flat] = (container, name)
-    return found
+                assert flat not in members, flat
+                members[flat] = (container, name)
+    return members
 
 
 MEMBERS = _members()
@@ -33,27 +33,27 @@ MEMBERS = _members()
 @cache
 def _use_cases() -> dict[str, Callable[..., Any]]:
     """Map the names of all use cases to their functions."""
-    found: dict[str, Callable[..., Any]] = {}
+    use_cases: dict[str, Callable[..., Any]] = {}
     for module in walk_packages(redpacket.__path__, "redpacket."):
         if ".use_cases." in module.name:
             public = vars(import_module(module.name)).items()
-            found |= {
+            use_cases |= {
                 name: made
                 for name, made in public
                 if getattr(made, "__module__", "") == module.name and not name.startswith("_")
             }
-    return found
+    return use_cases
 
 
 @cache
 def _members_by_type() -> dict[str, str]:
     """Map the name of a type to the name of the first member that is of it."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for flat, (container, name) in MEMBERS.items():
         made = vars(type(getattr(Containers(), container)))[name]
         if isinstance(made, cached_property):
-            found.setdefault(made.func.__annotations__["return"], flat)
-    return found
+            names.setdefault(made.func.__annotations__["return"], flat)
+    return names
 
 
 class Process:

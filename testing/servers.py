@@ -52,8 +52,8 @@ class Server:
             raise
 
     def info(self, section: str) -> dict[str, Any]:
-        found: Any = self.admin.info(section)
-        return dict(found)
+        info: Any = self.admin.info(section)
+        return dict(info)
 
     def freeze(self) -> None:
         os.kill(self.pid, signal.SIGSTOP)

@@ -81,14 +81,16 @@ def statements() -> Iterator[tuple[str, str]]:
 def refusals(text: str) -> list[str]:
     """Return why a statement may not be used."""
     code = re.sub("'[^']*'", "''", text)
-    found = [why for why, pattern in FORBIDDEN.items() if re.search(pattern, code, re.IGNORECASE)]
+    reasons = [why for why, pattern in FORBIDDEN.items() if re.search(pattern, code, re.IGNORECASE)]
     # Only DuckDB makes text of what `||` joins, so that sqlglot's two texts differ there.
     plain = text.replace("||", "+")
     try:
-        read = [sqlglot.transpile(plain, read=one, write="trino") for one in ("duckdb", "trino")]
+        read = [
+            sqlglot.transpile(plain, read=engine, write="trino") for engine in ("duckdb", "trino")
+        ]
     except ParseError as error:
-        return [*found, str(error)]
-    return found if read[0] == read[1] else [*found, "another meaning in each engine"]
+        return [*reasons, str(error)]
+    return reasons if read[0] == read[1] else [*reasons, "another meaning in each engine"]
 
 
 def a_ledger(seed: int) -> InMemorySystem:
@@ -111,25 +113,25 @@ def a_ledger(seed: int) -> InMemorySystem:
 
 def forge(system: InMemorySystem, random: Random) -> str:
     """Change a random number of a random row; return what was changed."""
-    found = [
+    cells = [
         (table, key, name)
         for table, names in CHANGED.items()
         for key, row in sorted(system.dynamo.tables.get(table, {}).items())
         for name in names
         if name in row
     ]
-    table, key, name = random.choice(found)
+    table, key, name = random.choice(cells)
     row = system.dynamo.tables[table][key]
     row[name] = {"N": str(int(row[name]["N"]) + random.choice((-1, 1)))}
     return f"{name} of {table} {' '.join(key)}"
 
 
-def move_entry(system: InMemorySystem, giver: str, taker: str) -> None:
+def move_entry(system: InMemorySystem, giver: str, receiver: str) -> None:
     """Give the last deposit of an account to another one, and its balance too."""
     accounts, key = system.dynamo.tables["accounts"], max(_deposits(system, giver))
     row = accounts.pop(key)
-    accounts[taker, key[1]] = {**row, "pk": {"S": taker}}
-    for account, sign in ((giver, -1), (taker, 1)):
+    accounts[receiver, key[1]] = {**row, "pk": {"S": receiver}}
+    for account, sign in ((giver, -1), (receiver, 1)):
         balance = accounts[account, "balance"]
         moved = int(balance["balance_fen"]["N"]) + sign * int(row["amount_fen"]["N"])
         balance["balance_fen"] = {"N": str(moved)}
@@ -156,14 +158,14 @@ def disagreement(seed: int) -> dict[str, Any] | None:
     by_sql = _rules(system.reconcile().differences)
     if not clean and by_sql and by_python <= by_sql:
         return None
-    return {"seed": seed, "clean": [str(one) for one in clean], "forged": what} | {
+    return {"seed": seed, "clean": [str(difference) for difference in clean], "forged": what} | {
         "by_python": sorted(by_python),
         "by_sql": sorted(by_sql),
     }
 
 
-def _rules(found: list[Difference]) -> set[str]:
-    return {one.rule for one in found}
+def _rules(differences: list[Difference]) -> set[str]:
+    return {difference.rule for difference in differences}
 
 
 def parity() -> dict[str, Any]:
@@ -172,12 +174,12 @@ def parity() -> dict[str, Any]:
     refused = {name: why for name, text in texts.items() if (why := refusals(text))}
     passed = [text for text in REFUSED if not refusals(text)]
     pairs = (
-        [sqlglot.transpile(text, read=one, write="trino") for one in ("duckdb", "trino")]
+        [sqlglot.transpile(text, read=engine, write="trino") for engine in ("duckdb", "trino")]
         for text in texts.values()
     )
     return {
         "statements": len(texts),
-        "differ_in_concatenation_alone": sum(one != other for one, other in pairs) - len(refused),
+        "differ_in_concatenation_alone": sum(pair != other for pair, other in pairs) - len(refused),
         "refused": refused,
         "forbidden_constructs": len(REFUSED),
         "forbidden_but_passed": passed,
@@ -189,7 +191,7 @@ def faults(ledgers: int, seed: int) -> dict[str, Any]:
     """Return which planted faults are missed, and random ledgers on which the checks disagree."""
     missing = {check: told for check in PLANTED if (told := missed(check)) is not None}
     seeds = range(seed, seed + ledgers)
-    disagreements = [found for one in seeds if (found := disagreement(one))]
+    disagreements = [result for seed in seeds if (result := disagreement(seed))]
     return {
         "sql_checks": len(rules()),
         "faults": len(PLANTED),
@@ -208,9 +210,9 @@ def main() -> None:
     arguments.add_argument("--ledgers", type=int, default=500)
     arguments.add_argument("--seed", type=int, default=1)
     given = arguments.parse_args()
-    found = parity() if given.proof == "parity" else faults(given.ledgers, given.seed)
-    is_bad = found.pop("is_bad")
-    print(json.dumps(found))  # noqa: T201 - its last line is JSON
+    result = parity() if given.proof == "parity" else faults(given.ledgers, given.seed)
+    is_bad = result.pop("is_bad")
+    print(json.dumps(result))  # noqa: T201 - its last line is JSON
     raise SystemExit(is_bad)
 
 

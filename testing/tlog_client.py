@@ -55,14 +55,14 @@ class TlogClient:
         return [whole[place : place + 32] for place in range(0, len(whole), 32)]
 
     def entries(self, size: int) -> list[bytes]:
-        found = []
+        entries = []
         for first in range(0, size, 256):
             rest = self.tile("entries", first // 256, min(256, size - first))
             while rest:
                 length = int.from_bytes(rest[:2])
-                found.append(rest[2 : 2 + length])
+                entries.append(rest[2 : 2 + length])
                 rest = rest[2 + length :]
-        return found
+        return entries
 
 
 def mth(hashes: list[bytes]) -> bytes:

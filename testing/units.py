@@ -73,18 +73,18 @@ class MeteredDynamo:
 
     def get_item(self, **request: Any) -> Any:
         answer = self._client.get_item(**request)
-        found = [answer["Item"]] if "Item" in answer else []
-        self._note(request["TableName"], found, is_strong=request.get("ConsistentRead", False))
+        items = [answer["Item"]] if "Item" in answer else []
+        self._note(request["TableName"], items, is_strong=request.get("ConsistentRead", False))
         return answer
 
     def batch_get_item(self, **request: Any) -> Any:
         answer = self._client.batch_get_item(**request)
-        for table, asked in request["RequestItems"].items():
-            is_strong = asked.get("ConsistentRead", False)
-            found = answer["Responses"].get(table, [])
+        for table, wanted in request["RequestItems"].items():
+            is_strong = wanted.get("ConsistentRead", False)
+            rows = answer["Responses"].get(table, [])
             unread = answer.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
-            missing_count = len(asked["Keys"]) - len(found) - len(unread)
-            for items in [*([item] for item in found), *([] for _ in range(missing_count))]:
+            missing_count = len(wanted["Keys"]) - len(rows) - len(unread)
+            for items in [*([item] for item in rows), *([] for _ in range(missing_count))]:
                 self._note(table, items, is_strong=is_strong)
         return answer
 
@@ -159,7 +159,7 @@ def _value_bytes(value: Mapping[str, Any]) -> int:
         "N": _number_bytes,
         "BOOL": lambda _: 1,
         "NULL": lambda _: 1,
-        "L": lambda held: 3 + sum(1 + _value_bytes(one) for one in held),
+        "L": lambda held: 3 + sum(1 + _value_bytes(value) for value in held),
         "M": lambda held: 3 + len(held) + item_bytes(held),
     }
     return sizes[letter](held)

@@ -20,12 +20,12 @@ class HttpUser:
         self.user_id = user_id
         self._told = told
 
-    def approve(self, waiting: httpx.Response) -> httpx.Response:
+    def approve(self, response: httpx.Response) -> httpx.Response:
         """Approve what another operator was told to wait for."""
-        return self.post(f"/admin/approvals/{waiting.json()['approval_id']}/approve", {})
+        return self.post(f"/admin/approvals/{response.json()['approval_id']}/approve", {})
 
-    def grab(self, packet_id: str, said: str | None = None) -> httpx.Response:
-        body = {"passphrase": said} if said is not None else None
+    def grab(self, packet_id: str, passphrase: str | None = None) -> httpx.Response:
+        body = {"passphrase": passphrase} if passphrase is not None else None
         return self._remember(self.http.post(f"/packets/{packet_id}/grab", json=body))
 
     def open(self, packet_id: str, grab_token: str) -> httpx.Response:
@@ -39,8 +39,8 @@ class HttpUser:
         headers = {"Idempotency-Key": key or uuid.uuid4().hex}
         return self.http.post(f"/campaigns/{campaign_id}/draws", headers=headers)
 
-    def help(self, campaign_id: str, inviter_token: str, said: str) -> httpx.Response:
-        body = {"inviter_token": inviter_token, "transcript": said}
+    def help(self, campaign_id: str, inviter_token: str, phrase: str) -> httpx.Response:
+        body = {"inviter_token": inviter_token, "transcript": phrase}
         return self.http.post(f"/campaigns/{campaign_id}/helps", json=body)
 
     def _remember(self, answer: httpx.Response) -> httpx.Response:

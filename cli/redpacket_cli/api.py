@@ -99,10 +99,10 @@ class Api:
         query: Mapping[str, Any] | None = None,
         headers: Mapping[str, str],
     ) -> httpx.Response:
-        asked = {name: value for name, value in (query or {}).items() if value is not None}
+        params = {name: value for name, value in (query or {}).items() if value is not None}
         signed = {**self._signed, **headers}
         try:
-            answer = self._http.request(method, path, json=body, headers=signed, params=asked)
+            answer = self._http.request(method, path, json=body, headers=signed, params=params)
         except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
             raise no_target(f"--api is not an address: {error}") from None
         except httpx.HTTPError as error:

@@ -55,7 +55,7 @@ def edit_campaign(context: typer.Context, campaign_id: CampaignId, file: File) -
             raise failure from None
     if prizes:
         edited = operator.get(path)
-    session.screen.tell(edited, _campaign(edited))
+    session.screen.report(edited, _campaign(edited))
 
 
 @campaign.command("list")
@@ -76,15 +76,15 @@ def list_campaigns(context: typer.Context, rows: Rows = 50) -> None:
         )
         for each in items
     )
-    session.screen.tell({"items": items}, shown.table(columns, table))
+    session.screen.report({"items": items}, shown.table(columns, table))
 
 
 @campaign.command("show")
 def show_campaign(context: typer.Context, campaign_id: CampaignId) -> None:
     """Show a campaign with its money, prizes and remaining stock."""
     session = session_of(context)
-    found = session.target.operator.get(f"/admin/campaigns/{campaign_id}")
-    session.screen.tell(found, _campaign(found))
+    campaign = session.target.operator.get(f"/admin/campaigns/{campaign_id}")
+    session.screen.report(campaign, _campaign(campaign))
 
 
 @campaign.command("preheat")
@@ -94,15 +94,15 @@ def preheat(context: typer.Context, campaign_id: CampaignId) -> None:
     path, cursor = f"/admin/campaigns/{campaign_id}/preheat", None
     together = {"packet_count": 0, "loaded_count": 0}
     while True:
-        asked = partial(session.target.operator.post, path, query={"cursor": cursor})
-        page = again(asked)
+        next_page = partial(session.target.operator.post, path, query={"cursor": cursor})
+        page = again(next_page)
         for name in together:
             together[name] += page[name]
         cursor = page["next"]
         if cursor is None:
             break
         session.screen.note(f"{together['loaded_count']} packets so far")
-    session.screen.tell(together)
+    session.screen.report(together)
 
 
 @prize.command("edit")
@@ -113,7 +113,7 @@ def edit_prize(
     session = session_of(context)
     path = f"/admin/campaigns/{campaign_id}/prizes/{prize_id}"
     body = _json(read_document(file), file)
-    session.screen.tell(_put_again(session.target.operator, path, body))
+    session.screen.report(_put_again(session.target.operator, path, body))
 
 
 # "-5" is a number here and no option.
@@ -129,7 +129,7 @@ def change_stock(
     session = session_of(context)
     path = f"/admin/campaigns/{campaign_id}/prizes/{prize_id}/stock"
     answer = session.target.operator.post(path, {"delta": delta}, key=new_key(key))
-    session.screen.tell(answer)
+    session.screen.report(answer)
 
 
 @prize.command("codes")
@@ -149,8 +149,8 @@ def add_codes(
     # One call after the other: a code's unit is its place in the file.
     for at in range(0, len(codes), CODES_PER_CALL):
         body = {"add": codes[at : at + CODES_PER_CALL]}
-        found = again(partial(session.target.operator.post, path, body))
-    session.screen.tell(found)
+        answer = again(partial(session.target.operator.post, path, body))
+    session.screen.report(answer)
 
 
 @audience.command("import")
@@ -185,8 +185,8 @@ def import_audience(
             bar.advance(task, sent)
     # The last call says what the list is for, when it is whole.
     last = {} if mode == "keep" else {"mode": mode}
-    found = again(lambda: operator.post(path, last))
-    session.screen.tell({"imported": len(users), **found})
+    answer = again(lambda: operator.post(path, last))
+    session.screen.report({"imported": len(users), **answer})
 
 
 @audience.command("remove")
@@ -198,7 +198,7 @@ def remove_users(
     """Take users from a campaign's list."""
     session = session_of(context)
     path = f"/admin/campaigns/{campaign_id}/audience"
-    session.screen.tell(again(lambda: session.target.operator.post(path, {"remove": users})))
+    session.screen.report(again(lambda: session.target.operator.post(path, {"remove": users})))
 
 
 @audience.command("add")
@@ -210,7 +210,7 @@ def add_users(
     """Put some users on a campaign's list."""
     session = session_of(context)
     path = f"/admin/campaigns/{campaign_id}/audience"
-    session.screen.tell(again(lambda: session.target.operator.post(path, {"add": users})))
+    session.screen.report(again(lambda: session.target.operator.post(path, {"add": users})))
 
 
 def _put_again(operator: Api, path: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -251,17 +251,17 @@ def _json(body: Any, file: Path) -> dict[str, Any]:  # noqa: ANN401 - of a file
     In YAML a bare `on` is true, so that `status: on` arrives as true.
     """
     try:
-        found = json.loads(json.dumps(body, allow_nan=False))
+        document = json.loads(json.dumps(body, allow_nan=False))
     except (TypeError, ValueError) as error:
         raise no_target(f"{file}: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise no_target(f"{file} holds something else than fields")
-    if isinstance(is_on := found.get("status"), bool):
-        found["status"] = "on" if is_on else "off"
-    return found
+    if isinstance(is_on := document.get("status"), bool):
+        document["status"] = "on" if is_on else "off"
+    return document
 
 
-def _campaign(found: dict[str, Any]) -> Group:
+def _campaign(campaign: dict[str, Any]) -> Group:
     columns = ("prize", "title", "kind", "weight", "total", "left", "status")
     rows = (
         (
@@ -273,12 +273,12 @@ def _campaign(found: dict[str, Any]) -> Group:
             each["total"] - each["issued"],
             each["status"],
         )
-        for each in found["prizes"]
+        for each in campaign["prizes"]
     )
     head = Text(
-        f"{found['title']}  {translate(found['status'])}  version {found['version']}\n"
-        f"{shown.moment(found['starts_at_ms'])} to {shown.moment(found['ends_at_ms'])}\n"
-        f"{shown.yuan(found['budget_left_fen'])} left of {shown.yuan(found['budget_fen'])}; "
-        f"list of users: {found['audience_mode'] or 'none'}"
+        f"{campaign['title']}  {translate(campaign['status'])}  version {campaign['version']}\n"
+        f"{shown.moment(campaign['starts_at_ms'])} to {shown.moment(campaign['ends_at_ms'])}\n"
+        f"{shown.yuan(campaign['budget_left_fen'])} left of {shown.yuan(campaign['budget_fen'])}; "
+        f"list of users: {campaign['audience_mode'] or 'none'}"
     )
-    return Group(head, *([shown.table(columns, rows)] if found["prizes"] else []))
+    return Group(head, *([shown.table(columns, rows)] if campaign["prizes"] else []))

@@ -59,21 +59,21 @@ def load(
             tried.append(each)
             bar.advance(task)
         took_s = time.monotonic() - began_s
-    found = _summary(tried, took_s)
-    outcomes = shown.table(("outcome", "users"), found["outcomes"].items())
+    summary = _summary(tried, took_s)
+    outcomes = shown.table(("outcome", "users"), summary["outcomes"].items())
     words = (
-        f"{found['per_second']} a second, median {found['p50_ms']} ms, 99% within "
-        f"{found['p99_ms']} ms; {shown.yuan(found['claimed_fen'])} claimed"
+        f"{summary['per_second']} a second, median {summary['p50_ms']} ms, 99% within "
+        f"{summary['p99_ms']} ms; {shown.yuan(summary['claimed_fen'])} claimed"
     )
-    session.screen.tell(found, Group(outcomes, Text(words)))
+    session.screen.report(summary, Group(outcomes, Text(words)))
 
 
 def _tokens(target: Target, file: Path | None, users: int, prefix: str, parallel: int) -> list[str]:
     if file is not None:
-        found = read_text(file).split()[:users]
-        if not found:
+        tokens = read_text(file).split()[:users]
+        if not tokens:
             raise no_target(f"{file} holds no tokens")
-        return found
+        return tokens
     with ThreadPoolExecutor(parallel) as pool:
         return list(pool.map(lambda number: target.dev_token(f"{prefix}-{number}"), range(users)))
 

@@ -31,7 +31,7 @@ def list_queues(context: typer.Context) -> None:
     items = list(_queues(session))
     columns = ("queue", "waiting", "in flight", "delayed", "dead")
     rows = ([str(value) for value in item.values()] for item in items)
-    session.screen.tell({"items": items}, shown.table(columns, rows))
+    session.screen.report({"items": items}, shown.table(columns, rows))
 
 
 def doctor(
@@ -42,10 +42,10 @@ def doctor(
 ) -> None:
     """Check the API, alarms, switches, queues, and what waits for an operator."""
     session = session_of(context)
-    found = [finding for check in _CHECKS for finding in _made(check, session)]
-    items = [dict(zip(("state", "check", "detail"), one, strict=True)) for one in found]
-    session.screen.tell({"items": items}, shown.table(("", "check", "detail"), found))
-    states = {state for state, *_ in found}
+    findings = [finding for check in _CHECKS for finding in _made(check, session)]
+    items = [dict(zip(("state", "check", "detail"), finding, strict=True)) for finding in findings]
+    session.screen.report({"items": items}, shown.table(("", "check", "detail"), findings))
+    states = {state for state, *_ in findings}
     if "fail" in states or (is_strict and states != {"ok"}):
         raise typer.Exit(Exit.FOUND)
 
@@ -64,18 +64,18 @@ def _made(check: Callable[[Session], Iterator[Finding]], session: Session) -> It
 
 
 def _api(session: Session) -> Iterator[Finding]:
-    found = session.target.passer_by.get("/health")
-    yield "ok", "api", f"{session.target.address} has version {found['version']}"
+    health = session.target.passer_by.get("/health")
+    yield "ok", "api", f"{session.target.address} has version {health['version']}"
 
 
 def _alarms(session: Session) -> Iterator[Finding]:
     cloudwatch = session.target.aws("cloudwatch")
-    asked = {"StateValue": "ALARM", "AlarmNamePrefix": session.target.stack_name}
-    found = cloudwatch.describe_alarms(**asked)["MetricAlarms"]
-    for alarm in found:
+    query = {"StateValue": "ALARM", "AlarmNamePrefix": session.target.stack_name}
+    alarms = cloudwatch.describe_alarms(**query)["MetricAlarms"]
+    for alarm in alarms:
         since = f"{alarm['AlarmName']} since {alarm['StateUpdatedTimestamp']}"
         yield "fail", "alarm", f"{since}. {alarm['AlarmDescription']}"
-    if not found:
+    if not alarms:
         yield "ok", "alarms", "none is on"
 
 
@@ -100,8 +100,8 @@ def _messages(session: Session) -> Iterator[Finding]:
 
 
 def _approvals(session: Session) -> Iterator[Finding]:
-    asked = {"status": "awaiting"}
-    yield _waiting(session, "approvals", "/admin/approvals", "redpacket approvals list", asked)
+    query = {"status": "awaiting"}
+    yield _waiting(session, "approvals", "/admin/approvals", "redpacket approvals list", query)
 
 
 def _returns(session: Session) -> Iterator[Finding]:
@@ -116,9 +116,9 @@ _CHECKS = (_api, _alarms, _switches, _messages, _approvals, _returns, _debts)
 
 
 def _waiting(
-    session: Session, subject: str, path: str, step: str, asked: dict[str, Any] | None = None
+    session: Session, subject: str, path: str, step: str, query: dict[str, Any] | None = None
 ) -> Finding:
-    count = len(lists.some(session.target.operator, path, asked or {}, _SOME))
+    count = len(lists.some(session.target.operator, path, query or {}, _SOME))
     if not count:
         return "ok", subject, "none waits"
     number = f"{_SOME} or more" if count == _SOME else str(count)

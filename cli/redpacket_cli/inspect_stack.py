@@ -73,7 +73,7 @@ def resource(
     session = session_of(context)
     target = session.target
     value = target.outputs[name] if name in target.outputs else target.resource(name)
-    session.screen.tell({"name": name, "value": value}, Text(value))
+    session.screen.report({"name": name, "value": value}, Text(value))
 
 
 Function = Annotated[str, typer.Argument(help="Function name, like payout; `api` for the gateway.")]
@@ -89,10 +89,10 @@ def logs(
     """Print the newest log lines of a function that contain a text."""
     session = session_of(context)
     group = f"{function.capitalize()}Logs"
-    found = session.target.logged(group, words, int(hours * _HOUR_S))
-    lines = [line for line in found if "_aws" not in line][-last:]  # metrics; see `count`
+    logged = session.target.logged(group, words, int(hours * _HOUR_S))
+    lines = [line for line in logged if "_aws" not in line][-last:]  # metrics; see `count`
     texts = (line["message"] if set(line) == {"message"} else json.dumps(line) for line in lines)
-    session.screen.tell({"items": lines}, Text("\n".join(texts) or "none"))
+    session.screen.report({"items": lines}, Text("\n".join(texts) or "none"))
 
 
 def count(
@@ -103,7 +103,7 @@ def count(
     """Print how often a function counted an event, by hour, in the last 24 hours."""
     session = session_of(context)
     now_s = time.time()
-    found = session.target.aws("cloudwatch").get_metric_statistics(
+    statistics = session.target.aws("cloudwatch").get_metric_statistics(
         Namespace=session.target.stack_name,
         MetricName=event,
         Dimensions=[{"Name": "service", "Value": function}],
@@ -114,11 +114,11 @@ def count(
     )
     items = [
         {"hour": f"{point['Timestamp']:%Y-%m-%d %H:%M}", "count": int(point["Sum"])}
-        for point in sorted(found["Datapoints"], key=lambda point: point["Timestamp"])
+        for point in sorted(statistics["Datapoints"], key=lambda point: point["Timestamp"])
     ]
     rows = ((item["hour"], str(item["count"])) for item in items)
     table = shown.table(("hour (UTC)", "count"), rows) if items else Text("none")
-    session.screen.tell({"items": items}, table)
+    session.screen.report({"items": items}, table)
 
 
 def run(
@@ -150,7 +150,7 @@ def run(
     report = json.loads(answer["Payload"].read())
     if "FunctionError" in answer:
         raise Failure(Exit.UNAVAILABLE, f"{function} failed: {report.get('errorMessage')}")
-    session.screen.tell(report)
+    session.screen.report(report)
 
 
 def _a_day(text: str) -> str:
@@ -202,8 +202,8 @@ def show_account(
             balance_fen = row["balance_fen"]
         elif "amount_fen" in row:
             total_fen, entry_count = total_fen + row["amount_fen"], entry_count + 1
-    found = {"balance_fen": balance_fen, "entries_fen": total_fen, "entry_count": entry_count}
-    session.screen.tell(found)
+    sums = {"balance_fen": balance_fen, "entries_fen": total_fen, "entry_count": entry_count}
+    session.screen.report(sums)
     if (balance_fen or 0) != total_fen:
         raise typer.Exit(Exit.FOUND)
 
@@ -236,12 +236,12 @@ def list_debts(context: typer.Context) -> None:
     _tell_list(context, "/admin/payments/debts")
 
 
-def _tell_list(context: typer.Context, path: str, **asked: str) -> None:
+def _tell_list(context: typer.Context, path: str, **query: str) -> None:
     session = session_of(context)
-    items = lists.some(session.target.operator, path, asked, _LISTED_MAX)
+    items = lists.some(session.target.operator, path, query, _LISTED_MAX)
     columns = list(dict.fromkeys(name for item in items for name in item))
     cells = ([_cell(name, item.get(name)) for name in columns] for item in items)
-    session.screen.tell({"items": items}, shown.table(columns, cells) if items else Text("none"))
+    session.screen.report({"items": items}, shown.table(columns, cells) if items else Text("none"))
 
 
 @payments.command("resolve")
@@ -261,7 +261,7 @@ def resolve_return(
     session = session_of(context)
     body = {"payment_id": payment_id, "transaction_id": transaction_id}
     body |= {"by": by, "reference": reference, "reason": reason}
-    session.screen.tell(session.target.operator.post("/admin/payments/returns", body))
+    session.screen.report(session.target.operator.post("/admin/payments/returns", body))
 
 
 @withdrawals.command("list")
@@ -280,10 +280,10 @@ def show_withdrawal(
 ) -> None:
     """Show what a withdrawal waits for, its lease and the provider's last answers."""
     session = session_of(context)
-    found = session.target.operator.get(f"/admin/withdrawals/{withdrawal_id}")
-    facts = [(name, _cell(name, value)) for name, value in found.items() if name != "calls"]
-    answers = [(shown.moment(each["at_ms"]), each["answer"]) for each in found["calls"]]
-    session.screen.tell(found, shown.table(("what", "is"), [*facts, *answers]))
+    withdrawal = session.target.operator.get(f"/admin/withdrawals/{withdrawal_id}")
+    facts = [(name, _cell(name, value)) for name, value in withdrawal.items() if name != "calls"]
+    answers = [(shown.moment(each["at_ms"]), each["answer"]) for each in withdrawal["calls"]]
+    session.screen.report(withdrawal, shown.table(("what", "is"), [*facts, *answers]))
 
 
 @work.command("list")
@@ -302,7 +302,7 @@ def list_work(
     lists: list[str] = [kind]
     shards = int(session.target.outputs["WorkShards"])
     if table == "PaymentsTable":
-        lists, shards = [f"{kind}-{one}" for one in _PROVIDERS], _PAYMENT_SHARDS
+        lists, shards = [f"{kind}-{provider}" for provider in _PROVIDERS], _PAYMENT_SHARDS
     now_ms = int(time.time() * 1000)
     rows = [
         row
@@ -332,7 +332,7 @@ def _tell_rows(
     used = [name for name in columns if any(name in item for item in items)]
     cells = ([_cell(name, item.get(name)) for name in used] for item in items)
     screen = session_of(context).screen
-    screen.tell({"items": items}, shown.table(used, cells) if items else Text("none"))
+    screen.report({"items": items}, shown.table(used, cells) if items else Text("none"))
 
 
 def _cell(name: str, value: Any) -> str:  # noqa: ANN401 - a value of DynamoDB
@@ -351,8 +351,8 @@ def _rows(target: Target, table: str, pk: str) -> Iterator[dict[str, Any]]:
     )
 
 
-def _query(target: Target, **asked: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - of boto3
-    pages = target.aws("dynamodb").get_paginator("query").paginate(**asked)
+def _query(target: Target, **query: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - of boto3
+    pages = target.aws("dynamodb").get_paginator("query").paginate(**query)
     for page in pages:
         for row in page["Items"]:
             yield {name: _plain(value) for name, value in row.items()}
@@ -373,7 +373,7 @@ def cache(
     """Send a command to the stack's cache. On AWS this works only inside its VPC."""
     session = session_of(context)
     answer = _ask_cache(session.target, words)
-    session.screen.tell({"answer": answer}, Text(_lines_of(answer)))
+    session.screen.report({"answer": answer}, Text(_lines_of(answer)))
 
 
 def _ask_cache(target: Target, words: list[str]) -> Any:  # noqa: ANN401 - each command has its own
@@ -402,8 +402,8 @@ def _sign_in(target: Target) -> tuple[str, str, str]:
     import boto3
 
     group, user = target.resource("Cache"), target.resource("FunctionsUser")
-    found = target.aws("elasticache").describe_replication_groups(ReplicationGroupId=group)
-    endpoint = found["ReplicationGroups"][0]["NodeGroups"][0]["PrimaryEndpoint"]
+    groups = target.aws("elasticache").describe_replication_groups(ReplicationGroupId=group)
+    endpoint = groups["ReplicationGroups"][0]["NodeGroups"][0]["PrimaryEndpoint"]
     session = boto3.Session()
     credentials = session.get_credentials()
     if credentials is None:
@@ -419,9 +419,9 @@ def _sign_in(target: Target) -> tuple[str, str, str]:
 
 
 def _sent(connection: socket.socket, answers: BufferedReader, words: list[str]) -> Any:  # noqa: ANN401
-    parts = [word.encode() for word in words]
-    sent = b"".join(b"$%d\r\n%b\r\n" % (len(part), part) for part in parts)
-    connection.sendall(b"*%d\r\n%b" % (len(parts), sent))
+    encoded = [word.encode() for word in words]
+    sent = b"".join(b"$%d\r\n%b\r\n" % (len(part), part) for part in encoded)
+    connection.sendall(b"*%d\r\n%b" % (len(encoded), sent))
     return _answer(answers)
 
 
@@ -442,5 +442,5 @@ def _answer(answers: BufferedReader) -> Any:  # noqa: ANN401 - each command has 
 
 def _lines_of(answer: Any) -> str:  # noqa: ANN401 - each command has its own
     if isinstance(answer, list):
-        return "\n".join(_lines_of(one) for one in answer)
+        return "\n".join(_lines_of(element) for element in answer)
     return re.sub(r"\r\n?", "\n", "(none)" if answer is None else str(answer))

@@ -20,7 +20,7 @@ claims = typer.Typer(help="Who took shares of a packet: export.", no_args_is_hel
 packets = typer.Typer(
     help="Packets of a campaign, a sender, or all open ones: list, export.", no_args_is_help=True
 )
-journal = typer.Typer(help="What operators did: list, export.", no_args_is_help=True)
+audit_log = typer.Typer(help="What operators did: list, export.", no_args_is_help=True)
 approvals = typer.Typer(
     help="What waits for another operator: list, approve, reject.", no_args_is_help=True
 )
@@ -44,8 +44,8 @@ def export_winners(
     to: To = STDOUT,
 ) -> None:
     """Write who won goods as CSV: unit, prize, the host's id of the user, and what became of it."""
-    asked = {"prize_id": prize, "status": status}
-    _export(session_of(context), f"/admin/campaigns/{campaign_id}/winners", asked, to)
+    query = {"prize_id": prize, "status": status}
+    _export(session_of(context), f"/admin/campaigns/{campaign_id}/winners", query, to)
 
 
 @winners.command("decide")
@@ -65,7 +65,7 @@ def decide_winner(
     session = session_of(context)
     path = f"/admin/campaigns/{campaign_id}/winners/{unit}"
     body = {"status": status, **({"note": note} if note else {})}
-    session.screen.tell(again(lambda: session.target.operator.put(path, body)))
+    session.screen.report(again(lambda: session.target.operator.put(path, body)))
 
 
 @claims.command("export")
@@ -98,8 +98,8 @@ def list_packets(
 ) -> None:
     """Show packets of a campaign or a sender, or all open ones."""
     session = session_of(context)
-    asked = {"campaign_id": campaign, "sender": sender, "status": status}
-    items = some(session.target.operator, "/admin/packets", asked, rows)
+    query = {"campaign_id": campaign, "sender": sender, "status": status}
+    items = some(session.target.operator, "/admin/packets", query, rows)
     columns = ("packet", "sender", "is", "total", "shares", "created at")
     table = (
         (
@@ -112,7 +112,7 @@ def list_packets(
         )
         for each in items
     )
-    session.screen.tell({"items": items}, shown.table(columns, table))
+    session.screen.report({"items": items}, shown.table(columns, table))
 
 
 @packets.command("export")
@@ -124,8 +124,8 @@ def export_packets(
     to: To = STDOUT,
 ) -> None:
     """Write packets as CSV; without a campaign and a sender all that have not ended."""
-    asked = {"campaign_id": campaign, "sender": sender, "status": status}
-    _export(session_of(context), "/admin/packets", asked, to)
+    query = {"campaign_id": campaign, "sender": sender, "status": status}
+    _export(session_of(context), "/admin/packets", query, to)
 
 
 Subject = Annotated[
@@ -134,7 +134,7 @@ Subject = Annotated[
 ]
 
 
-@journal.command("list")
+@audit_log.command("list")
 def list_actions(context: typer.Context, subject: Subject = "", rows: Rows = 50) -> None:
     """Show operators' actions, newest first."""
     session = session_of(context)
@@ -144,14 +144,14 @@ def list_actions(context: typer.Context, subject: Subject = "", rows: Rows = 50)
         (
             shown.moment(each["at_ms"]),
             each["summary"],
-            "; ".join(_change(one) for one in each["changes"]),
+            "; ".join(_change(change) for change in each["changes"]),
         )
         for each in items
     )
-    session.screen.tell({"items": items}, shown.table(columns, table))
+    session.screen.report({"items": items}, shown.table(columns, table))
 
 
-@journal.command("export")
+@audit_log.command("export")
 def export_journal(context: typer.Context, subject: Subject = "", to: To = STDOUT) -> None:
     """Write operators' actions as CSV, newest first."""
     _export(session_of(context), "/admin/journal", {"subject": subject}, to)
@@ -173,8 +173,8 @@ def list_approvals(
 ) -> None:
     """Show pending or decided approvals, newest first."""
     session = session_of(context)
-    asked = {"status": "" if status == "all" else status}
-    items = some(session.target.operator, "/admin/approvals", asked, rows)
+    query = {"status": "" if status == "all" else status}
+    items = some(session.target.operator, "/admin/approvals", query, rows)
     columns = ("approval", "what", "amount", "asked at", "status")
     table = (
         (
@@ -186,7 +186,7 @@ def list_approvals(
         )
         for each in items
     )
-    session.screen.tell({"items": items}, shown.table(columns, table))
+    session.screen.report({"items": items}, shown.table(columns, table))
 
 
 ApprovalId = Annotated[
@@ -209,14 +209,14 @@ def reject(context: typer.Context, approval_id: ApprovalId) -> None:
 def _decide(session: Session, approval_id: str, word: str) -> None:
     path = f"/admin/approvals/{approval_id}/{word}"
     # A repeat of a decision finishes it: it is applied by the key, or the version, of the request.
-    session.screen.tell(again(lambda: session.target.operator.post(path)))
+    session.screen.report(again(lambda: session.target.operator.post(path)))
 
 
-def pages(api: Api, path: str, asked: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:
+def pages(api: Api, path: str, filters: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:
     """Yield the pages of a list."""
     cursor: str | None = None
     while True:
-        query = {**_given(asked), "limit": PAGE_ITEMS, "cursor": cursor}
+        query = {**_given(filters), "limit": PAGE_ITEMS, "cursor": cursor}
         page = again(partial(api.get, path, query))
         yield page["items"]
         cursor = page["next"]
@@ -224,28 +224,28 @@ def pages(api: Api, path: str, asked: Mapping[str, Any]) -> Iterator[list[dict[s
             return
 
 
-def some(api: Api, path: str, asked: Mapping[str, Any], rows: int) -> list[dict[str, Any]]:
+def some(api: Api, path: str, filters: Mapping[str, Any], rows: int) -> list[dict[str, Any]]:
     """Return at most *rows* items of a list."""
-    found: list[dict[str, Any]] = []
-    for page in pages(api, path, asked):
-        found += page
-        if len(found) >= rows:
+    items: list[dict[str, Any]] = []
+    for page in pages(api, path, filters):
+        items += page
+        if len(items) >= rows:
             break
-    return found[:rows]
+    return items[:rows]
 
 
-def _given(asked: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in asked.items() if value}
+def _given(filters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in filters.items() if value}
 
 
-def _export(session: Session, path: str, asked: Mapping[str, Any], to: Path) -> None:
+def _export(session: Session, path: str, filters: Mapping[str, Any], to: Path) -> None:
     """Write a list as CSV, a page at a time. With --json to standard output as JSON."""
     api = session.target.operator
     if session.screen.is_json and to == STDOUT:
-        items = [item for page in pages(api, path, asked) for item in page]
-        session.screen.tell({"items": items})
+        items = [item for page in pages(api, path, filters) for item in page]
+        session.screen.report({"items": items})
         return
-    write(session, _csv(session, api, path, asked), to)
+    write(session, _csv(session, api, path, filters), to)
 
 
 def write(session: Session, texts: Iterator[str], to: Path) -> None:
@@ -266,14 +266,14 @@ def write(session: Session, texts: Iterator[str], to: Path) -> None:
         raise no_target(f"{to} can't be written: {error}") from None
     finally:
         part.unlink(missing_ok=True)
-    session.screen.tell({"file": str(to), "count": count})
+    session.screen.report({"file": str(to), "count": count})
 
 
-def _csv(session: Session, api: Api, path: str, asked: Mapping[str, Any]) -> Iterator[str]:
+def _csv(session: Session, api: Api, path: str, filters: Mapping[str, Any]) -> Iterator[str]:
     """Yield the head once, then the lines of each page; say on standard error how far it is."""
     cursor, count, is_first = None, 0, True
     while True:
-        query = {**_given(asked), "limit": PAGE_ITEMS, "cursor": cursor}
+        query = {**_given(filters), "limit": PAGE_ITEMS, "cursor": cursor}
         page = again(partial(api.get_csv, path, query))
         yield (page.head if is_first else "") + page.lines
         is_first = False

@@ -47,7 +47,7 @@ def add_to(app: typer.Typer) -> None:
 def list_switches(context: typer.Context) -> None:
     """Show how every switch stands, since when and why."""
     session = session_of(context)
-    found = session.target.operator.get("/admin/switches")
+    answer = session.target.operator.get("/admin/switches")
     rows = (
         (
             each["name"],
@@ -55,9 +55,9 @@ def list_switches(context: typer.Context) -> None:
             each["reason"],
             shown.moment(each["changed_at_ms"]),
         )
-        for each in found["items"]
+        for each in answer["items"]
     )
-    session.screen.tell(found, shown.table(("switch", "is", "why", "since"), rows))
+    session.screen.report(answer, shown.table(("switch", "is", "why", "since"), rows))
 
 
 Name = Annotated[str, typer.Argument(help="As `redpacket switch list` shows it.", callback=an_id)]
@@ -81,17 +81,17 @@ def turn_on(context: typer.Context, name: Name) -> None:
 
 def _turn(context: typer.Context, name: str, body: dict[str, Any]) -> None:
     session = session_of(context)
-    session.screen.tell(session.target.operator.put(f"/admin/switches/{name}", body))
+    session.screen.report(session.target.operator.put(f"/admin/switches/{name}", body))
 
 
 @limits.command("show")
 def show_limits(context: typer.Context) -> None:
     """Show every limit with its default and bounds."""
     session = session_of(context)
-    found = session.target.operator.get("/admin/limits")
+    answer = session.target.operator.get("/admin/limits")
     names = ("name", "value", "default", "lowest", "highest")
-    rows = (tuple(str(each[name]) for name in names) for each in found["items"])
-    session.screen.tell(found, shown.table(names, rows))
+    rows = (tuple(str(each[name]) for name in names) for each in answer["items"])
+    session.screen.report(answer, shown.table(names, rows))
 
 
 @limits.command("set")
@@ -107,7 +107,7 @@ def set_limit(
         raise typer.BadParameter("a number or `default`")
     body = {"value": None if value == "default" else int(value)}
     session = session_of(context)
-    session.screen.tell(session.target.operator.put(f"/admin/limits/{name}", body))
+    session.screen.report(session.target.operator.put(f"/admin/limits/{name}", body))
 
 
 @staging.command("link")
@@ -124,7 +124,7 @@ def staging_link(
     key = json.loads(secret["SecretString"])["key"]
     word = staging_word(key, int(time.time()) + days * 86_400)
     page = session.target.outputs["PageUrl"]
-    session.screen.tell({"url": f"{page}{path}?to={word}", "leave": f"{page}/?to=live"})
+    session.screen.report({"url": f"{page}{path}?to={word}", "leave": f"{page}/?to=live"})
 
 
 def staging_word(key: str, until_s: int) -> str:
@@ -143,7 +143,7 @@ def risk(
     session = session_of(context)
     until_ms = int((time.time() + hours * 3600) * 1000)
     body = {"user": user, "verdict": verdict, "until_ms": until_ms}
-    session.screen.tell(session.target.operator.post("/admin/risk", body))
+    session.screen.report(session.target.operator.post("/admin/risk", body))
 
 
 def reconcile(
@@ -152,29 +152,30 @@ def reconcile(
 ) -> None:
     """Export and compare all tables; exit code 1 where something differs."""
     session = session_of(context)
-    found = session.target.operator.post("/admin/reconcile")
-    run_id = found["run_id"]
+    run = session.target.operator.post("/admin/reconcile")
+    run_id = run["run_id"]
     if once:
-        session.screen.tell(found, Text(run_id))
+        session.screen.report(run, Text(run_id))
         return
     step = None
     for _ in range(_LOOKS_MAX):
-        found = session.target.operator.get(f"/admin/reconcile/{run_id}")
-        if found["status"] != "running":
+        run = session.target.operator.get(f"/admin/reconcile/{run_id}")
+        if run["status"] != "running":
             break
-        if found["step"] not in {None, step}:
-            step = found["step"]
+        if run["step"] not in {None, step}:
+            step = run["step"]
             session.screen.note(step)
         time.sleep(1)
     counts = (
-        (one["name"], str(one["examined"]), str(one["differences"])) for one in found["checks"]
+        (check["name"], str(check["examined"]), str(check["differences"]))
+        for check in run["checks"]
     )
     table = shown.table(("check", "examined", "differences"), counts)
-    more = Text("More differences were found than these." if found["is_truncated"] else "")
-    session.screen.tell(
-        found, Group(Text(found["status"]), table, shown.differences(found["differences"]), more)
+    more = Text("More differences were found than these." if run["is_truncated"] else "")
+    session.screen.report(
+        run, Group(Text(run["status"]), table, shown.differences(run["differences"]), more)
     )
-    if found["status"] != "done" or found["differences"]:
+    if run["status"] != "done" or run["differences"]:
         raise typer.Exit(Exit.FOUND)
 
 
@@ -189,9 +190,9 @@ def list_letters(context: typer.Context, queue: QueueName) -> None:
         QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=_LISTED_S
     ).get("Messages", [])
     items = [_body_of(message) for message in received]
-    found = {"count": int(counted[name]), "items": items}
+    letters = {"count": int(counted[name]), "items": items}
     rows = ([json.dumps(item, ensure_ascii=False)] for item in items)
-    session.screen.tell(found, shown.table(("message",), rows, f"about {found['count']}"))
+    session.screen.report(letters, shown.table(("message",), rows, f"about {letters['count']}"))
 
 
 @dlq.command("redrive")
@@ -200,13 +201,13 @@ def redrive(context: typer.Context, queue: QueueName) -> None:
     session = session_of(context)
     sqs, outputs, moved = session.target.aws("sqs"), session.target.outputs, 0
     dead, alive = (outputs[name] for name in QUEUES[queue])
-    while found := sqs.receive_message(QueueUrl=dead, MaxNumberOfMessages=10).get("Messages"):
-        for message in found:
+    while messages := sqs.receive_message(QueueUrl=dead, MaxNumberOfMessages=10).get("Messages"):
+        for message in messages:
             # First the copy: a redrive that is cut off leaves a message twice, and never lost.
             sqs.send_message(QueueUrl=alive, MessageBody=message["Body"])
             sqs.delete_message(QueueUrl=dead, ReceiptHandle=message["ReceiptHandle"])
             moved += 1
-    session.screen.tell({"moved": moved})
+    session.screen.report({"moved": moved})
 
 
 def _body_of(message: dict[str, Any]) -> Any:  # noqa: ANN401 - whatever stands in it

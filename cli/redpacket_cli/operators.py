@@ -68,7 +68,7 @@ def add(
         session.screen.note(f"{email} has an account already")
     for each in role:
         cognito.admin_add_user_to_group(UserPoolId=pool, Username=email, GroupName=each)
-    session.screen.tell({"email": email, "roles": [*role]})
+    session.screen.report({"email": email, "roles": [*role]})
 
 
 @operator.command("remove")
@@ -82,7 +82,7 @@ def remove(
     for role in Role:
         cognito.admin_remove_user_from_group(UserPoolId=pool, Username=email, GroupName=role)
     cognito.admin_user_global_sign_out(UserPoolId=pool, Username=email)
-    session.screen.tell({"email": email, "roles": []})
+    session.screen.report({"email": email, "roles": []})
 
 
 @operator.command("list")
@@ -100,4 +100,4 @@ def list_operators(context: typer.Context) -> None:
             roles.setdefault(attributes["email"], []).append(role)
     items = [{"email": email, "roles": of} for email, of in sorted(roles.items())]
     rows = ((email, " ".join(of)) for email, of in sorted(roles.items()))
-    session.screen.tell({"items": items}, table(("email", "roles"), rows))
+    session.screen.report({"items": items}, table(("email", "roles"), rows))

@@ -55,7 +55,7 @@ def token(
     """Print a token of the local stack's issuer."""
     session = session_of(context)
     made = session.target.dev_token(user, scope)
-    session.screen.tell({"token": made}, Text(made))
+    session.screen.report({"token": made}, Text(made))
 
 
 def deposit(
@@ -75,7 +75,7 @@ def deposit(
     body: dict[str, Any] = {"user": user, "amount_fen": amount_fen}
     if is_for_campaigns:
         body["is_for_campaigns"] = True
-    session.screen.tell(session.target.operator.post("/admin/deposits", body, key=new_key(key)))
+    session.screen.report(session.target.operator.post("/admin/deposits", body, key=new_key(key)))
 
 
 def send(
@@ -114,7 +114,7 @@ def send(
     given = {name: value for name, value in sent.items() if value is not None}
     # The link first: it is what people copy.
     link = {"share_url": given.pop("share_url")} if "share_url" in given else {}
-    session.screen.tell(sent, shown.pairs({**link, **given}))
+    session.screen.report(sent, shown.pairs({**link, **given}))
 
 
 def balance(context: typer.Context, user: As = "", user_token: UserToken = "") -> None:
@@ -122,8 +122,8 @@ def balance(context: typer.Context, user: As = "", user_token: UserToken = "") -
     session = session_of(context)
     if not (user or user_token):
         raise no_target("name the user: --as USER on a local stack, --user-token on AWS")
-    found = session.target.user(user, user_token).get("/me")
-    session.screen.tell(found, Text(shown.yuan(found["balance_fen"])))
+    account = session.target.user(user, user_token).get("/me")
+    session.screen.report(account, Text(shown.yuan(account["balance_fen"])))
 
 
 def show(context: typer.Context, packet_id: PacketId) -> None:
@@ -149,7 +149,7 @@ def show(context: typer.Context, packet_id: PacketId) -> None:
         f"{shown.yuan(record['total_fen'])} in all"
     )
     more = [Text("More pages follow.")] if record["next"] else []
-    session.screen.tell(record, Group(shown.table(columns, rows, title), *more))
+    session.screen.report(record, Group(shown.table(columns, rows, title), *more))
 
 
 @dataclass
@@ -193,7 +193,7 @@ def watch(
     if session.screen.is_json:
         for feed, told in observed:
             names = ("status", "count", "claimed_count", "remaining_count")
-            session.screen.tell({name: feed[name] for name in names} | told)
+            session.screen.report({name: feed[name] for name in names} | told)
         return
     with Live(console=session.screen.console, auto_refresh=False) as live:
         for feed, told in observed:
@@ -245,9 +245,9 @@ def _look(feed: dict[str, Any], told: dict[str, float | None], course: Course) -
 def audit(context: typer.Context, packet_id: PacketId) -> None:
     """Check the invariants of one packet; exit code 1 where one is broken."""
     session = session_of(context)
-    found = session.target.operator.get(f"/admin/packets/{packet_id}/audit")
-    session.screen.tell(found, shown.differences(found["differences"]))
-    if not found["ok"]:
+    result = session.target.operator.get(f"/admin/packets/{packet_id}/audit")
+    session.screen.report(result, shown.differences(result["differences"]))
+    if not result["ok"]:
         raise typer.Exit(Exit.FOUND)
 
 
@@ -288,16 +288,16 @@ def find(
     packet_id = (
         packet or packet_id or next((str(line[_NAMED]) for line in lines if _NAMED in line), "")
     )
-    found: dict[str, Any] = {"lines": lines, "packet_id": packet_id or None}
+    result: dict[str, Any] = {"lines": lines, "packet_id": packet_id or None}
     if packet_id:
-        found["audit"] = target.operator.get(f"/admin/packets/{an_id(packet_id)}/audit")
+        result["audit"] = target.operator.get(f"/admin/packets/{an_id(packet_id)}/audit")
     if share_no:
-        found["share"] = _fate_of(target, packet_id, int(share_no))
+        result["share"] = _fate_of(target, packet_id, int(share_no))
     elif packet_id and user_token:
-        found["share"] = _share_of(target, packet_id, user_token)
+        result["share"] = _share_of(target, packet_id, user_token)
     if not lines and not packet_id:
         raise Failure(Exit.FOUND, f"no line of the last day has {request_id}")
-    session.screen.tell(found)
+    session.screen.report(result)
 
 
 def _of_request(line: dict[str, Any], request_id: str) -> dict[str, Any]:
@@ -316,18 +316,18 @@ def _share_of(target: Target, packet_id: str, user_token: str) -> dict[str, Any]
 
 def _fate_of(target: Target, packet_id: str, share_no: int) -> dict[str, Any]:
     partition = (share_no - 1) % fate_partitions(packet_id)
-    fate = _row(target, f"shares#{packet_id}#{partition}", f"share#{share_no:07d}")
-    return {"share_no": share_no, **fate}
+    share = _row(target, f"shares#{packet_id}#{partition}", f"share#{share_no:07d}")
+    return {"share_no": share_no, **share}
 
 
 def _row(target: Target, pk: str, sk: str) -> dict[str, Any]:
     """Read a row of SharesTable, without its keys; empty if it is missing."""
-    found = target.aws("dynamodb").get_item(
+    item = target.aws("dynamodb").get_item(
         TableName=target.outputs["SharesTable"],
         Key={"pk": {"S": pk}, "sk": {"S": sk}},
         ConsistentRead=True,
     )
-    row = found.get("Item", {})
+    row = item.get("Item", {})
     return {name: _plain(value) for name, value in row.items() if name not in {"pk", "sk"}}
 
 
@@ -354,5 +354,5 @@ def verify(
     with contextlib.redirect_stdout(output):
         code = verifier.main([*options, *map(str, files)])
     if session.screen.is_json:
-        session.screen.tell({"ok": code == verifier.TRUE})
+        session.screen.report({"ok": code == verifier.TRUE})
     raise typer.Exit(Exit.NO_TARGET if code == verifier.UNREADABLE else Exit(code))

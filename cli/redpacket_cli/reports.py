@@ -77,7 +77,7 @@ def _add(name: str, help_: str) -> None:
         if csv:
             typer.echo(csv_text(columns, items), nl=False)
         else:
-            session.screen.tell({"items": items}, shown.table(columns, rows))
+            session.screen.report({"items": items}, shown.table(columns, rows))
 
 
 for _name, _help in REPORTS.items():
@@ -94,11 +94,11 @@ def _asked(session: Session, name: str) -> list[list[str]]:
         QueryExecutionContext={"Database": database},
     )["QueryExecutionId"]
     while True:
-        found = athena.get_query_execution(QueryExecutionId=query_id)["QueryExecution"]["Status"]
-        if found["State"] in _ENDED_BADLY:
-            why = f"{found.get('StateChangeReason', 'stopped')}: `redpacket reconcile` makes it"
+        status = athena.get_query_execution(QueryExecutionId=query_id)["QueryExecution"]["Status"]
+        if status["State"] in _ENDED_BADLY:
+            why = f"{status.get('StateChangeReason', 'stopped')}: `redpacket reconcile` makes it"
             raise Failure(Exit.UNAVAILABLE, f"{name} can't be read: {why}")
-        if found["State"] == "SUCCEEDED":
+        if status["State"] == "SUCCEEDED":
             break
         time.sleep(1)
     rows: list[list[str]] = []
@@ -150,7 +150,7 @@ def report_tax(
 
     if session.screen.is_json and to == lists.STDOUT:
         items = list(csv.DictReader(io.StringIO("".join(rows()), newline="")))
-        session.screen.tell({"items": items})
+        session.screen.report({"items": items})
         return
     lists.write(session, rows(), to)
 

@@ -35,13 +35,16 @@ def restore(
 
     def compared(segment: int) -> list[dict[str, str]]:
         client = clients[segment]
-        found = _compare(client, before, live, names, segment)
-        return [_noted(client, live, one, names, is_put_back=is_put_back) for one in found]
+        differing = _compare(client, before, live, names, segment)
+        return [
+            _noted(client, live, difference, names, is_put_back=is_put_back)
+            for difference in differing
+        ]
 
     with ThreadPoolExecutor(_SEGMENTS) as pool:
         items = [item for part in pool.map(compared, range(_SEGMENTS)) for item in part]
     lines = (f"{item['state']} {item['key']}" for item in items)
-    session.screen.tell({"items": items}, Text("\n".join(lines) or "No row differs."))
+    session.screen.report({"items": items}, Text("\n".join(lines) or "No row differs."))
     if any(item["state"] != "put back" for item in items):
         raise typer.Exit(Exit.FOUND)
 
@@ -65,21 +68,21 @@ def _compare(
     for page in pages:
         for start in range(0, len(page["Items"]), _ROWS_MAX):
             rows = {_key(row, names): row for row in page["Items"][start : start + _ROWS_MAX]}
-            found = _read(client, live, names, list(rows.values()))
+            live_rows = _read(client, live, names, list(rows.values()))
             for key, row in rows.items():
-                if found.get(key) != row:
-                    yield "differs" if key in found else "missing", row
+                if live_rows.get(key) != row:
+                    yield "differs" if key in live_rows else "missing", row
 
 
 def _read(client: Any, live: str, names: list[str], rows: list[_Row]) -> dict[_Key, _Row]:  # noqa: ANN401
     wanted = [{name: row[name] for name in names} for row in rows]
-    asked: dict[str, Any] = {live: {"Keys": wanted, "ConsistentRead": True}}
-    found: dict[_Key, _Row] = {}
-    while asked:
-        answer = client.batch_get_item(RequestItems=asked)
-        found |= {_key(row, names): row for row in answer["Responses"].get(live, [])}
-        asked = answer["UnprocessedKeys"]
-    return found
+    pending: dict[str, Any] = {live: {"Keys": wanted, "ConsistentRead": True}}
+    live_rows: dict[_Key, _Row] = {}
+    while pending:
+        answer = client.batch_get_item(RequestItems=pending)
+        live_rows |= {_key(row, names): row for row in answer["Responses"].get(live, [])}
+        pending = answer["UnprocessedKeys"]
+    return live_rows
 
 
 def _key(row: _Row, names: list[str]) -> _Key:
@@ -89,12 +92,12 @@ def _key(row: _Row, names: list[str]) -> _Key:
 def _noted(
     client: Any,  # noqa: ANN401 - of boto3
     live: str,
-    found: tuple[str, _Row],
+    difference: tuple[str, _Row],
     names: list[str],
     *,
     is_put_back: bool,
 ) -> dict[str, str]:
-    state, row = found
+    state, row = difference
     if state == "missing" and is_put_back:
         condition = "attribute_not_exists(pk)"
         client.put_item(TableName=live, Item=row, ConditionExpression=condition)

@@ -27,9 +27,9 @@ class Session:
 
 def session_of(context: typer.Context) -> Session:
     """Return the session of a command."""
-    found = context.obj
-    assert isinstance(found, Session)
-    return found
+    session = context.obj
+    assert isinstance(session, Session)
+    return session
 
 
 def new_key(given: str) -> str:

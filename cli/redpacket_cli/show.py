@@ -35,14 +35,14 @@ class Screen:
     console: Console = field(default_factory=lambda: console_for(stderr=False))
     notes: Console = field(default_factory=lambda: console_for(stderr=True))
 
-    def tell(self, found: Any, shown: RenderableType | None = None) -> None:  # noqa: ANN401 - any JSON
+    def report(self, answer: Any, shown: RenderableType | None = None) -> None:  # noqa: ANN401 - any JSON
         """Write an answer: *found* as JSON, or *shown* for people."""
         if self.is_json:
-            self.console.file.write(f"{json.dumps(found, ensure_ascii=False)}\n")
+            self.console.file.write(f"{json.dumps(answer, ensure_ascii=False)}\n")
         else:
             # A token that is copied must have no ends of lines of its own.
             is_soft = isinstance(shown, Text)
-            view = pairs(found) if shown is None else _told(shown)
+            view = pairs(answer) if shown is None else _told(shown)
             self.console.print(view, soft_wrap=is_soft)
 
     def note(self, words: str) -> None:
@@ -74,8 +74,8 @@ def moment(at_ms: int | None) -> str:
 
 def fen(text: str) -> int:
     """Parse an amount: 88.88 is yuan, 8888 is fen. Raises typer's error for anything else."""
-    if found := _YUAN.fullmatch(text):
-        return int(found[1]) * _FEN_PER_YUAN + int(found[2])
+    if matched := _YUAN.fullmatch(text):
+        return int(matched[1]) * _FEN_PER_YUAN + int(matched[2])
     if text.isascii() and text.isdecimal() and int(text):
         return int(text)
     raise typer.BadParameter(f"{text} is no amount: write fen (8888) or yuan (88.88)")
@@ -109,22 +109,22 @@ def plot(values: Sequence[float], width: int = 60) -> str:
     return "".join(_BARS[round(value / top * (len(_BARS) - 1))] for value in newest)
 
 
-def differences(found: Sequence[Mapping[str, Any]]) -> RenderableType:
+def differences(listed: Sequence[Mapping[str, Any]]) -> RenderableType:
     """Show what does not add up."""
-    if not found:
+    if not listed:
         return Text("Everything adds up.", style="green")
     columns = ("rule", "subject", "what", "expected", "actual")
-    return table(columns, ([each[name] for name in columns] for each in found), "Differences")
+    return table(columns, ([each[name] for name in columns] for each in listed), "Differences")
 
 
-def pairs(found: Any) -> RenderableType:  # noqa: ANN401 - any JSON
+def pairs(answer: Any) -> RenderableType:  # noqa: ANN401 - any JSON
     """Return an object's fields under their names, with amounts and times for people."""
-    if not isinstance(found, dict):
-        return Text(json.dumps(found, ensure_ascii=False))
+    if not isinstance(answer, dict):
+        return Text(json.dumps(answer, ensure_ascii=False))
     made = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     made.add_column(no_wrap=True)
     made.add_column(overflow="fold")
-    for name, value in found.items():
+    for name, value in answer.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         if name.endswith(("_at_ms", "until_ms")) and isinstance(value, int):
             text = f"{value} ({moment(value)})"

@@ -67,8 +67,8 @@ class Target:
             return outputs
         if not self.stack:
             raise no_target("this needs the stack's outputs: name it with --stack")
-        found = self.aws("cloudformation").describe_stacks(StackName=self.stack)["Stacks"][0]
-        return {output["OutputKey"]: output["OutputValue"] for output in found["Outputs"]}
+        description = self.aws("cloudformation").describe_stacks(StackName=self.stack)["Stacks"][0]
+        return {output["OutputKey"]: output["OutputValue"] for output in description["Outputs"]}
 
     @cached_property
     def address(self) -> str:
@@ -96,10 +96,10 @@ class Target:
 
     def resource(self, logical_id: str) -> str:
         """Return the name of a resource of the template. Raises Failure."""
-        found = self.aws("cloudformation").describe_stack_resource(
+        description = self.aws("cloudformation").describe_stack_resource(
             StackName=self.stack_name, LogicalResourceId=logical_id
         )
-        return str(found["StackResourceDetail"]["PhysicalResourceId"])
+        return str(description["StackResourceDetail"]["PhysicalResourceId"])
 
     @cached_property
     def operator(self) -> Api:

@@ -30,4 +30,4 @@ def erase(
     if not is_sure:
         typer.confirm(translate(f"Erase {user} permanently?"), abort=True, err=True)
     path = f"/admin/users/{quote(user, safe='')}"
-    session.screen.tell(again(lambda: session.target.operator.delete(path)))
+    session.screen.report(again(lambda: session.target.operator.delete(path)))

@@ -20,7 +20,7 @@ Name = Annotated[str, typer.Argument(help="As `redpacket webhooks list` shows it
 def list_webhooks(context: typer.Context) -> None:
     """Show all webhooks, and how their last deliveries went."""
     session = session_of(context)
-    found = session.target.operator.get("/admin/webhooks")
+    answer = session.target.operator.get("/admin/webhooks")
     columns = ("webhook", "is", "url", "failures in a row", "last success", "last failure")
     rows = (
         (
@@ -31,16 +31,16 @@ def list_webhooks(context: typer.Context) -> None:
             shown.moment(each["last_success"] and each["last_success"]["at_ms"]),
             _tried(each["last_failure"]),
         )
-        for each in found["items"]
+        for each in answer["items"]
     )
-    session.screen.tell(found, shown.table(columns, rows))
+    session.screen.report(answer, shown.table(columns, rows))
 
 
 @webhooks.command("show")
 def show_webhook(context: typer.Context, name: Name) -> None:
     """Show a webhook, and how many deliveries wait for it."""
     session = session_of(context)
-    session.screen.tell(_details(session, name))
+    session.screen.report(_details(session, name))
 
 
 @webhooks.command("put")
@@ -57,23 +57,23 @@ def put_webhook(
     session = session_of(context)
     body = {"url": url, "events": event, "is_on": not is_off}
     # No repeat: the answer that is lost has the secret. `webhooks secret` makes another one.
-    session.screen.tell(session.target.operator.put(f"/admin/webhooks/{name}", body))
+    session.screen.report(session.target.operator.put(f"/admin/webhooks/{name}", body))
 
 
 @webhooks.command("secret")
 def rotate_secret(context: typer.Context, name: Name) -> None:
     """Make a new secret, shown this once; the one before signs beside it for a day."""
     session = session_of(context)
-    session.screen.tell(session.target.operator.post(f"/admin/webhooks/{name}/secret"))
+    session.screen.report(session.target.operator.post(f"/admin/webhooks/{name}/secret"))
 
 
 @webhooks.command("test")
 def test_webhook(context: typer.Context, name: Name) -> None:
     """Send a test event now; exit code 1 where the receiver does not take it."""
     session = session_of(context)
-    found = session.target.operator.post(f"/admin/webhooks/{name}/test")
-    session.screen.tell(found)
-    if not found["ok"]:
+    answer = session.target.operator.post(f"/admin/webhooks/{name}/test")
+    session.screen.report(answer)
+    if not answer["ok"]:
         raise typer.Exit(Exit.FOUND)
 
 
@@ -81,8 +81,8 @@ def test_webhook(context: typer.Context, name: Name) -> None:
 def list_dead(context: typer.Context, name: Name) -> None:
     """Show what a receiver did not take within a day, the oldest first; exit code 1 if any."""
     session = session_of(context)
-    found = _details(session, name)
-    told = {"dead_count": found["dead_count"], "items": found["dead_letters"]}
+    details = _details(session, name)
+    told = {"dead_count": details["dead_count"], "items": details["dead_letters"]}
     columns = ("event", "type", "subject", "attempts", "last status", "died at")
     rows = (
         (
@@ -93,10 +93,10 @@ def list_dead(context: typer.Context, name: Name) -> None:
             each["last_status"],
             shown.moment(each["died_at_ms"]),
         )
-        for each in found["dead_letters"]
+        for each in details["dead_letters"]
     )
-    session.screen.tell(told, shown.table(columns, rows, f"{found['dead_count']} in all"))
-    if found["dead_count"]:
+    session.screen.report(told, shown.table(columns, rows, f"{details['dead_count']} in all"))
+    if details["dead_count"]:
         raise typer.Exit(Exit.FOUND)
 
 
@@ -105,12 +105,12 @@ def replay(context: typer.Context, name: Name) -> None:
     """Let all dead letters be delivered again, for another day."""
     session, replayed = session_of(context), 0
     while True:
-        found = again(lambda: session.target.operator.post(f"/admin/webhooks/{name}/replay"))
-        replayed += found["replayed_count"]
-        if found["is_complete"]:
+        answer = again(lambda: session.target.operator.post(f"/admin/webhooks/{name}/replay"))
+        replayed += answer["replayed_count"]
+        if answer["is_complete"]:
             break
         session.screen.note(f"{replayed} so far")
-    session.screen.tell({"replayed_count": replayed})
+    session.screen.report({"replayed_count": replayed})
 
 
 def _details(session: Session, name: str) -> dict[str, Any]:

@@ -247,8 +247,8 @@ def translate(text: str) -> str:
     if text in ZH:
         return ZH[text]
     for pattern, chinese in _templates():
-        if found := pattern.fullmatch(text):
-            return chinese.format(*found.groups())
+        if matched := pattern.fullmatch(text):
+            return chinese.format(*matched.groups())
     return text
 
 

@@ -92,13 +92,13 @@ def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApp
 )
 def audit_packet(request: HttpRequest) -> HttpAnswer[Audit]:
     """Check the invariants of one packet."""
-    found = find_differences(
+    differences = find_differences(
         packet_id_of(request),
         packets=containers.packets.repository,
         ledger=containers.ledger.repository,
         clock=containers.platform.clock,
     )
-    return HttpAnswer(views.audit_view(found))
+    return HttpAnswer(views.audit_view(differences))
 
 
 @handler.route("GET /admin/switches", scopes=WATCHERS)
@@ -168,7 +168,9 @@ def read_campaigns(request: HttpRequest) -> HttpAnswer[CampaignPage]:
     page, cursor = containers.operators.operator_lists.list_campaigns(
         listed.campaign_cursor_of(request), listed.list_limit_of(request)
     )
-    return HttpAnswer({"items": [listed.campaign_row(one) for one in page], "next": cursor})
+    return HttpAnswer(
+        {"items": [listed.campaign_row(campaign) for campaign in page], "next": cursor}
+    )
 
 
 @handler.route(
@@ -194,8 +196,8 @@ def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
         listed.list_limit_of(request),
         ports=containers.operators.list_ports,
     )
-    people = containers.users.known_people.list_people([packet.sender.user_id for packet in page])
-    rows = [listed.packet_row(packet, people) for packet in page]
+    users = containers.users.user_directory.list_users([packet.sender.user_id for packet in page])
+    rows = [listed.packet_row(packet, users) for packet in page]
     return HttpAnswer({"items": rows, "next": cursor})
 
 
@@ -214,10 +216,10 @@ def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
         listed.list_limit_of(request),
         ports=containers.operators.list_ports,
     )
-    people = containers.users.known_people.list_people(
+    users = containers.users.user_directory.list_users(
         [share.claimer.user_id for share in page if share.claimer]
     )
-    rows = [listed.claim_row(share, people) for share in page]
+    rows = [listed.claim_row(share, users) for share in page]
     return HttpAnswer({"items": rows, "next": views.claim_place(place)})
 
 
@@ -235,8 +237,8 @@ def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
         views.claim_cursor_of(request),
         ports=containers.operators.list_ports,
     )
-    people = containers.users.known_people.list_people(list(counts))
-    rows = [listed.sharer_row(user_id, count, people) for user_id, count in counts.most_common()]
+    users = containers.users.user_directory.list_users(list(counts))
+    rows = [listed.sharer_row(user_id, count, users) for user_id, count in counts.most_common()]
     return HttpAnswer({"items": rows, "next": views.claim_place(place)})
 
 
@@ -264,14 +266,14 @@ def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
         draws=containers.lottery.draws,
         winners=containers.operators.winners,
     )
-    people = containers.users.known_people.list_people([winner.user_id for winner, _ in page])
+    users = containers.users.user_directory.list_users([winner.user_id for winner, _ in page])
     # Only who hands goods over needs addresses, and only until then.
     may_send = not request.scopes.isdisjoint(OPERATORS)
-    waiting = [one.user_id for one, _ in page if may_send and one.decision is None]
-    addresses = containers.lottery.addresses.find(waiting) if waiting else {}
+    winner_ids = [winner.user_id for winner, _ in page if may_send and winner.decision is None]
+    addresses = containers.lottery.addresses.find(winner_ids) if winner_ids else {}
     rows = [
         listed.winner_row(
-            winner, won_at_ms, people, None if winner.decision else addresses.get(winner.user_id)
+            winner, won_at_ms, users, None if winner.decision else addresses.get(winner.user_id)
         )
         for winner, won_at_ms in page
     ]
@@ -290,6 +292,6 @@ def read_journal(request: HttpRequest) -> HttpAnswer[Journal]:
         listed.subject_of(request), listed.action_cursor_of(request), listed.list_limit_of(request)
     )
     ids = summaries.ids_of([noted.action for noted in page])
-    people = containers.users.known_people.list_people(ids)
-    items = [listed.action_view(noted, people) for noted in page]
+    users = containers.users.user_directory.list_users(ids)
+    items = [listed.action_view(noted, users) for noted in page]
     return HttpAnswer({"items": items, "next": cursor})

@@ -42,7 +42,7 @@ def read_approvals(request: HttpRequest) -> HttpAnswer[ApprovalPage]:
         approval_cursor_of(request), list_limit_of(request)
     )
     status, now_ms = approval_status_of(request), containers.platform.clock.now_ms()
-    listed = [one for one in page if status in {None, one.status_at(now_ms)}]
+    listed = [approval for approval in page if status in {None, approval.status_at(now_ms)}]
     return HttpAnswer({"items": approval_views(listed), "next": cursor})
 
 

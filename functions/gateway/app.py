@@ -13,20 +13,20 @@ handler = Api()
 
 
 def _mount(channel: ProviderName) -> None:
-    def take_callback(request: HttpRequest) -> HttpAnswer[None]:
+    def receive(request: HttpRequest) -> HttpAnswer[None]:
         """Take a callback of the provider, which signs it."""
         ports = containers.payments.callback_ports
         handle_callback(channel, request.headers, request.body, ports=ports)
         return HttpAnswer(None)
 
     # The name is the operation's id.
-    take_callback.__name__ = f"take_{channel}_callback"
+    receive.__name__ = f"take_{channel}_callback"
     handler.route(
         f"POST /gateway/{channel}/callback",
         is_public=True,
         statuses=(204,),
         refusals=(SignatureInvalid, ChannelUnavailable),
-    )(take_callback)
+    )(receive)
 
 
 for _channel in ProviderName:

@@ -63,8 +63,8 @@ def draw(request: RequestOf[DrawBody]) -> HttpAnswer[Drawn]:
         from redpacket.platform.http.bodies import body_of
 
         body_of(DrawBody, request)
-    drawn = draw_prize(campaign_id, request.user, key_hash, ports=containers.lottery.draw_ports)
-    return HttpAnswer(lottery_views.drawn_view(drawn, _codes(request, [drawn.draw])))
+    result = draw_prize(campaign_id, request.user, key_hash, ports=containers.lottery.draw_ports)
+    return HttpAnswer(lottery_views.drawn_view(result, _codes(request, [result.draw])))
 
 
 @handler.route(

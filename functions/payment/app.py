@@ -108,10 +108,10 @@ def read_payment(request: HttpRequest) -> HttpAnswer[Payment]:
     """Show a payment of the caller's; an order that was cut off is made now."""
     user, payments = request.user, containers.payments
     ports, payees = payments.payment_ports, payments.payees_of(user)
-    found = payment_flow.find_payment(
+    payment = payment_flow.find_payment(
         payment_id_of(request), user.user_id, ports=ports, payees=payees
     )
-    return HttpAnswer(payment_view(found))
+    return HttpAnswer(payment_view(payment))
 
 
 @handler.route(
@@ -152,7 +152,9 @@ def read_withdrawals(request: HttpRequest) -> HttpAnswer[Withdrawals]:
     page, cursor = containers.payments.withdrawal_book.list_of_user(
         request.user.user_id, withdrawals_cursor_of(request), _WITHDRAWALS_PER_PAGE
     )
-    return HttpAnswer({"items": [withdrawal_view(one) for one in page], "next": cursor})
+    return HttpAnswer(
+        {"items": [withdrawal_view(withdrawal) for withdrawal in page], "next": cursor}
+    )
 
 
 @handler.route(
@@ -162,12 +164,12 @@ def read_withdrawals(request: HttpRequest) -> HttpAnswer[Withdrawals]:
 )
 def read_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     """Show a withdrawal of the caller's."""
-    found = withdrawal_flow.find_withdrawal(
+    withdrawal = withdrawal_flow.find_withdrawal(
         withdrawal_id_of(request),
         request.user.user_id,
         ports=containers.withdrawals.withdrawal_ports,
     )
-    return HttpAnswer(withdrawal_view(found))
+    return HttpAnswer(withdrawal_view(withdrawal))
 
 
 @handler.route(
@@ -178,12 +180,12 @@ def read_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
 )
 def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     """Request the cancellation of a withdrawal; one that was paid already becomes `paid`."""
-    found = transfer.cancel_withdrawal(
+    withdrawal = transfer.cancel_withdrawal(
         withdrawal_id_of(request),
         request.user.user_id,
         ports=containers.withdrawals.withdrawal_ports,
     )
-    return HttpAnswer(withdrawal_view(found))
+    return HttpAnswer(withdrawal_view(withdrawal))
 
 
 @handler.route(
@@ -196,7 +198,9 @@ def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
     page, cursor = containers.payments.payment_lists.list_listed_returns(
         withdrawals_cursor_of(request), _RETURNS_PER_PAGE
     )
-    return HttpAnswer({"items": [listed_return_view(one) for one in page], "next": cursor})
+    return HttpAnswer(
+        {"items": [listed_return_view(returned) for returned in page], "next": cursor}
+    )
 
 
 @handler.route(
@@ -237,8 +241,8 @@ def list_withdrawals(request: HttpRequest) -> HttpAnswer[WithdrawalPage]:
 def show_withdrawal(request: HttpRequest) -> HttpAnswer[WithdrawalDetails]:
     """Show what a withdrawal waits for, and the provider's last answers."""
     ports = containers.withdrawals.withdrawal_ports
-    found = withdrawal_flow.find_withdrawal(withdrawal_id_of(request), None, ports=ports)
-    return HttpAnswer(withdrawal_details(found))
+    withdrawal = withdrawal_flow.find_withdrawal(withdrawal_id_of(request), None, ports=ports)
+    return HttpAnswer(withdrawal_details(withdrawal))
 
 
 @handler.route(
@@ -254,7 +258,7 @@ def read_debts(request: HttpRequest) -> HttpAnswer[Debts]:
         lists=containers.payments.payment_lists,
         ledger=containers.ledger.repository,
     )
-    return HttpAnswer({"items": [debt_view(*one) for one in page], "next": cursor})
+    return HttpAnswer({"items": [debt_view(*debt) for debt in page], "next": cursor})
 
 
 for _channel in ProviderName:

@@ -102,6 +102,6 @@ def _won(request: HttpRequest) -> Winner:
 
 
 def _me(request: HttpRequest, profiles: views.Profiles) -> HttpAnswer[Me]:
-    people = views.UserPresenter(profiles)
+    presenter = views.UserPresenter(profiles)
     balance_fen = containers.ledger.balance_fen(request.user.user_id)
-    return HttpAnswer({**people.view(request.user), "balance_fen": balance_fen})
+    return HttpAnswer({**presenter.view(request.user), "balance_fen": balance_fen})

@@ -55,8 +55,8 @@ def start_reconciliation(request: HttpRequest) -> HttpAnswer[StartedRun]:
 )
 def read_reconciliation(request: HttpRequest) -> HttpAnswer[Reconciliation]:
     """Read how a comparison stands, and what each check looked at and found."""
-    found = find_run(run_id_of(request), runs=containers.reconciliation.runs)
-    return HttpAnswer(views.reconciliation_view(found))
+    run = find_run(run_id_of(request), runs=containers.reconciliation.runs)
+    return HttpAnswer(views.reconciliation_view(run))
 
 
 @handler.schedule
@@ -67,15 +67,15 @@ def step(time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:
     run = Run(event["run_id"], event["exported_at_ms"], has_receipts=has_receipts)
     database, first = event["database"], event.get("first")
     if "places" in event:
-        places = {one["table"]: one["place"] for one in event["places"]}
+        places = {place["table"]: place["place"] for place in event["places"]}
         return {
             "batches": batches(run, places),
             "views": report_views(run, database, event["reports"]),
         }
     engine = reconciliation.engine(database)
-    found = reconcile(
+    result = reconcile(
         run,
-        {one["name"]: sums_of(engine.result(one["query_id"])[0]) for one in event["queries"]},
+        {query["name"]: sums_of(engine.result(query["query_id"])[0]) for query in event["queries"]},
         engine=engine,
         audits=reconciliation.audits,
         before=last_result(runs=reconciliation.runs),
@@ -83,7 +83,7 @@ def step(time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:
         database=database,
         first=first,
     )
-    if first or not found.differences:
-        found.report(containers.platform.logger)
+    if first or not result.differences:
+        result.report(containers.platform.logger)
     stale = stale_databases(run.run_id, database, runs=reconciliation.runs)
-    return {**found.stored, "stale": stale}
+    return {**result.stored, "stale": stale}

@@ -38,7 +38,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
                 stop_at_ms=stop_at_ms,
                 may_go_on=_may_withdraw,
             )
-            report = {channel: asdict(one) for channel, one in done.items()}
+            report = {channel: asdict(counts) for channel, counts in done.items()}
         case {"task": "sweep"}:
             report = asdict(
                 sweep_payments(
@@ -50,14 +50,17 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
                 )
             )
         case {"task": "compare_bills"}:
-            found = compare_statements(
+            reports = compare_statements(
                 event.get("day"),
                 payments=payments,
                 withdrawals=withdrawals,
                 stop_at_ms=stop_at_ms,
                 may_skip=event.get("skip") is True,
             )
-            report = {channel: [asdict(bill) for bill in bills] for channel, bills in found.items()}
+            report = {
+                channel: [asdict(day_report) for day_report in bills]
+                for channel, bills in reports.items()
+            }
         case _:
             raise ValueError("an event names a task: dispatch, sweep or compare_bills")
     powertools_logger().info(event["task"], extra={"report": report})
@@ -85,4 +88,4 @@ def _follow(records: list[dict[str, Any]]) -> dict[str, Any]:
         except Exception as error:  # noqa: BLE001 - one notice must not block the others
             logger.failure("notice_not_followed", error, message_id=record["messageId"])
             failed.append(record["messageId"])
-    return {"batchItemFailures": [{"itemIdentifier": one} for one in failed]}
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}

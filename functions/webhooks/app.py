@@ -34,7 +34,7 @@ handler = Api()
 def list_webhooks(request: HttpRequest) -> HttpAnswer[Webhooks]:  # noqa: ARG001 - a route takes a request
     """List who is told of which events, each with its last deliveries."""
     return HttpAnswer(
-        {"items": [webhook_view(one) for one in containers.events.webhook_book.list_all()]}
+        {"items": [webhook_view(webhook) for webhook in containers.events.webhook_book.list_all()]}
     )
 
 
@@ -68,9 +68,9 @@ def put_webhook(request: RequestOf[WebhookBody]) -> HttpAnswer[Webhook]:
     body = body_of(WebhookBody, request)
     changes = {"url": body.url, "events": sorted(body.events), "is_on": body.is_on}
     note_webhook(request, name, changes)
-    ports, kinds = containers.events.webhook_ports, [EventType(one) for one in body.events]
-    found, secret = edit_webhook.put_webhook(name, body.url, kinds, is_on=body.is_on, ports=ports)
-    return HttpAnswer(webhook_view(found, secret), status=201 if secret else 200)
+    ports, kinds = containers.events.webhook_ports, [EventType(event) for event in body.events]
+    webhook, secret = edit_webhook.put_webhook(name, body.url, kinds, is_on=body.is_on, ports=ports)
+    return HttpAnswer(webhook_view(webhook, secret), status=201 if secret else 200)
 
 
 @handler.route(

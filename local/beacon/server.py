@@ -35,7 +35,7 @@ class Mode(StrEnum):
 def application(chain: LocalChain, now_s: Callable[[], float] = time.time) -> Starlette:
     """Return the application of one endpoint."""
     mode = Mode.OK
-    asked = 0
+    request_count = 0
     own = str(chain.info()["hash"])
 
     def newest() -> int:
@@ -45,8 +45,8 @@ def application(chain: LocalChain, now_s: Callable[[], float] = time.time) -> St
         return JSONResponse(chain.info()) if request.path_params["hash"] == own else _nothing()
 
     async def read(request: Request) -> Response:
-        nonlocal asked
-        asked += 1
+        nonlocal request_count
+        request_count += 1
         named = request.path_params["round"]
         if request.path_params["hash"] != own or not (named == "latest" or named.isdigit()):
             return _nothing()
@@ -65,7 +65,7 @@ def application(chain: LocalChain, now_s: Callable[[], float] = time.time) -> St
     async def change(request: Request) -> Response:
         nonlocal mode
         mode = Mode((await request.json())["mode"])
-        return JSONResponse({"mode": mode, "asked": asked})
+        return JSONResponse({"mode": mode, "asked": request_count})
 
     return Starlette(
         routes=[
@@ -81,8 +81,8 @@ def _said(chain: LocalChain, round_no: int, mode: Mode) -> dict[str, object]:
     signature = INFINITY if mode is Mode.INFINITY else chain.signature(signed_no)
     said_no = signed_no if mode is Mode.OTHER_ROUND else round_no
     randomness = BeaconRound(said_no, signature).randomness
-    said = {"round": said_no, "randomness": randomness, "signature": signature.hex()}
-    return {**said, "padding": "x" * 100_000} if mode is Mode.LONG else said
+    body = {"round": said_no, "randomness": randomness, "signature": signature.hex()}
+    return {**body, "padding": "x" * 100_000} if mode is Mode.LONG else body
 
 
 def _nothing() -> Response:

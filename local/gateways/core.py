@@ -165,9 +165,9 @@ class Gateway:
     """A gateway's books of one merchant."""
 
     def __init__(
-        self, clock: Clock, policy: Policy, tell: Callable[[Made], object] = lambda _: None
+        self, clock: Clock, policy: Policy, report: Callable[[Made], object] = lambda _: None
     ) -> None:
-        self.clock, self.policy, self._tell = clock, policy, tell
+        self.clock, self.policy, self._tell = clock, policy, report
         self.merchant: Any = None
         self.forget()
 
@@ -183,11 +183,11 @@ class Gateway:
 
     def order(self, order: Order) -> Order:
         """Make an order, or return the one that this same request made before."""
-        known = self.orders.setdefault(order.number, order)
-        _check_same(known.wanted, order.wanted, "OUT_TRADE_NO_USED", 403)
-        if (state := known.state(self.clock.now_ms())) != "unpaid":
+        existing = self.orders.setdefault(order.number, order)
+        _check_same(existing.wanted, order.wanted, "OUT_TRADE_NO_USED", 403)
+        if (state := existing.state(self.clock.now_ms())) != "unpaid":
             raise Refused(400, "ORDERPAID" if state == "paid" else "ORDER_CLOSED")
-        return known
+        return existing
 
     def find_transaction(self, transaction_id: str) -> Transaction:
         """Return a payment by the gateway's own id."""
@@ -234,12 +234,12 @@ class Gateway:
         self, number: str, of_number: str, transaction_id: str, amount_fen: int, wanted: object
     ) -> Refund:
         """Pay back a part or all of a payment, once for each number; *of_number* may be ""."""
-        if known := self.refunds.get(number):
+        if existing := self.refunds.get(number):
             _check_same(
-                (known.transaction_id, known.amount_fen, known.wanted),
+                (existing.transaction_id, existing.amount_fen, existing.wanted),
                 (transaction_id, amount_fen, wanted),
             )
-            return known
+            return existing
         paid = self.find_transaction(transaction_id)
         order = self.orders[paid.number]
         given_fen = self.refunded_fen(paid)
@@ -288,9 +288,9 @@ class Gateway:
         asks: bool,
     ) -> Transfer:
         """Pay a user, once for each number; *asks*: the user has to confirm it first."""
-        if known := self.transfers.get(number):
-            _check_same(known.wanted, wanted, "ALREADY_EXISTS")
-            return known
+        if existing := self.transfers.get(number):
+            _check_same(existing.wanted, wanted, "ALREADY_EXISTS")
+            return existing
         now_ms = self.clock.now_ms()
         state = "awaiting_confirmation" if asks else "processing"
         outside_no = f"13{digest('transfer', number, digits=35)}"
@@ -331,9 +331,9 @@ class Gateway:
         """Request a user's consent to transfers without a tap, once for each number."""
         outside_no = digest("authorization", number, digits=27)
         made = Consent(number, outside_no, wanted, user, self.clock.now_ms())
-        known = self.consents.setdefault(number, made)
-        _check_same(known.wanted, wanted)
-        return known
+        existing = self.consents.setdefault(number, made)
+        _check_same(existing.wanted, wanted)
+        return existing
 
     def agree(self, number: str) -> Consent:
         """Let a user agree."""
@@ -376,7 +376,11 @@ class Gateway:
         """Return a day's lines of *kinds* as the policy wants them; None before the day is over."""
         if day_of(self.clock.now_ms()) <= day:
             return None
-        of_day = [one for one in self.book if one.kind in kinds and day_of(one.moved_at_ms) == day]
+        of_day = [
+            movement
+            for movement in self.book
+            if movement.kind in kinds and day_of(movement.moved_at_ms) == day
+        ]
         return self.policy.statement(day, of_day)
 
     def tell_again(self, number: str) -> None:
@@ -396,17 +400,17 @@ class Gateway:
         self.book.append(Line(made.kind, *of))
 
 
-def get(found: Mapping[str, Found], number: str, code: str = "NOT_FOUND") -> Found:
+def get(records: Mapping[str, Found], number: str, code: str = "NOT_FOUND") -> Found:
     """Return what has a number."""
-    if number not in found:
+    if number not in records:
         raise Refused(404, code, "nothing has this number")
-    return found[number]
+    return records[number]
 
 
-def confirmation_of(asked: Transfer | Consent) -> str:
+def confirmation_of(operation: Transfer | Consent) -> str:
     """Return what the user's client needs to confirm, while that is possible."""
-    is_waiting = asked.state == "awaiting_confirmation"
-    return f"package-{digest(asked.kind, asked.number, digits=20)}" if is_waiting else ""
+    is_waiting = operation.state == "awaiting_confirmation"
+    return f"package-{digest(operation.kind, operation.number, digits=20)}" if is_waiting else ""
 
 
 def digest(*of: object, digits: int) -> str:
@@ -426,12 +430,12 @@ def day_of(at_ms: int) -> str:
 
 
 def _check_same(
-    known: object, wanted: object, code: str = "INVALID_REQUEST", status: int = 400
+    existing: object, wanted: object, code: str = "INVALID_REQUEST", status: int = 400
 ) -> None:
-    if known != wanted:
+    if existing != wanted:
         raise Changed(status, code, "the number was used with other parameters")
 
 
-def _is_overdue(asked: Transfer | Consent, now_ms: int) -> bool:
-    is_waiting = asked.state == "awaiting_confirmation"
-    return is_waiting and now_ms >= asked.created_at_ms + CONFIRM_WITHIN_MS
+def _is_overdue(operation: Transfer | Consent, now_ms: int) -> bool:
+    is_waiting = operation.state == "awaiting_confirmation"
+    return is_waiting and now_ms >= operation.created_at_ms + CONFIRM_WITHIN_MS

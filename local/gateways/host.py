@@ -30,9 +30,9 @@ from local.gateways.core import (
     wall_s,
 )
 from local.gateways.deliveries import RETRY_MS, Message, Posted
-from local.gateways.people import Body
 from local.gateways.policy import Call, Meeting, Mode
 from local.gateways.server import Provider, write_secret
+from local.gateways.simulated_payers import Body
 
 AGE_S_MAX = 300
 PREFIX = "whsec_"
@@ -143,8 +143,8 @@ class Host(Provider):
             return await self.answer(request, call, lambda meeting: do(data, meeting))
         except Refused as refused:
             if action == "transfer" and (refusal := REFUSALS.get(refused.code)):
-                said = {"state": "refused", "refusal": refusal, "reason": refusal}
-                return {name: data[name]} | said
+                fields = {"state": "refused", "refusal": refusal, "reason": refusal}
+                return {name: data[name]} | fields
             if refused.status != HTTPStatus.NOT_FOUND or not name:
                 raise
             return {name: data[name], "state": "not_found", "transactions": []}
@@ -164,21 +164,21 @@ class Host(Provider):
         return {
             "number": order.number,
             "state": order.state(self.gateway.clock.now_ms()),
-            "transactions": [self._transaction(one) for one in order.transactions],
+            "transactions": [self._transaction(transaction) for transaction in order.transactions],
         }
 
     def _find_transaction(self, wanted: Body, _: Meeting) -> Body:
         try:
-            found = self.gateway.find_transaction(wanted["transaction_id"])
+            transaction = self.gateway.find_transaction(wanted["transaction_id"])
         except Refused:
             return {"transaction": None}
-        return {"transaction": self._transaction(found)}
+        return {"transaction": self._transaction(transaction)}
 
-    def _transaction(self, found: Transaction) -> Body:
-        return _shown(found, "number", "amount_fen", "user", "paid_at_ms") | {
-            "transaction_id": found.outside_no,
+    def _transaction(self, transaction: Transaction) -> Body:
+        return _shown(transaction, "number", "amount_fen", "user", "paid_at_ms") | {
+            "transaction_id": transaction.outside_no,
             "currency": "CNY",
-            "refunded_fen": self.gateway.refunded_fen(found),
+            "refunded_fen": self.gateway.refunded_fen(transaction),
         }
 
     def _close(self, wanted: Body, _: Meeting) -> Body:
@@ -240,7 +240,7 @@ def check(secret: str, headers: Mapping[str, str], body: bytes) -> str:
         raise Refused(401, "UNSIGNED", "the timestamp is more than five minutes off")
     wanted = _signature(secret, message_id, timestamp, body)
     given = headers.get("webhook-signature", "").split(" ")
-    if not message_id or not any(hmac.compare_digest(wanted, one) for one in given):
+    if not message_id or not any(hmac.compare_digest(wanted, signature) for signature in given):
         raise Refused(401, "UNSIGNED", "the signature does not fit")
     return message_id
 
@@ -252,18 +252,18 @@ def _signature(secret: str, message_id: str, timestamp: str, body: bytes) -> str
     return f"v1,{b64encode(hmac.digest(key, told, 'sha256')).decode()}"
 
 
-def _shown(found: object, *names: str) -> Body:
-    return {name: getattr(found, name) for name in names}
+def _shown(record: object, *names: str) -> Body:
+    return {name: getattr(record, name) for name in names}
 
 
-def _refund(found: Refund) -> Body:
-    shown = _shown(found, "transaction_id", "amount_fen", "state", "refunded_at_ms")
-    return shown | {"refund_no": found.number, "number": found.of_number}
+def _refund(refund: Refund) -> Body:
+    shown = _shown(refund, "transaction_id", "amount_fen", "state", "refunded_at_ms")
+    return shown | {"refund_no": refund.number, "number": refund.of_number}
 
 
-def _transfer(found: Transfer) -> Body:
-    return _shown(found, "state", "outside_no", "amount_fen", "user", "reason") | {
-        "bill_no": found.number,
-        "decided_at_ms": found.changed_at_ms if found.state in FINAL else 0,
-        "confirmation": confirmation_of(found),
+def _transfer(transfer: Transfer) -> Body:
+    return _shown(transfer, "state", "outside_no", "amount_fen", "user", "reason") | {
+        "bill_no": transfer.number,
+        "decided_at_ms": transfer.changed_at_ms if transfer.state in FINAL else 0,
+        "confirmation": confirmation_of(transfer),
     }

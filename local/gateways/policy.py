@@ -164,13 +164,13 @@ class Policy:
             refusal = (403, "USER_NOT_AUTHORIZED", "the user has not agreed")
         if mode is Mode.NOT_FOUND_THEN_FOUND and call.action in {"order", "transfer"}:
             self._hidden.setdefault(call.number, HIDDEN_QUERIES)
-        said = BUSY if mode in DONE_ALL_THE_SAME else refusal
+        answer = BUSY if mode in DONE_ALL_THE_SAME else refusal
         return Meeting(
             mode,
             wait_ms=self.slow_ms if mode is Mode.SLOW else 0,
             is_carried_out=refusal is None,
             hang_ms=self.hang_ms if mode in {Mode.TIMES_OUT, Mode.PAYS_AND_TIMES_OUT} else 0,
-            refusal=Refused(*said) if said else None,
+            refusal=Refused(*answer) if answer else None,
         )
 
     def after_transfer(self, gateway: Gateway, transfer: Transfer, meeting: Meeting) -> None:

@@ -15,8 +15,8 @@ from starlette.routing import Route
 
 from local.gateways.core import MS_PER_S, Gateway, Made, Refused, WallClock
 from local.gateways.deliveries import RETRY_MS, Deliveries, Message
-from local.gateways.people import Body, People
 from local.gateways.policy import Call, Meeting, Policy
+from local.gateways.simulated_payers import Body, SimulatedPayers
 
 TICK_S = 0.05
 Done = TypeVar("Done")
@@ -71,9 +71,9 @@ class Provider(ABC):
 
 def application(provider: Provider) -> Starlette:
     """Return a provider as a web application."""
-    people = People(provider.gateway, provider.user_of, provider.words)
+    payers = SimulatedPayers(provider.gateway, provider.user_of, provider.words)
     shown: dict[str, Callable[[], Any]] = {
-        "book": people.book,
+        "book": payers.book,
         "calls": lambda: provider.calls,
         "notifications": lambda: provider.deliveries.attempts,
     }
@@ -85,7 +85,7 @@ def application(provider: Provider) -> Starlette:
             if name == "forget":
                 provider.forget(body)
                 return Response(status_code=204)
-            return JSONResponse(people.do(name, body))
+            return JSONResponse(payers.do(name, body))
         except Refused as refused:
             return JSONResponse({"code": refused.code, "message": refused.message}, refused.status)
         except (KeyError, ValueError, TypeError) as error:

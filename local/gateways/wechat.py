@@ -33,9 +33,9 @@ from local.gateways.core import (
     get,
 )
 from local.gateways.deliveries import RETRY_MS, Message
-from local.gateways.people import Body
 from local.gateways.policy import Call, Meeting
 from local.gateways.server import Provider
+from local.gateways.simulated_payers import Body
 from local.gateways.wechat_statements import flow_file, trade_file
 from local.gateways.wechat_wire import GatewayKeys, rfc3339
 
@@ -434,8 +434,8 @@ class WeChat(Provider):
             call = await self._read(request, "download")
             content = get(self.files, call.wanted.get("token", ""))
         except Refused as refused:
-            said = json.dumps({"code": refused.code}).encode()
-            return Response(said, refused.status, self.keys.signed(said), "application/json")
+            refusal = json.dumps({"code": refused.code}).encode()
+            return Response(refusal, refused.status, self.keys.signed(refusal), "application/json")
         # As on the real one: the file itself is not signed, its hash was told before.
         return Response(content, media_type="application/octet-stream")
 
@@ -449,8 +449,8 @@ class WeChat(Provider):
         if not is_known or given.get("scope") != "snsapi_base" or not back.startswith("http"):
             return Response("redirect_uri, scope or appid is wrong", HTTPStatus.BAD_REQUEST)
         name = request.cookies.get(ACCOUNT_COOKIE) or secrets.token_hex(8)
-        said = urlencode({"code": f"{CODE_PREFIX}{name}", "state": given.get("state", "")})
-        answer = RedirectResponse(f"{back}?{said}", HTTPStatus.FOUND)
+        query = urlencode({"code": f"{CODE_PREFIX}{name}", "state": given.get("state", "")})
+        answer = RedirectResponse(f"{back}?{query}", HTTPStatus.FOUND)
         answer.set_cookie(ACCOUNT_COOKIE, name, httponly=True)
         return answer
 
@@ -471,13 +471,13 @@ class WeChat(Provider):
             )
             if refused:
                 return refused
-            found = {"openid": self.user_of(code.removeprefix(CODE_PREFIX))}
+            identity = {"openid": self.user_of(code.removeprefix(CODE_PREFIX))}
             if code_name == "js_code":
                 # A mini program's answer calls itself text, though it is JSON.
-                found |= {"session_key": secrets.token_urlsafe(16)}
-                return Response(json.dumps(found), media_type="text/plain")
+                identity |= {"session_key": secrets.token_urlsafe(16)}
+                return Response(json.dumps(identity), media_type="text/plain")
             tokens = {"access_token": secrets.token_urlsafe(32), "expires_in": 7200}
-            return JSONResponse(found | tokens | {"scope": "snsapi_base"})
+            return JSONResponse(identity | tokens | {"scope": "snsapi_base"})
 
         return endpoint
 
@@ -613,8 +613,8 @@ def _check_openid(openid: object) -> None:
 
 def _at_ms(text: str) -> int:
     try:
-        found = TIME.fullmatch(text)
-        return int(datetime.fromisoformat(found[0] if found else "").timestamp() * MS_PER_S)
+        matched = TIME.fullmatch(text)
+        return int(datetime.fromisoformat(matched[0] if matched else "").timestamp() * MS_PER_S)
     except ValueError:
         raise _wrong("time_expire: a time such as 2026-11-23T10:00:00+08:00") from None
 

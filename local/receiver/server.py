@@ -60,22 +60,25 @@ def application() -> Starlette:
         return await receivers[request.path_params["name"]].take(request)
 
     async def read(request: Request) -> Response:
-        one = receivers[request.path_params["name"]]
+        receiver = receivers[request.path_params["name"]]
         return JSONResponse(
             {
-                "mode": one.mode,
-                "events": one.events,
-                "repeated_count": sum(times - 1 for times in one.seen.values()),
-                "asked_count": one.asked_count,
-                "refused_count": one.refused_count,
+                "mode": receiver.mode,
+                "events": receiver.events,
+                "repeated_count": sum(times - 1 for times in receiver.seen.values()),
+                "asked_count": receiver.asked_count,
+                "refused_count": receiver.refused_count,
             }
         )
 
     async def change(request: Request) -> Response:
         """Set `mode`, `secret`, or both."""
-        one = receivers[request.path_params["name"]]
+        receiver = receivers[request.path_params["name"]]
         told = json.loads(await request.body())
-        one.mode, one.secret = told.get("mode", one.mode), told.get("secret", one.secret)
+        receiver.mode, receiver.secret = (
+            told.get("mode", receiver.mode),
+            told.get("secret", receiver.secret),
+        )
         return Response(status_code=204)
 
     return Starlette(

@@ -192,7 +192,7 @@ class FakeClaimCache:
         *,
         is_whole: bool,
     ) -> None:
-        claimed_count = sum(share.fate is ShareStatus.CLAIMED for share in shares)
+        claimed_count = sum(share.status is ShareStatus.CLAIMED for share in shares)
         is_open = packet.status is PacketStatus.OPEN or claimed_count == count
         claim_cache = self.caches.setdefault(cache_id, self._a_claim_cache())
         if not claim_cache["terms"]:
@@ -377,8 +377,8 @@ class FakeQuotas:
         return QuotaStatus.RESERVED
 
     def find_member(self, campaign_id: str, user_id: str) -> bool | None:
-        known = self.audiences.lists.get((campaign_id, audience_bucket(user_id)))
-        return None if known is None else user_id in known
+        members = self.audiences.lists.get((campaign_id, audience_bucket(user_id)))
+        return None if members is None else user_id in members
 
     def release(self, quota: Quota, user_id: str, packet_id: str) -> None:
         self.reserved.get((quota.campaign_id, user_id), set()).discard(packet_id)

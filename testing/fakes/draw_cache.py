@@ -182,11 +182,11 @@ class FakeDrawCache:
         self._check()
         if campaign_id not in self.tables:
             return None
-        known = {prize.prize_id for prize in self.tables[campaign_id].prizes}
+        own_ids = {prize.prize_id for prize in self.tables[campaign_id].prizes}
         return {
             prize_id: self.stocks[campaign_id, prize_id].count
             for prize_id in prize_ids
-            if prize_id in known
+            if prize_id in own_ids
         }
 
     def _refusal(self, table: CampaignSnapshot | None, ask: DrawRequest) -> DrawStatus | None:

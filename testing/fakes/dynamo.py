@@ -85,7 +85,9 @@ class FakeDynamo:
         return {"Item": dict(item)} if item else {}
 
     def batch_get_item(self, *, RequestItems: Item) -> Item:  # noqa: N803
-        wanted = [(table, key) for table, asked in RequestItems.items() for key in asked["Keys"]]
+        wanted = [
+            (table, key) for table, request in RequestItems.items() for key in request["Keys"]
+        ]
         named = {(table, key_of(key)) for table, key in wanted}
         if len(named) != len(wanted) or len(wanted) > 100:
             raise _error("BatchGetItem", "ValidationException")
@@ -269,11 +271,11 @@ class FakeDynamo:
         if set(codes) <= {"None"}:
             return
         self.conflict_count += "TransactionConflict" in codes
-        said = "Transaction cancelled, please refer cancellation reasons for specific reasons"
+        text = "Transaction cancelled, please refer cancellation reasons for specific reasons"
         response: Any = {
             "Error": {
                 "Code": "TransactionCanceledException",
-                "Message": f"{said} [{', '.join(codes)}]",
+                "Message": f"{text} [{', '.join(codes)}]",
             },
             "CancellationReasons": reasons,
         }

@@ -72,9 +72,9 @@ class FakeGateway(Gateway):
         self,
         clock: Clock,
         merchant: Merchant = MERCHANT,
-        tell: Callable[[Made], object] = lambda _: None,
+        report: Callable[[Made], object] = lambda _: None,
     ) -> None:
-        super().__init__(clock, _Hooks(self), tell)
+        super().__init__(clock, _Hooks(self), report)
         self.merchant = merchant
         self.called_at_ms: list[int] = []
         self.seen_from_ms: dict[str, int] = {}
@@ -87,7 +87,7 @@ class FakeGateway(Gateway):
         self.refusal: Callable[[TransferOrder], Refusal | None] = lambda _: None
         self.refund_takes_ms: Callable[[str], int] = lambda _: 0
         self.billed_on: Callable[[Line], str] = lambda line: day_of(line.moved_at_ms)
-        self.bill: Bill = lambda _day, _kinds, lines: lines
+        self.edit_statement: Bill = lambda _day, _kinds, lines: lines
 
     def lapse(self) -> None:
         """Leave the end of transfers to *next_state*."""
@@ -99,8 +99,12 @@ class FakeGateway(Gateway):
     def statement(self, day: str, *kinds: str) -> Statement | None:
         if day_of(self.clock.now_ms()) <= day:
             return None
-        of_day = [one for one in self.book if one.kind in kinds and self.billed_on(one) == day]
-        told = self.bill(day, kinds, of_day)
+        of_day = [
+            movement
+            for movement in self.book
+            if movement.kind in kinds and self.billed_on(movement) == day
+        ]
+        told = self.edit_statement(day, kinds, of_day)
         return None if told is None else Statement(told)
 
     def pay(
@@ -128,7 +132,7 @@ class FakeGateway(Gateway):
         """Refund one transaction by hand."""
         return self.refund_by_hand(self.orders[paid.number], amount_fen, paid=paid).number
 
-    def go_on(self, transfer: Transfer) -> None:
+    def run(self, transfer: Transfer) -> None:
         """Let a transfer become what *next_state* says."""
         state = self.next_state(TransferState(transfer.state))
         if transfer.state not in _FINAL and transfer.state != state:
@@ -159,7 +163,7 @@ class _Hooks(Policy):
         if call.action == "find_transfer" and transfer:
             if of.clock.now_ms() < of.seen_from_ms[call.number]:
                 return _not_done(Refused(404, "NOT_FOUND"))
-            of.go_on(transfer)
+            of.run(transfer)
         return Meeting()
 
     def after_transfer(self, gateway: Gateway, transfer: Transfer, meeting: Meeting) -> None:
@@ -195,8 +199,10 @@ class _Port:
         return done
 
     def _bill(self, day: str, *kinds: str) -> list[StatementLine] | None:
-        found = self._call(Call("statement", ""), lambda _: self._gateway.statement(day, *kinds))
-        return None if found is None else [_bill_line(line) for line in found.lines]
+        statement = self._call(
+            Call("statement", ""), lambda _: self._gateway.statement(day, *kinds)
+        )
+        return None if statement is None else [_bill_line(line) for line in statement.lines]
 
 
 class FakePaymentsIn(_Port):
@@ -214,7 +220,7 @@ class FakePaymentsIn(_Port):
         if order is None:
             return OrderFound(OrderState.NOT_FOUND)
         # Like WeChat Pay it names the first one alone.
-        paid = tuple(self._shown(one) for one in order.transactions[:1])
+        paid = tuple(self._shown(transaction) for transaction in order.transactions[:1])
         return OrderFound(OrderState(order.state(self._gateway.clock.now_ms())), paid)
 
     def query_transaction(self, transaction_id: str) -> Transaction | None:
@@ -229,7 +235,7 @@ class FakePaymentsIn(_Port):
         call = Call("refund", order.refund_no, order, creates=True)
         of = order.refund_no, order.number, order.transaction_id, order.amount_fen, order
         taken = self._gateway.orders[order.number].transactions
-        assert order.transaction_id in {one.outside_no for one in taken}
+        assert order.transaction_id in {payment.outside_no for payment in taken}
         return self._refund(self._call(call, lambda _: self._gateway.refund(*of)))
 
     def query_refund(self, refund_no: str) -> RefundFound:
@@ -239,19 +245,19 @@ class FakePaymentsIn(_Port):
     def read_statement(self, day: str) -> list[StatementLine] | None:
         return self._bill(day, "payment", "refund")
 
-    def _refund(self, found: Refund) -> RefundFound:
-        takes_ms = getattr(self._gateway, "refund_takes_ms", lambda _: 0)(found.number)
-        of = RefundState(found.state), found.of_number, found.transaction_id, found.amount_fen
-        if self._gateway.clock.now_ms() < found.refunded_at_ms + takes_ms:
-            return RefundFound(found.number, RefundState.PROCESSING, *of[1:])
-        return RefundFound(found.number, *of, found.refunded_at_ms)
+    def _refund(self, refund: Refund) -> RefundFound:
+        takes_ms = getattr(self._gateway, "refund_takes_ms", lambda _: 0)(refund.number)
+        of = RefundState(refund.state), refund.of_number, refund.transaction_id, refund.amount_fen
+        if self._gateway.clock.now_ms() < refund.refunded_at_ms + takes_ms:
+            return RefundFound(refund.number, RefundState.PROCESSING, *of[1:])
+        return RefundFound(refund.number, *of, refund.refunded_at_ms)
 
     def _shown(self, paid: Paid) -> Transaction:
         is_refunded = self._gateway.refunded_fen(paid) > 0
         return replace(_transaction(paid), is_refunded=is_refunded)
 
-    def _find(self, action: str, found: Mapping[str, Any], number: str) -> Any:
-        return self._call(Call(action, number), lambda _: found.get(number), "ORDER")
+    def _find(self, action: str, records: Mapping[str, Any], number: str) -> Any:
+        return self._call(Call(action, number), lambda _: records.get(number), "ORDER")
 
 
 class FakePaymentsOut(_Port):
@@ -324,14 +330,14 @@ class FakeAuthorizations(_Port):
 
     def __init__(self, gateway: Gateway) -> None:
         super().__init__(gateway)
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     def ask(
         self, authorization_no: str, payee: ExternalAccount, display_name: str
     ) -> AuthorizationFound:
         of = authorization_no, display_name, payee.name_hash
         self._call(Call("ask", authorization_no), lambda _: self._gateway.ask(*of))
-        self.asked.append(authorization_no)
+        self.requests.append(authorization_no)
         confirmation = f"agree-{payee.name_hash}"
         return replace(self.query(authorization_no), confirmation=confirmation)
 

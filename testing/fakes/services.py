@@ -18,19 +18,19 @@ class Away:
     """
 
     def __init__(
-        self, known: Any = None, *names: str, error: Callable[[str], Exception] = CacheAway
+        self, kept: Any = None, *names: str, error: Callable[[str], Exception] = CacheAway
     ) -> None:
-        self._known = known
+        self._known = kept
         self._names = names
         self._error = error
-        self.asked: list[tuple[Any, ...]] = []
+        self.requests: list[tuple[Any, ...]] = []
 
     def __getattr__(self, name: str) -> Any:
         if self._names and name not in self._names:
             return getattr(self._known, name)
 
         def call(*arguments: Any, **_options: Any) -> Any:
-            self.asked.append(arguments)
+            self.requests.append(arguments)
             raise self._error(f"{name} gets no answer")
 
         return call
@@ -65,8 +65,8 @@ class FakeLogger:
         self.errors.append((name, error))
         # A logger writes the causes of an error, too.
         chain: list[BaseException | None] = [error]
-        while one := chain[-1]:
-            chain.append(one.__cause__ or one.__context__)
+        while cause := chain[-1]:
+            chain.append(cause.__cause__ or cause.__context__)
         self.lines.append(f"{name} {details} {chain}")
 
 
@@ -78,9 +78,9 @@ class FakeQueue:
         self.delays_s: list[int] = []
 
     def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
-        waiting = list(refs)
-        self.refs.extend(waiting)
-        self.delays_s.extend([delay_s] * len(waiting))
+        pending = list(refs)
+        self.refs.extend(pending)
+        self.delays_s.extend([delay_s] * len(pending))
 
     def take_all(self) -> list[ShareRef]:
         taken, self.refs = self.refs, []

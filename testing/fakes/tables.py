@@ -47,7 +47,7 @@ class FakeTable(MutableMapping[Key, Item]):
             for key, row in listed.items()
             if row.get(partition) == {"S": pk}
         ]
-        return [row for _, _, row in sorted(rows, key=lambda one: one[:2])]
+        return [row for _, _, row in sorted(rows, key=lambda entry: entry[:2])]
 
     def __getitem__(self, key: Key) -> Item:
         return self._rows[key]
@@ -175,11 +175,11 @@ def _term_holds(term: dict[str, Any], row: Item, bound: Item, names: Item) -> bo
         return bool(term["operator"] == "<>")  # what is missing equals nothing
     left, right = comparable(row[name]), comparable(bound[term["right"]])
     compare: dict[str, Callable[[Any, Any], bool]] = {
-        "=": lambda one, other: one == other,
-        "<>": lambda one, other: one != other,
-        "<": lambda one, other: one < other,
-        "<=": lambda one, other: one <= other,
-        ">=": lambda one, other: one >= other,
+        "=": lambda left, other: left == other,
+        "<>": lambda left, other: left != other,
+        "<": lambda left, other: left < other,
+        "<=": lambda left, other: left <= other,
+        ">=": lambda left, other: left >= other,
     }
     return bool(compare[term["operator"]](left, right))
 
@@ -195,8 +195,8 @@ def placed(term: dict[str, Any], rows: list[Item], bound: Item) -> list[Item]:
 
 
 def update_row(row: Item, expression: str, bound: Item, names: Item) -> None:
-    parts = re.split(r"\b(SET|ADD|REMOVE)\b", expression)[1:]
-    for verb, clauses in zip(parts[::2], parts[1::2], strict=True):
+    tokens = re.split(r"\b(SET|ADD|REMOVE)\b", expression)[1:]
+    for verb, clauses in zip(tokens[::2], tokens[1::2], strict=True):
         # The one function with two arguments.
         plain = re.sub(r"(if_not_exists\(\w+),", r"\1;", clauses)
         for clause in plain.split(","):

@@ -68,7 +68,7 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
-class Person:
+class BrowserUser:
     """Somebody with a phone, signed in as a user of their own."""
 
     def __init__(self, page: Page, context: BrowserContext, api: str, name: str) -> None:
@@ -135,7 +135,7 @@ class Person:
         return width
 
 
-MakePerson = Callable[..., Person]
+MakePerson = Callable[..., BrowserUser]
 
 
 class Operator:
@@ -217,9 +217,9 @@ def operator(stack: Stack) -> Iterator[Operator]:
 @pytest.fixture
 def a_person(browser: Browser, stack: Stack) -> Iterator[MakePerson]:
     """Make people with a phone each; none of their pages may throw."""
-    made: list[Person] = []
+    made: list[BrowserUser] = []
 
-    def make(name: str | None = "Bob", path: str | None = "/", **options: Any) -> Person:
+    def make(name: str | None = "Bob", path: str | None = "/", **options: Any) -> BrowserUser:
         context = browser.new_context(
             **{"viewport": PHONE, "locale": "zh-CN", "reduced_motion": "reduce"} | options
         )
@@ -233,7 +233,7 @@ def a_person(browser: Browser, stack: Stack) -> Iterator[MakePerson]:
                 "sessionStorage.getItem('redpacket.dev-user') ?? "
                 f"sessionStorage.setItem('redpacket.dev-user', JSON.stringify({user!r}))"
             )
-        person = Person(page, context, stack.api, name or "")
+        person = BrowserUser(page, context, stack.api, name or "")
         made.append(person)
         if path is not None:
             person.go(path)

@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.sync_api import Route, expect
 
-from tests.browser.conftest import MakePerson, Operator, Person
+from tests.browser.conftest import BrowserUser, MakePerson, Operator
 from tests.browser.test_classic_packet import amount_fen, coin, state
 
 COVER = "https://covers.example/lanterns.svg"
@@ -17,7 +17,7 @@ fill="#b8562f"/><path d="M0 340q90-60 170-10t130-20v90H0z" fill="#8d2f22"/>
 <ellipse cx="120" cy="250" rx="28" ry="34" fill="#d3202f"/></svg>"""
 
 
-def _show_cover(person: Person) -> list[str]:
+def _show_cover(person: BrowserUser) -> list[str]:
     """Serve the picture, as its own host would; return the headers `Referer` that it was asked."""
     asked: list[str] = []
 

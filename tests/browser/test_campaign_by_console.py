@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.browser.conftest import MakePerson, Operator, Person
+from tests.browser.conftest import BrowserUser, MakePerson, Operator
 
 DESK: ViewportSize = {"width": 1200, "height": 900}
 SCREEN: ViewportSize = {"width": 1920, "height": 1080}
@@ -17,11 +17,11 @@ def _press(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
 
-def _agree(person: Person, name: str) -> None:
+def _agree(person: BrowserUser, name: str) -> None:
     person.page.get_by_role("dialog").get_by_role("button", name=name, exact=True).click()
 
 
-def _fill_the_form(boss: Person) -> str:
+def _fill_the_form(boss: BrowserUser) -> str:
     """Publish a campaign whose budget waits for another operator; return its id."""
     page = boss.page
     page.get_by_role("link", name="新建活动").click()
@@ -44,7 +44,7 @@ def _fill_the_form(boss: Person) -> str:
     return campaign_id
 
 
-def _approve(cfo: Person, campaign_id: str) -> None:
+def _approve(cfo: BrowserUser, campaign_id: str) -> None:
     _press(cfo.page, "财务")
     row = cfo.page.get_by_role("row").filter(has_text=f"申请修改 活动 {campaign_id}")
     expect(row).to_contain_text("¥1,000,000.01")
@@ -54,7 +54,7 @@ def _approve(cfo: Person, campaign_id: str) -> None:
     expect(row).to_contain_text("已批准")
 
 
-def _send_a_rain(boss: Person, folder: Path) -> str:
+def _send_a_rain(boss: BrowserUser, folder: Path) -> str:
     """Send a rain and save the poster; return the campaign's link."""
     page = boss.page
     _press(page, "发红包雨")
@@ -71,7 +71,7 @@ def _send_a_rain(boss: Person, folder: Path) -> str:
     return page.get_by_label("链接").input_value()
 
 
-def _pause_and_resume(boss: Person, ann: Person) -> None:
+def _pause_and_resume(boss: BrowserUser, ann: BrowserUser) -> None:
     """Pause, so that a phone is told, and resume."""
     page = boss.page
     _press(page, "暂停")

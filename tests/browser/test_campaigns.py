@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Route, expect
 
 from testing.servers import wait_for
-from tests.browser.conftest import MakePerson, Operator, Person
+from tests.browser.conftest import BrowserUser, MakePerson, Operator
 from tests.browser.speech import WECHAT_AGENT, fake_js_sdk, fake_speech_recognition
 
 HOUR_MS = 3_600_000
@@ -42,7 +42,7 @@ def put_prize(operator: Operator, campaign_id: str, prize_id: str, **prize: Any)
     assert answer.is_success, answer.text
 
 
-def take_prize(person: Person) -> None:
+def take_prize(person: BrowserUser) -> None:
     """Close the dialog about a prize."""
     dialog = person.page.get_by_role("dialog", name="恭喜中奖")
     expect(dialog).to_be_visible()
@@ -50,7 +50,7 @@ def take_prize(person: Person) -> None:
     dialog.get_by_role("button", name="收下").click()
 
 
-def play(person: Person) -> Locator:
+def play(person: BrowserUser) -> Locator:
     """Begin a round of the rain, and return the button that hits a packet."""
     person.page.get_by_role("button", name="开始抢").click()
     return person.page.get_by_role("button", name="抢一个")

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import MakePerson, Operator, Person
+from tests.browser.conftest import BrowserUser, MakePerson, Operator
 from tests.browser.speech import WECHAT_AGENT, fake_js_sdk, fake_speech_recognition
 
 AMOUNT = re.compile(r"^\s*(\d+)\.(\d\d)\s*元\s*$")
@@ -435,7 +435,7 @@ def test_axe_finds_nothing_serious_and_320_px_are_enough(
     quinn = a_person("Quinn", None)
     stranger = a_person(None, None)
 
-    def look(person: Person, name: str, path: str, seen: str) -> None:
+    def look(person: BrowserUser, name: str, path: str, seen: str) -> None:
         person.go(path)
         expect(person.page.locator(seen).first).to_be_visible()
         person.page.wait_for_timeout(150)

@@ -15,7 +15,7 @@ from playwright.sync_api import Route, expect
 
 from local import places
 from local.stack import Stack
-from tests.browser.conftest import MakePerson, Operator, Person
+from tests.browser.conftest import BrowserUser, MakePerson, Operator
 from tests.conftest import EMBEDS
 
 EXAMPLES = places.LOCAL / "examples"
@@ -25,7 +25,7 @@ REFUSED = "http://localhost:5174"
 SIGN_IN = re.compile("登录后领取|Sign in")
 OPEN = re.compile("拆开红包|Open the red packet")
 
-Visit = Callable[..., Person]
+Visit = Callable[..., BrowserUser]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def visit(a_person: MakePerson, operator: Operator, examples: Path) -> Visit:
         kind = mimetypes.guess_type(path)[0] or "text/plain"
         route.fulfill(body=(examples / path).read_bytes(), content_type=kind)
 
-    def visit(page: str, packet_id: str, *, user: str = "", origin: str = EMBEDS) -> Person:
+    def visit(page: str, packet_id: str, *, user: str = "", origin: str = EMBEDS) -> BrowserUser:
         guest = a_person(None, None)
         # What a test answers has no address, so that Chromium would ask for this machine's.
         guest.context.grant_permissions(["local-network-access"])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
-from tests.browser.conftest import MakePerson, Operator, Person
+from tests.browser.conftest import BrowserUser, MakePerson, Operator
 from tests.browser.test_campaigns import plan, put_prize
 
 DESK: ViewportSize = {"width": 1200, "height": 800}
@@ -34,11 +34,11 @@ def campaign(operator: Operator) -> str:
     return campaign_id
 
 
-def _row(person: Person, text: str) -> Any:
+def _row(person: BrowserUser, text: str) -> Any:
     return person.page.get_by_role("row").filter(has_text=text)
 
 
-def _agree(person: Person, name: str) -> None:
+def _agree(person: BrowserUser, name: str) -> None:
     person.page.get_by_role("dialog").get_by_role("button", name=name, exact=True).click()
 
 

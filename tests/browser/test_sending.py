@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import SHOTS, MakePerson, Operator, Person
+from tests.browser.conftest import SHOTS, BrowserUser, MakePerson, Operator
 from tests.browser.test_campaigns import plan, put_prize
 from tests.browser.test_classic_packet import amount_fen, coin, state
 
@@ -12,12 +12,12 @@ COVERS = 9
 SCROLLED_PX = 400
 
 
-def _choose(person: Person, label: str) -> None:
+def _choose(person: BrowserUser, label: str) -> None:
     # The native control lies under what is seen of it.
     person.page.get_by_label(label, exact=True).check(force=True)
 
 
-def _send(person: Person, **fields: str) -> str:
+def _send(person: BrowserUser, **fields: str) -> str:
     for name, text in fields.items():
         person.page.locator(f"[name={name}]").fill(text)
     person.page.get_by_role("button", name="塞钱进红包").click()
@@ -25,7 +25,7 @@ def _send(person: Person, **fields: str) -> str:
     return person.page.url.split("/")[-2]
 
 
-def _wait_until_scrolled(person: Person) -> None:
+def _wait_until_scrolled(person: BrowserUser) -> None:
     # The page's policy lets no function of a test wait in it.
     for _ in range(100):
         if person.page.evaluate("scrollY") > SCROLLED_PX:

@@ -16,7 +16,7 @@ from playwright.sync_api import Page, Request, expect
 from local import places
 from local.ports import HOST, Ports, is_open
 from local.stack import Stack
-from tests.browser.conftest import MakePerson, Operator, Person
+from tests.browser.conftest import BrowserUser, MakePerson, Operator
 from tests.browser.test_classic_packet import coin, state
 
 NODE = places.LOCAL / "venv" / "node" / "bin" / "node"
@@ -31,7 +31,7 @@ class Provider:
     url: str
     page_url: str
 
-    def welcome(self, person: Person, path: str) -> None:
+    def welcome(self, person: BrowserUser, path: str) -> None:
         """Lead *person* to the page of this provider."""
         person.api = self.page_url
         person.go(path)

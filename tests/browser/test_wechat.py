@@ -9,12 +9,12 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from local.stack import Stack
-from tests.browser.conftest import MakePerson, Operator, Person
+from tests.browser.conftest import BrowserUser, MakePerson, Operator
 from tests.browser.speech import WECHAT_AGENT
 from tests.browser.test_classic_packet import coin, state
 
 
-def _configure(person: Person, stack: Stack) -> None:
+def _configure(person: BrowserUser, stack: Stack) -> None:
     """Let the page sign in as a stack with an issuer of its own configures it."""
     config = httpx.get(f"{stack.api}/config.json", trust_env=False).json()
     told = json.dumps(config | {"auth": {"kind": "wechat"}})
@@ -35,7 +35,7 @@ _JS_SDK = """globalThis.wx = {
 };"""
 
 
-def _simulate(person: Person, stack: Stack) -> list[tuple[str, dict[str, Any]]]:
+def _simulate(person: BrowserUser, stack: Stack) -> list[tuple[str, dict[str, Any]]]:
     """Give the page WeChat's bridge and JS-SDK; the user agrees to all that the bridge asks."""
     asked: list[tuple[str, dict[str, Any]]] = []
 
@@ -62,10 +62,10 @@ def _simulate(person: Person, stack: Stack) -> list[tuple[str, dict[str, Any]]]:
 def a_guest(a_person: MakePerson, stack: Stack) -> MakePerson:
     """Make people whose phone shows the page in WeChat, or in another browser."""
 
-    def make(path: str, *, user_agent: str = WECHAT_AGENT, **options: Any) -> Person:
+    def make(path: str, *, user_agent: str = WECHAT_AGENT, **options: Any) -> BrowserUser:
         person = a_person(None, None, user_agent=user_agent, **options)
         _configure(person, stack)
-        person.asked = _simulate(person, stack)  # type: ignore[attr-defined]
+        person.requests = _simulate(person, stack)  # type: ignore[attr-defined]
         person.go(path)
         return person
 
@@ -140,7 +140,7 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(
     a_guest: MakePerson, stack: Stack
 ) -> None:
     eve = a_guest("/send", color_scheme="dark")
-    page, asked = eve.page, eve.asked  # type: ignore[attr-defined]
+    page, asked = eve.page, eve.requests  # type: ignore[attr-defined]
 
     page.locator("[name=amount]").fill("5")
     page.locator("[name=count]").fill("1")

@@ -70,7 +70,7 @@ def test_a_packet_without_its_mark_of_rules_still_asks_for_them(
         system.grab_or_enter(packet, "thief")
 
     assert system.logger.events == ["packet_altered"]
-    assert isinstance(system.grab_or_enter(packet, "ann", said="恭喜发财"), Claim | Admission)
+    assert isinstance(system.grab_or_enter(packet, "ann", passphrase="恭喜发财"), Claim | Admission)
 
 
 @pytest.mark.parametrize("is_loaded", [True, False])
@@ -116,7 +116,7 @@ def test_a_user_whose_claim_was_cut_off_gets_the_number_by_the_same_request(
     packet = system.send(count=2, rules=Rules(passphrase="恭喜发财"))
     insider.give(packet, "ann", 1)
 
-    assert system.grab(packet, "ann", said="恭喜发财").share.share_no == 1
+    assert system.grab(packet, "ann", passphrase="恭喜发财").share.share_no == 1
 
 
 def test_a_forged_amount_is_told_to_nobody(insider: Insider) -> None:

@@ -156,7 +156,7 @@ def test_a_canceled_transaction_tells_what_stood_there(dynamo: Dynamo, pk: str) 
             ]
         )
 
-    assert canceled.value.found == [None, taken, {}]
+    assert canceled.value.rows == [None, taken, {}]
     assert dynamo.get("packets", {"pk": pk, "sk": "free"}) is None
 
 

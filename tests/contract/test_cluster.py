@@ -178,11 +178,11 @@ class _Moving:
     """A server that sends everybody on, to a port of the same host."""
 
     def __init__(self) -> None:
-        self.asked: list[bool] = []
+        self.requests: list[bool] = []
 
     def ask(self, words: tuple[str | int, ...], *, is_asking: bool = False) -> None:
-        self.asked.append(is_asking)
-        raise (AskError if len(self.asked) % 2 else MovedError)("1 :6380")
+        self.requests.append(is_asking)
+        raise (AskError if len(self.requests) % 2 else MovedError)("1 :6380")
 
 
 def test_a_cluster_that_sends_everybody_on_is_given_up(
@@ -202,5 +202,5 @@ def test_a_cluster_that_sends_everybody_on_is_given_up(
         claim_cache.grab("p" * 22, "ann")
 
     assert not isinstance(refused.value, CacheAway)
-    assert moving.asked == [False, True] * 4
+    assert moving.requests == [False, True] * 4
     assert set(addresses[1:]) == {(HOST, 6380)}

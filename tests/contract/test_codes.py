@@ -57,7 +57,7 @@ class Office:
     def record(self, draw: Draw) -> RecordDrawStatus:
         return self.draws.record_draw(draw, DrawRules(), draw.draw_id)
 
-    def found(self, *unit_nos: int, prize_id: str = "tea") -> list[str]:
+    def stored(self, *unit_nos: int, prize_id: str = "tea") -> list[str]:
         draws = [self.won(unit_no, prize_id) for unit_no in unit_nos]
         found = self.codes.find(draws)
         return [found.get(draw.draw_id, "") for draw in draws]
@@ -74,8 +74,8 @@ def test_codes_are_numbered_as_units_in_their_order(office: Office) -> None:
     assert office.add("B") == 3
     assert office.add("B", prize_id="pen") == 1
 
-    assert office.found(1, 2, 3, 4) == ["C", "A", "B", ""]
-    assert office.found(1, prize_id="pen") == ["B"]
+    assert office.stored(1, 2, 3, 4) == ["C", "A", "B", ""]
+    assert office.stored(1, prize_id="pen") == ["B"]
 
 
 def test_a_code_that_the_prize_has_is_skipped(office: Office) -> None:
@@ -84,7 +84,7 @@ def test_a_code_that_the_prize_has_is_skipped(office: Office) -> None:
     assert office.add("B", "C", "A", "D") == 4
     assert office.add("A", "B", "C", "D") == 4
 
-    assert office.found(1, 2, 3, 4, 5) == ["A", "B", "C", "D", ""]
+    assert office.stored(1, 2, 3, 4, 5) == ["A", "B", "C", "D", ""]
 
 
 def test_a_call_of_many_codes_takes_several_transactions(office: Office) -> None:
@@ -93,8 +93,8 @@ def test_a_call_of_many_codes_takes_several_transactions(office: Office) -> None
     assert office.add(*codes[:60]) == 60
     assert office.add(*codes) == 120
 
-    assert office.found(*range(1, 51)) == codes[:50]
-    assert office.found(*range(51, 121)) == codes[50:]
+    assert office.stored(*range(1, 51)) == codes[:50]
+    assert office.stored(*range(51, 121)) == codes[50:]
 
 
 def test_each_row_of_a_code_expires_and_its_number_stays(office: Office) -> None:
@@ -127,7 +127,7 @@ def test_who_adds_at_the_same_time_gets_other_numbers(office: Office) -> None:
     office.dynamo.transact = meet  # type: ignore[method-assign]
     assert office.add("A", "E") == 5
 
-    found = office.found(1, 2, 3, 4, 5)
+    found = office.stored(1, 2, 3, 4, 5)
     assert sorted(found) == ["A", "B", "C", "D", "E"]
 
 
@@ -139,7 +139,7 @@ def test_a_prize_has_no_more_codes_than_units(
     assert office.add("A", "B") == 2
     with pytest.raises(InvalidRequest):
         office.add("C")
-    assert office.found(1, 2, 3) == ["A", "B", ""]
+    assert office.stored(1, 2, 3) == ["A", "B", ""]
 
 
 def test_a_unit_is_won_with_its_code_or_not_at_all(office: Office) -> None:

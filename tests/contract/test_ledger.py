@@ -335,7 +335,7 @@ def test_a_refund_gives_shares_their_fate_and_the_sender_their_sum(books: Books)
     assert books.refunded(packet, 1, 3, 4)
 
     assert books.balance_fen(packet.sender.user_id) == 1000 - taken.amount_fen
-    fates = {share.share_no: share.fate for share in list_shares(books.packets, packet.packet_id)}
+    fates = {share.share_no: share.status for share in list_shares(books.packets, packet.packet_id)}
     assert fates == {
         1: ShareStatus.REFUNDED,
         2: ShareStatus.CLAIMED,
@@ -352,7 +352,7 @@ def test_a_refund_that_meets_a_claim_has_no_effect_at_all(books: Books, number: 
     assert not books.refunded(packet, 1, 2, 3)
 
     shares = list_shares(books.packets, packet.packet_id)
-    assert [(share.share_no, share.fate) for share in shares] == [(number, ShareStatus.CLAIMED)]
+    assert [(share.share_no, share.status) for share in shares] == [(number, ShareStatus.CLAIMED)]
     assert books.balance_fen(packet.sender.user_id) == 0
 
 

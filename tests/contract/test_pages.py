@@ -67,25 +67,25 @@ def test_final_pages_are_read_by_number(books: Books) -> None:
 
     for limit in (1, 30, 50, 100, 500):
         found, cursors = _paged(books, packet_id, limit)
-        assert found == [share for share in shares if share.fate is ShareStatus.CLAIMED]
+        assert found == [share for share in shares if share.status is ShareStatus.CLAIMED]
         assert all(cursor > 0 for cursor in cursors)
 
 
 def test_final_pages_of_a_packet_in_parts_are_read_by_partition(books: Books) -> None:
-    packet_id = a_packet_id(parts=2)
+    packet_id = a_packet_id(shards=2)
     partitions = fate_partitions(packet_id)
     shares = _fates(packet_id, range(1, 501, 2), range(2, 501, 2))
     books.pages.put_final(packet_id, shares)
 
     assert partitions == 16
-    claims = [share for share in shares if share.fate is ShareStatus.CLAIMED]
+    claims = [share for share in shares if share.status is ShareStatus.CLAIMED]
     claims.sort(key=lambda share: ((share.share_no - 1) % partitions, share.share_no))
     for limit in (1, 50, 100):
         assert _paged(books, packet_id, limit)[0] == claims
 
 
 def test_the_parts_of_a_packet_write_their_pages_apart(books: Books) -> None:
-    packet_id = a_packet_id(parts=2)
+    packet_id = a_packet_id(shards=2)
     odd = _fates(packet_id, range(1, 40, 2))
     even = _fates(packet_id, range(2, 41, 2))
 
@@ -97,7 +97,7 @@ def test_the_parts_of_a_packet_write_their_pages_apart(books: Books) -> None:
 
 
 def test_a_page_looks_at_few_empty_partitions_and_the_next_one_goes_on_there(books: Books) -> None:
-    packet_id = a_packet_id(parts=2)
+    packet_id = a_packet_id(shards=2)
     _, claim = shares = _fates(packet_id, [8], [1])
     books.pages.put_final(packet_id, shares)
 
@@ -106,7 +106,7 @@ def test_a_page_looks_at_few_empty_partitions_and_the_next_one_goes_on_there(boo
 
 
 def test_a_page_ends_with_the_partition_that_filled_a_row(books: Books) -> None:
-    packet_id = a_packet_id(parts=2)
+    packet_id = a_packet_id(shards=2)
     books.pages.put_final(packet_id, _fates(packet_id, [*range(1, 1 + 16 * 60, 16), 2]))
 
     page, after_no = books.pages.list_final(packet_id, 0, 100)
@@ -133,7 +133,7 @@ def test_a_packet_of_which_nothing_was_taken_has_no_claims_to_page(books: Books)
 
 
 def test_final_pages_come_in_the_order_of_the_fates(books: Books) -> None:
-    packet = books.sent(count=64, parts=2)
+    packet = books.sent(count=64, shards=2)
     for number in (1, 17, 2, 33, 8, 24):
         books.claimed(packet, number)
     shares = list_shares(books.packets, packet.packet_id)

@@ -32,7 +32,7 @@ class Rows:
     payees: DynamoPayees
     consents: DynamoAuthorizations
 
-    def asked(self, user_id: str) -> Authorization:
+    def requested(self, user_id: str) -> Authorization:
         payee = self.payees.find(user_id, WECHAT)
         assert payee
         made = Authorization(
@@ -129,7 +129,7 @@ def test_a_binding_that_is_refused_changes_nothing(rows: Rows, user: str) -> Non
     theirs, own = an_account(), an_account()
     rows.payees.bind(a_user_id("other"), WECHAT, theirs, NOW_MS)
     rows.payees.bind(user, WECHAT, own, NOW_MS)
-    asked = rows.asked(user)
+    asked = rows.requested(user)
 
     with pytest.raises(OpenidInUse):
         rows.payees.bind(user, WECHAT, theirs, NOW_MS + 5)
@@ -174,7 +174,7 @@ def test_of_two_users_who_bind_one_account_at_once_one_has_it(rows: Rows) -> Non
 def test_a_binding_meets_a_consent_that_is_asked_for_at_once(rows: Rows, user: str) -> None:
     rows.payees.bind(user, WECHAT, an_account(), NOW_MS)
     asked: list[Authorization] = []
-    payees = rows.interposed(lambda: asked.append(rows.asked(user)))
+    payees = rows.interposed(lambda: asked.append(rows.requested(user)))
 
     payees.bind(user, WECHAT, second := an_account(), NOW_MS + 5)
 
@@ -187,11 +187,11 @@ def test_a_binding_meets_a_consent_that_is_asked_for_at_once(rows: Rows, user: s
 
 def test_a_binding_meets_a_consent_that_takes_the_place_of_another(rows: Rows, user: str) -> None:
     rows.payees.bind(user, WECHAT, an_account(), NOW_MS)
-    old, new = rows.asked(user), []
+    old, new = rows.requested(user), []
 
     def replace_consent() -> None:
         rows.consents.close(old, NOW_MS)
-        new.append(rows.asked(user))
+        new.append(rows.requested(user))
 
     rows.interposed(replace_consent).bind(user, WECHAT, an_account(), NOW_MS + 5)
 
@@ -221,7 +221,7 @@ def _bind(rows: Rows, user_id: str, account: ExternalAccount, now_ms: int) -> No
 @pytest.fixture
 def asked(rows: Rows, user: str) -> Authorization:
     rows.payees.bind(user, WECHAT, an_account(), NOW_MS)
-    return rows.asked(user)
+    return rows.requested(user)
 
 
 def _named(rows: Rows, asked: Authorization) -> tuple[str | None, str | None]:
@@ -244,7 +244,7 @@ def test_a_second_consent_is_asked_for_only_as_seen(rows: Rows, user: str) -> No
     rows.payees.bind(user, WECHAT, an_account(), NOW_MS)
     seen = rows.payees.find(user, WECHAT)
     assert seen
-    first = rows.asked(user)
+    first = rows.requested(user)
     late = Authorization("au-late", user, WECHAT, seen.account, "小明", NOW_MS)
 
     assert not rows.consents.begin(late, seen)
@@ -336,7 +336,7 @@ def test_a_consent_that_is_closed_is_looked_at_no_more(
 
 def test_the_end_of_an_old_consent_leaves_the_new_one(rows: Rows, asked: Authorization) -> None:
     rows.consents.begin_close(asked, NOW_MS)
-    new = rows.asked(asked.user_id)
+    new = rows.requested(asked.user_id)
     assert rows.consents.activate(new)
 
     rows.consents.close(asked, NOW_MS + 5)

@@ -139,7 +139,7 @@ SECRETS = {
 class Recorder:
     """Stands where the wiring makes its clients, and notes what each handler asks."""
 
-    asked: set[Asked] = field(default_factory=set)
+    requests: set[Asked] = field(default_factory=set)
     dynamo: FakeDynamo = field(default_factory=FakeDynamo)
     messages: list[str] = field(default_factory=list)
     function: str = ""
@@ -155,7 +155,7 @@ class Recorder:
                 table, _, rest = place.partition("/")
                 arn = STACK.arn(table.removeprefix(STACK.physical("")))
                 resource = f"{arn}/{rest}" if rest else arn
-                self.asked.add(Asked(function=self.function, resource=resource, **seen))
+                self.requests.add(Asked(function=self.function, resource=resource, **seen))
             return getattr(self.dynamo, operation)(**arguments)
         if service == "sqs":
             name = arguments["QueueUrl"].rpartition("/")[2].removeprefix(STACK.physical(""))
@@ -222,7 +222,7 @@ class Recorder:
         return json.dumps(answer).encode()
 
     def _add(self, action: str, resource: str) -> None:
-        self.asked.add(Asked(self.function, action, resource))
+        self.requests.add(Asked(self.function, action, resource))
 
 
 class _Client:
@@ -651,7 +651,7 @@ def _tell_of_an_erasure(handlers: Handlers) -> None:
 def _tell_of_a_payout(handlers: Handlers, packet_id: str) -> None:
     """Let a claim pay out its taker's balance automatically."""
     handlers.ask("POST /me/wechat/authorization", "gil", {"display_name": "Gil"})
-    number = handlers.consents.asked[-1]
+    number = handlers.consents.requests[-1]
     handlers.gateway.agree(number)
     told = {"kind": "authorization", "number": number}
     handlers.ask("POST /gateway/wechat/callback", body=told)
@@ -836,7 +836,7 @@ def _unused(asked: set[Asked]) -> set[str]:
 
 def test_whatever_a_handler_asks_its_role_allows(handlers: Handlers, cache: OperatorCache) -> None:
     _tell_everything(handlers, cache)
-    asked = handlers.recorder.asked
+    asked = handlers.recorder.requests
 
     refused = [str(each) for each in asked if not may(STACK, each)]
 

@@ -57,8 +57,8 @@ class Boards:
     asked: Any = None
 
     def __post_init__(self) -> None:
-        self.asked = CountedClaimCache(self.inner)
-        self.claim_cache = ShardedClaims(self.asked, clock=self.clock)
+        self.requests = CountedClaimCache(self.inner)
+        self.claim_cache = ShardedClaims(self.requests, clock=self.clock)
 
     def grab(self, packet: Packet, user_id: str) -> tuple[str, int | None]:
         outcome = self.claim_cache.grab(packet.packet_id, user_id)
@@ -156,9 +156,9 @@ def test_a_repeat_is_one_read_wherever_the_share_is(caches: Boards) -> None:
     packet, owned = _emptied_by_one_shard(caches)
 
     for user_id, share_no in owned.items():
-        caches.asked.calls.clear()
+        caches.requests.calls.clear()
         assert caches.grab(packet, user_id)[1] == share_no
-        assert caches.asked.calls == {"grab": 1}
+        assert caches.requests.calls == {"grab": 1}
 
 
 def test_the_last_share_of_each_part_says_so(caches: Boards) -> None:
@@ -180,13 +180,13 @@ def test_losers_of_an_emptied_packet_cost_one_read_each(caches: Boards) -> None:
     packet, owned = _emptied_by_one_shard(caches)
     latecomers = [f"late-{number}" for number in range(50)]
     assert caches.grab(packet, latecomers[0])[0] == "packet_emptied"
-    caches.asked.calls.clear()
+    caches.requests.calls.clear()
 
     assert {caches.grab(packet, user_id)[0] for user_id in latecomers} == {"packet_emptied"}
-    assert caches.asked.calls == {"grab": 50}
+    assert caches.requests.calls == {"grab": 50}
     caches.clock.sleep_ms(EMPTIED_KEPT_MS)
     caches.grab(packet, latecomers[0])
-    assert caches.asked.calls == {"grab": 50 + PARTS}
+    assert caches.requests.calls == {"grab": 50 + PARTS}
     assert set(owned.values()) == set(range(1, 9))
 
 
@@ -442,7 +442,7 @@ def test_a_packet_that_is_not_cut_costs_no_call_more(caches: Boards) -> None:
     assert numbers == [1, 2, 1, None]
     assert claim_cache.held_numbers(packet_id, {"ann": 1}) == {}
     once = ("load_sent", "release", "revoke", "reassign", "close", "held_numbers")
-    assert caches.asked.calls == {"grab": 4, **dict.fromkeys(once, 1)}
+    assert caches.requests.calls == {"grab": 4, **dict.fromkeys(once, 1)}
 
 
 def test_a_note_does_not_shorten_a_parts_life(cache: OperatorCache) -> None:

@@ -118,7 +118,7 @@ def test_fates_are_listed_in_order(books: Books) -> None:
 
 
 def test_fates_of_a_packet_in_parts_are_listed_by_part_and_all_together(books: Books) -> None:
-    packet = books.sent(count=20, parts=2)
+    packet = books.sent(count=20, shards=2)
     for share_no in (4, 11, 1, 2, 9):
         books.claimed(packet, share_no)
 
@@ -135,7 +135,7 @@ def test_fates_of_a_packet_in_parts_are_listed_by_part_and_all_together(books: B
 
 @pytest.mark.parametrize("parts", [1, 2])
 def test_fates_after_a_share_are_read_page_by_page(books: Books, parts: int) -> None:
-    packet = books.sent(count=20, parts=parts)
+    packet = books.sent(count=20, shards=parts)
     for share_no in (4, 10, 2, 8):
         books.claimed(packet, share_no)
     part = parts - 1
@@ -177,7 +177,7 @@ def test_fates_are_paged_by_number(books: Books) -> None:
 
 
 def test_fates_of_a_packet_in_parts_are_paged_by_partition(books: Books) -> None:
-    packet = books.sent(count=30, parts=2)
+    packet = books.sent(count=30, shards=2)
     partitions = fate_partitions(packet.packet_id)
     assert partitions == 16
     taken = (1, 9, 17, 25, 3, 4, 12, 20, 8, 16)
@@ -193,9 +193,9 @@ def test_fates_of_a_packet_in_parts_are_paged_by_partition(books: Books) -> None
 
 
 def test_a_page_looks_at_few_empty_partitions_and_the_next_one_goes_on_there(books: Books) -> None:
-    packet = books.sent(count=30, parts=2)
+    packet = books.sent(count=30, shards=2)
     books.claimed(packet, 8)
-    empty = books.sent(count=30, parts=2)
+    empty = books.sent(count=30, shards=2)
 
     pages, cursors = _paged(books, packet.packet_id, 5)
 
@@ -206,7 +206,7 @@ def test_a_page_looks_at_few_empty_partitions_and_the_next_one_goes_on_there(boo
 
 
 def test_a_page_that_ends_with_its_partitions_tells_where_the_next_begins(books: Books) -> None:
-    packet = books.sent(count=30, parts=2)
+    packet = books.sent(count=30, shards=2)
     books.claimed(packet, 6)
     books.claimed(packet, 7)
 
@@ -280,7 +280,7 @@ def test_an_open_packet_closes_before_its_end_where_nothing_is_left(books: Books
 
 
 def test_steps_are_noted_while_a_packet_closes_and_not_before(books: Books) -> None:
-    packet = books.sent(count=20, parts=2)
+    packet = books.sent(count=20, shards=2)
     books.packets.mark_step(replace(packet, closing_step=3))
     assert books.packets.find_packet(packet.packet_id) == packet
 
@@ -292,7 +292,7 @@ def test_steps_are_noted_while_a_packet_closes_and_not_before(books: Books) -> N
 
 
 def test_the_end_of_a_part_is_written_once(books: Books) -> None:
-    packet, other = (books.sent(count=20, parts=2) for _ in range(2))
+    packet, other = (books.sent(count=20, shards=2) for _ in range(2))
     claimer = User(a_user_id(), "阿明")
     first = PacketEnd(4, 400, 6, 600, REFUNDED_MS, NOW_MS, 3, 120, NOW_MS + 7, claimer)
     second = PacketEnd(10, 1000, last_claimed_at_ms=NOW_MS)

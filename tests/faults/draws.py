@@ -143,7 +143,7 @@ class DrawSchedule(Schedule):
             once_per_user=pick((True, False)),
         )
 
-    def parts(self) -> list[Callable[[], None]]:
+    def tasks(self) -> list[Callable[[], None]]:
         """Return what runs interleaved: some people draw on two devices at once."""
         users = [f"user-{number}" for number in range(self.random.randint(6, 12))]
         self.attempts = [(user, f"key-{no}") for user in users for no in range(3)]
@@ -378,7 +378,7 @@ class DrawSchedule(Schedule):
         return campaign
 
     def _complain(self, rule: str, attempt: Attempt, expected: str, actual: str) -> None:
-        self.found.append(Difference(rule, " ".join(attempt), "draw", expected, actual))
+        self.differences.append(Difference(rule, " ".join(attempt), "draw", expected, actual))
 
     def _overdrawn(self, facts: LotteryFacts) -> list[Difference]:
         """Check I9 by counting the draws alone."""

@@ -82,7 +82,7 @@ class PacketSchedule(Schedule):
             if self.random.random() < 0.9:
                 self.packets.append(self.system.send_order(order))
 
-    def parts(self) -> list[Callable[[], None]]:
+    def tasks(self) -> list[Callable[[], None]]:
         """Return what runs interleaved: some people tap on two devices at once."""
         users = self.users + self.random.sample(self.users, 2)
         parts = [self._sender(order) for order in self.orders]
@@ -428,7 +428,7 @@ class PacketSchedule(Schedule):
                 self._complain("I9", f"{campaign_id} {user_id}", str(self._quota_max), str(count))
 
     def _complain(self, rule: str, subject: str, expected: str, actual: str) -> None:
-        self.found.append(Difference(rule, subject, "answer", expected, actual))
+        self.differences.append(Difference(rule, subject, "answer", expected, actual))
 
 
 class _Wrong(errors.Rejected):

@@ -207,7 +207,7 @@ class PaymentSchedule(Schedule):
         made.billed_on = self._billed_on
         return made
 
-    def parts(self) -> list[Callable[[], None]]:
+    def tasks(self) -> list[Callable[[], None]]:
         """Return what runs interleaved."""
         parts = [self._payer(user_id) for user_id in self.users]
         parts += [self._sender(user_id) for user_id in self.users[:2]]
@@ -267,7 +267,9 @@ class PaymentSchedule(Schedule):
                 except GatewayChanged:
                     self.seen["rows of another merchant"] += 1
                 except InvariantViolated as error:
-                    self.found.append(Difference("alarm", "a flow", "answer", "none", str(error)))
+                    self.differences.append(
+                        Difference("alarm", "a flow", "answer", "none", str(error))
+                    )
                 except (RedPacketError, Killed):
                     pass
                 self.sleep_ms(self.random.choice(_WAITS_MS))
@@ -401,7 +403,7 @@ class PaymentSchedule(Schedule):
         for its_gateway in self.all_gateways:
             for transfer in its_gateway.transfers.values():
                 if self.random.random() < share:
-                    its_gateway.go_on(transfer)
+                    its_gateway.run(transfer)
 
     def _hang_ms(self, channel: ProviderName) -> int:
         now_ms = self.system.clock.now_ms()
@@ -460,7 +462,9 @@ class PaymentSchedule(Schedule):
             except GatewayChanged:
                 self.seen["rows of another merchant"] += 1
             except InvariantViolated as error:
-                self.found.append(Difference("alarm", "a notice", "answer", "none", str(error)))
+                self.differences.append(
+                    Difference("alarm", "a notice", "answer", "none", str(error))
+                )
             except RedPacketError:
                 pass
             except Killed:
@@ -584,10 +588,10 @@ class PaymentSchedule(Schedule):
         facts, book = state.outside, self.gateway.bill_lines() + self.gateways[HOST][0].bill_lines()
         self._check_settings(facts)
         self.seen["check_outside"] += min(len(book), len(facts.withdrawals), len(facts.payments))
-        self.found += check_outside(facts, book)
+        self.differences += check_outside(facts, book)
         self.seen["check_outside_in_time"] += len(facts.withdrawals)
-        self.found += check_outside_in_time(facts.rows, self.system.clock.now_ms(), BOUND_MS)
-        self.found += [
+        self.differences += check_outside_in_time(facts.rows, self.system.clock.now_ms(), BOUND_MS)
+        self.differences += [
             Difference("I8", one.withdrawal_id, "ended", "yes", one.status)
             for one in facts.withdrawals
             if not one.is_final
@@ -595,7 +599,7 @@ class PaymentSchedule(Schedule):
         self.seen["early refunds"] += sum(
             one.reason is ReturnReason.REFUNDED for one in facts.returns
         )
-        self.found += [
+        self.differences += [
             Difference("I8", one.number, "given back", "yes", one.status)
             for one in facts.returns
             if not _is_given_back(one)
@@ -664,7 +668,7 @@ class PaymentSchedule(Schedule):
                 self.seen["ends while a channel hangs"] += 1
                 if not is_followed:
                     said = f"followed while {channel} hangs"
-                    self.found.append(Difference("I8", number, said, "yes", "no"))
+                    self.differences.append(Difference("I8", number, said, "yes", "no"))
 
     def _check_stranded(self) -> None:
         """I8: what was never asked of a gateway that is off ends without it."""
@@ -687,7 +691,7 @@ class PaymentSchedule(Schedule):
             if one.channel not in on and not one.call_count
         }
         self.seen["ends without a gateway"] += len(ends)
-        self.found += [
+        self.differences += [
             Difference("I8", subject, "ended without its gateway", "yes", "no")
             for subject, has_ended in ends.items()
             if not has_ended
@@ -701,11 +705,11 @@ class PaymentSchedule(Schedule):
             self.seen["limits of a day"] += 1
             if any(has > most for has, most in zip(found, at_most, strict=True)):
                 said = f"withdrawn on {day}"
-                self.found.append(Difference("I9", user_id, said, str(at_most), str(found)))
+                self.differences.append(Difference("I9", user_id, said, str(at_most), str(found)))
         for cause, withdrawal_ids in self.causes.items():
             if len(withdrawal_ids) > 1:
                 said = str(sorted(withdrawal_ids))
-                self.found.append(Difference("I10", cause, "payouts", "1", said))
+                self.differences.append(Difference("I10", cause, "payouts", "1", said))
 
     def end_minute(self, town: PaymentSystem) -> None:
         """Run what the schedules run in a minute."""
@@ -738,7 +742,7 @@ class PaymentSchedule(Schedule):
                 self.seen["late bills"] += town.compare_bill(day, channel) is None
             if report := town.compare_bill(day, channel):
                 self.seen["bill lines"] += report.line_count
-                self.found += report.differences
+                self.differences += report.differences
         lines = [
             (channel, day, line)
             for day, channel in self._statement_days()
@@ -775,17 +779,17 @@ class PaymentSchedule(Schedule):
                 continue
             self.seen[name] += 1
             if all(line.number not in one.subject for one in report.differences):
-                self.found.append(Difference("bill", line.number, name, "told", "nothing"))
+                self.differences.append(Difference("bill", line.number, name, "told", "nothing"))
 
     @contextmanager
     def _statements(self, channel: ProviderName, bill: gateway.Bill) -> Iterator[None]:
         """Let a channel's statements be as *bill* says meanwhile."""
-        true_bills = [one.bill for one in self.gateways[channel]]
+        true_bills = [one.edit_statement for one in self.gateways[channel]]
         for one in self.gateways[channel]:
-            one.bill = bill
+            one.edit_statement = bill
         yield
         for one, true_bill in zip(self.gateways[channel], true_bills, strict=True):
-            one.bill = true_bill
+            one.edit_statement = true_bill
 
 
 def _is_given_back(one: PaymentReturn) -> bool:

@@ -129,7 +129,7 @@ class Process(InMemorySystem):
         self.limits = wires.limits
         self.payouts = SqsPayouts(lambda: wires.sqs, "queue", clock.now_ms)
         emptied = CachedEmptied(self.claim_cache, clock=clock)
-        self.recall = lambda: emptied
+        self.read_emptied = lambda: emptied
         campaigns = CachedCampaigns(self.campaigns, clock=clock, logger=self.logger)
         self.recall_campaigns = lambda: campaigns
         self.known_tables = self.tables()

@@ -105,7 +105,7 @@ def _close_naively(system: RealTimeSystem, crowd: Crowd) -> int:
 
 def _claimed_fen(system: InMemorySystem, packet: Packet) -> int:
     shares = list_shares(system.packets, packet.packet_id)
-    return sum(share.amount_fen for share in shares if share.fate is ShareStatus.CLAIMED)
+    return sum(share.amount_fen for share in shares if share.status is ShareStatus.CLAIMED)
 
 
 def send(figures: Figures, *, is_quick: bool) -> None:

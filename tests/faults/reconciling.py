@@ -24,9 +24,9 @@ class _Reconciling(Schedule):
         self.examined = 0
         self.system.moving_ms = MOVING_MS
 
-    def parts(self) -> list[Callable[[], None]]:
+    def tasks(self) -> list[Callable[[], None]]:
         """Return what runs interleaved."""
-        return [*super().parts(), self._reconciler]
+        return [*super().tasks(), self._reconciler]
 
     def _reconciler(self) -> None:
         for _ in range(3):

@@ -319,7 +319,7 @@ def refs_of(system: InMemorySystem) -> list[ShareRef]:
         share.ref
         for facts in system.ledger_state().packets
         for share in facts.shares
-        if share.fate is ShareStatus.CLAIMED
+        if share.status is ShareStatus.CLAIMED
     ]
 
 

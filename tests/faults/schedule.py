@@ -93,7 +93,7 @@ class Schedule:
     system: InMemorySystem = field(default_factory=InMemorySystem)
     steps: int = 0
     story: list[str] = field(default_factory=list)
-    found: list[Difference] = field(default_factory=list)
+    differences: list[Difference] = field(default_factory=list)
     edits_under_way: int = 0
     """Edits of a campaign that go on, or were cut off."""
     seen: Counter[str] = field(default_factory=Counter)
@@ -123,7 +123,7 @@ class Schedule:
     def run(self) -> list[Difference]:
         """Play the schedule to its end; return the broken invariants."""
         self.prepare()
-        for part in self.parts():
+        for part in self.tasks():
             self._run_later(greenlet(self._surviving(part)), 0)
         clock = self.system.clock
         while self._waiting:
@@ -136,7 +136,7 @@ class Schedule:
         self.turn_all_on()
         self.heal()
         found = self.system.differences(BOUND_MS, self.seen)
-        return self.found + found + self._alarms() + self._named_in_logs()
+        return self.differences + found + self._alarms() + self._named_in_logs()
 
     def _alarms(self) -> list[Difference]:
         """Nothing looked broken to a flow, but what was forged."""
@@ -161,7 +161,7 @@ class Schedule:
         """Fund people and put what is there from the start."""
         raise NotImplementedError
 
-    def parts(self) -> list[Callable[[], None]]:
+    def tasks(self) -> list[Callable[[], None]]:
         """Return what runs interleaved."""
         raise NotImplementedError
 
@@ -273,7 +273,9 @@ class Schedule:
                 try:
                     do(process)
                 except InvariantViolated as error:
-                    self.found.append(Difference("alarm", "a client", "answer", "none", str(error)))
+                    self.differences.append(
+                        Difference("alarm", "a client", "answer", "none", str(error))
+                    )
                 except RedPacketError:
                     self.wait()
                 except faulty.Killed:
@@ -370,7 +372,7 @@ class Schedule:
         for one in found.differences:
             # In a rush claims may wait for long: what is late is judged in the end.
             if one.rule.startswith("I") and one.rule != "I8" and not self._is_of_an_edit(one):
-                self.found.append(replace(one, what=f"false alarm: {one.what}"))
+                self.differences.append(replace(one, what=f"false alarm: {one.what}"))
 
     def two_looks(self) -> Reconciliation:
         """Compare an export, and if it differs another one, as the state machine does."""
@@ -450,7 +452,7 @@ class Schedule:
             return
         self.seen["acknowledged"] += 1
         if "settled_at_ms" not in self._share_row(ref):
-            self.found.append(
+            self.differences.append(
                 Difference("I8", ref.packet_id, f"claim {ref.share_no}", "settled", "acknowledged")
             )
 
@@ -462,7 +464,9 @@ class Schedule:
         row = self._share_row(ref)
         if "settled_at_ms" in row and "is_last" not in row:
             what = f"claim {ref.share_no} is queued"
-            self.found.append(Difference("queue", ref.packet_id, what, "unsettled", "settled"))
+            self.differences.append(
+                Difference("queue", ref.packet_id, what, "unsettled", "settled")
+            )
 
     def _share_row(self, ref: ShareRef) -> dict[str, object]:
         key = keys.share(ref.packet_id, ref.share_no)
@@ -476,9 +480,9 @@ class Schedule:
         dead = Counter(str(message.ref) for message in self.sqs.dead)
         for message in self.sqs.messages:
             what = f"message of {message.ref} delivered"
-            self.found.append(Difference("I8", "payout queue", what, "yes", "no"))
+            self.differences.append(Difference("I8", "payout queue", what, "yes", "no"))
         for ref in [ref for ref in self.sqs.forged if not dead[str(ref)]]:
-            self.found.append(Difference("queue", "payout DLQ", str(ref), "dead", "gone"))
+            self.differences.append(Difference("queue", "payout DLQ", str(ref), "dead", "gone"))
         self.seen["forged messages"] += len(self.sqs.forged)
 
     # How AWS behaves

@@ -69,11 +69,11 @@ class Town:
         self.chance = random.Random(seed)
         system = InMemorySystem()
         self.tables = Failing(system.dynamo, self.chance, dies=DIES / 10)
-        self.flows = PaymentSystem(system, dynamo=Dynamo(lambda: self.tables))
-        self.flows.settings = SETTINGS
+        self.payments = PaymentSystem(system, dynamo=Dynamo(lambda: self.tables))
+        self.payments.settings = SETTINGS
         self.gates = [
             Failing(
-                gate(self.flows.gateway),
+                gate(self.payments.gateway),
                 self.chance,
                 dies=DIES,
                 before=TIMES_OUT_BEFORE,
@@ -82,8 +82,8 @@ class Town:
             )
             for gate in (FakePaymentsIn, FakePaymentsOut)
         ]
-        self.flows.gates_in, self.flows.gates_out = ({WECHAT: gate} for gate in self.gates)
-        self.day = statement_day(self.flows.clock.now_ms())
+        self.payments.gates_in, self.payments.gates_out = ({WECHAT: gate} for gate in self.gates)
+        self.day = statement_day(self.payments.clock.now_ms())
 
     @property
     def failed_count(self) -> int:
@@ -99,31 +99,34 @@ class Town:
             while times < PATIENCE and not (paid and times > 1):
                 times += 1
                 with suppress(RedPacketError, Killed):
-                    payment = self.flows.start(user_id, IN_FEN, key=f"pay-{number}")
+                    payment = self.payments.start(user_id, IN_FEN, key=f"pay-{number}")
                     is_again = self.chance.random() < 0.02
-                    taken = self.flows.gateway.pay(payment.number, is_forced=is_again)
+                    taken = self.payments.gateway.pay(payment.number, is_forced=is_again)
                     paid = paid or taken is not None
-                    self.flows.confirm(payment)
+                    self.payments.confirm(payment)
 
     def ask_out(self) -> None:
         """Let everybody ask for a withdrawal, twice."""
         for number, user_id in enumerate(self.users()):
             for _ in range(2):
                 with suppress(RedPacketError, Killed):
-                    self.flows.withdraw(user_id, OUT_FEN, key=f"withdraw-{number}")
+                    self.payments.withdraw(user_id, OUT_FEN, key=f"withdraw-{number}")
 
     def run_functions(self, minutes: float) -> None:
         """Let a dispatcher and a sweep run again and again; some of them die."""
         for _ in range(int(minutes * 2)):
-            for run in (lambda: self.flows.dispatch(20_000), lambda: self.flows.sweep(60_000)):
+            for run in (
+                lambda: self.payments.dispatch(20_000),
+                lambda: self.payments.sweep(60_000),
+            ):
                 with suppress(RedPacketError, Killed):
                     run()
-            self.flows.system.pass_time(30_000)
+            self.payments.system.pass_time(30_000)
 
     def call_naively(self, rounds: int = 30) -> None:
         """Call, then mark: what gets no answer begins again with a new number."""
         attempts: Counter[str] = Counter()
-        flows = self.flows
+        flows = self.payments
         for _ in range(rounds):
             now_ms = flows.clock.now_ms()
             with suppress(RedPacketError, Killed):
@@ -138,15 +141,15 @@ class Town:
         """End all faults, pass a day, compare its bill, and return what differs."""
         for each in (self.tables, *self.gates):
             each.is_over = True
-        self.flows.system.pass_time(_DAY_MS)
-        report = self.flows.compare_bill(self.day)
+        self.payments.system.pass_time(_DAY_MS)
+        report = self.payments.compare_bill(self.day)
         self.run_functions(1)
         found = list(report.differences) if report else []
-        return found + self.flows.differences(bound_ms=0)
+        return found + self.payments.differences(bound_ms=0)
 
     def figures(self) -> Figures:
         """Compare the gateway's own book with the ledger."""
-        gateway, state = self.flows.gateway, self.flows.system.ledger_state()
+        gateway, state = self.payments.gateway, self.payments.system.ledger_state()
         outside = state.outside
         came, went, back = (
             gateway.lines(kind)
@@ -163,7 +166,7 @@ class Town:
             payments=len({line.number for line in came}),
             withdrawals=len(paid),
             outside_fen=_sum(came) - _sum(back) - _sum(went),
-            ledger_fen=sum(self.flows.balance_fen(user_id) for user_id in set(self.users())),
+            ledger_fen=sum(self.payments.balance_fen(user_id) for user_id in set(self.users())),
             twice=sum(times > 1 for times in (*credited_to.values(), *paid.values())),
             lost=len({line.number for line in came} - credited - returned)
             + len(marked - set(paid)),

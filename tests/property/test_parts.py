@@ -43,7 +43,7 @@ class PartsStory(RuleBasedStateMachine):
         self.packet = self.system.send(
             total_fen=1000, count=count, rules=Rules(opening=opening), campaign=campaign
         )
-        self.parts = shard_count(self.packet.packet_id)
+        self.shards = shard_count(self.packet.packet_id)
         # Users with a number that no other user gets; without a note they may not get it, either.
         self.stranded: set[str] = set()
         self.processes = [
@@ -81,16 +81,16 @@ class PartsStory(RuleBasedStateMachine):
     def a_lambda_dies_between_two_parts(self, user: str) -> None:
         """It took a number and could not note it where the user begins."""
         packet_id = self.packet.packet_id
-        others = other_shards(packet_id, user) if self.parts > 1 else []
+        others = other_shards(packet_id, user) if self.shards > 1 else []
         for part in (shard_of_user(packet_id, user), *others):
-            cache_id = shard_id(packet_id, part) if self.parts > 1 else packet_id
+            cache_id = shard_id(packet_id, part) if self.shards > 1 else packet_id
             outcome = self.system.memory.take(cache_id, user, str(self.packet.terms))
             if outcome.status != "packet_emptied":
                 self.stranded.add(user)
                 return
 
-    @precondition(lambda self: self.parts > 1)
-    @rule(parts=st.sets(st.integers(0, 8), min_size=1))
+    @precondition(lambda self: self.shards > 1)
+    @rule(shards=st.sets(st.integers(0, 8), min_size=1))
     def nodes_lose_their_data(self, parts: set[int]) -> None:
         for part in parts:
             self.system.memory.caches.pop(shard_id(self.packet.packet_id, part), None)

@@ -73,9 +73,9 @@ class StockAsked:
     body_hash: str
 
 
-Asked: TypeAlias = DepositAsked | CampaignAsked | PrizeAsked | StockAsked
+PendingChange: TypeAlias = DepositAsked | CampaignAsked | PrizeAsked | StockAsked
 
-KIND_OF: dict[type[Asked], ApprovalKind] = {
+KIND_OF: dict[type[PendingChange], ApprovalKind] = {
     DepositAsked: ApprovalKind.DEPOSIT,
     CampaignAsked: ApprovalKind.CAMPAIGN,
     PrizeAsked: ApprovalKind.PRIZE,
@@ -95,7 +95,7 @@ class Approval:
     subject: str
     amount_fen: int
     changes: tuple[Change, ...]
-    asked: Asked
+    change: PendingChange
     asked_at_ms: int
     status: ApprovalStatus = ApprovalStatus.AWAITING
     decided_by: str | None = None
@@ -106,17 +106,17 @@ class Approval:
     @property
     def kind(self) -> ApprovalKind:
         """Kind of the pending change."""
-        return KIND_OF[type(self.asked)]
+        return KIND_OF[type(self.change)]
 
     @property
     def payee_id(self) -> str | None:
         """User who receives the money, if any."""
-        return self.asked.payee_id if isinstance(self.asked, DepositAsked) else None
+        return self.change.payee_id if isinstance(self.change, DepositAsked) else None
 
     @property
     def version(self) -> int | None:
         """The version that was shown to who asked; a deposit has none, 0 is of something new."""
-        return None if isinstance(self.asked, DepositAsked) else self.asked.version
+        return None if isinstance(self.change, DepositAsked) else self.change.version
 
     def status_at(self, now_ms: int) -> ApprovalStatus:
         """Return the current status; one that waits expires."""

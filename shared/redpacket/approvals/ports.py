@@ -44,7 +44,7 @@ class OperatorLists(Protocol):
 class Approvals(Protocol):
     """Changes that need a second operator."""
 
-    def ask(self, approval: Approval, people: Sequence[User], action: Action) -> bool:
+    def ask(self, approval: Approval, users: Sequence[User], action: Action) -> bool:
         """Store an approval and *people*, and log *action*; return False if the id exists."""
 
     def find_approval(self, approval_id: str) -> Approval | None:

@@ -57,8 +57,8 @@ class Containers:
                 raise AttributeError(name)
             module = import_module(f"redpacket.containers.{name}")
             container = getattr(module, Containers.__annotations__[name])
-            parts = {field.name: getattr(self, field.name) for field in fields(container)}
-            vars(self)[name] = container(**parts)
+            members = {field.name: getattr(self, field.name) for field in fields(container)}
+            vars(self)[name] = container(**members)
             return vars(self)[name]
 
 

@@ -84,7 +84,7 @@ class EventsContainer(Container):
     def delivery_ports(self) -> DeliveryPorts:
         return DeliveryPorts(
             book=self.webhook_book,
-            waiting=self.waiting_list,
+            pending=self.waiting_list,
             queue=self.delivery_queue,
             sender=self.event_sender,
             host_ids=self.users.host_ids,
@@ -98,7 +98,7 @@ class EventsContainer(Container):
     def webhook_ports(self) -> EditPorts:
         return EditPorts(
             book=self.webhook_book,
-            waiting=self.waiting_list,
+            pending=self.waiting_list,
             sender=self.event_sender,
             clock=self.clock,
             in_parallel=self.platform.in_parallel,

@@ -36,14 +36,14 @@ class FairnessContainer(Container):
         is_signed = self.is_round_signed
         return CachedRounds(lambda: self.rounds, clock=self.clock, is_signed=is_signed)
 
-    def is_round_signed(self, chain_hash: str, found: BeaconRound) -> bool | None:
+    def is_round_signed(self, chain_hash: str, beacon_round: BeaconRound) -> bool | None:
         """Return whether a round is its chain's; None if the chain is not the configured one."""
         if not self.settings.beacon_chain or self.beacon_chain.chain_hash != chain_hash:
             return None
         from redpacket.fairness.bls import PublicKey
 
         key = PublicKey(self.settings.beacon_public_key)
-        return key.has_signed(found.round_no, found.signature)
+        return key.has_signed(beacon_round.round_no, beacon_round.signature)
 
     @cached_property
     def beacon_chain(self) -> BeaconChain:

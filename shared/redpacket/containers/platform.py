@@ -60,8 +60,8 @@ class Platform:
         from redpacket.platform.aws.errors import translated
 
         with translated("the store of secrets"):
-            found = self.aws("secretsmanager").get_secret_value(SecretId=arn)
-        return str(found["SecretString"])
+            response = self.aws("secretsmanager").get_secret_value(SecretId=arn)
+        return str(response["SecretString"])
 
     @cached_property
     def settings(self) -> Settings:

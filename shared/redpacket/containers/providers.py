@@ -41,8 +41,8 @@ class ProvidersContainer(Container):
         return {channel: _class_of(channel)(environment) for channel in ProviderName}
 
     def _parts(self, part_of: Callable[[Provider[Any]], Part | None]) -> dict[ProviderName, Part]:
-        parts = ((name, part_of(provider)) for name, provider in self.providers.items())
-        return {name: part for name, part in parts if part}
+        named = ((name, part_of(provider)) for name, provider in self.providers.items())
+        return {name: part for name, part in named if part}
 
     @cached_property
     def gateways_in(self) -> Mapping[ProviderName, PaymentProvider]:
@@ -108,5 +108,5 @@ class ProvidersContainer(Container):
 
 def _class_of(channel: ProviderName) -> type[Provider[Any]]:
     module, _, name = channel.implementation.partition(":")
-    found: type[Provider[Any]] = getattr(import_module(module), name)
-    return found
+    provider_class: type[Provider[Any]] = getattr(import_module(module), name)
+    return provider_class

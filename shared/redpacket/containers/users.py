@@ -10,7 +10,7 @@ from redpacket.containers.container import Container
 
 if TYPE_CHECKING:
     from redpacket.events.ports import HostIds
-    from redpacket.users.ports import KnownPeople, ProfileRepository
+    from redpacket.users.ports import ProfileRepository, UserDirectory
     from redpacket.users.use_cases.cached_profiles import CachedProfiles
 
 
@@ -25,7 +25,7 @@ class UsersContainer(Container):
         return DynamoProfiles(self.dynamo, self.settings.profiles_table)
 
     @cached_property
-    def known_people(self) -> KnownPeople:
+    def user_directory(self) -> UserDirectory:
         from redpacket.users.dynamodb.profiles import DynamoProfiles
 
         return DynamoProfiles(self.dynamo, self.settings.profiles_table)

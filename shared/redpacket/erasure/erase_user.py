@@ -66,10 +66,10 @@ def _check_empty(user_id: str, holdings: Holdings) -> OutsideRows:
         raise AccountNotEmpty("A payment of the user is pending. Try again later.")
     if any(withdrawal.ended_at_ms is None for withdrawal in outside.withdrawals):
         raise AccountNotEmpty("A withdrawal of the user is pending. Try again later.")
-    begun = Counter(statement_day(payment.created_at_ms) for payment in outside.payments)
+    started_by_day = Counter(statement_day(payment.created_at_ms) for payment in outside.payments)
     for day, count in outside.begun_counts.items():
-        _check_complete(begun[day], count, "payments")
-    paid = [one for one in outside.withdrawals if one.status not in _RETURNED]
+        _check_complete(started_by_day[day], count, "payments")
+    paid = [withdrawal for withdrawal in outside.withdrawals if withdrawal.status not in _RETURNED]
     _check_complete(len(paid), outside.withdrawn_count, "withdrawals")
     return outside
 

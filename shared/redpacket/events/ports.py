@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from redpacket.events.model.events import Event
-from redpacket.events.model.webhooks import Attempt, Delivery, SealedSecret, Webhook
+from redpacket.events.model.webhooks import Delivery, DeliveryAttempt, SealedSecret, Webhook
 from redpacket.lottery.model.lottery import Draw
 from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet
@@ -37,10 +37,12 @@ class WebhookRepository(Protocol):
     def put(self, webhook: Webhook, seen: Webhook | None) -> bool:
         """Write an edit of *seen*; return False after a concurrent edit."""
 
-    def note_success(self, webhook: Webhook, attempt: Attempt, slow_until_ms: int) -> None:
+    def note_success(self, webhook: Webhook, attempt: DeliveryAttempt, slow_until_ms: int) -> None:
         """Record a successful attempt and reset the failures."""
 
-    def note_failure(self, webhook: Webhook, attempt: Attempt, paused_until_ms: int) -> bool:
+    def note_failure(
+        self, webhook: Webhook, attempt: DeliveryAttempt, paused_until_ms: int
+    ) -> bool:
         """Count a failure; return False if a concurrent one was counted."""
 
 
@@ -82,7 +84,7 @@ class Sender(Protocol):
     def new_secret(self, name: str) -> tuple[str, SealedSecret]:
         """Return a new signing secret, to be shown once, and its sealed form."""
 
-    def send(self, webhook: Webhook, event: Event, host_ids: Mapping[str, str]) -> Attempt:
+    def send(self, webhook: Webhook, event: Event, host_ids: Mapping[str, str]) -> DeliveryAttempt:
         """Send a signed event once; Unavailable means that the sealing keys are unavailable."""
 
 

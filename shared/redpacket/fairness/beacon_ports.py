@@ -34,7 +34,7 @@ class Rounds(Protocol):
     def find_newest_no(self, chain_hash: str) -> int:
         """Return the newest verified round's number, or 0."""
 
-    def keep(self, chain_hash: str, found: BeaconRound) -> None:
+    def keep(self, chain_hash: str, beacon_round: BeaconRound) -> None:
         """Store a verified round permanently; an existing one stays."""
 
     def list_drawing(self, now_ms: int) -> list[Drawing]:

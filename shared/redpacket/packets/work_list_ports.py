@@ -37,7 +37,7 @@ class WorkLists(Protocol):
     def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef | Unreadable]:
         """Return claims waiting since before *until_ms* for settlement or their packet's end."""
 
-    def set_aside(self, found: ShareRef | Unreadable, until_ms: int) -> None:
+    def set_aside(self, item: ShareRef | Unreadable, until_ms: int) -> None:
         """Hide a row of `list_unsettled` until *until_ms*."""
 
     def delay(self, packet_id: str, until_ms: int) -> None:

@@ -105,7 +105,7 @@ class ReturnRepository(Protocol):
     def delay_return(self, returned: PaymentReturn, at_ms: int) -> None:
         """Reschedule a return in `list_returns_due`."""
 
-    def end_return(self, returned: PaymentReturn, found: RefundFound, now_ms: int) -> bool:
+    def end_return(self, returned: PaymentReturn, refund: RefundFound, now_ms: int) -> bool:
         """Record a completed return, once, at the gateway's time."""
 
     def list_return(self, returned: PaymentReturn) -> None:
@@ -120,7 +120,7 @@ class ReturnRepository(Protocol):
     def list_refunds(self, number: str) -> list[PaymentRefund]:
         """Return the refunds of a payment that were made outside."""
 
-    def reverse(self, payment: Payment, refund: PaymentRefund, found: RefundFound) -> bool:
+    def reverse(self, payment: Payment, refund: PaymentRefund, answer: RefundFound) -> bool:
         """Debit an outside refund to the user's account and receivable, once for each number.
 
         Return False if it was recorded, the balance no longer covers its part, or the payment has
@@ -128,7 +128,7 @@ class ReturnRepository(Protocol):
         """
 
     def note_outside(
-        self, returned: PaymentReturn, refund: PaymentRefund, found: RefundFound
+        self, returned: PaymentReturn, refund: PaymentRefund, answer: RefundFound
     ) -> bool:
         """Record an outside refund of an uncredited transaction, once for each number.
 

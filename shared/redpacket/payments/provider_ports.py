@@ -57,11 +57,11 @@ SETTLING_MS = 60_000
 """Milliseconds for which a gateway may return NOT_FOUND after a call (docs/adr/0030)."""
 
 
-def required(parts: Mapping[ProviderName, Part], channel: ProviderName) -> Part:
+def required(by_provider: Mapping[ProviderName, Part], channel: ProviderName) -> Part:
     """Return a provider's part. Raises ChannelUnavailable."""
-    if channel not in parts:
+    if channel not in by_provider:
         raise ChannelUnavailable
-    return parts[channel]
+    return by_provider[channel]
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,9 @@ class TransferRepository(Protocol):
         The first stop counts, but one of CANCELS replaces a refusal.
         """
 
-    def await_confirmation(self, seen: Withdrawal, found: TransferFound, look_at_ms: int) -> None:
+    def await_confirmation(
+        self, seen: Withdrawal, transfer: TransferFound, look_at_ms: int
+    ) -> None:
         """Store the confirmation data for the payee's client."""
 
     def look_again(self, seen: Withdrawal, at_ms: int) -> None:
@@ -79,7 +81,7 @@ class TransferRepository(Protocol):
     def renumber(self, seen: Withdrawal, at_ms: int) -> bool:
         """Start a new bill without consent; the previous one must be unpayable."""
 
-    def post(self, seen: Withdrawal, found: TransferFound, now_ms: int) -> bool:
+    def post(self, seen: Withdrawal, transfer: TransferFound, now_ms: int) -> bool:
         """Set to PAID; return False if it already was. Raises InvariantViolated if returned."""
 
     def refund(self, seen: Withdrawal, *, is_cancelled: bool, reason: str, now_ms: int) -> bool:

@@ -14,9 +14,9 @@ COVER_URL = r"^(?:https://([A-Za-z0-9.-]{1,253})(/[!-\[\]-~]*)?|/covers/[a-z]{1,
 
 def is_on_hosts(url: str, hosts: Container[str]) -> bool:
     """Return whether *url* is an https URL on one of *hosts*; `*.host` matches one level below."""
-    found = re.fullmatch(IMAGE_URL, url)
-    if not found:
+    matched = re.fullmatch(IMAGE_URL, url)
+    if not matched:
         return False
-    host = found[1].lower()
+    host = matched[1].lower()
     _, _, parent = host.partition(".")
     return host in hosts or f"*.{parent}" in hosts

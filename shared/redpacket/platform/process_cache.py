@@ -70,9 +70,9 @@ class ProcessCache(Generic[Key, Value]):
         If a load fails, the last value is kept for another period, and *on_failure* is called.
         Raises Unavailable if it was never loaded.
         """
-        found = self.find(key)
-        if found is not None and is_good(found):
-            return found
+        cached = self.find(key)
+        if cached is not None and is_good(cached):
+            return cached
         # It may be as old as the question.
         began_at_ms = self._now_ms()
         try:

@@ -33,8 +33,8 @@ class HttpAnswer:
 
 
 def _resolve(host: str, port: int) -> list[str]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(address[0]) for *_, address in found]
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(address[0]) for *_, address in addresses]
 
 
 class HttpClient:
@@ -54,17 +54,17 @@ class HttpClient:
         resolve: Resolve = _resolve,
     ) -> None:
         try:
-            parts = urlsplit(url)
+            address = urlsplit(url)
         except ValueError:
             raise ValueError(_INVALID_URL) from None
-        if parts.scheme not in {"https", "http"} or not parts.hostname or parts.username:
+        if address.scheme not in {"https", "http"} or not address.hostname or address.username:
             raise ValueError(_INVALID_URL)
-        if parts.scheme == "http" and not allows_private:
+        if address.scheme == "http" and not allows_private:
             raise ValueError("http is for private addresses alone")
-        self._is_tls = parts.scheme == "https"
-        self._host, self._port = parts.hostname, parts.port or (443 if self._is_tls else 80)
-        self._host_header = parts.netloc
-        self._path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        self._is_tls = address.scheme == "https"
+        self._host, self._port = address.hostname, address.port or (443 if self._is_tls else 80)
+        self._host_header = address.netloc
+        self._path = (address.path or "/") + (f"?{address.query}" if address.query else "")
         self._call_s_max = call_ms_max / 1_000
         self._allows_private = allows_private
         self._answer_bytes_max = answer_bytes_max

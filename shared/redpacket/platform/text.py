@@ -65,11 +65,11 @@ def is_reserved(name: str, skeleton_of: Callable[[str], str] = str) -> bool:
     """
     words, phrases = _reserved(skeleton_of)
     # What stands between letters divides words, or spells one out: a.d.m.i.n.
-    parts = [part for part in re.split(r"[\W\d_]+", folded(skeleton_of(name))) if part]
-    joined = "".join(parts)
+    fragments = [part for part in re.split(r"[\W\d_]+", folded(skeleton_of(name))) if part]
+    joined = "".join(fragments)
     return (
         joined in words
-        or not words.isdisjoint(parts)
+        or not words.isdisjoint(fragments)
         or any(phrase in joined for phrase in phrases)
     )
 

@@ -16,11 +16,11 @@ def _stand_in(letter: str) -> str:
     # Import lazily: it takes 0.1 s, and only profile edits need it.
     from confusable_homoglyphs.confusables import confusables_data
 
-    alike, waiting = {letter}, [letter]
-    while waiting:
-        others = {found["c"] for found in confusables_data.get(waiting.pop(), ())}
-        waiting += [other for other in others - alike if len(other) == 1]
-        alike.update(waiting)
+    alike, remaining = {letter}, [letter]
+    while remaining:
+        others = {entry["c"] for entry in confusables_data.get(remaining.pop(), ())}
+        remaining += [other for other in others - alike if len(other) == 1]
+        alike.update(remaining)
     return min(alike, key=_rank)
 
 

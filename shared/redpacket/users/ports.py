@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from redpacket.platform.user import User
 
 
-class KnownPeople(Protocol):
+class UserDirectory(Protocol):
     """Mapping from user ids to the host's users, eventually consistent."""
 
-    def list_people(self, user_ids: Sequence[str]) -> dict[str, User]:
+    def list_users(self, user_ids: Sequence[str]) -> dict[str, User]:
         """Return the known people with host id and nickname."""
 
 
@@ -43,7 +43,7 @@ class ProfileRepository(Protocol):
     def put(self, profile: Profile) -> None:
         """Replace a profile; data from tokens stays."""
 
-    def list_unnoted(self, people: Sequence[User]) -> list[User]:
+    def list_unnoted(self, users: Sequence[User]) -> list[User]:
         """Return, without duplicates, the people whose stored data differs from their token's."""
 
     def note(self, person: User, said_at_ms: int) -> None:

@@ -89,20 +89,20 @@ def _unreadable(error: Unreadable) -> int:
     return UNREADABLE
 
 
-def _verdict(compared: Sequence[str], found: Findings) -> int:
+def _verdict(compared: Sequence[str], findings: Findings) -> int:
     """Print what was found, and return the exit code."""
     for line in compared:
         print(_escaped(line))
-    for difference in found.differences[:SHOWN_MAX]:
+    for difference in findings.differences[:SHOWN_MAX]:
         print(f"WRONG       {_escaped(difference)}")
-    count = len(found.differences)
+    count = len(findings.differences)
     if count > SHOWN_MAX:
         print(f"WRONG       and {count - SHOWN_MAX} more")
     if count:
         print(f"NOT VERIFIED, differences: {count}")
         return FALSE
-    if found.unchecked_count:
-        print(f"NOT ALL CHECKED, left: {found.unchecked_count}")
+    if findings.unchecked_count:
+        print(f"NOT ALL CHECKED, left: {findings.unchecked_count}")
         return UNCHECKED
     print("VERIFIED")
     return TRUE

@@ -48,15 +48,15 @@ def day_of(proof: Document) -> Day:
         days_of_chain(name)
     except ValueError as error:
         raise Unreadable(str(error)) from error
-    said = proof.get("beacon")
-    beacon = _beacon_of(said) if isinstance(said, dict) else None
+    stated = proof.get("beacon")
+    beacon = _beacon_of(stated) if isinstance(stated, dict) else None
     seed = bytes.fromhex(seed_text)
     return Day(get(proof, "campaign_id", str), name, seed, beacon, _round_of(proof, beacon))
 
 
-def _beacon_of(said: Document) -> CampaignBeacon:
-    committed_at_ms, timezone = get(said, "committed_at_ms", int), get(said, "timezone", str)
-    beacon = CampaignBeacon(chain_of(said), committed_at_ms, timezone)
+def _beacon_of(stated: Document) -> CampaignBeacon:
+    committed_at_ms, timezone = get(stated, "committed_at_ms", int), get(stated, "timezone", str)
+    beacon = CampaignBeacon(chain_of(stated), committed_at_ms, timezone)
     try:
         return CampaignBeacon.parse(str(beacon))
     except ValueError as error:
@@ -80,4 +80,4 @@ def check_round(day: Day, findings: Findings) -> None:
         # A zone that this machine lacks is a KeyError.
         raise Unreadable(f"the days of {zone}: {error}") from error
     named = day.beacon.round_of(starts_at_ms)
-    findings.compare("beacon_round", said=day.round.round_no, true=named)
+    findings.compare("beacon_round", stated=day.round.round_no, true=named)

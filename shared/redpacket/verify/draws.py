@@ -28,14 +28,14 @@ def verify_draws(
     """
     findings = Findings()
     if noted is not None:
-        findings.compare("the noted commitment", said=noted.lower(), true=day.commitment)
+        findings.compare("the noted commitment", stated=noted.lower(), true=day.commitment)
     check_round(day, findings)
     numbers: dict[str, set[int]] = {}
     for name, document in documents:
         if "items" in document:
             drawer = get(document, "user_token", str)
             if user is not None:
-                findings.compare(f"{name}: user_token", said=drawer, true=user)
+                findings.compare(f"{name}: user_token", stated=drawer, true=user)
             seen = numbers.setdefault(drawer, set())
             for item in get(document, "items", list):
                 if not isinstance(item, dict):
@@ -43,9 +43,9 @@ def verify_draws(
                 _compare_draw(name, item, day, drawer, seen, findings)
         else:
             said_id = get(document, "campaign_id", str)
-            findings.compare(f"{name}: campaign_id", said=said_id, true=day.campaign_id)
-            said = get(document, "commitment", str)
-            findings.compare(f"{name}: commitment", said=said, true=day.commitment)
+            findings.compare(f"{name}: campaign_id", stated=said_id, true=day.campaign_id)
+            stated = get(document, "commitment", str)
+            findings.compare(f"{name}: commitment", stated=stated, true=day.commitment)
     _check_order(numbers, findings)
     return findings
 
@@ -77,15 +77,15 @@ def _compare_draw(
     randomness = "{randomness}" if day.round else NO_BEACON
     formula = point_text("{seed}", day.campaign_id, drawer, number, randomness)
     true_id = draw_id_of(day.campaign_id, drawer, day.name, number)
-    findings.compare(f"{what}: draw_id", said=get(draw, "draw_id", str), true=true_id)
-    findings.compare(f"{what}: formula", said=get(draw, "formula", str), true=formula)
-    findings.compare(f"{what}: beacon_round", said=draw.get("beacon_round"), true=day.round_no)
-    findings.compare(f"{what}: point", said=get(draw, "point", int), true=point)
-    said = draw.get("prize")
-    said_id = get(said, "prize_id", str) if isinstance(said, dict) else said
-    findings.compare(f"{what}: prize", said=said_id, true=prize_id)
+    findings.compare(f"{what}: draw_id", stated=get(draw, "draw_id", str), true=true_id)
+    findings.compare(f"{what}: formula", stated=get(draw, "formula", str), true=formula)
+    findings.compare(f"{what}: beacon_round", stated=draw.get("beacon_round"), true=day.round_no)
+    findings.compare(f"{what}: point", stated=get(draw, "point", int), true=point)
+    stated = draw.get("prize")
+    said_id = get(stated, "prize_id", str) if isinstance(stated, dict) else stated
+    findings.compare(f"{what}: prize", stated=said_id, true=prize_id)
     outcome = "won" if prize_id else "missed"
-    findings.compare(f"{what}: outcome", said=get(draw, "outcome", str), true=outcome)
+    findings.compare(f"{what}: outcome", stated=get(draw, "outcome", str), true=outcome)
     findings.draw_count += 1
 
 

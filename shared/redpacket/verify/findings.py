@@ -21,10 +21,10 @@ class Findings:
     _owners: dict[int, str] = field(default_factory=dict)
     _shares: dict[str, int] = field(default_factory=dict)
 
-    def compare(self, what: str, *, said: object, true: object) -> None:
+    def compare(self, what: str, *, stated: object, true: object) -> None:
         """Note a difference between what a file says and what is true."""
-        if said != true:
-            self.differences.append(f"{what}: says {said}, is {true}")
+        if stated != true:
+            self.differences.append(f"{what}: says {stated}, is {true}")
 
     def skip(self, what: str) -> str:
         """Count something that could not be checked, and return the words for it."""

@@ -82,8 +82,12 @@ def verify_log(
         for item in _items(document):
             _take_entry(name, item, size, checked)
     _check_entries(checked, is_all=subject_id is None)
-    _check_growth([one for one in documents if "from_size" in one[1]], checked)
-    proofs = [one for one in documents if "path" in one[1] and "from_size" not in one[1]]
+    _check_growth([document for document in documents if "from_size" in document[1]], checked)
+    proofs = [
+        document
+        for document in documents
+        if "path" in document[1] and "from_size" not in document[1]
+    ]
     for name, proof in proofs:
         _check_inclusion(name, proof, checked)
     _check_ids(proofs, checked)
@@ -115,8 +119,8 @@ def _check_heads(
         checked.lines += [] if note in checked.lines else [note]
     if len(keys) > 1:
         checked.differences.append("heads are of more than one key")
-    for found in sorted(keys):
-        checked.lines.append(f"key         {found}{'' if key_id else ': compare it with others'}")
+    for key in sorted(keys):
+        checked.lines.append(f"key         {key}{'' if key_id else ': compare it with others'}")
     if not documents:
         checked.skip_line("signature   not checked: give a page of GET /transparency")
 
@@ -156,10 +160,10 @@ def _check_entries(checked: Checked, *, is_all: bool) -> None:
                 )
     checked.placed.update(range(compared))
     beyond = [size for size in checked.roots if size > peaks.size]
-    said = f"entries     {compared} compared with signed heads"
+    line = f"entries     {compared} compared with signed heads"
     left = len(checked.entries) - compared
     note = checked.skip_line if left and is_all else checked.lines.append
-    note(f"{said}, {left} not compared")
+    note(f"{line}, {left} not compared")
     if beyond:
         sizes = ", ".join(map(str, sorted(beyond)))
         checked.lines.append(f"entries     not compared with heads of {sizes}: give all pages")
@@ -206,10 +210,10 @@ def _check_ids(proofs: Sequence[tuple[str, Document]], checked: Checked) -> None
     indexes: dict[str, set[int]] = {}
     for index, entry in (*checked.entries.items(), *proved):
         indexes.setdefault(entry.id_hash, set()).add(index)
-    for id_hash, found in indexes.items():
-        if len(found) > 1:
+    for id_hash, entry_nos in indexes.items():
+        if len(entry_nos) > 1:
             checked.differences.append(
-                f"id_hash {id_hash} has entries {sorted(found)}: an id has one"
+                f"id_hash {id_hash} has entries {sorted(entry_nos)}: an id has one"
             )
 
 
@@ -222,14 +226,14 @@ def _check_subject(
     """Compare the entries of an id with what it showed; there is one."""
     id_hash = id_hash_of(subject_id)
     proved = {get(proof, "index", int): _entry_of(proof) for _, proof in proofs}
-    found = {
+    entries = {
         index: entry
         for index, entry in {**checked.entries, **proved}.items()
         if entry.id_hash == id_hash
     }
-    if not found:
+    if not entries:
         checked.differences.append(f"{subject_id}: its entry is in none of the files")
-    for index, entry in found.items():
+    for index, entry in entries.items():
         at = shown_time(entry.at_ms)
         checked.lines.append(f"{entry.kind.value:<12}entry {index}, committed to at {at}")
         if index not in checked.placed:

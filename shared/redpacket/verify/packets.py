@@ -19,24 +19,24 @@ def verify_packet(
     """
     findings = Findings()
     if noted is not None:
-        findings.compare("the noted commitment", said=noted.lower(), true=terms.commitment)
+        findings.compare("the noted commitment", stated=noted.lower(), true=terms.commitment)
     try:
         amounts = amounts_fen(terms)
     except SplitImpossible as error:
         findings.differences.append(f"no packet has such terms: {error}")
         return findings
     for name, document in documents:
-        said = get(document, "commitment", str)
-        findings.compare(f"{name}: commitment", said=said, true=terms.commitment)
+        stated = get(document, "commitment", str)
+        findings.compare(f"{name}: commitment", stated=stated, true=terms.commitment)
         findings.compare(
-            f"{name}: total_fen", said=get(document, "total_fen", int), true=terms.total_fen
+            f"{name}: total_fen", stated=get(document, "total_fen", int), true=terms.total_fen
         )
-        findings.compare(f"{name}: count", said=get(document, "count", int), true=terms.count)
+        findings.compare(f"{name}: count", stated=get(document, "count", int), true=terms.count)
         if "seed" in document:
             _compare_page(name, document, terms, amounts, findings)
         else:
             split = get(document, "split", str)
-            findings.compare(f"{name}: split", said=split, true=str(terms.split))
+            findings.compare(f"{name}: split", stated=split, true=str(terms.split))
             _compare_claims(name, document, amounts, findings)
     return findings
 
@@ -46,14 +46,14 @@ def _compare_page(
 ) -> None:
     if terms_of(page) != terms:
         findings.differences.append(f"{name}: is a proof of other terms")
-    said, first_no = get(page, "amounts_fen", list), get(page, "first_share_no", int)
-    for share_no, amount_fen in enumerate(said, start=first_no):
+    stated, first_no = get(page, "amounts_fen", list), get(page, "first_share_no", int)
+    for share_no, amount_fen in enumerate(stated, start=first_no):
         _compare_share(name, share_no, amount_fen, amounts, findings)
-    findings.amount_count += len(said)
+    findings.amount_count += len(stated)
     # Or a page without the last amounts would pass for a whole one.
-    last_no = first_no + len(said) - 1
+    last_no = first_no + len(stated) - 1
     true_next = str(last_no) if last_no < terms.count else None
-    findings.compare(f"{name}: next", said=page.get("next"), true=true_next)
+    findings.compare(f"{name}: next", stated=page.get("next"), true=true_next)
 
 
 def _compare_claims(
@@ -84,7 +84,7 @@ def _compare_share(
     if type(amount_fen) is not int:
         raise Unreadable(f"{name}: the amount of share {share_no} is not an integer")
     true = amounts[share_no - 1] if 1 <= share_no <= len(amounts) else "no share"
-    findings.compare(f"{name}: share {share_no}", said=amount_fen, true=true)
+    findings.compare(f"{name}: share {share_no}", stated=amount_fen, true=true)
 
 
 def amounts_compared(terms: Terms, findings: Findings) -> list[str]:

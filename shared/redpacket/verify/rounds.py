@@ -17,26 +17,26 @@ QUICKNET_KEY = (
 
 
 def round_compared(
-    chain: BeaconChain, found: BeaconRound, public_key: str, findings: Findings
+    chain: BeaconChain, beacon_round: BeaconRound, public_key: str, findings: Findings
 ) -> list[str]:
     """Return the checked and unchecked parts of one round. Raises Unreadable."""
-    at, began = shown_time(chain.time_ms(found.round_no)), shown_time(chain.time_ms(1))
+    at, began = shown_time(chain.time_ms(beacon_round.round_no)), shown_time(chain.time_ms(1))
     return [
-        f"beacon      round {found.round_no} of chain {chain.chain_hash}, signed at {at}",
+        f"beacon      round {beacon_round.round_no} of chain {chain.chain_hash}, signed at {at}",
         f"chain       begun at {began}, a round each {chain.period_s} s",
-        f"signature   {_signature_checked(chain, found, public_key, findings)}",
+        f"signature   {_signature_checked(chain, beacon_round, public_key, findings)}",
         f"order       not proven: the commitment must have been known before {at}",
     ]
 
 
 def _signature_checked(
-    chain: BeaconChain, found: BeaconRound, public_key: str, findings: Findings
+    chain: BeaconChain, beacon_round: BeaconRound, public_key: str, findings: Findings
 ) -> str:
     """Compare a round with the chain's public key, and say whether that could be done."""
     if chain.chain_hash == QUICKNET.chain_hash:
         # Or a known round of long ago would pass for a later one.
-        findings.compare("the beacon's genesis_s", said=chain.genesis_s, true=QUICKNET.genesis_s)
-        findings.compare("the beacon's period_s", said=chain.period_s, true=QUICKNET.period_s)
+        findings.compare("the beacon's genesis_s", stated=chain.genesis_s, true=QUICKNET.genesis_s)
+        findings.compare("the beacon's period_s", stated=chain.period_s, true=QUICKNET.period_s)
     if chain.chain_hash != QUICKNET.chain_hash and public_key == QUICKNET_KEY:
         return findings.skip("give the chain's key by --public-key")
     try:
@@ -48,24 +48,26 @@ def _signature_checked(
     except ValueError as error:
         raise Unreadable(f"the public key: {error}") from error
     findings.compare(
-        f"signature of round {found.round_no}",
-        said="the chain's",
-        true="the chain's" if key.has_signed(found.round_no, found.signature) else "forged",
+        f"signature of round {beacon_round.round_no}",
+        stated="the chain's",
+        true="the chain's"
+        if key.has_signed(beacon_round.round_no, beacon_round.signature)
+        else "forged",
     )
     return "compared with the chain's public key"
 
 
-def chain_of(said: Document) -> BeaconChain:
+def chain_of(stated: Document) -> BeaconChain:
     """Return the chain that a proof's beacon is of. Raises Unreadable."""
     return BeaconChain(
-        get(said, "chain_hash", str), get(said, "genesis_s", int), get(said, "period_s", int)
+        get(stated, "chain_hash", str), get(stated, "genesis_s", int), get(stated, "period_s", int)
     )
 
 
-def signature_of(said: Document) -> bytes:
+def signature_of(stated: Document) -> bytes:
     """Return the signature of a round. Raises Unreadable."""
     try:
-        signature = bytes.fromhex(get(said, "signature", str))
+        signature = bytes.fromhex(get(stated, "signature", str))
     except ValueError as error:
         raise Unreadable(f"the signature: {error}") from error
     if not signature:

@@ -135,7 +135,7 @@ def test_claims_are_listed_with_their_amounts_also_of_a_packet_for_some(
 def test_operators_are_told_whom_the_host_means(system: InMemorySystem) -> None:
     system.send("ann")
 
-    people = system.process().known_people.list_people(["ann", "nobody"])
+    people = system.process().user_directory.list_users(["ann", "nobody"])
 
     assert [(one.user_id, one.host_id) for one in people.values()] == [("ann", "ann@host")]
 

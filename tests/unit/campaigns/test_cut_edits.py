@@ -71,7 +71,7 @@ class Gala(Office):
 
     def check_ends(self, *ends_ms: int) -> None:
         """All cash ends with its campaign, at *ends_ms* where given."""
-        assert self.ends_ms() == {self.found().ends_at_ms}
+        assert self.ends_ms() == {self.stored().ends_at_ms}
         assert not ends_ms or self.ends_ms() == set(ends_ms)
         self.check_money()
 
@@ -102,7 +102,7 @@ def test_an_interrupted_edit_of_the_end_is_completed_by_its_repeat(
 
     def check(office: Gala) -> None:
         # Also of an operator who does not repeat it: no cash ends before its campaign.
-        assert min(office.ends_ms()) >= office.found().ends_at_ms
+        assert min(office.ends_ms()) >= office.stored().ends_at_ms
 
         edited = edit(office)
 
@@ -119,7 +119,7 @@ def test_cash_is_there_until_the_campaigns_new_end_though_the_edit_was_cut_off()
     for at in range(1, IO_MAX):
         office = Gala()
         office.cut(at, "killed", lambda office: office.end_at(LATER, 1))
-        if office.found().ends_at_ms == LATER:
+        if office.stored().ends_at_ms == LATER:
             break
 
     office.system.pass_time(5 * HOUR_MS)
@@ -167,9 +167,9 @@ def test_two_edits_at_once_of_which_one_is_cut_off_end_with_one_end_once_it_is_r
             if other.client.count < other_at:
                 assert other_at > 3
                 break
-            assert min(office.ends_ms()) >= office.found().ends_at_ms, (at, other_at)
+            assert min(office.ends_ms()) >= office.stored().ends_at_ms, (at, other_at)
             edit_later(other)
-            assert office.ends_ms() == {office.found().ends_at_ms} == {LATER}, (at, other_at)
+            assert office.ends_ms() == {office.stored().ends_at_ms} == {LATER}, (at, other_at)
     raise AssertionError("it never came to its end")
 
 
@@ -206,7 +206,7 @@ def test_no_campaign_is_extended_whose_cash_has_gone_back() -> None:
         office.end_at(LATER)
 
     assert [error["field"] for error in refused.value.errors] == ["ends_at_ms"]
-    assert office.found().ends_at_ms == GALA.ends_at_ms
+    assert office.stored().ends_at_ms == GALA.ends_at_ms
     # All else may be edited: an end that is not later, a title.
     assert office.end_at(GALA.ends_at_ms, title="over").title == "over"
 
@@ -247,7 +247,7 @@ def test_no_end_that_comes_while_a_campaign_is_extended_takes_its_cash(
         return office
 
     def check(office: Gala) -> None:
-        if office.found().ends_at_ms > office.system.clock.now_ms():
+        if office.stored().ends_at_ms > office.system.clock.now_ms():
             for prize in office.prizes().values():
                 packets = office.packets_of(prize)
                 funded = [one.terms.count for one in packets if one.status is PacketStatus.OPEN]
@@ -283,10 +283,10 @@ def test_cash_of_an_extension_that_is_refused_ends_with_its_campaign() -> None:
     moved = 0
     for at in range(1, IO_MAX):
         office = _end_during_an_extension(at)
-        if office.found().ends_at_ms == LATER:
+        if office.stored().ends_at_ms == LATER:
             assert moved
             break
-        assert office.ends_ms() <= {office.found().ends_at_ms}, at
+        assert office.ends_ms() <= {office.stored().ends_at_ms}, at
         moved += bool(office.ends_ms())
         office.sweep_at(GALA.ends_at_ms + 60_000)
         assert office.paid_fen() == NOTHING_PAID, at
@@ -295,13 +295,13 @@ def test_cash_of_an_extension_that_is_refused_ends_with_its_campaign() -> None:
 @pytest.mark.parametrize("other_ms", [EARLIER, GALA.ends_at_ms], ids=["earlier", "the same end"])
 def test_another_edit_while_an_extension_is_refused_sets_the_end(other_ms: int) -> None:
     for at in range(1, IO_MAX):
-        if _end_during_an_extension(at).found().ends_at_ms == LATER:
+        if _end_during_an_extension(at).stored().ends_at_ms == LATER:
             break
         for then in range(1, IO_MAX):
             office = _end_during_an_extension(
                 at, then, lambda other: other.end_at(other_ms, title="another")
             )
-            assert office.ends_ms() <= {office.found().ends_at_ms}, (at, then)
+            assert office.ends_ms() <= {office.stored().ends_at_ms}, (at, then)
             if office.client.count < at + then:
                 break
 
@@ -320,7 +320,7 @@ def test_cash_of_an_extension_that_is_refused_for_its_budget_is_told_and_set_by_
 
         if not office.cut(at, "between", extend, take):
             break
-        if office.found().ends_at_ms == LATER or office.ends_ms() == {GALA.ends_at_ms}:
+        if office.stored().ends_at_ms == LATER or office.ends_ms() == {GALA.ends_at_ms}:
             continue
         late += 1
         # Never too early, which would cost a winner; and it does not stay unseen.

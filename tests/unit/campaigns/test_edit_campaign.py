@@ -75,7 +75,7 @@ def test_the_first_edit_creates_and_the_next_one_edits(office: Desk) -> None:
     assert (is_new, is_new_again) == (True, False)
     assert (created.version, created.budget_fen, created.budget_left_fen) == (1, 500, 500)
     assert edited == replace(created, title="new", version=2)
-    assert office.found() == edited
+    assert office.stored() == edited
 
 
 def test_a_campaign_has_no_budget_unless_it_is_given_one(office: Desk) -> None:
@@ -93,7 +93,7 @@ def test_an_edit_of_another_version_than_it_names_is_refused(office: Desk) -> No
         with pytest.raises(errors.VersionConflict):
             office.edit(replace(campaign, title="new"), version=version)
 
-    assert office.found() == campaign
+    assert office.stored() == campaign
     assert office.edit(replace(campaign, title="new"), version=2)[0].version == 3
 
 
@@ -139,7 +139,7 @@ def test_an_edit_tells_what_is_left_of_the_budget_now_and_not_what_was(office: D
     edited, _ = office.edit(replace(campaign, title="new"))
 
     assert edited.budget_left_fen == 4_000
-    assert edited == office.found()
+    assert edited == office.stored()
 
 
 @pytest.mark.parametrize(("version", "version_after"), [(1, 2), (2, 3), (None, 3)])
@@ -216,14 +216,14 @@ def test_a_campaign_that_gives_nothing_refuses_a_new_packet_and_knows_an_old_one
     if "budget_left_fen" in changes:
         now = replace(now, budget_fen=campaign.budget_fen - 8_001)
     assert office.system.campaigns.edit(now, campaign)
-    later = replace(order, campaign=office.found())
+    later = replace(order, campaign=office.stored())
 
     with pytest.raises(refusal):
         office.system.send_order(replace(later, request=replace(order.request, key_hash="new")))
 
     assert office.system.send_order(later) == sent
     assert office.system.balance_fen("operator") == 4_000
-    assert office.found().budget_left_fen == now.budget_left_fen
+    assert office.stored().budget_left_fen == now.budget_left_fen
 
 
 def test_leftovers_go_back_to_the_operator_and_not_to_the_budget(office: Desk) -> None:
@@ -236,7 +236,7 @@ def test_leftovers_go_back_to_the_operator_and_not_to_the_budget(office: Desk) -
     office.system.expire()
 
     assert office.system.balance_fen("operator") == 1_000 - taken_fen
-    found = office.found()
+    found = office.stored()
     assert (found.budget_fen, found.budget_left_fen) == (10_000, 9_000)
     assert office.system.differences() == []
 

@@ -39,7 +39,7 @@ class Stack:
 
     folder: Path
     answers: dict[str, Answer] = field(default_factory=dict)
-    asked: list[httpx.Request] = field(default_factory=list)
+    requests: list[httpx.Request] = field(default_factory=list)
     clients: dict[str, Any] = field(default_factory=dict)
     is_local: bool = True
 
@@ -48,7 +48,7 @@ class Stack:
         (self.folder / "stack.json").write_text(json.dumps(ready))
 
     def answer(self, request: httpx.Request) -> httpx.Response:
-        self.asked.append(request)
+        self.requests.append(request)
         if request.url.path == "/dev/tokens":
             return httpx.Response(200, json={"token": f"token of {_body(request)['sub']}"})
         answer = self.answers[f"{request.method} {request.url.path}"]
@@ -70,7 +70,7 @@ class Stack:
         return json.loads(result.stdout)
 
     def sent(self, route: str) -> list[httpx.Request]:
-        return [each for each in self.asked if f"{each.method} {each.url.path}" == route]
+        return [each for each in self.requests if f"{each.method} {each.url.path}" == route]
 
     def _connect(self, service: str, **_options: Any) -> Any:
         return self.clients[service]
@@ -223,9 +223,9 @@ def test_a_program_reads_whole_values_one_row_a_line(
     token, address = "t" * 500, f"https://{'a' * 90}"
 
     screen = Screen()
-    screen.tell({}, Text(token))
-    screen.tell({"commitment": "c" * 64, "share_url": address})
-    screen.tell({}, table(("approval", "subject"), [("a" * 32, "s" * 200)]))
+    screen.report({}, Text(token))
+    screen.report({"commitment": "c" * 64, "share_url": address})
+    screen.report({}, table(("approval", "subject"), [("a" * 32, "s" * 200)]))
     screen.note("why " * 50)
 
     told = capsys.readouterr()
@@ -241,7 +241,7 @@ def test_a_narrow_terminal_folds_values_and_cuts_nothing_off(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
 
-    Screen().tell({}, table(("approval", "subject"), [("a" * 32, "s" * 200)]))
+    Screen().report({}, table(("approval", "subject"), [("a" * 32, "s" * 200)]))
 
     told = capsys.readouterr().out
     assert "a" * 32 in told
@@ -256,7 +256,7 @@ def test_an_operator_of_a_local_stack_needs_no_token(stack: Stack) -> None:
 
     stack.run("switch", "list")
 
-    (made, asked) = stack.asked
+    (made, asked) = stack.requests
     assert _body(made) == {"sub": "operator", "scope": "hongbao/admin"}
     assert asked.headers["authorization"] == "Bearer token of operator"
 
@@ -299,7 +299,7 @@ def test_on_aws_the_secret_of_the_operators_client_makes_the_token(stack: Stack)
 
     assert stack.run("switch", "list").exit_code == 0
 
-    asked = stack.asked[-1]
+    asked = stack.requests[-1]
     assert (asked.url.host, asked.headers["authorization"]) == ("api", "Bearer made")
 
 
@@ -379,7 +379,7 @@ def test_a_packet_is_watched_until_it_is_emptied(stack: Stack, monkeypatch: Any)
     assert looks[2]["seconds_left"] == pytest.approx(20 / 15, abs=0.1)
     assert looks[-1]["status"] == "emptied"
     # Without a token: a watcher is a passer-by.
-    assert all("authorization" not in each.headers for each in stack.asked)
+    assert all("authorization" not in each.headers for each in stack.requests)
 
 
 def test_a_plot_is_as_high_as_its_highest_value() -> None:
@@ -462,7 +462,7 @@ def test_a_proof_is_checked_offline(stack: Stack, tmp_path: Path) -> None:
     proof.write_text("{}")
 
     assert stack.run("verify", str(proof)).exit_code == 5
-    assert not stack.asked
+    assert not stack.requests
 
 
 # ---- campaigns
@@ -546,7 +546,7 @@ def test_a_file_without_a_plan_changes_nothing(stack: Stack) -> None:
     wrong = "starts_at: 2027-01-29T20:00:00", "title: 2027-01-29", "a: [", "prizes: 1"
     for text in ("- a list", *wrong):
         assert stack.run("campaign", "edit", "newyear", "-", stdin=text).exit_code == 5
-    assert not [each for each in stack.asked if each.method == "PUT"]
+    assert not [each for each in stack.requests if each.method == "PUT"]
 
 
 def test_a_preheat_goes_on_to_its_end(stack: Stack) -> None:

@@ -22,14 +22,14 @@ class Tables:
 
     def __init__(self, **rows: list[dict[str, Any]]) -> None:
         self.rows = rows
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
 
     def get_paginator(self, name: str) -> "Tables":
         assert name == "query"
         return self
 
     def paginate(self, **query: Any) -> Any:
-        self.asked.append(query)
+        self.requests.append(query)
         values = query["ExpressionAttributeValues"]
         named = values[":list" if ":list" in values else ":pk"]["S"]
         half = len(self.rows.get(named, [])) // 2
@@ -90,7 +90,7 @@ def test_a_balance_is_compared_with_its_entries(
 
 def test_an_account_without_rows_holds_nothing(stack: Stack, tables: Tables) -> None:
     assert stack.ask_json("ledger", "account", "user:bob")["balance_fen"] is None
-    assert tables.asked[0]["ConsistentRead"] is True
+    assert tables.requests[0]["ConsistentRead"] is True
 
 
 def test_a_withdrawal_is_shown_with_what_it_waits_for(stack: Stack) -> None:
@@ -135,7 +135,7 @@ def test_a_work_list_is_read_in_every_partition(stack: Stack, tables: Tables) ->
 
     assert [item["pk"] for item in due] == ["a", "b"]
     assert [item["pk"] for item in look] == ["d", "c"]
-    assert len(tables.asked) == keys.WORK_SHARDS + 2 * len(items.SHARDS)
+    assert len(tables.requests) == keys.WORK_SHARDS + 2 * len(items.SHARDS)
 
 
 def test_listed_returns_and_debts_are_shown_and_a_return_is_resolved(stack: Stack) -> None:
@@ -166,23 +166,23 @@ class Aws:
     """CloudFormation, CloudWatch, Logs and Lambda."""
 
     def __init__(self) -> None:
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
         self.answer: dict[str, Any] = {"Payload": io.BytesIO(b'{"closed_count": 1}')}
 
     def describe_stack_resource(self, *, StackName: str, LogicalResourceId: str) -> Any:  # noqa: N803
         return {"StackResourceDetail": {"PhysicalResourceId": f"{StackName}-{LogicalResourceId}"}}
 
     def filter_log_events(self, **asked: Any) -> Any:
-        self.asked.append(asked)
+        self.requests.append(asked)
         return {"events": [{"message": "plain"}, {"message": '{"level": "INFO"}'}]}
 
     def get_metric_statistics(self, **asked: Any) -> Any:
-        self.asked.append(asked)
+        self.requests.append(asked)
         hours = (datetime(2026, 1, 31, hour, tzinfo=UTC) for hour in (2, 1))
         return {"Datapoints": [{"Timestamp": hour, "Sum": 3.0} for hour in hours]}
 
     def invoke(self, **asked: Any) -> Any:
-        self.asked.append(asked)
+        self.requests.append(asked)
         return self.answer
 
 
@@ -204,16 +204,16 @@ def test_the_newest_lines_of_a_log_are_printed(stack: Stack, aws: Aws) -> None:
     stack.run("logs", "payout")
 
     assert json.loads(lines) == {"level": "INFO"}
-    assert aws.asked[0]["logGroupName"] == "redpacket-local-PayoutLogs"
-    assert aws.asked[0]["filterPattern"] == '"claim_refused"'
-    assert "filterPattern" not in aws.asked[1]
+    assert aws.requests[0]["logGroupName"] == "redpacket-local-PayoutLogs"
+    assert aws.requests[0]["filterPattern"] == '"claim_refused"'
+    assert "filterPattern" not in aws.requests[1]
 
 
 def test_an_event_is_counted_by_hour(stack: Stack, aws: Aws) -> None:
     counted = stack.ask_json("count", "payout", "claim_refused")["items"]
 
     assert [one["hour"] for one in counted] == ["2026-01-31 01:00", "2026-01-31 02:00"]
-    assert aws.asked[0]["Dimensions"] == [{"Name": "service", "Value": "payout"}]
+    assert aws.requests[0]["Dimensions"] == [{"Name": "service", "Value": "payout"}]
 
 
 @pytest.mark.usefixtures("tables")
@@ -223,7 +223,7 @@ def test_a_schedule_runs_at_once_and_reports(stack: Stack, aws: Aws) -> None:
     stack.ask_json("run", "statements", "--day", "2026-01-31", "--skip")
 
     assert report == {"closed_count": 1}
-    assert [json.loads(one["Payload"]) for one in aws.asked] == [
+    assert [json.loads(one["Payload"]) for one in aws.requests] == [
         {},
         {"task": "compare_bills", "day": "2026-01-31", "skip": True},
     ]

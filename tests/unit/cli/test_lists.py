@@ -254,7 +254,7 @@ def test_an_id_can_not_lead_to_another_route(stack: Stack) -> None:
     ]
 
     assert {stack.run(*one).exit_code for one in words} == {2}
-    assert stack.asked == []
+    assert stack.requests == []
 
 
 # ---- reports
@@ -352,10 +352,10 @@ class Athena:
 
     def __init__(self, *states: str) -> None:
         self.states = iter(states)
-        self.asked: dict[str, Any] = {}
+        self.requests: dict[str, Any] = {}
 
     def start_query_execution(self, **asked: Any) -> dict[str, str]:
-        self.asked = asked
+        self.requests = asked
         return {"QueryExecutionId": "1"}
 
     def get_query_execution(self, **_asked: str) -> dict[str, Any]:
@@ -380,7 +380,7 @@ def test_a_report_is_a_table_json_or_csv(stack: Stack) -> None:
     assert stack.run("report", "dormant", "--csv").stdout.split() == [
         *('"account"', '"ann"', '"\'-user"', '""')
     ]
-    assert athena.asked == {
+    assert athena.requests == {
         "QueryString": "SELECT * FROM reports.dormant",
         "WorkGroup": "workgroup",
         "QueryExecutionContext": {"Database": "reports"},

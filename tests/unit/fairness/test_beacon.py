@@ -51,11 +51,11 @@ class Endpoint:
 
     def __init__(self, system: InMemorySystem, late_ms: int | None = 0) -> None:
         self.late_ms = late_ms
-        self.asked: list[int] = []
+        self.requests: list[int] = []
         self._system = system
 
     def fetch(self, round_no: int) -> BeaconRound | None:
-        self.asked.append(round_no)
+        self.requests.append(round_no)
         now_ms = self._system.clock.now_ms()
         if self.late_ms is None or now_ms < CHAIN.time_ms(round_no) + self.late_ms:
             return None
@@ -233,7 +233,7 @@ def test_a_round_that_is_late_or_can_not_be_read_is_a_failure(system: InMemorySy
         with pytest.raises(errors.Unavailable, match="can't be read"):
             process.draw_prize("gala", a_person("ann"), "key")
 
-    assert len(away.asked) == 1
+    assert len(away.requests) == 1
 
 
 def test_a_point_is_of_the_seed_and_of_the_round(system: InMemorySystem) -> None:
@@ -361,7 +361,7 @@ def test_a_round_that_never_comes_is_never_replaced_and_the_money_goes_back(
         system.pass_time(60_000)
 
     assert report == FetchReport(kept_count=0, missing_count=1)
-    assert len(set(silent.asked)) == 1
+    assert len(set(silent.requests)) == 1
     assert "beacon_round_missing" in told(system)
     assert system.balance_fen("operator") == 1_000
     assert system.differences() == []
@@ -399,7 +399,7 @@ def test_rounds_are_fetched_once_and_only_for_campaigns_that_draw(system: InMemo
     reports = [fetch(system, endpoint) for _ in range(3)]
 
     assert [report.kept_count for report in reports] == [1, 0, 0]
-    assert len(endpoint.asked) == 1
+    assert len(endpoint.requests) == 1
 
 
 def test_a_beacon_of_another_form_keeps_no_other_campaign_from_its_rounds(
@@ -435,7 +435,7 @@ def test_a_run_ends_in_time_where_endpoints_hang_and_asks_for_the_newest_first(
     report = fetch(system, endpoint, for_ms=20_000)
 
     assert system.clock.now_ms() - began_at_ms <= 20_000 + 10_000
-    assert endpoint.asked[:5] == sorted(endpoint.asked[:5], reverse=True)
+    assert endpoint.requests[:5] == sorted(endpoint.requests[:5], reverse=True)
     assert report.missing_count == 5
 
 
@@ -456,7 +456,7 @@ def test_a_chain_that_is_not_ours_is_told(system: InMemorySystem) -> None:
 
     fetch(system, endpoint)
 
-    assert endpoint.asked == []
+    assert endpoint.requests == []
     assert told(system) == ["beacon_chain_unknown"]
 
 

@@ -20,7 +20,7 @@ class Aws:
     """Log lines, queues and alarms of one stack, without paging."""
 
     def __init__(
-        self, events: list[tuple[float, str]], alarm: dict[str, Any], waiting: int = 0
+        self, events: list[tuple[float, str]], alarm: dict[str, Any], pending: int = 0
     ) -> None:
         self.alarm = {
             "AlarmName": "alarm",
@@ -36,7 +36,7 @@ class Aws:
             "Statistic": "Sum",
             **alarm,
         }
-        self.events, self.waiting = events, waiting
+        self.events, self.pending = events, pending
 
     def __call__(self, _: str) -> "Aws":
         return self
@@ -61,7 +61,7 @@ class Aws:
     def put_metric_data(self, **_: Any) -> None: ...
 
     def get_queue_attributes(self, **_: Any) -> dict[str, Any]:
-        return {"Attributes": {"ApproximateNumberOfMessages": str(self.waiting)}}
+        return {"Attributes": {"ApproximateNumberOfMessages": str(self.pending)}}
 
     def set_alarm_state(self, *, StateValue: str, **_: Any) -> None:  # noqa: N803
         self.alarm["StateValue"] = StateValue
@@ -107,7 +107,7 @@ def test_silence_is_an_alarm_once_the_stack_could_have_data() -> None:
 def test_a_dead_letter_fires_the_alarm_of_its_own_queue() -> None:
     metric = {"Namespace": "AWS/SQS", "MetricName": "ApproximateNumberOfMessagesVisible"}
     dimensions = {"Dimensions": [{"Name": "QueueName", "Value": "payout-dlq"}]}
-    aws = Aws([], {**metric, **dimensions, "Threshold": 1.0, "Statistic": "Maximum"}, waiting=1)
+    aws = Aws([], {**metric, **dimensions, "Threshold": 1.0, "Statistic": "Maximum"}, pending=1)
 
     Alarms(aws, ["http://sqs/0/other-dlq"], now_s=lambda: NOW_S).look()
     of_another_queue = aws.alarm["StateValue"]

@@ -353,7 +353,7 @@ def test_while_refunds_are_off_due_packets_stay_open_and_wait(system: InMemorySy
 
     assert _sweep(system, [False]) == 0
 
-    assert system.found(packet).status == "open"
+    assert system.stored(packet).status == "open"
     assert system.expire().closed_count == 1
     assert system.balance_fen("sender") == 1000
 

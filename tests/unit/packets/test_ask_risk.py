@@ -28,11 +28,11 @@ class Host:
 
     def __init__(self, *denied: str) -> None:
         self.denied = set(denied)
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self.is_away = False
 
     def ask(self, host_id: str) -> bool | None:
-        self.asked.append(host_id)
+        self.requests.append(host_id)
         return None if self.is_away else host_id not in self.denied
 
 
@@ -84,7 +84,7 @@ def test_who_is_denied_gets_no_share_and_leaves_it_to_others(asking: Asking) -> 
     asking.system.pass_time(EMPTIED_KEPT_MS)
 
     assert asking.grab(packet, "ann").share.share_no == 1
-    assert asking.host.asked == ["eve", "ann"]
+    assert asking.host.requests == ["eve", "ann"]
 
 
 def test_a_loser_is_not_asked_about_and_a_winner_once_an_hour(asking: Asking) -> None:
@@ -97,7 +97,7 @@ def test_a_loser_is_not_asked_about_and_a_winner_once_an_hour(asking: Asking) ->
     asking.grab(second, "ann")
     asking.grab(second, "ann")
 
-    assert asking.host.asked == ["ann"]
+    assert asking.host.requests == ["ann"]
 
 
 @pytest.mark.parametrize("is_open", [True, False])
@@ -117,19 +117,19 @@ def test_a_setting_says_what_holds_where_the_host_is_away(
 
     assert told == [is_open] * 2
     # The second did not wait for it again, and nothing is remembered.
-    assert asking.host.asked == ["ann"]
+    assert asking.host.requests == ["ann"]
     assert asking.memory.kept == {}
     asking.host.is_away = False
     system.pass_time(1_000)
     assert asking.grab(packet, "cat").is_new
-    assert asking.host.asked == ["ann", "cat"]
+    assert asking.host.requests == ["ann", "cat"]
 
 
 def test_a_memory_that_is_away_costs_a_question_and_no_share(asking: Asking) -> None:
     asking.memory.is_away = True
 
     assert asking.grab(asking.system.send(), "ann").is_new
-    assert asking.host.asked == ["ann"]
+    assert asking.host.requests == ["ann"]
 
 
 def test_only_a_draw_that_would_win_is_asked_about(asking: Asking) -> None:
@@ -139,7 +139,7 @@ def test_only_a_draw_that_would_win_is_asked_about(asking: Asking) -> None:
     system.load_campaign(campaign.campaign_id)
     process = system.process(risk=asking.check)
     assert process.draw_prize(campaign.campaign_id, eve, "one").draw.prize is None
-    assert asking.host.asked == []
+    assert asking.host.requests == []
     system.put_prize(a_prize(campaign.campaign_id, total=1))
     system.load_campaign(campaign.campaign_id)
 
@@ -149,7 +149,7 @@ def test_only_a_draw_that_would_win_is_asked_about(asking: Asking) -> None:
 
     won = system.process(risk=asking.check).draw_prize(campaign.campaign_id, ann, "one")
     assert won.draw.prize
-    assert asking.host.asked == ["eve", "ann"]
+    assert asking.host.requests == ["eve", "ann"]
 
 
 # ---- the call

@@ -38,7 +38,7 @@ def test_leftovers_go_back_to_the_fen_and_once(system: InMemorySystem, claimed_c
     assert (report.closed_count, again.closed_count, again.refunded_fen) == (1, 0, 0)
     paid_fen = sum(system.balance_fen(f"user-{number}") for number in range(claimed_count))
     assert system.balance_fen("sender") == report.refunded_fen == 777 - paid_fen
-    assert system.found(packet).status == "closed"
+    assert system.stored(packet).status == "closed"
 
 
 def test_the_grace_is_waited_once_for_all_packets(system: InMemorySystem) -> None:
@@ -63,7 +63,7 @@ def test_a_large_packet_is_split_once_there_is_time_for_it(
     report = system.expire(stop_in_ms=GRACE_MS)
 
     assert (report.closed_count, report.refunded_fen) == (0, 0)
-    assert system.found(packet).status == "closing"
+    assert system.stored(packet).status == "closing"
     assert system.expire().refunded_fen == 1000
 
 
@@ -104,7 +104,7 @@ def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(system: InMemo
     system.packets.scan_shard_shares = reading  # type: ignore[method-assign]
 
     reports = []
-    while system.found(packet).status != "closed":
+    while system.stored(packet).status != "closed":
         reports.append(system.expire(stop_in_ms=GRACE_MS + 2_000))
         assert len(reports) < 20
 
@@ -114,7 +114,7 @@ def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(system: InMemo
     assert sum(report.refunded_fen for report in reports) == system.balance_fen("sender")
     assert system.balance_fen("sender") == 4000 - sum(share.amount_fen for share in claims)
     best = max(claims, key=lambda share: (share.amount_fen, -share.decided_at_ms, -share.share_no))
-    end = system.found(packet).end
+    end = system.stored(packet).end
     assert end
     assert end.luckiest_no == best.share_no
     assert system.differences() == []
@@ -132,7 +132,7 @@ def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(
 
     assert (report.refunded_fen, report.closed_count, report.failed_count) == (6000, 0, 0)
     assert system.balance_fen("sender") == 6000
-    assert system.found(packet).status == "closing"
+    assert system.stored(packet).status == "closing"
     system.claim_cache = known
     assert system.expire().closed_count == 1
 
@@ -153,7 +153,7 @@ def test_a_fate_that_is_not_worth_its_share_keeps_the_packet_from_closing() -> N
     report = system.end()
 
     assert (report.failed_count, report.closed_count) == (1, 0)
-    assert system.found(packet).status == "closing"
+    assert system.stored(packet).status == "closing"
     assert {found.rule for found in system.differences()} >= {"I1", "I3"}
 
 
@@ -169,7 +169,7 @@ def test_a_packet_whose_end_was_moved_after_the_list_was_read_is_left_alone(
     report = system.expire()
 
     assert (report.closed_count, report.refunded_fen, report.failed_count) == (0, 0, 0)
-    assert system.found(packet).status == "open"
+    assert system.stored(packet).status == "open"
 
 
 @pytest.mark.parametrize("shards", [1, 3])
@@ -188,7 +188,7 @@ def test_a_packet_that_no_cache_ever_knew_is_refunded_without_one(
     assert system.balance_fen("sender") == 6000
     system.claim_cache = known
     assert system.expire().closed_count == 1
-    assert system.found(packet).status == "closed"
+    assert system.stored(packet).status == "closed"
 
 
 def test_a_sweep_that_is_behind_another_one_leaves_a_closed_packet_alone(
@@ -212,16 +212,16 @@ def test_a_cache_that_hangs_is_asked_once_in_a_sweep(system: InMemorySystem) -> 
     system.claim_cache = hanging = Away(known, "load", "load_sent")
     for _ in range(5):
         system.send(life_ms=2 * LIFE_MS)
-    hanging.asked.clear()
+    hanging.requests.clear()
     system.pass_time(60_001)
     assert system.repair() == (0, 0)
-    assert len(hanging.asked) == 1
+    assert len(hanging.requests) == 1
     system.claim_cache = hanging = Away(known, "close")
     system.pass_time(LIFE_MS)
 
     report = system.expire()
 
-    assert len(hanging.asked) == 1
+    assert len(hanging.requests) == 1
     assert (report.refunded_fen, report.closed_count, report.failed_count) == (5000, 0, 0)
     assert system.balance_fen("sender") == 5 * 1000
 
@@ -247,7 +247,7 @@ def test_a_packet_that_the_cache_refuses_does_not_hold_up_the_others(
 
     expected = 3000, closed_count, 0
     assert (report.refunded_fen, report.closed_count, report.failed_count) == expected
-    assert {system.found(packet).status for packet in others} == {"closed"}
+    assert {system.stored(packet).status for packet in others} == {"closed"}
     setattr(system.memory, call, known)
     assert system.expire().closed_count == 3 - closed_count
 
@@ -349,8 +349,8 @@ def test_a_claim_in_between_is_paid_and_makes_each_packet_refund_by_itself(
 
     assert report.refunded_fen == 1000 * number - share.amount_fen
     assert report.closed_count == len(others)
-    assert [system.found(packet).status for packet in others] == ["closed"] * len(others)
-    assert system.found(claimed).status == "closing"
+    assert [system.stored(packet).status for packet in others] == ["closed"] * len(others)
+    assert system.stored(claimed).status == "closing"
     system.settle([share.ref])
     assert system.expire().closed_count == 1
     assert system.balance_fen("ann") == share.amount_fen
@@ -372,7 +372,7 @@ def test_a_packet_that_cannot_be_refunded_leaves_its_batch_alone(system: InMemor
     report = system.end()
 
     assert (report.closed_count, report.failed_count, report.refunded_fen) == (2, 1, 2000)
-    assert {system.found(packet).status for packet in sound} == {"closed"}
+    assert {system.stored(packet).status for packet in sound} == {"closed"}
 
 
 def test_packets_that_need_no_refund_are_closed_together_with_others(
@@ -388,11 +388,11 @@ def test_packets_that_need_no_refund_are_closed_together_with_others(
         system.row("shares", keys.share(share.packet_id, share.share_no)).pop("is_last", None)
     system.settle(refs)
     system.pass_time(61_000)
-    assert system.found(full).status == "open"
+    assert system.stored(full).status == "open"
 
     system.expire()
 
-    assert {system.found(packet).status for packet in (full, empty)} == {"closed"}
+    assert {system.stored(packet).status for packet in (full, empty)} == {"closed"}
     assert system.differences(bound_ms=0) == []
 
 

@@ -231,7 +231,7 @@ def test_a_sender_who_is_the_luckiest_of_their_own_packet_gets_both_counts(
     few.grab(packet, "eve")
     few.settle()
 
-    assert few.found(packet).status is PacketStatus.CLOSED
+    assert few.stored(packet).status is PacketStatus.CLOSED
     assert few.differences() == []
 
 

@@ -77,7 +77,7 @@ def test_when_the_last_share_is_paid_the_packet_is_closed_without_a_sweep(
 
     system.settle()
 
-    row = system.found(packet)
+    row = system.stored(packet)
     best = max((claim.share for claim in claims), key=lambda share: share.amount_fen)
     assert (row.status, row.is_emptied) == (PacketStatus.CLOSED, True)
     assert row.end
@@ -98,11 +98,11 @@ def test_a_last_claim_that_settles_first_is_asked_again_until_the_others_are_pai
 
     system.settle([last])
 
-    assert system.found(packet).status is PacketStatus.OPEN
+    assert system.stored(packet).status is PacketStatus.OPEN
     assert (system.queue.take_all(), system.queue.delays_s[-1]) == ([last], 2)
     system.settle(others)
     system.settle([last])
-    assert system.found(packet).status is PacketStatus.CLOSED
+    assert system.stored(packet).status is PacketStatus.CLOSED
 
 
 def test_a_last_claim_waits_in_the_work_list_for_a_claim_that_settles_much_later(
@@ -121,7 +121,7 @@ def test_a_last_claim_waits_in_the_work_list_for_a_claim_that_settles_much_later
     system.repair()
     system.settle()
 
-    assert system.found(packet).status is PacketStatus.CLOSED
+    assert system.stored(packet).status is PacketStatus.CLOSED
 
 
 def test_a_packet_whose_end_was_cut_off_is_closed_by_the_sweep(system: InMemorySystem) -> None:
@@ -138,14 +138,14 @@ def test_a_packet_whose_end_was_cut_off_is_closed_by_the_sweep(system: InMemoryS
 
     system.before_each_transaction(dies)
     assert system.settle(refs) == set()
-    assert system.found(packet).status is PacketStatus.OPEN
+    assert system.stored(packet).status is PacketStatus.OPEN
     system.stand_on(system.dynamo)
 
     system.pass_time(60_001)
     system.repair()
     system.settle()
 
-    assert system.found(packet).status is PacketStatus.CLOSED
+    assert system.stored(packet).status is PacketStatus.CLOSED
     assert system.differences() == []
 
 
@@ -163,7 +163,7 @@ def test_parts_that_are_emptied_together_end_side_by_side(system: InMemorySystem
     assert system.settle() == set()
 
     assert lanes == [1, 3, 6]  # a transaction, three ends, six people
-    assert system.found(packet).status is PacketStatus.CLOSED
+    assert system.stored(packet).status is PacketStatus.CLOSED
     # The parts that ended before the last one closed nothing, and tried nothing.
     assert system.logger.errors == []
 
@@ -254,8 +254,8 @@ def test_a_packet_that_cannot_be_read_to_its_end_does_not_bring_paid_claims_agai
 
     assert system.settle(refs) == set()
 
-    assert system.found(packets[0]).status is PacketStatus.OPEN
-    assert system.found(packets[1]).status is PacketStatus.CLOSED
+    assert system.stored(packets[0]).status is PacketStatus.OPEN
+    assert system.stored(packets[1]).status is PacketStatus.CLOSED
     assert [name for name, _ in system.logger.errors] == ["packet_not_closed"]
 
 
@@ -290,7 +290,7 @@ def test_a_claim_that_is_paid_and_its_packet_closed_between_two_reads_has_not_fa
 
     assert system.settle([ref]) == set()
 
-    assert system.found(packet).status is PacketStatus.CLOSED
+    assert system.stored(packet).status is PacketStatus.CLOSED
     assert system.logger.errors == []
 
 
@@ -311,7 +311,7 @@ def test_a_packet_that_a_sweep_has_begun_to_close_is_left_to_it_and_the_cache_is
 
     system.settle()
 
-    assert system.found(packet).status is PacketStatus.CLOSING
+    assert system.stored(packet).status is PacketStatus.CLOSING
     assert system.expire().closed_count == 1
     assert system.grab(packet, "ann").share.share_no == told.share.share_no
     system.pass_time(60_000)
@@ -324,7 +324,7 @@ def test_a_claim_of_a_user_who_is_not_invited_is_not_paid_and_is_found() -> None
     system = InMemorySystem()
     packet = system.send(count=2, rules=Rules(recipients=frozenset({"ann"})), life_ms=10 * LIFE_MS)
     thief = replace(system.grab(packet, "ann").share, share_no=2, claimer=a_person("thief"))
-    thief = replace(thief, amount_fen=share_amount_fen(system.found(packet).terms, 2))
+    thief = replace(thief, amount_fen=share_amount_fen(system.stored(packet).terms, 2))
     assert system.claims.record_claim(thief, None) is RecordStatus.RECORDED
 
     assert system.settle([thief.ref]) == {thief.ref}
@@ -349,7 +349,7 @@ def test_packets_of_one_sender_that_end_together_ask_again_quietly(
     assert (system.queue.take_all(), system.queue.delays_s[-1]) == ([ref], 2)
     assert system.logger.errors == []
     system.settle([ref])
-    assert system.found(packet).status is PacketStatus.CLOSED
+    assert system.stored(packet).status is PacketStatus.CLOSED
 
 
 @pytest.mark.parametrize(

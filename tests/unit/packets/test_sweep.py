@@ -62,7 +62,7 @@ def _sweep_each_minute(system: InMemorySystem, minutes: int) -> Iterator[int]:
 
 
 def _open_count(system: InMemorySystem, packets: Sequence[Packet]) -> int:
-    return sum(system.found(packet).status != "closed" for packet in packets)
+    return sum(system.stored(packet).status != "closed" for packet in packets)
 
 
 def _cash(
@@ -104,7 +104,7 @@ def test_a_huge_prize_does_not_delay_other_packets_or_lost_claims(
             assert system.queue.take_all() == [claim.ref]
             system.settle([claim.ref])
 
-    assert system.found(prize).status == "closed"
+    assert system.stored(prize).status == "closed"
     assert _open_count(system, others) == 0
     assert system.balance_fen("operator") == 4_000 * 100
 
@@ -124,9 +124,9 @@ def test_small_packets_do_not_wait_behind_three_huge_ones(system: InMemorySystem
     for minute in _sweep_each_minute(system, 20):
         if minute == 1:
             assert _open_count(system, small) == 0
-            assert all(system.found(packet).closing_step > 0 for packet in huge)
+            assert all(system.stored(packet).closing_step > 0 for packet in huge)
         for packet in huge:
-            if system.found(packet).status == "closed":
+            if system.stored(packet).status == "closed":
                 closed_after.setdefault(packet.packet_id, minute)
         if len(closed_after) == len(huge):
             break
@@ -146,7 +146,7 @@ def test_a_large_packet_gets_its_turn_where_small_ones_take_all_the_time(
     _slow_down(system, row_ms=2, share_ms=200)
     # As many more come every minute as a sweep has time for.
     for minute in _sweep_each_minute(system, 15):
-        if system.found(large).status == "closed":
+        if system.stored(large).status == "closed":
             break
         for number in range(60):
             system.send(f"sender-{minute}-{number}", life_ms=1_000)
@@ -166,7 +166,7 @@ def test_a_turn_that_ends_in_the_middle_of_a_part_goes_on_there(system: InMemory
 
     system.expire(stop_in_ms=GRACE_MS + 1_000)
 
-    row = system.found(packet)
+    row = system.stored(packet)
     assert (row.closing_step, row.closing_no) == (0, 45)
     assert system.expire().closed_count == 1
     assert system.balance_fen("sender") == 1_000
@@ -180,7 +180,7 @@ def test_packets_of_one_sender_have_their_turns_one_after_the_other(system: InMe
 
     system.expire(stop_in_ms=GRACE_MS + 17_000)
 
-    assert [system.found(packet).closing_no for packet in packets] == [45, 45]
+    assert [system.stored(packet).closing_no for packet in packets] == [45, 45]
     system.expire(stop_in_ms=10**9)
 
 
@@ -272,7 +272,7 @@ def test_packets_that_can_not_be_read_do_not_stay_at_the_head_of_the_list(
     for _ in _sweep_each_minute(system, 5):
         pass
 
-    assert system.found(sound).status == "closed"
+    assert system.stored(sound).status == "closed"
 
 
 def _unload(system: InMemorySystem, packet: Packet) -> None:

@@ -96,14 +96,14 @@ def test_who_has_no_account_can_not_consent(town: PaymentSystem) -> None:
     with pytest.raises(ChannelUnavailable):
         end_authorization("alice", ProviderName.HOST, ports=town.authorizations)
 
-    assert town.consent_gate.asked == []
+    assert town.consent_gate.requests == []
 
 
 def test_a_repeat_asks_with_the_same_number(town: PaymentSystem) -> None:
     first, second = _ask(town), _ask(town)
 
     assert first == second
-    assert town.consent_gate.asked == [first.number] * 2
+    assert town.consent_gate.requests == [first.number] * 2
 
 
 def test_a_number_is_durable_before_the_gateway_is_asked(town: PaymentSystem) -> None:
@@ -116,7 +116,7 @@ def test_a_number_is_durable_before_the_gateway_is_asked(town: PaymentSystem) ->
     again = _ask(town)
 
     assert again.number == number
-    assert town.consent_gate.asked == [number]
+    assert town.consent_gate.requests == [number]
 
 
 def test_a_consent_that_has_ended_gives_way_to_a_new_number(town: PaymentSystem) -> None:
@@ -137,7 +137,7 @@ def test_a_consent_that_is_active_is_not_asked_for_again(town: PaymentSystem) ->
     again = _ask(town)
 
     assert (again.number, again.status) == (agreed.number, AuthorizationStatus.ACTIVE)
-    assert len(town.consent_gate.asked) == 1
+    assert len(town.consent_gate.requests) == 1
 
 
 def test_a_user_ends_their_consent(town: PaymentSystem) -> None:
@@ -241,7 +241,7 @@ def test_a_consent_that_never_reached_the_gateway_ends_after_a_day(town: Payment
     last = _ask(town)
 
     assert before == number == again.number
-    assert town.consent_gate.asked == [last.number]
+    assert town.consent_gate.requests == [last.number]
     assert last.number != number
 
 

@@ -164,10 +164,10 @@ def test_an_unpaid_packet_of_another_merchant_is_cancelled_after_a_day(town: Pay
     town.start_packet(packet)
     _another(town)
     town.sweep_after(PAYMENT_LIFE_MS + MINUTE_MS)
-    assert town.system.found(packet).status is PacketStatus.UNPAID
+    assert town.system.stored(packet).status is PacketStatus.UNPAID
     town.sweep_after(UNASKED_MS_MAX)
 
-    assert town.system.found(packet).status is PacketStatus.CANCELLED
+    assert town.system.stored(packet).status is PacketStatus.CANCELLED
 
 
 # A gateway that is turned off
@@ -196,7 +196,7 @@ def test_an_unpaid_packet_gives_its_place_back_without_its_gateway(
     off()
     town.sweep_after(UNASKED_MS_MAX)
 
-    assert town.system.found(packet).status is PacketStatus.CANCELLED
+    assert town.system.stored(packet).status is PacketStatus.CANCELLED
     assert town.system.ledger_state().open_counts.get("user:sender", 0) == 0
 
 

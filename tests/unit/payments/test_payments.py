@@ -368,7 +368,7 @@ def test_a_packet_lives_from_its_payment_on(town: PaymentSystem) -> None:
 
     claim = town.system.grab(packet, "user-1")
     town.system.settle()
-    paid = town.system.found(packet)
+    paid = town.system.stored(packet)
 
     assert paid.status is PacketStatus.OPEN
     assert paid.paid_at_ms == town.clock.now_ms()
@@ -394,7 +394,7 @@ def test_an_unpaid_packet_is_cancelled_after_15_minutes_and_later_money_goes_to_
     town.gateway.pay(payment.number, is_forced=True)
     town.confirm(payment)
 
-    assert town.system.found(packet).status is PacketStatus.CANCELLED
+    assert town.system.stored(packet).status is PacketStatus.CANCELLED
     assert town.balance_fen("sender") == 1000
     assert town.differences() == []
 
@@ -407,7 +407,7 @@ def test_a_packet_is_cancelled_only_after_its_payment_was_asked_for(town: Paymen
 
     town.sweep()
 
-    found = town.system.found(packet)
+    found = town.system.stored(packet)
     assert found.status is PacketStatus.OPEN
     assert not town.system.ledger.cancel_unpaid(found, town.clock.now_ms())
     assert town.differences() == []

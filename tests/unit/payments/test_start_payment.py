@@ -151,7 +151,7 @@ def test_the_payment_of_a_packet_whose_sender_was_cut_off_begins_when_it_is_aske
     assert (found.channel, found.method) == (ProviderName.WECHAT, PayMethod.JSAPI)
     assert found.prompt
     assert again == found
-    assert town.system.found(packet).status is PacketStatus.OPEN
+    assert town.system.stored(packet).status is PacketStatus.OPEN
     assert town.differences() == []
 
 

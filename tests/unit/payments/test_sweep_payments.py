@@ -89,7 +89,7 @@ def test_a_gateway_that_hangs_takes_no_time_of_another_one(town: PaymentSystem) 
     assert town.balance_fen("alice") == 100
     assert town.find(withdrawal).status is WithdrawalStatus.PAID
     assert [one.status for one in town.returns.list_returns(twice.number)] == [ReturnStatus.DONE]
-    assert town.system.found(packet).status is PacketStatus.CANCELLED
+    assert town.system.stored(packet).status is PacketStatus.CANCELLED
     assert "gateway_rests" in town.system.logger.events
 
     host.query_ms, host.is_silent = 0, False
@@ -122,14 +122,16 @@ def test_a_packet_is_not_cancelled_unasked_while_the_gateway_gives_no_answer(
 
     town.sweep(SWEEP_MS)
 
-    assert {town.system.found(packet).status for packet in packets} == {PacketStatus.UNPAID}
+    assert {town.system.stored(packet).status for packet in packets} == {PacketStatus.UNPAID}
     assert town.system.logger.events.count("unpaid_packet_waits") == len(packets)
 
     slow.is_silent = False
     town.sweep_after(MINUTE_MS)
 
-    assert town.system.found(paid).status is PacketStatus.OPEN
-    assert {town.system.found(packet).status for packet in packets[:-1]} == {PacketStatus.CANCELLED}
+    assert town.system.stored(paid).status is PacketStatus.OPEN
+    assert {town.system.stored(packet).status for packet in packets[:-1]} == {
+        PacketStatus.CANCELLED
+    }
     assert town.balance_fen(paid.sender.user_id) == 0
     assert town.differences() == []
 
@@ -148,7 +150,7 @@ def test_a_packet_of_an_unknown_payment_is_cancelled_after_a_day_and_told_as_a_f
     town.sweep()
 
     is_cancelled = status is PacketStatus.CANCELLED
-    assert town.system.found(packet).status is status
+    assert town.system.stored(packet).status is status
     assert ("packet_cancelled_unasked" in dict(town.system.logger.errors)) is is_cancelled
     slow.is_silent = False
     town.sweep_after(60 * MINUTE_MS)
@@ -165,7 +167,7 @@ def test_a_packet_that_was_never_ordered_is_cancelled_without_an_answer(
 
     town.sweep_after(PAYMENT_LIFE_MS)
 
-    assert town.system.found(packet).status is PacketStatus.CANCELLED
+    assert town.system.stored(packet).status is PacketStatus.CANCELLED
 
 
 def test_unpaid_packets_of_another_gateway_do_not_wait(town: PaymentSystem) -> None:
@@ -178,8 +180,8 @@ def test_unpaid_packets_of_another_gateway_do_not_wait(town: PaymentSystem) -> N
 
     town.sweep(SWEEP_MS)
 
-    assert town.system.found(other).status is PacketStatus.CANCELLED
-    assert {town.system.found(packet).status for packet in packets} == {PacketStatus.UNPAID}
+    assert town.system.stored(other).status is PacketStatus.CANCELLED
+    assert {town.system.stored(packet).status for packet in packets} == {PacketStatus.UNPAID}
 
 
 def test_each_step_has_its_part_of_a_short_time(town: PaymentSystem) -> None:
@@ -210,4 +212,4 @@ def test_an_unpaid_packet_is_cancelled_neither_early_nor_if_it_is_gone(
         # Neither asks a gateway.
         _cancel_unpaid(packet_id, {}, town.payments)
 
-    assert town.system.found(packet).status is PacketStatus.UNPAID
+    assert town.system.stored(packet).status is PacketStatus.UNPAID

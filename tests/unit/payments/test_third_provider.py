@@ -124,7 +124,7 @@ def test_statements_of_a_third_provider_are_compared(
     system.pass_time(DAY_MS)
 
     (agreed,) = process.compare_statements(day, stop_at_ms=system.clock.now_ms() + 60_000)[coin]
-    gateway.bill = lambda _day, _kinds, _lines: []
+    gateway.edit_statement = lambda _day, _kinds, _lines: []
     (missing,) = process.compare_statements(day, stop_at_ms=system.clock.now_ms() + 60_000)[coin]
 
     assert (agreed.line_count, agreed.differences) == (1, ())

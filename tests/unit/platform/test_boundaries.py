@@ -59,8 +59,8 @@ from redpacket.payments.model.withdrawals import (
     FUNCTION_MS,
     GIVEN_UP_AFTER_MS,
     LEASE_MS,
+    NextAction,
     Stop,
-    Verdict,
     Withdrawal,
     judge,
 )
@@ -125,15 +125,15 @@ def test_a_stopped_bill_is_cancelled_at_the_gateway(
 ) -> None:
     for stop, state in itertools.product(stops, (*to_cancel, *to_look)):
         verdict = judge(_withdrawal(stop=stop), gateway.TransferFound(state), NOW_MS, 0)
-        assert verdict is (Verdict.ASK_TO_CANCEL if state in to_cancel else Verdict.LOOK)
+        assert verdict is (NextAction.ASK_TO_CANCEL if state in to_cancel else NextAction.LOOK)
 
 
 @pytest.mark.parametrize(
     ("authorization_no", "verdict"),
-    [(None, Verdict.STOP_REFUSED), ("consent", Verdict.STOP_NOT_AUTHORIZED)],
+    [(None, NextAction.STOP_REFUSED), ("consent", NextAction.STOP_NOT_AUTHORIZED)],
 )
 def test_a_consent_can_be_missing_only_where_one_was_named(
-    authorization_no: str | None, verdict: Verdict
+    authorization_no: str | None, verdict: NextAction
 ) -> None:
     found = gateway.TransferFound(
         gateway.TransferState.REFUSED, refusal=gateway.Refusal.NOT_AUTHORIZED
@@ -145,20 +145,20 @@ def test_a_consent_can_be_missing_only_where_one_was_named(
 @pytest.mark.parametrize(
     ("stop", "verdict"),
     [
-        (Stop.CANCELLED, Verdict.RETURN_CANCELLED),
-        (Stop.EXPIRED, Verdict.RETURN_FAILED),
-        (Stop.REFUSED, Verdict.RETURN_FAILED),
-        (Stop.NOT_AUTHORIZED, Verdict.NEW_NUMBER),
+        (Stop.CANCELLED, NextAction.RETURN_CANCELLED),
+        (Stop.EXPIRED, NextAction.RETURN_FAILED),
+        (Stop.REFUSED, NextAction.RETURN_FAILED),
+        (Stop.NOT_AUTHORIZED, NextAction.NEW_NUMBER),
     ],
 )
-def test_a_missing_bill_is_over_to_the_millisecond(stop: Stop, verdict: Verdict) -> None:
+def test_a_missing_bill_is_over_to_the_millisecond(stop: Stop, verdict: NextAction) -> None:
     seen = _withdrawal(stop=stop, lease_until_ms=NOW_MS)
     over_ms = NOW_MS + FUNCTION_MS + CLOCKS_DIFFER_MS + SETTLING_MS
     missing = gateway.TransferFound(gateway.TransferState.NOT_FOUND)
 
-    assert judge(seen, missing, over_ms - 1, SETTLING_MS) is Verdict.LOOK
+    assert judge(seen, missing, over_ms - 1, SETTLING_MS) is NextAction.LOOK
     assert judge(seen, missing, over_ms, SETTLING_MS) is verdict
-    assert judge(replace(seen, stop=None), missing, over_ms, SETTLING_MS) is Verdict.CALL
+    assert judge(replace(seen, stop=None), missing, over_ms, SETTLING_MS) is NextAction.CALL
 
 
 def test_a_transfer_stands_in_the_books_on_the_day_that_it_was_paid(town: PaymentSystem) -> None:
@@ -538,7 +538,7 @@ def test_only_a_claim_with_a_taker_is_recorded(system: InMemorySystem) -> None:
     packet = system.send(count=2)
     claim = a_claim(packet, 1, "ann")
 
-    for wrong in (replace(claim, claimer=None), replace(claim, fate=ShareStatus.REFUNDED)):
+    for wrong in (replace(claim, claimer=None), replace(claim, status=ShareStatus.REFUNDED)):
         with pytest.raises(ValueError, match="taker"):
             system.process().claims.record_claim(wrong)
     with pytest.raises(errors.InvariantViolated, match="no taker"):
@@ -783,10 +783,10 @@ def test_an_unpaid_packet_is_cancelled_at_the_end_of_its_payments_life(
     left_ms = packet.created_at_ms + PAYMENT_LIFE_MS - town.clock.now_ms()
 
     town.sweep_after(left_ms - 1)
-    assert town.system.found(packet).status is PacketStatus.UNPAID
+    assert town.system.stored(packet).status is PacketStatus.UNPAID
     town.sweep_after(1)
 
-    assert town.system.found(packet).status is PacketStatus.CANCELLED
+    assert town.system.stored(packet).status is PacketStatus.CANCELLED
 
 
 def test_an_unpaid_packet_that_can_not_be_read_waits_a_minute(town: PaymentSystem) -> None:

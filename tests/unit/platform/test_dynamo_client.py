@@ -113,7 +113,7 @@ def test_a_failed_condition_with_a_conflict_is_tried_again() -> None:
     with pytest.raises(TransactionCanceled) as canceled:
         _dynamo(client).transact(ROWS)
 
-    assert canceled.value.found == [None, {}]
+    assert canceled.value.rows == [None, {}]
     assert client.transaction_count == 2
 
 

@@ -152,11 +152,11 @@ class _Store:
 
     def __init__(self, *answers: str | Exception) -> None:
         self.answers = list(answers)
-        self.asked = 0
+        self.requests = 0
 
     def get_secret_value(self, *, SecretId: str) -> dict[str, Any]:  # noqa: N803 - AWS' own name
         assert SecretId == "arn"
-        self.asked += 1
+        self.requests += 1
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -179,7 +179,7 @@ def test_a_store_that_is_away_costs_one_time_out_and_not_the_cache() -> None:
     secret = _secret(store, at_s)
 
     assert [secret(), secret(), secret()] == ["old"] * 3
-    assert store.asked == 2
+    assert store.requests == 2
     at_s[0] = 5.0
     assert secret() == "new"
 

@@ -29,7 +29,7 @@ class Endpoint:
 
     def __init__(self) -> None:
         self.answers: list[tuple[int, Any]] = []
-        self.asked: list[tuple[str, str]] = []
+        self.requests: list[tuple[str, str]] = []
         self.url = ""
 
     def give(self, key: str, ends: str) -> None:
@@ -37,7 +37,7 @@ class Endpoint:
         self.answers.append((200, given))
 
     def next(self, path: str, token: str) -> tuple[int, Any]:
-        self.asked.append((path, token))
+        self.requests.append((path, token))
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
@@ -73,7 +73,7 @@ def test_credentials_are_renewed_five_minutes_before_they_end(endpoint: Endpoint
     assert keys().access_key == "first"
     now_s += 1
     assert keys().access_key == "second"
-    assert endpoint.asked == [("/v1/credentials?id=1", "token")] * 2
+    assert endpoint.requests == [("/v1/credentials?id=1", "token")] * 2
 
 
 @pytest.mark.parametrize("answer", [(500, b""), (200, b"no JSON")])

@@ -59,7 +59,7 @@ class Fair:
     def row(self, table: str, key: dict[str, str]) -> dict[str, Any]:
         return self.table(table)[key["pk"], key.get("sk", "")]
 
-    def found(self) -> list[Difference]:
+    def differences(self) -> list[Difference]:
         result = self.system.reconcile()
         return result.differences
 
@@ -90,7 +90,7 @@ def test_a_campaign_in_order_has_no_differences(
     fair.system.load_campaign("fair")  # notes up to which unit all are won
     assert any(pk.startswith("stock#") for pk, _ in fair.table("draws"))
 
-    assert fair.found() == []
+    assert fair.differences() == []
     assert fair.system.differences() == []
 
 
@@ -99,7 +99,7 @@ def test_a_quota_row_of_a_user_who_claimed_nothing_is_found(fair: Fair) -> None:
     key = keys.claim_count("fair", "eve")
     fair.put("quotas", {**key, "claim_count": 1, "first_at_ms": first_at_ms})
 
-    (found,) = fair.found()
+    (found,) = fair.differences()
 
     assert (found.subject, found.expected, found.actual) == ("fair eve", 0, 1)
 
@@ -109,7 +109,7 @@ def test_a_packet_that_no_budget_paid_for_is_found(fair: Fair) -> None:
     key = campaign_keys.campaign_packet("fair", packet_id)
     del fair.table("campaigns")[key["pk"], key["sk"]]
 
-    assert _subjects(fair.found()) == {("I1", "fair"), ("I1", packet_id)}
+    assert _subjects(fair.differences()) == {("I1", "fair"), ("I1", packet_id)}
 
 
 def test_an_end_that_was_moved_without_the_prizes_money_is_found(fair: Fair) -> None:
@@ -122,7 +122,7 @@ def test_an_end_that_was_moved_without_the_prizes_money_is_found(fair: Fair) -> 
     assert system.campaigns.edit(edited, before)
     ((packet_id, _),) = fair.cash.packets
 
-    (found,) = fair.found()
+    (found,) = fair.differences()
 
     assert (found.rule, found.subject) == ("I9", packet_id)
     assert found.expected == edited.ends_at_ms
@@ -143,7 +143,7 @@ def test_an_end_that_is_being_moved_is_not_a_difference(fair: Fair) -> None:
 
     system.clock.sleep_ms = meanwhile  # type: ignore[method-assign]
 
-    assert fair.found() == []
+    assert fair.differences() == []
 
 
 def test_stock_without_its_money_is_found(fair: Fair) -> None:
@@ -152,7 +152,7 @@ def test_stock_without_its_money_is_found(fair: Fair) -> None:
         replace(fair.cash, total=21, version=fair.cash.version + 1), fair.cash
     )
 
-    (found,) = fair.found()
+    (found,) = fair.differences()
 
     assert (found.rule, found.subject) == ("I9", "fair cash")
     assert (found.expected, found.actual) == (21, 20)
@@ -165,7 +165,7 @@ def test_a_unit_that_is_won_twice_is_found(fair: Fair, kind: str) -> None:
     draw = replace(fair.draws(prize)[0], user_id="eve", draw_id="f" * 32)
     fair.put("draws", draw_row(draw))
 
-    found = fair.found()
+    found = fair.differences()
 
     if kind == "cup":
         assert any("rows of unit" in one.what for one in found if one.subject == "fair cup")
@@ -188,7 +188,7 @@ def test_a_share_of_a_prize_without_a_draw_is_found(fair: Fair) -> None:
     fair.put("shares", share_row(claim))
     fair.put("shares", prize_claimer_row(claim, "eve"))
 
-    found = fair.found()
+    found = fair.differences()
 
     assert any("claims of eve" in one.what for one in found if one.subject == "fair cash")
     # It is not queued, so it is late as well.

@@ -80,7 +80,7 @@ def test_spend_is_what_was_sent_claimed_and_refunded_by_day_and_campaign(world: 
         campaign_id = facts.packet.rules.campaign_id or ""
         expected[campaign_id, "sent_fen"] += facts.packet.funded_fen
         for share in facts.shares:
-            fate = "claimed" if share.fate is ShareStatus.CLAIMED else "refunded"
+            fate = "claimed" if share.status is ShareStatus.CLAIMED else "refunded"
             expected[campaign_id, f"{fate}_fen"] += share.amount_fen
 
     found = _shown(world, "spend")

@@ -10,10 +10,10 @@ class _Profiles:
     """Has a profile of everybody whose id begins with "n", and notes what was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[list[str]] = []
+        self.requests: list[list[str]] = []
 
     def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
-        self.asked.append(list(user_ids))
+        self.requests.append(list(user_ids))
         return {user: Profile(user, user.upper()) for user in user_ids if user.startswith("n")}
 
     def put(self, profile: Profile) -> None:
@@ -42,7 +42,7 @@ def test_profiles_are_read_once_in_their_time() -> None:
 
     assert set(first) == {"ned", "nan"}
     assert set(second) == {"ned", "nan", "nil"}
-    assert store.asked == [["ned", "nan"], ["nil"]]
+    assert store.requests == [["ned", "nan"], ["nil"]]
 
 
 def test_a_row_that_was_written_a_moment_ago_is_not_missing_for_long() -> None:
@@ -52,7 +52,7 @@ def test_a_row_that_was_written_a_moment_ago_is_not_missing_for_long() -> None:
     profiles.list_profiles(["ann"])
     profiles.list_profiles(["ann"])
 
-    assert store.asked == [["ann"], ["ann"]]
+    assert store.requests == [["ann"], ["ann"]]
 
 
 def test_a_new_nickname_is_shown_after_some_seconds() -> None:
@@ -63,4 +63,4 @@ def test_a_new_nickname_is_shown_after_some_seconds() -> None:
     clock.at_ms += KEPT_MS
     profiles.list_profiles(["ned"])
 
-    assert store.asked == [["ned"], ["ned"]]
+    assert store.requests == [["ned"], ["ned"]]

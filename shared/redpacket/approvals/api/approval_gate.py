@@ -6,7 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from redpacket.approvals.api.views import awaiting_view
-from redpacket.approvals.model import Asked, CampaignAsked, DepositAsked, PrizeAsked, StockAsked
+from redpacket.approvals.model import (
+    CampaignAsked,
+    DepositAsked,
+    PendingChange,
+    PrizeAsked,
+    StockAsked,
+)
 from redpacket.approvals.use_cases.ask_approval import ask_approval
 from redpacket.campaigns.model import CampaignPlan, DrawBeacon
 from redpacket.containers import containers
@@ -32,7 +38,7 @@ if TYPE_CHECKING:
     from redpacket.approvals.api.answers import AwaitingApproval
 
 Body = TypeVar("Body")
-AskedOf: TypeAlias = Callable[[int], Asked]
+AskedOf: TypeAlias = Callable[[int], PendingChange]
 """Maps the displayed version to the requested change."""
 
 
@@ -91,8 +97,8 @@ def note_audience(request: HttpRequest, campaign_id: str, edited: Facts) -> None
 
 def note_verdict(request: HttpRequest, user_id: str, verdict: str, until_ms: int) -> None:
     """Log a risk decision on a user before it is stored."""
-    judged = {"verdict": verdict, "until_ms": until_ms}
-    _note(request, ActionKind.USER_JUDGED, user_subject(user_id), judged)
+    decision = {"verdict": verdict, "until_ms": until_ms}
+    _note(request, ActionKind.USER_JUDGED, user_subject(user_id), decision)
 
 
 def note_erasure(request: HttpRequest, user_id: str) -> None:

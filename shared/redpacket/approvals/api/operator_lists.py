@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from redpacket.approvals.api import summaries
-from redpacket.approvals.api.summaries import People
+from redpacket.approvals.api.summaries import UsersById
 from redpacket.approvals.ports import CAMPAIGN_CURSOR, OPEN_CURSOR
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import CAMPAIGN_ID, Campaign
@@ -153,16 +153,16 @@ def unit_of(text: str) -> tuple[str, int]:
     return prize_id, int(unit_no)
 
 
-def action_view(noted: LoggedAction, people: People) -> lists.ListedAction:
+def action_view(noted: LoggedAction, users: UsersById) -> lists.ListedAction:
     """Return an operator's action for the audit log."""
     action = noted.action
     return {
         "at_ms": action.at_ms,
-        "operator": summaries.named(action.operator_id, people),
+        "operator": summaries.named(action.operator_id, users),
         "action": action.kind,
         "subject": action.subject,
-        "subject_name": summaries.subject_name(action.subject, people),
-        "summary": summaries.action_summary(action, people),
+        "subject_name": summaries.subject_name(action.subject, users),
+        "summary": summaries.action_summary(action, users),
         "changes": [
             {"field": change.field, "before": change.before, "after": change.after}
             for change in action.changes
@@ -184,12 +184,12 @@ def campaign_row(campaign: Campaign) -> lists.ListedCampaign:
     }
 
 
-def packet_row(packet: Packet, people: People) -> lists.ListedPacket:
+def packet_row(packet: Packet, users: UsersById) -> lists.ListedPacket:
     """Return a packet's row."""
     end, sender = packet.end, packet.sender.user_id
     return {
         "packet_id": packet.packet_id,
-        "sender": _host_id(sender, people),
+        "sender": _host_id(sender, users),
         "sender_token": sender,
         "campaign_id": packet.rules.campaign_id,
         "prize_id": packet.rules.prize_id,
@@ -205,15 +205,15 @@ def packet_row(packet: Packet, people: People) -> lists.ListedPacket:
     }
 
 
-def claim_row(share: Share, people: People) -> lists.ListedClaim:
+def claim_row(share: Share, users: UsersById) -> lists.ListedClaim:
     """Return a claim's row."""
     assert share.claimer
     claimer = share.claimer.user_id
     return {
         "share_no": share.share_no,
-        "user": _host_id(claimer, people),
+        "user": _host_id(claimer, users),
         "user_token": claimer,
-        "nickname": _nickname(claimer, people),
+        "nickname": _nickname(claimer, users),
         "amount_fen": share.amount_fen,
         "claimed_at_ms": share.decided_at_ms,
         "payout": "queued" if share.settled_at_ms is None else "settled",
@@ -221,12 +221,12 @@ def claim_row(share: Share, people: People) -> lists.ListedClaim:
     }
 
 
-def sharer_row(user_id: str, claim_count: int, people: People) -> lists.ListedSharer:
+def sharer_row(user_id: str, claim_count: int, users: UsersById) -> lists.ListedSharer:
     """Return the row of a user whose link led to claims."""
     return {
-        "user": _host_id(user_id, people),
+        "user": _host_id(user_id, users),
         "user_token": user_id,
-        "nickname": _nickname(user_id, people),
+        "nickname": _nickname(user_id, users),
         "claim_count": claim_count,
     }
 
@@ -245,13 +245,13 @@ def winner_view(winner: Winner) -> lists.DecidedWinner:
 
 
 def winner_row(
-    winner: Winner, won_at_ms: int, people: People, address: Address | None
+    winner: Winner, won_at_ms: int, users: UsersById, address: Address | None
 ) -> lists.ListedWinner:
     """Return a winner's row, with the address until the handover."""
     return {
         **winner_view(winner),
-        "user": _host_id(winner.user_id, people),
-        "nickname": _nickname(winner.user_id, people),
+        "user": _host_id(winner.user_id, users),
+        "nickname": _nickname(winner.user_id, users),
         "won_at_ms": won_at_ms,
         "recipient": address.name if address else None,
         "phone": address.phone if address else None,
@@ -259,9 +259,9 @@ def winner_row(
     }
 
 
-def _host_id(user_id: str, people: People) -> str | None:
-    return people[user_id].host_id if user_id in people else None
+def _host_id(user_id: str, users: UsersById) -> str | None:
+    return users[user_id].host_id if user_id in users else None
 
 
-def _nickname(user_id: str, people: People) -> str | None:
-    return people[user_id].nickname if user_id in people else None
+def _nickname(user_id: str, users: UsersById) -> str | None:
+    return users[user_id].nickname if user_id in users else None

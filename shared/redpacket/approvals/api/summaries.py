@@ -12,7 +12,7 @@ from redpacket.platform.user import User
 if TYPE_CHECKING:
     from redpacket.approvals.api.list_answers import OperatorName
 
-People: TypeAlias = Mapping[str, User]
+UsersById: TypeAlias = Mapping[str, User]
 
 _USER = "user:"
 
@@ -47,46 +47,46 @@ _ASKED = {
 }
 
 
-def named(user_id: str, people: People) -> OperatorName:
+def named(user_id: str, users: UsersById) -> OperatorName:
     """Return a person with their nickname, or the host's id if they have none."""
-    user = people.get(user_id)
+    user = users.get(user_id)
     return {"id": user_id, "name": (user.nickname or user.host_id) if user else None}
 
 
-def subject_name(subject: str, people: People) -> str | None:
+def subject_name(subject: str, users: UsersById) -> str | None:
     """Return the name of a subject that is a user."""
     is_user = subject.startswith(_USER)
-    return named(subject.removeprefix(_USER), people)["name"] if is_user else None
+    return named(subject.removeprefix(_USER), users)["name"] if is_user else None
 
 
 def ids_of(actions: Sequence[Action | Approval]) -> list[str]:
     """Return the ids of all people that the views of *actions* name."""
-    subjects = [one.subject.removeprefix(_USER) for one in actions if _USER in one.subject]
-    return [*(one.operator_id for one in actions), *subjects]
+    subjects = [action.subject.removeprefix(_USER) for action in actions if _USER in action.subject]
+    return [*(action.operator_id for action in actions), *subjects]
 
 
-def action_summary(action: Action, people: People) -> str:
+def action_summary(action: Action, users: UsersById) -> str:
     """Return who did what to what, in one sentence."""
-    done = _SENTENCES[action.kind].format_map(_Facts(action.subject, action.changes, people))
-    return f"{_name(action.operator_id, people)} {done}"
+    done = _SENTENCES[action.kind].format_map(_Facts(action.subject, action.changes, users))
+    return f"{_name(action.operator_id, users)} {done}"
 
 
-def approval_summary(approval: Approval, people: People) -> str:
+def approval_summary(approval: Approval, users: UsersById) -> str:
     """Return who asks for what, in one sentence."""
-    facts = _Facts(approval.subject, approval.changes, people)
+    facts = _Facts(approval.subject, approval.changes, users)
     facts["amount_fen"] = _yuan(approval.amount_fen)
-    asked = _ASKED[approval.kind].format_map(facts)
-    return f"{_name(approval.operator_id, people)} asks to {asked}"
+    request = _ASKED[approval.kind].format_map(facts)
+    return f"{_name(approval.operator_id, users)} asks to {request}"
 
 
 class _Facts(dict[str, str]):
     """Values for a sentence; one that an older row lacks is an ellipsis."""
 
-    def __init__(self, subject: str, changes: Sequence[Change], people: People) -> None:
+    def __init__(self, subject: str, changes: Sequence[Change], users: UsersById) -> None:
         super().__init__({each.field: _text(each) for each in changes})
         kind, _, name = subject.partition(":")
         self["subject"] = (
-            _name(name, people) if kind == "user" else f"{kind} {name}" if name else f"the {kind}"
+            _name(name, users) if kind == "user" else f"{kind} {name}" if name else f"the {kind}"
         )
         is_new = all(each.before is None for each in changes)
         changed = (each.field for each in changes if each.before != each.after)
@@ -109,5 +109,5 @@ def _yuan(fen: int) -> str:
     return f"{sign}{fen // 100:,}.{fen % 100:02d} yuan"
 
 
-def _name(user_id: str, people: People) -> str:
-    return named(user_id, people)["name"] or user_id
+def _name(user_id: str, users: UsersById) -> str:
+    return named(user_id, users)["name"] or user_id

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from redpacket.approvals.api import summaries
 from redpacket.approvals.api.operator_lists import of_form
-from redpacket.approvals.api.summaries import People
+from redpacket.approvals.api.summaries import UsersById
 from redpacket.approvals.errors import ApprovalNotFound
 from redpacket.approvals.model import Approval, ApprovalStatus
 from redpacket.approvals.ports import APPROVAL_CURSOR
@@ -47,16 +47,16 @@ def awaiting_view(approval: Approval, now_ms: int) -> approvals.AwaitingApproval
     return {"approval_id": approval.approval_id, "status": approval.status_at(now_ms)}
 
 
-def approval_views(found: Sequence[Approval]) -> list[approvals.ListedApproval]:
+def approval_views(listed: Sequence[Approval]) -> list[approvals.ListedApproval]:
     """Return approvals with the names of people."""
-    people = containers.users.known_people.list_people(summaries.ids_of(found))
+    users = containers.users.user_directory.list_users(summaries.ids_of(listed))
     now_ms = containers.platform.clock.now_ms()
-    return [approval_view(each, people, now_ms) for each in found]
+    return [approval_view(each, users, now_ms) for each in listed]
 
 
-def approval_view(approval: Approval, people: People, now_ms: int) -> approvals.ListedApproval:
+def approval_view(approval: Approval, users: UsersById, now_ms: int) -> approvals.ListedApproval:
     """Return an approval for operators who decide."""
-    asked_by = summaries.named(approval.operator_id, people)
+    asked_by = summaries.named(approval.operator_id, users)
     return {
         "approval_id": approval.approval_id,
         "kind": approval.kind,
@@ -65,8 +65,8 @@ def approval_view(approval: Approval, people: People, now_ms: int) -> approvals.
         "asked_by": asked_by,
         "payee": approval.payee_id,
         "subject": approval.subject,
-        "subject_name": summaries.subject_name(approval.subject, people),
-        "summary": summaries.approval_summary(approval, people),
+        "subject_name": summaries.subject_name(approval.subject, users),
+        "summary": summaries.approval_summary(approval, users),
         "amount_fen": approval.amount_fen,
         "version": approval.version,
         "changes": [

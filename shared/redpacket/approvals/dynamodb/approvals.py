@@ -12,9 +12,9 @@ from redpacket.approvals.model import (
     Approval,
     ApprovalKind,
     ApprovalStatus,
-    Asked,
     CampaignAsked,
     DepositAsked,
+    PendingChange,
     PrizeAsked,
     StockAsked,
 )
@@ -59,8 +59,8 @@ class DynamoApprovals:
         # Only the function that requests approvals sets it.
         self._profiles = profiles_table
 
-    def ask(self, approval: Approval, people: Sequence[User], action: Action) -> bool:
-        noted = [row for person in people for row in note_user(self._profiles, person)]
+    def ask(self, approval: Approval, users: Sequence[User], action: Action) -> bool:
+        noted = [row for person in users for row in note_user(self._profiles, person)]
         return self._dynamo.try_transact(
             [put(self._approvals, _row(approval)), *noted, *note_action(self._audit_table, action)]
         )
@@ -73,7 +73,7 @@ class DynamoApprovals:
         if cursor is not None and not _CURSOR.fullmatch(cursor):
             field = {"field": "cursor", "message": "is not a valid cursor of this list"}
             raise InvalidRequest([field])
-        found = self._dynamo.query_some(
+        listed = self._dynamo.query_some(
             self._approvals,
             limit + 2,
             IndexName="by_list",
@@ -85,7 +85,7 @@ class DynamoApprovals:
             ),
             ScanIndexForward=False,
         )
-        rows = [row for row in found if row["list_sk"] != cursor]
+        rows = [row for row in listed if row["list_sk"] != cursor]
         page = rows[:limit]
         more = str(page[-1]["list_sk"]) if len(rows) > limit else None
         return [_approval_of(row) for row in page], more
@@ -163,7 +163,7 @@ def _row(approval: Approval) -> Row:
         "amount_fen": approval.amount_fen,
         "changes": _text([asdict(change) for change in approval.changes]),
         "kind": approval.kind,
-        "asked": _asked_text(approval.asked),
+        "asked": _asked_text(approval.change),
         "asked_at_ms": approval.asked_at_ms,
     }
 
@@ -175,7 +175,7 @@ def _approval_of(row: dict[str, Any]) -> Approval:
         subject=row["subject"],
         amount_fen=row["amount_fen"],
         changes=tuple(Change(**change) for change in json.loads(row["changes"])),
-        asked=_asked_of(ApprovalKind(row["kind"]), json.loads(row["asked"])),
+        change=_asked_of(ApprovalKind(row["kind"]), json.loads(row["asked"])),
         asked_at_ms=row["asked_at_ms"],
         status=ApprovalStatus(row.get("status", ApprovalStatus.AWAITING)),
         decided_by=row.get("decided_by"),
@@ -185,16 +185,16 @@ def _approval_of(row: dict[str, Any]) -> Approval:
     )
 
 
-def _asked_text(asked: Asked) -> str:
-    if isinstance(asked, CampaignAsked):
-        edit = {"budget_fen": asked.budget_fen, "version": asked.version}
-        return _text({"plan": plan_row(asked.plan), **edit, "draw_beacon": asked.draw_beacon})
-    if isinstance(asked, PrizeAsked):
-        return _text({"plan": prize_text(asked.plan), "version": asked.version})
-    return _text(asdict(asked))
+def _asked_text(change: PendingChange) -> str:
+    if isinstance(change, CampaignAsked):
+        edit = {"budget_fen": change.budget_fen, "version": change.version}
+        return _text({"plan": plan_row(change.plan), **edit, "draw_beacon": change.draw_beacon})
+    if isinstance(change, PrizeAsked):
+        return _text({"plan": prize_text(change.plan), "version": change.version})
+    return _text(asdict(change))
 
 
-def _asked_of(kind: ApprovalKind, kept: dict[str, Any]) -> Asked:
+def _asked_of(kind: ApprovalKind, kept: dict[str, Any]) -> PendingChange:
     if kind is ApprovalKind.CAMPAIGN:
         plan, draw_beacon = plan_of(kept["plan"]), kept["draw_beacon"]
         draws_by = DrawBeacon(draw_beacon) if draw_beacon else None

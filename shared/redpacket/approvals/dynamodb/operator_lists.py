@@ -31,7 +31,7 @@ class DynamoOperatorLists:
             field = {"field": "cursor", "message": "is not a valid cursor of this list"}
             raise InvalidRequest([field])
         last = cursor or keys.list_position(10**13 - 1, "~")
-        found = self._dynamo.query_some(
+        listed = self._dynamo.query_some(
             self._campaigns,
             limit + 2,
             IndexName="by_list",
@@ -39,7 +39,7 @@ class DynamoOperatorLists:
             ExpressionAttributeValues=values(list=campaign_keys.CAMPAIGNS, first="0", last=last),
             ScanIndexForward=False,
         )
-        rows = [row for row in found if row["list_sk"] != cursor]
+        rows = [row for row in listed if row["list_sk"] != cursor]
         page = rows[:limit]
         more = str(page[-1]["list_sk"]) if len(rows) > limit else None
         # The index has only keys, so that spending from a budget does not write it.

@@ -16,30 +16,30 @@ def apply_approval(
     approval: Approval, *, deposits: DepositPorts, campaigns: CampaignPorts, prizes: PrizePorts
 ) -> None:
     """Apply *approval* for its operator. Raises the flow's errors, such as VersionConflict."""
-    asked = approval.asked
+    change = approval.change
     operator = Operator(User(approval.operator_id), is_approved=True)
-    if isinstance(asked, DepositAsked):
-        request = Request(approval.operator_id, asked.key_hash, asked.body_hash)
+    if isinstance(change, DepositAsked):
+        request = Request(approval.operator_id, change.key_hash, change.body_hash)
         deposit(
-            User(asked.payee_id),
-            asked.amount_fen,
+            User(change.payee_id),
+            change.amount_fen,
             request,
-            is_for_campaigns=asked.is_for_campaigns,
+            is_for_campaigns=change.is_for_campaigns,
             is_approved=True,
             ports=deposits,
         )
-    elif isinstance(asked, CampaignAsked):
-        budget_fen, beacon = asked.budget_fen, asked.draw_beacon
-        apply_campaign(asked.plan, budget_fen, asked.version, operator, beacon, ports=campaigns)
-    elif isinstance(asked, PrizeAsked):
-        apply_prize(asked.plan, asked.version, operator, ports=prizes)
+    elif isinstance(change, CampaignAsked):
+        budget_fen, beacon = change.budget_fen, change.draw_beacon
+        apply_campaign(change.plan, budget_fen, change.version, operator, beacon, ports=campaigns)
+    elif isinstance(change, PrizeAsked):
+        apply_prize(change.plan, change.version, operator, ports=prizes)
     else:
-        request = Request(approval.operator_id, asked.key_hash, asked.body_hash)
+        request = Request(approval.operator_id, change.key_hash, change.body_hash)
         apply_stock(
-            asked.campaign_id,
-            asked.prize_id,
-            asked.delta,
-            asked.version,
+            change.campaign_id,
+            change.prize_id,
+            change.delta,
+            change.version,
             operator,
             request,
             ports=prizes,

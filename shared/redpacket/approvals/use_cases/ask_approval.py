@@ -6,7 +6,13 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from redpacket.approvals.model import Approval, ApprovalStatus, Asked, DepositAsked, StockAsked
+from redpacket.approvals.model import (
+    Approval,
+    ApprovalStatus,
+    DepositAsked,
+    PendingChange,
+    StockAsked,
+)
 from redpacket.approvals.ports import Approvals
 from redpacket.operations.model.allowances import ApprovalNeededError
 from redpacket.operations.model.operators import Action, ActionKind, Operator
@@ -28,7 +34,7 @@ class AskPorts:
 def ask_approval(
     needed: ApprovalNeededError,
     operator: Operator,
-    asked_of: Callable[[int], Asked],
+    asked_of: Callable[[int], PendingChange],
     *,
     payee: User | None = None,
     ports: AskPorts,
@@ -37,40 +43,40 @@ def ask_approval(
 
     A request with an idempotency key keeps its outcome; a PUT may be repeated after a rejection.
     """
-    now_ms, asked = ports.clock.now_ms(), asked_of(needed.version)
+    now_ms, change = ports.clock.now_ms(), asked_of(needed.version)
     for turn in range(_ASKED_AGAIN_MAX):
-        named = f"{operator.user_id}\n{_word(asked)}\n{turn}"
+        named = f"{operator.user_id}\n{_word(change)}\n{turn}"
         approval = Approval(
             approval_id=hashlib.sha256(named.encode()).hexdigest()[:32],
             operator_id=operator.user_id,
             subject=needed.subject,
             amount_fen=needed.amount_fen,
             changes=needed.changes,
-            asked=asked,
+            change=change,
             asked_at_ms=now_ms,
         )
-        people = [person for person in (operator.person, payee) if person]
-        if ports.approvals.ask(approval, people, _action(approval)):
+        users = [person for person in (operator.person, payee) if person]
+        if ports.approvals.ask(approval, users, _action(approval)):
             return approval
-        found = ports.approvals.find_approval(approval.approval_id)
-        if found is None:
+        existing = ports.approvals.find_approval(approval.approval_id)
+        if existing is None:
             continue
-        if _body_hash(found.asked) != _body_hash(asked):
+        if _body_hash(existing.change) != _body_hash(change):
             raise IdempotencyKeyReused
         ended = {ApprovalStatus.REJECTED, ApprovalStatus.EXPIRED}
-        if _body_hash(asked) or found.status_at(now_ms) not in ended:
-            return found
+        if _body_hash(change) or existing.status_at(now_ms) not in ended:
+            return existing
     raise Unavailable("it was rejected too often: change it first")
 
 
-def _word(asked: Asked) -> str:
-    if isinstance(asked, DepositAsked | StockAsked):
-        return f"{type(asked).__name__} {asked.key_hash}"
-    return repr(asked)
+def _word(change: PendingChange) -> str:
+    if isinstance(change, DepositAsked | StockAsked):
+        return f"{type(change).__name__} {change.key_hash}"
+    return repr(change)
 
 
-def _body_hash(asked: Asked) -> str | None:
-    return asked.body_hash if isinstance(asked, DepositAsked | StockAsked) else None
+def _body_hash(change: PendingChange) -> str | None:
+    return change.body_hash if isinstance(change, DepositAsked | StockAsked) else None
 
 
 def _action(approval: Approval) -> Action:

@@ -42,9 +42,9 @@ def approve(approval_id: str, approver: Operator, *, ports: DecidePorts) -> Appr
         if is_mine:
             ports.approvals.mark_refused(approval, error.code)
         # The refusal is not recorded over an application, which this call may have failed on.
-        found = ports.approvals.find_approval(approval_id)
-        if found and found.is_applied:
-            return found
+        stored = ports.approvals.find_approval(approval_id)
+        if stored and stored.is_applied:
+            return stored
         raise
     applied = replace(approval, is_applied=True)
     ports.approvals.mark_applied(applied)

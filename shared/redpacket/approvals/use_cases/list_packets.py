@@ -50,8 +50,8 @@ def list_packets(
         message = "is not a cursor of this list: keep the campaign and the sender of its first page"
         raise InvalidRequest([{"field": "cursor", "message": message}])
     if campaign_id is not None:
-        found = ports.campaigns.list_packet_ids(campaign_id, cursor, limit + 1)
-        ids, more = found[:limit], found[limit - 1] if len(found) > limit else None
+        packet_ids = ports.campaigns.list_packet_ids(campaign_id, cursor, limit + 1)
+        ids, more = packet_ids[:limit], packet_ids[limit - 1] if len(packet_ids) > limit else None
     elif sender_id is not None:
         sent, more = ports.packets.list_sent(sender_id, None, cursor, limit)
         ids = [item.packet_id for item in sent]
@@ -73,7 +73,7 @@ def list_claims(
     if ports.pages.get_eventually_consistent(packet_id) is None:
         raise PacketNotFound
     shares, more = ports.packets.list_some_shares(packet_id, after_no, limit)
-    return [share for share in shares if share.fate is ShareStatus.CLAIMED], more
+    return [share for share in shares if share.status is ShareStatus.CLAIMED], more
 
 
 def count_sharers(

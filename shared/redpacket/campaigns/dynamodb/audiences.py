@@ -79,11 +79,11 @@ class DynamoAudiences:
             try:
                 self._dynamo.transact(operations)
             except TransactionCanceled as canceled:
-                *found, size = canceled.found
-                if size is not None and not any(row is not None for row in found):
+                *rows, size = canceled.rows
+                if size is not None and not any(row is not None for row in rows):
                     message = f"a list has at most {AUDIENCE_MAX} users"
                     raise InvalidRequest([{"field": "add", "message": message}]) from None
-                left = [user for user, row in zip(left, found, strict=True) if row is None]
+                left = [user for user, row in zip(left, rows, strict=True) if row is None]
             else:
                 return
         raise Contended

@@ -79,7 +79,7 @@ class DynamoErasure:
             self._dynamo.write,
             [
                 *(self._without_payer(payment.number) for payment in rows.payments),
-                *(self._without_payee(one.withdrawal_id) for one in rows.withdrawals),
+                *(self._without_payee(withdrawal.withdrawal_id) for withdrawal in rows.withdrawals),
                 *(self._without_name(number) for number in rows.authorization_nos),
             ],
         )
@@ -106,7 +106,10 @@ class DynamoErasure:
         )
 
     def _listing(self, user_id: str, campaign_ids: Sequence[str]) -> list[str]:
-        row_keys = {campaign_keys.member(one, user_id)["pk"]: one for one in campaign_ids}
+        row_keys = {
+            campaign_keys.member(campaign_id, user_id)["pk"]: campaign_id
+            for campaign_id in campaign_ids
+        }
         wanted = [{"pk": pk, "sk": user_id} for pk in row_keys]
         return [
             row_keys[str(row["pk"])]

@@ -104,7 +104,7 @@ class DynamoHoldings:
         returns = [
             return_of(row) for row in rows if row["sk"].startswith(payment_keys.RETURN_PREFIX)
         ]
-        return payment, sum(not one.is_over for one in returns)
+        return payment, sum(not returned.is_over for returned in returns)
 
     def _partition(self, table: str, pk: str, prefix: str = "") -> Iterator[dict[str, Any]]:
         where = "pk = :pk AND begins_with(sk, :prefix)" if prefix else "pk = :pk"

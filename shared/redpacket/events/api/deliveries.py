@@ -33,14 +33,14 @@ def announce_batch(
         logger.failure("record_unread", error, event_id=str(record.get("eventID", "")))
         dead_letter(record)
 
-    found: list[tuple[Record, Change]] = []
+    changes: list[tuple[Record, Change]] = []
     for record in records:
         try:
             change = read(record)
         except Exception as error:  # noqa: BLE001 - it must not block the records behind it
             set_aside(record, error)
         else:
-            found += [(record, change)] if change else []
+            changes += [(record, change)] if change else []
 
     def announced(some: Sequence[tuple[Record, Change]]) -> int:
         try:
@@ -50,9 +50,9 @@ def announce_batch(
             if len(some) == 1:
                 set_aside(some[0][0], error)
                 return 0
-        return sum(announced([one]) for one in some)
+        return sum(announced([pair]) for pair in some)
 
-    return {"queued_count": announced(found)}
+    return {"queued_count": announced(changes)}
 
 
 def deliver_batch(
@@ -71,6 +71,10 @@ def deliver_batch(
         except InvalidRequest as error:
             logger.failure("message_refused", error, message_id=record["messageId"])
             failed.append(record["messageId"])
-    undone = [id(one) for one in deliver([one for _, one in deliveries])] if deliveries else []
-    failed += [message_id for message_id, one in deliveries if id(one) in undone]
-    return {"batchItemFailures": [{"itemIdentifier": found} for found in failed]}
+    undone = (
+        [id(delivery) for delivery in deliver([delivery for _, delivery in deliveries])]
+        if deliveries
+        else []
+    )
+    failed += [message_id for message_id, delivery in deliveries if id(delivery) in undone]
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}

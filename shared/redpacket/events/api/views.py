@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from redpacket.events.errors import WebhookNotFound
-from redpacket.events.model.webhooks import NAME, Attempt, Delivery, Webhook
+from redpacket.events.model.webhooks import NAME, Delivery, DeliveryAttempt, Webhook
 from redpacket.platform.http.parameters import required
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def webhook_name_of(text: str) -> str:
     return text
 
 
-def attempt_view(made: Attempt) -> TriedDelivery:
+def attempt_view(made: DeliveryAttempt) -> TriedDelivery:
     """Return the result of a delivery."""
     return {
         "event_id": made.event_id,
@@ -64,13 +64,13 @@ def details_view(
         "dead_count": dead_count,
         "dead_letters": [
             {
-                "event_id": one.event.event_id,
-                "type": one.event.kind,
-                "subject": one.event.subject,
-                "attempt_count": one.attempt_count,
-                "last_status": one.last_status or 0,
-                "died_at_ms": one.died_at_ms or 0,
+                "event_id": delivery.event.event_id,
+                "type": delivery.event.kind,
+                "subject": delivery.event.subject,
+                "attempt_count": delivery.attempt_count,
+                "last_status": delivery.last_status or 0,
+                "died_at_ms": delivery.died_at_ms or 0,
             }
-            for one in dead
+            for delivery in dead
         ],
     }

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from standardwebhooks import Webhook as Signer
 
 from redpacket.events.model.events import Event, cloud_event
-from redpacket.events.model.webhooks import Attempt, SealedSecret, Webhook
+from redpacket.events.model.webhooks import DeliveryAttempt, SealedSecret, Webhook
 from redpacket.payments.model.provider import ExternalAccount
 from redpacket.payments.sealed_accounts import AccountKeys, Accounts
 from redpacket.platform.errors import InvalidRequest, Unavailable
@@ -50,7 +50,7 @@ class WebhookSender:
         sealed = self._accounts(name).seal(secret)
         return secret, SealedSecret(sealed.sealed, sealed.name_hash)
 
-    def send(self, webhook: Webhook, event: Event, host_ids: Mapping[str, str]) -> Attempt:
+    def send(self, webhook: Webhook, event: Event, host_ids: Mapping[str, str]) -> DeliveryAttempt:
         body = json.dumps(cloud_event(event, self._source, host_ids), ensure_ascii=False)
         headers = self._headers(webhook, event.event_id, body)
         began_at = time.monotonic()
@@ -61,15 +61,17 @@ class WebhookSender:
             # No answer, or an address that the deployment no longer allows.
             status = 0
         duration_ms = int((time.monotonic() - began_at) * 1_000)
-        return Attempt(event.event_id, event.kind, self._now_ms(), status, duration_ms)
+        return DeliveryAttempt(event.event_id, event.kind, self._now_ms(), status, duration_ms)
 
     def _headers(self, webhook: Webhook, event_id: str, body: str) -> dict[str, str]:
         now_ms = self._now_ms()
         now = datetime.fromtimestamp(now_ms // 1_000, UTC)
         accounts = self._accounts(webhook.name)
         signatures = (
-            Signer(accounts.open(ExternalAccount(one.sealed, one.hash))).sign(event_id, now, body)
-            for one in webhook.signing(now_ms)
+            Signer(accounts.open(ExternalAccount(secret.sealed, secret.hash))).sign(
+                event_id, now, body
+            )
+            for secret in webhook.signing(now_ms)
         )
         return {
             "Content-Type": CONTENT_TYPE,

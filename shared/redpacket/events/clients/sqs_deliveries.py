@@ -21,7 +21,7 @@ class SqsDeliveries:
         self._client: Any = None
 
     def put(self, deliveries: Iterable[Delivery], *, delay_s: int = 0) -> None:
-        bodies = (delivery_message(one) for one in deliveries)
+        bodies = (delivery_message(delivery) for delivery in deliveries)
         with translated("the queue of deliveries"):
             self._client = self._client or self._connect()
             put_messages(self._client, self._queue_url, bodies, delay_s=delay_s)

@@ -8,7 +8,13 @@ from typing import Any
 
 from redpacket.events.messages import event_of, event_text
 from redpacket.events.model.events import EventType
-from redpacket.events.model.webhooks import DEAD_KEPT_MS, Attempt, Delivery, SealedSecret, Webhook
+from redpacket.events.model.webhooks import (
+    DEAD_KEPT_MS,
+    Delivery,
+    DeliveryAttempt,
+    SealedSecret,
+    Webhook,
+)
 from redpacket.events.ports import COUNT_MAX
 from redpacket.operations.dynamodb import keys as operator_keys
 from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Value, put, update, values
@@ -59,7 +65,7 @@ class DynamoWebhooks:
             )
         )
 
-    def note_success(self, webhook: Webhook, attempt: Attempt, slow_until_ms: int) -> None:
+    def note_success(self, webhook: Webhook, attempt: DeliveryAttempt, slow_until_ms: int) -> None:
         self._dynamo.write(
             update(
                 self._table,
@@ -73,7 +79,9 @@ class DynamoWebhooks:
             )
         )
 
-    def note_failure(self, webhook: Webhook, attempt: Attempt, paused_until_ms: int) -> bool:
+    def note_failure(
+        self, webhook: Webhook, attempt: DeliveryAttempt, paused_until_ms: int
+    ) -> bool:
         return self._dynamo.write(
             update(
                 self._table,
@@ -137,10 +145,10 @@ class DynamoWaitingList:
         return self._list("dead", webhook, None, limit)
 
     def count(self, webhook: str) -> tuple[int, int]:
-        waiting, dead = (
+        pending, dead = (
             len(self._named(kind, webhook, None, COUNT_MAX)) for kind in ("waiting", "dead")
         )
-        return min(waiting, COUNT_MAX), min(dead, COUNT_MAX)
+        return min(pending, COUNT_MAX), min(dead, COUNT_MAX)
 
     def _list(self, kind: str, webhook: str, until_ms: int | None, limit: int) -> list[Delivery]:
         named = self._named(kind, webhook, until_ms, limit)
@@ -149,14 +157,14 @@ class DynamoWaitingList:
             wanted = named[start : start + KEYS_PER_READ]
             rows += self._dynamo.get_many(self._table, wanted, is_strong=True)
         # The index lags behind the rows: skip rows that have moved on.
-        found = [
+        matching = [
             row
             for row in rows
             if str(row.get("work_pk", "")).startswith(f"{kind}-")
             and (until_ms is None or int(row["work_at_ms"]) <= until_ms)
         ]
-        found.sort(key=lambda row: int(row["work_at_ms"]))
-        return [_delivery_of(webhook, row) for row in found[:limit]]
+        matching.sort(key=lambda row: int(row["work_at_ms"]))
+        return [_delivery_of(webhook, row) for row in matching[:limit]]
 
     def _named(
         self, kind: str, webhook: str, until_ms: int | None, limit: int
@@ -185,7 +193,7 @@ def _edited_row(webhook: Webhook) -> dict[str, Value]:
         "target_url": webhook.url,
         "event_kinds": ",".join(sorted(webhook.kinds)),
         "is_on": webhook.is_on,
-        "signing_secrets": json.dumps([asdict(one) for one in webhook.secrets]),
+        "signing_secrets": json.dumps([asdict(secret) for secret in webhook.secrets]),
         "webhook_version": webhook.version,
         "failure_count": webhook.failure_count,
         "paused_until_ms": webhook.paused_until_ms,
@@ -197,9 +205,9 @@ def _webhook_of(row: dict[str, Any]) -> Webhook:
     return Webhook(
         name=row["sk"],
         url=row["target_url"],
-        kinds=frozenset(EventType(one) for one in row["event_kinds"].split(",") if one),
+        kinds=frozenset(EventType(kind) for kind in row["event_kinds"].split(",") if kind),
         is_on=row["is_on"],
-        secrets=tuple(SealedSecret(**one) for one in json.loads(row["signing_secrets"])),
+        secrets=tuple(SealedSecret(**secret) for secret in json.loads(row["signing_secrets"])),
         created_at_ms=row["created_at_ms"],
         version=row["webhook_version"],
         failure_count=row["failure_count"],
@@ -210,8 +218,8 @@ def _webhook_of(row: dict[str, Any]) -> Webhook:
     )
 
 
-def _attempt_of(text: str | None) -> Attempt | None:
-    return Attempt(**json.loads(text)) if text else None
+def _attempt_of(text: str | None) -> DeliveryAttempt | None:
+    return DeliveryAttempt(**json.loads(text)) if text else None
 
 
 def _delivery_of(webhook: str, row: dict[str, Any]) -> Delivery:

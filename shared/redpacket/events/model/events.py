@@ -80,10 +80,10 @@ class Event:
 def cloud_event(event: Event, source: str, host_ids: Mapping[str, str]) -> dict[str, Any]:
     """Return the CloudEvent; a user whom *host_ids* does not have is null, with their token."""
     happened = datetime.fromtimestamp(event.at_ms / 1000, UTC)
-    people: dict[str, str | None] = {}
+    users: dict[str, str | None] = {}
     for name, user_id in event.users.items():
-        people[name] = host_ids.get(user_id)
-        people[f"{name}_token"] = user_id
+        users[name] = host_ids.get(user_id)
+        users[f"{name}_token"] = user_id
     told: dict[str, Any] = {
         "specversion": "1.0",
         "id": event.event_id,
@@ -96,7 +96,7 @@ def cloud_event(event: Event, source: str, host_ids: Mapping[str, str]) -> dict[
     if event.sequence is not None:
         # A string that sorts as its number does, as the extension `sequence` wants it.
         told["sequence"] = f"{event.sequence:0{_SEQUENCE_DIGITS}d}"
-    return {**told, "data": {**event.data, **people}}
+    return {**told, "data": {**event.data, **users}}
 
 
 def packet_events(before: Packet | None, after: Packet) -> Iterator[Event]:
@@ -139,7 +139,7 @@ def packet_events(before: Packet | None, after: Packet) -> Iterator[Event]:
 
 def share_events(before: Share | None, after: Share, packet: Packet) -> Iterator[Event]:
     """Yield what a change of a share's fate means; a unit of a prize is told of by its draw."""
-    if after.fate is not ShareStatus.CLAIMED or after.claimer is None:
+    if after.status is not ShareStatus.CLAIMED or after.claimer is None:
         return
     users = {"user": after.claimer.user_id, "sender": packet.sender.user_id}
     claim = {
@@ -149,7 +149,7 @@ def share_events(before: Share | None, after: Share, packet: Packet) -> Iterator
         "share_no": after.share_no,
         "amount_fen": after.amount_fen,
     }
-    was_claimed = before is not None and before.fate is ShareStatus.CLAIMED
+    was_claimed = before is not None and before.status is ShareStatus.CLAIMED
     if not was_claimed and not packet.rules.prize_id:
         at_ms, place = after.decided_at_ms, after.share_no
         yield Event(EventType.PACKET_CLAIMED, after.packet_id, at_ms, claim, users, place)

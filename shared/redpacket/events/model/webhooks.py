@@ -47,7 +47,7 @@ class SealedSecret:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class DeliveryAttempt:
     """Result of one delivery; *status* is 0 if the receiver did not answer."""
 
     event_id: str
@@ -76,8 +76,8 @@ class Webhook:
     failure_count: int = 0
     paused_until_ms: int = 0
     slow_until_ms: int = 0
-    last_success: Attempt | None = None
-    last_failure: Attempt | None = None
+    last_success: DeliveryAttempt | None = None
+    last_failure: DeliveryAttempt | None = None
 
     def wants(self, kind: EventType) -> bool:
         """Return whether the receiver subscribed to such events."""
@@ -95,7 +95,7 @@ class Webhook:
         """Return whether the queue's function delivers, and not the sweep."""
         return self.may_be_asked(now_ms) and self.slow_until_ms <= now_ms
 
-    def is_worth_noting(self, made: Attempt) -> bool:
+    def is_worth_noting(self, made: DeliveryAttempt) -> bool:
         """Return whether to store a success: it changes the state, or none was stored for long."""
         last = self.last_success.at_ms if self.last_success else 0
         is_news = self.failure_count > 0 or bool(slow_until_ms(made)) is not bool(
@@ -105,13 +105,15 @@ class Webhook:
 
     def signing(self, now_ms: int) -> tuple[SealedSecret, ...]:
         """Return the secrets that sign now, the newest first."""
-        return tuple(one for one in self.secrets if one.until_ms is None or one.until_ms > now_ms)
+        return tuple(
+            secret for secret in self.secrets if secret.until_ms is None or secret.until_ms > now_ms
+        )
 
     def with_new_secret(self, secret: SealedSecret, now_ms: int) -> Webhook:
         """Return the webhook with one secret more; the current one signs for a day beside it."""
         older = (
-            replace(one, until_ms=one.until_ms or now_ms + BOTH_SIGN_MS)
-            for one in self.signing(now_ms)
+            replace(secret, until_ms=secret.until_ms or now_ms + BOTH_SIGN_MS)
+            for secret in self.signing(now_ms)
         )
         return replace(self, secrets=(secret, *older))
 
@@ -155,7 +157,7 @@ def pause_ms(failure_count: int) -> int:
     return min(doubled, _PAUSE_MS_MAX)
 
 
-def slow_until_ms(attempt: Attempt) -> int:
+def slow_until_ms(attempt: DeliveryAttempt) -> int:
     """Return until when a webhook counts as slow after *attempt*; 0 where it does not."""
     return attempt.at_ms + _SLOW_FOR_MS if attempt.duration_ms > SLOW_MS else 0
 
@@ -163,6 +165,6 @@ def slow_until_ms(attempt: Attempt) -> int:
 def person_delay_s(event: Event, host_ids: Mapping[str, str], now_ms: int) -> int:
     """Return after how many seconds it may be known who an event is about; 0: tell it now."""
     age_ms = now_ms - event.at_ms
-    if age_ms >= PERSON_MS_MAX or all(one in host_ids for one in event.users.values()):
+    if age_ms >= PERSON_MS_MAX or all(user_id in host_ids for user_id in event.users.values()):
         return 0
     return 2 if age_ms < _PERSON_SOON_MS else 60

@@ -36,7 +36,7 @@ class AnnouncePorts:
 
 def announce(changes: Sequence[Change], *, ports: AnnouncePorts) -> int:
     """Queue deliveries and return their number. Raises Unavailable; a repeat makes the same ids."""
-    webhooks = [one for one in ports.book.list_all() if one.is_on]
+    webhooks = [webhook for webhook in ports.book.list_all() if webhook.is_on]
     if not webhooks:
         return 0
     now_ms, events = ports.clock.now_ms(), list(_events(changes, ports.packets))
@@ -52,18 +52,20 @@ def announce(changes: Sequence[Change], *, ports: AnnouncePorts) -> int:
 
 
 def _events(changes: Sequence[Change], packets: PacketReader) -> Iterator[Event]:
-    ids = {one.after.packet_id for one in changes if isinstance(one.after, Share)}
-    known = {one.packet_id: one for one in packets.list_packets(sorted(ids))} if ids else {}
+    ids = {change.after.packet_id for change in changes if isinstance(change.after, Share)}
+    packets_by_id = (
+        {packet.packet_id: packet for packet in packets.list_packets(sorted(ids))} if ids else {}
+    )
     for change in changes:
-        yield from _of(change, known)
+        yield from _of(change, packets_by_id)
 
 
-def _of(change: Change, known: dict[str, Packet]) -> Iterator[Event]:
+def _of(change: Change, packets_by_id: dict[str, Packet]) -> Iterator[Event]:
     match change.before, change.after:
         case Packet() | None as before, Packet() as packet:
             yield from packet_events(before, packet)
-        case Share() | None as before, Share() as share if share.packet_id in known:
-            yield from share_events(before, share, known[share.packet_id])
+        case Share() | None as before, Share() as share if share.packet_id in packets_by_id:
+            yield from share_events(before, share, packets_by_id[share.packet_id])
         case Draw() | None as before, Draw() as draw:
             yield from draw_events(before, draw)
         case Withdrawal() | None as before, Withdrawal() as withdrawal:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from redpacket.events.model.webhooks import (
     FAILURES_MAX,
-    Attempt,
     Delivery,
+    DeliveryAttempt,
     Webhook,
     after_failure,
     is_given_up,
@@ -34,7 +34,7 @@ class DeliveryPorts:
     """Dependencies of deliveries."""
 
     book: WebhookRepository
-    waiting: WaitingList
+    pending: WaitingList
     queue: DeliveryQueue
     sender: Sender
     host_ids: HostIds
@@ -56,7 +56,9 @@ class RetryReport:
 
 def deliver(deliveries: Sequence[Delivery], *, ports: DeliveryPorts) -> list[Delivery]:
     """Deliver a batch, move failures to the waiting list, and return what must be redelivered."""
-    webhooks = {name: ports.book.find(name) for name in {one.webhook for one in deliveries}}
+    webhooks = {
+        name: ports.book.find(name) for name in {delivery.webhook for delivery in deliveries}
+    }
     host_ids = _host_ids(deliveries, ports)
 
     def attempt(delivery: Delivery) -> bool:
@@ -68,18 +70,18 @@ def deliver(deliveries: Sequence[Delivery], *, ports: DeliveryPorts) -> list[Del
         return True
 
     done = ports.in_parallel(attempt, deliveries)
-    return [one for one, is_done in zip(deliveries, done, strict=True) if not is_done]
+    return [delivery for delivery, is_done in zip(deliveries, done, strict=True) if not is_done]
 
 
 def retry_deliveries(*, ports: DeliveryPorts, stop_at_ms: int) -> RetryReport:
     """Retry due deliveries, each receiver separately; dead-letter the ones older than a day."""
     webhooks = ports.book.list_all()
-    reports = ports.in_parallel(lambda one: _retry_of(one, ports, stop_at_ms), webhooks)
+    reports = ports.in_parallel(lambda webhook: _retry_of(webhook, ports, stop_at_ms), webhooks)
     return RetryReport(
-        sum(one.delivered_count for one in reports),
-        sum(one.failed_count for one in reports),
-        sum(one.dead_count for one in reports),
-        sum(one.waiting_count for one in reports),
+        sum(report.delivered_count for report in reports),
+        sum(report.failed_count for report in reports),
+        sum(report.dead_count for report in reports),
+        sum(report.waiting_count for report in reports),
     )
 
 
@@ -94,22 +96,22 @@ def _first_attempt(
     elif webhook.is_asked_at_once(now_ms):
         _attempt(delivery, webhook, host_ids, ports)
     else:
-        ports.waiting.put(replace(delivery, due_at_ms=now_ms))
+        ports.pending.put(replace(delivery, due_at_ms=now_ms))
 
 
 def _attempt(
     delivery: Delivery, webhook: Webhook, host_ids: Mapping[str, str], ports: DeliveryPorts
-) -> Attempt:
+) -> DeliveryAttempt:
     made = ports.sender.send(webhook, delivery.event, host_ids)
     now_ms = ports.clock.now_ms()
     if made.is_ok:
         if delivery.is_stored:
-            ports.waiting.remove(delivery, now_ms)
+            ports.pending.remove(delivery, now_ms)
         if webhook.is_worth_noting(made):
             ports.book.note_success(webhook, made, slow_until_ms(made))
         return made
     put_off = after_failure(replace(delivery, last_status=made.status), now_ms, ports.jitter())
-    ports.waiting.put(put_off)
+    ports.pending.put(put_off)
     if put_off.died_at_ms:
         ports.logger.event("delivery_given_up", webhook=webhook.name, event_id=made.event_id)
     count = webhook.failure_count + 1
@@ -124,26 +126,26 @@ def _retry_of(webhook: Webhook, ports: DeliveryPorts, stop_at_ms: int) -> RetryR
     """Deliver to one receiver until nothing is due, every call fails, or the time is up."""
     report, seen = RetryReport(), set[str]()
     while ports.clock.now_ms() < stop_at_ms and len(seen) < _TRIES_MAX:
-        found = ports.book.find(webhook.name)
+        stored = ports.book.find(webhook.name)
         now_ms = ports.clock.now_ms()
-        if found is None or not found.may_be_asked(now_ms):
+        if stored is None or not stored.may_be_asked(now_ms):
             return _bury(webhook.name, report, ports)
-        on_trial = found.is_on_trial(now_ms)
-        due = ports.waiting.list_due(webhook.name, now_ms, 1 if on_trial else BATCH + len(seen))
+        on_trial = stored.is_on_trial(now_ms)
+        due = ports.pending.list_due(webhook.name, now_ms, 1 if on_trial else BATCH + len(seen))
         # The list is eventually consistent and may contain deliveries that were just made.
-        batch = [one for one in due if one.event.event_id not in seen][:BATCH]
+        batch = [delivery for delivery in due if delivery.event.event_id not in seen][:BATCH]
         if not batch:
             break
-        seen.update(one.event.event_id for one in batch)
+        seen.update(delivery.event.event_id for delivery in batch)
         host_ids = _host_ids(batch, ports)
 
         def attempt(
-            one: Delivery, asked: Webhook = found, known: Mapping[str, str] = host_ids
-        ) -> Attempt:
-            return _attempt(one, asked, known, ports)
+            delivery: Delivery, target: Webhook = stored, known_ids: Mapping[str, str] = host_ids
+        ) -> DeliveryAttempt:
+            return _attempt(delivery, target, known_ids, ports)
 
         made = ports.in_parallel(attempt, batch)
-        taken = sum(one.is_ok for one in made)
+        taken = sum(outcome.is_ok for outcome in made)
         report = replace(
             report,
             delivered_count=report.delivered_count + taken,
@@ -157,14 +159,14 @@ def _retry_of(webhook: Webhook, ports: DeliveryPorts, stop_at_ms: int) -> RetryR
 def _bury(name: str, report: RetryReport, ports: DeliveryPorts) -> RetryReport:
     """Dead-letter day-old deliveries of a receiver that is off or paused."""
     now_ms = ports.clock.now_ms()
-    waiting = ports.waiting.list_due(name, now_ms, 10 * BATCH)
-    dead = [one for one in waiting if is_given_up(one, now_ms)]
-    for one in dead:
-        ports.waiting.put(replace(one, died_at_ms=now_ms))
-        ports.logger.event("delivery_given_up", webhook=name, event_id=one.event.event_id)
-    return replace(report, dead_count=len(dead), waiting_count=len(waiting) - len(dead))
+    pending = ports.pending.list_due(name, now_ms, 10 * BATCH)
+    dead = [delivery for delivery in pending if is_given_up(delivery, now_ms)]
+    for delivery in dead:
+        ports.pending.put(replace(delivery, died_at_ms=now_ms))
+        ports.logger.event("delivery_given_up", webhook=name, event_id=delivery.event.event_id)
+    return replace(report, dead_count=len(dead), waiting_count=len(pending) - len(dead))
 
 
 def _host_ids(deliveries: Sequence[Delivery], ports: DeliveryPorts) -> dict[str, str]:
-    asked = {user_id for one in deliveries for user_id in one.event.users.values()}
-    return ports.host_ids.find(sorted(asked)) if asked else {}
+    user_ids = {user_id for delivery in deliveries for user_id in delivery.event.users.values()}
+    return ports.host_ids.find(sorted(user_ids)) if user_ids else {}

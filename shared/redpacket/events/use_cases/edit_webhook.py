@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from redpacket.events.errors import WebhookNotFound
 from redpacket.events.model.events import Event, EventType
-from redpacket.events.model.webhooks import WEBHOOKS_MAX, Attempt, Delivery, Webhook
+from redpacket.events.model.webhooks import WEBHOOKS_MAX, Delivery, DeliveryAttempt, Webhook
 from redpacket.events.ports import Sender, WaitingList, WebhookRepository
 from redpacket.platform.errors import InvalidRequest, VersionConflict
 from redpacket.platform.runtime import Clock, InParallel
@@ -23,7 +23,7 @@ class EditPorts:
     """Dependencies of edits."""
 
     book: WebhookRepository
-    waiting: WaitingList
+    pending: WaitingList
     sender: Sender
     clock: Clock
     in_parallel: InParallel
@@ -33,16 +33,16 @@ def watch_webhook(
     name: str, *, ports: EditPorts
 ) -> tuple[Webhook, tuple[int, int], list[Delivery]]:
     """Return a webhook, its waiting and dead counts, and its oldest dead letters."""
-    found, waiting = find_webhook(name, ports=ports), ports.waiting
-    return found, waiting.count(name), waiting.list_dead(name, DEAD_SHOWN)
+    webhook, pending = find_webhook(name, ports=ports), ports.pending
+    return webhook, pending.count(name), pending.list_dead(name, DEAD_SHOWN)
 
 
 def find_webhook(name: str, *, ports: EditPorts) -> Webhook:
     """Return a webhook. Raises WebhookNotFound."""
-    found = ports.book.find(name)
-    if found is None:
+    webhook = ports.book.find(name)
+    if webhook is None:
         raise WebhookNotFound
-    return found
+    return webhook
 
 
 def put_webhook(
@@ -85,7 +85,7 @@ def rotate_secret(name: str, *, ports: EditPorts) -> str:
     return secret
 
 
-def test_webhook(name: str, *, ports: EditPorts) -> Attempt:
+def test_webhook(name: str, *, ports: EditPorts) -> DeliveryAttempt:
     """Send a test event, also to a webhook that is off. Raises WebhookNotFound."""
     webhook = find_webhook(name, ports=ports)
     now_ms = ports.clock.now_ms()
@@ -100,10 +100,10 @@ def replay_dead(name: str, *, ports: EditPorts) -> tuple[int, bool]:
     """
     find_webhook(name, ports=ports)
     now_ms = ports.clock.now_ms()
-    dead = ports.waiting.list_dead(name, REPLAYED_MAX)
+    dead = ports.pending.list_dead(name, REPLAYED_MAX)
 
     def revive(letter: Delivery) -> None:
-        ports.waiting.put(
+        ports.pending.put(
             replace(letter, first_at_ms=now_ms, due_at_ms=now_ms, attempt_count=0, died_at_ms=None)
         )
 

@@ -84,14 +84,14 @@ def entries_page(request: HttpRequest) -> HttpAnswer[log.LogPage]:
 
 def inclusion_page(request: HttpRequest) -> HttpAnswer[log.LogInclusion]:
     """Prove that an entry is in the log."""
-    asked = size_of(request)
-    proof = prove_inclusion(id_hash_of(request), asked, book=_book())
+    given_size = size_of(request)
+    proof = prove_inclusion(id_hash_of(request), given_size, book=_book())
     if proof is None:
         raise PacketNotFound("no entry of this hash is in the log of this size")
     index, entry, size, path = proof
     hashes = [each.hex() for each in path]
     body: log.LogInclusion = {**_entry_view(index, entry), "size": size, "path": hashes}
-    return tagged(body, request, {"cache-control": PROOF_CACHING[asked is not None]})
+    return tagged(body, request, {"cache-control": PROOF_CACHING[given_size is not None]})
 
 
 def consistency_page(request: HttpRequest) -> HttpAnswer[log.LogConsistency]:

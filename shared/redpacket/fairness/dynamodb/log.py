@@ -60,8 +60,8 @@ class DynamoLog:
             ),
         ]
         writes += [
-            put(self._table, {**log_keys.log_node(*node), "hash": found.hex()})
-            for node, found in nodes.items()
+            put(self._table, {**log_keys.log_node(*node), "hash": node_hash.hex()})
+            for node, node_hash in nodes.items()
             if _has_row(node)
         ]
         return self._dynamo.try_transact(writes)
@@ -69,8 +69,8 @@ class DynamoLog:
     def _rows_of(self, size: int, entries: Sequence[Commitment]) -> Iterator[tuple[Row, bool]]:
         """Yield the rows that change, each with whether it is new."""
         per_row = log_keys.LOG_ENTRIES_PER_ROW
-        begun = size % per_row
-        listed = [*(self.list_entries(size - begun, begun) if begun else ())]
+        remainder = size % per_row
+        listed = [*(self.list_entries(size - remainder, remainder) if remainder else ())]
         listed += enumerate(entries, start=size)
         for start in range(0, len(listed), per_row):
             texts = ";".join(
@@ -78,7 +78,7 @@ class DynamoLog:
                 for index, each in listed[start : start + per_row]
             )
             row_no = size // per_row + start // per_row
-            yield {**log_keys.log_entries(row_no), "entries": texts}, start > 0 or not begun
+            yield {**log_keys.log_entries(row_no), "entries": texts}, start > 0 or not remainder
 
     def place(self, places: Sequence[tuple[str, int]]) -> list[str]:
         writes = [self._place(id_hash, index) for id_hash, index in places]
@@ -108,9 +108,9 @@ class DynamoLog:
 
     def list_entries(self, first: int, limit: int) -> list[tuple[int, Commitment]]:
         per_row = log_keys.LOG_ENTRIES_PER_ROW
-        found = self._find_rows(range(first // per_row, (first + limit - 1) // per_row + 1))
+        rows = self._find_rows(range(first // per_row, (first + limit - 1) // per_row + 1))
         return sorted(
-            (place for row in found for place in row if first <= place[0] < first + limit),
+            (place for row in rows for place in row if first <= place[0] < first + limit),
             key=itemgetter(0),
         )
 
@@ -135,15 +135,15 @@ class DynamoLog:
 
     def find_nodes(self, nodes: Sequence[Node]) -> dict[Node, bytes]:
         high = [log_keys.log_node(*node) for node in dict.fromkeys(nodes) if _has_row(node)]
-        found = {_node_of(row): bytes.fromhex(str(row["hash"])) for row in self._get(high)}
+        hashes = {_node_of(row): bytes.fromhex(str(row["hash"])) for row in self._get(high)}
         low = [node for node in dict.fromkeys(nodes) if not _has_row(node)]
         row_nos = dict.fromkeys(number >> (_row_level() - level) for level, number in low)
         leaves = {index: entry.leaf for row in self._find_rows(row_nos) for index, entry in row}
         for level, number in low:
             indexes = range(number << level, (number + 1) << level)
             if all(index in leaves for index in indexes):
-                found[level, number] = root_of(leaves[index] for index in indexes)
-        return found
+                hashes[level, number] = root_of(leaves[index] for index in indexes)
+        return hashes
 
 
 def _has_row(node: Node) -> bool:

@@ -34,9 +34,9 @@ class DynamoRounds:
         )
         return int(str(rows[0]["sk"])) if rows else 0
 
-    def keep(self, chain_hash: str, found: BeaconRound) -> None:
-        row = log_keys.beacon_round(chain_hash, found.round_no)
-        self._dynamo.write(put(self._table, {**row, "signature": found.signature.hex()}))
+    def keep(self, chain_hash: str, beacon_round: BeaconRound) -> None:
+        row = log_keys.beacon_round(chain_hash, beacon_round.round_no)
+        self._dynamo.write(put(self._table, {**row, "signature": beacon_round.signature.hex()}))
 
     def list_drawing(self, now_ms: int) -> list[Drawing]:
         rows = self._dynamo.query(
@@ -46,11 +46,11 @@ class DynamoRounds:
                 pk=log_keys.DRAWING, now=f"{now_ms:013d}", last=log_keys.DRAWING_LAST
             ),
         )
-        found = []
+        drawings = []
         for row in rows:
             # A beacon of an unknown form fails each draw of its campaign, and no other campaign's.
             with suppress(ValueError):
                 beacon = CampaignBeacon.parse(str(row["beacon"]))
                 ends_at_ms = int(str(row["sk"]).partition("#")[0])
-                found.append(Drawing(beacon, int(row["starts_at_ms"]), ends_at_ms))
-        return found
+                drawings.append(Drawing(beacon, int(row["starts_at_ms"]), ends_at_ms))
+        return drawings

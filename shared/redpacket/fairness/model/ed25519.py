@@ -56,8 +56,8 @@ def _encoded(point: Point) -> bytes:
     return (y * inverse % _P | (x * inverse % _P & 1) << 255).to_bytes(KEY_BYTES, "little")
 
 
-def _add(one: Point, other: Point) -> Point:
-    (x1, y1, z1, t1), (x2, y2, z2, t2) = one, other
+def _add(point: Point, other: Point) -> Point:
+    (x1, y1, z1, t1), (x2, y2, z2, t2) = point, other
     low, high = (y1 - x1) * (y2 - x2), (y1 + x1) * (y2 + x2)
     twisted, doubled = 2 * _D * t1 * t2, 2 * z1 * z2
     e, f, g, h = high - low, doubled - twisted, doubled + twisted, high + low
@@ -67,8 +67,8 @@ def _add(one: Point, other: Point) -> Point:
 def _sum_of(of_base: int, of_point: int, point: Point) -> Point:
     """Return of_base * base point + of_point * point, both at once, from the highest bit."""
     table = (_ZERO, _BASE, point, _add(_BASE, point))
-    found = _ZERO
+    total = _ZERO
     for bit in reversed(range(253)):
-        found = _add(found, found)
-        found = _add(found, table[(of_base >> bit & 1) | (of_point >> bit & 1) << 1])
-    return found
+        total = _add(total, total)
+        total = _add(total, table[(of_base >> bit & 1) | (of_point >> bit & 1) << 1])
+    return total

@@ -24,10 +24,10 @@ class Tile(NamedTuple):
 
 def tile_of(path: str) -> Tile | None:
     """Return the tile of a path below `/tile/`, or None if the layout has no such path."""
-    found = re.fullmatch(TILE_PATTERN, path, re.ASCII)
-    if not found or found[2].startswith("x000") or int(found[3] or 1) >= TILE_WIDTH:
+    matched = re.fullmatch(TILE_PATTERN, path, re.ASCII)
+    if not matched or matched[2].startswith("x000") or int(matched[3] or 1) >= TILE_WIDTH:
         return None
-    is_bundle = found[1] == "entries"
-    first = int(re.sub("[x/]", "", found[2])) * TILE_WIDTH
-    last = first + int(found[3] or TILE_WIDTH) - 1
-    return Tile(is_bundle, 0 if is_bundle else TILE_LEVELS * int(found[1]), first, last)
+    is_bundle = matched[1] == "entries"
+    first = int(re.sub("[x/]", "", matched[2])) * TILE_WIDTH
+    last = first + int(matched[3] or TILE_WIDTH) - 1
+    return Tile(is_bundle, 0 if is_bundle else TILE_LEVELS * int(matched[1]), first, last)

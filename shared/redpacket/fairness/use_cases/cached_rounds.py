@@ -61,34 +61,34 @@ class CachedRounds:
     def find(self, chain: BeaconChain, round_no: int) -> BeaconRound | None:
         """Return a round, or None if it is missing. Raises Unavailable, also for a second after."""
         key = chain.chain_hash, round_no
-        found = self._found.find(key)
-        if found or self._clock.now_ms() < chain.time_ms(round_no):
-            return found
+        beacon_round = self._found.find(key)
+        if beacon_round or self._clock.now_ms() < chain.time_ms(round_no):
+            return beacon_round
         if missed := self._missed.find(key):
             if missed == _AWAY:
                 raise Unavailable(missed)
             return None
         try:
-            found = self._rounds().find(*key)
+            beacon_round = self._rounds().find(*key)
         except Unavailable as error:
             self._missed.keep(key, _AWAY)
             raise Unavailable(_AWAY) from error
-        if found:
+        if beacon_round:
             # The function that stores rounds verifies them; its role alone must not choose draws.
-            is_signed = self._is_signed(chain.chain_hash, found)
+            is_signed = self._is_signed(chain.chain_hash, beacon_round)
             if is_signed is False:
                 raise InvariantViolated(f"round {round_no} of the beacon is not its chain's")
             if is_signed is None:
                 self._unverified.add(key)
-            self._found.keep(key, found)
+            self._found.keep(key, beacon_round)
         else:
             self._missed.keep(key, _NOT_THERE)
-        return found
+        return beacon_round
 
     def get(self, chain: BeaconChain, round_no: int) -> BeaconRound:
         """Return a day's round. Raises RoundPendingError, or Unavailable if the round is late."""
-        found = self.find(chain, round_no)
-        if found is None:
+        beacon_round = self.find(chain, round_no)
+        if beacon_round is None:
             late_ms = self._clock.now_ms() - chain.time_ms(round_no)
             if late_ms >= LATE_MS:
                 raise Unavailable(_NOT_THERE)
@@ -96,4 +96,4 @@ class CachedRounds:
             raise RoundPendingError(max(1, wait_s))
         if (chain.chain_hash, round_no) in self._unverified:
             raise Unavailable(_OTHER_CHAIN)
-        return found
+        return beacon_round

@@ -79,15 +79,17 @@ def extend_log(named: Sequence[str], stop_at_ms: int, *, ports: LogPorts) -> Log
 def _append_waiting(named: Sequence[str], stop_at_ms: int, ports: LogPorts) -> int:
     seen: set[str] = set()
     count = 0
-    waiting = list(dict.fromkeys(named))
+    pending = list(dict.fromkeys(named))
     while True:
         # The list is eventually consistent and may contain entries that were just appended.
-        waiting = waiting or [
-            one for one in ports.commitments.list_waiting(LISTED_MAX) if one not in seen
+        pending = pending or [
+            commitment
+            for commitment in ports.commitments.list_waiting(LISTED_MAX)
+            if commitment not in seen
         ]
-        if not waiting or ports.clock.now_ms() >= stop_at_ms:
+        if not pending or ports.clock.now_ms() >= stop_at_ms:
             return count
-        batch, waiting = waiting[:BATCH_MAX], waiting[BATCH_MAX:]
+        batch, pending = pending[:BATCH_MAX], pending[BATCH_MAX:]
         count += _append(batch, ports)
         seen.update(batch)
 
@@ -97,7 +99,7 @@ def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
         before = _end_with_places(ports)
         noted = _in_chunks(ports.commitments.find, id_hashes, _READ_AT_ONCE, ports)
         entries = sorted(
-            (one.commitment for one in noted if one.index is None),
+            (entry.commitment for entry in noted if entry.index is None),
             key=lambda entry: (entry.at_ms, entry.id_hash),
         )
         places = dict(
@@ -153,14 +155,14 @@ def _extended(
     before: LogHead, entries: Sequence[Commitment], ports: LogPorts
 ) -> tuple[LogHead, dict[Node, bytes]]:
     peaks = _peaks(before, ports)
-    nodes = {node: found for entry in entries for node, found in peaks.append(entry.leaf)}
+    nodes = {node: node_hash for entry in entries for node, node_hash in peaks.append(entry.leaf)}
     return LogHead(peaks.size, peaks.root.hex()), nodes
 
 
 def _peaks(head: LogHead, ports: LogPorts) -> Peaks:
     wanted = nodes_of((0, head.size))
-    found = ports.book.find_nodes(wanted)
-    peaks = Peaks(head.size, [found[node] for node in wanted if node in found])
+    hashes = ports.book.find_nodes(wanted)
+    peaks = Peaks(head.size, [hashes[node] for node in wanted if node in hashes])
     if len(peaks.hashes) < len(wanted) or peaks.root.hex() != head.root:
         ports.logger.event("log_differs", size=head.size)
         raise InvariantViolated("the rows of the log do not make its root")
@@ -168,7 +170,7 @@ def _peaks(head: LogHead, ports: LogPorts) -> Peaks:
 
 
 def _tell_late(entries: Sequence[Commitment], ports: LogPorts) -> None:
-    late = [one for one in entries if ports.clock.now_ms() - one.at_ms > LATE_MS]
+    late = [entry for entry in entries if ports.clock.now_ms() - entry.at_ms > LATE_MS]
     if late:
         ports.logger.event("commitment_late", count=len(late), oldest_at_ms=late[0].at_ms)
 

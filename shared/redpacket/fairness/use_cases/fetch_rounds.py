@@ -72,10 +72,10 @@ def _keep(round_no: int, chain: BeaconChain, beacon: Beacon, rounds: Rounds) -> 
     """Store a round and return whether it is new, or None if no endpoint has it yet."""
     if rounds.find(chain.chain_hash, round_no):
         return False
-    found = beacon.fetch(round_no)
-    if found is None:
+    beacon_round = beacon.fetch(round_no)
+    if beacon_round is None:
         return None
-    rounds.keep(chain.chain_hash, found)
+    rounds.keep(chain.chain_hash, beacon_round)
     return True
 
 

@@ -47,8 +47,8 @@ def read_tile(path: str, *, book: LogBook) -> bytes | None:
         texts = [str(entry).encode() for _, entry in _entries(tile.first, numbers.stop, book)]
         return b"".join(len(text).to_bytes(2) + text for text in texts)
     nodes = [(tile.level, number) for number in numbers]
-    found = _nodes(nodes, book)
-    return b"".join(found[node] for node in nodes)
+    hashes = _nodes(nodes, book)
+    return b"".join(hashes[node] for node in nodes)
 
 
 def _entries(first: int, end: int, book: LogBook) -> Entries:
@@ -97,7 +97,7 @@ def _hashes(ranges: Sequence[Range], book: LogBook) -> list[bytes]:
 
 
 def _nodes(wanted: Sequence[Node], book: LogBook) -> Mapping[Node, bytes]:
-    found = book.find_nodes(wanted)
-    if missing := [node for node in wanted if node not in found]:
+    hashes = book.find_nodes(wanted)
+    if missing := [node for node in wanted if node not in hashes]:
         raise InvariantViolated(f"node {missing[0]} of the log is missing")
-    return found
+    return hashes

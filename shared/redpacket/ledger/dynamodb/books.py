@@ -65,12 +65,12 @@ class BookPages:
     ) -> list[dict[str, Value]]:
         first, last = f"{lane}{_start_ms(year):013d}", f"{lane}{_end_ms(year):013d}"
         if cursor is not None:
-            found = _ENTRY_CURSOR.fullmatch(cursor)
-            if not found:
+            matched = _ENTRY_CURSOR.fullmatch(cursor)
+            if not matched:
                 raise InvalidRequest(
                     [{"field": "cursor", "message": "is not a valid cursor of this list"}]
                 )
-            last = min(last, _after(lane, cursor, int(found[2])))
+            last = min(last, _after(lane, cursor, int(matched[2])))
         if last < first:
             return []
         rows = self._dynamo.query_some(
@@ -155,12 +155,12 @@ def receipt_of(row: dict[str, Any]) -> Receipt:
 
 def sums_of(row: Mapping[str, Value], year: int | None) -> YearSums:
     """Add up a balance's sums for one year, or for all years."""
-    found = dict.fromkeys(_YEAR_SUMS, 0)
+    sums = dict.fromkeys(_YEAR_SUMS, 0)
     for name, value in row.items():
         kind, _, of_year = name.rpartition("_")
-        if kind in found and (year is None or of_year == str(year)):
-            found[kind] += int(value)
-    return YearSums(**found)
+        if kind in sums and (year is None or of_year == str(year)):
+            sums[kind] += int(value)
+    return YearSums(**sums)
 
 
 def _key(entry: Entry) -> dict[str, str]:

@@ -49,8 +49,8 @@ class DynamoDeposits:
         is_for_campaigns: bool = False,
     ) -> None:
         marker = _deposited_by(request)
-        people = note_user(self._profiles, payee) if payee else []
-        beside = people + note_action(self._audit_table, action)
+        profile_rows = note_user(self._profiles, payee) if payee else []
+        beside = profile_rows + note_action(self._audit_table, action)
         rows: list[Guarded[RedPacketError]] = [Guarded(row, never_refused) for row in beside]
         allowed = spend_allowance(self._approvals, spent)
         rows += [Guarded(row, lambda _: AllowanceMoved()) for row in allowed]

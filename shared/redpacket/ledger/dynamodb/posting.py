@@ -40,13 +40,13 @@ def post(
             change_balance(
                 accounts_table,
                 account,
-                found,
+                movement,
                 (counts or {}).get(account),
                 is_for_campaigns=account == for_campaigns,
             ),
             _is_used if account == for_campaigns else is_not_covered,
         )
-        for account, found in moved.items()
+        for account, movement in moved.items()
     ]
     return book + changes
 
@@ -122,8 +122,8 @@ def _is_used(_found: Row) -> RedPacketError:
     return InvalidRequest([{"field": "is_for_campaigns", "message": message}])
 
 
-def is_not_covered(found: Row) -> RedPacketError:
+def is_not_covered(row: Row) -> RedPacketError:
     """Return the error for an uncovered debit, or for a debit of campaign money."""
-    if found.get("is_for_campaigns"):
+    if row.get("is_for_campaigns"):
         return Forbidden("This account holds campaign money. It can only pay for campaigns.")
     return InsufficientFunds()

@@ -24,7 +24,7 @@ def transact_once(
     """
     remembered = {**marker, "body_hash": request.body_hash, "result_id": result}
     made_before: Guarded[str | Refusal] = Guarded(
-        put(table, remembered), lambda found: result_of(found, request)
+        put(table, remembered), lambda row: result_of(row, request)
     )
     others: list[Guarded[str | Refusal]] = [
         Guarded(write.operation, write.refusal) for write in writes

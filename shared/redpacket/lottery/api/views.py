@@ -175,10 +175,10 @@ def _won_prize(prize: Prize) -> campaigns.WonPrize:
     }
 
 
-def drawn_view(drawn: DrawResult, codes: Mapping[str, str]) -> campaigns.Drawn:
+def drawn_view(result: DrawResult, codes: Mapping[str, str]) -> campaigns.Drawn:
     """Return a user's draw; *codes* are by the ids of draws."""
-    draw = drawn.draw
-    return {**_one_draw(draw, codes), "attempts_left": drawn.attempts_left}
+    draw = result.draw
+    return {**_one_draw(draw, codes), "attempts_left": result.attempts_left}
 
 
 def address_view(winner: Winner, address: Address | None) -> campaigns.GoodsAddress:

@@ -43,8 +43,8 @@ class DynamoCodes:
     def find(self, draws: Sequence[Draw]) -> dict[str, str]:
         where = {draw.draw_id: _code_of(draw) for draw in draws}
         rows = self._dynamo.get_many(self._table, list(where.values()), is_strong=True)
-        found = {(row["pk"], row["sk"]): str(row["code"]) for row in rows}
-        named = {draw_id: found.get((key["pk"], key["sk"])) for draw_id, key in where.items()}
+        codes = {(row["pk"], row["sk"]): str(row["code"]) for row in rows}
+        named = {draw_id: codes.get((key["pk"], key["sk"])) for draw_id, key in where.items()}
         return {draw_id: code for draw_id, code in named.items() if code}
 
     def _add(self, where: tuple[str, str], codes: Sequence[str], until_ms: int) -> None:
@@ -57,7 +57,7 @@ class DynamoCodes:
                 self._dynamo.transact(self._numbered(where, left, count, until_ms))
             except TransactionCanceled as canceled:
                 # An existing digest means that the prize already has the code.
-                digests = canceled.found[1 : len(left) + 1]
+                digests = canceled.rows[1 : len(left) + 1]
                 left = [code for code, row in zip(left, digests, strict=True) if row is None]
             else:
                 return

@@ -147,7 +147,7 @@ class DynamoDraws:
             table = self.find_table(prize.campaign_id)
             if table is None:
                 return None
-            prizes = {found.prize_id: found for found in table.prizes}
+            prizes = {prize.prize_id: prize for prize in table.prizes}
             if _version(prizes.get(prize.prize_id)) != _version(before):
                 return None
             after = {**prizes, prize.prize_id: prize}
@@ -193,8 +193,8 @@ class DynamoDraws:
         row_keys = [*([member] * asks_audience), *([verdict] * self._asks_verdicts)]
         if row_keys:
             wanted[self._audience_table()] = row_keys
-        found = self._dynamo.get_across(wanted, is_strong=True)
-        rows = {(row["pk"], row["sk"]): row for row in found}
+        fetched = self._dynamo.get_across(wanted, is_strong=True)
+        rows = {(row["pk"], row["sk"]): row for row in fetched}
 
         def row_of(key: dict[str, str]) -> dict[str, Value] | None:
             return rows.get((key["pk"], key["sk"]))
@@ -227,8 +227,8 @@ class DynamoDraws:
             Guarded(self._count_draw(draw, rules), lambda player: _player_refusal(player, rules)),
         ]
         if draw.prize:
-            people = note_user(self._profiles, drawer) if drawer else []
-            writes += [Guarded(row, never_refused) for row in people]
+            user_rows = note_user(self._profiles, drawer) if drawer else []
+            writes += [Guarded(row, never_refused) for row in user_rows]
             writes += self._use_up(draw, draw.prize)  # I9: at most the stock
         return self._dynamo.attempt(writes) or RecordDrawStatus.RECORDED
 
@@ -308,7 +308,7 @@ class DynamoDraws:
     def _last_until_the_end(
         self, prize: Prize, before: Prize | None, table: CampaignSnapshot
     ) -> list[Guarded[_NotPut]]:
-        known = before.packets if before else ()
+        previous = before.packets if before else ()
         version = table.version + 1
         return [
             Guarded(
@@ -316,7 +316,7 @@ class DynamoDraws:
                 lambda _: _NotPut.PACKET_ENDED,
             )
             for packet_id, count in prize.packets
-            if (packet_id, count) not in known
+            if (packet_id, count) not in previous
         ]
 
     def _packets_table(self) -> str:
@@ -405,8 +405,8 @@ def _player_refusal(player: Row, rules: DrawRules) -> RecordDrawStatus:
     return RecordDrawStatus.ATTEMPTS_EXHAUSTED if is_last else RecordDrawStatus.WINS_EXHAUSTED
 
 
-def _unit_refusal(found: Row) -> RecordDrawStatus:
-    is_refunded = found.get("fate") == ShareStatus.REFUNDED
+def _unit_refusal(row: Row) -> RecordDrawStatus:
+    is_refunded = row.get("fate") == ShareStatus.REFUNDED
     return RecordDrawStatus.UNIT_REFUNDED if is_refunded else RecordDrawStatus.UNIT_TAKEN
 
 

@@ -115,10 +115,10 @@ class UnitStock:
         fates: _Fates = {}
         known_to: int | None = None
         for run in ahead:
-            found = self._rows_after(noted.until_no, run, limit)
-            if len(found) == limit:
-                known_to = min(known_to or UNITS_MAX, max(found))
-            fates |= found
+            statuses = self._rows_after(noted.until_no, run, limit)
+            if len(statuses) == limit:
+                known_to = min(known_to or UNITS_MAX, max(statuses))
+            fates |= statuses
         self._left -= len(fates)
         if runs and noted.free:
             fates |= self._look_again(runs[0].table, noted.free, key_of)
@@ -147,8 +147,8 @@ class UnitStock:
     ) -> _Fates:
         row_keys = {tuple(key_of(no).values()): no for no in numbers}
         fates: _Fates = {}
-        waiting = iter(key_of(no) for no in numbers)
-        while chunk := list(islice(waiting, KEYS_PER_READ)):
+        remaining = iter(key_of(no) for no in numbers)
+        while chunk := list(islice(remaining, KEYS_PER_READ)):
             for row in self._dynamo.get_many(table, chunk, is_strong=True):
                 fates[row_keys[row["pk"], row["sk"]]] = row.get("fate")
         return fates
@@ -181,7 +181,7 @@ def _place_at(until_no: int, noted: _Place, fates: _Fates) -> _Place:
     until_no = max(until_no, noted.until_no)
     fresh = range(noted.until_no + 1, until_no)
     free = [no for no in (*noted.free, *fresh) if no not in fates]
-    refunded = sum(fate == ShareStatus.REFUNDED for no, fate in fates.items() if no <= until_no)
+    refunded = sum(status == ShareStatus.REFUNDED for no, status in fates.items() if no <= until_no)
     return _Place(until_no, tuple(free), noted.refunded_count + refunded)
 
 

@@ -44,7 +44,9 @@ class DynamoWinners:
         return winner_of(row) if row else None
 
     def find_won_at_ms(self, winners: Sequence[Winner]) -> list[int]:
-        row_keys = [draw_keys.draw(one.campaign_id, one.user_id, one.draw_id) for one in winners]
+        row_keys = [
+            draw_keys.draw(winner.campaign_id, winner.user_id, winner.draw_id) for winner in winners
+        ]
         rows = read_in_order(self._dynamo, self._draws, row_keys)
         return [row["drawn_at_ms"] for row in rows]
 

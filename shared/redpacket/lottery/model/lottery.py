@@ -399,7 +399,9 @@ def could_be(outcome: DrawOutcome, table: CampaignSnapshot, point: int) -> bool:
 
     Only the cache can tell which prizes are sold out, so any prize may be missing from the odds.
     """
-    prize = next((one for one in table.prizes if one.prize_id == outcome.prize_id), None)
+    prize = next(
+        (candidate for candidate in table.prizes if candidate.prize_id == outcome.prize_id), None
+    )
     total, per_day = (prize.total, prize.per_day) if prize else (0, 0)
     return (
         outcome.table_version == table.version

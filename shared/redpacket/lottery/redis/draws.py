@@ -79,10 +79,10 @@ class RedisDraws(Cache):
         ]
         stocks = {of_prize.prize_id: of_prize for of_prize in stock}
         for prize in prizes:
-            known = stocks.get(prize.prize_id, PrizeStock(prize.prize_id))
+            durable = stocks.get(prize.prize_id, PrizeStock(prize.prize_id))
             args += [prize.prize_id, _terms(prize)]
-            args += [known.durable_no, _numbers(known.free)]
-            args += [known.day_durable_no, _numbers(known.day_free)]
+            args += [durable.durable_no, _numbers(durable.free)]
+            args += [durable.day_durable_no, _numbers(durable.day_free)]
         self.run(self._load, script_keys, *args)
 
     def undo(self, ask: DrawRequest, *, is_unit_free: bool) -> None:
@@ -115,8 +115,8 @@ class RedisDraws(Cache):
         rules, *prizes = self.ask("HMGET", claim_cache, _RULES, *prize_ids)
         if rules is None:
             return None
-        known = zip(prize_ids, prizes, strict=True)
-        return {prize_id: _issued_count(text) for prize_id, text in known if text}
+        counters = zip(prize_ids, prizes, strict=True)
+        return {prize_id: _issued_count(text) for prize_id, text in counters if text}
 
 
 def _script_keys(ask: DrawRequest) -> list[str]:

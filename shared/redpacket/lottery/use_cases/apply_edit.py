@@ -29,10 +29,10 @@ def apply_campaign(
 ) -> tuple[WatchedLottery, bool]:
     """Edit a campaign; return its operator view and whether it is new."""
     campaign, is_new = edit_campaign(plan, budget_fen, version, operator, draw_beacon, ports=ports)
-    found = _watch(plan.campaign_id, ports.load)
-    if found.lottery.table.prizes:
+    watched = _watch(plan.campaign_id, ports.load)
+    if watched.lottery.table.prizes:
         load_edited(plan.campaign_id, ports=ports.load)
-    return replace(found, campaign=campaign), is_new
+    return replace(watched, campaign=campaign), is_new
 
 
 def apply_prize(

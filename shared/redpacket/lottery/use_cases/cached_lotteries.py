@@ -67,10 +67,10 @@ class CachedLotteries:
         return draw_day(page.table.campaign, self._clock.now_ms()).name == page.day
 
     def _read(self, campaign_id: str) -> Lottery:
-        found = self._draws.find_page(campaign_id)
-        if found is None:
+        page = self._draws.find_page(campaign_id)
+        if page is None:
             raise CampaignNotFound
-        table, note = found
+        table, note = page
         day = draw_day(table.campaign, self._clock.now_ms()).name
         if not table.prizes:
             return Lottery(table, frozenset(), day)

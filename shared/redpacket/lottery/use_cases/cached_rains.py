@@ -53,8 +53,8 @@ class CachedRains:
 
     def _read(self, campaign_id: str) -> list[Packet]:
         ids = self._campaigns.list_newest_packet_ids(campaign_id, PACKETS_MAX)
-        found = {packet.packet_id: packet for packet in self._pages.list_eventually_consistent(ids)}
-        packets = [found[packet_id] for packet_id in ids if packet_id in found]
+        by_id = {packet.packet_id: packet for packet in self._pages.list_eventually_consistent(ids)}
+        packets = [by_id[packet_id] for packet_id in ids if packet_id in by_id]
         return [
             packet
             for packet in packets

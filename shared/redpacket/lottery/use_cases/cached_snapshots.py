@@ -39,9 +39,9 @@ class CachedSnapshots:
         return table
 
     def _recall(self, campaign_id: str, version_min: int) -> CampaignSnapshot:
-        known = self._tables.find(campaign_id)
-        if known and known.version >= version_min:
-            return known
+        cached = self._tables.find(campaign_id)
+        if cached and cached.version >= version_min:
+            return cached
         try:
             table = self._draws.find_table(campaign_id)
         except Unavailable as error:

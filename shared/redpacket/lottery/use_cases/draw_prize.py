@@ -89,8 +89,8 @@ def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPort
         context = DrawContext(drawer, key_hash, attempt, ask, round_, audience_of(table))
         outcome = ports.claim_cache.draw(ask)
         status = outcome.status
-        judged = validate_draw(context, outcome, table, ports)
-        draw = record_draw(context, *judged, ports) if judged else None
+        decision = validate_draw(context, outcome, table, ports)
+        draw = record_draw(context, *decision, ports) if decision else None
         if draw:
             return DrawResult(draw, _attempts_left_after(attempt.player, table))
     if status in REFUSALS:
@@ -138,5 +138,5 @@ def _ask(
 
 
 def _attempts_left_after(player: Player, table: CampaignSnapshot) -> int | None:
-    drawn = replace(player, attempt_count=player.attempt_count + 1)
-    return attempts_left(table.campaign.rules, drawn)
+    after = replace(player, attempt_count=player.attempt_count + 1)
+    return attempts_left(table.campaign.rules, after)

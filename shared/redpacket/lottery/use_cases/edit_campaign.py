@@ -137,7 +137,9 @@ def _keep_cash(
 
 
 def _check_codes_last(table: CampaignSnapshot, after: Campaign) -> None:
-    last_ms = min((one.codes_until_ms for one in table.prizes if one.codes_until_ms), default=None)
+    last_ms = min(
+        (prize.codes_until_ms for prize in table.prizes if prize.codes_until_ms), default=None
+    )
     if last_ms is not None and after.ends_at_ms + CODES_KEPT_MS > last_ms:
         gone = f"can't be later than {last_ms - CODES_KEPT_MS}: the codes of prizes expire"
         raise InvalidRequest([{"field": "ends_at_ms", "message": gone}])
@@ -181,14 +183,14 @@ def _packet_ids(table: CampaignSnapshot) -> Iterator[str]:
 
 
 def _is_made(
-    plan: CampaignPlan, budget_fen: int | None, version: int | None, found: Campaign
+    plan: CampaignPlan, budget_fen: int | None, version: int | None, campaign: Campaign
 ) -> bool:
     """Return whether this edit of *version* was already applied: its first answer was lost."""
     return (
         version is not None
-        and found.version == version + 1
-        and _planned(found) == _planned(plan)
-        and budget_fen in {None, found.budget_fen}
+        and campaign.version == version + 1
+        and _planned(campaign) == _planned(plan)
+        and budget_fen in {None, campaign.budget_fen}
     )
 
 

@@ -291,8 +291,8 @@ def _fund(
                 raise
         if packet_id == packet.packet_id:
             return packet_id
-        found = ports.packets.find_packet(packet_id)
-        if found and found.status is PacketStatus.OPEN:
+        funded = ports.packets.find_packet(packet_id)
+        if funded and funded.status is PacketStatus.OPEN:
             return packet_id
         wanted = (*wanted, packet_id)
     raise Contended
@@ -338,15 +338,15 @@ def _duty_of_stock(prize: Prize) -> Duty:
     return Duty.TREASURY if prize.kind is PrizeKind.PACKET else Duty.OPERATE
 
 
-def _is_made(plan: Prize, version: int | None, found: Prize) -> bool:
+def _is_made(plan: Prize, version: int | None, prize: Prize) -> bool:
     """Return whether this edit of *version* was already applied and its answer lost."""
-    made = _edited(plan, found, found.version)
-    return version is not None and found.version == version + 1 and found == made
+    made = _edited(plan, prize, prize.version)
+    return version is not None and prize.version == version + 1 and prize == made
 
 
-def _edited(plan: Prize, found: Prize, version: int) -> Prize:
-    until_ms = found.codes_until_ms
-    return replace(plan, version=version, packets=found.packets, codes_until_ms=until_ms)
+def _edited(plan: Prize, prize: Prize, version: int) -> Prize:
+    until_ms = prize.codes_until_ms
+    return replace(plan, version=version, packets=prize.packets, codes_until_ms=until_ms)
 
 
 def _check_amount(prize: Prize, ports: PrizePorts) -> None:

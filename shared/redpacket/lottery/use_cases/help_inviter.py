@@ -48,7 +48,7 @@ class Helped:
 
 
 def help_inviter(
-    campaign_id: str, helper_id: str, inviter_id: str, said: str, *, ports: HelpPorts
+    campaign_id: str, helper_id: str, inviter_id: str, phrase: str, *, ports: HelpPorts
 ) -> Helped:
     """Give the inviter one more attempt today, once per pair of users ever.
 
@@ -60,7 +60,7 @@ def help_inviter(
     check_is_giving(campaign, now_ms)
     if inviter_id == helper_id:
         raise SelfHelp
-    _check_phrase(campaign, helper_id, said, ports)
+    _check_phrase(campaign, helper_id, phrase, ports)
     day = draw_day(campaign, now_ms)
     rules = campaign.rules
     if not rules.helps_per_user_per_day or not rules.helps_given_per_user_per_day:
@@ -76,14 +76,14 @@ def help_inviter(
     return Helped(status, attempts_left(campaign.rules, player))
 
 
-def _check_phrase(campaign: CampaignPlan, helper_id: str, said: str, ports: HelpPorts) -> None:
+def _check_phrase(campaign: CampaignPlan, helper_id: str, phrase: str, ports: HelpPorts) -> None:
     if campaign.passphrase is None:
         raise PassphraseMismatch
     # If the cache cannot count guesses, reject them.
     require_rate(PASSPHRASE_TRIES, f"{helper_id}:{campaign.campaign_id}", limits=ports.limits)
     similarity = ports.phrases.similarity
-    if not is_exact(said, campaign.passphrase) and not is_alike(
-        said, campaign.passphrase, THRESHOLD_DEFAULT, similarity
+    if not is_exact(phrase, campaign.passphrase) and not is_alike(
+        phrase, campaign.passphrase, THRESHOLD_DEFAULT, similarity
     ):
         raise PassphraseMismatch
 

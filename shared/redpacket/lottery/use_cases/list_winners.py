@@ -35,17 +35,17 @@ def list_winners(
         for prize in table.prizes
         if prize.kind is not PrizeKind.PACKET and prize_id in {None, prize.prize_id}
     )
-    found: list[Winner] = []
+    listed: list[Winner] = []
     place: tuple[str, int] | None = None
     for count, winner in enumerate(_from(campaign_id, goods, after or ("", 0), limit, winners)):
-        if len(found) == limit or count == ROWS_MAX:
+        if len(listed) == limit or count == ROWS_MAX:
             break
         place = winner.prize_id, winner.unit_no
         if status in {None, winner.status}:
-            found.append(winner)
+            listed.append(winner)
     else:
         place = None
-    return list(zip(found, winners.find_won_at_ms(found), strict=True)), place
+    return list(zip(listed, winners.find_won_at_ms(listed), strict=True)), place
 
 
 def _from(

@@ -65,7 +65,9 @@ def watch_lottery(
     if table is None:
         raise CampaignNotFound
     day = draw_day(table.campaign, clock.now_ms()).name
-    stock = {found.prize_id: found for found in draws.list_stock(table.prizes, day)}
+    stock = {
+        prize_stock.prize_id: prize_stock for prize_stock in draws.list_stock(table.prizes, day)
+    }
     sold_out = frozenset(
         prize.prize_id for prize in table.prizes if not has_units_left(prize, stock[prize.prize_id])
     )
@@ -82,11 +84,11 @@ def list_draws(
 ) -> DrawPage:
     """Return the page after *cursor*; an unknown one is the start. Raises CampaignNotFound."""
     tables.get(campaign_id)
-    found = draws.list_draws(campaign_id, user_id)
-    ids = [draw.draw_id for draw in found]
+    all_draws = draws.list_draws(campaign_id, user_id)
+    ids = [draw.draw_id for draw in all_draws]
     start = ids.index(cursor) + 1 if cursor in ids else 0
-    page = found[start : start + PAGE_SIZE]
-    has_more = start + PAGE_SIZE < len(found)
+    page = all_draws[start : start + PAGE_SIZE]
+    has_more = start + PAGE_SIZE < len(all_draws)
     return DrawPage(user_id, page, page[-1].draw_id if has_more else None)
 
 
@@ -101,16 +103,22 @@ def read_draw_proof(
 ) -> DrawProof:
     """Return the proof of *day*, like 20270129. Raises CampaignNotFound, ProofNotReady."""
     table = tables.get(campaign_id)
-    found = find_day(table.campaign, day)
+    lottery_day = find_day(table.campaign, day)
     # Without prizes the time zone may still change and make the day today again.
-    if found is None or not table.prizes:
+    if lottery_day is None or not table.prizes:
         raise CampaignNotFound
-    if clock.now_ms() < found.ends_at_ms + REVEAL_AFTER_MS:
+    if clock.now_ms() < lottery_day.ends_at_ms + REVEAL_AFTER_MS:
         raise ProofNotReady
     seed = tables.seed(campaign_id, day)
     version, beacon = draws.find_secret_version(campaign_id), table.campaign.beacon
     return DrawProof(
-        campaign_id, day, seed, table.commitment, version, beacon, _round_of(beacon, found, rounds)
+        campaign_id,
+        day,
+        seed,
+        table.commitment,
+        version,
+        beacon,
+        _round_of(beacon, lottery_day, rounds),
     )
 
 

@@ -127,7 +127,7 @@ def _decided(
         point=ask.point,
         odds=outcome.odds,
         table_version=outcome.table_version,
-        prize=next((one for one in table.prizes if one.prize_id == outcome.prize_id), None),
+        prize=next((prize for prize in table.prizes if prize.prize_id == outcome.prize_id), None),
         unit_no=outcome.unit_no,
         day_no=outcome.day_no,
         beacon_round=context.round.round_no if context.round else None,

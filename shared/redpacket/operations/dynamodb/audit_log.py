@@ -41,7 +41,7 @@ class DynamoActions:
         if subject is not None:
             where = "list_pk = :pk AND list_sk BETWEEN :first AND :last"
             query = {"KeyConditionExpression": where, "IndexName": "by_list"}
-        found = self._dynamo.query_some(
+        listed = self._dynamo.query_some(
             self._audit_table,
             limit + 2,
             **query,
@@ -52,7 +52,7 @@ class DynamoActions:
             ),
             ScanIndexForward=False,
         )
-        rows = [row for row in found if row["sk"] != cursor]
+        rows = [row for row in listed if row["sk"] != cursor]
         page = rows[:limit]
         more = str(page[-1]["sk"]) if len(rows) > limit else None
         return [_noted(row) for row in page], more

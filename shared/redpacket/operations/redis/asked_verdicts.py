@@ -12,8 +12,8 @@ class RedisAskedVerdicts(Cache):
     """Implementation of AskedVerdicts on Redis or Valkey."""
 
     def find(self, user_id: str) -> bool | None:
-        found = self.ask("GET", keys.asked_verdict(user_id))
-        return None if found is None else found == _ALLOWED
+        answer = self.ask("GET", keys.asked_verdict(user_id))
+        return None if answer is None else answer == _ALLOWED
 
     def keep(self, user_id: str, *, is_allowed: bool, for_ms: int) -> None:
         word = _ALLOWED if is_allowed else _DENIED

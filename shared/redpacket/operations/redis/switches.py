@@ -15,15 +15,15 @@ class RedisSwitches(Cache):
     """Implementation of SwitchCopy on Redis or Valkey."""
 
     def find(self) -> SwitchesSeen | None:
-        found = self.ask("GET", keys.SWITCH_COPY)
-        if found is None:
+        text = self.ask("GET", keys.SWITCH_COPY)
+        if text is None:
             return None
-        words = (word.partition("=") for word in str(found).split(","))
+        words = (word.partition("=") for word in str(text).split(","))
         values = {name: value for name, _, value in words}
         # A later version may have written unknown switches and limits.
         off = frozenset(switch for switch in Switch if switch in values)
         limits = {name: int(values[name]) for name in LimitName if name in values}
-        return SwitchesSeen(off, str(found) != _UNKNOWN, limits)
+        return SwitchesSeen(off, str(text) != _UNKNOWN, limits)
 
     def keep(self, seen: SwitchesSeen, for_ms: int) -> None:
         words = sorted([*seen.off, *(f"{name}={value}" for name, value in seen.limits.items())])

@@ -34,11 +34,11 @@ class RiskCheck:
     def allows(self, user: User) -> bool:
         """Return whether the host allows the user. Waits for at most 150 ms."""
         try:
-            known = self._cache.find(user.user_id)
+            allowed = self._cache.find(user.user_id)
         except Unavailable:
-            known = None
-        if known is not None:
-            return known
+            allowed = None
+        if allowed is not None:
+            return allowed
         now_ms = self._clock.now_ms()
         if user.host_id is None or now_ms < self._silent_until_ms:
             return self._is_open

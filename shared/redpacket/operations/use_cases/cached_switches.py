@@ -48,17 +48,17 @@ class CachedSwitches:
         return BOUNDS[name].nearest(self._see().limits.get(name))
 
     def _see(self) -> SwitchesSeen:
-        known = self._cache.find(_ROW)
-        if known is None:
+        cached = self._cache.find(_ROW)
+        if cached is None:
             now_ms = self._clock.now_ms()
             # Cache a failure like an answer; otherwise each request would wait for the next one.
-            known = self._cache.find_old(_ROW) or _DEFAULTS
-            self._cache.keep(_ROW, known, now_ms)
+            cached = self._cache.find_old(_ROW) or _DEFAULTS
+            self._cache.keep(_ROW, cached, now_ms)
             seen = self._find_copy() or self._read_store(now_ms)
             if seen.is_known:
-                known = seen
-                self._cache.keep(_ROW, known, now_ms)
-        return known
+                cached = seen
+                self._cache.keep(_ROW, cached, now_ms)
+        return cached
 
     def _find_copy(self) -> SwitchesSeen | None:
         if not self._copy:

@@ -26,7 +26,9 @@ def turn_switch(
     switch: Switch, *, is_on: bool, reason: str, operator_id: str, ports: SwitchPorts
 ) -> SwitchState:
     """Set *switch* after recording it in the audit log; a repeat completes an interrupted call."""
-    (state,) = [found for found in ports.switches.read().states if found.switch is switch]
+    (state,) = [
+        candidate for candidate in ports.switches.read().states if candidate.switch is switch
+    ]
     if (state.is_on, state.reason) != (is_on, reason):
         before, state = state, SwitchState(switch, is_on, reason, ports.clock.now_ms(), operator_id)
         ports.actions.note(_action(state, before))

@@ -121,8 +121,8 @@ def _people(record: Record, viewer: User | None = None) -> views.UserPresenter:
     return _presenter([record.packet.sender, *claimers], viewer)
 
 
-def _presenter(people: Sequence[User], viewer: User | None = None) -> views.UserPresenter:
-    profiles = containers.users.shown_profiles.list_profiles([person.user_id for person in people])
+def _presenter(users: Sequence[User], viewer: User | None = None) -> views.UserPresenter:
+    profiles = containers.users.shown_profiles.list_profiles([person.user_id for person in users])
     return views.UserPresenter(profiles, viewer)
 
 

@@ -51,7 +51,11 @@ def settle_batch(
         write_line("settle", claims=asked_for)
     failed = settle(named.values()) if named else set()
     unsettled = [message_id for message_id, ref in named.items() if ref in failed]
-    return {"batchItemFailures": [{"itemIdentifier": found} for found in unreadable + unsettled]}
+    return {
+        "batchItemFailures": [
+            {"itemIdentifier": message_id} for message_id in unreadable + unsettled
+        ]
+    }
 
 
 def _claimer_of(message: dict[str, Any]) -> User | None:

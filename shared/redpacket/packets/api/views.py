@@ -145,14 +145,14 @@ class UserPresenter:
         return {"nickname": shown["nickname"], "avatar_url": shown["avatar_url"]}
 
 
-def record_view(record: Record, people: UserPresenter) -> packets.Record:
+def record_view(record: Record, presenter: UserPresenter) -> packets.Record:
     """Return a record page; *mine* is the viewer's claim."""
     packet = record.packet
     best, mine = record.luckiest, record.mine
 
     def taken(share: Share) -> packets.Taken:
         return {
-            **people.view(_claimer(share)),
+            **presenter.view(_claimer(share)),
             "share_no": share.share_no,
             "claimed_at_ms": share.decided_at_ms,
             "is_luckiest": _is_luckiest(record, share),
@@ -168,7 +168,7 @@ def record_view(record: Record, people: UserPresenter) -> packets.Record:
 
     return {
         "packet_id": packet.packet_id,
-        "sender": people.view(packet.sender),
+        "sender": presenter.view(packet.sender),
         "is_sender": record.is_sender,
         "kind": packet.kind,
         "split": packet.terms.split,
@@ -201,7 +201,7 @@ def record_view(record: Record, people: UserPresenter) -> packets.Record:
     }
 
 
-def feed_view(record: Record, people: UserPresenter) -> packets.Feed:
+def feed_view(record: Record, presenter: UserPresenter) -> packets.Feed:
     """Return a public packet, without user tokens and without a viewer."""
     packet = record.packet
     return {
@@ -209,7 +209,7 @@ def feed_view(record: Record, people: UserPresenter) -> packets.Feed:
         "status": record.status,
         "kind": packet.kind,
         "greeting": packet.greeting,
-        "sender": people.public_view(packet.sender),
+        "sender": presenter.public_view(packet.sender),
         "count": packet.terms.count,
         "claimed_count": record.claimed_count,
         "remaining_count": packet.terms.count - record.claimed_count,
@@ -219,7 +219,7 @@ def feed_view(record: Record, people: UserPresenter) -> packets.Feed:
         "cover_url": packet.cover_url,
         "claims": [
             {
-                **people.public_view(_claimer(share)),
+                **presenter.public_view(_claimer(share)),
                 "amount_fen": share.amount_fen if record.shows_amount(share) else None,
                 "claimed_at_ms": share.decided_at_ms,
                 "is_luckiest": _is_luckiest(record, share),
@@ -272,13 +272,15 @@ def sent_list_view(page: PacketList[SentPacket]) -> packets.Sent:
     }
 
 
-def received_list_view(page: PacketList[ReceivedShare], people: UserPresenter) -> packets.Received:
+def received_list_view(
+    page: PacketList[ReceivedShare], presenter: UserPresenter
+) -> packets.Received:
     """Return a page of received shares."""
     return {
         "items": [
             {
                 "packet_id": received.packet.packet_id,
-                "sender": people.erasable_view(received.packet.sender),
+                "sender": presenter.erasable_view(received.packet.sender),
                 "kind": received.packet.kind,
                 "greeting": received.packet.greeting,
                 "amount_fen": received.item.amount_fen,
@@ -333,31 +335,31 @@ def audit_view(differences: Sequence[Difference]) -> operators.Audit:
     """Return the result of an audit."""
     return {
         "ok": not differences,
-        "differences": [_difference_view(found) for found in differences],
+        "differences": [_difference_view(difference) for difference in differences],
     }
 
 
-def _difference_view(found: Difference) -> operators.Difference:
+def _difference_view(difference: Difference) -> operators.Difference:
     return {
-        "rule": found.rule,
-        "subject": found.subject,
-        "what": found.what,
-        "expected": found.expected,
-        "actual": found.actual,
+        "rule": difference.rule,
+        "subject": difference.subject,
+        "what": difference.what,
+        "expected": difference.expected,
+        "actual": difference.actual,
     }
 
 
-def reconciliation_view(found: StoredRun) -> operators.Reconciliation:
+def reconciliation_view(run: StoredRun) -> operators.Reconciliation:
     """Return how a run stands, with what its checks found once it is done."""
     statuses: dict[str, Literal["running", "done"]] = {"RUNNING": "running", "SUCCEEDED": "done"}
     return {
-        "run_id": found.run_id,
-        "status": statuses.get(found.status, "failed"),
-        "step": found.step,
-        "checks": found.output.get("checks", []),
-        "differences": found.output.get("differences", []),
-        "is_truncated": found.output.get("is_truncated", False),
-        "until_ms": found.output.get("until_ms"),
+        "run_id": run.run_id,
+        "status": statuses.get(run.status, "failed"),
+        "step": run.step,
+        "checks": run.output.get("checks", []),
+        "differences": run.output.get("differences", []),
+        "is_truncated": run.output.get("is_truncated", False),
+        "until_ms": run.output.get("until_ms"),
     }
 
 

@@ -37,18 +37,18 @@ def spend(
         "total_fen": spent_fen,
         "created_at_ms": packet.created_at_ms,
     }
-    guarded = Guarded(budget, lambda found: _spending_refusal(found, packet.created_at_ms))
+    guarded = Guarded(budget, lambda row: _spending_refusal(row, packet.created_at_ms))
     return guarded, put(table, member)
 
 
-def _spending_refusal(found: Row, now_ms: int) -> RedPacketError:
-    if not found:
+def _spending_refusal(row: Row, now_ms: int) -> RedPacketError:
+    if not row:
         return CampaignNotFound()
-    if int(found["ends_at_ms"]) <= now_ms:
+    if int(row["ends_at_ms"]) <= now_ms:
         return CampaignEnded()
-    if found["status"] != CampaignStatus.ON:
+    if row["status"] != CampaignStatus.ON:
         return CampaignPaused()
-    left_fen = int(found["budget_left_fen"])
+    left_fen = int(row["budget_left_fen"])
     return InsufficientFunds(
         f"The campaign's budget has {left_fen} fen left, less than the packet takes."
     )

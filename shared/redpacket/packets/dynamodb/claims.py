@@ -28,7 +28,7 @@ class DynamoClaims:
         self._asks_verdicts = asks_verdicts
 
     def record_claim(self, share: Share, quota: Quota | None = None) -> RecordStatus:
-        if share.claimer is None or share.fate is not ShareStatus.CLAIMED:
+        if share.claimer is None or share.status is not ShareStatus.CLAIMED:
             raise ValueError("only a claim has a taker to record")
         user_id = share.claimer.user_id
         # The order is the precedence of the refusals.
@@ -75,6 +75,6 @@ class DynamoClaims:
         )
 
 
-def _share_refusal(found: Row) -> RecordStatus:
-    is_refunded = found["fate"] == ShareStatus.REFUNDED
+def _share_refusal(row: Row) -> RecordStatus:
+    is_refunded = row["fate"] == ShareStatus.REFUNDED
     return RecordStatus.SHARE_REFUNDED if is_refunded else RecordStatus.SHARE_TAKEN

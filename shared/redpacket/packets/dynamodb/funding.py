@@ -147,11 +147,11 @@ class DynamoFunding:
             **({} if open_max is None else {"open_max": open_max}),
         )
 
-    def _open_refusal(self, found: Row) -> RedPacketError:
+    def _open_refusal(self, row: Row) -> RedPacketError:
         open_max = self._open_packets_max
-        if open_max is not None and int(found.get("open_count", 0)) >= open_max:
+        if open_max is not None and int(row.get("open_count", 0)) >= open_max:
             return RateLimited("You have too many open packets. Wait until one ends.", OPEN_RETRY_S)
-        return is_not_covered(found)
+        return is_not_covered(row)
 
     def _open_unpaid(self, packet: Packet) -> Operation:
         """Return the update that counts an unpaid packet as open; its money has no entries yet."""

@@ -165,7 +165,7 @@ def share_row(share: Share) -> dict[str, Value]:
     """Return the row of a claimed or refunded share; a claimed one is in the sweep's work list."""
     row: dict[str, Value] = {
         **keys.share(share.packet_id, share.share_no),
-        "fate": share.fate,
+        "fate": share.status,
         "amount_fen": share.amount_fen,
         "decided_at_ms": share.decided_at_ms,
     }
@@ -219,7 +219,7 @@ def share_of(row: dict[str, Any]) -> Share:
     return Share(
         packet_id=ref.packet_id,
         share_no=ref.share_no,
-        fate=ShareStatus(row["fate"]),
+        status=ShareStatus(row["fate"]),
         amount_fen=row["amount_fen"],
         decided_at_ms=row["decided_at_ms"],
         claimer=claimer,

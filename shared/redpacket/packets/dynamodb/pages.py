@@ -53,7 +53,7 @@ class DynamoPages:
     def put_final(self, packet_id: str, shares: Sequence[Share]) -> None:
         claims: dict[int, list[Share]] = defaultdict(list)
         for share in shares:
-            if share.fate is ShareStatus.CLAIMED:
+            if share.status is ShareStatus.CLAIMED:
                 claims[(share.share_no - 1) % fate_partitions(packet_id)].append(share)
         for partition, of_partition in claims.items():
             for start in range(0, len(of_partition), CLAIMS_PER_PAGE):
@@ -70,7 +70,7 @@ class DynamoPages:
         partition = ((after_no - 1) if after_no > 0 else -after_no) % partitions
         # The first claim may be anywhere in its stored page.
         row_limit = -(-limit // CLAIMS_PER_PAGE) + (after_no > 0)
-        found: list[Share] = []
+        final: list[Share] = []
         for looked in range(_PARTITIONS_PER_PAGE):
             first = after_no + 1 if looked == 0 and after_no > 0 else 0
             key = keys.final_page(packet_id, partition, first)
@@ -83,19 +83,19 @@ class DynamoPages:
                 ),
             )
             claims = [share for row in rows for share in _unpacked(packet_id, row)]
-            found += [share for share in claims if share.share_no >= first]
+            final += [share for share in claims if share.share_no >= first]
             # A partition's last stored page may be full as well.
             has_more = len(rows) == row_limit and len(claims) == row_limit * CLAIMS_PER_PAGE
-            if has_more or len(found) > limit:
-                page = found[:limit]
+            if has_more or len(final) > limit:
+                page = final[:limit]
                 return page, page[-1].share_no
             partition += 1
             if partition == partitions:
-                return found, None
-            if len(rows) > 1 or len(found) == limit:
+                return final, None
+            if len(rows) > 1 or len(final) == limit:
                 break
             row_limit = 1
-        return found, -partition
+        return final, -partition
 
     def add_settled(self, packet_id: str, settled: Settled) -> None:
         self._dynamo.write(
@@ -125,8 +125,8 @@ class DynamoPages:
         return str(row[name])
 
     def list_thanks(self, packet_id: str, share_nos: Collection[int]) -> dict[int, str]:
-        found = [keys.thanks(packet_id, share_no) for share_no in share_nos]
-        row_keys = {key["pk"]: key for key in found}
+        wanted = [keys.thanks(packet_id, share_no) for share_no in share_nos]
+        row_keys = {key["pk"]: key for key in wanted}
         if not row_keys:
             return {}
         rows = self._dynamo.get_many(self._quotas, list(row_keys.values()), is_strong=False)
@@ -158,7 +158,7 @@ def _unpacked(packet_id: str, row: dict[str, Any]) -> list[Share]:
         Share(
             packet_id=packet_id,
             share_no=share_no,
-            fate=ShareStatus.CLAIMED,
+            status=ShareStatus.CLAIMED,
             amount_fen=amount_fen,
             decided_at_ms=at_ms,
             claimer=User(user_id),

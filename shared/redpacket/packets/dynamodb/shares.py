@@ -58,9 +58,9 @@ class DynamoShares:
         # A value of 0 or below encodes the start of a partition.
         partition = ((after_no - 1) if after_no > 0 else -after_no) % partitions
         first = max(0, after_no + 1)
-        found: list[Share] = []
+        shares: list[Share] = []
         for _ in range(_QUERIES_PER_PAGE):
-            row_limit = limit + 1 - len(found)
+            row_limit = limit + 1 - len(shares)
             rows = self._dynamo.query_some(
                 self._shares,
                 row_limit,
@@ -71,15 +71,15 @@ class DynamoShares:
                     last=f"{keys.SHARE_PREFIX}~",
                 ),
             )
-            found += [items.share_of(row) for row in rows]
+            shares += [items.share_of(row) for row in rows]
             if len(rows) == row_limit:
-                page = found[:limit]
+                page = shares[:limit]
                 return page, page[-1].share_no
             partition += 1
             if partition == partitions:
-                return found, None
+                return shares, None
             first = 0
-        return found, -partition
+        return shares, -partition
 
     def find_claimer(self, packet_id: str, user_id: str) -> Claimer | None:
         row = self._dynamo.get_seen(self._shares, keys.claimer(packet_id, user_id))

@@ -49,11 +49,11 @@ class DynamoWorkLists:
     def delay(self, packet_id: str, until_ms: int) -> None:
         self._delay(self._packets, keys.packet(packet_id), until_ms)
 
-    def set_aside(self, found: ShareRef | Unreadable, until_ms: int) -> None:
-        if isinstance(found, Unreadable):
-            key = {"pk": found.pk, "sk": found.sk}
+    def set_aside(self, item: ShareRef | Unreadable, until_ms: int) -> None:
+        if isinstance(item, Unreadable):
+            key = {"pk": item.pk, "sk": item.sk}
         else:
-            key = keys.share(found.packet_id, found.share_no)
+            key = keys.share(item.packet_id, item.share_no)
         self._delay(self._shares, key, until_ms)
 
     def _packet_ids(self, kind: str, until_ms: int, limit: int) -> list[str]:
@@ -82,10 +82,10 @@ class DynamoWorkLists:
             )
 
         fair = limit // len(self._shards)
-        found = {shard: query(shard, fair) for shard in self._shards}
-        full = [shard for shard, rows in found.items() if len(rows) == fair]
-        spare = limit - sum(len(rows) for rows in found.values())
+        by_shard = {shard: query(shard, fair) for shard in self._shards}
+        full = [shard for shard, rows in by_shard.items() if len(rows) == fair]
+        spare = limit - sum(len(rows) for rows in by_shard.values())
         if full and spare >= len(full):
-            found |= {shard: query(shard, fair + spare // len(full)) for shard in full}
+            by_shard |= {shard: query(shard, fair + spare // len(full)) for shard in full}
         # Sort so that the same shard is not always last if time runs out.
-        return sorted(chain(*found.values()), key=_work_at_ms)
+        return sorted(chain(*by_shard.values()), key=_work_at_ms)

@@ -146,7 +146,7 @@ class Share:
 
     packet_id: str
     share_no: int
-    fate: ShareStatus
+    status: ShareStatus
     amount_fen: int
     decided_at_ms: int
     claimer: User | None = None
@@ -205,7 +205,7 @@ def claimer_of(share: Share) -> Claimer:
 
 def luckiest(shares: Iterable[Share]) -> Share | None:
     """Return the claim of the largest amount (手气最佳); the earliest wins a tie."""
-    claimed = [share for share in shares if share.fate is ShareStatus.CLAIMED]
+    claimed = [share for share in shares if share.status is ShareStatus.CLAIMED]
     return min(
         claimed,
         key=lambda share: (-share.amount_fen, share.decided_at_ms, share.share_no),

@@ -25,8 +25,8 @@ def recovery_point(packet: Packet) -> tuple[RecoveryPoint, int]:
 
 def find_end(shares: Sequence[Share], share_count: int) -> PacketEnd | None:
     """Return the final sums of the shard with these shares; None while a share can still change."""
-    claimed = [share for share in shares if share.fate is ShareStatus.CLAIMED]
-    refunded = [share for share in shares if share.fate is ShareStatus.REFUNDED]
+    claimed = [share for share in shares if share.status is ShareStatus.CLAIMED]
+    refunded = [share for share in shares if share.status is ShareStatus.REFUNDED]
     is_whole = len(shares) == share_count
     if not is_whole or any(share.settled_at_ms is None for share in claimed):
         return None

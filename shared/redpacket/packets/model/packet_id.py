@@ -53,7 +53,7 @@ class PacketIds:
         keys: dict[str, bytes] = {}
         first, *others = [*filter(None, text.split(",")), ""]
         if first and ":" not in first:
-            highest = max((_VERSIONS.find(one[:1]) for one in others if one), default=-1)
+            highest = max((_VERSIONS.find(other[:1]) for other in others if other), default=-1)
             first = f"{_VERSIONS[highest + 1 : highest + 2]}:{first}"
         for piece in filter(None, [first, *others]):
             version, _, key = piece.partition(":")

@@ -297,15 +297,15 @@ class RedisClaims(Cache):
         return is_certain
 
     def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
-        key, users, found = keys.claim_cache(packet_id), list(owned), dict[str, int]()
+        key, users, held = keys.claim_cache(packet_id), list(owned), dict[str, int]()
         for start in range(0, len(users), _PAIRS_PER_LOAD):
             chunk = users[start : start + _PAIRS_PER_LOAD]
             state, *numbers = self.ask("HMGET", key, STATE, *chunk)
             if not state:
                 return None
             pairs = zip(chunk, numbers, strict=True)
-            found |= {user: int(number) for user, number in pairs if number}
-        return found
+            held |= {user: int(number) for user, number in pairs if number}
+        return held
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
         fields = dict(_pairs(self.ask("HGETALL", keys.claim_cache(packet_id))))
@@ -319,5 +319,5 @@ def _pairs(fields: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def _letter(packet: Packet, count: int, shares: Sequence[Share]) -> str:
     # The script detects that all shares are handed out: latecomers get "emptied", not "expired".
-    claimed_count = sum(share.fate is ShareStatus.CLAIMED for share in shares)
+    claimed_count = sum(share.status is ShareStatus.CLAIMED for share in shares)
     return "O" if packet.status is PacketStatus.OPEN or claimed_count == count else "C"

@@ -28,8 +28,8 @@ class RedisQuotas(Cache):
             keys.quota(quota.campaign_id, user_id),
             keys.audience(quota.campaign_id, audience_bucket(user_id)),
         ]
-        known = "" if claimed_count is None else claimed_count
-        args = packet_id, quota.count_max, _LIFE_MS, known, user_id, quota.audience_mode or ""
+        counted = "" if claimed_count is None else claimed_count
+        args = packet_id, quota.count_max, _LIFE_MS, counted, user_id, quota.audience_mode or ""
         return QuotaStatus(self.run(self._reserve, script_keys, *args))
 
     def find_member(self, campaign_id: str, user_id: str) -> bool | None:

@@ -76,8 +76,8 @@ class _Walk:
     def _start_before(self, block_no: int) -> tuple[int, int]:
         """Return the nearest known block at or before this one, and the remainder at its start."""
         place = min(block_no // self._stride, len(self._checkpoints) - 1)
-        known = (place * self._stride, self._checkpoints[place])
-        return max(known, self._next) if self._next[0] <= block_no else known
+        checkpoint = (place * self._stride, self._checkpoints[place])
+        return max(checkpoint, self._next) if self._next[0] <= block_no else checkpoint
 
     def _remember(self, block_no: int, left: int) -> None:
         self._next = (block_no, left)
@@ -110,12 +110,12 @@ def _draw_block(units: Units, seed: bytes, block_no: int, left: int) -> array[in
         is_room = room < left
         nearest = room if is_room else left
         most, fraction = divmod(2 * nearest, left_count)
-        drawn = word * left_count
-        if drawn >> WORD_BITS < fraction:
+        product = word * left_count
+        if product >> WORD_BITS < fraction:
             most += 1
         left_count -= 1
         if left_count:
-            rest = (drawn & WORD_MAX) * (most + 1) >> WORD_BITS
+            rest = (product & WORD_MAX) * (most + 1) >> WORD_BITS
             rest = high - rest if is_room else rest
         else:
             rest = left

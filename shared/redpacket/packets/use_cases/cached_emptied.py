@@ -33,17 +33,17 @@ class CachedEmptied:
 
     def refuses(self, packet_id: str, user_id: str) -> bool:
         """Return whether the packet is emptied and the user owns no share. Raises Unavailable."""
-        known = self._cache.find(packet_id)
-        if known is None or not known.is_small:
+        emptied = self._cache.find(packet_id)
+        if emptied is None or not emptied.is_small:
             return False
-        if known.holders is None:
+        if emptied.holders is None:
             holders = self._claim_cache.emptied_by(packet_id)
             if holders is None:
                 self._cache.forget(packet_id)  # a share was released
                 return False
-            known = _Emptied(is_small=True, holders=holders)
-            self._cache.keep(packet_id, known)
-        return user_id not in (known.holders or ())
+            emptied = _Emptied(is_small=True, holders=holders)
+            self._cache.keep(packet_id, emptied)
+        return user_id not in (emptied.holders or ())
 
     def put(self, packet_id: str, terms: str) -> None:
         """Record that the cache refused a user because every share is taken."""

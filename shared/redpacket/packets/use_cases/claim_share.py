@@ -164,7 +164,7 @@ def _named_share(
     return Share(
         packet_id=packet_id,
         share_no=share_no,
-        fate=ShareStatus.CLAIMED,
+        status=ShareStatus.CLAIMED,
         amount_fen=share_amount_fen(ports.seeds.read_terms(packet_id, outcome.terms), share_no),
         decided_at_ms=ports.clock.now_ms(),
         claimer=claimer,

@@ -20,8 +20,8 @@ def delay_claims(
 
     The delay equals the wait of the youngest claim so far, so a long pause costs few calls.
     """
-    waiting = list(dict.fromkeys(refs))
-    age_s = min((now_ms - (ref.said_at_ms or now_ms)) // 1000 for ref in waiting)
-    payouts.put(waiting, delay_s=min(max(_DELAY_S_MIN, age_s), _DELAY_S_MAX))
-    logger.event("payouts_paused", claim_count=len(waiting))
+    pending = list(dict.fromkeys(refs))
+    age_s = min((now_ms - (ref.said_at_ms or now_ms)) // 1000 for ref in pending)
+    payouts.put(pending, delay_s=min(max(_DELAY_S_MIN, age_s), _DELAY_S_MAX))
+    logger.event("payouts_paused", claim_count=len(pending))
     return set()

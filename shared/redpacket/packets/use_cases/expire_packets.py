@@ -94,22 +94,24 @@ def expire_packets(
     )
     if closing.results:
         clock.sleep_ms(ports.grace_ms)
-    waiting = [packet for packet in closing.results if packet.status is PacketStatus.CLOSING]
+    pending = [packet for packet in closing.results if packet.status is PacketStatus.CLOSING]
     closed_count = sum(packet.status is PacketStatus.CLOSED for packet in closing.results)
     failed_count, refunded_fen = closing.failed_count, 0
-    while waiting:
+    while pending:
         # A turn begins only after the packet's last one has ended.
         turns = attempt(
             "refund_failed",
-            [_turns(lane, closing_ports) for lane in _lanes(waiting, clock.now_ms())],
-            lambda one: (one, one.run(TURN_MS)),
+            [_turns(lane, closing_ports) for lane in _lanes(pending, clock.now_ms())],
+            lambda turn: (turn, turn.run(TURN_MS)),
         )
         failed_count += turns.failed_count
         closed_count += sum(progress is Progress.DONE for _, progress in turns.results)
-        refunded_fen += sum(one.refunded_fen for one, _ in turns.results)
+        refunded_fen += sum(turn.refunded_fen for turn, _ in turns.results)
         if closing_ports.is_over():
             break
-        waiting = [one.packet for one, progress in turns.results if progress is Progress.UNFINISHED]
+        pending = [
+            turn.packet for turn, progress in turns.results if progress is Progress.UNFINISHED
+        ]
     return ExpireReport(closed_count, refunded_fen, failed_count)
 
 

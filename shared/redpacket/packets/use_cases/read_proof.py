@@ -61,4 +61,4 @@ def _is_emptied(packet: Packet, packets: PacketReader) -> bool:
 
 def _is_taken(packet: Packet, shard: int, packets: PacketReader) -> bool:
     shares = packets.list_shard_shares(packet.packet_id, shard)
-    return sum(share.fate is ShareStatus.CLAIMED for share in shares) == shard_size(packet, shard)
+    return sum(share.status is ShareStatus.CLAIMED for share in shares) == shard_size(packet, shard)

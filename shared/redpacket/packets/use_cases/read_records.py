@@ -121,7 +121,7 @@ def _read_small(
     packet: Packet, viewer: User | None, after_no: int, limit: int, packets: RecordReader
 ) -> Record:
     shares, _ = packets.list_some_shares(packet.packet_id, 0, SMALL_MAX)
-    claims = [share for share in shares if share.fate is ShareStatus.CLAIMED]
+    claims = [share for share in shares if share.status is ShareStatus.CLAIMED]
     mine = _own_of(claims, viewer)
     if viewer and mine is None and (own := packets.find_share_of(packet.packet_id, viewer.user_id)):
         mine = own
@@ -154,7 +154,7 @@ def _read_large(
     packet_id = packet.packet_id
     settled = pages.find_settled(packet_id)
     shares, next_no = packets.list_some_shares(packet_id, after_no, limit)
-    claims = [share for share in shares if share.fate is ShareStatus.CLAIMED]
+    claims = [share for share in shares if share.status is ShareStatus.CLAIMED]
     mine = _own_of(claims, viewer)
     if viewer and mine is None:
         mine = packets.find_share_of(packet_id, viewer.user_id)
@@ -256,12 +256,12 @@ def list_sent(
     A page takes at most 23 reads: the list, the sums, one batch of packet rows, and one query or
     one row for each of its open packets, at most 20. The query reads at most 100 shares.
     """
-    found, next_cursor = packets.list_sent(user_id, year, cursor, PAGE_SIZE)
+    sent, next_cursor = packets.list_sent(user_id, year, cursor, PAGE_SIZE)
     sums = ledger.year_sums(user_id, year)
-    rows = _packets_of([item.packet_id for item in found], pages)
+    rows = _packets_of([item.packet_id for item in sent], pages)
     items = in_parallel(
         lambda item: _sent_packet(item, rows[item.packet_id], packets, pages),
-        [item for item in found if item.packet_id in rows],
+        [item for item in sent if item.packet_id in rows],
     )
     return PacketList(items, sums.sent_fen, sums.sent_count, 0, next_cursor)
 
@@ -273,7 +273,7 @@ def _sent_packet(item: SentItem, packet: Packet, packets: RecordReader, pages: P
         count, fen = packet.end.claimed_count, packet.end.claimed_fen
     elif packet.is_small:
         shares, _ = packets.list_some_shares(packet.packet_id, 0, SMALL_MAX)
-        amounts = [share.amount_fen for share in shares if share.fate is ShareStatus.CLAIMED]
+        amounts = [share.amount_fen for share in shares if share.status is ShareStatus.CLAIMED]
         count, fen = len(amounts), sum(amounts)
         has_all_claims = count == packet.terms.count
     else:
@@ -291,12 +291,12 @@ def list_received(
 
     A page takes 3 reads: the list, the sums and one batch of packet rows.
     """
-    found, next_cursor = ledger.list_received(user_id, year, cursor, PAGE_SIZE)
+    received, next_cursor = ledger.list_received(user_id, year, cursor, PAGE_SIZE)
     sums = ledger.year_sums(user_id, year)
-    rows = _packets_of([item.packet_id for item in found], pages)
+    rows = _packets_of([item.packet_id for item in received], pages)
     items = [
         ReceivedShare(item, packet, status_of(packet), _was_luckiest(item, packet))
-        for item in found
+        for item in received
         if (packet := rows.get(item.packet_id))
     ]
     return PacketList(

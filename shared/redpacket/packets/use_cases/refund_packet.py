@@ -150,8 +150,8 @@ class Closing:
     def _read(self, shard: int, after_no: int = 0) -> list[Share] | None:
         """Return a shard's decided shares after *after_no*, or None if the time runs out."""
         fates: list[Share] = []
-        for fate in self._ports.packets.scan_shard_shares(self.packet.packet_id, shard, after_no):
-            fates.append(fate)
+        for share in self._ports.packets.scan_shard_shares(self.packet.packet_id, shard, after_no):
+            fates.append(share)
             if len(fates) % _FATES_PER_LOOK == 0 and self._ports.is_over():
                 return None
         return sorted(fates, key=_share_no)

@@ -38,22 +38,22 @@ def requeue_claims(
         with turn:
             return may_go_on()
 
-    def requeue(found: ShareRef | Unreadable) -> ShareRef:
-        if isinstance(found, Unreadable):
-            work.set_aside(found, clock.now_ms() + REQUEUE_PAUSE_MS_MAX)
-            raise InvariantViolated(f"{found.key} waits for a settlement and is not a share")
+    def requeue(item: ShareRef | Unreadable) -> ShareRef:
+        if isinstance(item, Unreadable):
+            work.set_aside(item, clock.now_ms() + REQUEUE_PAUSE_MS_MAX)
+            raise InvariantViolated(f"{item.key} waits for a settlement and is not a share")
         try:
-            _requeue(found, ports)
+            _requeue(item, ports)
         except Unavailable:
             raise
         except Exception:
-            work.set_aside(found, clock.now_ms() + REQUEUE_PAUSE_MS_MAX)
+            work.set_aside(item, clock.now_ms() + REQUEUE_PAUSE_MS_MAX)
             raise
-        return found
+        return item
 
-    waiting = work.list_unsettled(clock.now_ms() - REPAIR_AFTER_MS, ROWS_PER_SWEEP)
+    unsettled = work.list_unsettled(clock.now_ms() - REPAIR_AFTER_MS, ROWS_PER_SWEEP)
     return attempt_lanes(
-        [[found] for found in waiting],
+        [[item] for item in unsettled],
         requeue,
         name="requeue_failed",
         clock=clock,
@@ -97,9 +97,9 @@ def load_packets(stop_at_ms: int, *, ports: SweepPorts) -> Attempts[str]:
             if clock.now_ms() >= stop_at_ms:
                 return
 
-    waiting = work.list_unloaded(clock.now_ms() - REPAIR_AFTER_MS, ROWS_PER_SWEEP)
+    unloaded = work.list_unloaded(clock.now_ms() - REPAIR_AFTER_MS, ROWS_PER_SWEEP)
     return attempt_lanes(
-        [[packet_id] for packet_id in waiting],
+        [[packet_id] for packet_id in unloaded],
         load,
         name="load_failed",
         clock=clock,

@@ -50,13 +50,13 @@ def settle_claims(refs: Iterable[ShareRef], *, ports: SettlePorts) -> set[ShareR
     announced count as failed, so that their messages are redelivered.
     """
     packets, logger, in_parallel = ports.packets, ports.logger, ports.in_parallel
-    waiting = list(dict.fromkeys(refs))
+    pending = list(dict.fromkeys(refs))
     failed: set[ShareRef] = set()
-    for start in range(0, len(waiting), CLAIMS_PER_READ):
-        chunk = waiting[start : start + CLAIMS_PER_READ]
+    for start in range(0, len(pending), CLAIMS_PER_READ):
+        chunk = pending[start : start + CLAIMS_PER_READ]
         # Packets first: every claim of a packet that is closed by then reads as settled.
-        found, away = _packets_of(sorted({ref.packet_id for ref in chunk}), packets, logger)
-        sent = {packet.packet_id: packet for packet in found}
+        loaded, away = _packets_of(sorted({ref.packet_id for ref in chunk}), packets, logger)
+        sent = {packet.packet_id: packet for packet in loaded}
         failed |= {ref for ref in chunk if ref.packet_id in away}
         chunk = [ref for ref in chunk if ref.packet_id not in away]
         shares = {share.ref: share for share in _each(packets.list_refs, chunk, logger)}
@@ -79,8 +79,8 @@ def settle_claims(refs: Iterable[ShareRef], *, ports: SettlePorts) -> set[ShareR
             if share.is_last and ref not in failed
         ]
 
-        def end(one: tuple[Share, Packet]) -> None:
-            _end_packet(*one, ports)
+        def end(pair: tuple[Share, Packet]) -> None:
+            _end_packet(*pair, ports)
 
         # All shards may end in one batch, each with hundreds of pages to write.
         in_parallel(end, last)
@@ -148,11 +148,13 @@ def _packets_of(
             logger.failure("claim_refused", error, packet_id=packet_ids[0])
             return [], set(packet_ids)
     each = [_packets_of([packet_id], packets, logger) for packet_id in packet_ids]
-    return [one for found, _ in each for one in found], {one for _, away in each for one in away}
+    return [packet for loaded, _ in each for packet in loaded], {
+        packet_id for _, away in each for packet_id in away
+    }
 
 
 def _checked(ref: ShareRef, share: Share | None, packet: Packet | None) -> Share:
-    if share is None or packet is None or share.fate is not ShareStatus.CLAIMED:
+    if share is None or packet is None or share.status is not ShareStatus.CLAIMED:
         raise InvariantViolated(f"share {ref.share_no} is not claimed")
     terms, share_no = packet.terms, ref.share_no
     exists = 1 <= share_no <= terms.count
@@ -186,12 +188,12 @@ def _pay(batch: Sequence[Share], ports: SettlePorts) -> set[ShareRef]:
         in_the_way = ledger.settle(left, now_ms)
         if not in_the_way:
             break
-        apart = [one for one in left if one[0].ref in in_the_way]
+        apart = [pair for pair in left if pair[0].ref in in_the_way]
         if len(left) == 1 or not apart:
             return unpaid | {share.ref for share, _ in left}
-        left = [one for one in left if one[0].ref not in in_the_way]
-        for one in apart:
-            unpaid |= ledger.settle([one], now_ms)
+        left = [pair for pair in left if pair[0].ref not in in_the_way]
+        for pair in apart:
+            unpaid |= ledger.settle([pair], now_ms)
     return unpaid
 
 

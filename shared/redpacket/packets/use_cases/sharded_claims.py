@@ -64,19 +64,19 @@ class ShardedClaims:
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
         if not is_sharded(packet_id):
             return self._claim_cache.grab(packet_id, user_id)
-        found = self._first_left(
+        answer = self._first_left(
             packet_id, user_id, lambda cache_id: self._claim_cache.grab(cache_id, user_id)
         )
-        outcome = self._told(packet_id, user_id, found.shard, found.outcome)
-        return replace(outcome, is_certain=found.at_home.is_certain)
+        outcome = self._told(packet_id, user_id, answer.shard, answer.outcome)
+        return replace(outcome, is_certain=answer.at_home.is_certain)
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
         if not is_sharded(packet_id):
             return self._claim_cache.take(packet_id, user_id, terms)
-        found = self._first_left(
+        answer = self._first_left(
             packet_id, user_id, lambda cache_id: self._claim_cache.take(cache_id, user_id, terms)
         )
-        return self._told(packet_id, user_id, found.shard, found.outcome)
+        return self._told(packet_id, user_id, answer.shard, answer.outcome)
 
     def admit(
         self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
@@ -87,14 +87,14 @@ class ShardedClaims:
                 packet_id, user_id, life_ms=life_ms, admitted_max=admitted_max
             )
         places = -(-admitted_max // shard_count(packet_id))
-        found = self._first_left(
+        answer = self._first_left(
             packet_id,
             user_id,
             lambda cache_id: self._claim_cache.admit(
                 cache_id, user_id, life_ms=life_ms, admitted_max=places
             ),
         )
-        outcome, shard = found.outcome, found.shard
+        outcome, shard = answer.outcome, answer.shard
         if outcome.status is AdmitStatus.ALREADY_CLAIMED:
             outcome = replace(outcome, number=_share_no(packet_id, shard, outcome.number))
         return replace(outcome, shard=shard)
@@ -194,11 +194,11 @@ class ShardedClaims:
         """Return owners' numbers from their home shards, or else from the shards of the shares."""
         if not is_sharded(packet_id):
             return self._claim_cache.held_numbers(packet_id, owned)
-        found: dict[str, int] = {}
+        held: dict[str, int] = {}
         for of_user in (shard_of_user, None):
             by_shard: dict[int, dict[str, int]] = defaultdict(dict)
             for user_id, share_no in owned.items():
-                if user_id not in found:
+                if user_id not in held:
                     home = of_user(packet_id, user_id) if of_user else None
                     shard = shard_of_share(packet_id, share_no) if home is None else home
                     by_shard[shard][user_id] = share_no
@@ -206,8 +206,8 @@ class ShardedClaims:
                 numbers = self._claim_cache.held_numbers(shard_id(packet_id, shard), users)
                 if numbers is None:
                     return None
-                found |= {user: _share_no(packet_id, shard, no) for user, no in numbers.items()}
-        return found
+                held |= {user: _share_no(packet_id, shard, no) for user, no in numbers.items()}
+        return held
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
         """Return the claimers of an emptied unsharded packet; sharded packets are too large."""

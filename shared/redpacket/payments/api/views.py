@@ -64,11 +64,11 @@ def withdrawal_view(withdrawal: Withdrawal) -> answers.Withdrawal:
     return cast("answers.Withdrawal", {**view, **fields})
 
 
-def listed_withdrawals(found: Sequence[Withdrawal]) -> list[answers.ListedWithdrawal]:
+def listed_withdrawals(withdrawals: Sequence[Withdrawal]) -> list[answers.ListedWithdrawal]:
     """Return withdrawals for operators, with what they wait for."""
-    people = containers.users.known_people.list_people([each.user_id for each in found])
+    users = containers.users.user_directory.list_users([each.user_id for each in withdrawals])
     now_ms = containers.platform.clock.now_ms()
-    return [_listed_view(each, people.get(each.user_id), now_ms) for each in found]
+    return [_listed_view(each, users.get(each.user_id), now_ms) for each in withdrawals]
 
 
 def withdrawal_details(withdrawal: Withdrawal) -> answers.WithdrawalDetails:
@@ -87,7 +87,7 @@ def withdrawal_details(withdrawal: Withdrawal) -> answers.WithdrawalDetails:
 def _listed_view(
     withdrawal: Withdrawal, user: User | None, now_ms: int
 ) -> answers.ListedWithdrawal:
-    waiting = explain_withdrawal(withdrawal, now_ms)
+    explanation = explain_withdrawal(withdrawal, now_ms)
     return {
         "withdrawal_id": withdrawal.withdrawal_id,
         "status": withdrawal.status,
@@ -96,8 +96,8 @@ def _listed_view(
         "user": user.host_id if user else None,
         "user_token": withdrawal.user_id,
         "created_at_ms": withdrawal.created_at_ms,
-        "waits_for": waiting.waits_for,
-        "next_step": waiting.next_step,
+        "waits_for": explanation.waits_for,
+        "next_step": explanation.next_step,
         "next_at_ms": withdrawal.next_at_ms,
     }
 

@@ -295,13 +295,13 @@ def line_in(transaction: Transaction) -> StatementLine:
     )
 
 
-def line_back(found: RefundFound) -> StatementLine:
+def line_back(refund: RefundFound) -> StatementLine:
     """Return the expected statement line of a refund."""
     return StatementLine(
         StatementKind.REFUND,
-        found.refund_no,
-        found.transaction_id,
-        found.amount_fen,
-        found.refunded_at_ms,
-        found.number,
+        refund.refund_no,
+        refund.transaction_id,
+        refund.amount_fen,
+        refund.refunded_at_ms,
+        refund.number,
     )

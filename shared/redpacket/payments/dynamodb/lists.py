@@ -33,8 +33,8 @@ class DynamoPaymentLists:
         self, cursor: str | None, limit: int
     ) -> tuple[list[PaymentReturn], str | None]:
         rows, more = self._page(payment_keys.LISTED_RETURNS, cursor, limit)
-        found = [return_of(row) for row in rows]
-        return [one for one in found if one.status is ReturnStatus.LISTED], more
+        returns = [return_of(row) for row in rows]
+        return [returned for returned in returns if returned.status is ReturnStatus.LISTED], more
 
     def list_debts(self, cursor: str | None, limit: int) -> tuple[list[PaymentRefund], str | None]:
         rows, more = self._page(payment_keys.DEBTS, cursor, limit)
@@ -97,7 +97,7 @@ def page_of(
         field = {"field": "cursor", "message": "is not a valid cursor of this list"}
         raise InvalidRequest([field])
     first, last = keys.list_position(0, ""), cursor or keys.list_position(10**13 - 1, "~")
-    found = dynamo.query_some(
+    listed = dynamo.query_some(
         table,
         limit + 2,
         IndexName="by_list",
@@ -105,7 +105,7 @@ def page_of(
         ExpressionAttributeValues=values(list=name, first=first, last=last),
         ScanIndexForward=False,
     )
-    rows = [row for row in found if row["list_sk"] != cursor]
+    rows = [row for row in listed if row["list_sk"] != cursor]
     page = rows[:limit]
     return page, str(page[-1]["list_sk"]) if len(rows) > limit else None
 
@@ -114,4 +114,4 @@ def read_page(dynamo: Dynamo, table: str, page: list[dict[str, Any]]) -> list[di
     """Return a page's full rows in order; the index may lag and has no amounts."""
     row_keys: list[Row] = [{"pk": row["pk"], "sk": row["sk"]} for row in page]
     rows = {(row["pk"], row["sk"]): row for row in get_all(dynamo, table, row_keys)}
-    return [found for key in row_keys if (found := rows.get((key["pk"], key["sk"])))]
+    return [existing for key in row_keys if (existing := rows.get((key["pk"], key["sk"])))]

@@ -80,7 +80,7 @@ class DynamoPayments:
     def put_of_packet(self, payment: Payment, limits: PaymentLimits) -> Payment:
         # The intent comes first, so that an existing one is not counted again.
         there: Guarded[Payment | RedPacketError] = Guarded(
-            put(self._payments, payment_row(payment)), lambda found: _of_packet(found, payment)
+            put(self._payments, payment_row(payment)), lambda row: _of_packet(row, payment)
         )
         counted: Guarded[Payment | RedPacketError] = Guarded(
             self._count(payment, limits), _too_many_today(payment)
@@ -247,8 +247,8 @@ class DynamoPayments:
         return operation
 
 
-def _of_packet(found: Row, payment: Payment) -> Payment | RedPacketError:
-    before = payment_of(dict(found))
+def _of_packet(row: Row, payment: Payment) -> Payment | RedPacketError:
+    before = payment_of(dict(row))
     if before.packet_id != payment.packet_id:
         msg = f"payment {payment.number} belongs to another packet than {payment.packet_id}"
         return InvariantViolated(msg)

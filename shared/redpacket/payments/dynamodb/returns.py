@@ -113,7 +113,7 @@ class DynamoReturns:
             )
         )
 
-    def end_return(self, returned: PaymentReturn, found: RefundFound, now_ms: int) -> bool:
+    def end_return(self, returned: PaymentReturn, refund: RefundFound, now_ms: int) -> bool:
         done = update(
             self._payments,
             payment_keys.payment_return(returned.number, returned.transaction_id),
@@ -129,7 +129,7 @@ class DynamoReturns:
             "ADD returned_fen :fen",
             fen=returned.amount_fen,
         )
-        line = put(self._payments, line_row(returned.channel, line_back(found), now_ms))
+        line = put(self._payments, line_row(returned.channel, line_back(refund), now_ms))
         return self._dynamo.try_transact([done, added, line])
 
     def list_return(self, returned: PaymentReturn) -> None:
@@ -161,7 +161,7 @@ class DynamoReturns:
         return self._dynamo.try_transact([resolved, used, *note_action(self._audit_table, action)])
 
     def note_outside(
-        self, returned: PaymentReturn, refund: PaymentRefund, found: RefundFound
+        self, returned: PaymentReturn, refund: PaymentRefund, answer: RefundFound
     ) -> bool:
         fen = returned.refunded_fen + refund.returned_fen
         is_whole = fen >= returned.amount_fen
@@ -186,7 +186,9 @@ class DynamoReturns:
             "ADD returned_fen :fen",
             fen=refund.returned_fen,
         )
-        line = put(self._payments, line_row(returned.channel, line_back(found), refund.noted_at_ms))
+        line = put(
+            self._payments, line_row(returned.channel, line_back(answer), refund.noted_at_ms)
+        )
         return self._dynamo.try_transact(
             [put(self._payments, refund_row(refund)), noted, added, line]
         )
@@ -194,7 +196,7 @@ class DynamoReturns:
     def list_refunds(self, number: str) -> list[PaymentRefund]:
         return [refund_of(row) for row in self._beside(number, payment_keys.REFUND_PREFIX)]
 
-    def reverse(self, payment: Payment, refund: PaymentRefund, found: RefundFound) -> bool:
+    def reverse(self, payment: Payment, refund: PaymentRefund, answer: RefundFound) -> bool:
         taken = update(
             self._payments,
             payment_keys.payment(payment.number),
@@ -204,7 +206,7 @@ class DynamoReturns:
             fen=payment.reversed_fen + refund.reversed_fen,
         )
         noted = put(self._payments, refund_row(refund))
-        line = put(self._payments, line_row(payment.channel, line_back(found), refund.noted_at_ms))
+        line = put(self._payments, line_row(payment.channel, line_back(answer), refund.noted_at_ms))
         return self._dynamo.try_transact(
             [noted, taken, line, *post_operations(self._accounts, refund_transfers(refund))]
         )

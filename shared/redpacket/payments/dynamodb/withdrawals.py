@@ -155,7 +155,9 @@ class DynamoWithdrawals:
             **_stop_of(seen),
         )
 
-    def await_confirmation(self, seen: Withdrawal, found: TransferFound, look_at_ms: int) -> None:
+    def await_confirmation(
+        self, seen: Withdrawal, transfer: TransferFound, look_at_ms: int
+    ) -> None:
         self._change(
             seen,
             "SET withdrawal_status = :awaiting, confirmation = :confirmation,"
@@ -163,8 +165,8 @@ class DynamoWithdrawals:
             f"{IS_AS_SEEN} AND {IS_NOT_STOPPED}",
             awaiting=WithdrawalStatus.AWAITING_CONFIRMATION,
             # Queries do not return it.
-            confirmation=found.confirmation or seen.confirmation,
-            outside_no=found.outside_no,
+            confirmation=transfer.confirmation or seen.confirmation,
+            outside_no=transfer.outside_no,
             look=self._look_list(seen),
             at_ms=look_at_ms,
         )
@@ -204,13 +206,13 @@ class DynamoWithdrawals:
         )
         return changed is not None
 
-    def post(self, seen: Withdrawal, found: TransferFound, now_ms: int) -> bool:
+    def post(self, seen: Withdrawal, transfer: TransferFound, now_ms: int) -> bool:
         line = StatementLine(
             StatementKind.TRANSFER,
             seen.transfer_no,
-            found.outside_no,
+            transfer.outside_no,
             seen.amount_fen,
-            found.decided_at_ms or now_ms,
+            transfer.decided_at_ms or now_ms,
         )
         paid = update(
             self._payments,
@@ -220,7 +222,7 @@ class DynamoWithdrawals:
             condition=HAS_NOT_ENDED,
             paid=WithdrawalStatus.PAID,
             now_ms=now_ms,
-            outside_no=found.outside_no,
+            outside_no=transfer.outside_no,
             attempt=seen.attempt_no,
         )
         noted = put(self._payments, line_row(seen.channel, line, now_ms))

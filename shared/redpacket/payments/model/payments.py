@@ -221,22 +221,22 @@ def refund_no_of(number: str, transaction_id: str) -> str:
     return f"rf{hashlib.sha256(f'{number} {transaction_id}'.encode()).hexdigest()[:30]}"
 
 
-def mismatches(payment: Payment, found: Transaction, merchant: Merchant) -> list[str]:
+def mismatches(payment: Payment, transaction: Transaction, merchant: Merchant) -> list[str]:
     """Return the names of the fields in which a transaction differs from its order.
 
     Anyone may pay a native order, so only a jsapi payer is compared.
     """
     pairs: list[tuple[str, object, object]] = [
-        ("number", payment.number, found.number),
-        ("amount_fen", payment.amount_fen, found.amount_fen),
-        ("currency", CURRENCY, found.currency),
-        ("app_id", merchant.app_id, found.merchant.app_id),
-        ("mch_id", merchant.mch_id, found.merchant.mch_id),
+        ("number", payment.number, transaction.number),
+        ("amount_fen", payment.amount_fen, transaction.amount_fen),
+        ("currency", CURRENCY, transaction.currency),
+        ("app_id", merchant.app_id, transaction.merchant.app_id),
+        ("mch_id", merchant.mch_id, transaction.merchant.mch_id),
     ]
     # Erasure removes the payer; the pseudonym's account gets late money.
     if payment.method is PayMethod.JSAPI and payment.payer:
-        pairs.append(("payer", payment.payer.name_hash, found.payer_hash))
-    return [name for name, one, other in pairs if one != other]
+        pairs.append(("payer", payment.payer.name_hash, transaction.payer_hash))
+    return [name for name, expected, other in pairs if expected != other]
 
 
 def may_order(payment: Payment, now_ms: int) -> bool:

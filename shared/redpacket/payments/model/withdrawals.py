@@ -141,7 +141,7 @@ def withdrawal_of_transfer(transfer_no: str) -> str:
     return transfer_no[:ID_LENGTH]
 
 
-class Verdict(StrEnum):
+class NextAction(StrEnum):
     """Next action after the gateway's answer."""
 
     POST = "post"
@@ -159,32 +159,34 @@ class Verdict(StrEnum):
 
 _ENDS = {
     # A requested cancellation does not undo a transfer that the gateway has paid.
-    TransferState.SUCCEEDED: Verdict.POST,
-    TransferState.FAILED: Verdict.RETURN_FAILED,
-    TransferState.CANCELLED: Verdict.RETURN_CANCELLED,
+    TransferState.SUCCEEDED: NextAction.POST,
+    TransferState.FAILED: NextAction.RETURN_FAILED,
+    TransferState.CANCELLED: NextAction.RETURN_CANCELLED,
 }
 
 
-def judge(withdrawal: Withdrawal, found: TransferFound, now_ms: int, settling_ms: int) -> Verdict:
+def judge(
+    withdrawal: Withdrawal, transfer: TransferFound, now_ms: int, settling_ms: int
+) -> NextAction:
     """Return the next action for a withdrawal, given the gateway's answer.
 
     Raises InvariantViolated if the gateway's bill differs from the order.
     """
-    _check_same(withdrawal, found)
-    state = found.state
+    _check_same(withdrawal, transfer)
+    state = transfer.state
     if state in _ENDS:
         return _ENDS[state]
     if state is TransferState.REFUSED:
-        return _judge_refusal(withdrawal, found)
+        return _judge_refusal(withdrawal, transfer)
     if state is TransferState.NOT_FOUND:
         return _judge_missing(withdrawal, now_ms, settling_ms)
     is_awaiting = state is TransferState.AWAITING_CONFIRMATION
     if withdrawal.stop in CANCELS and state is not TransferState.CANCELLING:
-        return Verdict.ASK_TO_CANCEL
+        return NextAction.ASK_TO_CANCEL
     if withdrawal.stop and is_awaiting:
         # Calls have stopped, so the payee can never get the confirmation data.
-        return Verdict.ASK_TO_CANCEL
-    return Verdict.AWAIT if is_awaiting else Verdict.LOOK
+        return NextAction.ASK_TO_CANCEL
+    return NextAction.AWAIT if is_awaiting else NextAction.LOOK
 
 
 def settled_after_ms(withdrawal: Withdrawal, settling_ms: int) -> int:
@@ -196,32 +198,32 @@ def settled_after_ms(withdrawal: Withdrawal, settling_ms: int) -> int:
     return withdrawal.lease_until_ms + FUNCTION_MS + CLOCKS_DIFFER_MS + settling_ms
 
 
-def _judge_refusal(withdrawal: Withdrawal, found: TransferFound) -> Verdict:
+def _judge_refusal(withdrawal: Withdrawal, transfer: TransferFound) -> NextAction:
     """Return the action after a refusal: calls stop, and a query decides."""
-    if found.refusal is Refusal.NOT_AUTHORIZED and withdrawal.authorization_no:
-        return Verdict.STOP_NOT_AUTHORIZED
-    if found.refusal in {Refusal.THROTTLED, Refusal.OUT_OF_FUNDS}:
-        return Verdict.CALL_LATER
-    return Verdict.STOP_REFUSED
+    if transfer.refusal is Refusal.NOT_AUTHORIZED and withdrawal.authorization_no:
+        return NextAction.STOP_NOT_AUTHORIZED
+    if transfer.refusal in {Refusal.THROTTLED, Refusal.OUT_OF_FUNDS}:
+        return NextAction.CALL_LATER
+    return NextAction.STOP_REFUSED
 
 
-def _judge_missing(withdrawal: Withdrawal, now_ms: int, settling_ms: int) -> Verdict:
+def _judge_missing(withdrawal: Withdrawal, now_ms: int, settling_ms: int) -> NextAction:
     if withdrawal.stop is None:
         # Retry under the same number, so that a bill that appears later is this one.
-        return Verdict.CALL
+        return NextAction.CALL
     if now_ms < settled_after_ms(withdrawal, settling_ms):
-        return Verdict.LOOK
+        return NextAction.LOOK
     if withdrawal.stop is Stop.NOT_AUTHORIZED:
-        return Verdict.NEW_NUMBER
+        return NextAction.NEW_NUMBER
     is_asked = withdrawal.stop is Stop.CANCELLED
-    return Verdict.RETURN_CANCELLED if is_asked else Verdict.RETURN_FAILED
+    return NextAction.RETURN_CANCELLED if is_asked else NextAction.RETURN_FAILED
 
 
-def _check_same(withdrawal: Withdrawal, found: TransferFound) -> None:
+def _check_same(withdrawal: Withdrawal, transfer: TransferFound) -> None:
     """Raise InvariantViolated if the gateway reports another amount or payee."""
     pairs = (
-        ("amount", withdrawal.amount_fen, found.amount_fen),
-        ("payee", withdrawal.payee.name_hash, found.payee_hash),
+        ("amount", withdrawal.amount_fen, transfer.amount_fen),
+        ("payee", withdrawal.payee.name_hash, transfer.payee_hash),
     )
     for name, ours, theirs in pairs:
         if theirs is not None and theirs != ours:

@@ -86,38 +86,38 @@ def _bring_up(current: Authorization, ports: AuthorizationPorts) -> Authorizatio
     is_old = ports.clock.now_ms() >= current.asked_at_ms + ASKED_MS
     if is_old or current.status is AuthorizationStatus.ACTIVE:
         return _take(current, gateway.query(current.number), ports)
-    found = gateway.ask(current.number, current.account, current.display_name)
-    return _take(current, found, ports)
+    authorization = gateway.ask(current.number, current.account, current.display_name)
+    return _take(current, authorization, ports)
 
 
 def _take(
-    seen: Authorization, found: AuthorizationFound, ports: AuthorizationPorts
+    seen: Authorization, authorization: AuthorizationFound, ports: AuthorizationPorts
 ) -> Authorization:
     book, now_ms = ports.book, ports.clock.now_ms()
     is_over = now_ms >= seen.asked_at_ms + CONSENT_MS
-    if _is_of_another(seen, found):
+    if _is_of_another(seen, authorization):
         error = InvariantViolated(f"consent {seen.number} belongs to another user at the gateway")
         ports.logger.failure("consent_mismatched", error, number=seen.number)
         book.begin_close(seen, now_ms)
-    elif found.state is AuthorizationState.CLOSED or (
+    elif authorization.state is AuthorizationState.CLOSED or (
         # No call can be in flight, so the gateway never received it.
-        found.state is AuthorizationState.NOT_FOUND
+        authorization.state is AuthorizationState.NOT_FOUND
         and is_over
         and seen.status is not AuthorizationStatus.ACTIVE
     ):
         book.close(seen, now_ms)
         ports.logger.event("consent_ended", channel=seen.channel)
-    elif found.state is AuthorizationState.ACTIVE:
+    elif authorization.state is AuthorizationState.ACTIVE:
         if seen.status in _USABLE and book.activate(seen):
             ports.logger.event("consent_given", channel=seen.channel)
-    elif found.state is AuthorizationState.AWAITING_CONFIRMATION and is_over:
+    elif authorization.state is AuthorizationState.AWAITING_CONFIRMATION and is_over:
         book.begin_close(seen, now_ms)
-    elif found.confirmation:
-        book.keep_confirmation(seen, found.confirmation)
+    elif authorization.confirmation:
+        book.keep_confirmation(seen, authorization.confirmation)
     return book.find(seen.number) or seen
 
 
-def _is_of_another(seen: Authorization, found: AuthorizationFound) -> bool:
-    is_other = found.payee_hash not in {None, seen.account.name_hash}
+def _is_of_another(seen: Authorization, authorization: AuthorizationFound) -> bool:
+    is_other = authorization.payee_hash not in {None, seen.account.name_hash}
     # A closing consent must still be closed.
     return is_other and seen.status is not AuthorizationStatus.CLOSING

@@ -65,22 +65,26 @@ def compare_statements(
     for channel in payments.gateways:
         reports[channel] = []
         due = [day] if day else _days_due(channel, payments)
-        for one in due if len(due) <= DAYS_AT_ONCE else [*due[: DAYS_AT_ONCE - 1], due[-1]]:
+        for compared_day in (
+            due if len(due) <= DAYS_AT_ONCE else [*due[: DAYS_AT_ONCE - 1], due[-1]]
+        ):
             report: StatementReport | None = None
             try:
                 if payments.clock.now_ms() < stop_at_ms:
-                    report = compare_bill(channel, one, payments=payments, withdrawals=withdrawals)
+                    report = compare_bill(
+                        channel, compared_day, payments=payments, withdrawals=withdrawals
+                    )
             except Exception as error:  # noqa: BLE001 - one channel must not stop the others
-                payments.logger.failure("bill_not_read", error, channel=channel, day=one)
+                payments.logger.failure("bill_not_read", error, channel=channel, day=compared_day)
                 if isinstance(error, InvariantViolated) or not isinstance(error, RedPacketError):
                     errors.append(error)
-                    _tell([_of_day(channel, one, str(error))], payments)
+                    _tell([_of_day(channel, compared_day, str(error))], payments)
             if report:
                 reports[channel].append(report)
             else:
-                payments.logger.event("bill_not_compared", channel=channel, day=one)
-            if (report or may_skip) and one == _day_after(_last_day(channel, payments), 1):
-                payments.compared.note_compared(channel, one)
+                payments.logger.event("bill_not_compared", channel=channel, day=compared_day)
+            if (report or may_skip) and compared_day == _day_after(_last_day(channel, payments), 1):
+                payments.compared.note_compared(channel, compared_day)
         if day is None:
             _tell_late(channel, payments)
     if errors:
@@ -118,26 +122,30 @@ def compare_bill(
 ) -> StatementReport | None:
     """Return the differences, or None without a statement. Raises Unavailable."""
     comparison = _Comparison(channel, day, payments, withdrawals)
-    bill = comparison.read_statement(day)
-    if bill is None:
+    statement = comparison.read_statement(day)
+    if statement is None:
         return None
-    unknown = comparison.unknown(bill)
+    unknown = comparison.unknown(statement)
     for line in unknown:
         comparison.follow(line)
-    found = comparison.missing_in_ours(unknown) if unknown else []
-    found += comparison.twice(bill) + comparison.again(bill) + comparison.missing_in_bill(bill)
-    _tell(found, payments)
-    return StatementReport(day, len(bill), len(unknown), tuple(found))
+    differences = comparison.missing_in_ours(unknown) if unknown else []
+    differences += (
+        comparison.twice(statement)
+        + comparison.again(statement)
+        + comparison.missing_in_bill(statement)
+    )
+    _tell(differences, payments)
+    return StatementReport(day, len(statement), len(unknown), tuple(differences))
 
 
-def _tell(found: Iterable[Difference], payments: PaymentPorts) -> None:
-    for one in found:
+def _tell(differences: Iterable[Difference], payments: PaymentPorts) -> None:
+    for difference in differences:
         payments.logger.event(
             "bill_differs",
-            subject=one.subject,
-            what=one.what,
-            expected=one.expected,
-            actual=one.actual,
+            subject=difference.subject,
+            what=difference.what,
+            expected=difference.expected,
+            actual=difference.actual,
         )
 
 
@@ -158,13 +166,13 @@ class _Comparison:
             for gateways in (self._payments.gateways, self._withdrawals.gateways)
             if self._channel in gateways
         ]
-        found = [half for half in halves if half is not None]
-        return [line for half in found for line in half] if len(found) == len(halves) else None
+        loaded = [half for half in halves if half is not None]
+        return [line for half in loaded for line in half] if len(loaded) == len(halves) else None
 
-    def unknown(self, bill: list[StatementLine]) -> list[StatementLine]:
+    def unknown(self, statement: list[StatementLine]) -> list[StatementLine]:
         """Return statement lines that are missing in our rows or have another amount."""
         ours = {_said(line) for line in self._ours(-1, 0, 1)}
-        return [line for line in bill if _said(line) not in ours]
+        return [line for line in statement if _said(line) not in ours]
 
     def follow(self, line: StatementLine) -> None:
         notice = ProviderEvent(ProviderEventKind(line.kind), "", line.number, line.outside_no)
@@ -185,22 +193,22 @@ class _Comparison:
             if ours.get(_name(line), 0) != line.amount_fen
         ]
 
-    def twice(self, bill: list[StatementLine]) -> list[Difference]:
-        times = Counter(_name(line) for line in bill)
-        named = {_name(line): line for line in bill}
+    def twice(self, statement: list[StatementLine]) -> list[Difference]:
+        times = Counter(_name(line) for line in statement)
+        named = {_name(line): line for line in statement}
         return [
             self._difference(named[name], count * named[name].amount_fen, named[name].amount_fen)
             for name, count in times.items()
             if count > 1
         ]
 
-    def again(self, bill: list[StatementLine]) -> list[Difference]:
+    def again(self, statement: list[StatementLine]) -> list[Difference]:
         """Return lines that an earlier statement also contains.
 
         Our rows of three days match a line, so the previous two statements may repeat it.
         """
         earlier = self._names_before(1) | self._names_before(2)
-        again = {_name(line): line for line in bill if _name(line) in earlier}
+        again = {_name(line): line for line in statement if _name(line) in earlier}
         return [
             self._difference(line, 2 * line.amount_fen, line.amount_fen) for line in again.values()
         ]
@@ -219,10 +227,10 @@ class _Comparison:
             self._names[day] = frozenset(_name(line) for line in lines)
         return self._names[day]
 
-    def missing_in_bill(self, bill: list[StatementLine]) -> list[Difference]:
+    def missing_in_bill(self, statement: list[StatementLine]) -> list[Difference]:
         begin_ms = statement_day_start_ms(self._day)
         end_ms = statement_day_start_ms(_day_after(self._day, 1))
-        listed = {_name(line) for line in bill}
+        listed = {_name(line) for line in statement}
         missing = [
             line
             for line in self._ours(-1, 0)

@@ -41,45 +41,45 @@ def confirm_payment(number: str, transaction_id: str = "", *, ports: PaymentPort
         ports.book.close(payment, now_ms, None)
         return _get(number, ports)
     gateway = ports.gateway_of(payment)
-    found = gateway.query(number)
-    taken = list(found.transactions)
-    if transaction_id and all(one.transaction_id != transaction_id for one in taken):
+    order = gateway.query(number)
+    taken = list(order.transactions)
+    if transaction_id and all(returned.transaction_id != transaction_id for returned in taken):
         named = gateway.query_transaction(transaction_id)
         # A forged callback would name another order's transaction.
         taken += [named] if named and named.number == number else []
     for transaction in taken:
         payment = _take(payment, transaction, ports)
-    return _go_on(payment, found, ports)
+    return _go_on(payment, order, ports)
 
 
-def _take(payment: Payment, found: Transaction, ports: PaymentPorts) -> Payment:
+def _take(payment: Payment, transaction: Transaction, ports: PaymentPorts) -> Payment:
     for _ in range(_TRIES):
-        if payment.transaction_id == found.transaction_id:
+        if payment.transaction_id == transaction.transaction_id:
             return payment
-        reason = _reason_against(payment, found, ports)
+        reason = _reason_against(payment, transaction, ports)
         if reason:
-            return _send_back(payment, found, reason, ports)
+            return _send_back(payment, transaction, reason, ports)
         now_ms = ports.clock.now_ms()
         funding = _funding(payment, now_ms, ports)
-        if ports.book.credit(payment, found, now_ms, funding=funding):
+        if ports.book.credit(payment, transaction, now_ms, funding=funding):
             if payment.packet_id and funding is None:
                 ports.logger.event("payment_came_late", number=payment.number)
             return _get(payment.number, ports)
-        if ports.returns.find_return(payment.number, found.transaction_id):
+        if ports.returns.find_return(payment.number, transaction.transaction_id):
             return payment
         payment = _get(payment.number, ports)
     raise Unavailable(f"payment {payment.number} is being updated concurrently")
 
 
 def _reason_against(
-    payment: Payment, found: Transaction, ports: PaymentPorts
+    payment: Payment, transaction: Transaction, ports: PaymentPorts
 ) -> ReturnReason | None:
-    wrong = mismatches(payment, found, ports.gateway_of(payment).merchant)
+    wrong = mismatches(payment, transaction, ports.gateway_of(payment).merchant)
     if wrong:
         error = InvariantViolated(f"payment {payment.number} differs in {', '.join(wrong)}")
         ports.logger.failure("payment_mismatched", error, number=payment.number)
         return ReturnReason.MISMATCHED
-    if found.is_refunded:
+    if transaction.is_refunded:
         # Only the refunds reveal the amount, and each may arrive late.
         return ReturnReason.REFUNDED
     if payment.transaction_id:
@@ -89,14 +89,14 @@ def _reason_against(
 
 
 def _send_back(
-    payment: Payment, found: Transaction, reason: ReturnReason, ports: PaymentPorts
+    payment: Payment, transaction: Transaction, reason: ReturnReason, ports: PaymentPorts
 ) -> Payment:
     # A mismatched transaction may belong to another payer, and a refunded one may be partly left.
     is_listed = reason in {ReturnReason.MISMATCHED, ReturnReason.REFUNDED}
     returned = PaymentReturn(
         number=payment.number,
-        transaction_id=found.transaction_id,
-        amount_fen=found.amount_fen,
+        transaction_id=transaction.transaction_id,
+        amount_fen=transaction.amount_fen,
         reason=reason,
         channel=payment.channel,
         noted_at_ms=ports.clock.now_ms(),
@@ -104,11 +104,14 @@ def _send_back(
         merchant=payment.merchant,
     )
     try:
-        is_new = ports.returns.put_return(returned, found) is returned
+        is_new = ports.returns.put_return(returned, transaction) is returned
     except InvariantViolated:
         # A query from before the refund may have credited it since; then its refund reverses it.
         payment = _get(payment.number, ports)
-        if reason is not ReturnReason.REFUNDED or payment.transaction_id != found.transaction_id:
+        if (
+            reason is not ReturnReason.REFUNDED
+            or payment.transaction_id != transaction.transaction_id
+        ):
             raise
         return payment
     if is_new and reason is ReturnReason.REFUNDED:
@@ -136,27 +139,27 @@ def _funding(payment: Payment, now_ms: int, ports: PaymentPorts) -> tuple[Packet
     return paid, funding_of(paid)
 
 
-def _go_on(payment: Payment, found: OrderFound, ports: PaymentPorts) -> Payment:
+def _go_on(payment: Payment, order: OrderFound, ports: PaymentPorts) -> Payment:
     now_ms = ports.clock.now_ms()
     if payment.status is PaymentStatus.PENDING and now_ms >= payment.expires_at_ms:
-        payment = _close(payment, found, ports)
+        payment = _close(payment, order, ports)
     again_at_ms = next_look_ms(payment, now_ms)
     if payment.status is not PaymentStatus.PAID:
         ports.book.look_again(payment.number, again_at_ms)
     return payment
 
 
-def _close(payment: Payment, found: OrderFound, ports: PaymentPorts) -> Payment:
+def _close(payment: Payment, order: OrderFound, ports: PaymentPorts) -> Payment:
     """Close the order at the gateway first: only an order that can't be paid becomes CLOSED."""
     gateway, now_ms = ports.gateway_of(payment), ports.clock.now_ms()
     settled_at_ms = payment.expires_at_ms + gateway.settling_ms + gateway.call_ms_max
-    if found.state is OrderState.UNPAID or (
-        found.state is OrderState.NOT_FOUND and now_ms < settled_at_ms
+    if order.state is OrderState.UNPAID or (
+        order.state is OrderState.NOT_FOUND and now_ms < settled_at_ms
     ):
         # A call in flight may still create the order; a later query then finds it.
         gateway.close(payment.number)
         return payment
-    if found.state is OrderState.PAID and not _all_known(payment, found.transactions, ports):
+    if order.state is OrderState.PAID and not _all_known(payment, order.transactions, ports):
         return payment
     closed = replace(payment, status=PaymentStatus.CLOSED, closed_at_ms=now_ms)
     if ports.book.close(payment, now_ms, next_look_ms(closed, now_ms)):
@@ -165,8 +168,10 @@ def _close(payment: Payment, found: OrderFound, ports: PaymentPorts) -> Payment:
 
 
 def _all_known(payment: Payment, transactions: Sequence[Transaction], ports: PaymentPorts) -> bool:
-    noted = {one.transaction_id for one in ports.returns.list_returns(payment.number)}
-    return bool(transactions) and all(one.transaction_id in noted for one in transactions)
+    noted = {returned.transaction_id for returned in ports.returns.list_returns(payment.number)}
+    return bool(transactions) and all(
+        transaction.transaction_id in noted for transaction in transactions
+    )
 
 
 def _get(number: str, ports: PaymentPorts) -> Payment:

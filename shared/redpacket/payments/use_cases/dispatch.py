@@ -65,7 +65,7 @@ def dispatch(
     """Call the gateway until the time is up, *may_go_on* is False, or nothing is pending."""
     clock, pace = ports.clock, ports.paces[channel]
     tried_at_ms: dict[str, int] = {}
-    waiting: list[str] = []
+    pending: list[str] = []
     answered_count = failed_count = failed_in_a_row = 0
     idle_at_ms = clock.now_ms() + IDLE_MS
     while (now_ms := clock.now_ms()) < min(stop_at_ms, idle_at_ms) and may_go_on():
@@ -76,20 +76,24 @@ def dispatch(
             clock.sleep_ms(rests_until_ms - now_ms)
             idle_at_ms = rests_until_ms + IDLE_MS
             continue
-        if not waiting:
+        if not pending:
             tried_at_ms = {
-                one: at for one, at in tried_at_ms.items() if at > now_ms - _REMEMBERED_MS
+                withdrawal_id: at
+                for withdrawal_id, at in tried_at_ms.items()
+                if at > now_ms - _REMEMBERED_MS
             }
-            found = ports.transfers.list_to_call(channel, now_ms, PAGE)
-            waiting = [one for one in found if one not in tried_at_ms]
-        if not waiting:
+            listed = ports.transfers.list_to_call(channel, now_ms, PAGE)
+            pending = [
+                withdrawal_id for withdrawal_id in listed if withdrawal_id not in tried_at_ms
+            ]
+        if not pending:
             clock.sleep_ms(min(POLL_MS, stop_at_ms - now_ms))
             continue
         idle_at_ms = now_ms + IDLE_MS
-        slots = pace.take(min(len(waiting), _batch(pace, stop_at_ms)))
-        pairs = [pair for pair in zip(waiting, slots, strict=False) if pair[1] < stop_at_ms]
-        waiting = waiting[len(slots) :]
-        tried_at_ms |= dict.fromkeys((one for one, _ in pairs), now_ms)
+        slots = pace.take(min(len(pending), _batch(pace, stop_at_ms)))
+        pairs = [pair for pair in zip(pending, slots, strict=False) if pair[1] < stop_at_ms]
+        pending = pending[len(slots) :]
+        tried_at_ms |= dict.fromkeys((withdrawal_id for withdrawal_id, _ in pairs), now_ms)
         for called in in_parallel(lambda pair: _call_at(pair[0], pair[1], ports), pairs):
             failed_in_a_row = failed_in_a_row + 1 if called is Called.FAILED else 0
             failed_count += called is Called.FAILED

@@ -46,8 +46,8 @@ def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> 
         return
     # Delay first, so that a call that fails or dies does not block the other rows.
     ports.returns.delay_return(returned, ports.clock.now_ms() + RETURN_PAUSE_MS)
-    found = ports.gateway_of(returned).refund(returned.order)
-    _end(returned, found, ports)
+    refund = ports.gateway_of(returned).refund(returned.order)
+    _end(returned, refund, ports)
 
 
 def resolve_return(
@@ -122,24 +122,26 @@ def _is_deposited(
 
 def note_refund(channel: ProviderName, refund_no: str, *, ports: PaymentPorts) -> None:
     """Update the ledger for a refund named by a callback or statement. Raises Unavailable."""
-    found = ports.gateway(channel).query_refund(refund_no)
-    if found.state is not RefundState.SUCCEEDED:
+    refund = ports.gateway(channel).query_refund(refund_no)
+    if refund.state is not RefundState.SUCCEEDED:
         return
-    payment = ports.book.find(found.number)
+    payment = ports.book.find(refund.number)
     if payment is None or payment.channel is not channel:
         error = InvariantViolated(f"refund {refund_no} belongs to no payment of ours")
         ports.logger.failure("refund_unknown", error, refund_no=refund_no)
         return
     ports.gateway_of(payment)
-    returns = {one.refund_no: one for one in ports.returns.list_returns(payment.number)}
+    returns = {
+        returned.refund_no: returned for returned in ports.returns.list_returns(payment.number)
+    }
     if refund_no in returns:
         if returns[refund_no].status is ReturnStatus.DUE:
-            _end(returns[refund_no], found, ports)
+            _end(returns[refund_no], refund, ports)
         return
-    if payment.transaction_id != found.transaction_id:
+    if payment.transaction_id != refund.transaction_id:
         # If the transaction is unknown, this lists it instead of crediting it.
-        payment = confirm_payment(payment.number, found.transaction_id, ports=ports)
-    _reverse(payment, found, ports)
+        payment = confirm_payment(payment.number, refund.transaction_id, ports=ports)
+    _reverse(payment, refund, ports)
 
 
 def collect_owed(user_id: str, *, ports: PaymentPorts) -> int:
@@ -156,54 +158,54 @@ def collect_owed(user_id: str, *, ports: PaymentPorts) -> int:
     raise Contended
 
 
-def _end(returned: PaymentReturn, found: RefundFound, ports: PaymentPorts) -> None:
-    _check_same(returned, found)
-    if found.state is RefundState.SUCCEEDED:
-        ports.returns.end_return(returned, found, ports.clock.now_ms())
-    elif found.state is RefundState.FAILED:
+def _end(returned: PaymentReturn, refund: RefundFound, ports: PaymentPorts) -> None:
+    _check_same(returned, refund)
+    if refund.state is RefundState.SUCCEEDED:
+        ports.returns.end_return(returned, refund, ports.clock.now_ms())
+    elif refund.state is RefundState.FAILED:
         # This number cannot succeed, and a new one might pay twice, so an operator decides.
         error = InvariantViolated(f"refund {returned.refund_no} of {returned.number} has failed")
         ports.logger.failure("refund_by_gateway_failed", error, number=returned.number)
         ports.returns.list_return(returned)
 
 
-def _check_same(returned: PaymentReturn, found: RefundFound) -> None:
-    of = found.number, found.transaction_id, found.amount_fen
+def _check_same(returned: PaymentReturn, refund: RefundFound) -> None:
+    of = refund.number, refund.transaction_id, refund.amount_fen
     ours = returned.number, returned.transaction_id, returned.amount_fen
-    if found.state is RefundState.SUCCEEDED and of != ours:
+    if refund.state is RefundState.SUCCEEDED and of != ours:
         raise InvariantViolated(f"refund {returned.refund_no} is {of} at the gateway")
 
 
-def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
+def _reverse(payment: Payment, answer: RefundFound, ports: PaymentPorts) -> None:
     for _ in range(_TRIES):
         for noted in ports.returns.list_refunds(payment.number):
-            if noted.refund_no == found.refund_no:
-                if noted.transaction_id not in {"", found.transaction_id}:
+            if noted.refund_no == answer.refund_no:
+                if noted.transaction_id not in {"", answer.transaction_id}:
                     raise InvariantViolated(f"refund {noted.refund_no} has another transaction")
                 return
-        returned = ports.returns.find_return(payment.number, found.transaction_id)
+        returned = ports.returns.find_return(payment.number, answer.transaction_id)
         if returned:
-            if _note_outside(payment, returned, found, ports):
+            if _note_outside(payment, returned, answer, ports):
                 return
             continue
         left_fen = payment.amount_fen - payment.reversed_fen
-        is_credited = payment.transaction_id == found.transaction_id != ""
-        if not is_credited or not 0 < found.amount_fen <= left_fen:
+        is_credited = payment.transaction_id == answer.transaction_id != ""
+        if not is_credited or not 0 < answer.amount_fen <= left_fen:
             raise InvariantViolated(
-                f"refund {found.refund_no} does not fit the credit of payment {payment.number}"
+                f"refund {answer.refund_no} does not fit the credit of payment {payment.number}"
             )
         has_fen = ports.ledger.balance_fen(user_account(payment.user_id))
-        wallet_fen = min(max(has_fen, 0), found.amount_fen)
+        wallet_fen = min(max(has_fen, 0), answer.amount_fen)
         refund = PaymentRefund(
             number=payment.number,
-            refund_no=found.refund_no,
+            refund_no=answer.refund_no,
             user_id=payment.user_id,
             wallet_fen=wallet_fen,
-            owed_fen=found.amount_fen - wallet_fen,
+            owed_fen=answer.amount_fen - wallet_fen,
             noted_at_ms=ports.clock.now_ms(),
-            transaction_id=found.transaction_id,
+            transaction_id=answer.transaction_id,
         )
-        if ports.returns.reverse(payment, refund, found):
+        if ports.returns.reverse(payment, refund, answer):
             ports.logger.event("payment_refunded_outside", number=payment.number)
             return
         payment = ports.book.find(payment.number) or payment
@@ -211,26 +213,26 @@ def _reverse(payment: Payment, found: RefundFound, ports: PaymentPorts) -> None:
 
 
 def _note_outside(
-    payment: Payment, returned: PaymentReturn, found: RefundFound, ports: PaymentPorts
+    payment: Payment, returned: PaymentReturn, answer: RefundFound, ports: PaymentPorts
 ) -> bool:
     left_fen = returned.left_fen
-    if not 0 < found.amount_fen <= left_fen:
+    if not 0 < answer.amount_fen <= left_fen:
         raise InvariantViolated(
-            f"refund {found.refund_no} exceeds the remainder of {found.transaction_id}"
+            f"refund {answer.refund_no} exceeds the remainder of {answer.transaction_id}"
         )
     refund = PaymentRefund(
         number=payment.number,
-        refund_no=found.refund_no,
+        refund_no=answer.refund_no,
         user_id=payment.user_id,
         wallet_fen=0,
         owed_fen=0,
         noted_at_ms=ports.clock.now_ms(),
-        returned_fen=found.amount_fen,
-        transaction_id=found.transaction_id,
+        returned_fen=answer.amount_fen,
+        transaction_id=answer.transaction_id,
     )
-    is_noted = ports.returns.note_outside(returned, refund, found)
-    if is_noted and returned.status is ReturnStatus.DUE and found.amount_fen < left_fen:
+    is_noted = ports.returns.note_outside(returned, refund, answer)
+    if is_noted and returned.status is ReturnStatus.DUE and answer.amount_fen < left_fen:
         # Our refund is for the full amount, so it can no longer succeed.
-        error = InvariantViolated(f"{found.transaction_id} was refunded in part at the gateway")
+        error = InvariantViolated(f"{answer.transaction_id} was refunded in part at the gateway")
         ports.logger.failure("refund_by_gateway_failed", error, number=payment.number)
     return is_noted

@@ -70,8 +70,8 @@ def start_packet_payment(
     gateway = ports.gateway(channel)
     if packet.payment_id is None:
         raise PaymentNotFound("This packet was funded from the balance and has no payment.")
-    found = ports.book.find(packet.payment_id)
-    if found is None:
+    payment = ports.book.find(packet.payment_id)
+    if payment is None:
         if packet.status is not PacketStatus.UNPAID:
             raise PaymentNotFound("This packet is no longer unpaid, and it has no payment.")
         intent = Payment(
@@ -86,8 +86,8 @@ def start_packet_payment(
             packet_id=packet.packet_id,
             merchant=gateway.merchant,
         )
-        found = ports.book.put_of_packet(intent, ports.limits)
-    return prompt_payment(found, ports=ports)
+        payment = ports.book.put_of_packet(intent, ports.limits)
+    return prompt_payment(payment, ports=ports)
 
 
 def find_payment(number: str, user_id: str, *, ports: PaymentPorts, payees: Payees) -> Payment:

@@ -94,7 +94,8 @@ def sweep_payments(
     run = partial(_run_lane, ports=payments, in_parallel=in_parallel, stop_at_ms=stop_at_ms)
     tried = [attempts for lane in in_parallel(run, lanes) for attempts in lane]
     return PaymentSweepReport(
-        sum(len(one.results) for one in tried), sum(one.failed_count for one in tried)
+        sum(len(attempt.results) for attempt in tried),
+        sum(attempt.failed_count for attempt in tried),
     )
 
 

@@ -15,9 +15,9 @@ from redpacket.payments.model.withdrawals import (
     CANCELS,
     GIVEN_UP_AFTER_MS,
     LEASE_MS,
+    NextAction,
     ProviderAnswer,
     Stop,
-    Verdict,
     Withdrawal,
     WithdrawalStatus,
     judge,
@@ -65,14 +65,14 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
     if clock.now_ms() >= leased.lease_until_ms:
         return Called.NOT_MADE
     try:
-        found = gateway.transfer(leased.order)
+        transfer = gateway.transfer(leased.order)
     except Unavailable as error:
         # The outcome is unknown. The sweep queries it after the lease.
         ports.logger.failure("transfer_unknown", error, transfer_no=leased.transfer_no)
         _note(leased, "no answer", ports)
         return Called.FAILED
-    verdict = _act(leased, found, gateway, ports)
-    return Called.FAILED if verdict is Verdict.CALL_LATER else Called.ANSWERED
+    next_action = _act(leased, transfer, gateway, ports)
+    return Called.FAILED if next_action is NextAction.CALL_LATER else Called.ANSWERED
 
 
 def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal | None:
@@ -91,8 +91,8 @@ def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal |
     # Delay first, so that a query that fails or dies does not block the other rows.
     ports.transfers.look_again(seen, _next_look_ms(seen, now_ms))
     gateway = ports.gateway_of(seen)
-    verdict = _act(seen, gateway.query(seen.transfer_no), gateway, ports)
-    if verdict is Verdict.AWAIT and not _is_answered(seen):
+    next_action = _act(seen, gateway.query(seen.transfer_no), gateway, ports)
+    if next_action is NextAction.AWAIT and not _is_answered(seen):
         # The answer was lost. Only a repeated call returns the payee's confirmation data.
         ports.transfers.call_again(seen, max(now_ms, seen.lease_until_ms))
     return ports.book.find(withdrawal_id)
@@ -140,37 +140,37 @@ def _gateway_of(seen: Withdrawal, now_ms: int, ports: WithdrawalPorts) -> Payout
 
 
 def _act(
-    seen: Withdrawal, found: TransferFound, gateway: PayoutProvider, ports: WithdrawalPorts
-) -> Verdict:
+    seen: Withdrawal, transfer: TransferFound, gateway: PayoutProvider, ports: WithdrawalPorts
+) -> NextAction:
     transfers, now_ms, settling_ms = ports.transfers, ports.clock.now_ms(), gateway.settling_ms
-    _note(seen, " ".join(filter(None, (found.state, found.refusal, found.reason))), ports)
+    _note(seen, " ".join(filter(None, (transfer.state, transfer.refusal, transfer.reason))), ports)
     try:
-        verdict = judge(seen, found, now_ms, settling_ms)
+        next_action = judge(seen, transfer, now_ms, settling_ms)
     except InvariantViolated as error:
         ports.logger.failure("transfer_mismatched", error, transfer_no=seen.transfer_no)
         raise
-    if verdict in _ENDINGS:
-        _end(seen, found, verdict, ports)
-    elif verdict in _CALLS:
-        _call_again(seen, verdict, ports)
-    elif verdict in _STOPS:
+    if next_action in _ENDINGS:
+        _end(seen, transfer, next_action, ports)
+    elif next_action in _CALLS:
+        _call_again(seen, next_action, ports)
+    elif next_action in _STOPS:
         look_at_ms = settled_after_ms(seen, settling_ms)
-        if verdict is Verdict.STOP_NOT_AUTHORIZED and seen.authorization_no:
+        if next_action is NextAction.STOP_NOT_AUTHORIZED and seen.authorization_no:
             # The refusal is a hint: the sweep queries the consent.
             ports.consents.doubt(seen.user_id, seen.channel, seen.authorization_no, now_ms)
-        transfers.stop(seen, _STOPS[verdict], found.reason, look_at_ms)
-    elif verdict is Verdict.AWAIT:
-        transfers.await_confirmation(seen, found, _next_look_ms(seen, now_ms))
-    elif verdict is Verdict.ASK_TO_CANCEL:
+        transfers.stop(seen, _STOPS[next_action], transfer.reason, look_at_ms)
+    elif next_action is NextAction.AWAIT:
+        transfers.await_confirmation(seen, transfer, _next_look_ms(seen, now_ms))
+    elif next_action is NextAction.ASK_TO_CANCEL:
         gateway.cancel(seen.transfer_no)
         transfers.look_again(seen, now_ms + _FIRST_LOOK_MS)
     else:
         again_ms = _next_look_ms(seen, now_ms)
-        if found.state is TransferState.NOT_FOUND:
+        if transfer.state is TransferState.NOT_FOUND:
             again_ms = settled_after_ms(seen, settling_ms)
         on_its_way = replace(seen, status=WithdrawalStatus.PROCESSING)
         transfers.look_again(on_its_way, max(again_ms, seen.lease_until_ms))
-    return verdict
+    return next_action
 
 
 def _note(seen: Withdrawal, answer: str, ports: WithdrawalPorts) -> None:
@@ -186,30 +186,37 @@ def _is_answered(seen: Withdrawal) -> bool:
     return seen.status is WithdrawalStatus.AWAITING_CONFIRMATION
 
 
-def _end(seen: Withdrawal, found: TransferFound, verdict: Verdict, ports: WithdrawalPorts) -> None:
+def _end(
+    seen: Withdrawal, transfer: TransferFound, next_action: NextAction, ports: WithdrawalPorts
+) -> None:
     now_ms = ports.clock.now_ms()
-    if verdict is Verdict.POST:
-        if ports.transfers.post(seen, found, now_ms):
+    if next_action is NextAction.POST:
+        if ports.transfers.post(seen, transfer, now_ms):
             ports.logger.event("withdrawal_paid", channel=seen.channel)
         return
-    is_cancelled = verdict is Verdict.RETURN_CANCELLED
-    if ports.transfers.refund(seen, is_cancelled=is_cancelled, reason=found.reason, now_ms=now_ms):
+    is_cancelled = next_action is NextAction.RETURN_CANCELLED
+    if ports.transfers.refund(
+        seen, is_cancelled=is_cancelled, reason=transfer.reason, now_ms=now_ms
+    ):
         ports.logger.event("withdrawal_returned", channel=seen.channel)
 
 
-def _call_again(seen: Withdrawal, verdict: Verdict, ports: WithdrawalPorts) -> None:
+def _call_again(seen: Withdrawal, next_action: NextAction, ports: WithdrawalPorts) -> None:
     now_ms = ports.clock.now_ms()
-    if verdict is Verdict.NEW_NUMBER:
+    if next_action is NextAction.NEW_NUMBER:
         ports.transfers.renumber(seen, now_ms)
-    elif verdict is Verdict.CALL:
+    elif next_action is NextAction.CALL:
         ports.transfers.call_again(seen, now_ms)
     else:
         ports.transfers.call_again(seen, max(now_ms + _CALL_PAUSE_MS, seen.lease_until_ms))
 
 
-_ENDINGS = frozenset({Verdict.POST, Verdict.RETURN_FAILED, Verdict.RETURN_CANCELLED})
-_CALLS = frozenset({Verdict.CALL, Verdict.CALL_LATER, Verdict.NEW_NUMBER})
-_STOPS = {Verdict.STOP_REFUSED: Stop.REFUSED, Verdict.STOP_NOT_AUTHORIZED: Stop.NOT_AUTHORIZED}
+_ENDINGS = frozenset({NextAction.POST, NextAction.RETURN_FAILED, NextAction.RETURN_CANCELLED})
+_CALLS = frozenset({NextAction.CALL, NextAction.CALL_LATER, NextAction.NEW_NUMBER})
+_STOPS = {
+    NextAction.STOP_REFUSED: Stop.REFUSED,
+    NextAction.STOP_NOT_AUTHORIZED: Stop.NOT_AUTHORIZED,
+}
 
 
 def _next_look_ms(seen: Withdrawal, now_ms: int) -> int:

@@ -138,10 +138,10 @@ def find_withdrawal(
     withdrawal_id: str, user_id: str | None, *, ports: WithdrawalPorts
 ) -> Withdrawal:
     """Return a user's own withdrawal, or anybody's for None. Raises WithdrawalNotFound."""
-    found = ports.book.find(withdrawal_id)
-    if found is None or user_id not in {None, found.user_id}:
+    withdrawal = ports.book.find(withdrawal_id)
+    if withdrawal is None or user_id not in {None, withdrawal.user_id}:
         raise WithdrawalNotFound
-    return found
+    return withdrawal
 
 
 def _check(ask: WithdrawalAsk, payees: Payees, ports: WithdrawalPorts) -> Payee:
@@ -179,7 +179,7 @@ def _promised(withdrawal: Withdrawal, ports: WithdrawalPorts) -> Withdrawal:
 
 
 def _get(withdrawal_id: str, ports: WithdrawalPorts) -> Withdrawal:
-    found = ports.book.find(withdrawal_id)
-    if found is None:
+    withdrawal = ports.book.find(withdrawal_id)
+    if withdrawal is None:
         raise Unavailable(f"the request's withdrawal {withdrawal_id} cannot be read")
-    return found
+    return withdrawal

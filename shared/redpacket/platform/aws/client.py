@@ -114,18 +114,18 @@ class AwsClient:
             status, text = self._ask(body, headers)
         except (OSError, HTTPException) as error:
             raise AwsSilent(f"{operation}: {error!r}") from error
-        found: dict[str, Any] = {}
+        decoded: dict[str, Any] = {}
         try:
-            found = json.loads(text, object_hook=_with_bytes if b'"B"' in text else None)
+            decoded = json.loads(text, object_hook=_with_bytes if b'"B"' in text else None)
         except ValueError as error:
             # A proxy in front of an unavailable service answers with HTML.
             if status == _OK:
                 raise AwsSilent(f"{operation}: an answer that is cut off") from error
         if status != _OK:
             # The code follows the model's name; an older form appends a URL.
-            code = str(found.get("__type", status)).rpartition("#")[2].partition(":")[0]
-            raise getattr(self.exceptions, code, AwsRefused)(operation, code, status, found)
-        return found
+            code = str(decoded.get("__type", status)).rpartition("#")[2].partition(":")[0]
+            raise getattr(self.exceptions, code, AwsRefused)(operation, code, status, decoded)
+        return decoded
 
     def _ask(self, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
         idle = self._find_idle()
@@ -165,7 +165,7 @@ def _base64_of(value: bytes) -> str:
     return b2a_base64(value, newline=False).decode()
 
 
-def _with_bytes(found: dict[str, Any]) -> dict[str, Any]:
+def _with_bytes(attribute: dict[str, Any]) -> dict[str, Any]:
     """Decode a binary attribute's value; leave items that have an attribute "B" unchanged."""
-    value = found.get("B")
-    return {"B": a2b_base64(value)} if len(found) == 1 and isinstance(value, str) else found
+    value = attribute.get("B")
+    return {"B": a2b_base64(value)} if len(attribute) == 1 and isinstance(value, str) else attribute

@@ -36,28 +36,28 @@ class ContainerKeys:
     def __call__(self) -> Keys:
         """Return valid credentials. Raises AwsSilent."""
         if self._now_s() >= self._renewed_at_s:
-            found = self._fetch()
-            self._keys = Keys(found["AccessKeyId"], found["SecretAccessKey"], found["Token"])
-            ends_s = timegm(time.strptime(found["Expiration"], "%Y-%m-%dT%H:%M:%SZ"))
+            keys = self._fetch()
+            self._keys = Keys(keys["AccessKeyId"], keys["SecretAccessKey"], keys["Token"])
+            ends_s = timegm(time.strptime(keys["Expiration"], "%Y-%m-%dT%H:%M:%SZ"))
             self._renewed_at_s = ends_s - _RENEWED_BEFORE_S
         return self._keys
 
     def _fetch(self) -> dict[str, Any]:
         url, token = self._endpoint()
-        parts = urlsplit(url)
-        connection = HTTPConnection(parts.hostname or "", parts.port, timeout=_TIMEOUT_S)
+        address = urlsplit(url)
+        connection = HTTPConnection(address.hostname or "", address.port, timeout=_TIMEOUT_S)
         try:
             connection.request(
-                "GET", f"{parts.path}?{parts.query}", headers={"Authorization": token}
+                "GET", f"{address.path}?{address.query}", headers={"Authorization": token}
             )
             answer = connection.getresponse()
             text = answer.read()
             if answer.status != _OK:
                 raise AwsSilent(f"credentials: status {answer.status}")
-            found: dict[str, Any] = json.loads(text)
+            document: dict[str, Any] = json.loads(text)
         except (OSError, HTTPException, ValueError) as error:
             raise AwsSilent(f"credentials: {error!r}") from error
         else:
-            return found
+            return document
         finally:
             connection.close()

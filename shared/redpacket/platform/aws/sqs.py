@@ -20,8 +20,8 @@ def put_messages(
 ) -> None:
     """Send all *bodies* in order. Raises Unavailable if the queue rejects some."""
     options = {"DelaySeconds": delay_s} if delay_s else {}
-    waiting = iter(bodies)
-    while chunk := list(islice(waiting, _MESSAGES_PER_CALL)):
+    remaining = iter(bodies)
+    while chunk := list(islice(remaining, _MESSAGES_PER_CALL)):
         if len(chunk) == 1:
             client.send_message(QueueUrl=queue_url, MessageBody=chunk[0], **options)
             continue

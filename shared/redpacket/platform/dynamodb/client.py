@@ -34,9 +34,9 @@ _DECIDED = {"None", "ConditionalCheckFailed"}
 class TransactionCanceled(Exception):
     """A condition failed; *found[i]* is the row at operation *i* ({} if none) if its own did."""
 
-    def __init__(self, found: Sequence[dict[str, Value] | None]) -> None:
+    def __init__(self, rows: Sequence[dict[str, Value] | None]) -> None:
         super().__init__("a condition of the transaction did not hold")
-        self.found = found
+        self.rows = rows
 
 
 class ConflictPersists(Contended):
@@ -67,9 +67,9 @@ def refusals(
     writes: Sequence[Guarded[Refusal]], canceled: TransactionCanceled
 ) -> Iterator[Refusal]:
     """Yield the refusals of the rejected writes, in the order of *writes*."""
-    for write, found in zip(writes, canceled.found, strict=True):
-        if found is not None:
-            yield write.refusal(found)
+    for write, row in zip(writes, canceled.rows, strict=True):
+        if row is not None:
+            yield write.refusal(row)
 
 
 def to_wire(row: Row) -> WireItem:
@@ -245,8 +245,8 @@ class Dynamo:
         for attempt in range(TRIES):
             with translated("the ledger"):
                 answer = self._open().batch_get_item(RequestItems=wanted)
-            for found in answer["Responses"].values():
-                rows += [from_wire(item) for item in found]
+            for items in answer["Responses"].values():
+                rows += [from_wire(item) for item in items]
             wanted = answer.get("UnprocessedKeys", {})
             if not wanted:
                 return rows

@@ -53,10 +53,12 @@ def parse(model: type[Model], body: dict[str, Any]) -> Model:
     except ValidationError as error:
         errors = [
             {
-                "field": ".".join(str(part) for part in found["loc"]) or "body",
-                "message": found["msg"].removeprefix("Value error, "),
+                "field": ".".join(str(part) for part in problem["loc"]) or "body",
+                "message": problem["msg"].removeprefix("Value error, "),
             }
-            for found in error.errors(include_url=False, include_context=False, include_input=False)
+            for problem in error.errors(
+                include_url=False, include_context=False, include_input=False
+            )
         ]
         raise InvalidRequest(errors) from None
 

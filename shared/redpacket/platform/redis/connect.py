@@ -71,8 +71,8 @@ def connection_maker(**options: Unpack[Options]) -> ConnectTo:
 def _greet(connection: Connection, username: str, password: str | Callable[[], str]) -> None:
     """Sign in by HELLO, whose answer has the version, in one round trip."""
     connection._parser.on_connect(connection)  # noqa: SLF001 - what redis-py does first, too
-    known = password if isinstance(password, str) else password()
-    sign_in = ("AUTH", username or "default", known) if known else ()
+    secret = password if isinstance(password, str) else password()
+    sign_in = ("AUTH", username or "default", secret) if secret else ()
     connection.send_command("HELLO", 2, *sign_in, check_health=False)  # type: ignore[no-untyped-call]
     try:
         told = connection.read_response()

@@ -46,5 +46,5 @@ class CacheSecret:
     def _read(self) -> None:
         with translated("the store of the cache's password"):
             self._client = self._client or self._connect()
-            found = self._client.get_secret_value(SecretId=self._secret_arn)
-        self._known = str(found["SecretString"])
+            response = self._client.get_secret_value(SecretId=self._secret_arn)
+        self._known = str(response["SecretString"])

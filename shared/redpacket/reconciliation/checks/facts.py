@@ -30,7 +30,7 @@ class Tally:
         """Take more fates."""
         for share in shares:
             self.fate_count += 1
-            if share.fate is ShareStatus.REFUNDED:
+            if share.status is ShareStatus.REFUNDED:
                 self.refunded_fen += share.amount_fen
             elif share.settled_at_ms is None:
                 self.unsettled_count += 1

@@ -73,7 +73,7 @@ def check_takers(shares: Iterable[Share], claimers: Iterable[Claimer]) -> list[D
     claimed: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     noted: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for share in shares:
-        if share.fate is ShareStatus.CLAIMED:
+        if share.status is ShareStatus.CLAIMED:
             user_id = share.claimer.user_id if share.claimer else ""
             claimed[share.packet_id, user_id].append((share.share_no, share.amount_fen))
     for claimer in claimers:
@@ -103,7 +103,7 @@ def check_late_claims(shares: Iterable[Share], now_ms: int, bound_ms: int) -> li
             now_ms,
         )
         for share in shares
-        if share.fate is ShareStatus.CLAIMED
+        if share.status is ShareStatus.CLAIMED
         and share.settled_at_ms is None
         and now_ms > share.decided_at_ms + bound_ms
     ]

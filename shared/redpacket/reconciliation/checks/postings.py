@@ -44,16 +44,16 @@ def check_posted(
 ) -> list[Difference]:
     """I1: *posted* are the *expected* entries of a packet."""
     wanted = {_name(entry): entry for entry in expected}
-    found = Counter(posted)
-    by_name = {_name(entry): entry for entry in found}
+    counts = Counter(posted)
+    by_name = {_name(entry): entry for entry in counts}
     differences = [
-        Difference("I1", packet_id, f"entry {name} of {account}", _text(one), _text(other))
+        Difference("I1", packet_id, f"entry {name} of {account}", _text(wanted_entry), _text(other))
         for name, account in sorted(wanted.keys() | by_name.keys())
-        if (one := wanted.get((name, account))) != (other := by_name.get((name, account)))
+        if (wanted_entry := wanted.get((name, account))) != (other := by_name.get((name, account)))
     ]
-    twice = [entry for entry, times in found.items() if times > 1]
+    twice = [entry for entry, times in counts.items() if times > 1]
     return differences + [
-        Difference("I1", packet_id, f"entries {entry.transfer_id}", 1, found[entry])
+        Difference("I1", packet_id, f"entries {entry.transfer_id}", 1, counts[entry])
         for entry in twice
     ]
 
@@ -78,17 +78,17 @@ def check_bounds(
 def check_receipts(facts: PacketFacts, receipts: Sequence[Receipt]) -> list[Difference]:
     """I2: every share that was paid or refunded has its receipt, and no other share has one."""
     wanted = {receipt.share_no: receipt for receipt in expected_receipts(facts)}
-    found = {receipt.share_no: receipt for receipt in receipts}
+    by_share_no = {receipt.share_no: receipt for receipt in receipts}
     return [
         Difference(
             "I2",
             facts.packet.packet_id,
             f"receipt of share {share_no}",
             str(wanted.get(share_no)),
-            str(found.get(share_no)),
+            str(by_share_no.get(share_no)),
         )
-        for share_no in sorted(wanted.keys() | found.keys())
-        if wanted.get(share_no) != found.get(share_no)
+        for share_no in sorted(wanted.keys() | by_share_no.keys())
+        if wanted.get(share_no) != by_share_no.get(share_no)
     ]
 
 
@@ -121,7 +121,7 @@ def settled_entries(shares: Iterable[Share]) -> list[Entry]:
             placed_at_ms=share.decided_at_ms,
         )
         for share in shares
-        if share.fate is ShareStatus.CLAIMED and share.settled_at_ms is not None
+        if share.status is ShareStatus.CLAIMED and share.settled_at_ms is not None
     ]
 
 
@@ -132,7 +132,7 @@ Refunds: TypeAlias = Counter[tuple[int, int]]
 def add_refunds(refunds: Refunds, shares: Iterable[Share]) -> Refunds:
     """Add those of *shares* that were refunded."""
     for share in shares:
-        if share.fate is ShareStatus.REFUNDED:
+        if share.status is ShareStatus.REFUNDED:
             refunds[share.refund_no, share.decided_at_ms] += share.amount_fen
     return refunds
 
@@ -154,7 +154,7 @@ def refund_entries(packet: Packet, refunds: Refunds) -> list[Entry]:
 
 def _receiver(share: Share, sender: str) -> tuple[str, int]:
     """Return who got the money, and when; 0 where it has not moved."""
-    if share.fate is ShareStatus.REFUNDED:
+    if share.status is ShareStatus.REFUNDED:
         return sender, share.decided_at_ms
     return user_account(share.claimer.user_id if share.claimer else ""), share.settled_at_ms or 0
 

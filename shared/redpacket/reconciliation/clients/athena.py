@@ -30,8 +30,8 @@ class Athena:
         )
         query_id: str = started["QueryExecutionId"]
         while True:
-            found = self._client().get_query_execution(QueryExecutionId=query_id)
-            status = found["QueryExecution"]["Status"]
+            response = self._client().get_query_execution(QueryExecutionId=query_id)
+            status = response["QueryExecution"]["Status"]
             if status["State"] == "SUCCEEDED":
                 return self.result(query_id)
             if status["State"] in _ENDED_BADLY:

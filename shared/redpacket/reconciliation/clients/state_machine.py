@@ -35,21 +35,25 @@ class StateMachine:
         client = self._client()
         arn = f"{self._arn.replace(':stateMachine:', ':execution:')}:{run_id}"
         try:
-            found = client.describe_execution(executionArn=arn)
+            execution = client.describe_execution(executionArn=arn)
         except client.exceptions.ExecutionDoesNotExist:
             return None
-        step = self._step(arn) if found["status"] == "RUNNING" else None
-        return StoredRun(run_id, found["status"], json.loads(found.get("output", "{}")), step)
+        step = self._step(arn) if execution["status"] == "RUNNING" else None
+        return StoredRun(
+            run_id, execution["status"], json.loads(execution.get("output", "{}")), step
+        )
 
     def newest(self, status: str) -> list[str]:
-        found = self._client().list_executions(
+        response = self._client().list_executions(
             stateMachineArn=self._arn, statusFilter=status, maxResults=_RUNS
         )
-        return [one["name"] for one in found["executions"]]
+        return [execution["name"] for execution in response["executions"]]
 
     def _step(self, arn: str) -> str | None:
-        found = self._client().get_execution_history(
+        history = self._client().get_execution_history(
             executionArn=arn, reverseOrder=True, maxResults=_EVENTS, includeExecutionData=False
         )
-        entered = (one.get("stateEnteredEventDetails", {}).get("name") for one in found["events"])
+        entered = (
+            event.get("stateEnteredEventDetails", {}).get("name") for event in history["events"]
+        )
         return next((_STEPS[name] for name in entered if name in _STEPS), None)

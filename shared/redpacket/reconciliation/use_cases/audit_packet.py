@@ -55,14 +55,14 @@ def audit_packet(
     now_ms = clock.now_ms()
 
     def differences() -> list[Difference]:
-        found = _differences(packet_id, packets, ledger, now_ms)
-        return list(islice(found, FOUND_MAX))
+        violations = _differences(packet_id, packets, ledger, now_ms)
+        return list(islice(violations, FOUND_MAX))
 
     # The reads are not one moment: a settlement in between looks like a difference.
     first = differences()
     if first:
         clock.sleep_ms(_BETWEEN_LOOKS_MS)
-    return [found for found in differences() if found in first] if first else []
+    return [difference for difference in differences() if difference in first] if first else []
 
 
 def _differences(
@@ -88,7 +88,7 @@ def _differences(
 def _of_shares(facts: PacketFacts, packets: AuditReader, ledger: Ledger) -> Iterator[Difference]:
     packet_id, shares = facts.packet.packet_id, facts.shares
     find_claimers = packets.list_winners if facts.packet.rules.prize_id else packets.list_claimers
-    claims = (share for share in shares if share.fate is ShareStatus.CLAIMED)
+    claims = (share for share in shares if share.status is ShareStatus.CLAIMED)
     users = [share.claimer.user_id if share.claimer else "" for share in claims]
     claimers = find_claimers(packet_id, users)
     if facts.packet.rules.prize_id:

@@ -72,32 +72,36 @@ class Audits:
         draw = self.draws.find_draw(campaign_id, user_id, draw_id)
         if draw is None:
             return [Difference("I5", draw_id, "draw that is exported", "one", "none")]
-        found = check_outcomes([draw])
+        differences = check_outcomes([draw])
         if draw.prize is None:
-            return found
+            return differences
         prizes = lottery.prizes if (lottery := self._lottery(campaign_id)) else ()
-        now_total = sum(one.total for one in prizes if one.prize_id == draw.prize.prize_id)
-        found += check_unit(draw, now_total)
+        now_total = sum(prize.total for prize in prizes if prize.prize_id == draw.prize.prize_id)
+        differences += check_unit(draw, now_total)
         if draw.prize.kind is not PrizeKind.PACKET:
-            return found
+            return differences
         subject = f"{campaign_id} {draw.prize.prize_id}"
         try:
             ref = unit_share(draw.prize, draw.unit_no)
         except InvariantViolated as error:
-            return [*found, Difference("I9", subject, str(error), "a packet", "none")]
-        claimed = [(one.claimer, one.amount_fen) for one in self.packets.list_refs([ref])]
+            return [*differences, Difference("I9", subject, str(error), "a packet", "none")]
+        claimed = [(share.claimer, share.amount_fen) for share in self.packets.list_refs([ref])]
         owners = [(claimer.user_id, fen) for claimer, fen in claimed if claimer]
         if owners != [(user_id, draw.prize.amount_fen)]:
             what = f"who won share {ref.share_no} vs whose it is"
-            found.append(Difference("I9", ref.packet_id, what, user_id, str(owners)))
-        return found
+            differences.append(Difference("I9", ref.packet_id, what, user_id, str(owners)))
+        return differences
 
     def campaign(self, campaign_id: str) -> list[Difference]:
         """Audit a campaign's prizes, twice if an edit may be moving them."""
         first = list(self._unfunded(campaign_id))
         if first:
             self.clock.sleep_ms(_SETTLED_MS)
-        return [one for one in self._unfunded(campaign_id) if one in first] if first else []
+        return (
+            [packet_id for packet_id in self._unfunded(campaign_id) if packet_id in first]
+            if first
+            else []
+        )
 
     def _unfunded(self, campaign_id: str) -> Iterator[Difference]:
         """Yield cash prizes with unfunded units, and their packets with another end."""
@@ -131,10 +135,10 @@ class Audits:
         Return what the next run compares, and the number of entries. An attacker who can write the
         tables can't sign a head or change the last run.
         """
-        found: list[Difference] = []
+        differences: list[Difference] = []
 
         def differs(what: str, expected: str, actual: str) -> None:
-            found.append(Difference("log", "the public log", what, expected, actual))
+            differences.append(Difference("log", "the public log", what, expected, actual))
 
         signed, peaks = self.log_book.find_signed(), Peaks()
         size, root = (signed.head.size, signed.head.root) if signed else (0, EMPTY_ROOT.hex())
@@ -153,7 +157,7 @@ class Audits:
             differs(f"root of the signed head, of {size} entries", root, peaks.root.hex())
         else:
             before = {"size": size, "root": root, "key_id": key_id}
-        return dict(before), peaks.size, found
+        return dict(before), peaks.size, differences
 
     def _leaves(self, size: int) -> Iterator[bytes]:
         """Yield the hashes of the first entries, up to the first that is missing."""

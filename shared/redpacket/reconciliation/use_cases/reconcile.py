@@ -57,19 +57,23 @@ class Reconciliation:
         """Return the result as JSON."""
         return asdict(self)
 
-    def take(self, name: str, examined: int, found: Sequence[Difference], more: int = 0) -> None:
+    def take(
+        self, name: str, examined: int, differences: Sequence[Difference], more: int = 0
+    ) -> None:
         """Record a check, which has *more* differences than it *found*; keep FOUND_MAX of all."""
-        self.checks.append(Checked(name, examined, len(found) + more))
-        known = set(self.differences)
-        new = [one for one in dict.fromkeys(found) if one not in known]
+        self.checks.append(Checked(name, examined, len(differences) + more))
+        existing = set(self.differences)
+        new = [
+            difference for difference in dict.fromkeys(differences) if difference not in existing
+        ]
         left = FOUND_MAX - len(self.differences)
         self.differences += new[:left]
         self.is_truncated |= more > 0 or len(new) > left
 
     def report(self, logger: EventLogger) -> None:
         """Log every difference, and that the run has ended."""
-        for one in self.differences:
-            logger.event("difference_found", **asdict(one))
+        for difference in self.differences:
+            logger.event("difference_found", **asdict(difference))
         logger.event("reconcile_complete" if self.is_whole else "reconcile_incomplete")
 
 
@@ -97,25 +101,27 @@ def reconcile(
     difference. An export may have part of a transaction, but two never have part of the same one.
     """
     result = Reconciliation(run.run_id, run.until_ms, database=database)
-    suspected = {one["name"] for one in first["checks"] if one["differences"]} if first else None
+    suspected = (
+        {check["name"] for check in first["checks"] if check["differences"]} if first else None
+    )
     for name, sql in checks(run).items():
         examined, count = sums[name]
-        rule, table, found = rules()[name], f"found_{name}", list[Difference]()
+        rule, table, differences = rules()[name], f"found_{name}", list[Difference]()
         if count and suspected is not None and name not in suspected:
             count = 0
         if count:
             query = confirmed(sql, rule, f"{first['database']}.{table}") if first else None
             engine.rows(filled(table, query or differing(sql)))
             count = int(engine.rows(f"SELECT COUNT(*) AS differences FROM {table}")[0][0] or 0)  # noqa: S608
-            found = [_difference(rule, row) for row in engine.rows(shown(table))]
-        result.take(name, examined, found, count - len(found))
+            differences = [_difference(rule, row) for row in engine.rows(shown(table))]
+        result.take(name, examined, differences, count - len(differences))
     result.history, found_changes = _history(run, engine, before.get("history", {}))
     result.take("audit_history", int(bool(before)), found_changes)
     result.log, examined, broken = audits.log(before.get("log", {}))
     result.take("audit_log", examined, broken)
     # What SQL found first: an audit names the share, or what its terms promised.
     suspects: list[tuple[str | None, ...]] = [
-        (one.subject,) for one in result.differences if one.rule in _OF_PACKETS
+        (difference.subject,) for difference in result.differences if difference.rule in _OF_PACKETS
     ]
     kinds: dict[str, tuple[Callable[..., list[Difference]], list[tuple[str | None, ...]]]] = {
         "campaigns": (audits.campaign, []),
@@ -141,8 +147,8 @@ def reconcile(
 
 
 def _difference(rule: str, row: Sequence[str | None]) -> Difference:
-    subject, what, *texts = (one or "none" for one in row)
-    sides = (int(one) if one.removeprefix("-").isdecimal() else one for one in texts)
+    subject, what, *texts = (cell or "none" for cell in row)
+    sides = (int(text) if text.removeprefix("-").isdecimal() else text for text in texts)
     return Difference(rule, subject, what, *sides)
 
 
@@ -155,10 +161,10 @@ def _history(
         as_of = replace(run, moving_ms=run.exported_at_ms - until_ms)
         return engine.rows(expanded(texts("audits")["history"], as_of))[0][0] or ""
 
-    found = []
+    differences = []
     # A release before this one kept other sums, by another name.
     kept = before.get("sealed")
     if kept and (now := sums_until(before["until_ms"])) != kept:
         what = f"entries until {before['until_ms']}"
-        found.append(Difference("history", "all accounts", what, kept, now))
-    return {"until_ms": run.until_ms, "sealed": sums_until(run.until_ms)}, found
+        differences.append(Difference("history", "all accounts", what, kept, now))
+    return {"until_ms": run.until_ms, "sealed": sums_until(run.until_ms)}, differences

@@ -32,16 +32,16 @@ def start_run(run_id: str, *, runs: Runs) -> str:
 
 def find_run(run_id: str, *, runs: Runs) -> StoredRun:
     """Return a run. Raises RunNotFound."""
-    if found := runs.find(run_id):
-        return found
+    if run := runs.find(run_id):
+        return run
     raise RunNotFound
 
 
 def last_result(*, runs: Runs) -> Mapping[str, Any]:
     """Return the result of the last run that succeeded, empty before the first."""
     newest = runs.newest("SUCCEEDED")
-    found = runs.find(newest[0]) if newest else None
-    return found.output if found else {}
+    run = runs.find(newest[0]) if newest else None
+    return run.output if run else {}
 
 
 def stale_databases(run_id: str, database: str, *, runs: Runs) -> list[str]:
@@ -50,8 +50,10 @@ def stale_databases(run_id: str, database: str, *, runs: Runs) -> list[str]:
     The one of *run_id* takes their place for reports; a run that fails drops its own.
     """
     stem = database.rpartition("_")[0].removesuffix(run_id.replace("-", "_"))
-    ended = [one for status in ("SUCCEEDED", "ABORTED", "TIMED_OUT") for one in runs.newest(status)]
-    return [f"{stem}{one.replace('-', '_')}_{look}" for one in ended for look in (1, 2)]
+    ended = [
+        run_id for status in ("SUCCEEDED", "ABORTED", "TIMED_OUT") for run_id in runs.newest(status)
+    ]
+    return [f"{stem}{run_id.replace('-', '_')}_{look}" for run_id in ended for look in (1, 2)]
 
 
 def report_views(run: Run, database: str, place: str) -> list[dict[str, str]]:

@@ -96,10 +96,10 @@ class Run:
 @cache
 def texts(file: str) -> dict[str, str]:
     """Return a file's statements by their headers, like "check_entries I1"."""
-    parts = re.split(
+    sections = re.split(
         r"^-- (.+)\n", (_SQL / f"{file}.sql").read_text(encoding="utf-8"), flags=re.MULTILINE
     )
-    return {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+    return {name: text.strip() for name, text in zip(sections[1::2], sections[2::2], strict=True)}
 
 
 @cache
@@ -130,7 +130,7 @@ def checks(run: Run) -> dict[str, str]:
 
 def external(name: str, kinds: Mapping[str, str], location: str) -> str:
     """Return the statement that makes the files of an export readable."""
-    fields = ",".join(f"`{one}`:struct<`{kind}`:string>" for one, kind in kinds.items())
+    fields = ",".join(f"`{column}`:struct<`{kind}`:string>" for column, kind in kinds.items())
     return (
         f"CREATE EXTERNAL TABLE {name} (item struct<{fields}>)"
         " ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'"
@@ -175,7 +175,7 @@ def confirmed(check: str, rule: str, first: str) -> str:
     A count that moved between the looks differs by other numbers; one at rest, by the same.
     """
     columns = ("subject", "what", *(("expected", "actual") if rule == "I9" else ()))
-    key = " || ' ' || ".join(f"COALESCE({one}, 'none')" for one in columns)
+    key = " || ' ' || ".join(f"COALESCE({column}, 'none')" for column in columns)
     return f"SELECT * FROM ({differing(check)}) d WHERE {key} IN (SELECT {key} FROM {first})"  # noqa: S608
 
 
@@ -186,23 +186,23 @@ def shown(table: str) -> str:
 
 def expanded(text: str, run: Run) -> str:
     """Return a statement without abbreviations."""
-    text = re.sub(r"\byear_of\((\w+)\)", lambda found: _year_of(found[1], run), text)
-    text = re.sub(r"\bday_of\(([\w.]+|MIN\(\w+\))\)", lambda found: _day_of(found[1]), text)
-    text = re.sub(r"\bcode_of\((\w+)\)", lambda found: _code_of(found[1]), text)
+    text = re.sub(r"\byear_of\((\w+)\)", lambda matched: _year_of(matched[1], run), text)
+    text = re.sub(r"\bday_of\(([\w.]+|MIN\(\w+\))\)", lambda matched: _day_of(matched[1]), text)
+    text = re.sub(r"\bcode_of\((\w+)\)", lambda matched: _code_of(matched[1]), text)
     text = _each_year(text, run)
-    text = _FIELD.sub(lambda found: _field(*found.groups()), text)
-    return re.sub(r"(?<=[ ('+*-]):([a-z_]+)", lambda found: str(run.values[found[1]]), text)
+    text = _FIELD.sub(lambda matched: _field(*matched.groups()), text)
+    return re.sub(r"(?<=[ ('+*-]):([a-z_]+)", lambda matched: str(run.values[matched[1]]), text)
 
 
 def attributes(run: Run) -> dict[str, dict[str, str]]:
     """Return the exported attributes that statements read, with their types, by table."""
-    found: dict[str, dict[str, str]] = {}
+    columns: dict[str, dict[str, str]] = {}
     for text in texts("rows").values():
         if table := re.search(r"FROM (\w+)_raw", text):
             fields = _FIELD.findall(_each_year(text, run))
-            kinds = found.setdefault(table[1], {})
+            kinds = columns.setdefault(table[1], {})
             kinds |= {name: _KINDS[kind] for kind, name in fields}
-    return found
+    return columns
 
 
 def _field(kind: str, name: str) -> str:

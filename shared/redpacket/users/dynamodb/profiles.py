@@ -23,7 +23,7 @@ SAID = "pk, host_id, token_nickname"
 
 
 class DynamoProfiles:
-    """DynamoDB implementation of ProfileRepository and KnownPeople."""
+    """DynamoDB implementation of ProfileRepository and UserDirectory."""
 
     def __init__(self, dynamo: Dynamo, table: str) -> None:
         self._dynamo = dynamo
@@ -43,22 +43,22 @@ class DynamoProfiles:
             )
         return profiles
 
-    def list_people(self, user_ids: Sequence[str]) -> dict[str, User]:
-        people = {}
+    def list_users(self, user_ids: Sequence[str]) -> dict[str, User]:
+        users = {}
         for user_id, row in self._rows(user_ids, KNOWN).items():
             nickname, host_id = row.get("nickname") or row.get("token_nickname"), row.get("host_id")
-            people[user_id] = User(
+            users[user_id] = User(
                 user_id, str(nickname) if nickname else None, str(host_id) if host_id else None
             )
-        return people
+        return users
 
-    def list_unnoted(self, people: Sequence[User]) -> list[User]:
-        by_id = {person.user_id: person for person in people}
-        known = self._rows(list(by_id), SAID)
+    def list_unnoted(self, users: Sequence[User]) -> list[User]:
+        by_id = {person.user_id: person for person in users}
+        stored = self._rows(list(by_id), SAID)
         return [
             person
             for user_id, person in by_id.items()
-            if not user_row(person).items() <= known.get(user_id, {}).items()
+            if not user_row(person).items() <= stored.get(user_id, {}).items()
         ]
 
     def note(self, person: User, said_at_ms: int) -> None:

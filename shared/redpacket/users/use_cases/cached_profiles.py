@@ -25,9 +25,9 @@ class CachedProfiles:
     def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
         """Return the existing profiles by user id."""
         wanted = dict.fromkeys(user_ids)
-        known = {user_id: kept for user_id in wanted if (kept := self._cache.find(user_id))}
-        unknown = [user_id for user_id in wanted if user_id not in known]
-        found = self._profiles.list_profiles(unknown) if unknown else {}
-        for user_id, profile in found.items():
+        cached = {user_id: kept for user_id in wanted if (kept := self._cache.find(user_id))}
+        unknown = [user_id for user_id in wanted if user_id not in cached]
+        loaded = self._profiles.list_profiles(unknown) if unknown else {}
+        for user_id, profile in loaded.items():
             self._cache.keep(user_id, profile)
-        return {**known, **found}
+        return {**cached, **loaded}

@@ -75,10 +75,10 @@ class HostIn:
         told = self._client.call("payment.find", {"transaction_id": transaction_id})
         if "transaction" not in told or told["transaction"] is None:
             return None
-        found = self._transaction(told["transaction"])
-        if found.transaction_id != transaction_id:
+        transaction = self._transaction(told["transaction"])
+        if transaction.transaction_id != transaction_id:
             raise _unreadable("transaction_id")
-        return found
+        return transaction
 
     def close(self, number: str) -> None:
         self._client.call("payment.close", {"number": number})
@@ -108,8 +108,8 @@ class HostIn:
         paid = told.get("transactions")
         if not isinstance(paid, list):
             raise _unreadable("transactions")
-        transactions = tuple(self._transaction(one) for one in paid)
-        if any(one.number != number for one in transactions):
+        transactions = tuple(self._transaction(item) for item in paid)
+        if any(transaction.number != number for transaction in transactions):
             raise _unreadable("transactions")
         return OrderFound(_word(OrderState, told, "state"), transactions)
 
@@ -163,12 +163,12 @@ class HostOut:
         return self._found(told, order.transfer_no)
 
     def query(self, transfer_no: str) -> TransferFound:
-        found = self._found(
+        transfer = self._found(
             self._client.call("transfer.query", {"bill_no": transfer_no}), transfer_no
         )
-        if found.state in _ANSWER_OF_A_CALL:
+        if transfer.state in _ANSWER_OF_A_CALL:
             raise _unreadable("state")
-        return found
+        return transfer
 
     def cancel(self, transfer_no: str) -> None:
         self._client.call("transfer.cancel", {"bill_no": transfer_no})

@@ -52,8 +52,8 @@ def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
     """Request the caller's consent to transfers without a confirmation each."""
     body, ports = body_of(ConsentBody, request), containers.withdrawals.authorization_ports
     user_id, channel = request.user.user_id, ProviderName.WECHAT
-    found = consent_flow.authorize(user_id, channel, body.display_name, ports=ports)
-    return HttpAnswer(_consent_view(found))
+    consent = consent_flow.authorize(user_id, channel, body.display_name, ports=ports)
+    return HttpAnswer(_consent_view(consent))
 
 
 @routes.route("DELETE /me/wechat/authorization", statuses=(202,), refusals=(ChannelUnavailable,))

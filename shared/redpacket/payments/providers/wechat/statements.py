@@ -59,8 +59,8 @@ class StatementReader:
             raise Unavailable(f"the gateway answered {answer.status} {answer.code} to a statement")
         url, hash_type, hash_value = map(str, named)
         content = self._client.download(url)
-        found = sha1(content, usedforsecurity=False).hexdigest()
-        if hash_type != "SHA1" or not hmac.compare_digest(found, hash_value.lower()):
+        digest = sha1(content, usedforsecurity=False).hexdigest()
+        if hash_type != "SHA1" or not hmac.compare_digest(digest, hash_value.lower()):
             raise Unavailable("a statement file does not match the hash that the gateway signed")
         return list(_read(content))
 

@@ -10,7 +10,7 @@ Body = dict[str, Any]
 Found = TypeVar("Found")
 
 
-class People:
+class SimulatedPayers:
     """The controls of one gateway: each public method takes the body of `POST /_fake/<name>`."""
 
     def __init__(
@@ -104,8 +104,8 @@ class People:
                 for transfer in gateway.transfers.values()
             ],
             "authorizations": [
-                {"number": one.number, "state": self._words.get(one.state, one.state)}
-                for one in gateway.consents.values()
+                {"number": consent.number, "state": self._words.get(consent.state, consent.state)}
+                for consent in gateway.consents.values()
             ],
         }
 
