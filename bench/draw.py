@@ -10,7 +10,8 @@ from itertools import count
 
 from bench.rounds import DAY_MS, Call, Contender, script_call, server_costs_us, speeds, the_limit
 from redpacket.fairness.model.days import DrawDay
-from redpacket.lottery.model.lottery import POINT_BITS, CampaignSnapshot, Prize, PrizeKind
+from redpacket.lottery.model.lottery import CampaignSnapshot, Prize, PrizeKind
+from redpacket.lottery.model.odds import POINT_BITS
 from redpacket.lottery.redis import keys
 from redpacket.lottery.redis.draws import RedisDraws
 from redpacket.platform.redis.scripts import read_script

@@ -21,7 +21,12 @@ from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.books import entry_row
 from redpacket.ledger.model import Entry, TransferKind, packet_account, settle_id, user_account
 from redpacket.lottery.dynamodb import keys as draw_keys
-from redpacket.lottery.model.lottery import Prize, PrizeKind, PrizeStock, draw_day
+from redpacket.lottery.model.lottery import (
+    Prize,
+    PrizeKind,
+    PrizeStock,
+    draw_day,
+)
 from redpacket.lottery.use_cases.cached_lotteries import KEPT_MS
 from redpacket.packets.dynamodb.items import packet_row
 from redpacket.packets.dynamodb.pages import DynamoPages

@@ -67,6 +67,7 @@ class Duck:
         self.databases: duckdb.DuckDBPyConnection = (
             before.databases if before else duckdb.connect(file, config={"threads": 2})
         )
+        self.database = database
         self.databases.execute(f"CREATE SCHEMA {database}")
         self._connection = self.databases.cursor()
         self._connection.execute(f"USE {database}")

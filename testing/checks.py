@@ -21,7 +21,12 @@ from redpacket.ledger.model import (
     user_account,
     withdrawal_account,
 )
-from redpacket.lottery.model.lottery import Draw, Prize, PrizeKind, unit_share
+from redpacket.lottery.model.lottery import (
+    Draw,
+    Prize,
+    PrizeKind,
+    unit_share,
+)
 from redpacket.packets.model.claim import Share, ShareRef
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.model.payments import (

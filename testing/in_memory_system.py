@@ -518,7 +518,6 @@ class InMemorySystem:
                 audits=audits,
                 before=self.last_run,
                 stop_at_ms=now_ms + 600_000,
-                database=database,
                 first=first.stored if first else None,
             )
 

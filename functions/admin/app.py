@@ -13,13 +13,14 @@ from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.containers import containers
 from redpacket.ledger.use_cases.deposit import deposit as credit
 from redpacket.lottery.use_cases.list_winners import list_winners
+from redpacket.operations.api import views
 from redpacket.operations.api.schemas import LimitBody, RiskBody, SwitchBody
 from redpacket.operations.api.scopes import ADMINS, AUDITORS, OPERATORS, TREASURERS, WATCHERS
 from redpacket.operations.errors import SwitchNotFound
 from redpacket.operations.use_cases import turn_switch as switches
 from redpacket.operations.use_cases.judge_user import judge_user as judge
-from redpacket.packets.api import views
 from redpacket.packets.api.packet_ids import packet_id_of
+from redpacket.packets.api.views import claim_cursor_of, claim_place
 from redpacket.packets.errors import PacketNotFound
 from redpacket.platform.errors import (
     KEYED,
@@ -203,7 +204,7 @@ def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
 
 @handler.route(
     "GET /admin/packets/{packet_id}/claims",
-    parameters=(packet_id_of, views.claim_cursor_of, listed.list_limit_of),
+    parameters=(packet_id_of, claim_cursor_of, listed.list_limit_of),
     scopes=WATCHERS,
     csv=listed.CLAIM_COLUMNS,
     refusals=(PacketNotFound,),
@@ -212,7 +213,7 @@ def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
     """List the claims of a packet, with their amounts."""
     page, place = list_claims(
         packet_id_of(request),
-        views.claim_cursor_of(request),
+        claim_cursor_of(request),
         listed.list_limit_of(request),
         ports=containers.operators.list_ports,
     )
@@ -220,12 +221,12 @@ def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
         [share.claimer.user_id for share in page if share.claimer]
     )
     rows = [listed.claim_row(share, users) for share in page]
-    return HttpAnswer({"items": rows, "next": views.claim_place(place)})
+    return HttpAnswer({"items": rows, "next": claim_place(place)})
 
 
 @handler.route(
     "GET /admin/packets/{packet_id}/sharers",
-    parameters=(packet_id_of, views.claim_cursor_of),
+    parameters=(packet_id_of, claim_cursor_of),
     scopes=WATCHERS,
     csv=listed.SHARER_COLUMNS,
     refusals=(PacketNotFound,),
@@ -234,12 +235,12 @@ def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
     """Count the claims that each user's shared link led to."""
     counts, place = count_sharers(
         packet_id_of(request),
-        views.claim_cursor_of(request),
+        claim_cursor_of(request),
         ports=containers.operators.list_ports,
     )
     users = containers.users.user_directory.list_users(list(counts))
     rows = [listed.sharer_row(user_id, count, users) for user_id, count in counts.most_common()]
-    return HttpAnswer({"items": rows, "next": views.claim_place(place)})
+    return HttpAnswer({"items": rows, "next": claim_place(place)})
 
 
 @handler.route(

@@ -21,7 +21,6 @@ from redpacket.lottery.use_cases.apply_edit import apply_campaign, load_edited
 from redpacket.lottery.use_cases.preheat_campaign import preheat_campaign as preheat
 from redpacket.lottery.use_cases.read_draws import watch_lottery
 from redpacket.operations.api.scopes import EDITORS, OPERATORS, WATCHERS, operator_of
-from redpacket.packets.api import views
 from redpacket.packets.errors import PacketNotFound
 from redpacket.platform.errors import VersionConflict
 from redpacket.platform.http.api import Api, HttpAnswer
@@ -135,4 +134,4 @@ def preheat_campaign(request: HttpRequest) -> HttpAnswer[Preheated]:
     ports = containers.editing.preheat_ports
     stop_at_ms = ports.clock.now_ms() + _PREHEAT_WITHIN_MS
     preheated = preheat(campaign_id, cursor, stop_at_ms, ports=ports)
-    return HttpAnswer(views.preheated_view(preheated))
+    return HttpAnswer(lottery_views.preheated_view(preheated))

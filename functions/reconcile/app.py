@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from redpacket.approvals.api.approval_gate import note_reconcile
 from redpacket.approvals.api.operator_lists import run_id_of
 from redpacket.containers import containers
+from redpacket.operations.api import views
 from redpacket.operations.api.scopes import AUDITORS
-from redpacket.packets.api import views
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
 from redpacket.reconciliation.errors import RunNotFound
@@ -80,7 +80,6 @@ def step(time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:
         audits=reconciliation.audits,
         before=last_result(runs=reconciliation.runs),
         stop_at_ms=clock.now_ms() + time_left_ms - _RESERVE_MS,
-        database=database,
         first=first,
     )
     if first or not result.differences:

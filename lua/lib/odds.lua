@@ -1,4 +1,4 @@
--- Odds in canonical form: "<prize_id>:<weight>,...|<miss_weight>", sorted by prize id, as lottery/model/lottery.py
+-- Odds in canonical form: "<prize_id>:<weight>,...|<miss_weight>", sorted by prize id, as lottery/model/odds.py
 -- reads them. The odds that all users share are cached in the day's hash until the revision rises or the next
 -- hour releases units. Their fields have fixed positions, since every draw reads them:
 --   <revision:13> <until_ms:13> <weight of all prizes:16> <miss_weight:16> <name:18> <odds>
@@ -90,7 +90,7 @@ local function odds_of(cache_key, player, won, odds, rules)
   return odds
 end
 
--- Returns the prize at *point*, or nil for a miss. The arithmetic is that of `choose` in lottery/model/lottery.py.
+-- Returns the prize at *point*, or nil for a miss. The arithmetic is that of `choose` in lottery/model/odds.py.
 local function choose(odds, point)
   local place = math.floor(point / 4503599627370496 * (odds.prize_weight + odds.miss_weight))
   if place >= odds.prize_weight then

@@ -15,8 +15,8 @@ from redpacket.lottery.model.lottery import (
     Player,
     Prize,
     PrizeStock,
-    choose,
 )
+from redpacket.lottery.model.odds import choose
 from redpacket.platform.errors import Unavailable
 from testing.fakes.services import FakeClock
 from testing.fakes.tables import Item

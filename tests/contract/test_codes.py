@@ -12,7 +12,12 @@ from redpacket.lottery.dynamodb import codes as adapter
 from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.dynamodb.codes import DynamoCodes
 from redpacket.lottery.dynamodb.draws import DynamoDraws
-from redpacket.lottery.model.lottery import Draw, Prize, PrizeKind, RecordDrawStatus
+from redpacket.lottery.model.lottery import (
+    Draw,
+    Prize,
+    PrizeKind,
+    RecordDrawStatus,
+)
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvalidRequest, InvariantViolated
 from testing.builders import NOW_MS, a_prize

@@ -24,8 +24,8 @@ from redpacket.lottery.model.lottery import (
     Prize,
     PrizeKind,
     PrizeStock,
-    choose,
 )
+from redpacket.lottery.model.odds import choose
 from redpacket.lottery.ports import DrawCache
 from redpacket.lottery.redis.draws import RedisDraws
 from testing.builders import a_campaign

@@ -13,6 +13,7 @@ from redis.crc import key_slot
 from redpacket.campaigns.model import DrawRules, WhenSoldOut
 from redpacket.fairness.model import days
 from redpacket.lottery.model import lottery
+from redpacket.lottery.model.odds import POINT_BITS, choose, draw_point
 from redpacket.lottery.redis import keys
 from redpacket.lottery.redis.draws import RedisDraws
 from redpacket.platform.errors import CacheAway, Unavailable
@@ -116,9 +117,7 @@ def _drawn(cache: OperatorCache, day: days.DrawDay) -> Iterator[str]:
     names = [keys.draw_cache("spring"), keys.draw_day("spring", day.name)]
     names += [keys.draw_winners("spring")]
     for start in range(0, DRAWS, 1_000):
-        points = [
-            lottery.draw_point(SEED, "spring", "ann", start + number) for number in range(1_000)
-        ]
+        points = [draw_point(SEED, "spring", "ann", start + number) for number in range(1_000)]
         yield from cache.eval(many, 3, *names, day.starts_at_ms, day.ends_at_ms, *points)
 
 
@@ -164,12 +163,12 @@ def test_the_script_chooses_as_python_does_to_the_last_bit(cache: OperatorCache,
     total = sum(weights) + int(odds.partition("|")[2])
 
     # The points around every border between two prizes.
-    borders = [sum(weights[:no]) * 2**lottery.POINT_BITS // total for no in range(len(weights) + 1)]
+    borders = [sum(weights[:no]) * 2**POINT_BITS // total for no in range(len(weights) + 1)]
     near = {border + shift for border in borders for shift in (-2, -1, 0, 1, 2)}
-    points = sorted(point for point in near if 0 <= point < 2**lottery.POINT_BITS)
+    points = sorted(point for point in near if 0 <= point < 2**POINT_BITS)
 
     chosen = [claim_cache.draw(_ask(day, "ann", f"draw-{at}", at)).prize_id for at in points]
-    assert chosen == [lottery.choose(odds, point) for point in points]
+    assert chosen == [choose(odds, point) for point in points]
     assert set(filter(None, chosen)) == {prize.prize_id for prize in prizes}
 
 

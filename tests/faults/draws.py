@@ -14,7 +14,7 @@ from redpacket.fairness.model import days
 from redpacket.fairness.model.beacon import MARGIN_MS, BeaconChain, BeaconRound, CampaignBeacon
 from redpacket.fairness.use_cases.fetch_rounds import fetch_rounds
 from redpacket.lottery.errors import AttemptsExhausted, DayNotStarted
-from redpacket.lottery.model import lottery
+from redpacket.lottery.model import lottery, odds
 from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
 from redpacket.lottery.use_cases.load_campaign import load_campaign
 from redpacket.platform import errors
@@ -189,8 +189,8 @@ class DrawSchedule(Schedule):
         draw_no = system.draws.find_attempt(ID, user_id, key, day.name).draw_no
         draw_id = lottery.draw_id_of(ID, user_id, day.name, draw_no)
         round_no = self._round_no(day, table.campaign)
-        randomness = a_round(round_no).randomness if round_no else lottery.NO_BEACON
-        point = lottery.draw_point(tables.seed(ID, day.name), ID, user_id, draw_no, randomness)
+        randomness = a_round(round_no).randomness if round_no else odds.NO_BEACON
+        point = odds.draw_point(tables.seed(ID, day.name), ID, user_id, draw_no, randomness)
         outcome = system.draw_cache.draw(lottery.DrawRequest(ID, attempt[0], draw_id, day, point))
         if not outcome.odds:
             load_campaign(ID, draws=system.draws, claim_cache=system.draw_cache, clock=system.clock)
@@ -423,7 +423,7 @@ class DrawSchedule(Schedule):
         return [
             Difference("I5", draw.draw_id, "prize by its seed", str(true), str(said))
             for draw in draws
-            if (true := lottery.choose(draw.odds, self._point(draw, tables)))
+            if (true := odds.choose(draw.odds, self._point(draw, tables)))
             != (said := draw.prize.prize_id if draw.prize else None)
         ]
 
@@ -432,8 +432,8 @@ class DrawSchedule(Schedule):
         day = days.day_named(campaign.timezone, draw.day)
         self.seen["draws by a round"] += draw.beacon_round is not None
         round_no = self._round_no(day, campaign)
-        randomness = a_round(round_no).randomness if round_no else lottery.NO_BEACON
-        return lottery.draw_point(
+        randomness = a_round(round_no).randomness if round_no else odds.NO_BEACON
+        return odds.draw_point(
             tables.seed(ID, draw.day), ID, draw.user_id, draw.draw_no, randomness
         )
 

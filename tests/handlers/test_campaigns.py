@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from redpacket.lottery.model.lottery import choose
+from redpacket.lottery.model.odds import choose
 from testing.handlers import HandlerTransport
 from testing.in_memory_system import InMemorySystem
 from testing.users import HttpUser

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from redpacket.campaigns.model import CampaignStatus, DrawRules, WhenSoldOut
-from redpacket.lottery.model import lottery
+from redpacket.lottery.model import lottery, odds
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.platform.errors import InvalidRequest, Rejected, Unavailable
 from testing.builders import NOW_MS, a_campaign, a_prize
@@ -121,7 +121,7 @@ class Story(RuleBasedStateMachine):
         day = lottery.draw_day(tables.get("gala").campaign, self.system.clock.now_ms())
         draw_no = self.system.draws.find_attempt("gala", user, key, day.name).draw_no
         draw_id = lottery.draw_id_of("gala", user, day.name, draw_no)
-        point = lottery.draw_point(tables.seed("gala", day.name), "gala", user, draw_no)
+        point = odds.draw_point(tables.seed("gala", day.name), "gala", user, draw_no)
         self.system.lots.draw(lottery.DrawRequest("gala", user, draw_id, day, point))
 
     @rule(helper=USERS, inviter=USERS)

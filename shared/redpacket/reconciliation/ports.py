@@ -13,7 +13,9 @@ Found: TypeAlias = "list[tuple[str | None, ...]]"
 
 
 class Engine(Protocol):
-    """SQL engine that has the rows of one export."""
+    """SQL engine that has the rows of one export in *database*."""
+
+    database: str
 
     def rows(self, sql: str) -> Found:
         """Return the rows of a query, every value as text."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
 from redpacket.fairness.model.days import SEED_BYTES, chain_commitment, day_named, days_of_chain
-from redpacket.lottery.model.lottery import NO_BEACON
+from redpacket.lottery.model.odds import NO_BEACON
 from redpacket.verify.files import Document, Unreadable, get
 from redpacket.verify.findings import Findings
 from redpacket.verify.rounds import chain_of, signature_of

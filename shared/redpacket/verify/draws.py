@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from redpacket.lottery.model.lottery import NO_BEACON, choose, draw_id_of, draw_point, point_text
+from redpacket.lottery.model.lottery import draw_id_of
+from redpacket.lottery.model.odds import NO_BEACON, choose, draw_point, point_text
 from redpacket.verify.days import Day, check_round
 from redpacket.verify.files import COUNT_MAX, Document, Unreadable, get
 from redpacket.verify.findings import SHOWN_MAX, Findings

@@ -22,7 +22,8 @@ from redpacket.fairness.model.days import day_at
 from redpacket.fairness.use_cases.fetch_rounds import LOOK_EVERY_MS, FetchReport, fetch_rounds
 from redpacket.fairness.use_cases.new_beacon import new_beacon
 from redpacket.lottery.errors import DayNotStarted
-from redpacket.lottery.model.lottery import PrizeKind, draw_point
+from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.lottery.model.odds import draw_point
 from redpacket.packets.errors import ProofNotReady
 from redpacket.platform import errors
 from redpacket.platform.settings import Settings

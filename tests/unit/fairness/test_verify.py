@@ -17,7 +17,7 @@ from local.places import ROOT
 from redpacket.fairness.bls import PublicKey
 from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
 from redpacket.lottery.api import views as lottery_views
-from redpacket.lottery.model.lottery import draw_point
+from redpacket.lottery.model.odds import draw_point
 from redpacket.lottery.use_cases.read_draws import DrawPage
 from redpacket.packets.api import views
 from redpacket.packets.model.claim import Share

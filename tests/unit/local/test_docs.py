@@ -19,7 +19,12 @@ from local.openapi import errors_by_code
 from local.template import read_template
 from redpacket.campaigns.model import CampaignStatus, WhenSoldOut
 from redpacket.ledger.model import TransferKind
-from redpacket.lottery.model.lottery import DrawStatus, HelpStatus, PrizeKind, RecordDrawStatus
+from redpacket.lottery.model.lottery import (
+    DrawStatus,
+    HelpStatus,
+    PrizeKind,
+    RecordDrawStatus,
+)
 from redpacket.operations.model.switches import Switch
 from redpacket.packets.model.claim import GrabStatus, RecordStatus, ShareStatus
 from redpacket.packets.model.packet import Kind, Opening, PacketStatus

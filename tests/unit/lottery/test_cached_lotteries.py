@@ -8,7 +8,8 @@ import pytest
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import CampaignStatus, WhenSoldOut
 from redpacket.fairness.model.days import chain_commitment
-from redpacket.lottery.model.lottery import CampaignSnapshot, PageNote, PrizeKind, probabilities
+from redpacket.lottery.model.lottery import CampaignSnapshot, PageNote, PrizeKind
+from redpacket.lottery.model.odds import probabilities
 from redpacket.lottery.use_cases import cached_lotteries
 from redpacket.lottery.use_cases.cached_lotteries import KEPT_MS, CachedLotteries
 from redpacket.platform.errors import Unavailable

@@ -16,7 +16,7 @@ from redpacket.campaigns.model import Campaign, CampaignStatus, DrawRules, WhenS
 from redpacket.fairness.model import days
 from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.lottery.errors import AttemptsExhausted
-from redpacket.lottery.model import lottery
+from redpacket.lottery.model import lottery, odds
 from redpacket.platform import errors
 from testing.builders import NOW_MS, a_prize
 from testing.fakes import Away, FakeDrawCache
@@ -43,7 +43,7 @@ def an_ask(system: InMemorySystem, user_id: str, key: str) -> lottery.DrawReques
     draw_id = lottery.draw_id_of("gala", user_id, day.name, draw_no)
     seed = system.tables().seed("gala", day.name)
     return lottery.DrawRequest(
-        "gala", user_id, draw_id, day, lottery.draw_point(seed, "gala", user_id, draw_no)
+        "gala", user_id, draw_id, day, odds.draw_point(seed, "gala", user_id, draw_no)
     )
 
 
@@ -100,10 +100,8 @@ def test_no_key_wins_for_a_user_who_knows_the_seed(system: InMemorySystem) -> No
     drawn = system.draw("gala", "ann", ground).draw
 
     assert drawn.prize is None
-    assert asked == {drawn.point} == {lottery.draw_point(seed, "gala", "ann", 1)}
-    assert system.draw("gala", "ann", "next").draw.point == lottery.draw_point(
-        seed, "gala", "ann", 2
-    )
+    assert asked == {drawn.point} == {odds.draw_point(seed, "gala", "ann", 1)}
+    assert system.draw("gala", "ann", "next").draw.point == odds.draw_point(seed, "gala", "ann", 2)
 
 
 @pytest.mark.parametrize(("weight", "odds"), [(10, "cup:10|0"), (0, "|1")])
@@ -129,8 +127,8 @@ def test_anybody_who_has_the_seed_can_compute_what_was_drawn(system: InMemorySys
 
     seed = system.tables().seed("gala", draws[0].day)
     for draw in draws:
-        assert draw.point == lottery.draw_point(seed, "gala", draw.user_id, 1)
-        assert lottery.choose(draw.odds, draw.point) == (draw.prize and draw.prize.prize_id)
+        assert draw.point == odds.draw_point(seed, "gala", draw.user_id, 1)
+        assert odds.choose(draw.odds, draw.point) == (draw.prize and draw.prize.prize_id)
     assert len({draw.prize and draw.prize.prize_id for draw in draws}) == 3
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from redpacket.fairness.model.beacon import BeaconChain, BeaconRound, CampaignBeacon
 from redpacket.fairness.model.days import chain_commitment, day_named
-from redpacket.lottery.model.lottery import NO_BEACON, choose, draw_point
+from redpacket.lottery.model.odds import NO_BEACON, choose, draw_point
 from redpacket.packets.split import Split, Terms, amounts_fen, seed_of
 
 FILE = Path(__file__).parents[2] / "vectors" / "fairness.json"

@@ -18,6 +18,7 @@ from redpacket.ledger.ports import ReceivedItem
 from redpacket.lottery.api.draw_schemas import DrawBody, HelpBody
 from redpacket.lottery.api.prize_schemas import PrizeBody, StockBody
 from redpacket.operations.api.schemas import SwitchBody
+from redpacket.operations.api.views import audit_view, reconciliation_view
 from redpacket.operations.model.operators import Duty
 from redpacket.packets.api import views
 from redpacket.packets.api.claim_schemas import GrabBody
@@ -272,11 +273,14 @@ def _shown() -> Iterator[tuple[str, Any]]:
         for profiles in ({}, {packet.sender.user_id: Profile("sender", is_erased=True)}):
             yield "Received", views.received_list_view(received, views.UserPresenter(profiles))
     for differences in ([], DIFFERENCES):
-        yield "Audit", views.audit_view(differences)
+        yield "Audit", audit_view(differences)
         found = Reconciliation("3f", NOW_MS, [Checked("check_fates", 7, 1)], differences).stored
-        yield "Reconciliation", views.reconciliation_view(StoredRun("3f", "SUCCEEDED", found))
+        yield (
+            "Reconciliation",
+            reconciliation_view(StoredRun("3f", "SUCCEEDED", found)),
+        )
     for state in ("RUNNING", "ABORTED"):
-        yield "Reconciliation", views.reconciliation_view(StoredRun("3f", state, {}))
+        yield "Reconciliation", reconciliation_view(StoredRun("3f", state, {}))
     number = "0" * 32
     returned = PaymentReturn(number, "tx", 99, ReturnReason.MISMATCHED, ProviderName.HOST, NOW_MS)
     refund = PaymentRefund(number, "console-1", "u" * 24, 40, 60, NOW_MS)

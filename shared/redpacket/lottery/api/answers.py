@@ -17,7 +17,8 @@ from redpacket.campaigns.model import (
 from redpacket.fairness.model.days import SEED_BYTES
 from redpacket.ledger.model import FEN_MAX
 from redpacket.lottery.api.prize_schemas import ATTRIBUTE_NAME, PRIZE_KINDS, Code
-from redpacket.lottery.model.lottery import POINT_BITS, PRIZES_MAX, UNITS_MAX, PrizeKind
+from redpacket.lottery.model.lottery import PRIZES_MAX, UNITS_MAX, PrizeKind
+from redpacket.lottery.model.odds import POINT_BITS
 from redpacket.lottery.use_cases.cached_rains import PACKETS_MAX
 from redpacket.lottery.use_cases.read_draws import PAGE_SIZE as DRAWS_PAGE_SIZE
 from redpacket.packets.api import values

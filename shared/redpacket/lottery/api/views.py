@@ -9,15 +9,13 @@ from redpacket.campaigns.model import CampaignPlan, CampaignStatus
 from redpacket.campaigns.use_cases.edit_audience import Audience
 from redpacket.fairness.model.days import day_named
 from redpacket.lottery.model.lottery import (
-    NO_BEACON,
     Draw,
     HelpStatus,
     Prize,
     PrizeStock,
     has_units_left,
-    point_text,
-    probabilities,
 )
+from redpacket.lottery.model.odds import NO_BEACON, point_text, probabilities
 from redpacket.lottery.use_cases.cached_lotteries import Lottery
 from redpacket.lottery.use_cases.draw_prize import DrawResult
 from redpacket.lottery.use_cases.help_inviter import Helped
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from redpacket.fairness.model.beacon import CampaignBeacon
     from redpacket.lottery.api import answers as campaigns
     from redpacket.lottery.model.winners import Address, Winner
+    from redpacket.lottery.use_cases.preheat_campaign import Preheated
     from redpacket.packets.model.packet import Packet
 
 
@@ -248,4 +247,13 @@ def helped_view(helped: Helped) -> campaigns.Helped:
     return {
         "outcome": "helped" if helped.status is HelpStatus.HELPED else "already_helped",
         "attempts_left_of_inviter": helped.attempts_left,
+    }
+
+
+def preheated_view(preheated: Preheated) -> campaigns.Preheated:
+    """Return the progress of a preheat."""
+    return {
+        "packet_count": preheated.packet_count,
+        "loaded_count": preheated.loaded_count,
+        "next": preheated.next_cursor,
     }

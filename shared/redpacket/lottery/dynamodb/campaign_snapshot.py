@@ -10,7 +10,12 @@ from typing import Any
 from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.campaigns.dynamodb.items import audience_mode_of, plan_of, plan_row
 from redpacket.campaigns.model import CampaignPlan, CampaignStatus
-from redpacket.lottery.model.lottery import CampaignSnapshot, PageNote, Prize, PrizeKind
+from redpacket.lottery.model.lottery import (
+    CampaignSnapshot,
+    PageNote,
+    Prize,
+    PrizeKind,
+)
 from redpacket.platform.dynamodb.client import Value
 from redpacket.platform.dynamodb.compression import json_text, packed, unpacked
 from redpacket.platform.errors import InvalidRequest

@@ -8,7 +8,13 @@ from typing import Any
 
 from redpacket.campaigns.model import CampaignStatus
 from redpacket.lottery.dynamodb import keys as draw_keys
-from redpacket.lottery.model.lottery import Draw, Player, Prize, PrizeKind, unit_share
+from redpacket.lottery.model.lottery import (
+    Draw,
+    Player,
+    Prize,
+    PrizeKind,
+    unit_share,
+)
 from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.platform.dynamodb.client import Value
 from redpacket.platform.user import User

@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from itertools import islice
 
 from redpacket.lottery.dynamodb import keys as draw_keys
-from redpacket.lottery.model.lottery import UNITS_MAX, Prize, PrizeKind, PrizeStock, unit_share
+from redpacket.lottery.model.lottery import (
+    UNITS_MAX,
+    Prize,
+    PrizeKind,
+    PrizeStock,
+    unit_share,
+)
 from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.claim import ShareStatus
 from redpacket.packets.model.packet import fate_partitions

@@ -10,7 +10,6 @@ import hashlib
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from redpacket.campaigns.errors import (
     CampaignEnded,
@@ -24,26 +23,13 @@ from redpacket.campaigns.model import (
     CampaignState,
     CampaignStatus,
     DrawRules,
-    WhenSoldOut,
 )
 from redpacket.fairness.model.days import DrawDay, day_at, day_named
 from redpacket.packets.model.claim import ShareRef
 from redpacket.platform.errors import InvariantViolated
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-
 # Same form as campaign ids, without the separators of keys and of the script's table.
 PRIZE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
-
-POINT_BITS = 52
-"""A random point is an integer below 2^52: exact in Lua's doubles."""
-
-
-NO_BEACON = "none"
-"""Randomness in a point's text for campaigns without a public beacon."""
-
 
 PRIZES_MAX = 100
 """Maximum prizes of one campaign, because every draw weighs all of them."""
@@ -315,57 +301,6 @@ def find_day(campaign: CampaignPlan, name: str) -> DrawDay | None:
     return day if is_within and day.name == name else None
 
 
-def point_text(
-    seed: str, campaign_id: str, user_id: str, draw_no: int, randomness: str = NO_BEACON
-) -> str:
-    """Return the hashed text of an attempt's point; users choose none of its parts."""
-    return f"rpd2,{seed},{randomness},{campaign_id},{user_id},{draw_no}"
-
-
-def draw_point(
-    seed: bytes, campaign_id: str, user_id: str, draw_no: int, randomness: str = NO_BEACON
-) -> int:
-    """Return the point that decides an attempt: the first 52 bits of SHA-256 of `point_text`."""
-    text = point_text(seed.hex(), campaign_id, user_id, draw_no, randomness)
-    digest = hashlib.sha256(text.encode()).digest()
-    return int.from_bytes(digest[:8]) >> (64 - POINT_BITS)
-
-
-def choose(odds: str, point: int) -> str | None:
-    """Return the prize at *point* in *odds*, None for a miss; the Lua script computes the same.
-
-    Both use doubles: `floor(point / 2^52 * total)`, prizes in the order of the odds, then the miss.
-    """
-    listed, _, miss = odds.partition("|")
-    prizes = [entry.rpartition(":") for entry in listed.split(",") if entry]
-    total = sum(int(weight) for _, _, weight in prizes) + int(miss)
-    if total == 0:
-        return None
-    place = int(point / 2**POINT_BITS * total)
-    for prize_id, _, weight in prizes:
-        place -= int(weight)
-        if place < 0:
-            return prize_id
-    return None
-
-
-def probabilities(table: CampaignSnapshot, sold_out: Collection[str]) -> dict[str, float]:
-    """Return the probability of each prize in a draw without *sold_out*, 0 if it can't be won.
-
-    Users' limits, and stock of a day or an hour, may change it for a single draw.
-    """
-    weights = {
-        prize.prize_id: prize.weight for prize in table.prizes if prize.status is CampaignStatus.ON
-    }
-    left = {name: weight for name, weight in weights.items() if name not in sold_out}
-    is_miss = table.campaign.when_sold_out is WhenSoldOut.MISS
-    total = sum((weights if is_miss else left).values()) + table.campaign.miss_weight
-    return {
-        prize.prize_id: round(left.get(prize.prize_id, 0) / total, 6) if total else 0.0
-        for prize in table.prizes
-    }
-
-
 def draw_id_of(campaign_id: str, user_id: str, day: str, draw_no: int) -> str:
     """Return the id of a user's *draw_no*-th draw of a day."""
     named = f"{campaign_id}\n{user_id}\n{day}\n{draw_no}".encode()
@@ -392,50 +327,3 @@ def unit_share(prize: Prize, unit_no: int) -> ShareRef:
             return ShareRef(packet_id, share_no)
         share_no -= count
     raise InvariantViolated(f"unit {unit_no} of {prize.campaign_id}/{prize.prize_id} has no packet")
-
-
-def could_be(outcome: DrawOutcome, table: CampaignSnapshot, point: int) -> bool:
-    """Return whether *table* allows this outcome; the cache is not trusted.
-
-    Only the cache can tell which prizes are sold out, so any prize may be missing from the odds.
-    """
-    prize = next(
-        (candidate for candidate in table.prizes if candidate.prize_id == outcome.prize_id), None
-    )
-    total, per_day = (prize.total, prize.per_day) if prize else (0, 0)
-    return (
-        outcome.table_version == table.version
-        and outcome.odds in _possible_odds(outcome.odds, table)
-        and choose(outcome.odds, point) == outcome.prize_id
-        and min(1, total) <= outcome.unit_no <= total
-        and min(1, per_day) <= outcome.day_no <= per_day
-    )
-
-
-def is_guaranteed(odds: str, table: CampaignSnapshot) -> bool:
-    """Return whether these odds allow no miss, after the user's consecutive misses."""
-    return odds != _possible_odds(odds, table)[0]
-
-
-def _possible_odds(odds: str, table: CampaignSnapshot) -> tuple[str, ...]:
-    """Return the odds of *table* with the prizes in *odds*: as usual, and after many misses."""
-    campaign = table.campaign
-    weights = {
-        prize.prize_id: prize.weight
-        for prize in table.prizes
-        if prize.status is CampaignStatus.ON and prize.weight
-    }
-    listed = odds.partition("|")[0].split(",")
-    named = {entry.partition(":")[0] for entry in listed} & weights.keys()
-    entries = ",".join(f"{prize_id}:{weights[prize_id]}" for prize_id in sorted(named))
-    miss = campaign.miss_weight
-    if campaign.when_sold_out is WhenSoldOut.MISS:
-        miss += sum(weights[prize_id] for prize_id in weights.keys() - named)
-    usual = f"{entries}|{miss}"
-    may_owe = named and campaign.rules.guaranteed_after_misses
-    return (usual, f"{entries}|0") if may_owe else (usual,)
-
-
-def has_prizes(odds: str) -> bool:
-    """Return whether *odds* contain a prize."""
-    return not odds.startswith("|")

@@ -9,7 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redpacket.campaigns.errors import CampaignNotFound
-from redpacket.lottery.model.lottery import CampaignSnapshot, PageNote, check_is_published, draw_day
+from redpacket.lottery.model.lottery import (
+    CampaignSnapshot,
+    PageNote,
+    check_is_published,
+    draw_day,
+)
 from redpacket.lottery.ports import DrawCache, PageRepository
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.process_cache import ProcessCache

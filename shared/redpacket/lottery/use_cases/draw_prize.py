@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 from redpacket.fairness.use_cases.cached_rounds import RoundPendingError
 from redpacket.lottery.errors import DayNotStarted
 from redpacket.lottery.model.lottery import (
-    NO_BEACON,
     DrawRequest,
     attempts_left,
     check_is_giving,
     draw_day,
     draw_id_of,
-    draw_point,
     is_giving,
 )
+from redpacket.lottery.model.odds import NO_BEACON, draw_point
 from redpacket.lottery.use_cases.draw_ports import DrawContext
 from redpacket.lottery.use_cases.eligibility import (
     REFUSALS,

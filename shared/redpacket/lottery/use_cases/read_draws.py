@@ -12,7 +12,13 @@ from redpacket.campaigns.use_cases.get_campaign import get_campaign
 from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
 from redpacket.fairness.model.days import DrawDay
 from redpacket.fairness.use_cases.cached_rounds import CachedRounds
-from redpacket.lottery.model.lottery import Draw, PrizeStock, draw_day, find_day, has_units_left
+from redpacket.lottery.model.lottery import (
+    Draw,
+    PrizeStock,
+    draw_day,
+    find_day,
+    has_units_left,
+)
 from redpacket.lottery.ports import DrawRepository, SnapshotReader
 from redpacket.lottery.use_cases.cached_lotteries import Lottery
 from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots

@@ -6,14 +6,8 @@ from typing import TYPE_CHECKING
 
 from redpacket.campaigns.errors import NotInAudience
 from redpacket.campaigns.model import CampaignStatus
-from redpacket.lottery.model.lottery import (
-    Draw,
-    DrawStatus,
-    attempts_left,
-    could_be,
-    has_prizes,
-    is_guaranteed,
-)
+from redpacket.lottery.model.lottery import Draw, DrawStatus, attempts_left
+from redpacket.lottery.model.odds import could_be, has_prizes, is_guaranteed
 from redpacket.lottery.use_cases.eligibility import REFUSALS, audience_of, refuse
 from redpacket.lottery.use_cases.repair_cache import correct_player, load_alone, undo
 from redpacket.platform.clocks import CLOCKS_DIFFER_MS

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from redpacket.ledger.model import DEPOSITS, Entry, packet_of
-from redpacket.operations.model.limits import BOUNDS, LimitName
 from redpacket.packets.model.claim import Admission, Claim, Share
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.model.provider_name import ProviderName
@@ -17,10 +16,6 @@ from redpacket.platform.user import User
 from redpacket.users.ports import Profile
 
 if TYPE_CHECKING:
-    from redpacket.lottery.api import answers as campaigns
-    from redpacket.lottery.use_cases.preheat_campaign import Preheated
-    from redpacket.operations.api import answers as operators
-    from redpacket.operations.model.switches import SwitchState
     from redpacket.packets.api import answers as packets
     from redpacket.packets.model.thanks import Thanks
     from redpacket.packets.use_cases.read_proof import Proof
@@ -30,8 +25,6 @@ if TYPE_CHECKING:
         Record,
         SentPacket,
     )
-    from redpacket.platform.difference import Difference
-    from redpacket.reconciliation.ports import StoredRun
 
 CLAIM_CURSOR = "^(p[0-9]{1,2}|[0-9]{1,8})$"
 """Share number, or "p" with the next partition of a sharded packet."""
@@ -320,79 +313,6 @@ def transfers_view(entries: Iterable[Entry], next_cursor: str | None) -> packets
         ],
         "next": next_cursor,
     }
-
-
-def preheated_view(preheated: Preheated) -> campaigns.Preheated:
-    """Return the progress of a preheat."""
-    return {
-        "packet_count": preheated.packet_count,
-        "loaded_count": preheated.loaded_count,
-        "next": preheated.next_cursor,
-    }
-
-
-def audit_view(differences: Sequence[Difference]) -> operators.Audit:
-    """Return the result of an audit."""
-    return {
-        "ok": not differences,
-        "differences": [_difference_view(difference) for difference in differences],
-    }
-
-
-def _difference_view(difference: Difference) -> operators.Difference:
-    return {
-        "rule": difference.rule,
-        "subject": difference.subject,
-        "what": difference.what,
-        "expected": difference.expected,
-        "actual": difference.actual,
-    }
-
-
-def reconciliation_view(run: StoredRun) -> operators.Reconciliation:
-    """Return how a run stands, with what its checks found once it is done."""
-    statuses: dict[str, Literal["running", "done"]] = {"RUNNING": "running", "SUCCEEDED": "done"}
-    return {
-        "run_id": run.run_id,
-        "status": statuses.get(run.status, "failed"),
-        "step": run.step,
-        "checks": run.output.get("checks", []),
-        "differences": run.output.get("differences", []),
-        "is_truncated": run.output.get("is_truncated", False),
-        "until_ms": run.output.get("until_ms"),
-    }
-
-
-def switch_view(state: SwitchState) -> operators.Switch:
-    """Return a switch; the audit log has its operator."""
-    return {
-        "name": state.switch,
-        "on": state.is_on,
-        "reason": state.reason,
-        "changed_at_ms": state.changed_at_ms,
-    }
-
-
-def switches_view(states: Iterable[SwitchState]) -> operators.Switches:
-    """Return all switches."""
-    return {"items": [switch_view(state) for state in states]}
-
-
-def limit_view(name: LimitName, value: int | None) -> operators.Limit:
-    """Return a limit; *value* is None for the default."""
-    bounds = BOUNDS[name]
-    return {
-        "name": name,
-        "value": bounds.nearest(value),
-        "default": bounds.default,
-        "lowest": bounds.lowest,
-        "highest": bounds.highest,
-    }
-
-
-def limits_view(values: Mapping[LimitName, int]) -> operators.Limits:
-    """Return all limits."""
-    return {"items": [limit_view(name, values.get(name)) for name in LimitName]}
 
 
 def _is_luckiest(record: Record, share: Share) -> bool | None:

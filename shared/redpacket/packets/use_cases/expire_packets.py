@@ -8,8 +8,9 @@ shares, claims in flight get a grace period, then the rest is refunded. Packets 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -73,24 +74,18 @@ def expire_packets(
     due = work.list_due(clock.now_ms(), PACKETS_PER_SWEEP)
     rows = _read(due, ports.packets, ports.in_parallel)
 
-    def attempt(
-        name: str, lanes: Sequence[Iterable[Any]], do: Callable[[Any], Any]
-    ) -> Attempts[Any]:
-        return attempt_lanes(
-            lanes,
-            do,
-            name=name,
-            clock=clock,
-            logger=ports.logger,
-            stop_at_ms=stop_at_ms,
-            may_go_on=is_allowed,
-            in_parallel=ports.in_parallel,
-        )
-
+    attempt: Callable[..., Attempts[Any]] = partial(
+        attempt_lanes,
+        clock=clock,
+        logger=ports.logger,
+        stop_at_ms=stop_at_ms,
+        may_go_on=is_allowed,
+        in_parallel=ports.in_parallel,
+    )
     closing = attempt(
-        "close_failed",
         [[packet_id] for packet_id in due],
         lambda packet_id: _begin_close(packet_id, rows.get(packet_id), work, closing_ports),
+        name="close_failed",
     )
     if closing.results:
         clock.sleep_ms(ports.grace_ms)
@@ -100,9 +95,9 @@ def expire_packets(
     while pending:
         # A turn begins only after the packet's last one has ended.
         turns = attempt(
-            "refund_failed",
             [_turns(lane, closing_ports) for lane in _lanes(pending, clock.now_ms())],
             lambda turn: (turn, turn.run(TURN_MS)),
+            name="refund_failed",
         )
         failed_count += turns.failed_count
         closed_count += sum(progress is Progress.DONE for _, progress in turns.results)

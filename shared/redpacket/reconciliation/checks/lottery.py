@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from redpacket.lottery.model.lottery import Draw, choose
+from redpacket.lottery.model.lottery import Draw
+from redpacket.lottery.model.odds import choose
 from redpacket.platform.difference import Difference
 
 

@@ -20,13 +20,13 @@ class Athena:
         self, client: Callable[[], Any], workgroup: str, database: str, clock: Clock
     ) -> None:
         self._client = client
-        self._workgroup, self._database, self._clock = workgroup, database, clock
+        self._workgroup, self.database, self._clock = workgroup, database, clock
 
     def rows(self, sql: str) -> Found:
         started = self._client().start_query_execution(
             QueryString=sql,
             WorkGroup=self._workgroup,
-            QueryExecutionContext={"Database": self._database},
+            QueryExecutionContext={"Database": self.database},
         )
         query_id: str = started["QueryExecutionId"]
         while True:

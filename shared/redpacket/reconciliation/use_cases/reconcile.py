@@ -91,16 +91,15 @@ def reconcile(
     audits: Audits,
     before: Mapping[str, Any],
     stop_at_ms: int,
-    database: str,
     first: Mapping[str, Any] | None = None,
 ) -> Reconciliation:
-    """Return the result of a run from its *sums* in *database*: rows examined and differing.
+    """Return the result of a run from its *sums* of each check: rows examined and differing.
 
     *before* is the result of the last run. Audits end at *stop_at_ms*; `examined` tells how far
     they got. *first* is the result of the first look: what only one of both exports has is no
     difference. An export may have part of a transaction, but two never have part of the same one.
     """
-    result = Reconciliation(run.run_id, run.until_ms, database=database)
+    result = Reconciliation(run.run_id, run.until_ms, database=engine.database)
     suspected = (
         {check["name"] for check in first["checks"] if check["differences"]} if first else None
     )

@@ -1,0 +1,204 @@
+"""Prizes and their stock, packed into the row of their campaign."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum, auto
+
+from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.fairness.model.days import day_seed
+from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.dynamodb.requests import find_result, transact_once
+from redpacket.lottery.dynamodb.campaign_snapshot import note_of, note_row, packed_prizes, table_of
+from redpacket.lottery.dynamodb.items import (
+    prize_of,
+    prize_text,
+)
+from redpacket.lottery.dynamodb.roots import root_of
+from redpacket.lottery.dynamodb.unit_stock import UnitStock
+from redpacket.lottery.dynamodb.winners import decide
+from redpacket.lottery.model.lottery import (
+    CampaignSnapshot,
+    PageNote,
+    Prize,
+    PrizeStock,
+)
+from redpacket.lottery.model.winners import Winner
+from redpacket.operations.dynamodb.audit_log import note_action
+from redpacket.operations.model.operators import Action
+from redpacket.packets.dynamodb.packets import last_until
+from redpacket.packets.model.seed_keys import SeedKeys
+from redpacket.platform.dynamodb.client import (
+    Dynamo,
+    Guarded,
+    Operation,
+    Row,
+    never_refused,
+    update,
+)
+from redpacket.platform.errors import Contended, InvariantViolated
+from redpacket.platform.idempotency import Request
+
+IS_AS_READ = "version = :read_version"
+IS_THERE = "attribute_exists(pk)"
+
+_PUT_TRIES = 6
+"""Attempts to write an edit. Operators edit by hand, so conflicts are rare."""
+
+
+class _NotPut(Enum):
+    """Reason for rejecting a prize."""
+
+    EDITED = auto()
+    PACKET_ENDED = auto()
+    UNIT_DECIDED = auto()
+
+
+class DynamoPrizes:
+    """DynamoDB implementation of SnapshotReader, PageRepository and PrizeRepository."""
+
+    def __init__(
+        self,
+        dynamo: Dynamo,
+        campaigns_table: str,
+        shares_table: str,
+        draws_table: str,
+        packets_table: str | None = None,
+        *,
+        journal_table: str | None = None,
+        seeds: SeedKeys | None = None,
+    ) -> None:
+        self._dynamo = dynamo
+        self._campaigns = campaigns_table
+        self._shares = shares_table
+        self._draws = draws_table
+        # Only functions that edit prizes set these two.
+        self._packets = packets_table
+        self._audit_table = journal_table
+        self._seeds = seeds
+
+    def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
+        table = self.find_table(campaign_id)
+        return table.prizes if table else ()
+
+    def find_table(self, campaign_id: str) -> CampaignSnapshot | None:
+        row = self._dynamo.get(self._campaigns, campaign_keys.shown(campaign_id))
+        return table_of(row) if row else None
+
+    def find_page(self, campaign_id: str) -> tuple[CampaignSnapshot, PageNote] | None:
+        row = self._dynamo.get_seen(self._campaigns, campaign_keys.shown(campaign_id))
+        return (table_of(row), note_of(row)) if row else None
+
+    def note_page(self, campaign_id: str, note: PageNote) -> None:
+        row = note_row(note)
+        changes = ", ".join(f"{name} = :{name}" for name in row)
+        key = campaign_keys.shown(campaign_id)
+        self._dynamo.write(
+            update(self._campaigns, key, f"SET {changes}", condition=IS_THERE, **row)
+        )
+
+    def put_prize(
+        self,
+        prize: Prize,
+        before: Prize | None,
+        request: Request | None = None,
+        action: Action | None = None,
+        forfeited: Winner | None = None,
+    ) -> Prize | None:
+        for _ in range(_PUT_TRIES):
+            table = self.find_table(prize.campaign_id)
+            if table is None:
+                return None
+            prizes = {prize.prize_id: prize for prize in table.prizes}
+            if _version(prizes.get(prize.prize_id)) != _version(before):
+                return None
+            after = {**prizes, prize.prize_id: prize}
+            writes: list[Guarded[_NotPut]] = [
+                Guarded(_replace_prizes(self._campaigns, table, after), lambda _: _NotPut.EDITED),
+                *self._last_until_the_end(prize, before, table),
+            ]
+            if forfeited and forfeited.decision:
+                unit = decide(self._draws, forfeited, forfeited.decision)
+                writes.append(Guarded(unit, lambda _: _NotPut.UNIT_DECIDED))
+            noted = note_action(self._audit_table, action)
+            writes += [Guarded(row, never_refused) for row in noted]
+            made = self._put(prize, writes, request)
+            if isinstance(made, Prize):
+                return made
+            if made is not _NotPut.EDITED:
+                return None
+            # A concurrent edit changed another prize or the campaign: retry on the new version.
+        raise Contended
+
+    def find_put(self, request: Request) -> Prize | None:
+        text = find_result(self._dynamo, self._packets_table(), _put_by(request), request)
+        return prize_of(text) if text else None
+
+    def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
+        stock = UnitStock(self._dynamo, self._draws, self._shares)
+        return [stock.count(prize, day) for prize in prizes]
+
+    def day_seed(self, campaign_id: str, day: str) -> bytes:
+        return day_seed(root_of(campaign_id, self._seed_row(campaign_id), self._seeds), day)
+
+    def find_secret_version(self, campaign_id: str) -> int | None:
+        row = self._seed_row(campaign_id)
+        return bytes.fromhex(str(row["sealed"]))[0] if "sealed" in row else None
+
+    def _seed_row(self, campaign_id: str) -> Row:
+        row = self._dynamo.get(self._campaigns, campaign_keys.lottery_seed(campaign_id))
+        if row is None:
+            raise InvariantViolated(f"campaign {campaign_id} has no seed")
+        return row
+
+    def _put(
+        self, prize: Prize, writes: list[Guarded[_NotPut]], request: Request | None
+    ) -> Prize | _NotPut:
+        if request is None:
+            # A transaction even for one row, so that conflicts are retried. Repeating it has no
+            # effect.
+            return self._dynamo.attempt(writes) or prize
+        marker, result = _put_by(request), prize_text(prize)
+        made = transact_once(self._dynamo, self._packets_table(), marker, request, result, writes)
+        return made if isinstance(made, _NotPut) else prize_of(made)
+
+    def _last_until_the_end(
+        self, prize: Prize, before: Prize | None, table: CampaignSnapshot
+    ) -> list[Guarded[_NotPut]]:
+        previous = before.packets if before else ()
+        version = table.version + 1
+        return [
+            Guarded(
+                last_until(self._packets_table(), packet_id, table.campaign.ends_at_ms, version),
+                lambda _: _NotPut.PACKET_ENDED,
+            )
+            for packet_id, count in prize.packets
+            if (packet_id, count) not in previous
+        ]
+
+    def _packets_table(self) -> str:
+        if self._packets is None:
+            raise InvariantViolated("no packets table is configured")
+        return self._packets
+
+
+def _replace_prizes(
+    campaigns_table: str, table: CampaignSnapshot, after: dict[str, Prize]
+) -> Operation:
+    return update(
+        campaigns_table,
+        campaign_keys.shown(table.campaign.campaign_id),
+        "SET prizes = :prizes ADD version :one",
+        condition=IS_AS_READ,
+        prizes=packed_prizes(tuple(after.values())),
+        one=1,
+        read_version=table.version,
+    )
+
+
+def _put_by(request: Request) -> dict[str, str]:
+    return keys.request(request.user_id, "stock", request.key_hash)
+
+
+def _version(prize: Prize | None) -> int | None:
+    return prize.version if prize else None
