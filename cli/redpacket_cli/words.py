@@ -146,7 +146,7 @@ ZH = {
     "{} given up. Look: redpacket dlq list {}": "已放弃 {} 条。查看：redpacket dlq list {}",
     "{} waiting, none given up": "{} 条等待中，没有放弃的",
     "none waits": "没有待办",
-    "{} wait for an operator. See {}": "{} 项等待操作员处理。查看：{}",
+    "{} wait for an operator. See {}": "{} 项等待运营处理。查看：{}",
     # Progress and questions.
     "{} packets so far": "已完成 {} 个红包",
     "{} rows so far": "已导出 {} 行",
@@ -179,7 +179,7 @@ ZH = {
     "no line of the last day has {}": "最近一天的日志里没有 {}",
     "the stack has no user pool. Deploy it with OperatorIssuer=pool, or add operators at your own "
     "issuer; on a local stack the console lets anyone choose a role": (
-        "这个栈没有用户池。请用 OperatorIssuer=pool 部署，或在自己的签发方添加操作员；"
+        "这个栈没有用户池。请用 OperatorIssuer=pool 部署，或在自己的签发方添加运营账号；"
         "本地环境的控制台可以任选角色"
     ),
     "{} is no e-mail address": "{} 不是邮箱地址",
@@ -219,7 +219,7 @@ ZH = {
     "approval_not_found": "没有这条审批",
     "campaign_not_found": "找不到这个活动",
     "forbidden": "没有权限",
-    "four_eyes": "需要另一位操作员审批",
+    "four_eyes": "需要另一位运营批准",
     "idempotency_key_reused": "这个幂等键已用于另一个请求",
     "insufficient_funds": "余额不足",
     "invalid_request": "请求有误",

@@ -321,7 +321,7 @@ def test_answers_and_errors_are_chinese_for_who_asks_so(stack: Stack) -> None:
     unnamed = stack.run("--lang", "zh", "balance").stderr
 
     assert [word in shown for word in ("开关", "关", "off")] == [True] * 3
-    assert refused.stderr == "403 需要另一位操作员审批 (four_eyes): why\n"
+    assert refused.stderr == "403 需要另一位运营批准 (four_eyes): why\n"
     assert (refused.exit_code, wrong.exit_code) == (3, 2)
     assert "不是金额" in wrong.stderr
     assert unnamed.startswith("请指定用户")
