@@ -17,7 +17,7 @@ from redpacket.ledger.dynamodb.keys import WORK_SHARDS
 from redpacket.payments.dynamodb.items import SHARDS
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.dispatch import IDLE_MS, POLL_MS
-from redpacket.reconciliation.use_cases.statements import Run, attributes, checks, rows
+from redpacket.reconciliation.use_cases.statements import Run, checks, file_columns, merged, rows
 
 PRICES = ROOT / "bench" / "prices.toml"
 
@@ -225,7 +225,7 @@ def options_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
         "a risk control": nat,
         "another operator's client": usd["cognito_clients_per_month"],
         "a run each night": NIGHTS * run_usd(book),
-        "more for a million claims": NIGHTS * exported_usd(book),
+        "more for a million claims": NIGHTS / 7 * exported_usd(book),
         "a million claims kept": book["assumed"]["gb_per_million_claims"] * gb_month,
         "a million users of the pool": MILLION * usd["cognito_users_per_month"],
         "an hour of 1,000 warm grabs": 1_000 * 3600 * usd["lambda_warm_per_gb_s"],
@@ -234,14 +234,14 @@ def options_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
 
 def run_usd(book: Mapping[str, Any]) -> float:
     """Return what a reconciliation of few rows costs: its queries and its states."""
-    usd, run = book["usd"], Run("00", 1_795_000_000_000)
-    query_count = len(attributes(run)) + len(rows(run)) + len(checks(run))
+    usd, run = book["usd"], Run("00", 1_795_000_000_000, base="last")
+    query_count = sum(len(each(run)) for each in (file_columns, merged, rows, checks))
     states: float = book["assumed"]["reconcile_states"] * usd["states_per_million"] / MILLION
     return states + query_count * QUERY_GB * float(usd["athena_per_tb"]) / 1000
 
 
 def exported_usd(book: Mapping[str, Any]) -> float:
-    """Return what it costs to export the rows of a million claims."""
+    """Return what it costs to export the rows of a million claims, once a week."""
     gb: float = book["assumed"]["gb_per_million_claims"]
     return gb * float(book["usd"]["dynamodb_export_per_gb"])
 

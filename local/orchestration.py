@@ -11,7 +11,7 @@ import json
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,7 +26,7 @@ from starlette.routing import Route
 from local import alarms
 from local.ports import HOST
 from local.serving import serve
-from local.warehouse import FIRST, SECOND, Duck, export
+from local.warehouse import Duck, Rows, export, export_changes
 from redpacket.reconciliation.ports import Found
 from redpacket.reconciliation.use_cases.statements import Run, tables
 
@@ -47,6 +47,8 @@ class Orchestration:
         self._duck: Duck | None = None
         self._reports: Duck | None = None
         """Rows of the last good run."""
+        self._states: dict[str, dict[str, Rows]] = {}
+        """Exported rows by database and table, of which an increment is the difference."""
 
     def start_execution(self, request: Answer) -> Answer:
         """Start a run beside all others."""
@@ -109,51 +111,64 @@ class Orchestration:
 
     def _run(self, name: str) -> None:
         execution = self._executions[name]
-        try:
-            result = self._look(name, None)
-            if result["differences"]:
-                time.sleep(BETWEEN_LOOKS_S)
-                result = self._look(name, result)
-        except Exception:  # noqa: BLE001 - the state machine catches everything, too
-            traceback.print_exc()
-            execution["status"] = "FAILED"
-            return
-        execution.update(status="SUCCEEDED", output=json.dumps(result))
+        for look, is_full in ((1, False), (3, True)):
+            try:
+                result = self._look(name, look, None, is_full=is_full)
+                if result["differences"]:
+                    time.sleep(BETWEEN_LOOKS_S)
+                    result = self._look(name, look + 1, result, is_full=is_full)
+            except Exception:  # noqa: BLE001 - the state machine catches everything, too
+                traceback.print_exc()
+            else:
+                execution.update(status="SUCCEEDED", output=json.dumps(result))
+                return
+        execution["status"] = "FAILED"
 
-    def _look(self, name: str, first: Answer | None) -> Answer:
-        exported_at_ms = time.time_ns() // 1_000_000
-        database, before = (SECOND, self._duck) if first else (FIRST, None)
-        about = {"run_id": name, "exported_at_ms": exported_at_ms, "database": database}
+    def _look(self, name: str, look: int, first: Answer | None, *, is_full: bool) -> Answer:
+        database = f"redpacket_local_{name.replace('-', '_')}_{look}"
+        about = {"run_id": name, "database": database, "first": first}
         execution, reports = self._executions[name], self._outputs["ReportsDatabase"]
+        asked_at_ms = time.time_ns() // 1_000_000
+        # Its own exports need no quarter of an hour between two of them.
+        limits = {"window_min_ms": 0, "is_full": is_full}
+        export_plan = self._invoke({**about, "asked_at_ms": asked_at_ms, **limits})
+        about["export"], base = export_plan, export_plan["base"]
         with TemporaryDirectory() as folder:
             execution["state"] = "ExportTables"
-            for table in tables():
-                export(Path(folder, table), self._scan(table))
+            self._states[database] = {table: self._scan(table) for table in tables()}
+            for table, rows in self._states[database].items():
+                if base:
+                    export_changes(Path(folder, table), self._states[base][table], rows)
+                else:
+                    export(Path(folder, table), rows.values())
             places = [{"table": table, "place": table} for table in tables()]
             planned = self._invoke({**about, "places": places, "reports": reports})
-            self._duck = duck = Duck(Path(folder), Run(name, exported_at_ms), database, before)
-            _, *batches = planned["batches"]
-            execution["state"] = "AskBatches"
-            submitted = [
-                {"name": query["name"], "query_id": self._ask(query["sql"], duck)}
-                for batch in batches
-                for query in batch
-            ]
-            execution["state"] = "Judge"
-            checks = {query["name"] for query in batches[-1]}
-            queries = [query for query in submitted if query["name"] in checks]
-            event = {**about, "queries": queries}
-            answer = self._invoke(event if first is None else {**event, "first": first})
+            run = Run(name, export_plan["exported_at_ms"], base=base)
+            self._duck = duck = Duck(Path(folder), run, database, self._duck)
+        _, *batches = planned["batches"]
+        execution["state"] = "AskBatches"
+        submitted = [
+            [{"name": query["name"], "query_id": self._ask(query["sql"], duck)} for query in batch]
+            for batch in batches
+        ]
+        execution["state"] = "Judge"
+        answer = self._invoke({**about, "queries": submitted[-1]})
         for view in ({"sql": f"CREATE SCHEMA IF NOT EXISTS {reports}"}, *planned["views"]):
             duck.rows(view["sql"])
         self._reports = duck
+        for stale in answer["stale"] + ([first["database"]] if first else []):
+            duck.rows(f"DROP SCHEMA IF EXISTS {stale} CASCADE")
+            self._states.pop(stale, None)
         return answer
 
-    def _scan(self, table: str) -> Iterator[Answer]:
+    def _scan(self, table: str) -> Rows:
         pages = self._aws("dynamodb").get_paginator("scan")
         name = self._outputs[f"{table.capitalize()}Table"]
-        for page in pages.paginate(TableName=name, ConsistentRead=True):
-            yield from page["Items"]
+        return {
+            (row["pk"]["S"], row.get("sk", {"S": ""})["S"]): row
+            for page in pages.paginate(TableName=name, ConsistentRead=True)
+            for row in page["Items"]
+        }
 
     def _invoke(self, event: Answer) -> Answer:
         answer = self._aws("lambda").invoke(

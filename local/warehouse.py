@@ -7,7 +7,8 @@ import json
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from random import Random
+from typing import Any, TypeAlias
 
 import duckdb
 
@@ -15,36 +16,75 @@ from redpacket.reconciliation.ports import Found
 from redpacket.reconciliation.use_cases.reconcile import sums_of
 from redpacket.reconciliation.use_cases.statements import (
     Run,
-    attributes,
     checks,
     counted,
+    file_columns,
     filled,
+    merged,
     rows,
 )
 
 ROWS_PER_FILE = 100_000
 
-FIRST, SECOND = "look_1", "look_2"
-"""Databases of a run's exports."""
+Rows: TypeAlias = "Mapping[tuple[str, str], Mapping[str, Any]]"
+"""Rows of a table by their keys."""
 
 
 def export(folder: Path, rows: Iterable[Mapping[str, Any]]) -> int:
     """Write rows in the form of a full export, with its manifests; return how many there are."""
+    return write_files(folder, ({"Item": row} for row in rows), {"exportType": "FULL_EXPORT"})
+
+
+def export_changes(folder: Path, before: Rows, after: Rows) -> None:
+    """Write what changed in the form of an incremental export.
+
+    DynamoDB promises no order. So each change follows or precedes an older one of its row, and
+    that may be in another file.
+    """
+    changed = sorted(
+        key for key in before.keys() | after.keys() if before.get(key) != after.get(key)
+    )
+    records = [
+        record
+        for written_us, rows in ((1, before), (2, after))
+        for pk, sk in changed
+        if (pk, sk) in before or rows is after
+        for record in [change((pk, sk), rows.get((pk, sk)), written_us)]
+    ]
+    Random(len(changed)).shuffle(records)  # noqa: S311 - the order alone
+    about = {"exportType": "INCREMENTAL_EXPORT", "outputView": "NEW_IMAGE"}
+    write_files(folder, records, about, per_file=max(1, len(changed) // 2))
+
+
+def change(key: tuple[str, str], row: Mapping[str, Any] | None, written_us: int) -> dict[str, Any]:
+    """Return the record of a write; None is a deletion."""
+    keys = {name: {"S": text} for name, text in zip(("pk", "sk"), key, strict=True) if text}
+    about = {"Metadata": {"WriteTimestampMicros": {"N": str(written_us)}}, "Keys": keys}
+    return about if row is None else {**about, "NewImage": row}
+
+
+def write_files(
+    folder: Path,
+    records: Iterable[Mapping[str, Any]],
+    about: Mapping[str, str],
+    per_file: int = ROWS_PER_FILE,
+) -> int:
+    """Write records and the manifests of an export; return how many there are."""
     data = folder / "data"
     data.mkdir(parents=True)
-    left, files = iter(rows), list[dict[str, Any]]()
-    while (some := list(islice(left, ROWS_PER_FILE))) or not files:
+    left, files = iter(records), list[dict[str, Any]]()
+    while (some := list(islice(left, per_file))) or not files:
         name = f"{len(files):06d}.json.gz"
         with gzip.open(data / name, "wt", compresslevel=1, encoding="utf-8") as file:
-            for row in some:
+            for record in some:
                 # Bytes are of packed rows, which no statement reads.
-                file.write(json.dumps({"Item": row}, ensure_ascii=False, default=str) + "\n")
+                file.write(json.dumps(record, ensure_ascii=False, default=str) + "\n")
         files.append({"itemCount": len(some), "dataFileS3Key": f"data/{name}"})
     (folder / "manifest-files.json").write_text(
         "".join(json.dumps(entry) + "\n" for entry in files)
     )
     count: int = sum(entry["itemCount"] for entry in files)
-    summary = {"itemCount": count, "exportType": "FULL_EXPORT", "outputFormat": "DYNAMODB_JSON"}
+    summary = {"itemCount": count, "outputFormat": "DYNAMODB_JSON", **about}
     (folder / "manifest-summary.json").write_text(json.dumps(summary))
     return count
 
@@ -52,38 +92,44 @@ def export(folder: Path, rows: Iterable[Mapping[str, Any]]) -> int:
 class Duck:
     """DuckDB over the exports in a folder, which has a folder for each table.
 
-    A second look has a *database* beside that of the first one. Many rows need a *file*.
+    Exports that follow have a *database* beside that of the one *before*. Many rows need a *file*,
+    and their exports for as long; all others are read at once.
     """
 
     def __init__(
         self,
         folder: Path,
         run: Run,
-        database: str = FIRST,
+        database: str = "look",
         before: Duck | None = None,
         *,
-        file: str = ":memory:",
+        file: str = "",
     ) -> None:
         self.databases: duckdb.DuckDBPyConnection = (
-            before.databases if before else duckdb.connect(file, config={"threads": 2})
+            before.databases
+            if before
+            else duckdb.connect(file or ":memory:", config={"threads": 2})
         )
         self.database = database
         self.databases.execute(f"CREATE SCHEMA {database}")
         self._connection = self.databases.cursor()
         self._connection.execute(f"USE {database}")
-        for table, kinds in attributes(run).items():
-            fields = ", ".join(
-                f'{column} STRUCT("{kind.upper()}" text)' for column, kind in kinds.items()
-            )
+        for name, columns in file_columns(run).items():
+            structs = {
+                column: "STRUCT({})".format(
+                    ", ".join(f'{key} STRUCT("{kind.upper()}" text)' for key, kind in kinds.items())
+                )
+                for column, kinds in columns.items()
+            }
             self._connection.execute(
-                f"CREATE VIEW {table}_raw AS SELECT Item AS item FROM read_json("  # noqa: S608
-                f"'{folder / table}/data/*.json.gz', format='newline_delimited',"
-                f" columns={{'Item': 'STRUCT({fields})'}})"
+                f"CREATE {'VIEW' if file else 'TABLE'} {name} AS SELECT * FROM read_json("  # noqa: S608
+                f"'{folder / name.rpartition('_')[0]}/data/*.json.gz',"
+                f" format='newline_delimited', columns={structs})"
             )
 
     def type_rows(self, run: Run) -> Duck:
         """Type all rows, as the first queries of a run do."""
-        for name, query in rows(run).items():
+        for name, query in (merged(run) | rows(run)).items():
             self.rows(filled(name, query))
         return self
 

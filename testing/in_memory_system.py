@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +13,7 @@ from typing import Any
 
 from local.packet_ids import PUBLISHED_IDS
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
-from local.warehouse import FIRST, SECOND, Duck, export
+from local.warehouse import Duck, Rows, export, export_changes
 from redpacket.campaigns.audience_ports import AudienceRows
 from redpacket.campaigns.model import Campaign, CampaignPlan
 from redpacket.campaigns.ports import EditedCampaigns
@@ -69,6 +70,7 @@ from redpacket.platform.runtime import InParallel
 from redpacket.platform.settings import Settings
 from redpacket.platform.user import User
 from redpacket.reconciliation.use_cases.reconcile import Reconciliation, reconcile
+from redpacket.reconciliation.use_cases.runs import plan_export
 from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run, tables
 from redpacket.users.ports import ProfileRepository
 from testing.builders import NOW_MS, a_campaign, a_prize
@@ -150,6 +152,7 @@ class InMemorySystem:
         self.moving_ms = MOVING_MS
         self.last_run: dict[str, Any] = {}
         self.duck: Duck | None = None
+        self._exports: dict[str, dict[str, Rows]] = {}
         # A process of its own for every grab, unless a test has some that live on.
         self.read_emptied: Callable[[], CachedEmptied] = lambda: CachedEmptied(
             self.claim_cache, clock=self.clock
@@ -505,21 +508,43 @@ class InMemorySystem:
         audits = self.process(dead_letters=dead_letters).audits
         now_ms = self.clock.now_ms()
         has_receipts = self.ledger.list_receipts([]) is not None
-        run = Run(f"{next(self._ids) % 256:02x}", now_ms, self.moving_ms, has_receipts)
+        before = first.stored if first else self.last_run
+        planned = plan_export(now_ms, before, window_min_ms=0, is_second=bool(first))
+        number = next(self._ids)
+        run_id = f"{number % 256:02x}"
+        run = Run(run_id, now_ms, self.moving_ms, has_receipts, planned["base"])
+        engine = self._exported(run, f"look_{number}")
+        found = reconcile(
+            run,
+            engine.counts(run),
+            engine=engine,
+            audits=audits,
+            before=self.last_run,
+            stop_at_ms=now_ms + 600_000,
+            first=first.stored if first else None,
+        )
+        found.export = planned
+        return found
+
+    def _exported(self, run: Run, database: str) -> Duck:
+        """Return the engine over an export of all tables, or of what changed since its base."""
+        kept = {run.base, self.last_run.get("database"), self.duck and self.duck.database}
+        for old in self._exports.keys() - kept:
+            del self._exports[old]
+            assert self.duck
+            self.duck.rows(f"DROP SCHEMA {old} CASCADE")
+        all_rows: dict[str, Rows] = {
+            table: deepcopy(dict(self.dynamo.tables.get(table, {}))) for table in tables()
+        }
+        self._exports[database] = all_rows
         with TemporaryDirectory() as folder:
-            for table in tables():
-                export(Path(folder, table), self.dynamo.tables.get(table, {}).values())
-            database, before = (SECOND, self.duck) if first else (FIRST, None)
-            self.duck = engine = Duck(Path(folder), run, database, before).type_rows(run)
-            return reconcile(
-                run,
-                engine.counts(run),
-                engine=engine,
-                audits=audits,
-                before=self.last_run,
-                stop_at_ms=now_ms + 600_000,
-                first=first.stored if first else None,
-            )
+            for table, rows in all_rows.items():
+                if run.base:
+                    export_changes(Path(folder, table), self._exports[run.base][table], rows)
+                else:
+                    export(Path(folder, table), rows.values())
+            self.duck = Duck(Path(folder), run, database, self.duck).type_rows(run)
+        return self.duck
 
     def turn_off(self, switch: Switch) -> None:
         """Turn a switch off, as every process knows at once."""

@@ -102,6 +102,7 @@ class World:
         day = statement_day(self.system.clock.now_ms())
         self.system.pass_time(max(after_ms, MOVING_MS + 1))
         result = self.system.reconcile()
+        self.compared_at_ms = self.system.clock.now_ms()
         told = {check.name for check in result.checks if check.differences}
         told |= {difference.rule for difference in result.differences}
         self.system.pass_time(DAY_MS)
@@ -109,6 +110,11 @@ class World:
         assert report
         # A statement's difference is a breach of I6.
         return told | ({"I6"} if report.differences else set())
+
+    def night_in_order(self) -> set[str]:
+        """Run a night on which others can build; return the checks that find something."""
+        self.system.pass_time(MOVING_MS + 1)
+        return {one.name for one in self.system.reconcile().checks if one.differences}
 
     def told_by_tests(self) -> set[str]:
         """Return the checks of whole ledgers that find something."""
@@ -259,11 +265,20 @@ FOUND_BY = {
 """SQL checks that find what is planted, where the name is another one."""
 
 
-def missed(check: str) -> str | None:
-    """Plant the fault of a check; return what the nightly run reports, if not that."""
+def missed(check: str, *, is_incremental: bool = False) -> str | None:
+    """Plant the fault of a check; return what the nightly run reports, if not that.
+
+    An *is_incremental* one is planted after a night in order, so that only an increment has it.
+    """
     world = World()
+    base_ms = world.system.clock.now_ms() + MOVING_MS + 1
+    if is_incremental and (early := world.night_in_order()):
+        return f"{sorted(early)} before the fault"
     PLANTED[check](world)
     told = world.night(0)
+    has_base = bool(world.system.last_run["export"]["base"])
+    if has_base != (is_incremental and world.compared_at_ms - base_ms <= DAY_MS):
+        return "the other kind of export"
     wanted = {CHECKS.get(check) or rules()[check]}
     wanted |= set() if check in NOT_IN_SQL else {FOUND_BY.get(check, check)}
     return None if wanted <= told else f"{sorted(told)}"

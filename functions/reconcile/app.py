@@ -17,6 +17,7 @@ from redpacket.reconciliation.use_cases.runs import (
     batches,
     find_run,
     last_result,
+    plan_export,
     report_views,
     stale_databases,
     start_run,
@@ -61,11 +62,22 @@ def read_reconciliation(request: HttpRequest) -> HttpAnswer[Reconciliation]:
 
 @handler.schedule
 def step(time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the queries of an export, or the result of a run whose checks have run."""
+    """Return what to export, or its queries, or the result of a run whose checks have run."""
     reconciliation, clock = containers.reconciliation, containers.platform.clock
-    has_receipts = reconciliation.audits.ledger.list_receipts([]) is not None
-    run = Run(event["run_id"], event["exported_at_ms"], has_receipts=has_receipts)
     database, first = event["database"], event.get("first")
+    if "asked_at_ms" in event:
+        before = {} if event["is_full"] else first or last_result(runs=reconciliation.runs)
+        return plan_export(
+            event["asked_at_ms"],
+            before,
+            window_min_ms=event["window_min_ms"],
+            is_second=bool(first),
+        )
+    export = event["export"]
+    has_receipts = reconciliation.audits.ledger.list_receipts([]) is not None
+    run = Run(
+        event["run_id"], export["exported_at_ms"], has_receipts=has_receipts, base=export["base"]
+    )
     if "places" in event:
         places = {place["table"]: place["place"] for place in event["places"]}
         return {
@@ -84,5 +96,6 @@ def step(time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:
     )
     if first or not result.differences:
         result.report(containers.platform.logger)
+    result.export = export
     stale = stale_databases(run.run_id, database, runs=reconciliation.runs)
     return {**result.stored, "stale": stale}

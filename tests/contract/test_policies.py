@@ -22,7 +22,7 @@ from local.packet_ids import PUBLISHED_KEYS
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEED_KEYS
 from local.user_ids import PUBLISHED_KEY
-from local.warehouse import FIRST, Duck, export
+from local.warehouse import Duck, export
 from redpacket.containers import containers
 from redpacket.containers.platform import Platform, SystemClock
 from redpacket.events.model.events import SUBSCRIBED
@@ -314,7 +314,9 @@ class Handlers:
         self.operate("POST /admin/reconcile")
         self.operate("GET /admin/reconcile/{run_id}", run_id="00")
         run = Run("00", time.time_ns() // 1_000_000 + MOVING_MS)
-        about = {"run_id": run.run_id, "exported_at_ms": run.exported_at_ms, "database": FIRST}
+        about = {"run_id": run.run_id, "database": "look", "first": None}
+        asked = {"asked_at_ms": run.exported_at_ms, "window_min_ms": 900_000, "is_full": False}
+        about["export"] = self.call("reconcile", {**about, **asked})
         places = [{"table": table, "place": f"s3://{table}/"} for table in tables()]
         planned = self.call("reconcile", {**about, "places": places, "reports": "reports"})
         _, *batches = planned["batches"]

@@ -111,6 +111,8 @@ def test_a_planted_fen_is_found_and_named(
     with _planted_fen(stack, account):
         found = _reconciled(operator)
 
+    # What differs is looked at again, and that look builds on the first one.
+    assert found["export"] == "incremental"
     (difference,) = _about(found, account)
     assert difference == {
         "rule": "I1",

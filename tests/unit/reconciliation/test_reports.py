@@ -32,8 +32,8 @@ def _shown(world: World, name: str) -> Rows:
     system.compare(FakeDeadLetters(0))
     run, duck = Run("00", system.clock.now_ms()), system.duck
     assert duck
-    duck.rows("CREATE SCHEMA shown")
-    for view in report_views(run, "look_1", "shown"):
+    duck.rows("CREATE SCHEMA IF NOT EXISTS shown")
+    for view in report_views(run, duck.database, "shown"):
         duck.rows(view["sql"])
     columns, *rows = duck.named_rows(f"SELECT * FROM shown.{name}")  # noqa: S608
     return [dict(zip(columns, row, strict=True)) for row in rows]  # type: ignore[arg-type]
@@ -53,8 +53,7 @@ def test_a_good_run_takes_the_place_of_earlier_ones() -> None:
     runs = Mock(newest=ended.get)
 
     assert stale_databases("a-1", "redpacket_00_a_1_2", runs=runs) == [
-        *("redpacket_00_b_1_1", "redpacket_00_b_1_2"),
-        *("redpacket_00_c_1", "redpacket_00_c_2"),
+        f"redpacket_00_{run}_{look}" for run in ("b_1", "c") for look in (1, 2, 3, 4)
     ]
 
 

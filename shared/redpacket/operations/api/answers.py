@@ -70,6 +70,10 @@ class Reconciliation(TypedDict):
     until_ms: Annotated[
         AtMs | None, about("Facts from this time on are left to the next run; null until then.")
     ]
+    export: Annotated[
+        Literal["full", "incremental"] | None,
+        about("Whether all rows were exported, or changes to those of the last run.", "full"),
+    ]
 
 
 class Switch(TypedDict):

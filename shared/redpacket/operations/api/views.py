@@ -35,6 +35,7 @@ def _difference_view(difference: Difference) -> operators.Difference:
 def reconciliation_view(run: StoredRun) -> operators.Reconciliation:
     """Return how a run stands, with what its checks found once it is done."""
     statuses: dict[str, Literal["running", "done"]] = {"RUNNING": "running", "SUCCEEDED": "done"}
+    kinds: tuple[Literal["full"], Literal["incremental"]] = ("full", "incremental")
     return {
         "run_id": run.run_id,
         "status": statuses.get(run.status, "failed"),
@@ -43,6 +44,7 @@ def reconciliation_view(run: StoredRun) -> operators.Reconciliation:
         "differences": run.output.get("differences", []),
         "is_truncated": run.output.get("is_truncated", False),
         "until_ms": run.output.get("until_ms"),
+        "export": kinds[bool(export["base"])] if (export := run.output.get("export")) else None,
     }
 
 

@@ -9,7 +9,10 @@ from typing import Any
 from redpacket.reconciliation.ports import StoredRun
 
 _STEPS = {
-    **dict.fromkeys(("ExportTables", "Export", "WaitForExport", "DescribeExport"), "exporting"),
+    **dict.fromkeys(
+        ("PlanExport", "ExportTables", "Export", "ExportChanges", "WaitForExport"), "exporting"
+    ),
+    "DescribeExport": "exporting",
     **dict.fromkeys(("AskBatches", "AskBatch", "Ask"), "comparing"),
     "Judge": "auditing",
 }

@@ -50,7 +50,9 @@ class Reconciliation:
     is_whole: bool = True
     """Whether every dependency answered."""
     database: str = ""
-    """Database that keeps all differences of each check until a second look has read them."""
+    """Database of the rows, which later exports change, and of all differences of each check."""
+    export: Mapping[str, Any] = field(default_factory=dict)
+    """Export that the next one can build on, as `runs.plan_export` made it."""
 
     @property
     def stored(self) -> dict[str, Any]:

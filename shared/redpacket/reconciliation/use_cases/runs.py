@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from redpacket.reconciliation.errors import RunNotFound
 from redpacket.reconciliation.ports import Runs, StoredRun
 from redpacket.reconciliation.use_cases.statements import (
+    DAY_MS,
     Run,
     attributes,
     checks,
     counted,
     external,
+    file_columns,
     filled,
+    merged,
     reports,
     rows,
 )
+
+LOOKS = range(1, 5)
+"""Looks of a run: two at changes, and if that fails two at all rows."""
+
+FULL_AFTER_MS = 7 * DAY_MS - 3_600_000
+"""Milliseconds after which all rows are exported: a week, less what a run may begin early."""
+
+WINDOW_MAX_MS = DAY_MS
+"""Milliseconds of changes that DynamoDB exports at most."""
+
+_LATE_MAX_MS = 3_600_000
+"""Milliseconds that an export may end early so that its window is not too long."""
 
 
 def start_run(run_id: str, *, runs: Runs) -> str:
@@ -44,6 +61,29 @@ def last_result(*, runs: Runs) -> Mapping[str, Any]:
     return run.output if run else {}
 
 
+def plan_export(
+    asked_at_ms: int, before: Mapping[str, Any], *, window_min_ms: int, is_second: bool = False
+) -> dict[str, Any]:
+    """Return what to export: the changes since the result *before*, or all rows.
+
+    Changes need a base that had no differences (a second look may build on the first), of the same
+    attributes and of this week. Without a gap: the window begins where the base ends.
+    """
+    last: Mapping[str, Any] = before.get("export") or {}
+    kinds = json.dumps(attributes(Run("00", asked_at_ms)))
+    layout = hashlib.sha256(kinds.encode()).hexdigest()[:16]
+    full = {"exported_at_ms": asked_at_ms, "full_at_ms": asked_at_ms, "layout": layout, "base": ""}
+    if last.get("layout") != layout or (before["differences"] and not is_second):
+        return full
+    since_ms, full_at_ms = last["exported_at_ms"], last["full_at_ms"]
+    at_ms = min(asked_at_ms, since_ms + WINDOW_MAX_MS)
+    is_recent = asked_at_ms - at_ms <= _LATE_MAX_MS and at_ms - full_at_ms < FULL_AFTER_MS
+    if not is_recent or at_ms - since_ms < window_min_ms:
+        return full
+    changes = {"exported_at_ms": at_ms, "full_at_ms": full_at_ms, "since_ms": since_ms}
+    return {**full, **changes, "base": before["database"]}
+
+
 def stale_databases(run_id: str, database: str, *, runs: Runs) -> list[str]:
     """Return the databases of earlier runs: of good ones, and of those that were stopped.
 
@@ -53,7 +93,7 @@ def stale_databases(run_id: str, database: str, *, runs: Runs) -> list[str]:
     ended = [
         run_id for status in ("SUCCEEDED", "ABORTED", "TIMED_OUT") for run_id in runs.newest(status)
     ]
-    return [f"{stem}{run_id.replace('-', '_')}_{look}" for run_id in ended for look in (1, 2)]
+    return [f"{stem}{run_id.replace('-', '_')}_{look}" for run_id in ended for look in LOOKS]
 
 
 def report_views(run: Run, database: str, place: str) -> list[dict[str, str]]:
@@ -70,14 +110,16 @@ def batches(run: Run, places: Mapping[str, str]) -> list[list[dict[str, str]]]:
     *places* are the exported files by table. The last batch are the checks.
     """
     raw = {
-        f"{name}_raw": external(f"{name}_raw", kinds, places[name])
-        for name, kinds in attributes(run).items()
+        name: external(name, columns, places[name.rpartition("_")[0]])
+        for name, columns in file_columns(run).items()
     }
+    changed = {name: filled(name, query) for name, query in merged(run).items()}
     typed = {name: filled(name, query) for name, query in rows(run).items()}
     # It reads the other tables.
     last = {"asked_entry": typed.pop("asked_entry")}
     counts = {name: counted(query) for name, query in checks(run).items()}
     return [
         [{"name": name, "sql": sql} for name, sql in batch.items()]
-        for batch in (raw, typed, last, counts)
+        for batch in (raw, changed, typed, last, counts)
+        if batch
     ]

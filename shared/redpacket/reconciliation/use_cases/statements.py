@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 from redpacket.ledger.model import FEN_MAX
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, WATCHED_MS
@@ -40,6 +41,9 @@ DORMANT_MS = 180 * DAY_MS
 FAMILIES = ("ledger", "packets", "payments", "lottery", "log")
 """Files of checks."""
 
+Fields: TypeAlias = "dict[str, str]"
+"""Types of DynamoDB by the attribute that has them."""
+
 _FIRST_YEAR = 2024
 _SQL = Path(__file__).with_name("sql")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -48,6 +52,8 @@ _CODED = 48
 
 _KINDS = {"num": "n", "text": "s", "flag": "bool"}
 """Types of DynamoDB by the abbreviation of a statement."""
+_KEYS = {"pk": "s", "sk": "s"}
+_WRITTEN = {"WriteTimestampMicros": "n"}
 _FIELD = re.compile(rf"\b({'|'.join(_KINDS)})\((\w+)\)")
 
 
@@ -55,13 +61,15 @@ _FIELD = re.compile(rf"\b({'|'.join(_KINDS)})\((\w+)\)")
 class Run:
     """One export and the moment that it is compared as of.
 
-    Facts since *until_ms* are not judged: a transaction may be partly visible in an export.
+    Facts since *until_ms* are not judged: a transaction may be partly visible in an export. If it
+    has a *base*, the export is of changes to the rows of that database.
     """
 
     run_id: str
     exported_at_ms: int
     moving_ms: int = MOVING_MS
     has_receipts: bool = True
+    base: str = ""
 
     @property
     def until_ms(self) -> int:
@@ -128,15 +136,50 @@ def checks(run: Run) -> dict[str, str]:
     }
 
 
-def external(name: str, kinds: Mapping[str, str], location: str) -> str:
+def file_columns(run: Run) -> dict[str, dict[str, Fields]]:
+    """Return the columns of the exported files, by the table that reads them."""
+    if not run.base:
+        return {f"{name}_raw": {"Item": kinds} for name, kinds in attributes(run).items()}
+    return {
+        f"{name}_changes": {"Metadata": _WRITTEN, "Keys": _KEYS, "NewImage": kinds}
+        for name, kinds in attributes(run).items()
+    }
+
+
+def external(name: str, columns: Mapping[str, Fields], location: str) -> str:
     """Return the statement that makes the files of an export readable."""
-    fields = ",".join(f"`{column}`:struct<`{kind}`:string>" for column, kind in kinds.items())
+    structs, renamed = list[str](), ["'case.insensitive'='TRUE'"]
+    for column, kinds in columns.items():
+        fields = ",".join(f"`{key.lower()}`:struct<`{kind}`:string>" for key, kind in kinds.items())
+        structs.append(f"`{column.lower()}` struct<{fields}>")
+        renamed.append(f"'mapping.{column.lower()}'='{column}'")
     return (
-        f"CREATE EXTERNAL TABLE {name} (item struct<{fields}>)"
+        f"CREATE EXTERNAL TABLE {name} ({', '.join(structs)})"
         " ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'"
-        " WITH SERDEPROPERTIES ('case.insensitive'='TRUE', 'mapping.item'='Item')"
-        f" LOCATION '{location}'"
+        f" WITH SERDEPROPERTIES ({', '.join(renamed)}) LOCATION '{location}'"
     )
+
+
+def merged(run: Run) -> dict[str, str]:
+    """Return the queries that bring the rows of the base up to date, by the table of rows.
+
+    The last image of a key wins, in whatever file it is; a deleted row has none.
+    """
+    key = "{0}.pk.s AS pk, COALESCE({0}.sk.s, '') AS sk"
+    last = "PARTITION BY keys.pk.s, COALESCE(keys.sk.s, '') ORDER BY {} DESC".format(
+        "TRY_CAST(metadata.writetimestampmicros.n AS decimal(18, 0))"
+    )
+    return {
+        f"{name}_raw": (
+            "WITH changed AS (SELECT item, pk, sk FROM (SELECT newimage AS item,"  # noqa: S608
+            f" {key.format('keys')}, ROW_NUMBER() OVER ({last}) AS place FROM {name}_changes) c"
+            " WHERE place = 1)"
+            f" SELECT b.item FROM (SELECT item, {key.format('item')} FROM {run.base}.{name}_raw) b"
+            " LEFT JOIN changed ON changed.pk = b.pk AND changed.sk = b.sk WHERE changed.pk IS NULL"
+            " UNION ALL SELECT item FROM changed WHERE item.pk.s IS NOT NULL"
+        )
+        for name in (tables() if run.base else ())
+    }
 
 
 def filled(name: str, query: str) -> str:
@@ -194,13 +237,13 @@ def expanded(text: str, run: Run) -> str:
     return re.sub(r"(?<=[ ('+*-]):([a-z_]+)", lambda matched: str(run.values[matched[1]]), text)
 
 
-def attributes(run: Run) -> dict[str, dict[str, str]]:
+def attributes(run: Run) -> dict[str, Fields]:
     """Return the exported attributes that statements read, with their types, by table."""
-    columns: dict[str, dict[str, str]] = {}
+    columns: dict[str, Fields] = {}
     for text in texts("rows").values():
         if table := re.search(r"FROM (\w+)_raw", text):
             fields = _FIELD.findall(_each_year(text, run))
-            kinds = columns.setdefault(table[1], {})
+            kinds = columns.setdefault(table[1], dict(_KEYS))
             kinds |= {name: _KINDS[kind] for kind, name in fields}
     return columns
 

@@ -1,0 +1,180 @@
+"""Increments: when a run takes one, and that its rows are those of a full export."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+from random import Random
+from typing import Any, TypeAlias
+
+import pytest
+
+from local import warehouse
+from local.warehouse import Duck, Rows, change, export, write_files
+from redpacket.reconciliation.use_cases.runs import FULL_AFTER_MS, plan_export
+from redpacket.reconciliation.use_cases.statements import DAY_MS, Run, merged, tables
+
+NOW_MS = 1_795_000_000_000
+MINUTE_MS = 60_000
+LAST_MS = NOW_MS - DAY_MS + MINUTE_MS
+WINDOW_MIN_MS = 15 * MINUTE_MS
+
+TABLE = "accounts"
+KEYS = [("user:ann", "balance"), ("user:ann", "entry#1"), ("user:bob", "balance"), ("log", "")]
+Write: TypeAlias = "tuple[tuple[str, str], dict[str, Any] | None]"
+
+
+def _before(**changes: Any) -> dict[str, Any]:
+    """Return the result of a good run, with changes of its export or of itself."""
+    layout = plan_export(LAST_MS, {}, window_min_ms=0)["layout"]
+    exported = {"exported_at_ms": LAST_MS, "full_at_ms": LAST_MS - DAY_MS, "layout": layout}
+    found: dict[str, Any] = {"database": "last", "differences": [], "export": exported}
+    for name, value in changes.items():
+        (found if name in found else exported)[name] = value
+    return found
+
+
+@pytest.mark.parametrize(
+    ("before", "at_ms"),
+    [
+        pytest.param(_before(), NOW_MS, id="a night later"),
+        pytest.param(_before(exported_at_ms=NOW_MS - WINDOW_MIN_MS), NOW_MS, id="shortest window"),
+        pytest.param(
+            _before(exported_at_ms=NOW_MS - DAY_MS - MINUTE_MS), NOW_MS - MINUTE_MS, id="a late run"
+        ),
+        pytest.param(_before(exported_at_ms=NOW_MS - WINDOW_MIN_MS + 1), None, id="short window"),
+        pytest.param(_before(exported_at_ms=NOW_MS - 2 * DAY_MS), None, id="a night was missed"),
+        pytest.param(_before(exported_at_ms=NOW_MS + 1), None, id="a run of the future"),
+        pytest.param(_before(full_at_ms=NOW_MS - FULL_AFTER_MS), None, id="a week later"),
+        pytest.param(_before(layout="other"), None, id="other attributes"),
+        pytest.param(_before(differences=[{"rule": "I1"}]), None, id="differences"),
+        pytest.param({}, None, id="the first run"),
+        pytest.param({**_before(), "export": {}}, None, id="a run of an earlier release"),
+    ],
+)
+def test_a_run_takes_changes_if_it_has_a_base_and_else_all_rows(
+    before: dict[str, Any], at_ms: int | None
+) -> None:
+    planned = plan_export(NOW_MS, before, window_min_ms=WINDOW_MIN_MS)
+
+    if at_ms is None:
+        assert (planned["base"], planned["full_at_ms"]) == ("", NOW_MS)
+        assert planned["exported_at_ms"] == NOW_MS
+    else:
+        assert (planned["base"], planned["exported_at_ms"]) == ("last", at_ms)
+        # Without a gap.
+        assert planned["since_ms"] == before["export"]["exported_at_ms"]
+        assert planned["full_at_ms"] == before["export"]["full_at_ms"]
+
+
+def test_a_second_look_builds_on_the_differences_of_the_first() -> None:
+    first = _before(differences=[{"rule": "I1"}])
+
+    planned = plan_export(NOW_MS, first, window_min_ms=WINDOW_MIN_MS, is_second=True)
+
+    assert planned["base"] == "last"
+
+
+# ---- rows
+
+
+def _history(random: Random) -> list[Write]:
+    """Return writes of some rows: new ones, changes, changes back, and deletions."""
+    return [
+        (key, random.choice([None, *(_row(key, fen) for fen in (1, 2))]))
+        for key in random.choices(KEYS, k=random.randint(1, 25))
+    ]
+
+
+def _row(key: tuple[str, str], fen: int) -> dict[str, Any]:
+    names = zip(("pk", "sk"), key, strict=True)
+    keys = {name: {"S": text} for name, text in names if text}
+    return {**keys, "balance_fen": {"N": str(fen)}}
+
+
+def _at(writes: list[Write]) -> Rows:
+    last = dict(writes)
+    return {key: row for key, row in last.items() if row is not None}
+
+
+def _export_writes(folder: Path, random: Random, before: Rows, writes: list[Write]) -> None:
+    """Write an increment in any order over several files.
+
+    A key has some of its writes or, as DynamoDB has it, the last one alone. One that came and went
+    may have none.
+    """
+    first_us = random.randint(1, 9) * 10**14
+    last = {key: number for number, (key, _) in enumerate(writes)}
+    left_out = {key for key in last if key not in {*before, *_at(writes)} and random.random() < 0.5}
+    records = [
+        change(key, row, first_us + number)
+        for number, (key, row) in enumerate(writes)
+        if key not in left_out and (number == last[key] or random.random() < 0.5)
+    ]
+    random.shuffle(records)
+    write_files(folder, records, {}, per_file=random.randint(1, 4))
+
+
+def _differing(folder: Path, seed: int) -> set[str]:
+    """Return the rows of a full export that the chain of its increments lacks, or has besides."""
+    random = Random(seed)
+    nights = [_history(random) for _ in range(3)]
+    whole = len(nights)
+    export(folder / "0" / TABLE, _at(nights[0]).values())
+    for number, writes in enumerate(nights[1:], 1):
+        before = _at(list(chain(*nights[:number])))
+        _export_writes(folder / str(number) / TABLE, random, before, writes)
+    export(folder / str(whole) / TABLE, _at(list(chain(*nights))).values())
+    duck: Duck | None = None
+    found: list[set[str]] = []
+    for number, base in ((0, ""), (1, "look_0"), (2, "look_1"), (whole, "")):
+        run, place = Run("00", NOW_MS, base=base), folder / str(number)
+        for name in set(tables()) - {TABLE}:
+            export(place / name, [])
+        duck = Duck(place, run, f"look_{number}", duck)
+        for name, query in vars(warehouse)["merged"](run).items():
+            duck.rows(f"CREATE TABLE {name} AS {query}")
+        rows = duck.rows(f"SELECT CAST(item AS varchar) FROM {TABLE}_raw")  # noqa: S608
+        found.append({str(one) for (one,) in rows})
+        assert len(found[-1]) == len(rows), "a row twice"
+    return found[-1] ^ found[-2]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_base_and_its_increments_have_the_rows_of_a_full_export(
+    tmp_path: Path, seed: int
+) -> None:
+    assert _differing(tmp_path, seed) == set()
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        pytest.param("FROM accounts_changes", "{} WHERE newimage.pk.s IS NOT NULL", id="deletions"),
+        pytest.param("DESC", "ASC", id="the first write"),
+        pytest.param(
+            "ORDER BY TRY_CAST(metadata.writetimestampmicros.n AS decimal(18, 0)) DESC",
+            "",
+            id="any write",
+        ),
+        pytest.param("WHERE changed.pk IS NULL", "", id="changed rows of the base"),
+        pytest.param("AND changed.sk = b.sk", "", id="a part of the key"),
+    ],
+)
+def test_what_ignores_a_part_of_an_increment_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, right: str, wrong: str
+) -> None:
+    def naive(run: Run) -> dict[str, str]:
+        texts = merged(run)
+        return {name: text.replace(right, wrong.format(right)) for name, text in texts.items()}
+
+    assert right in merged(Run("00", NOW_MS, base="base"))[f"{TABLE}_raw"]
+    monkeypatch.setattr(warehouse, "merged", naive)
+
+    def is_seen(seed: int) -> bool:
+        try:
+            return bool(_differing(tmp_path / str(seed), seed))
+        except AssertionError:
+            return True
+
+    assert any(is_seen(seed) for seed in range(12))
