@@ -2,6 +2,7 @@
 
 import ast
 import itertools
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ PARAMETERS = places.ROOT / "docs" / "reference" / "parameters.md"
 RUNBOOK = places.ROOT / "docs" / "runbook" / "README.md"
 SETTINGS = places.ROOT / "docs" / "reference" / "settings.md"
 DEPENDENCIES = places.ROOT / "docs" / "dependencies.md"
+WEBHOOKS = places.ROOT / "docs" / "reference" / "webhooks.md"
 DECISIONS = places.ROOT / "docs" / "adr" / "README.md"
 
 PIN = re.compile(r"([\w-]+)[^#]*==\S+ # (.+)")
@@ -124,11 +126,25 @@ def decisions() -> str:
     return "\n".join(lines) + "\n"
 
 
+def webhooks() -> str:
+    """Return a table of the events: meaning, and fields of `data`, as the contract has them."""
+    contract = json.loads((places.ROOT / "openapi.json").read_text(encoding="utf-8"))
+    lines = ["| Type | Event | `data` |", "|---|---|---|"]
+    for name, path in contract["webhooks"].items():
+        content = path["post"]["requestBody"]["content"]["application/cloudevents+json"]
+        schema = content["schema"]["properties"]["data"]["$ref"].rpartition("/")[2]
+        fields = contract["components"]["schemas"][schema].get("properties", {})
+        shown = ", ".join(f"`{field}`" for field in fields)
+        lines += [f"| `{name}` | {path['post']['summary'].rstrip('.')} | {shown} |"]
+    return "\n".join(lines) + "\n"
+
+
 TABLES = {
     PARAMETERS: ("parameters", parameters),
     RUNBOOK: ("alarms", alarms),
     SETTINGS: ("settings", settings),
     DEPENDENCIES: ("dependencies", dependencies),
+    WEBHOOKS: ("webhooks", webhooks),
     DECISIONS: ("decisions", decisions),
 }
 """Pages with a generated part: its mark and its text."""

@@ -56,7 +56,7 @@ class PacketClosed(_OfSender):
 
 
 class ShareClaimed(_OfSender):
-    """A user took a share (`redpacket.packet.claimed`), or has its money (`claim.settled`)."""
+    """A user durably claimed a share, or its amount is in their account (`claim.settled`)."""
 
     prize_id: Annotated[
         values.PrizeId | None, about("Of a unit of a cash prize; only when it is settled.")
@@ -82,7 +82,7 @@ class DrawWon(TypedDict):
 
 
 class WithdrawalEnded(TypedDict):
-    """A withdrawal was paid, or failed and is back in the balance."""
+    """A withdrawal was paid, or failed and its money is back in the balance."""
 
     withdrawal_id: values.Word
     amount_fen: values.ShareFen
@@ -103,7 +103,7 @@ class PaymentPaid(TypedDict):
 
 
 class WebhookTest(TypedDict):
-    """Comes when an operator asks for it, and says nothing."""
+    """Test that an operator requested."""
 
     webhook: values.Word
 
