@@ -46,11 +46,15 @@ from redpacket.payments.model.withdrawals import (
     return_transfer,
 )
 from redpacket.platform.difference import Difference
-from redpacket.reconciliation.checks.facts import PacketFacts, Tally
 from redpacket.reconciliation.checks.lottery import check_unit
-from redpacket.reconciliation.checks.packets import check_late_claims, check_late_close, check_tally
+from redpacket.reconciliation.checks.packets import (
+    PacketFacts,
+    Tally,
+    check_late_claims,
+    check_late_close,
+    check_tally,
+)
 from redpacket.reconciliation.checks.postings import (
-    add_refunds,
     check_posted,
     sent_entries,
     settled_entries,
@@ -231,11 +235,10 @@ def compare_history(before: Iterable[Entry], now: Iterable[Entry]) -> list[Diffe
 
 def expected_entries(facts: PacketFacts) -> list[Entry]:
     """Return the entries that a packet's row and fates say there are."""
-    refunds = add_refunds(Counter(), facts.shares)
     return [
         *sent_entries(facts.packet),
         *settled_entries(facts.shares),
-        *packet_refunds(facts.packet, refunds),
+        *packet_refunds(facts.packet, Tally().add(facts.shares)),
     ]
 
 

@@ -40,9 +40,13 @@ from redpacket.payments.model.provider import StatementKind
 from redpacket.payments.model.withdrawals import withdrawal_of_transfer
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import from_wire
-from redpacket.reconciliation.checks.facts import PacketFacts
 from redpacket.reconciliation.checks.lottery import check_outcomes
-from redpacket.reconciliation.checks.packets import check_fates, check_once_per_user, check_takers
+from redpacket.reconciliation.checks.packets import (
+    PacketFacts,
+    check_fates,
+    check_once_per_user,
+    check_takers,
+)
 from redpacket.reconciliation.checks.postings import check_bounds, check_receipts
 from testing.checks import (
     LotteryFacts,

@@ -9,7 +9,7 @@ from redpacket.ledger.ports import ReceivedItem
 from redpacket.packets.model.claim import Share, ShareRef
 from redpacket.packets.model.packet import Packet
 from redpacket.platform.errors import InvalidRequest
-from redpacket.reconciliation.checks.facts import PacketFacts
+from redpacket.reconciliation.checks.packets import PacketFacts
 from redpacket.reconciliation.checks.postings import expected_receipts
 from testing.builders import NOW_MS, a_user_id, list_shares
 from testing.checks import expected_entries

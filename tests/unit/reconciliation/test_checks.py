@@ -10,7 +10,7 @@ from redpacket.packets.model.claim import claimer_of
 from redpacket.packets.model.closing import find_end
 from redpacket.packets.model.packet import PacketStatus, Rules
 from redpacket.reconciliation.checks import packets
-from redpacket.reconciliation.checks.facts import PacketFacts
+from redpacket.reconciliation.checks.packets import PacketFacts
 from redpacket.reconciliation.checks.postings import check_bounds, check_posted
 from testing import checks
 from testing.builders import NOW_MS, a_claim, a_packet, a_refund

@@ -8,9 +8,8 @@ from redpacket.packets.model.claim import Share, ShareStatus, claimer_of
 from redpacket.packets.model.packet import Rules
 from redpacket.platform.difference import Difference
 from redpacket.platform.user import User
-from redpacket.reconciliation.checks.facts import PacketFacts
 from redpacket.reconciliation.checks.lottery import check_outcomes
-from redpacket.reconciliation.checks.packets import check_once_per_user, check_takers
+from redpacket.reconciliation.checks.packets import PacketFacts, check_once_per_user, check_takers
 from testing.builders import NOW_MS, a_claim, a_packet, a_prize
 from testing.checks import (
     LotteryFacts,

@@ -3,16 +3,49 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from redpacket.packets.model.claim import Claimer, Share, ShareStatus
 from redpacket.packets.model.packet import Packet, PacketEnd, PacketStatus
 from redpacket.packets.split import share_amount_fen
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS
 from redpacket.platform.difference import Difference
-from redpacket.reconciliation.checks.facts import PacketFacts, Tally
 
 _ENDED = frozenset({PacketStatus.CLOSED, PacketStatus.CANCELLED})
+
+
+@dataclass(frozen=True, slots=True)
+class PacketFacts:
+    """All facts of the ledger about one packet, read strongly."""
+
+    packet: Packet
+    shares: Sequence[Share]
+
+
+@dataclass(slots=True)
+class Tally:
+    """Sums of a packet's shares, added page by page."""
+
+    fate_count: int = 0
+    settled_fen: int = 0
+    refunded_fen: int = 0
+    unsettled_count: int = 0
+    refunds: Counter[tuple[int, int]] = field(default_factory=Counter)
+    """Refunded fen, by the first share of a chunk and its time."""
+
+    def add(self, shares: Iterable[Share]) -> Tally:
+        """Take more fates."""
+        for share in shares:
+            self.fate_count += 1
+            if share.status is ShareStatus.REFUNDED:
+                self.refunded_fen += share.amount_fen
+                self.refunds[share.refund_no, share.decided_at_ms] += share.amount_fen
+            elif share.settled_at_ms is None:
+                self.unsettled_count += 1
+            else:
+                self.settled_fen += share.amount_fen
+        return self
 
 
 def check_tally(packet: Packet, tally: Tally) -> list[Difference]:

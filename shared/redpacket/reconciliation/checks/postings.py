@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
 
 from redpacket.ledger.model import (
     FEN_MAX,
@@ -25,7 +24,7 @@ from redpacket.ledger.model import (
 from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import Packet
 from redpacket.platform.difference import Difference
-from redpacket.reconciliation.checks.facts import PacketFacts
+from redpacket.reconciliation.checks.packets import PacketFacts, Tally
 
 
 def expected_receipts(facts: PacketFacts) -> list[Receipt]:
@@ -125,19 +124,7 @@ def settled_entries(shares: Iterable[Share]) -> list[Entry]:
     ]
 
 
-Refunds: TypeAlias = Counter[tuple[int, int]]
-"""Refunds, by the first share of a chunk and its time."""
-
-
-def add_refunds(refunds: Refunds, shares: Iterable[Share]) -> Refunds:
-    """Add those of *shares* that were refunded."""
-    for share in shares:
-        if share.status is ShareStatus.REFUNDED:
-            refunds[share.refund_no, share.decided_at_ms] += share.amount_fen
-    return refunds
-
-
-def refund_entries(packet: Packet, refunds: Refunds) -> list[Entry]:
+def refund_entries(packet: Packet, tally: Tally) -> list[Entry]:
     """Return the sender's entries of chunks of refunded shares."""
     return [
         Entry(
@@ -148,7 +135,7 @@ def refund_entries(packet: Packet, refunds: Refunds) -> list[Entry]:
             counterparty=packet_account(packet.packet_id),
             at_ms=at_ms,
         )
-        for (first_no, at_ms), fen in sorted(refunds.items())
+        for (first_no, at_ms), fen in sorted(tally.refunds.items())
     ]
 
 

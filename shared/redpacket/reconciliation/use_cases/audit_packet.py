@@ -17,8 +17,9 @@ from redpacket.packets.model.packet import shard_count
 from redpacket.packets.ports import AuditReader
 from redpacket.platform.difference import Difference
 from redpacket.platform.runtime import Clock
-from redpacket.reconciliation.checks.facts import PacketFacts, Tally
 from redpacket.reconciliation.checks.packets import (
+    PacketFacts,
+    Tally,
     check_fates,
     check_late_claims,
     check_late_close,
@@ -27,8 +28,6 @@ from redpacket.reconciliation.checks.packets import (
     check_tally,
 )
 from redpacket.reconciliation.checks.postings import (
-    Refunds,
-    add_refunds,
     check_bounds,
     check_posted,
     check_receipts,
@@ -71,17 +70,16 @@ def _differences(
     packet = packets.find_packet(packet_id)
     if packet is None:
         raise PacketNotFound
-    tally, refunds = Tally(), Refunds()
+    tally = Tally()
     shards = range(shard_count(packet_id))
     shares = chain.from_iterable(packets.scan_shard_shares(packet_id, shard) for shard in shards)
     while page := list(islice(shares, _SHARES_AT_ONCE)):
         tally.add(page)
-        add_refunds(refunds, page)
         yield from _of_shares(PacketFacts(packet, page), packets, ledger)
         yield from check_late_claims(page, now_ms, LATE_AFTER_MS)
     yield from check_late_close(packet, now_ms, LATE_AFTER_MS)
     yield from check_tally(packet, tally)
-    expected = [*sent_entries(packet), *refund_entries(packet, refunds)]
+    expected = [*sent_entries(packet), *refund_entries(packet, tally)]
     yield from _of_entries(packet_id, expected, ledger)
 
 
